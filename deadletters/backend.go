@@ -158,7 +158,6 @@ type ReplayBackend interface {
 
 // Act says who acts and why, and on which state of the object.
 type Act struct {
-	// Actor is a name that the caller claims. Defaults to the name of the API key.
 	Actor   string `json:"actor,omitempty" doc:"Name recorded with the act. Defaults to the name of the API key." maxLength:"255"`
 	Reason  string `json:"reason,omitempty" doc:"Reason of the act." maxLength:"4096"`
 	IfMatch string `json:"if_match,omitempty" doc:"Expected ETag of the object, or *. If it has changed, the act is refused with conflict." maxLength:"1024"`

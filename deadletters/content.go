@@ -9,10 +9,9 @@ import (
 // Content is what a message consists of. Key, payload and values of headers are bytes; JSON shows them as text where
 // they are text, and otherwise in base64. Only one of the two forms is set.
 type Content struct {
-	Key       string   `json:"key,omitempty" doc:"Key of the message, if it is text."`
-	KeyBase64 []byte   `json:"key_base64,omitempty" doc:"Key of the message, if it is not text."`
-	Headers   []Header `json:"headers,omitempty" doc:"In order; a name may repeat." maxItems:"256"`
-	// Payload is a payload that is JSON. White space may differ from that of the message.
+	Key           string          `json:"key,omitempty" doc:"Key of the message, if it is text."`
+	KeyBase64     []byte          `json:"key_base64,omitempty" doc:"Key of the message, if it is not text."`
+	Headers       []Header        `json:"headers,omitempty" doc:"In order; a name may repeat." maxItems:"256"`
 	Payload       json.RawMessage `json:"payload,omitempty" doc:"Payload, if it is JSON in UTF-8. White space may differ from that of the message."`
 	PayloadBase64 []byte          `json:"payload_base64,omitempty" doc:"Payload, if it is not JSON."`
 }

@@ -17,12 +17,10 @@ type StateExplanation struct {
 	Next        string     `json:"next,omitempty" doc:"What would change the state, automatically or by an operator."`
 }
 
-// ExplainLetter implements LetterBackend.
 func (s server) ExplainLetter(ctx context.Context, id uuid.UUID) (*StateExplanation, error) {
 	return fetch[StateExplanation](ctx, s, "explain dead letter", letterPath(id)+"/explain", nil)
 }
 
-// ExplainRedrive implements RedriveBackend.
 func (s server) ExplainRedrive(ctx context.Context, id uuid.UUID) (*StateExplanation, error) {
 	return fetch[StateExplanation](ctx, s, "explain redrive", "/v1/redrives/"+id.String()+"/explain", nil)
 }

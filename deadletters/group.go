@@ -34,8 +34,7 @@ type Group struct {
 	OpenLetters int64     `json:"open_letters"`
 	OpenCases   int64     `json:"open_cases"`
 	NoteCount   int       `json:"note_count"`
-	// Hours are failures by the hour, the earliest first; hours without any are left out.
-	Hours []Hour `json:"hours,omitempty" doc:"Failures by the hour: of 24 hours in a list, of 14 days for one group. Hours without any are left out."`
+	Hours       []Hour    `json:"hours,omitempty" doc:"Failures by the hour: of 24 hours in a list, of 14 days for one group. Hours without any are left out."`
 
 	ETag string `json:"etag,omitempty" doc:"Changes with its state, owner, runbook, due time and ignoring; a note alone leaves it. A change with If-Match is refused if it has changed."`
 }
@@ -86,8 +85,7 @@ type GroupStory struct {
 	Merged []Group `json:"merged,omitempty" doc:"Groups that are merged into it."`
 	Notes  []Note  `json:"notes" doc:"Its thread, the latest first."`
 	// Why is what its failures have in common, part by part.
-	Why []Part `json:"why,omitempty" doc:"The parts of its fingerprint, and the texts they were derived from."`
-	// Sample is a recent letter. It needs the permission dead-letters:read.
+	Why    []Part  `json:"why,omitempty" doc:"The parts of its fingerprint, and the texts they were derived from."`
 	Sample *Letter `json:"sample,omitempty" doc:"A recent letter. Needs the permission dead-letters:read."`
 }
 

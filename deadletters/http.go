@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -18,19 +19,18 @@ type server struct{ client *tasker.Client }
 
 // send sends a request with a body, and returns the response as a T.
 func send[T any](ctx context.Context, s server, verb, method, path string, body any) (*T, error) {
-	out := new(T)
-	r := tasker.Request{Verb: verb, Method: method, Path: path, Body: body}
-	if err := s.client.Call(ctx, r, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return answer[T](ctx, s, tasker.Request{Verb: verb, Method: method, Path: path, Body: body})
 }
 
 // fetch reads a T.
 func fetch[T any](ctx context.Context, s server, verb, path string, q query.Values) (*T, error) {
+	return answer[T](ctx, s, tasker.Request{Verb: verb, Method: http.MethodGet, Path: path, Query: url.Values(q)})
+}
+
+// answer sends a request, and returns the response as a T.
+func answer[T any](ctx context.Context, s server, r tasker.Request) (*T, error) {
 	out := new(T)
-	r := tasker.Request{Verb: verb, Method: http.MethodGet, Path: path, Query: url.Values(q)}
-	if err := s.client.Call(ctx, r, out); err != nil {
+	if err := s.call(ctx, r, out); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -42,19 +42,30 @@ func drop(ctx context.Context, s server, verb, path string, q query.Values, act 
 	q.Set("reason", act.Reason)
 	q.Set("if_match", act.IfMatch)
 	r := tasker.Request{Verb: verb, Method: http.MethodDelete, Path: path, Query: url.Values(q)}
-	return s.client.Call(ctx, r, nil)
+	return s.call(ctx, r, nil)
 }
 
-// named appends a segment to a path. It refuses a segment that HTTP would resolve or drop, so that the request does not
+// call sends a request. It refuses a path with a segment that HTTP would resolve or drop, so that the request does not
 // reach another route.
-func named(path, segment string) (string, error) {
-	if segment == "" || segment == "." || segment == ".." {
-		return "", tasker.Errorf(tasker.CodeNotFound, "nothing is named %q", segment)
+func (s server) call(ctx context.Context, r tasker.Request, out any) error {
+	for _, segment := range strings.Split(r.Path, "/")[1:] {
+		if segment == "" || segment == "." || segment == ".." {
+			return tasker.Errorf(tasker.CodeNotFound, "nothing is named %q", segment)
+		}
 	}
-	return path + "/" + url.PathEscape(segment), nil
+	return s.client.Call(ctx, r, out)
 }
 
-// Report implements LetterBackend.
+// named appends a segment to a path.
+func named(path, segment string) string { return path + "/" + url.PathEscape(segment) }
+
+// inNamespace are the parameters that name a namespace.
+func inNamespace(name string) query.Values {
+	q := query.Values{}
+	q.Set("namespace", name)
+	return q
+}
+
 func (s server) Report(ctx context.Context, req ReportRequest) ([]Receipt, error) {
 	out, err := send[struct {
 		Results []Receipt `json:"results"`
@@ -65,10 +76,8 @@ func (s server) Report(ctx context.Context, req ReportRequest) ([]Receipt, error
 	return out.Results, nil
 }
 
-// Groups implements GroupBackend.
 func (s server) Groups(ctx context.Context, f GroupFilter) (*GroupPage, error) {
-	q := query.Values{}
-	q.Set("namespace", f.Namespace)
+	q := inNamespace(f.Namespace)
 	q.Set("state", string(f.State))
 	q.Set("owner", f.Owner)
 	q.Set("where", f.Where)
@@ -82,48 +91,26 @@ func (s server) Groups(ctx context.Context, f GroupFilter) (*GroupPage, error) {
 	return fetch[GroupPage](ctx, s, "list groups", "/v1/groups", q)
 }
 
-// Group implements GroupBackend.
 func (s server) Group(ctx context.Context, id string) (*GroupStory, error) {
-	path, err := named("/v1/groups", id)
-	if err != nil {
-		return nil, err
-	}
-	return fetch[GroupStory](ctx, s, "get group", path, nil)
+	return fetch[GroupStory](ctx, s, "get group", named("/v1/groups", id), nil)
 }
 
-// ChangeGroup implements GroupBackend.
 func (s server) ChangeGroup(ctx context.Context, id string, change GroupChange) (*Group, error) {
-	path, err := named("/v1/groups", id)
-	if err != nil {
-		return nil, err
-	}
-	return send[Group](ctx, s, "change group", http.MethodPatch, path, change)
+	return send[Group](ctx, s, "change group", http.MethodPatch, named("/v1/groups", id), change)
 }
 
-// ChangeGroups implements GroupBackend.
 func (s server) ChangeGroups(ctx context.Context, req GroupsChange) (*ChangedGroups, error) {
 	return send[ChangedGroups](ctx, s, "change groups", http.MethodPatch, "/v1/groups", req)
 }
 
-// MergeGroups implements GroupBackend.
 func (s server) MergeGroups(ctx context.Context, into string, req MergeRequest) (*Group, error) {
-	path, err := named("/v1/groups", into)
-	if err != nil {
-		return nil, err
-	}
-	return send[Group](ctx, s, "merge groups", http.MethodPost, path+"/merge", req)
+	return send[Group](ctx, s, "merge groups", http.MethodPost, named("/v1/groups", into)+"/merge", req)
 }
 
-// UnmergeGroup implements GroupBackend.
 func (s server) UnmergeGroup(ctx context.Context, id string, act Act) (*Group, error) {
-	path, err := named("/v1/groups", id)
-	if err != nil {
-		return nil, err
-	}
-	return send[Group](ctx, s, "unmerge group", http.MethodPost, path+"/unmerge", act)
+	return send[Group](ctx, s, "unmerge group", http.MethodPost, named("/v1/groups", id)+"/unmerge", act)
 }
 
-// PreviewRedrive implements RedriveBackend.
 func (s server) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Preview, error) {
 	return send[Preview](ctx, s, "preview redrive", http.MethodPost, "/v1/redrives/preview", req)
 }
@@ -134,20 +121,16 @@ func (s server) CreateRedrive(ctx context.Context, req RedriveRequest) (*Redrive
 	return send[Redrive](ctx, s, "create redrive", http.MethodPost, "/v1/redrives", req)
 }
 
-// ActOnRedrive implements RedriveBackend.
 func (s server) ActOnRedrive(ctx context.Context, id uuid.UUID, act RedriveAct) (*Redrive, error) {
 	return send[Redrive](ctx, s, "act on redrive", http.MethodPatch, "/v1/redrives/"+id.String(), act)
 }
 
-// Redrive implements RedriveBackend.
 func (s server) Redrive(ctx context.Context, id uuid.UUID) (*Redrive, error) {
 	return fetch[Redrive](ctx, s, "get redrive", "/v1/redrives/"+id.String(), nil)
 }
 
-// Redrives implements RedriveBackend.
 func (s server) Redrives(ctx context.Context, f RedriveFilter) (*RedrivePage, error) {
-	q := query.Values{}
-	q.Set("namespace", f.Namespace)
+	q := inNamespace(f.Namespace)
 	for _, state := range f.States {
 		q.Add("state", string(state))
 	}
@@ -156,7 +139,6 @@ func (s server) Redrives(ctx context.Context, f RedriveFilter) (*RedrivePage, er
 	return fetch[RedrivePage](ctx, s, "list redrives", "/v1/redrives", q)
 }
 
-// RedriveItems implements RedriveBackend.
 func (s server) RedriveItems(ctx context.Context, id uuid.UUID, f ItemFilter) (*ItemPage, error) {
 	q := query.Values{}
 	q.Set("state", string(f.State))
@@ -165,7 +147,6 @@ func (s server) RedriveItems(ctx context.Context, id uuid.UUID, f ItemFilter) (*
 	return fetch[ItemPage](ctx, s, "list items of redrive", "/v1/redrives/"+id.String()+"/items", q)
 }
 
-// setBool sets an optional truth value.
 func setBool(q query.Values, key string, value *bool) {
 	if value != nil {
 		q.Set(key, strconv.FormatBool(*value))

@@ -16,7 +16,6 @@ import (
 	"github.com/taskerhq/tasker/internal/query"
 )
 
-// Letters implements LetterBackend.
 func (s server) Letters(ctx context.Context, f LetterFilter) (*LetterPage, error) {
 	q := f.query()
 	q.SetInt("limit", f.Limit)
@@ -24,24 +23,20 @@ func (s server) Letters(ctx context.Context, f LetterFilter) (*LetterPage, error
 	return fetch[LetterPage](ctx, s, "list dead letters", "/v1/dead-letters", q)
 }
 
-// Letter implements LetterBackend.
 func (s server) Letter(ctx context.Context, id uuid.UUID) (*LetterStory, error) {
 	return fetch[LetterStory](ctx, s, "get dead letter", letterPath(id), nil)
 }
 
 func letterPath(id uuid.UUID) string { return "/v1/dead-letters/" + id.String() }
 
-// EditLetter implements LetterBackend.
 func (s server) EditLetter(ctx context.Context, id uuid.UUID, edit LetterEdit) (*Letter, error) {
 	return send[Letter](ctx, s, "edit dead letter", http.MethodPatch, letterPath(id), edit)
 }
 
-// DiscardLetter implements LetterBackend.
 func (s server) DiscardLetter(ctx context.Context, id uuid.UUID, act Act) (*Letter, error) {
 	return send[Letter](ctx, s, "discard dead letter", http.MethodPost, letterPath(id)+"/discard", act)
 }
 
-// RestoreLetter implements LetterBackend.
 func (s server) RestoreLetter(ctx context.Context, id uuid.UUID, act Act) (*Letter, error) {
 	return send[Letter](ctx, s, "restore dead letter", http.MethodPost, letterPath(id)+"/restore", act)
 }
@@ -89,10 +84,8 @@ func exportError(verb string, err error) error {
 	return e
 }
 
-// query returns the selection as query parameters.
 func (f *LetterFilter) query() query.Values {
-	q := query.Values{}
-	q.Set("namespace", f.Namespace)
+	q := inNamespace(f.Namespace)
 	q.Set("source", f.Source)
 	q.Set("origin", f.Origin)
 	q.Set("state", string(f.State))

@@ -43,14 +43,12 @@ type Letter struct {
 	LastAt     time.Time `json:"last_at" doc:"When it died last, as its message says."`
 	CapturedAt time.Time `json:"captured_at"`
 
-	Original Content `json:"original"`
-	// PayloadOmitted says that the payload of Original was left out, so that it is not taken for an empty one.
-	PayloadOmitted bool `json:"payload_omitted,omitempty" doc:"The payload is above 1 KiB and was left out of the list: the letter by its UUID has it."`
-	// Edited is what is sent in place of the original.
-	Edited    *Content `json:"edited,omitempty" doc:"What is sent in place of the original."`
-	SizeBytes int      `json:"size_bytes" doc:"Size of the payload. Of a letter that is cut: before that."`
-	Cut       bool     `json:"cut,omitempty" doc:"An early version has kept only the beginning of the payload: the letter can be neither edited nor sent back."`
-	Undecoded string   `json:"undecoded,omitempty" doc:"Why the message could not be decoded."`
+	Original       Content  `json:"original"`
+	PayloadOmitted bool     `json:"payload_omitted,omitempty" doc:"The payload is above 1 KiB and was left out of the list: the letter by its UUID has it."`
+	Edited         *Content `json:"edited,omitempty" doc:"What is sent in place of the original."`
+	SizeBytes      int      `json:"size_bytes" doc:"Size of the payload. Of a letter that is cut: before that."`
+	Cut            bool     `json:"cut,omitempty" doc:"An early version has kept only the beginning of the payload: the letter can be neither edited nor sent back."`
+	Undecoded      string   `json:"undecoded,omitempty" doc:"Why the message could not be decoded."`
 
 	ETag string `json:"etag,omitempty" doc:"Changes with every change of the letter. An act with If-Match is refused if it has changed."`
 }
@@ -74,7 +72,6 @@ type Occurrence struct {
 // LetterStory is a letter with its history.
 type LetterStory struct {
 	Letter
-	// History holds the latest occurrences, the latest first.
 	History []Occurrence `json:"history" doc:"Its latest occurrences, the latest first."`
 	Group   *Group       `json:"group,omitempty"`
 }
@@ -90,23 +87,19 @@ type LetterFilter struct {
 // search in texts reads a bounded number of letters at a time.
 type LetterPage struct {
 	// Letters lack what may be large: payloads above 1 KiB, headers, edited contents and stack traces.
-	Letters []Letter `json:"letters" doc:"Without payloads above 1 KiB, headers, edited contents and stack traces, which a letter by its UUID has."`
-	// NextCursor is the start of the next page; "" marks the end.
-	NextCursor string `json:"next_cursor,omitempty" doc:"Start of the next page; missing at the end. A page may be short, or empty, and have a next one."`
+	Letters    []Letter `json:"letters" doc:"Without payloads above 1 KiB, headers, edited contents and stack traces, which a letter by its UUID has."`
+	NextCursor string   `json:"next_cursor,omitempty" doc:"Start of the next page; missing at the end. A page may be short, or empty, and have a next one."`
 }
 
 // LetterEdit changes what is sent in place of a letter's original.
 type LetterEdit struct {
 	Edit
-	// Clear drops the edited form, so that the original is sent.
 	Clear bool `json:"clear,omitempty" doc:"Drop the edited form, so that the original is sent. Excludes the other fields of the edit."`
 	Act
 }
 
 // Edit changes content before it is sent.
 type Edit struct {
-	// Patch is a JSON Patch (an array) or a JSON merge patch (an object) of the payload; of a case, of the context of
-	// its task.
 	Patch       json.RawMessage `json:"patch,omitempty" doc:"JSON Patch (RFC 6902, an array) or JSON merge patch (RFC 7396, an object) of the payload; of a case, of the context of its task."`
 	SetHeaders  []Header        `json:"set_headers,omitempty" doc:"Replaces the headers of these names." maxItems:"100"`
 	DropHeaders []string        `json:"drop_headers,omitempty" doc:"Removes the headers of these names." maxItems:"100"`

@@ -47,8 +47,7 @@ type Plan struct {
 	// KeepAttempts and Priority are for selections of the kind case, without an edit.
 	KeepAttempts bool            `json:"keep_attempts,omitempty" doc:"Of cases: failed steps have only the attempts left, at least one. By default they have all attempts again."`
 	Priority     tasker.Priority `json:"priority,omitempty" doc:"Of cases: new priority of the tasks and their open steps." maxLength:"255"`
-	// AtMostOnce leaves letters open whose send had no answer, where they would else be sent again.
-	AtMostOnce bool `json:"at_most_once,omitempty" doc:"A letter whose send had no answer stays open, as unknown. By default it is sent again under the same number until the outcome is known."`
+	AtMostOnce   bool            `json:"at_most_once,omitempty" doc:"A letter whose send had no answer stays open, as unknown. By default it is sent again under the same number until the outcome is known."`
 }
 
 // StopRule says when a redrive halts. In a request, zero fields take the server's defaults.
@@ -60,15 +59,14 @@ type StopRule struct {
 
 // RedriveRequest describes an operation on many letters and cases.
 type RedriveRequest struct {
-	Operation Operation `json:"operation" enum:"redrive,discard,restore"`
-	Selection Selection `json:"selection"`
-	// Destination is where letters are sent. Defaults to the origin of each. It must be allowed by its source.
-	Destination   string   `json:"destination,omitempty" doc:"Where letters are sent, if their source allows it. Defaults to the origin of each." maxLength:"255"`
-	Edit          *Edit    `json:"edit,omitempty"`
-	Plan          Plan     `json:"plan,omitzero"`
-	Stop          StopRule `json:"stop,omitzero"`
-	IncludeParked bool     `json:"include_parked,omitempty" doc:"Take letters that were sent back too often as well."`
-	Start         bool     `json:"start,omitempty" doc:"Start at once; otherwise it is a draft."`
+	Operation     Operation `json:"operation" enum:"redrive,discard,restore"`
+	Selection     Selection `json:"selection"`
+	Destination   string    `json:"destination,omitempty" doc:"Where letters are sent, if their source allows it. Defaults to the origin of each." maxLength:"255"`
+	Edit          *Edit     `json:"edit,omitempty"`
+	Plan          Plan      `json:"plan,omitzero"`
+	Stop          StopRule  `json:"stop,omitzero"`
+	IncludeParked bool      `json:"include_parked,omitempty" doc:"Take letters that were sent back too often as well."`
+	Start         bool      `json:"start,omitempty" doc:"Start at once; otherwise it is a draft."`
 	Act
 }
 

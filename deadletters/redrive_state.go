@@ -26,13 +26,12 @@ type Redrive struct {
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 
-	Total    int        `json:"total"`
-	Counts   ItemCounts `json:"counts,omitzero" doc:"Missing in a list."`
-	Wave     int        `json:"wave" doc:"Number of the wave under way; 0 before the first."`
-	WaveSize int        `json:"wave_size"`
-	WaveSent int        `json:"wave_sent" doc:"Items of the wave that are decided."`
-	// Waves are the newest waves, in their order: at most 50, fewer where they are larger than 2,000 items.
-	Waves []RedriveWave `json:"waves,omitempty" maxItems:"50" doc:"The newest waves, in their order: at most 50, fewer where they are larger than 2,000 items. Missing in a list."`
+	Total    int           `json:"total"`
+	Counts   ItemCounts    `json:"counts,omitzero" doc:"Missing in a list."`
+	Wave     int           `json:"wave" doc:"Number of the wave under way; 0 before the first."`
+	WaveSize int           `json:"wave_size"`
+	WaveSent int           `json:"wave_sent" doc:"Items of the wave that are decided."`
+	Waves    []RedriveWave `json:"waves,omitempty" maxItems:"50" doc:"The newest waves, in their order: at most 50, fewer where they are larger than 2,000 items. Missing in a list."`
 
 	Actor     string    `json:"actor,omitempty"`
 	KeyName   string    `json:"key_name,omitempty" doc:"Name of the API key of the request."`

@@ -13,27 +13,21 @@ import (
 
 // ReportRequest is a batch of failures that a program reports. It is stored whole or not at all.
 type ReportRequest struct {
-	Namespace string `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
-	Source    string `json:"source" doc:"Name of the source. It is added, with the driver http, if it does not exist." minLength:"1" maxLength:"255"`
-	// IdempotencyKey identifies the batch: a report of it without a message ID is identified by the key, its place and
-	// its content.
+	Namespace      string   `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
+	Source         string   `json:"source" doc:"Name of the source. It is added, with the driver http, if it does not exist." minLength:"1" maxLength:"255"`
 	IdempotencyKey string   `json:"idempotency_key,omitempty" doc:"Identifies the batch: a report without a message_id is identified by the key, its place and its content, so that the batch can be sent again." maxLength:"200"`
 	Reports        []Report `json:"reports" minItems:"1" maxItems:"1000"`
 }
 
 // Report is one message that could not be processed.
 type Report struct {
-	// MessageID is the program's identifier of the message. A report of the same source that is equal to an earlier one,
-	// the identifier included, changes nothing. Without an identifier it is always a new letter.
-	MessageID string        `json:"message_id,omitempty" doc:"Identifier of the message. A report of the source that is equal to an earlier one in everything, with the same identifier, changes nothing. Without it a report is always a new letter, unless the batch has an idempotency_key." maxLength:"255"`
-	Origin    string        `json:"origin,omitempty" doc:"Queue or topic that the message was taken from; a redrive sends it there." maxLength:"255"`
-	Handler   string        `json:"handler,omitempty" doc:"Consumer that failed." maxLength:"255"`
-	Failure   LetterFailure `json:"failure"`
-	Attempts  int           `json:"attempts,omitempty" doc:"Attempts of the consumer." minimum:"0" maximum:"1000000"`
-	// FailedAt is the time of the failure. Defaults to now.
-	FailedAt time.Time `json:"failed_at,omitzero" doc:"Time of the failure. Defaults to now."`
-	// LetterUUID is the value of the header tasker-letter, if the message has been sent back before.
-	LetterUUID *uuid.UUID `json:"letter_uuid,omitempty" doc:"Value of the header tasker-letter, if the message has been sent back before. The letter opens again if the content is what was sent; else the report is a new letter with a link."`
+	MessageID  string        `json:"message_id,omitempty" doc:"Identifier of the message. A report of the source that is equal to an earlier one in everything, with the same identifier, changes nothing. Without it a report is always a new letter, unless the batch has an idempotency_key." maxLength:"255"`
+	Origin     string        `json:"origin,omitempty" doc:"Queue or topic that the message was taken from; a redrive sends it there." maxLength:"255"`
+	Handler    string        `json:"handler,omitempty" doc:"Consumer that failed." maxLength:"255"`
+	Failure    LetterFailure `json:"failure"`
+	Attempts   int           `json:"attempts,omitempty" doc:"Attempts of the consumer." minimum:"0" maximum:"1000000"`
+	FailedAt   time.Time     `json:"failed_at,omitzero" doc:"Time of the failure. Defaults to now."`
+	LetterUUID *uuid.UUID    `json:"letter_uuid,omitempty" doc:"Value of the header tasker-letter, if the message has been sent back before. The letter opens again if the content is what was sent; else the report is a new letter with a link."`
 	Content
 }
 

@@ -14,8 +14,7 @@ type Rule struct {
 	Position  int    `json:"position,omitempty" minimum:"-1000000" maximum:"1000000" doc:"The lowest is tried first; rules of one position are in the order of their names."`
 	// When is an expression over the facts of a failure that is true or false. docs/guides/dead-letters.md lists the
 	// facts.
-	When string `json:"when" minLength:"1" maxLength:"2048" doc:"Condition: an expression over the facts of a failure."`
-	// GroupBy are expressions: failures with the same values are in one group.
+	When    string   `json:"when" minLength:"1" maxLength:"2048" doc:"Condition: an expression over the facts of a failure."`
 	GroupBy []string `json:"group_by,omitempty" maxItems:"8" doc:"Expressions: failures with the same values are in one group. None puts all into one."`
 	Title   string   `json:"title,omitempty" maxLength:"240" doc:"Title of the groups. Defaults to the name and the values of group_by."`
 }

@@ -4,20 +4,17 @@ import "time"
 
 // Source is a place that letters come from.
 type Source struct {
-	Namespace string `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
-	Name      string `json:"name" minLength:"1" maxLength:"255" doc:"Unique in its namespace."`
-	Driver    string `json:"driver" minLength:"1" maxLength:"64" doc:"http for a program that reports, memory, or the name of a broker's driver."`
-	// URL is that of the broker. Answers hide the password in it.
-	URL    string `json:"url,omitempty" maxLength:"2048" doc:"URL of the broker. Answers hide the password in it."`
-	Queue  string `json:"queue,omitempty" maxLength:"255" doc:"List, stream, queue or topic to read."`
-	Format string `json:"format,omitempty" maxLength:"64" doc:"Convention in which messages tell of their failures. Defaults to detecting it."`
-	// Targets are the destinations that letters may be sent to, besides their origins; for the driver http, URLs.
+	Namespace  string   `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
+	Name       string   `json:"name" minLength:"1" maxLength:"255" doc:"Unique in its namespace."`
+	Driver     string   `json:"driver" minLength:"1" maxLength:"64" doc:"http for a program that reports, memory, or the name of a broker's driver."`
+	URL        string   `json:"url,omitempty" maxLength:"2048" doc:"URL of the broker. Answers hide the password in it."`
+	Queue      string   `json:"queue,omitempty" maxLength:"255" doc:"List, stream, queue or topic to read."`
+	Format     string   `json:"format,omitempty" maxLength:"64" doc:"Convention in which messages tell of their failures. Defaults to detecting it."`
 	Targets    []string `json:"targets,omitempty" maxItems:"100" doc:"Destinations that letters may be sent to, besides their origins. An entry that ends in * allows every name that begins with what is before it. With the driver http, an entry is a URL: its * stands for the rest of the path behind a slash, of the last segment, or of the query."`
 	MaxReplays int      `json:"max_replays,omitempty" minimum:"0" maximum:"1000" doc:"A letter that was sent back that often is parked. Defaults to 3."`
 	MaxOpen    int      `json:"max_open,omitempty" minimum:"0" maximum:"100000000" doc:"Open letters at which nothing more is captured. Defaults to no bound."`
 	Paused     bool     `json:"paused,omitempty"`
-	// Intake makes messages tasks; nil: they become letters.
-	Intake *Intake `json:"intake,omitempty" doc:"Makes messages tasks. Without it they become letters."`
+	Intake     *Intake  `json:"intake,omitempty" doc:"Makes messages tasks. Without it they become letters."`
 	// Sensitive and SensitiveHeaders name what only some keys may see of letters; they hold for all letters at once.
 	Sensitive        []string `json:"sensitive,omitempty" maxItems:"64" doc:"JSON pointers to values of payloads that are masked for keys that may not see them; a segment * matches every member and element. With any, payloads that are not JSON are masked whole."`
 	SensitiveHeaders []string `json:"sensitive_headers,omitempty" maxItems:"64" doc:"Names of headers, in any case, whose values are masked likewise."`
@@ -52,32 +49,25 @@ type Oversized struct {
 // SourceStatus is a source and how it stands.
 type SourceStatus struct {
 	Source
-	State SourceState `json:"state" doc:"reading, reported (driver http: programs report its letters), paused, waiting (for room) or lost."`
-	Error string      `json:"error,omitempty" doc:"The last one."`
-	Since time.Time   `json:"since,omitzero" doc:"When it entered the state."`
-	Open  int         `json:"open" doc:"Open letters, up to 10,000; up to max_open if that is more, and at most 100,000."`
-	// OpenCapped reports whether there are more open letters than Open.
-	OpenCapped bool `json:"open_capped,omitempty" doc:"Whether there are more open letters."`
-	// Waiting is how many messages of the source are on its broker; nil where that is not known. It is in the answer to
-	// Source.
-	Waiting *int64 `json:"waiting,omitempty" doc:"Messages that wait on the broker, in the answer to a request for one source; missing where the broker does not say."`
-	// Oversized are the messages that stay on the broker because they are larger than a letter may be; nil for none.
-	Oversized *Oversized `json:"oversized,omitempty" doc:"Messages that stay on the broker because they are larger than engine.limits.letter_bytes; missing if there are none."`
+	State      SourceState `json:"state" doc:"reading, reported (driver http: programs report its letters), paused, waiting (for room) or lost."`
+	Error      string      `json:"error,omitempty" doc:"The last one."`
+	Since      time.Time   `json:"since,omitzero" doc:"When it entered the state."`
+	Open       int         `json:"open" doc:"Open letters, up to 10,000; up to max_open if that is more, and at most 100,000."`
+	OpenCapped bool        `json:"open_capped,omitempty" doc:"Whether there are more open letters."`
+	Waiting    *int64      `json:"waiting,omitempty" doc:"Messages that wait on the broker, in the answer to a request for one source; missing where the broker does not say."`
+	Oversized  *Oversized  `json:"oversized,omitempty" doc:"Messages that stay on the broker because they are larger than engine.limits.letter_bytes; missing if there are none."`
 	// Policies are those that decide about letters of the source: one for each origin that has one, then that for all
 	// others. They are in the answer to Source.
-	Policies []Policy `json:"policies,omitempty" doc:"In the answer to a request for one source."`
-	// Preview is in the answer to a test of a source with an intake.
-	Preview []IntakePreview `json:"preview,omitempty" doc:"What the first messages would become; in the answer to a test of a source with an intake, where its broker can show messages."`
+	Policies []Policy        `json:"policies,omitempty" doc:"In the answer to a request for one source."`
+	Preview  []IntakePreview `json:"preview,omitempty" doc:"What the first messages would become; in the answer to a test of a source with an intake, where its broker can show messages."`
 }
 
 // Policy says which letters of a source are sent back without an operator, and when.
 type Policy struct {
-	Namespace string `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
-	// Source is AllSources for all sources of the namespace that have no policy of their own.
-	Source   string   `json:"source" minLength:"1" maxLength:"255" doc:"Name of a source, or * for all sources of the namespace without a policy of their own."`
-	Origin   string   `json:"origin,omitempty" maxLength:"255" doc:"Defaults to every origin of the source without a policy of its own."`
-	Strategy Strategy `json:"strategy" enum:"manual,immediate,fixed,exponential,scheduled"`
-	// MaxRetries bounds the replays of a letter; then it is discarded with that reason, unless KeepExhausted.
+	Namespace     string   `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
+	Source        string   `json:"source" minLength:"1" maxLength:"255" doc:"Name of a source, or * for all sources of the namespace without a policy of their own."`
+	Origin        string   `json:"origin,omitempty" maxLength:"255" doc:"Defaults to every origin of the source without a policy of its own."`
+	Strategy      Strategy `json:"strategy" enum:"manual,immediate,fixed,exponential,scheduled"`
 	MaxRetries    int      `json:"max_retries,omitempty" minimum:"0" maximum:"1000" doc:"Replays, failed sends included, after which a letter is discarded with that reason. Defaults to 3."`
 	KeepExhausted bool     `json:"keep_exhausted,omitempty" doc:"Leave letters beyond max_retries or max_age_seconds open, and discard none."`
 	BaseSeconds   float64  `json:"base_seconds,omitempty" minimum:"0" maximum:"2592000" doc:"Wait before the first replay, at most 30 days. Defaults to 60."`

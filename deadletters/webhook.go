@@ -58,8 +58,7 @@ type WebhookData struct {
 
 // Webhook is a configured receiver of events.
 type Webhook struct {
-	Name string `json:"name"`
-	// URL has no more than scheme and host: the rest may be a secret.
+	Name       string        `json:"name"`
 	URL        string        `json:"url" doc:"Scheme and host; the rest may be a secret."`
 	Events     []WebhookType `json:"events"`
 	Namespaces []string      `json:"namespaces,omitempty" doc:"Missing for all."`

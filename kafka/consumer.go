@@ -275,7 +275,6 @@ func (c *Consumer) partition(at place) *partition {
 	return c.partitions[at]
 }
 
-// all returns the partitions that the consumer has.
 func (c *Consumer) all() []place {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -340,14 +339,12 @@ func (c *Consumer) end(list []place, commit bool) {
 	c.progress.forget(list)
 }
 
-// count adds to the statistics.
 func (c *Consumer) count(add func(*ConsumerStats)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	add(&c.stats)
 }
 
-// places lists what a callback of the group names.
 func places(m map[string][]int32) []place {
 	var out []place
 	for topic, list := range m {

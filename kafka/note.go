@@ -68,7 +68,6 @@ func parseNote(text string) (n note) {
 	return n
 }
 
-// positive reads a number; 0 if it is none.
 func positive(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {

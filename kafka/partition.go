@@ -224,7 +224,6 @@ func (p *partition) finish(r *kgo.Record, failures int) {
 	}
 }
 
-// waiting reports whether there is a next event.
 func (p *partition) waiting() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

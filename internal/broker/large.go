@@ -47,7 +47,6 @@ type decoded struct {
 	store        func(context.Context) error
 }
 
-// size returns the number of its messages.
 func (d *decoded) size() int { return len(d.batch) + len(d.large) }
 
 // decode divides a batch.

@@ -15,10 +15,8 @@ type link struct {
 	closed bool
 }
 
-// newLink returns a link without a connection.
 func newLink(dial Dial) *link { return &link{dial: dial, lock: make(chan struct{}, 1)} }
 
-// get returns the connection, and opens one if there is none.
 func (l *link) get(ctx context.Context) (driver.Driver, error) {
 	select {
 	case l.lock <- struct{}{}:
@@ -49,7 +47,6 @@ func (l *link) drop(d driver.Driver) {
 	_ = d.Close() // it is lost anyway
 }
 
-// close closes the link for good.
 func (l *link) close() error {
 	l.lock <- struct{}{}
 	defer func() { <-l.lock }()

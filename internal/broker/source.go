@@ -291,7 +291,6 @@ func (s *Source) capture(ctx, work context.Context, of decoded) error {
 	}
 }
 
-// sizeOf returns about how many bytes messages have.
 func sizeOf(messages []driver.Message) int {
 	n := 0
 	for i := range messages {

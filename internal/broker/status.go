@@ -41,12 +41,10 @@ type monitor struct {
 	status Status
 }
 
-// newMonitor returns a monitor in a state.
 func newMonitor(now func() time.Time, s State) *monitor {
 	return &monitor{now: now, status: Status{State: s, Since: now()}}
 }
 
-// get returns the status.
 func (m *monitor) get() Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -88,69 +88,68 @@ func (t *Target) Breaker() task.BreakerState { return t.breaker.state(t.opts.Now
 // Close closes the connection. Sends that are under way fail.
 func (t *Target) Close() error { return t.link.close() }
 
-// Stat reports whether a destination exists, and how many messages wait in it; -1 where the broker does not say.
-func (t *Target) Stat(ctx context.Context, destination string) (exists bool, depth int64, err error) {
+// ask asks the broker, and drops a connection that turns out to be lost.
+func (t *Target) ask(ctx context.Context, question func(driver.Driver) error) error {
 	d, err := t.link.get(ctx)
 	if err != nil {
-		return false, 0, err
+		return err
 	}
-	exists, depth, err = d.Stat(ctx, destination)
-	if errors.Is(err, driver.ErrLost) {
+	if err = question(d); errors.Is(err, driver.ErrLost) {
 		t.link.drop(d)
 	}
+	return err
+}
+
+// Stat reports whether a destination exists, and how many messages wait in it; -1 where the broker does not say.
+func (t *Target) Stat(ctx context.Context, destination string) (exists bool, depth int64, err error) {
+	err = t.ask(ctx, func(d driver.Driver) (err error) {
+		exists, depth, err = d.Stat(ctx, destination)
+		return err
+	})
 	return exists, depth, err
 }
 
 // Lag returns how far its readers are behind in each part of a queue; nil where queues have no parts.
-func (t *Target) Lag(ctx context.Context, queue string) ([]driver.PartitionLag, error) {
-	d, err := t.link.get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l, ok := d.(driver.Lagger)
-	if !ok {
-		return nil, nil
-	}
-	lag, err := l.Lag(ctx, queue)
-	if errors.Is(err, driver.ErrLost) {
-		t.link.drop(d)
-	}
+func (t *Target) Lag(ctx context.Context, queue string) (lag []driver.PartitionLag, err error) {
+	err = t.ask(ctx, func(d driver.Driver) (err error) {
+		if l, ok := d.(driver.Lagger); ok {
+			lag, err = l.Lag(ctx, queue)
+		}
+		return err
+	})
 	return lag, err
 }
 
-// LogParts returns what the parts of a queue hold; see driver.Log. driver.ErrNoLog where the broker keeps nothing.
-func (t *Target) LogParts(ctx context.Context, queue string, since, before time.Time) ([]driver.LogPart, error) {
-	d, err := t.link.get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l, ok := d.(driver.Log)
-	if !ok {
-		return nil, driver.ErrNoLog
-	}
-	parts, err := l.LogParts(ctx, queue, since, before)
-	if errors.Is(err, driver.ErrLost) {
-		t.link.drop(d)
-	}
+// askLog asks the log of a broker; driver.ErrNoLog where the broker keeps nothing.
+func (t *Target) askLog(ctx context.Context, question func(driver.Log) error) error {
+	return t.ask(ctx, func(d driver.Driver) error {
+		if l, ok := d.(driver.Log); ok {
+			return question(l)
+		}
+		return driver.ErrNoLog
+	})
+}
+
+// LogParts returns what the parts of a queue hold; see driver.Log.
+func (t *Target) LogParts(ctx context.Context, queue string, since, before time.Time) (parts []driver.LogPart,
+	err error,
+) {
+	err = t.askLog(ctx, func(l driver.Log) (err error) {
+		parts, err = l.LogParts(ctx, queue, since, before)
+		return err
+	})
 	return parts, err
 }
 
 // ReadLog reads messages of a part of a queue; see driver.Log.
-func (t *Target) ReadLog(ctx context.Context, queue string, part driver.LogPart, max int) ([]driver.Entry, int64,
-	error,
+func (t *Target) ReadLog(ctx context.Context, queue string, part driver.LogPart, max int) (entries []driver.Entry,
+	next int64, err error,
 ) {
-	d, err := t.link.get(ctx)
-	if err != nil {
-		return nil, part.From, err
-	}
-	l, ok := d.(driver.Log)
-	if !ok {
-		return nil, part.From, driver.ErrNoLog
-	}
-	entries, next, err := l.ReadLog(ctx, queue, part, max)
-	if errors.Is(err, driver.ErrLost) {
-		t.link.drop(d)
-	}
+	next = part.From
+	err = t.askLog(ctx, func(l driver.Log) (err error) {
+		entries, next, err = l.ReadLog(ctx, queue, part, max)
+		return err
+	})
 	return entries, next, err
 }
 

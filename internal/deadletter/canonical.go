@@ -36,7 +36,6 @@ type canonicaliser struct {
 // span is a member in the output, from its name; colon is where the name ends.
 type span struct{ from, colon, to int }
 
-// space skips white space.
 func (c *canonicaliser) space() {
 	for c.at < len(c.in) {
 		switch c.in[c.at] {
@@ -58,7 +57,6 @@ func (c *canonicaliser) next(b byte) bool {
 	return false
 }
 
-// value writes the next value of any kind.
 func (c *canonicaliser) value() {
 	c.space()
 	switch b := c.in[c.at]; {
@@ -190,7 +188,6 @@ func (c *canonicaliser) unit() rune {
 	return rune(n)
 }
 
-// token takes a number or a word.
 func (c *canonicaliser) token() []byte {
 	start := c.at
 	for c.at < len(c.in) && strings.IndexByte(" \t\r\n,]}:", c.in[c.at]) < 0 {

@@ -91,7 +91,6 @@ func (d *differ) headers(a, b []Header) {
 	}
 }
 
-// values returns the values of all headers of a name, in their order.
 func values(list []Header, name string) [][]byte {
 	var out [][]byte
 	for _, h := range list {
@@ -157,7 +156,6 @@ func members(doc []byte) (names []string, values map[string][][]byte) {
 	return names, values
 }
 
-// elements returns the elements of an array.
 func elements(doc []byte) (list [][]byte) {
 	for _, p := range parts(doc, pointer.Start(doc, 0)) {
 		list = append(list, p.of(doc))

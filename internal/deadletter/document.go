@@ -222,7 +222,6 @@ func split(text string) ([]string, bool) {
 	return parts, true
 }
 
-// index reads an index of an array.
 func index(name string) (i int, ok bool) {
 	i, err := strconv.Atoi(name)
 	return i, err == nil && i >= 0 && strconv.Itoa(i) == name

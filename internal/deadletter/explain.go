@@ -134,7 +134,6 @@ func ExplainRedrive(r *Redrive) Explanation {
 	return e
 }
 
-// text says when a stop rule halts.
 func (s StopRule) text() string {
 	var rules []string
 	if s.ReturnedShare > 0 {
@@ -152,7 +151,6 @@ func (s StopRule) text() string {
 	return strings.Join(rules, ", or ")
 }
 
-// addIf adds a sentence.
 func (e *Explanation) addIf(is bool, sentence string) {
 	if is {
 		e.Why = append(e.Why, sentence)

@@ -1,8 +1,6 @@
 package deadletter
 
 import (
-	"time"
-
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
@@ -14,7 +12,6 @@ func NewGroup(namespace string, p failure.Print, now task.Instant) *Group {
 		Title: p.Title(), State: model.GroupOpen, StateAt: now, OpenedAt: now, FirstAt: now, LastAt: now, Version: 1}
 }
 
-// move changes the state, or refuses.
 func (g *Group) move(to model.GroupState, now task.Instant) error {
 	if err := g.unmerged(); err != nil {
 		return err
@@ -201,12 +198,4 @@ func (g *Group) Unmerge() error {
 	g.MergedInto = 0
 	g.Version++
 	return nil
-}
-
-// TimeToResolve is the mean time for which the group was unresolved; 0 if it was never resolved.
-func (g *Group) TimeToResolve() time.Duration {
-	if g.Resolutions == 0 {
-		return 0
-	}
-	return time.Duration(g.OpenFor/int64(g.Resolutions)) * time.Microsecond
 }

@@ -136,7 +136,6 @@ func (op patchOp) apply(doc []byte) ([]byte, string) {
 	return add(doc, op.path, value)
 }
 
-// shown is a pointer in an error message.
 func shown(path string) string {
 	if path == "" {
 		return "the top"
@@ -144,7 +143,6 @@ func shown(path string) string {
 	return bounded(said(path))
 }
 
-// nothingAt is the fault of a place that does not exist.
 func nothingAt(path string) string { return "there is no value at " + shown(path) }
 
 // lookUp returns the value at a place.

@@ -29,7 +29,6 @@ var hints = map[model.LetterState]string{
 	model.LetterDiscarded: "restore it first",
 }
 
-// refuse is the error of an act that the state does not allow.
 func (l *Letter) refuse(act string) error {
 	e := task.Errorf(task.WrongState, "the letter %s is %s and cannot be %s", l.ID, l.State, act)
 	e.Hint = hints[l.State]
@@ -192,9 +191,6 @@ func (l *Letter) Edit(to *Content) error {
 	l.Version++
 	return nil
 }
-
-// Purges reports whether the letter's time to be deleted has come.
-func (l *Letter) Purges(now task.Instant) bool { return l.PurgeAt != 0 && l.PurgeAt <= now }
 
 // MaySend reports whether a redrive may send the letter; why is the reason for a person if not.
 func (l *Letter) MaySend(includeParked bool) (why string, ok bool) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -93,28 +92,6 @@ func (s StopRule) Validate() []task.Problem {
 	return list
 }
 
-// Validate returns the problems of what an operator asks a redrive to do, each at a JSON pointer within it: operation,
-// selection, destination, edit, plan, stop and reason.
-func (r *Redrive) Validate() []task.Problem {
-	var p problems
-	p.when(r.Operation == "", "/operation", "must not be empty")
-	p.oneOf("/operation", string(r.Operation), words(model.Operations)...)
-	p.below("/selection", r.Selection.Validate())
-	p.text("/destination", r.Destination, task.MaxName)
-	if r.Edit != nil {
-		p.below("/edit", r.Edit.Validate())
-	}
-	p.below("/plan", r.Plan.Validate())
-	p.below("/stop", r.Stop.Validate())
-	p.text("/reason", r.Reason, MaxReason)
-	if r.Operation != model.OpRedrive && r.Operation.Known() {
-		p.when(r.Destination != "", "/destination", "is for the operation redrive only")
-		p.when(r.Edit != nil, "/edit", "is for the operation redrive only")
-	}
-	return p
-}
-
-// below adds the problems of a part.
 func (p *problems) below(at string, part []task.Problem) {
 	for _, q := range part {
 		p.add(at+q.Location, q.Message)

@@ -121,7 +121,6 @@ func KindOfDiscard(reason string) DiscardKind {
 	return DiscardManual
 }
 
-// tried says how often a letter was tried.
 func (p *Policy) tried(l *Letter) string {
 	failed := ""
 	if l.FailedSends > 0 {

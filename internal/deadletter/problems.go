@@ -75,7 +75,6 @@ func plain(v float64) string {
 	return fmt.Sprint(v)
 }
 
-// words converts the values of an enumeration.
 func words[T ~string](list []T) []string {
 	out := make([]string, len(list))
 	for i, v := range list {

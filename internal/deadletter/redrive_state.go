@@ -42,7 +42,6 @@ func (r *Redrive) Start(now task.Instant) error {
 	return nil
 }
 
-// refuse is the error of an act that only some states allow.
 func (r *Redrive) refuse(act string) error {
 	return task.Errorf(task.WrongState, "the redrive %s is %s and cannot be %s", r.ID, r.State, act)
 }

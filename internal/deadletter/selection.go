@@ -1,10 +1,7 @@
 package deadletter
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/task"
@@ -16,49 +13,11 @@ const (
 	MaxSelectionGroups = 100
 	MaxText            = 1000 // bytes
 	MaxReplayCount     = 1000
-	// SearchedPayload is how much of a payload is searched for Text, in bytes: a store keeps that much of every letter at
-	// hand, and the rest compressed.
-	SearchedPayload = 1024
 )
-
-// Matches reports whether a selection selects a letter. Texts are compared byte for byte: names whole, Text as a part
-// of the error message or of the first KiB of the original payload. A selection by what only cases have selects no
-// letter. A store answers by a query, which must mean the same.
-func (s *Selection) Matches(l *Letter) bool {
-	return is(s.Namespace, l.Namespace) && s.SelectsLetters() &&
-		among(s.IDs, l.ID) && among(s.Groups, l.Group) &&
-		is(s.Source, l.Source) && is(s.Origin, l.Origin) && is(s.State, l.State) && is(s.Type, l.Failure.Type) &&
-		(s.Text == "" || strings.Contains(l.Failure.Message, s.Text) ||
-			bytes.Contains(l.Original.Payload[:min(len(l.Original.Payload), SearchedPayload)], []byte(s.Text))) &&
-		s.header(l.Original.Headers) &&
-		(s.After == 0 || l.LastAt >= s.After) && (s.Before == 0 || l.LastAt < s.Before) &&
-		(s.FirstAfter == 0 || l.FirstAt >= s.FirstAfter) && (s.FirstBefore == 0 || l.FirstAt < s.FirstBefore) &&
-		l.Replays >= s.MinReplays && maybe(s.Replayed, l.Replays > 0) && maybe(s.Retryable, l.Failure.Retryable) &&
-		maybe(s.Parked, l.Parked)
-}
 
 // SelectsLetters reports whether a selection can select letters: they belong to no template, and have no task.
 func (s *Selection) SelectsLetters() bool {
 	return s.Kind != model.KindCase && s.Template == "" && s.Reason == "" && s.TaskState == ""
-}
-
-// maybe reports whether a field that restricts, unless it is nil, has a value.
-func maybe(want *bool, got bool) bool { return want == nil || *want == got }
-
-// among reports whether a list that restricts contains a value.
-func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
-
-// is reports whether a field that restricts has a value.
-func is[T comparable](want, got T) bool {
-	var zero T
-	return want == zero || want == got
-}
-
-// header reports whether one header has the name and, if one is given, the value.
-func (s *Selection) header(list []Header) bool {
-	return s.HeaderName == "" || slices.ContainsFunc(list, func(h Header) bool {
-		return h.Name == s.HeaderName && (s.HeaderValue == "" || string(h.Value) == s.HeaderValue)
-	})
 }
 
 // Validate returns the problems of a selection, each at a JSON pointer within it.
@@ -110,12 +69,4 @@ func (s *Selection) cross(p *problems) {
 		p.when(s.Reason != "", "/reason", "restricts cases, and kind is letter")
 		p.when(s.TaskState != "", "/task_state", "restricts cases, and kind is letter")
 	}
-}
-
-// Restricts reports whether a selection selects less than everything in its namespace.
-func (s *Selection) Restricts() bool {
-	return s.Kind != "" || len(s.IDs) > 0 || len(s.Groups) > 0 || s.Source != "" || s.Origin != "" || s.Template != "" ||
-		s.State != "" || s.Type != "" || s.Text != "" || s.HeaderName != "" || s.After != 0 || s.Before != 0 ||
-		s.FirstAfter != 0 || s.FirstBefore != 0 || s.MinReplays > 0 || s.Replayed != nil || s.Retryable != nil ||
-		s.Parked != nil || s.Reason != "" || s.TaskState != ""
 }

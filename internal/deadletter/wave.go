@@ -72,7 +72,6 @@ func (r *Redrive) Next(now task.Instant, o Outcome) Step {
 	return Step{Act: ActWave, N: r.nextSize()}
 }
 
-// left is the number of items that are not decided.
 func (r *Redrive) left() int { return max(r.Total-r.Behind, 0) }
 
 // observed reports whether the observation of the wave is over.
@@ -205,5 +204,4 @@ func (o Outcome) most() (GroupID, int) {
 	return group, most
 }
 
-// percent formats a share in percent, with up to four digits.
 func percent(share float64) string { return fmt.Sprintf("%.4g", share*100) }

@@ -230,11 +230,7 @@ func (s source) formats(ctx context.Context) []Check {
 		return s.blind(name, "the messages", err)
 	}
 	defer func() { _ = d.Close() }()
-	peeker, ok := d.(driver.Peeker)
-	if !ok {
-		return nil // every driver of Redis is one
-	}
-	messages, err := peeker.Peek(ctx, s.queue, sampled)
+	messages, err := d.(driver.Peeker).Peek(ctx, s.queue, sampled)
 	if err != nil {
 		return s.blind(name, "the messages", err)
 	}

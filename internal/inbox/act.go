@@ -12,16 +12,38 @@ import (
 // act describes what an operator, a policy or a loop did to an object of the inbox, for the audit trail. A verb fills
 // it in step by step: what it is before the change, the states and the object after it.
 type act struct {
-	kind string // verb and object: discard_letter
-	by   By
-	// Name of the API key of the request; "" for a server without keys, and for a loop.
-	key       string
+	kind      string // verb and object: discard_letter
+	by        By
 	namespace string
 	of        string // the object
 	from, to  string // its states; "" where they do not matter
 	data      any    // what the operator gave; nil for nothing
 	// before and after are the object, as far as the act changes it; nil where the states say it all.
 	before, after any
+}
+
+// written runs a transaction, and returns the object that it changes.
+func written[T any](ctx context.Context, in *Inbox, fn func(context.Context, engine.Tx) (*T, error)) (*T, error) {
+	var changed *T
+	err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) (err error) {
+		changed, err = fn(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// acting is written for somebody who acts.
+func acting[T any](ctx context.Context, in *Inbox, by By, fn func(context.Context, engine.Tx, By) (*T, error)) (*T,
+	error,
+) {
+	by, err := signed(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	return written(ctx, in, func(ctx context.Context, tx engine.Tx) (*T, error) { return fn(ctx, tx, by) })
 }
 
 // act stores an act in the audit trail, in the transaction of what was done: there is no change without its act, and no
@@ -39,6 +61,6 @@ func (in *Inbox) act(ctx context.Context, tx engine.Tx, a act) error {
 	}
 	stored := task.Act{At: in.now(), Namespace: a.namespace, Kind: a.kind, Actor: a.by.Actor, Reason: a.by.Reason,
 		From: a.from, To: a.to, Data: data}
-	engine.SignAct(&stored, a.key)
+	engine.SignAct(&stored, a.by.key)
 	return in.db.ActStore().AddActs(ctx, tx, []task.Act{stored})
 }

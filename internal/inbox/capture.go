@@ -87,11 +87,17 @@ func (in *Inbox) termsOf(ctx context.Context, of *deadletter.Source) (t terms, e
 	} else if err := in.roomForSource(ctx, of.Namespace); err != nil {
 		return t, err
 	}
-	if t.full = in.room(ctx, t.source); t.full != nil && task.CodeOf(t.full) != task.Exhausted {
-		return t, t.full
-	}
-	t.policies, err = in.policiesOf(ctx, of.Namespace)
+	err = t.load(ctx, in)
 	return t, err
+}
+
+// load reads what depends on the source.
+func (t *terms) load(ctx context.Context, in *Inbox) (err error) {
+	if t.full = in.room(ctx, t.source); t.full != nil && task.CodeOf(t.full) != task.Exhausted {
+		return t.full
+	}
+	t.policies, err = in.policiesOf(ctx, t.source.Namespace)
+	return err
 }
 
 // captureWith captures arrivals that are prepared, with what else the transaction does at its end, unless that is nil.
@@ -107,8 +113,8 @@ func (in *Inbox) captureWith(ctx context.Context, t terms, arrivals []prepared, 
 	for run := range captureRuns {
 		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			// A new capture for each run: a transaction that failed has changed the letters in memory.
-			c := &capture{in: in, ctx: ctx, tx: tx, source: t.source, full: t.full, policies: t.policies, now: in.now(),
-				newID: newID, look: run > 0 || t.full != nil || also != nil, decisions: newDecisions()}
+			c := &capture{in: in, ctx: ctx, tx: tx, terms: t, now: in.now(), newID: newID,
+				look: run > 0 || t.full != nil || also != nil, decisions: newDecisions()}
 			if !t.known {
 				if err := in.introduce(ctx, tx, t.source); err != nil {
 					return err
@@ -137,15 +143,13 @@ const captureRuns = 4
 // The claims find out what a message is; see recognise.go. There is one object for each row, so two messages of one
 // batch that belong to one letter see each other's changes.
 type capture struct {
-	in       *Inbox
-	ctx      context.Context
-	tx       engine.Tx
-	source   *deadletter.Source
-	full     error // why the source takes no letter that opens; nil while it does
-	policies policies
-	now      task.Instant
-	newID    func(no int) task.ID
-	look     bool // for the identity of every message; else for those only that may be of a letter that was sent back
+	in  *Inbox
+	ctx context.Context
+	tx  engine.Tx
+	terms
+	now   task.Instant
+	newID func(no int) task.ID
+	look  bool // for the identity of every message; else for those only that may be of a letter that was sent back
 	claims
 	journal *journal // nil where the broker has positions
 
@@ -233,7 +237,6 @@ func (c *capture) take(a *prepared) (Receipt, error) {
 	return Receipt{Letter: l.ID, Group: group, Status: model.Captured}, nil
 }
 
-// print returns the fingerprint of a message's failure by the rules, and its group.
 func (c *capture) print(a *prepared) (failure.Print, deadletter.GroupID, error) {
 	print, err := c.in.opts.Ruler.Print(c.ctx, c.tx, c.source.Namespace, a.print, func() deadletter.Facts {
 		return deadletter.FactsOfLetter(&deadletter.Letter{Source: c.source.Name, Origin: a.Origin, Original: a.Content},
@@ -242,7 +245,6 @@ func (c *capture) print(a *prepared) (failure.Print, deadletter.GroupID, error) 
 	return print, deadletter.GroupOf(c.source.Namespace, print), err
 }
 
-// letter makes the letter of a message that is new.
 func (c *capture) letter(a *prepared, group deadletter.GroupID) *deadletter.Letter {
 	l := &deadletter.Letter{
 		ID: c.newID(a.no), Namespace: c.source.Namespace, Source: c.source.Name,
@@ -290,7 +292,6 @@ func (c *capture) back(l *deadletter.Letter, send *deadletter.Send, a *prepared,
 	return Receipt{Letter: l.ID, Group: group, Status: model.Returned}, nil
 }
 
-// consume notes that a send has changed.
 func (c *capture) consume(s *deadletter.Send) {
 	if !slices.Contains(c.consumed, s) {
 		c.consumed = append(c.consumed, s)
@@ -334,7 +335,6 @@ func (c *capture) count(id deadletter.GroupID, print failure.Print, open int64) 
 	d.At = c.now
 }
 
-// decide applies the policy of a letter's origin.
 func (c *capture) decide(l *deadletter.Letter) {
 	if c.in.decide(c.policies, l, "", c.now, c.decisions); l.State == model.LetterDiscarded {
 		c.tally.Of(l.Group).OpenLetters--

@@ -38,7 +38,6 @@ func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
 	return done, nil, nil
 }
 
-// discardCase cancels the task of a case.
 func (r *runner) discardCase(ctx context.Context, i deadletter.Item) error {
 	c, err := r.pendingCase(ctx, i)
 	if err != nil {
@@ -105,7 +104,6 @@ func (r *runner) pendingCase(ctx context.Context, i deadletter.Item) (*task.Case
 	return c, err
 }
 
-// reasonOf is the reason of what a redrive does to tasks.
 func reasonOf(r *deadletter.Redrive) string { return "redrive " + r.ID.String() + ": " + r.Reason }
 
 // watchPage bounds the items of cases that are looked at together.

@@ -57,10 +57,9 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 		return err
 	}
 	of := byID(letters)
-	var tally deadletter.Tally
 	news := letterNews{}
 	var decided []deadletter.Item
-	var changed []*deadletter.Letter
+	var changed changedLetters
 	for _, i := range items {
 		if !isLetter(i) {
 			continue
@@ -76,16 +75,12 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 		if err := r.changeLetter(l); err != nil {
 			i.State, i.Message = model.ItemSkipped, itemMessage(err)
 		} else {
-			changed = append(changed, l)
-			tally.Of(l.Group).OpenLetters += opened(l.State) - opened(was)
+			changed.add(l, was)
 			news.discarded(l)
 		}
 		decided = append(decided, i)
 	}
-	if err := r.in.store.SaveStates(ctx, tx, changed); err != nil {
-		return err
-	}
-	if err := r.in.store.AddDeltas(ctx, tx, tally.Deltas()); err != nil {
+	if err := changed.save(ctx, tx, r.in); err != nil {
 		return err
 	}
 	if err := r.in.store.SaveItems(ctx, tx, decided); err != nil {
@@ -94,7 +89,6 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 	return r.in.tell(ctx, tx, news.events(r.in.now())...)
 }
 
-// isLetter reports whether an item is a letter; any other is a case.
 func isLetter(i deadletter.Item) bool { return i.Kind == model.KindLetter }
 
 // changeLetter applies the operation to one letter, or refuses with WrongState if the letter has changed since the

@@ -34,7 +34,7 @@ type Cleared struct {
 // at a time. Letters that are being sent back are left alone, as are those that arrive in the meantime. It commits
 // batch by batch: after an error, what was discarded until then stays so.
 func (in *Inbox) ClearQueue(ctx context.Context, q *Queue, by By) (Cleared, error) {
-	by, key, err := signed(ctx, by)
+	by, err := signed(ctx, by)
 	if err != nil {
 		return Cleared{}, err
 	}
@@ -43,7 +43,7 @@ func (in *Inbox) ClearQueue(ctx context.Context, q *Queue, by By) (Cleared, erro
 	at := in.now()
 	reason := clearedFrom + q.Name + ": " + by.Reason
 	c, err := in.changeQueue(ctx, QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name, States: inQueue},
-		last, act{kind: "clear_queue", by: by, key: key, namespace: q.Source.Namespace, of: q.Source.Name,
+		last, act{kind: "clear_queue", by: by, namespace: q.Source.Namespace, of: q.Source.Name,
 			to: string(model.LetterDiscarded)},
 		func(l *deadletter.Letter) error { return l.Discard(reason, at, deadletter.Retention) })
 	c.At = at
@@ -56,14 +56,14 @@ func (in *Inbox) ClearQueue(ctx context.Context, q *Queue, by By) (Cleared, erro
 // RestoreQueue opens the letters of a queue again that ClearQueue has discarded and that are not purged: those of the
 // clearing at a time, or of all (0).
 func (in *Inbox) RestoreQueue(ctx context.Context, q *Queue, at task.Instant, by By) (Cleared, error) {
-	by, key, err := signed(ctx, by)
+	by, err := signed(ctx, by)
 	if err != nil {
 		return Cleared{}, err
 	}
 	now := in.now()
 	c, err := in.changeQueue(ctx, QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name,
 		States: []model.LetterState{model.LetterDiscarded}, Reason: clearedFrom + q.Name + ": ", At: at}, in.newID(),
-		act{kind: "restore_queue", by: by, key: key, namespace: q.Source.Namespace, of: q.Source.Name,
+		act{kind: "restore_queue", by: by, namespace: q.Source.Namespace, of: q.Source.Name,
 			from: string(model.LetterDiscarded), to: string(model.LetterOpen)},
 		func(l *deadletter.Letter) error { return l.Restore(now) })
 	c.At = at
@@ -109,8 +109,7 @@ func (in *Inbox) changeLetters(ctx context.Context, tx engine.Tx, ids []task.ID,
 	if err != nil {
 		return 0, err
 	}
-	var changed []*deadletter.Letter
-	var tally deadletter.Tally
+	var changed changedLetters
 	of, news := decidedLetters{}, letterNews{}
 	for _, l := range letters {
 		was := l.State
@@ -120,25 +119,21 @@ func (in *Inbox) changeLetters(ctx context.Context, tx engine.Tx, ids []task.ID,
 		if err := change(l); err != nil {
 			return 0, err
 		}
-		changed = append(changed, l)
-		tally.Of(l.Group).OpenLetters += opened(l.State) - opened(was)
+		changed.add(l, was)
 		news.discarded(l)
 		if of.Letters++; len(of.First) < shownLetters {
 			of.First = append(of.First, l.ID.String())
 		}
 	}
-	if len(changed) == 0 {
+	if len(changed.list) == 0 {
 		return 0, nil
 	}
-	if err := in.store.SaveStates(ctx, tx, changed); err != nil {
-		return 0, err
-	}
-	if err := in.store.AddDeltas(ctx, tx, tally.Deltas()); err != nil {
+	if err := changed.save(ctx, tx, in); err != nil {
 		return 0, err
 	}
 	a.data = &of
 	if err := in.act(ctx, tx, a); err != nil {
 		return 0, err
 	}
-	return len(changed), in.tell(ctx, tx, news.events(in.now())...)
+	return len(changed.list), in.tell(ctx, tx, news.events(in.now())...)
 }

@@ -41,7 +41,7 @@ func (in *Inbox) declare(ctx context.Context, s *deadletter.Source) error {
 	if err != nil || hash == "" {
 		return err
 	}
-	_, err = in.saveSource(ctx, s, declaredBy, "",
+	_, err = in.saveSource(ctx, s, declaredBy,
 		func(ctx context.Context, tx engine.Tx, known, next *deadletter.Source) error {
 			next.Paused = known != nil && known.Paused // to pause is an act of an operator, never a setting
 			return in.db.NoteStore().Note(ctx, tx, key, hash)
@@ -72,7 +72,7 @@ func (in *Inbox) declarePolicy(ctx context.Context, p *deadletter.Policy) error 
 	if err != nil || hash == "" {
 		return err
 	}
-	_, err = in.savePolicy(ctx, p, declaredBy, "", func(ctx context.Context, tx engine.Tx) error {
+	_, err = in.savePolicy(ctx, p, declaredBy, func(ctx context.Context, tx engine.Tx) error {
 		return in.db.NoteStore().Note(ctx, tx, key, hash)
 	})
 	return err

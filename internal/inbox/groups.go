@@ -33,14 +33,10 @@ const (
 // The cursor holds the sort value and the ID of the last group. A group that fails while somebody pages moves to the
 // front of the default order, so later pages may lack it; it is on the first page then.
 func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*GroupPage, error) {
-	if err := in.limit(f.Limit); err != nil {
-		return nil, err
-	}
-	namespace, err := narrow(ctx, f.Namespace)
+	err := in.page(ctx, f.Limit, &f.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	f.Namespace = namespace
 	if cursor != "" {
 		if f.AfterValue, f.After, err = groupCursor(cursor); err != nil {
 			return nil, err
@@ -58,7 +54,7 @@ func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*Gro
 	if page.Hours, err = in.store.Hours(ctx, ids, in.now().Add(-24*time.Hour)); err != nil {
 		return nil, err
 	}
-	if page.Resolved, err = in.store.Resolutions(ctx, namespace); err != nil {
+	if page.Resolved, err = in.store.Resolutions(ctx, f.Namespace); err != nil {
 		return nil, err
 	}
 	if len(page.Groups) == f.Limit {
@@ -68,7 +64,6 @@ func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*Gro
 	return page, nil
 }
 
-// groupCursor reads the cursor of a list of groups: a value and a group.
 func groupCursor(cursor string) (value int64, after deadletter.GroupID, err error) {
 	before, behind, _ := strings.Cut(cursor, ".")
 	value, err = strconv.ParseInt(before, 10, 64)
@@ -96,12 +91,9 @@ func (f *GroupFilter) Value(g *deadletter.Group) int64 {
 // Group returns all that is known of a group, or NotFound. The counts of the groups that are merged into it are added
 // to its own. Its sample is the newest letter of any of them.
 func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory, error) {
-	g, err := in.store.FindGroup(ctx, id)
+	g, err := in.group(ctx, id)
 	if err != nil {
 		return nil, err
-	}
-	if g == nil || !reaches(ctx, g.Namespace) {
-		return nil, noGroup(id)
 	}
 	s := &GroupStory{Group: g}
 	if s.Merged, err = in.store.MergedGroups(ctx, id); err != nil {
@@ -141,6 +133,15 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 	}
 	s.Why, err = in.whyRule(ctx, g, s.Why)
 	return s, err
+}
+
+// group returns a group that the request reaches, or NotFound.
+func (in *Inbox) group(ctx context.Context, id deadletter.GroupID) (*deadletter.Group, error) {
+	g, err := in.store.FindGroup(ctx, id)
+	if err == nil && (g == nil || !reaches(ctx, g.Namespace)) {
+		return nil, noGroup(id)
+	}
+	return g, err
 }
 
 // withMerged adds the groups that are merged into groups: they are shown, and acted on, together.
@@ -269,7 +270,6 @@ func nonZero(i deadletter.Ignore) *deadletter.Ignore {
 	return &i
 }
 
-// due is an optional time as JSON has it.
 func due(at *task.Instant) *time.Time {
 	if at == nil {
 		return nil
@@ -324,12 +324,9 @@ func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []
 
 // UnmergeGroup makes a group that was merged into another stand on its own again.
 func (in *Inbox) UnmergeGroup(ctx context.Context, id deadletter.GroupID, by By) (*deadletter.Group, error) {
-	known, err := in.store.FindGroup(ctx, id)
+	known, err := in.group(ctx, id)
 	if err != nil {
 		return nil, err
-	}
-	if known == nil || !reaches(ctx, known.Namespace) {
-		return nil, noGroup(id)
 	}
 	into := known.MergedInto
 	return in.regroup(ctx, id, by, "unmerge_group", func(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
@@ -352,29 +349,20 @@ func (in *Inbox) UnmergeGroup(ctx context.Context, id deadletter.GroupID, by By)
 func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by By, kind string,
 	fn func(context.Context, engine.Tx, *deadletter.Group) error, note string, others ...deadletter.GroupID,
 ) (*deadletter.Group, error) {
-	by, key, err := signed(ctx, by)
-	if err != nil {
-		return nil, err
-	}
-	var changed *deadletter.Group
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		if err := in.lockGroups(ctx, tx, append(others, id)); err != nil {
-			return err
+	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Group, error) {
+		// In the order of their IDs, so that two acts on the same groups do not wait for each other in a circle.
+		if _, err := in.store.Groups(ctx, tx, append(others, id)); err != nil {
+			return nil, err
 		}
 		g, err := in.reachedGroup(ctx, tx, id, by)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := fn(ctx, tx, g); err != nil {
-			return err
+			return nil, err
 		}
-		changed = g
-		return in.saveGroup(ctx, tx, g, act{kind: kind, by: by, key: key, data: note}, note)
+		return g, in.saveGroup(ctx, tx, g, act{kind: kind, by: by, data: note}, note)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return changed, nil
 }
 
 // changeGroup loads a group, lets fn change it and fill in the act, and stores both with a note in one transaction. fn
@@ -382,45 +370,29 @@ func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by By, kind
 func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 	fn func(*deadletter.Group, *act) error, note string,
 ) (*deadletter.Group, error) {
-	by, key, err := signed(ctx, by)
-	if err != nil {
-		return nil, err
-	}
-	var changed *deadletter.Group
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Group, error) {
 		g, err := in.reachedGroup(ctx, tx, id, by)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := in.sumShown(ctx, tx, g); err != nil {
-			return err
+			return nil, err
 		}
 		was := g.State
-		a := act{kind: "change_group", by: by, key: key, from: string(was)}
+		a := act{kind: "change_group", by: by, from: string(was)}
 		before := recordOfGroup(g)
 		if err := fn(g, &a); err != nil {
-			return err
+			return nil, err
 		}
-		a.to, changed = string(g.State), g
+		a.to = string(g.State)
 		if after := recordOfGroup(g); !reflect.DeepEqual(before, after) {
 			a.before, a.after = before, after
 		}
 		if err := in.saveGroup(ctx, tx, g, a, note); err != nil || g.State == was {
-			return err
+			return g, err
 		}
-		return in.tell(ctx, tx, deadletter.GroupHappened(deadletter.EventGroupState, g, was, a.kind, in.now()))
+		return g, in.tell(ctx, tx, deadletter.GroupHappened(deadletter.EventGroupState, g, was, a.kind, in.now()))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return changed, nil
-}
-
-// lockGroups locks groups in the order of their IDs, so that two acts on the same groups do not wait for each other in
-// a circle.
-func (in *Inbox) lockGroups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID) error {
-	_, err := in.store.Groups(ctx, tx, ids)
-	return err
 }
 
 // reachedGroup loads a group, locked, that the request may change. A group that the key does not reach is answered as
@@ -448,7 +420,7 @@ func (in *Inbox) saveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Grou
 	if err := in.store.SaveGroup(ctx, tx, g); err != nil {
 		return err
 	}
-	entry := deadletter.Note{Group: g.ID, At: in.now(), Author: a.by.Actor, Key: a.key, Kind: a.kind, Text: note}
+	entry := deadletter.Note{Group: g.ID, At: in.now(), Author: a.by.Actor, Key: a.by.key, Kind: a.kind, Text: note}
 	if entry.Text == "" {
 		entry.Text = a.by.Reason
 	}

@@ -40,7 +40,6 @@ func (in *Inbox) ChangeGroups(ctx context.Context, ch GroupsChange) ([]GroupResu
 	return results, nil
 }
 
-// checkGroupsChange returns the problems of a request, those of its change among them.
 func (in *Inbox) checkGroupsChange(ch *GroupsChange) []task.Problem {
 	problems := in.checkGroupChange(&ch.GroupChange)
 	bad := func(at, fault string) { problems = append(problems, task.Problem{Location: at, Message: fault}) }
@@ -75,14 +74,11 @@ func (in *Inbox) selected(ctx context.Context, ch *GroupsChange) ([]GroupResult,
 		seen[id] = true
 		r := GroupResult{ID: id}
 		if ch.DryRun {
-			g, err := in.store.FindGroup(ctx, id)
-			if err != nil {
+			g, err := in.group(ctx, id)
+			if err != nil && (task.CodeOf(err) != task.NotFound || !errors.As(err, &r.Err)) {
 				return nil, err
 			}
-			if r.Group = g; g == nil || !reaches(ctx, g.Namespace) {
-				r.Group = nil
-				errors.As(noGroup(id), &r.Err)
-			}
+			r.Group = g
 		}
 		results = append(results, r)
 	}

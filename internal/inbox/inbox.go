@@ -145,7 +145,6 @@ func (in *Inbox) orphans() task.Instant {
 	return before
 }
 
-// newID returns an ID of the store.
 func (in *Inbox) newID() task.ID { return in.db.IDs().Take(in.now().Time(), 1) }
 
 // newIDs reserves n IDs of the store, which grow with their number.
@@ -155,7 +154,6 @@ func (in *Inbox) newIDs(n int) func(no int) task.ID {
 	return func(no int) task.ID { return ids.ID(first + int64(no)) }
 }
 
-// reaches reports whether the key of a request may act in a namespace.
 func reaches(ctx context.Context, namespace string) bool { return access.From(ctx).Reaches(namespace) }
 
 // nameable reports whether a request may name an object of a namespace: one that its key reaches, by names that could
@@ -191,13 +189,13 @@ func narrow(ctx context.Context, namespace string) (string, error) {
 
 // signed returns who acts, with the defaults filled in, and the name of the request's key. Invalid if actor or reason
 // is too long, has control characters, or claims a name of the system.
-func signed(ctx context.Context, by By) (By, string, error) {
+func signed(ctx context.Context, by By) (By, error) {
 	problems := engine.CheckActor(by.Actor, by.Reason)
 	if len(problems) > 0 {
-		return by, "", &task.Error{Code: task.Invalid, Message: "nothing was changed", Problems: problems}
+		return by, &task.Error{Code: task.Invalid, Message: "nothing was changed", Problems: problems}
 	}
-	by.Actor, by.Reason = engine.ActorOf(ctx, by.Actor), cmp.Or(by.Reason, engine.NoReason)
-	return by, engine.KeyOf(ctx), nil
+	by.Actor, by.Reason, by.key = engine.ActorOf(ctx, by.Actor), cmp.Or(by.Reason, engine.NoReason), engine.KeyOf(ctx)
+	return by, nil
 }
 
 // expected refuses an act on a version that the caller has not read: Conflict. Version 0 accepts any.
@@ -218,15 +216,22 @@ func (by By) expected(what string, version int64) error {
 // noLetter is the error for an unknown letter, and for one that the key does not reach.
 func noLetter(id task.ID) error { return task.Errorf(task.NotFound, "there is no letter %s", id) }
 
-// noGroup is the same for a group.
 func noGroup(id deadletter.GroupID) error {
 	return task.Errorf(task.NotFound, "there is no group %s", id)
 }
 
-// noRedrive is the same for a redrive.
 func noRedrive(id task.ID) error {
 	return &task.Error{Code: task.NotFound, Message: fmt.Sprintf("there is no redrive %s", id),
 		Hint: "a redrive is deleted 90 days after its end"}
+}
+
+// page checks the limit of a page, and narrows its namespace.
+func (in *Inbox) page(ctx context.Context, limit int, namespace *string) error {
+	err := in.limit(limit)
+	if err == nil {
+		*namespace, err = narrow(ctx, *namespace)
+	}
+	return err
 }
 
 // limit refuses a page of another size than 1 to PageItems.

@@ -57,7 +57,6 @@ func (in *Inbox) takeIn(of *deadletter.Source, plan *intake.Plan, arrivals []Arr
 	return b
 }
 
-// messageOf returns an arrival as the message that it was.
 func messageOf(of *deadletter.Source, a *Arrival) *intake.Message {
 	return &intake.Message{Queue: of.Queue, Position: a.Position, MessageID: a.MessageID, SentAt: a.FailedAt,
 		Content: a.Content}
@@ -90,12 +89,8 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 	if known == nil || known.Version != b.of.Version {
 		return Intaken{}, noSource(b.of.Name)
 	}
-	full := in.room(ctx, known)
-	if full != nil && task.CodeOf(full) != task.Exhausted {
-		return Intaken{}, full
-	}
-	policies, err := in.policiesOf(ctx, known.Namespace)
-	if err != nil {
+	t := terms{source: known, known: true}
+	if err := t.load(ctx, in); err != nil {
 		return Intaken{}, err
 	}
 	letters, stored, err := b.lettersAlready(ctx)
@@ -109,12 +104,12 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 		err = b.submit(ctx, subs, func(ctx context.Context, tx engine.Tx, receipts []engine.Receipt) error {
 			done = Intaken{Known: len(letters)}
 			refused := b.refusals(letters, places, receipts, &done)
-			c := &capture{in: in, ctx: ctx, tx: tx, source: known, full: full, policies: policies, now: in.now(),
-				newID: in.newIDs(len(refused)), look: true, decisions: newDecisions()}
-			if err := b.capture(c, refused, letters); err != nil {
+			c := &capture{in: in, ctx: ctx, tx: tx, terms: t, now: in.now(), newID: in.newIDs(len(refused)), look: true,
+				decisions: newDecisions()}
+			if err := b.capture(c, refused, letters); err != nil || b.also == nil {
 				return err
 			}
-			return b.end(ctx, tx, done)
+			return b.also(ctx, tx, done)
 		})
 		if err == nil {
 			return done, nil
@@ -124,14 +119,6 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 		}
 	}
 	return Intaken{}, err
-}
-
-// end does what else belongs to the transaction.
-func (b *intakeBatch) end(ctx context.Context, tx engine.Tx, done Intaken) error {
-	if b.also == nil {
-		return nil
-	}
-	return b.also(ctx, tx, done)
 }
 
 // submit submits the tasks in a transaction, and calls then in it with their receipts.
@@ -225,7 +212,6 @@ func (b *intakeBatch) lettersAlready(ctx context.Context) (letters map[int]bool,
 	return letters, stored, err
 }
 
-// submissions returns the tasks to submit, and the places of their messages.
 func (b *intakeBatch) submissions(letters map[int]bool) ([]engine.Submission, []int) {
 	subs := make([]engine.Submission, 0, len(b.orders))
 	places := make([]int, 0, len(b.orders))

@@ -30,7 +30,6 @@ func (in *Inbox) previewIntake(ctx context.Context, s *deadletter.Source) ([]Int
 	return in.previewed(ctx, in.takeIn(s, intake.NewPlan(s), arrivals)), nil
 }
 
-// previewed returns what the messages of a batch would become.
 func (in *Inbox) previewed(ctx context.Context, b *intakeBatch) []IntakePreview {
 	subs, places := b.submissions(nil)
 	refused := b.refused

@@ -44,7 +44,6 @@ const journalFor = 10 * time.Minute
 // journaled reports whether a message, and its batch, is known by the journal of its source.
 func (a *Arrival) journaled() bool { return a.Position == "" && a.Receiver != "" }
 
-// openJournal reads the journal of a source for a batch of a receiver.
 func (in *Inbox) openJournal(ctx context.Context, tx engine.Tx, of *deadletter.Source, receiver string,
 	now task.Instant,
 ) (*journal, error) {
@@ -85,12 +84,10 @@ func (j *journal) redelivered(a *Arrival) (journalEntry, bool) {
 	return e, true
 }
 
-// note replaces the batch of the receiver.
 func (j *journal) note(receiver, batch string, entries []journalEntry) {
 	j.Receiver, j.Batch, j.now = receiver, batch, entries
 }
 
-// save stores the journal.
 func (in *Inbox) saveJournal(ctx context.Context, tx engine.Tx, of *deadletter.Source, j *journal) error {
 	packed, err := j.pack()
 	if err != nil {

@@ -168,7 +168,6 @@ func (in *Inbox) oversized(ctx context.Context, s *deadletter.Source) (sum Overs
 	return sum, err
 }
 
-// starts returns where the parts of the source's log begin.
 func (l *large) starts(ctx context.Context) (map[int32]int64, error) {
 	parts, err := l.carrier.LogParts(ctx, l.source, l.source.Queue, time.Time{}, time.Time{})
 	starts := make(map[int32]int64, len(parts))
@@ -201,7 +200,6 @@ func (l *large) capture(ctx context.Context, o deadletter.Oversized) (ended bool
 	return true, nil
 }
 
-// gone reports a message that its broker has deleted.
 func (l *large) gone(o deadletter.Oversized) {
 	l.log.Error("a message of a source was LOST: it was too large, and its broker has deleted it", "position", o.Position)
 	l.in.opts.Gone(l.source.Namespace, l.source.Name, 1)
@@ -234,6 +232,3 @@ func (k *looks) look(now task.Instant) {
 		}
 	})
 }
-
-// wait waits for a look that is under way.
-func (k *looks) wait() { k.work.Wait() }

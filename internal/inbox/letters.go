@@ -15,14 +15,11 @@ const shownOccurrences = 100
 // Letters returns a page, the newest first. A page may be empty and still have a next one, since a search looks through
 // a bounded number of rows. Invalid when the limit, the cursor or the filter breaks a rule.
 func (in *Inbox) Letters(ctx context.Context, f LetterFilter) (LetterPage, error) {
-	if err := in.limit(f.Limit); err != nil {
-		return LetterPage{}, err
-	}
-	namespace, err := narrow(ctx, f.Namespace)
+	err := in.page(ctx, f.Limit, &f.Namespace)
 	if err != nil {
 		return LetterPage{}, err
 	}
-	f.Namespace, f.Masked = namespace, masked(ctx)
+	f.Masked = masked(ctx)
 	if problems := f.Selection.Validate(); len(problems) > 0 {
 		return LetterPage{}, &task.Error{Code: task.Invalid, Message: "the filter is not valid", Problems: problems}
 	}
@@ -105,53 +102,63 @@ func (in *Inbox) edited(l *deadletter.Letter, edit *deadletter.Edit) (deadletter
 func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 	fn func(*deadletter.Letter, By) error,
 ) (*deadletter.Letter, error) {
-	by, key, err := signed(ctx, by)
-	if err != nil {
-		return nil, err
-	}
-	var changed *deadletter.Letter
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Letter, error) {
 		letters, err := in.store.Letters(ctx, tx, []task.ID{id})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(letters) == 0 || !reaches(ctx, letters[0].Namespace) {
-			return noLetter(id)
+			return nil, noLetter(id)
 		}
 		l := letters[0]
 		if err := by.expected("the letter", l.Version); err != nil {
-			return err
+			return nil, err
 		}
 		was := l.State
 		before := recordOfContent(l)
 		if err := fn(l, by); err != nil {
-			return err
+			return nil, err
 		}
-		changed = l
 		if err := in.store.SaveLetters(ctx, tx, letters); err != nil {
-			return err
+			return nil, err
 		}
 		if err := in.counted(ctx, tx, l, was); err != nil {
-			return err
+			return nil, err
 		}
-		a := act{kind: kind, by: by, key: key, namespace: l.Namespace, of: id.String(), from: string(was),
+		a := act{kind: kind, by: by, namespace: l.Namespace, of: id.String(), from: string(was),
 			to: string(l.State)}
 		if after := recordOfContent(l); after != before {
 			a.before, a.after = before, after
 		}
 		if err := in.act(ctx, tx, a); err != nil {
-			return err
+			return nil, err
 		}
 		news := letterNews{}
-		if was != model.LetterDiscarded && l.State == model.LetterDiscarded {
-			news.add(deadletter.EventDiscarded, l, l.Reason)
+		if was != model.LetterDiscarded {
+			news.discarded(l)
 		}
-		return in.tell(ctx, tx, news.events(in.now())...)
+		return l, in.tell(ctx, tx, news.events(in.now())...)
 	})
-	if err != nil {
-		return nil, err
+}
+
+// changedLetters are letters whose states change in one transaction, and what that changes.
+type changedLetters struct {
+	list  []*deadletter.Letter
+	tally deadletter.Tally
+}
+
+// add notes a letter that has changed.
+func (c *changedLetters) add(l *deadletter.Letter, was model.LetterState) {
+	c.list = append(c.list, l)
+	c.tally.Of(l.Group).OpenLetters += opened(l.State) - opened(was)
+}
+
+// save stores the states of the letters, and the counts of their groups.
+func (c *changedLetters) save(ctx context.Context, tx engine.Tx, in *Inbox) error {
+	if err := in.store.SaveStates(ctx, tx, c.list); err != nil {
+		return err
 	}
-	return changed, nil
+	return in.store.AddDeltas(ctx, tx, c.tally.Deltas())
 }
 
 // counted stores the effect of a letter's new state on the open letters of its group, as a delta: a group's own row

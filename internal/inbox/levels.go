@@ -119,7 +119,6 @@ func (in *Inbox) OriginLevels(ctx context.Context) ([]OriginLevel, error) {
 	return out, nil
 }
 
-// askLevel asks the broker of a queue.
 func (in *Inbox) askLevel(ctx context.Context, l *Level) {
 	carrier := in.opts.Carriers[l.Source.Driver]
 	if l.Source.Driver == HTTP || carrier == nil {

@@ -44,20 +44,17 @@ func (unobserved) Failed(string, task.Code)                                     
 // The operations of an Observer.
 const observedCapture, observedSend = "capture", "send"
 
-// observed reports how an operation ended.
 func (in *Inbox) observed(operation string, began time.Time, err error) {
 	in.opts.Observer.Took(operation, time.Since(began))
 	in.observeFailure(operation, err)
 }
 
-// observeFailure reports an operation that has failed.
 func (in *Inbox) observeFailure(operation string, err error) {
 	if err != nil {
 		in.opts.Observer.Failed(operation, task.CodeOf(err))
 	}
 }
 
-// observeCaptured reports a batch that is stored.
 func (in *Inbox) observeCaptured(of *deadletter.Source, arrivals []prepared, receipts []Receipt) {
 	type key struct {
 		origin, event string
@@ -93,7 +90,6 @@ func (in *Inbox) observeSends(tx engine.Tx, outcomes []outcome) {
 	})
 }
 
-// resultOf is the word of an Observer for an outcome.
 func resultOf(o *outcome) string {
 	switch {
 	case errors.Is(o.err, ErrNotTried):

@@ -37,7 +37,6 @@ type batchInParts struct {
 	done   []bool // a part that is stored is not captured again: a broker may tell equal messages apart by that alone
 }
 
-// inParts divides a batch.
 func (in *Inbox) inParts(s *deadletter.Source, arrivals []prepared) *batchInParts {
 	n := in.parts(len(arrivals))
 	if len(arrivals) > 0 && arrivals[0].journaled() { // one transaction has the journal
@@ -85,7 +84,6 @@ func (in *Inbox) parts(n int) int {
 	return min(max(n/partSize, 1), captureParts)
 }
 
-// partsOf divides arrivals.
 func partsOf(arrivals []prepared, n int) [][]prepared {
 	if n == 1 {
 		return [][]prepared{arrivals}

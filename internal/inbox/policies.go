@@ -25,15 +25,15 @@ func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*
 			return nil, err
 		}
 	}
-	by, key, err := signed(ctx, by)
+	by, err := signed(ctx, by)
 	if err != nil {
 		return nil, err
 	}
-	return in.savePolicy(ctx, p, by, key, nil)
+	return in.savePolicy(ctx, p, by, nil)
 }
 
 // savePolicy is SavePolicy for a request that is checked. before, unless it is nil, runs in the same transaction.
-func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By, key string,
+func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By,
 	before func(ctx context.Context, tx engine.Tx) error,
 ) (*deadletter.Policy, error) {
 	next := p.WithDefaults()
@@ -65,7 +65,7 @@ func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By, ke
 		if err := in.store.SavePolicy(ctx, tx, &next); err != nil {
 			return err
 		}
-		return in.act(ctx, tx, act{kind: "set_policy", by: by, key: key, namespace: p.Namespace, of: policyName(p),
+		return in.act(ctx, tx, act{kind: "set_policy", by: by, namespace: p.Namespace, of: policyName(p),
 			before: recordOfPolicy(known), after: recordOfPolicy(&next)})
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin strin
 	if !nameable(ctx, namespace, source) {
 		return noSource(source)
 	}
-	by, key, err := signed(ctx, by)
+	by, err := signed(ctx, by)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin strin
 		if err := in.store.DropPolicy(ctx, tx, known); err != nil {
 			return err
 		}
-		return in.act(ctx, tx, act{kind: "remove_policy", by: by, key: key, namespace: namespace, of: policyName(known),
+		return in.act(ctx, tx, act{kind: "remove_policy", by: by, namespace: namespace, of: policyName(known),
 			before: recordOfPolicy(known)})
 	})
 }
@@ -161,7 +161,6 @@ type policies struct {
 	rest *deadletter.Policy // nil: letters are left to operators
 }
 
-// policiesOf returns the policies of a namespace, or of all ("").
 func (in *Inbox) policiesOf(ctx context.Context, namespace string) (policies, error) {
 	all, err := in.store.Policies(ctx, namespace)
 	return policies{all, in.opts.DefaultPolicy}, err
@@ -181,12 +180,10 @@ func (p policies) ofSource(s *deadletter.Source) []*deadletter.Policy {
 	return append(out, &last)
 }
 
-// of returns the policy of a letter, or nil.
 func (p policies) of(l *deadletter.Letter) *deadletter.Policy {
 	return p.find(l.Namespace, l.Source, l.Origin)
 }
 
-// find returns the policy of an origin, or nil.
 func (p policies) find(namespace, source, origin string) *deadletter.Policy {
 	list := p.list
 	if slices.ContainsFunc(list, func(p *deadletter.Policy) bool { return p.Namespace != namespace }) {
@@ -205,7 +202,7 @@ func (in *Inbox) decide(of policies, l *deadletter.Letter, failed string, now ta
 	if p == nil {
 		return
 	}
-	d := p.Decide(l, now, in.roll())
+	d := p.Decide(l, now, rand.Float64()) // chance is an argument of the domain
 	if d.Reason != "" && failed != "" {
 		d.Reason += "; the last send: " + failed
 	}
@@ -230,6 +227,3 @@ func policyName(p *deadletter.Policy) string {
 	}
 	return source + "/" + p.Origin
 }
-
-// roll returns a random number from 0 to below 1, for jitter. Chance is an argument of the domain; it is made here.
-func (in *Inbox) roll() float64 { return rand.Float64() }

@@ -94,12 +94,9 @@ func (in *Inbox) settle(ctx context.Context, req *RedriveRequest) error {
 // from.
 func (in *Inbox) namespaceOf(ctx context.Context, s *deadletter.Selection) (string, error) {
 	if len(s.Groups) > 0 {
-		g, err := in.store.FindGroup(ctx, s.Groups[0])
+		g, err := in.group(ctx, s.Groups[0])
 		if err != nil {
 			return "", err
-		}
-		if g == nil || !reaches(ctx, g.Namespace) {
-			return "", noGroup(s.Groups[0])
 		}
 		return g.Namespace, nil
 	}
@@ -154,7 +151,6 @@ func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
 	return problems
 }
 
-// joinStates lists states in words.
 func joinStates(of []model.LetterState) string {
 	words := make([]string, len(of))
 	for i, s := range of {
@@ -218,7 +214,6 @@ func (v *previewer) refuse(why string) {
 	v.out.Problems = append(v.out.Problems, task.Problem{Location: "/destination", Message: why})
 }
 
-// quoted puts a name in quotes for a message.
 func quoted(s string) string { return `"` + s + `"` }
 
 // shownDestination quotes a destination for a message, and says of a URL why nothing is sent there.

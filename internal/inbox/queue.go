@@ -89,7 +89,6 @@ func (in *Inbox) Queues(ctx context.Context, namespace string) ([]Queue, error) 
 	return out, nil
 }
 
-// queueOf returns a source as a queue, without counts.
 func queueOf(s *deadletter.Source) Queue {
 	if s.Queue == "" {
 		return Queue{Source: s, Name: s.Name}
@@ -140,7 +139,6 @@ func (in *Inbox) FindQueue(ctx context.Context, namespace, name string) (*Queue,
 	return nil, noQueue(name)
 }
 
-// noQueue is the error for a queue that no source reads.
 func noQueue(name string) error {
 	return &task.Error{Code: task.NotFound, Message: fmt.Sprintf("there is no dead letter queue %q", name),
 		Hint: "it must be the queue of a source: see tasker source list"}

@@ -248,7 +248,7 @@ func (r *readers) begin(ctx context.Context, s *deadletter.Source) {
 	run.large.again = func() error { return large.again(ctx) }
 	go func() {
 		defer close(run.done)
-		defer run.large.wait()
+		defer run.large.work.Wait()
 		carrier.Read(ctx, s, of, func(arrivals []Arrival) func(context.Context) error {
 			store := prepare(arrivals)
 			return func(ctx context.Context) error {

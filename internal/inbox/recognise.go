@@ -83,7 +83,6 @@ func (c *capture) load(arrivals []prepared) error {
 	return c.loadIdentities(arrivals)
 }
 
-// loadNamesakes finds letters by message IDs.
 func (c *capture) loadNamesakes(names []string) (err error) {
 	if len(names) == 0 {
 		return nil
@@ -175,7 +174,6 @@ func (c *capture) open(content SentContent, found []deadletter.Send) int {
 	return len(c.byContent[content])
 }
 
-// loadIdentities finds letters by the identities of deliveries.
 func (c *capture) loadIdentities(arrivals []prepared) error {
 	var sought []string
 	for i := range arrivals {

@@ -37,7 +37,6 @@ type sourceRecord struct {
 	SensitiveHeaders []string `json:"sensitive_headers,omitempty"`
 }
 
-// recordOfSource returns what is kept of a source, nil for none.
 func recordOfSource(s *deadletter.Source) any {
 	if s == nil {
 		return nil
@@ -51,7 +50,6 @@ func recordOfSource(s *deadletter.Source) any {
 	return r
 }
 
-// sourceState is the state of a source as an act names it.
 func sourceState(s *deadletter.Source) string {
 	if s.Paused {
 		return "paused"
@@ -144,7 +142,6 @@ func (d *decisions) note(p *deadletter.Policy, l *deadletter.Letter) {
 	}
 }
 
-// events returns what listeners are told.
 func (d *decisions) events(now task.Instant) []deadletter.Event { return d.news.events(now) }
 
 // store stores an act of each policy that has decided.

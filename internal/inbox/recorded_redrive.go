@@ -78,7 +78,6 @@ type editRecord struct {
 	Key         bool     `json:"key,omitempty"`
 }
 
-// recordOfRedrive returns the record of a redrive that has its items.
 func recordOfRedrive(r *deadletter.Redrive) redriveRecord {
 	return redriveRecord{Operation: r.Operation, Items: r.Total, Selection: recordOfSelection(&r.Selection),
 		Destination: posturl.Redact(r.Destination), Edit: recordOfEdit(r.Edit), IncludeParked: r.IncludeParked,
@@ -105,7 +104,6 @@ func recordOfSelection(s *deadletter.Selection) selectionRecord {
 	return out
 }
 
-// recordOfEdit returns an edit for a redriveRecord; nil for none.
 func recordOfEdit(e *deadletter.Edit) *editRecord {
 	if e == nil {
 		return nil

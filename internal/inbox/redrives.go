@@ -20,7 +20,7 @@ const maxFrozen = deadletter.MaxItems
 // The freeze is one transaction with the redrive and its act. Letters that arrive between the preview and the freeze
 // may be included. A lost answer leaves the redrive: look at Redrives before a second try.
 func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadletter.Redrive, error) {
-	by, key, err := signed(ctx, req.By)
+	by, err := signed(ctx, req.By)
 	if err != nil {
 		return nil, err
 	}
@@ -38,40 +38,35 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 	case len(preview.Problems) > 0:
 		return nil, &task.Error{Code: task.Invalid, Message: "the redrive was not created", Problems: preview.Problems}
 	}
-	var r *deadletter.Redrive
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return written(ctx, in, func(ctx context.Context, tx engine.Tx) (*deadletter.Redrive, error) {
 		now := in.now()
-		r = &deadletter.Redrive{ID: in.newID(), Namespace: req.Selection.Namespace, Operation: req.Operation,
+		r := &deadletter.Redrive{ID: in.newID(), Namespace: req.Selection.Namespace, Operation: req.Operation,
 			Selection: req.Selection, Destination: req.Destination, Edit: req.Edit, Plan: preview.Plan, Stop: preview.Stop,
 			IncludeParked: req.IncludeParked, State: model.RedriveDraft, StateAt: now, FrozenAt: now, CreatedAt: now,
-			Actor: by.Actor, Key: key, Reason: by.Reason, Version: 1}
+			Actor: by.Actor, Key: by.key, Reason: by.Reason, Version: 1}
 		n, err := in.store.Freeze(ctx, tx, r, maxFrozen)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if n == 0 { // since the preview, others have dealt with what there was
-			return selectsNothing()
+			return nil, selectsNothing()
 		}
 		r.Total = n
 		if req.Start {
 			if err := r.Start(now); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if err := in.store.AddRedrive(ctx, tx, r); err != nil {
-			return err
+			return nil, err
 		}
-		if err := in.act(ctx, tx, act{kind: "create_redrive", by: by, key: key, namespace: r.Namespace, of: r.ID.String(),
+		if err := in.act(ctx, tx, act{kind: "create_redrive", by: by, namespace: r.Namespace, of: r.ID.String(),
 			to: string(r.State), data: recordOfRedrive(r)}); err != nil {
-			return err
+			return nil, err
 		}
 		r.Counts = model.ItemCounts{Pending: n}
-		return in.tellRedrive(ctx, tx, r, "", &r.Counts)
+		return r, in.tellRedrive(ctx, tx, r, "", &r.Counts)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
 }
 
 // ActOnRedrive starts, pauses, resumes or cancels a redrive. What a runner is sending at that moment is still sent and
@@ -79,7 +74,7 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 // until then. WrongState for an action that the state does not allow.
 func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what model.RedriveAction, by By) (*deadletter.Redrive,
 	error) {
-	by, key, err := signed(ctx, by)
+	by, err := signed(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -87,36 +82,31 @@ func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what model.Redriv
 	if err != nil {
 		return nil, err
 	}
-	var changed *deadletter.Redrive
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return written(ctx, in, func(ctx context.Context, tx engine.Tx) (*deadletter.Redrive, error) {
 		r, err := in.store.Redrive(ctx, tx, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if r == nil || !reaches(ctx, r.Namespace) {
-			return noRedrive(id)
+			return nil, noRedrive(id)
 		}
 		if err := by.expected("the redrive", r.Version); err != nil {
-			return err
+			return nil, err
 		}
 		was := r.State
 		if err := apply(r, what, in.now()); err != nil {
-			return err
+			return nil, err
 		}
-		changed, r.Counts = r, *counts
+		r.Counts = *counts
 		if err := in.store.SaveRedrive(ctx, tx, r); err != nil {
-			return err
+			return nil, err
 		}
-		if err := in.act(ctx, tx, act{kind: string(what) + "_redrive", by: by, key: key, namespace: r.Namespace,
+		if err := in.act(ctx, tx, act{kind: string(what) + "_redrive", by: by, namespace: r.Namespace,
 			of: id.String(), from: string(was), to: string(r.State)}); err != nil {
-			return err
+			return nil, err
 		}
-		return in.tellRedrive(ctx, tx, r, was, counts)
+		return r, in.tellRedrive(ctx, tx, r, was, counts)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return changed, nil
 }
 
 // apply changes the state of a redrive, or refuses an unknown action with Invalid.
@@ -135,40 +125,38 @@ func apply(r *deadletter.Redrive, what model.RedriveAction, now task.Instant) er
 		{Location: "/action", Message: "must be start, pause, resume or cancel"}}}
 }
 
+// redrive returns a redrive that the request reaches, or NotFound.
+func (in *Inbox) redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error) {
+	r, err := in.store.FindRedrive(ctx, id)
+	if err == nil && (r == nil || !reaches(ctx, r.Namespace)) {
+		return nil, noRedrive(id)
+	}
+	return r, err
+}
+
 // Redrive returns a redrive with its counts, or NotFound.
 func (in *Inbox) Redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error) {
-	r, err := in.store.FindRedrive(ctx, id)
+	r, err := in.redrive(ctx, id)
 	if err != nil {
 		return nil, err
-	}
-	if r == nil || !reaches(ctx, r.Namespace) {
-		return nil, noRedrive(id)
 	}
 	if r.Counts, err = in.store.CountItems(ctx, r); err != nil {
 		return nil, err
 	}
 	if r.Wave > 0 {
-		r.Waves, err = in.store.CountWaves(ctx, id, r.Wave-shownWaves(r))
+		// At most 50 waves are counted, and fewer of those that are so large that counting 100,000 items takes long. No
+		// wave is larger than the newest.
+		shown := min(max(100_000/max(r.WaveSize, 1), 1), 50, r.Wave)
+		r.Waves, err = in.store.CountWaves(ctx, id, r.Wave-shown)
 	}
 	return r, err
 }
 
-// shownWaves returns how many waves of a redrive are counted: at most 50, and fewer of those that are so large that
-// counting 100,000 items takes long. No wave is larger than the newest.
-func shownWaves(r *deadletter.Redrive) int {
-	return min(max(100_000/max(r.WaveSize, 1), 1), 50, r.Wave)
-}
-
 // Redrives returns a page, the newest first, without counts: those are counted from the items, up to a million of them.
 func (in *Inbox) Redrives(ctx context.Context, f RedriveFilter) ([]*deadletter.Redrive, error) {
-	if err := in.limit(f.Limit); err != nil {
+	if err := in.page(ctx, f.Limit, &f.Namespace); err != nil {
 		return nil, err
 	}
-	namespace, err := narrow(ctx, f.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	f.Namespace = namespace
 	return in.store.ListRedrives(ctx, f)
 }
 
@@ -180,12 +168,8 @@ func (in *Inbox) RedriveItems(ctx context.Context, id task.ID, state model.ItemS
 	if err := in.limit(limit); err != nil {
 		return nil, err
 	}
-	r, err := in.store.FindRedrive(ctx, id)
-	if err != nil {
+	if _, err := in.redrive(ctx, id); err != nil {
 		return nil, err
-	}
-	if r == nil || !reaches(ctx, r.Namespace) {
-		return nil, noRedrive(id)
 	}
 	return in.store.ListItems(ctx, id, state, above, limit)
 }

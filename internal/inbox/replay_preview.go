@@ -47,7 +47,7 @@ type ReplaySample struct {
 
 // PreviewReplay returns what a replay would do, and stores nothing. It refuses what CreateReplay refuses.
 func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayPreview, error) {
-	if _, _, err := signed(ctx, req.By); err != nil {
+	if _, err := signed(ctx, req.By); err != nil {
 		return nil, err
 	}
 	r, source, err := in.frozenReplay(ctx, &req)
@@ -97,7 +97,6 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 	return p, in.sampled(ctx, of, r, arrivals, p.Samples)
 }
 
-// brokerRefusal is the answer for a broker that cannot be read.
 func brokerRefusal(err error) error {
 	if errors.Is(err, ErrForGood) {
 		return &task.Error{Code: task.Invalid, Message: "the replay would be refused", Problems: []task.Problem{
@@ -125,7 +124,6 @@ func (p *ReplayPreview) ends(ctx context.Context, c Carrier, of *deadletter.Sour
 	}
 }
 
-// sampled finds out what samples would become.
 func (in *Inbox) sampled(ctx context.Context, of *deadletter.Source, r *deadletter.Replay, arrivals []Arrival,
 	samples []ReplaySample,
 ) error {

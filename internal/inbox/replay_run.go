@@ -107,7 +107,6 @@ func (p *replayer) run(ctx context.Context) (more bool, err error) {
 	}
 }
 
-// carrier returns what reads a source; nil if nothing does.
 func (p *replayer) carrier(source *deadletter.Source) Carrier {
 	if source == nil || source.Driver == HTTP {
 		return nil
@@ -268,7 +267,6 @@ func (p *replayer) advance(ctx context.Context, tx engine.Tx, step replayStep) e
 	return p.in.store.SaveReplay(ctx, tx, r)
 }
 
-// observe reports what a batch became, after the commit.
 func (p *replayer) observe(tx engine.Tx, c model.ReplayCounts) {
 	namespace, source := p.replay.Namespace, p.replay.Source
 	tx.Handle().AfterCommit(func() {

@@ -61,7 +61,6 @@ type ReplayRequest struct {
 	Start             bool // begin at once; otherwise it is a draft
 }
 
-// noReplay is the error for an unknown replay, and for one that the key does not reach.
 func noReplay(id task.ID) error { return task.Errorf(task.NotFound, "there is no replay %s", id) }
 
 // CreateReplay freezes the range of a topic: what is sent there later is not included. Invalid: the topic is not one of
@@ -69,7 +68,7 @@ func noReplay(id task.ID) error { return task.Errorf(task.NotFound, "there is no
 // range. Forbidden: it reads sensitive values that the key may not see. Exhausted: the namespace has as many
 // replays as it may have.
 func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadletter.Replay, error) {
-	by, key, err := signed(ctx, req.By)
+	by, err := signed(ctx, req.By)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +76,7 @@ func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadlett
 	if err != nil {
 		return nil, err
 	}
-	r.Actor, r.Key, r.Reason = by.Actor, key, by.Reason
+	r.Actor, r.Key, r.Reason = by.Actor, by.key, by.Reason
 	return r, in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		open, err := in.store.OpenReplays(ctx, tx, r.Namespace)
 		if err != nil {
@@ -98,7 +97,7 @@ func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadlett
 		if err := in.store.AddReplay(ctx, tx, r); err != nil {
 			return err
 		}
-		if err := in.act(ctx, tx, act{kind: "create_replay", by: by, key: key, namespace: r.Namespace, of: r.ID.String(),
+		if err := in.act(ctx, tx, act{kind: "create_replay", by: by, namespace: r.Namespace, of: r.ID.String(),
 			to: string(r.State), data: recordOfReplay(r)}); err != nil {
 			return err
 		}
@@ -130,15 +129,9 @@ func recordOfReplay(r *deadletter.Replay) replayRecord {
 
 // frozenReplay checks a request, and returns its replay with the range that the topic has now, and its source.
 func (in *Inbox) frozenReplay(ctx context.Context, req *ReplayRequest) (*deadletter.Replay, *deadletter.Source, error) {
-	if !nameable(ctx, req.Namespace, req.Source) {
-		return nil, nil, noSource(req.Source)
-	}
-	source, err := in.store.FindSource(ctx, req.Namespace, req.Source)
+	source, err := in.source(ctx, req.Namespace, req.Source)
 	if err != nil {
 		return nil, nil, err
-	}
-	if source == nil {
-		return nil, nil, noSource(req.Source)
 	}
 	s := req.Spec
 	s.Topic = cmp.Or(s.Topic, source.Queue)
@@ -200,7 +193,6 @@ func (in *Inbox) partsOf(ctx context.Context, c Carrier, source *deadletter.Sour
 	return s.Freeze(parts), nil, nil
 }
 
-// instantTime returns the zero time for 0.
 func instantTime(i task.Instant) time.Time {
 	if i == 0 {
 		return time.Time{}
@@ -212,35 +204,29 @@ func instantTime(i task.Instant) time.Time {
 // WrongState for an action that the state does not allow.
 func (in *Inbox) ActOnReplay(ctx context.Context, id task.ID, what model.RedriveAction, by By) (*deadletter.Replay,
 	error) {
-	by, key, err := signed(ctx, by)
-	if err != nil {
-		return nil, err
-	}
-	var changed *deadletter.Replay
-	return changed, in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Replay, error) {
 		r, err := in.store.Replay(ctx, tx, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if r == nil || !reaches(ctx, r.Namespace) {
-			return noReplay(id)
+			return nil, noReplay(id)
 		}
 		if err := by.expected("the replay", r.Version); err != nil {
-			return err
+			return nil, err
 		}
 		was := r.State
 		if err := applyToReplay(r, what, in.now()); err != nil {
-			return err
+			return nil, err
 		}
-		changed = r
 		if err := in.store.SaveReplay(ctx, tx, r); err != nil {
-			return err
+			return nil, err
 		}
-		if err := in.act(ctx, tx, act{kind: string(what) + "_replay", by: by, key: key, namespace: r.Namespace,
+		if err := in.act(ctx, tx, act{kind: string(what) + "_replay", by: by, namespace: r.Namespace,
 			of: id.String(), from: string(was), to: string(r.State)}); err != nil {
-			return err
+			return nil, err
 		}
-		return in.tellReplay(ctx, tx, r, was)
+		return r, in.tellReplay(ctx, tx, r, was)
 	})
 }
 
@@ -266,24 +252,16 @@ func applyToReplay(r *deadletter.Replay, what model.RedriveAction, now task.Inst
 // Replay returns a replay, or NotFound.
 func (in *Inbox) Replay(ctx context.Context, id task.ID) (*deadletter.Replay, error) {
 	r, err := in.store.FindReplay(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if r == nil || !reaches(ctx, r.Namespace) {
+	if err == nil && (r == nil || !reaches(ctx, r.Namespace)) {
 		return nil, noReplay(id)
 	}
-	return r, nil
+	return r, err
 }
 
 // Replays returns a page, the newest first.
 func (in *Inbox) Replays(ctx context.Context, f ReplayFilter) ([]*deadletter.Replay, error) {
-	if err := in.limit(f.Limit); err != nil {
+	if err := in.page(ctx, f.Limit, &f.Namespace); err != nil {
 		return nil, err
 	}
-	namespace, err := narrow(ctx, f.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	f.Namespace = namespace
 	return in.store.ListReplays(ctx, f)
 }

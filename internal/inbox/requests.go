@@ -14,6 +14,8 @@ type By struct {
 	Reason string
 	// Version is the version of the object that the caller has read; 0: any. Another one refuses the act with Conflict.
 	Version int64
+	// key is the name of the request's API key, once it is signed; "" for a server without keys, and for a loop.
+	key string
 }
 
 // Report is a failure that a program reports.

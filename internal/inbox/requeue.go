@@ -150,14 +150,12 @@ func (in *Inbox) requeue(ctx context.Context, q *Queue, req *Requeue, letters ma
 	var made []task.ID
 	for _, state := range inQueue {
 		for ids := range slices.Chunk(letters[state], deadletter.MaxSelectionIDs) {
-			r, err := in.CreateRedrive(ctx, RedriveRequest{By: By{Actor: req.Actor, Reason: req.Reason},
-				Operation: model.OpRedrive, Destination: out.Destination, IncludeParked: req.IncludeParked, Start: true,
+			r, err := in.sendAtOnce(ctx, req.By, RedriveRequest{Destination: out.Destination,
+				IncludeParked: req.IncludeParked,
 				// A destination that somebody names is checked at once. Else one letter without an origin holds no other up.
 				EachItem: req.Destination == "",
-				Selection: deadletter.Selection{Namespace: q.Source.Namespace, Kind: model.KindLetter,
-					Source: q.Source.Name, State: state, IDs: ids},
-				Plan: deadletter.Plan{Canary: len(ids), Largest: len(ids), Observe: deadletter.NoObservation},
-				Stop: requeueStop})
+				Selection: deadletter.Selection{Namespace: q.Source.Namespace, Source: q.Source.Name, State: state,
+					IDs: ids}})
 			if task.CodeOf(err) == task.Conflict { // others have taken all of them
 				out.Skipped += len(ids)
 				continue
@@ -184,6 +182,15 @@ func (in *Inbox) requeue(ctx context.Context, q *Queue, req *Requeue, letters ma
 			Hint: "the jobs are still in " + q.Name}
 	}
 	return nil
+}
+
+// sendAtOnce creates and starts a redrive of letters in one wave, without an observation.
+func (in *Inbox) sendAtOnce(ctx context.Context, by By, req RedriveRequest) (*deadletter.Redrive, error) {
+	n := len(req.Selection.IDs)
+	req.By, req.Operation, req.Start = By{Actor: by.Actor, Reason: by.Reason}, model.OpRedrive, true
+	req.Selection.Kind, req.Stop = model.KindLetter, requeueStop
+	req.Plan = deadletter.Plan{Canary: n, Largest: n, Observe: deadletter.NoObservation}
+	return in.CreateRedrive(ctx, req)
 }
 
 // requeueRefused turns the refusal of a redrive into one that names no field of a request: the letters and the source
@@ -231,7 +238,6 @@ func (in *Inbox) awaitRequeue(ctx context.Context, id task.ID, by By, out *Reque
 	}
 }
 
-// addRequeued adds the results of a redrive.
 func (in *Inbox) addRequeued(ctx context.Context, r *deadletter.Redrive, out *Requeued) error {
 	n, err := in.store.CountItems(ctx, r)
 	if err != nil {

@@ -38,7 +38,7 @@ func (in *Inbox) RetryMessages(ctx context.Context, namespace, source string, id
 	if err := reach(ctx, namespace); err != nil {
 		return nil, err
 	}
-	by, _, err := signed(ctx, by)
+	by, err := signed(ctx, by)
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +88,8 @@ func (in *Inbox) retryLetters(ctx context.Context, namespace string, ids []task.
 	var made []task.ID
 	for _, state := range inQueue {
 		for part := range slices.Chunk(letters[state], deadletter.MaxSelectionIDs) {
-			r, err := in.CreateRedrive(ctx, RedriveRequest{By: By{Actor: by.Actor, Reason: by.Reason},
-				Operation: model.OpRedrive, IncludeParked: true, Start: true, EachItem: true,
-				Selection: deadletter.Selection{Namespace: namespace, Kind: model.KindLetter, State: state, IDs: part},
-				Plan:      deadletter.Plan{Canary: len(part), Largest: len(part), Observe: deadletter.NoObservation},
-				Stop:      requeueStop})
+			r, err := in.sendAtOnce(ctx, by, RedriveRequest{IncludeParked: true, EachItem: true,
+				Selection: deadletter.Selection{Namespace: namespace, State: state, IDs: part}})
 			if err == nil {
 				made = append(made, r.ID)
 				continue
@@ -135,7 +132,6 @@ func (in *Inbox) retryLetters(ctx context.Context, namespace string, ids []task.
 	return results, nil
 }
 
-// retryOf is the result of an item.
 func retryOf(i deadletter.Item) Retry {
 	switch i.State {
 	case model.ItemSent, model.ItemReturned, model.ItemCompleted:
@@ -161,8 +157,7 @@ func (in *Inbox) reopen(ctx context.Context, ids []task.ID, by By, results map[t
 		if err != nil {
 			return err
 		}
-		var changed []*deadletter.Letter
-		var tally deadletter.Tally
+		var changed changedLetters
 		for _, l := range letters {
 			was := l.State
 			if !slices.Contains(inQueue, was) {
@@ -175,9 +170,8 @@ func (in *Inbox) reopen(ctx context.Context, ids []task.ID, by By, results map[t
 					results[l.ID] = Retry{State: RetryFailed, Why: itemMessage(err)}
 					continue
 				}
-				changed = append(changed, l)
-				tally.Of(l.Group).OpenLetters++
-				if err := in.act(ctx, tx, act{kind: "restore_letter", by: by, key: engine.KeyOf(ctx), namespace: l.Namespace,
+				changed.add(l, was)
+				if err := in.act(ctx, tx, act{kind: "restore_letter", by: by, namespace: l.Namespace,
 					of: l.ID.String(), from: string(was), to: string(l.State)}); err != nil {
 					return err
 				}
@@ -188,10 +182,7 @@ func (in *Inbox) reopen(ctx context.Context, ids []task.ID, by By, results map[t
 			}
 			open[l.State] = append(open[l.State], l.ID)
 		}
-		if err := in.store.SaveStates(ctx, tx, changed); err != nil {
-			return err
-		}
-		return in.store.AddDeltas(ctx, tx, tally.Deltas())
+		return changed.save(ctx, tx, in)
 	})
 	return open, err
 }

@@ -18,29 +18,22 @@ import (
 // items and groups; letters in the order of their IDs.
 type Store interface {
 	LetterRows
-	SendRows
 	OutboxRows
-	OutboxReader
-	JournalRows
-	LetterReader
 	QueueReader
 	TopicReader
 	GroupRows
-	GroupReader
 	RedriveRows
-	RedriveReader
 	SourceRows
 	OversizedRows
 	PolicyRows
 	RuleRows
-	RuleReader
 	MoveRows
 	EventRows
 	ReplayRows
 	TidyRows
 }
 
-// LetterRows are letters in a transaction.
+// LetterRows are letters.
 type LetterRows interface {
 	// AddLetters stores new letters with their first occurrences. It leaves out those whose identity a letter of their
 	// source has already, as its own or as an alias, or one before it in the list, and reports for each letter whether
@@ -62,15 +55,11 @@ type LetterRows interface {
 	// AddAliases stores aliases of letters that the transaction has locked, before their own identities change. One that
 	// is stored already is left out.
 	AddAliases(ctx context.Context, tx engine.Tx, aliases []deadletter.Alias) error
-}
-
-// SendRows are letters in a transaction that marks them or records what was sent: many of them, as fast as possible.
-type SendRows interface {
-	// LettersToSend is LetterRows.Letters without stacks: the first of the IDs, up to size bytes of large payloads, but at
+	// LettersToSend is Letters without stacks: the first of the IDs, up to size bytes of large payloads, but at
 	// least one. left are the IDs from the first one on that does not fit.
 	LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID, size int) (letters []*deadletter.Letter,
 		left []task.ID, err error)
-	// BareLetters is LetterRows.Letters without headers, large payloads, edits and stacks: for changes of state.
+	// BareLetters is Letters without headers, large payloads, edits and stacks: for changes of state.
 	BareLetters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error)
 	// SaveStates stores the columns that a change of state may touch: state, reason, times, redrive, replays, failed
 	// sends, parked, unknown and version.
@@ -78,13 +67,31 @@ type SendRows interface {
 	// SaveSent is SaveStates for letters that have the version before the one to store. It reports whether all have;
 	// else the transaction must be rolled back.
 	SaveSent(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) (bool, error)
+	// FindLetter returns a letter whole, or nil.
+	FindLetter(ctx context.Context, id task.ID) (*deadletter.Letter, error)
+	// Occurrences returns the occurrences of a letter, the latest first, at most limit.
+	Occurrences(ctx context.Context, id task.ID, limit int) ([]deadletter.Occurrence, error)
+	// ListLetters returns a page, the newest first, without payloads above SmallPayload, headers and stacks.
+	ListLetters(ctx context.Context, f LetterFilter) (LetterPage, error)
+	// LetterBytes returns about how many bytes letters have whole, by ID; those that do not exist are left out.
+	LetterBytes(ctx context.Context, ids []task.ID) (map[task.ID]int, error)
+	// OpenLetters counts the open letters of a source, up to a limit.
+	OpenLetters(ctx context.Context, namespace, source string, limit int) (int, error)
+	// DueLetters returns the IDs of up to limit scheduled letters that are due, the earliest first.
+	DueLetters(ctx context.Context, until task.Instant, limit int) ([]task.ID, error)
+	// SelectCases returns the IDs of up to limit pending cases that a selection selects, and whether there are more.
+	SelectCases(ctx context.Context, sel deadletter.Selection, limit int) (ids []task.ID, more bool, err error)
+	// PurgeLetters deletes up to limit letters whose time to be deleted has come, with their occurrences and aliases.
+	PurgeLetters(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error)
 }
 
 // SentContent identifies messages with nothing but their content: the hash of the payload, and the message ID, "" for
 // none.
 type SentContent struct{ Content, MessageID string }
 
-// OutboxRows are sends in a transaction.
+// OutboxRows are sends, and what the loops that send and the readers of sources keep: turns, by which a process that
+// has stalled finds out that another one has taken its turn, and journals of what a node has captured of a source whose
+// broker has no positions, until it is known that the broker has the acknowledgement.
 type OutboxRows interface {
 	// AddSends stores sends. One whose number exists replaces it.
 	AddSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error
@@ -103,53 +110,19 @@ type OutboxRows interface {
 	// OpenSends returns up to limit sends of a content that no death has consumed, the latest first, locked.
 	OpenSends(ctx context.Context, tx engine.Tx, namespace, source string, of SentContent, limit int) (
 		[]deadletter.Send, error)
-	TurnRows
-}
-
-// TurnRows fence the loops that send: a process that has stalled finds out that another one has taken its turn.
-type TurnRows interface {
 	// TakeTurn begins a turn of a loop, which ends the one before.
 	TakeTurn(ctx context.Context, tx engine.Tx, loop string, turn int64) error
 	// HasTurn reports whether a turn is the latest of its loop. It stays so until the transaction ends.
 	HasTurn(ctx context.Context, tx engine.Tx, loop string, turn int64) (bool, error)
-}
-
-// OutboxReader answers queries about sends.
-type OutboxReader interface {
 	// DueSends returns up to limit sends of a kind that are due, and those that are in flight since a time before
 	// orphans: the process that sent them has ended.
 	DueSends(ctx context.Context, kind deadletter.SendKind, now, orphans task.Instant, limit int) ([]deadletter.Send,
 		error)
 	// CountFailures counts failures that wait, up to a limit, and returns when the oldest of these was; 0 for none.
 	CountFailures(ctx context.Context, limit int) (n int, oldest task.Instant, err error)
-}
-
-// JournalRows keep what a node has captured of a source whose broker has no positions, until it is known that the
-// broker has the acknowledgement.
-type JournalRows interface {
 	// Journal returns the journal of a source, locked; nil for none.
 	Journal(ctx context.Context, tx engine.Tx, namespace, source string) ([]byte, error)
 	SaveJournal(ctx context.Context, tx engine.Tx, namespace, source string, journal []byte) error
-}
-
-// LetterReader answers queries about letters.
-type LetterReader interface {
-	// FindLetter returns a letter whole, or nil.
-	FindLetter(ctx context.Context, id task.ID) (*deadletter.Letter, error)
-	// Occurrences returns the occurrences of a letter, the latest first, at most limit.
-	Occurrences(ctx context.Context, id task.ID, limit int) ([]deadletter.Occurrence, error)
-	// ListLetters returns a page, the newest first, without payloads above SmallPayload, headers and stacks.
-	ListLetters(ctx context.Context, f LetterFilter) (LetterPage, error)
-	// LetterBytes returns about how many bytes letters have whole, by ID; those that do not exist are left out.
-	LetterBytes(ctx context.Context, ids []task.ID) (map[task.ID]int, error)
-	// OpenLetters counts the open letters of a source, up to a limit.
-	OpenLetters(ctx context.Context, namespace, source string, limit int) (int, error)
-	// DueLetters returns the IDs of up to limit scheduled letters that are due, the earliest first.
-	DueLetters(ctx context.Context, until task.Instant, limit int) ([]task.ID, error)
-	// SelectCases returns the IDs of up to limit pending cases that a selection selects, and whether there are more.
-	SelectCases(ctx context.Context, sel deadletter.Selection, limit int) (ids []task.ID, more bool, err error)
-	// PurgeLetters deletes up to limit letters whose time to be deleted has come, with their occurrences and aliases.
-	PurgeLetters(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error)
 }
 
 // SmallPayload is the number of bytes of a payload that a list shows.
@@ -224,7 +197,7 @@ type TopicSample struct {
 	NewestFirstAt      task.Instant // greatest FirstAt
 }
 
-// GroupRows are groups in a transaction.
+// GroupRows are groups.
 type GroupRows interface {
 	engine.GroupRows
 	// AddGroups stores new groups; those that exist are left as they are.
@@ -239,7 +212,7 @@ type GroupRows interface {
 	Group(ctx context.Context, tx engine.Tx, id deadletter.GroupID) (*deadletter.Group, error)
 	// Groups returns groups, locked in the order of their IDs. Those that do not exist are left out.
 	Groups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID) (map[deadletter.GroupID]*deadletter.Group, error)
-	// Merged is GroupReader.MergedGroups in a transaction, and HoursOf is GroupReader.Hours. They lock nothing.
+	// Merged is MergedGroups in a transaction, and HoursOf is Hours. They lock nothing.
 	Merged(ctx context.Context, tx engine.Tx, into deadletter.GroupID) ([]*deadletter.Group, error)
 	HoursOf(ctx context.Context, tx engine.Tx, groups []deadletter.GroupID, since task.Instant) (
 		map[deadletter.GroupID][]deadletter.Hour, error)
@@ -257,10 +230,6 @@ type GroupRows interface {
 	// Regroup puts up to limit cases that are in no group into theirs, and returns how many: cases of older databases,
 	// and those that were opened by SQL. by applies the rules to their fingerprints.
 	Regroup(ctx context.Context, tx engine.Tx, limit int, by PrintFunc) (int, error)
-}
-
-// GroupReader answers queries about groups.
-type GroupReader interface {
 	// FindGroup returns a group with its counts, or nil.
 	FindGroup(ctx context.Context, id deadletter.GroupID) (*deadletter.Group, error)
 	// ListGroups returns a page of groups that are not merged into others. Their counts and times include those of the
@@ -297,7 +266,7 @@ type GroupFilter struct {
 	Limit      int
 }
 
-// RedriveRows are redrives in a transaction.
+// RedriveRows are redrives.
 type RedriveRows interface {
 	// AddRedrive stores a redrive. Its items are stored by Freeze, in the same transaction.
 	AddRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive) error
@@ -312,10 +281,6 @@ type RedriveRows interface {
 	SaveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error
 	// DecidedItems counts the items of a wave that have a result.
 	DecidedItems(ctx context.Context, tx engine.Tx, id task.ID, wave int) (int, error)
-}
-
-// RedriveReader answers queries about redrives.
-type RedriveReader interface {
 	// FindRedrive returns a redrive, or nil. CountItems has its counts.
 	FindRedrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error)
 	// ListRedrives returns a page, the newest first.
@@ -399,7 +364,7 @@ type PolicyRows interface {
 // PrintFunc returns the fingerprint of a failure by the rules of a namespace, from its fingerprint without rules.
 type PrintFunc func(namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print, error)
 
-// RuleRows are rules in a transaction.
+// RuleRows are rules.
 type RuleRows interface {
 	// RulesInForce returns the rules of a namespace that are in force, in the order in which they are tried.
 	RulesInForce(ctx context.Context, tx engine.Tx, namespace string) ([]*deadletter.Rule, error)
@@ -408,10 +373,6 @@ type RuleRows interface {
 	// AddRule stores a version of a rule, which is in force from then on in place of the one before, unless it removes
 	// the rule. Conflict: that version exists.
 	AddRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule) error
-}
-
-// RuleReader answers queries about rules.
-type RuleReader interface {
 	// Rules returns the rules of a namespace that are in force, or of all (""), in the order in which they are tried.
 	Rules(ctx context.Context, namespace string) ([]*deadletter.Rule, error)
 	// RuleVersions returns up to limit versions of a rule from a version downwards; 0 begins at the latest.
@@ -452,11 +413,6 @@ type MoveRows interface {
 	DropMove(ctx context.Context, tx engine.Tx, id task.ID) error
 	// Moves returns up to limit moves that are not done, the oldest first.
 	Moves(ctx context.Context, limit int) ([]*Move, error)
-	MemberRows
-}
-
-// MemberRows change the groups of letters and cases.
-type MemberRows interface {
 	// MoveLetters puts letters of a group, with their occurrences in it, into another one. It leaves out those that are
 	// not in the group, and returns the times of the occurrences.
 	MoveLetters(ctx context.Context, tx engine.Tx, ids []task.ID, from, to deadletter.GroupID) ([]task.Instant, error)

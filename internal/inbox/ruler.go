@@ -141,7 +141,6 @@ func (c *compiledRule) apply(print failure.Print, f *deadletter.Facts) (failure.
 	return print.Ruled(c.rule.Name, c.rule.Since, keys, c.rule.Title), true
 }
 
-// failed notes an evaluation that failed.
 func (c *compiledRule) failed(message string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,7 +205,6 @@ func (s *ruleSet) find(rule *deadletter.Rule) *compiledRule {
 	return nil
 }
 
-// faults returns the failed evaluations of a rule in this process.
 func (r *Ruler) faults(of *deadletter.Rule) RuleFaults {
 	r.mu.Lock()
 	c := r.sets[of.Namespace].find(of)

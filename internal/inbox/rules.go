@@ -38,17 +38,17 @@ func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by By) (*dead
 	if err := reach(ctx, r.Namespace); err != nil {
 		return nil, err
 	}
-	by, key, err := signed(ctx, by)
+	by, err := signed(ctx, by)
 	if err != nil {
 		return nil, err
 	}
 	next := *r
 	next.Within = 0 // SplitGroup makes the others
-	next.SavedAt, next.Actor, next.Key, next.Reason = in.now(), by.Actor, key, by.Reason
+	next.SavedAt, next.Actor, next.Key, next.Reason = in.now(), by.Actor, by.key, by.Reason
 	if _, err := in.checkRule(&next); err != nil {
 		return nil, err
 	}
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	err = in.ruling(ctx, r.Namespace, func(ctx context.Context, tx engine.Tx) error {
 		latest, err := in.store.LatestRule(ctx, tx, r.Namespace, r.Name)
 		if err != nil {
 			return err
@@ -70,14 +70,22 @@ func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by By) (*dead
 		if err := in.roomForRule(ctx, tx, &next); err != nil {
 			return err
 		}
-		return in.addRule(ctx, tx, &next, "save_rule", by, key)
+		return in.addRule(ctx, tx, &next, "save_rule", by)
 	})
 	if err != nil {
 		return nil, err
 	}
-	// This node uses the new version at once; the others read the rules anew within a second.
-	in.opts.Ruler.forget(r.Namespace)
 	return &next, nil
+}
+
+// ruling runs a transaction that changes rules of a namespace. This node uses them at once; the others read them anew
+// within a second.
+func (in *Inbox) ruling(ctx context.Context, namespace string, fn func(context.Context, engine.Tx) error) error {
+	err := in.db.Write(ctx, fn)
+	if err == nil {
+		in.opts.Ruler.forget(namespace)
+	}
+	return err
 }
 
 // checkRule returns the program of a rule, and notes what it can cost. It refuses a rule that breaks a bound or does
@@ -119,12 +127,11 @@ func (in *Inbox) roomForRule(ctx context.Context, tx engine.Tx, next *deadletter
 	return nil
 }
 
-// addRule stores a version of a rule, and the act.
-func (in *Inbox) addRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, kind string, by By, key string) error {
+func (in *Inbox) addRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, kind string, by By) error {
 	if err := in.store.AddRule(ctx, tx, r); err != nil {
 		return err
 	}
-	return in.act(ctx, tx, act{kind: kind, by: by, key: key, namespace: r.Namespace, of: r.Name, data: struct {
+	return in.act(ctx, tx, act{kind: kind, by: by, namespace: r.Namespace, of: r.Name, data: struct {
 		Version int64    `json:"version"`
 		When    string   `json:"when,omitempty"`
 		Keys    []string `json:"group_by,omitempty"`
@@ -134,11 +141,11 @@ func (in *Inbox) addRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, 
 // RemoveRule takes a rule out of force. Its groups and its versions stay. WrongState: the rule is a split, which
 // UnsplitGroup undoes.
 func (in *Inbox) RemoveRule(ctx context.Context, namespace, name string, by By) error {
-	by, key, err := signed(ctx, by)
+	by, err := signed(ctx, by)
 	if err != nil {
 		return err
 	}
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return in.ruling(ctx, namespace, func(ctx context.Context, tx engine.Tx) error {
 		r, err := in.ruleInForce(ctx, tx, namespace, name)
 		if err != nil {
 			return err
@@ -150,21 +157,17 @@ func (in *Inbox) RemoveRule(ctx context.Context, namespace, name string, by By) 
 			return &task.Error{Code: task.WrongState, Message: fmt.Sprintf("the rule %q splits group %s", name, r.Within),
 				Hint: "undo the split: tasker group unsplit"}
 		}
-		return in.endRule(ctx, tx, r, "remove_rule", by, key)
+		return in.endRule(ctx, tx, r, "remove_rule", by)
 	})
-	if err == nil {
-		in.opts.Ruler.forget(namespace)
-	}
-	return err
 }
 
 // endRule takes a rule out of force by a last version that is marked as removed: rules are never deleted, because
 // groups name them.
-func (in *Inbox) endRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, kind string, by By, key string) error {
+func (in *Inbox) endRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, kind string, by By) error {
 	end := *r
 	end.Version, end.Removed = r.Version+1, true
-	end.SavedAt, end.Actor, end.Key, end.Reason = in.now(), by.Actor, key, by.Reason
-	return in.addRule(ctx, tx, &end, kind, by, key)
+	end.SavedAt, end.Actor, end.Key, end.Reason = in.now(), by.Actor, by.key, by.Reason
+	return in.addRule(ctx, tx, &end, kind, by)
 }
 
 // ruleInForce returns a rule that is in force, locked, or NotFound.
@@ -173,16 +176,12 @@ func (in *Inbox) ruleInForce(ctx context.Context, tx engine.Tx, namespace, name 
 		return nil, noRule(name)
 	}
 	r, err := in.store.LatestRule(ctx, tx, namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	if r == nil || r.Removed {
+	if err == nil && (r == nil || r.Removed) {
 		return nil, noRule(name)
 	}
-	return r, nil
+	return r, err
 }
 
-// noRule is the error for an unknown rule, and for one that the key does not reach.
 func noRule(name string) error { return task.Errorf(task.NotFound, "there is no rule %q", name) }
 
 // Rules returns the rules in force of a namespace, or of all that the request reaches (""), in the order in which they

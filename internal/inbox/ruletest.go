@@ -68,11 +68,11 @@ func (in *Inbox) TestRule(ctx context.Context, t RuleTest) (*RuleTrial, error) {
 			t.Facts)
 		return &trial.RuleTrial, nil
 	}
-	g, err := in.store.FindGroup(ctx, t.Group)
+	g, err := in.group(ctx, t.Group)
 	if err != nil {
 		return nil, err
 	}
-	if g == nil || !reaches(ctx, g.Namespace) || g.Namespace != rule.Namespace {
+	if g.Namespace != rule.Namespace {
 		return nil, noGroup(t.Group)
 	}
 	return &trial.RuleTrial, in.tryOnGroup(ctx, trial, g)

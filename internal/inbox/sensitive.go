@@ -55,7 +55,6 @@ func (in *Inbox) sensitiveHeaders(ctx context.Context, namespace string) (map[st
 	return by, nil
 }
 
-// ruleOf returns what is sensitive in the letters of a source; nothing for nil.
 func ruleOf(s *deadletter.Source) sensitive.Rule {
 	if s == nil {
 		return sensitive.Rule{}
@@ -109,7 +108,6 @@ func forbidden(message, what string) error {
 		Hint: what + " needs the permission " + string(access.Sensitive)}
 }
 
-// masked reports whether the key of a request may not see what is sensitive.
 func masked(ctx context.Context) bool {
 	p := access.From(ctx)
 	return p != nil && !p.Can(access.Sensitive)

@@ -32,11 +32,11 @@ func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*
 	if err := reach(ctx, s.Namespace); err != nil {
 		return nil, err
 	}
-	by, key, err := signed(ctx, by)
+	by, err := signed(ctx, by)
 	if err != nil {
 		return nil, err
 	}
-	return in.saveSource(ctx, s, by, key,
+	return in.saveSource(ctx, s, by,
 		func(ctx context.Context, _ engine.Tx, known, next *deadletter.Source) error {
 			return refuseUnmasking(ctx, known, next)
 		})
@@ -44,7 +44,7 @@ func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*
 
 // saveSource is SaveSource for a request that is checked. before runs in the same transaction before the source is
 // stored: it gets the source that is known, or nil, and may change next. It may run again.
-func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By, key string,
+func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By,
 	before func(ctx context.Context, tx engine.Tx, known, next *deadletter.Source) error,
 ) (*deadletter.Source, error) {
 	next := withDefaults(s)
@@ -82,7 +82,7 @@ func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By, ke
 		if err := in.store.SaveSource(ctx, tx, next); err != nil {
 			return err
 		}
-		return in.act(ctx, tx, act{kind: kind, by: by, key: key, namespace: s.Namespace, of: s.Name,
+		return in.act(ctx, tx, act{kind: kind, by: by, namespace: s.Namespace, of: s.Name,
 			before: recordOfSource(known), after: recordOfSource(next)})
 	})
 	if err != nil {
@@ -202,7 +202,7 @@ func (in *Inbox) PauseSource(ctx context.Context, namespace, name string, paused
 func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, kind string,
 	fn func(context.Context, engine.Tx, *deadletter.Source) error,
 ) error {
-	by, key, err := signed(ctx, by)
+	by, err := signed(ctx, by)
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, 
 		if err := by.expected("the source", s.Version); err != nil {
 			return err
 		}
-		a := act{kind: kind, by: by, key: key, namespace: namespace, of: name, from: sourceState(s),
+		a := act{kind: kind, by: by, namespace: namespace, of: name, from: sourceState(s),
 			before: recordOfSource(s)}
 		if err := fn(ctx, tx, s); err != nil {
 			return err
@@ -245,7 +245,6 @@ func (in *Inbox) source(ctx context.Context, namespace, name string) (*deadlette
 	return s, err
 }
 
-// noSource is the error for an unknown source.
 func noSource(name string) error { return task.Errorf(task.NotFound, "there is no source %q", name) }
 
 // Sources returns the sources of a namespace, or of all that the request reaches (""), and how they stand.

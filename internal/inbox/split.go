@@ -26,7 +26,7 @@ type SplitRequest struct {
 // is merged into another one. Conflict: a rule has that name, or splits the group in the same way; so a request that is
 // sent again after a lost answer makes no second split.
 func (in *Inbox) SplitGroup(ctx context.Context, id deadletter.GroupID, req SplitRequest) (*deadletter.Rule, error) {
-	by, key, err := signed(ctx, req.By)
+	by, err := signed(ctx, req.By)
 	if err != nil {
 		return nil, err
 	}
@@ -44,14 +44,14 @@ func (in *Inbox) SplitGroup(ctx context.Context, id deadletter.GroupID, req Spli
 			return &task.Error{Code: task.WrongState, Hint: "undo the merge first",
 				Message: fmt.Sprintf("the group %s is merged into %s", id, g.MergedInto)}
 		}
-		if rule, err = in.addSplit(ctx, tx, g, &req, by, key); err != nil {
+		if rule, err = in.addSplit(ctx, tx, g, &req, by); err != nil {
 			return err
 		}
 		if err := in.store.AddMove(ctx, tx, &Move{ID: in.newID(), Namespace: g.Namespace, Group: g.ID, Rule: rule.Name,
 			Since: rule.Since, Begun: in.now()}); err != nil {
 			return err
 		}
-		return in.saveGroup(ctx, tx, g, act{kind: "split_group", by: by, key: key, data: rule.Name},
+		return in.saveGroup(ctx, tx, g, act{kind: "split_group", by: by, data: rule.Name},
 			"split by the rule "+rule.Name+": "+rule.When)
 	})
 	if err != nil {
@@ -61,12 +61,10 @@ func (in *Inbox) SplitGroup(ctx context.Context, id deadletter.GroupID, req Spli
 	return rule, nil
 }
 
-// addSplit stores the rule of a split.
 func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group, req *SplitRequest, by By,
-	key string,
 ) (*deadletter.Rule, error) {
 	r := &deadletter.Rule{Namespace: g.Namespace, Name: req.Name, When: req.When, Keys: req.Keys, Title: req.Title,
-		Within: g.ID, SavedAt: in.now(), Actor: by.Actor, Key: key, Reason: by.Reason}
+		Within: g.ID, SavedAt: in.now(), Actor: by.Actor, Key: by.key, Reason: by.Reason}
 	if r.When == "" {
 		r.When = "true"
 	}
@@ -91,7 +89,7 @@ func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group
 	if err := in.roomForRule(ctx, tx, r); err != nil {
 		return nil, err
 	}
-	return r, in.addRule(ctx, tx, r, "save_rule", by, key)
+	return r, in.addRule(ctx, tx, r, "save_rule", by)
 }
 
 // notSplitAlike refuses a split with the condition and keys of one that is in force: it would take nothing.
@@ -137,40 +135,36 @@ func (in *Inbox) notSplitAgain(ctx context.Context, tx engine.Tx, outer *deadlet
 // UnsplitGroup undoes the split that made a group: all groups of that split give their members back. It returns the
 // group that was split. WrongState: no split in force made the group, or a group of the split is split itself.
 func (in *Inbox) UnsplitGroup(ctx context.Context, id deadletter.GroupID, by By) (*deadletter.Group, error) {
-	by, key, err := signed(ctx, by)
-	if err != nil {
-		return nil, err
-	}
-	var whole *deadletter.Group
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	whole, err := acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Group, error) {
 		g, err := in.reachedGroup(ctx, tx, id, by)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		rule, err := in.store.LatestRule(ctx, tx, g.Namespace, g.Print.Rule)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if g.Print.Rule == "" || rule == nil || rule.Removed || rule.Within == 0 || rule.Since != g.Print.RuleVersion {
-			return task.Errorf(task.WrongState, "the group %s was made by no split that is in force", id)
+			return nil, task.Errorf(task.WrongState, "the group %s was made by no split that is in force", id)
 		}
-		if whole, err = in.store.Group(ctx, tx, rule.Within); err != nil {
-			return err
+		whole, err := in.store.Group(ctx, tx, rule.Within)
+		if err != nil {
+			return nil, err
 		}
 		if whole == nil {
-			return noGroup(rule.Within)
+			return nil, noGroup(rule.Within)
 		}
 		if err := in.notSplitAgain(ctx, tx, rule); err != nil {
-			return err
+			return nil, err
 		}
-		if err := in.endRule(ctx, tx, rule, "remove_rule", by, key); err != nil {
-			return err
+		if err := in.endRule(ctx, tx, rule, "remove_rule", by); err != nil {
+			return nil, err
 		}
 		if err := in.store.AddMove(ctx, tx, &Move{ID: in.newID(), Namespace: g.Namespace, Group: rule.Within,
 			Rule: rule.Name, Since: rule.Since, Undo: true, Begun: in.now()}); err != nil {
-			return err
+			return nil, err
 		}
-		return in.saveGroup(ctx, tx, whole, act{kind: "unsplit_group", by: by, key: key, data: rule.Name},
+		return whole, in.saveGroup(ctx, tx, whole, act{kind: "unsplit_group", by: by, data: rule.Name},
 			"the split by the rule "+rule.Name+" was undone")
 	})
 	if err != nil {

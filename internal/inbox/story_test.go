@@ -269,7 +269,8 @@ func TestRegression(t *testing.T) {
 		r.want("state", story.Group.State, model.GroupOpen)
 		r.want("a regression", []any{story.Group.Regression, story.Group.Regressions}, []any{true, 1})
 		r.want("the thread", story.Notes[0].Kind, "regression")
-		r.want("time to resolve", story.Group.TimeToResolve(), time.Hour)
+		r.want("time to resolve", []int64{story.Group.OpenFor, int64(story.Group.Resolutions)},
+			[]int64{time.Hour.Microseconds(), 1})
 	})
 }
 

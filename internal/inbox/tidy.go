@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 const (
@@ -31,8 +32,8 @@ func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
 		name string
 		tidy func(context.Context) (n int, more bool, err error)
 	}{
-		{"letters", in.purging(in.purgeLetters)}, {"events", in.purging(in.purgeEvents)},
-		{"replays", in.purging(in.purgeReplays)}, {"cases", in.purging(in.regroupCases)},
+		{"letters", in.purging(in.store.PurgeLetters, 0)}, {"events", in.purging(in.store.PurgeEvents, eventRetention)},
+		{"replays", in.purging(in.store.PurgeReplays, 0)}, {"cases", in.purging(in.regroupCases, 0)},
 		{"redrives", in.tidyRedrives}, {"groups", in.tidyGroups},
 	} {
 		did, again, err := kind.tidy(ctx)
@@ -44,36 +45,25 @@ func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
 	return n, more && len(errs) == 0, errors.Join(errs...)
 }
 
-// purging makes one transaction of a step, which handles up to tidyBatch rows and returns how many it did.
-func (in *Inbox) purging(step func(context.Context, engine.Tx) (int, error),
+// purging makes one transaction of a step, which handles up to so many rows of an age and returns how many it did.
+func (in *Inbox) purging(step func(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error),
+	age time.Duration,
 ) func(context.Context) (n int, more bool, err error) {
 	return func(ctx context.Context) (n int, more bool, err error) {
 		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-			n, err = step(ctx, tx)
+			n, err = step(ctx, tx, in.now().Add(-age), tidyBatch)
 			return err
 		})
 		return n, n == tidyBatch, err
 	}
 }
 
-func (in *Inbox) purgeLetters(ctx context.Context, tx engine.Tx) (int, error) {
-	return in.store.PurgeLetters(ctx, tx, in.now(), tidyBatch)
-}
-
-func (in *Inbox) purgeEvents(ctx context.Context, tx engine.Tx) (int, error) {
-	return in.store.PurgeEvents(ctx, tx, in.now().Add(-eventRetention), tidyBatch)
-}
-
-func (in *Inbox) purgeReplays(ctx context.Context, tx engine.Tx) (int, error) {
-	return in.store.PurgeReplays(ctx, tx, in.now(), tidyBatch)
-}
-
-func (in *Inbox) regroupCases(ctx context.Context, tx engine.Tx) (int, error) {
-	now := in.now()
-	by := func(namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print, error) {
+func (in *Inbox) regroupCases(ctx context.Context, tx engine.Tx, now task.Instant, limit int) (int, error) {
+	return in.store.Regroup(ctx, tx, limit, func(namespace string, print failure.Print, facts func() deadletter.Facts) (
+		failure.Print, error,
+	) {
 		return in.opts.Ruler.Print(ctx, tx, namespace, print, facts, now)
-	}
-	return in.store.Regroup(ctx, tx, tidyBatch, by)
+	})
 }
 
 // tidyRedrives deletes items of redrives that ended long ago, and each redrive after its last item. A redrive of a

@@ -54,17 +54,20 @@ func (in *Inbox) Topics(ctx context.Context, namespace string) ([]TopicCount, er
 	if err != nil {
 		return nil, err
 	}
+	return counts, in.sampleTopics(ctx, namespace, counts)
+}
+
+func (in *Inbox) sampleTopics(ctx context.Context, namespace string, counts []TopicCount) (err error) {
 	for i := range counts {
 		c := &counts[i]
 		c.Sample, err = in.store.SampleTopic(ctx, TopicFilter{Namespace: namespace, Origin: &c.Name}, sampledTopic)
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return counts, nil
+	return nil
 }
 
-// countTopics counts the letters of each name.
 func (in *Inbox) countTopics(ctx context.Context, names []string, filter func(string) TopicFilter) ([]TopicCount,
 	error,
 ) {
@@ -114,12 +117,8 @@ func (in *Inbox) TopicStats(ctx context.Context, namespace string) (*TopicStats,
 	}); err != nil {
 		return nil, err
 	}
-	for i := range s.Topics {
-		c := &s.Topics[i]
-		c.Sample, err = in.store.SampleTopic(ctx, TopicFilter{Namespace: namespace, Origin: &c.Name}, sampledTopic)
-		if err != nil {
-			return nil, err
-		}
+	if err := in.sampleTopics(ctx, namespace, s.Topics); err != nil {
+		return nil, err
 	}
 	if names, err = in.store.EventTypes(ctx, namespace, maxTopics); err != nil {
 		return nil, err
@@ -130,7 +129,6 @@ func (in *Inbox) TopicStats(ctx context.Context, namespace string) (*TopicStats,
 	return s, err
 }
 
-// top returns the names with the most letters.
 func (in *Inbox) top(ctx context.Context, names []string, filter func(string) TopicFilter) ([]TopicCount, error) {
 	counts, err := in.countTopics(ctx, names, filter)
 	slices.SortStableFunc(counts, func(a, b TopicCount) int { return b.Letters() - a.Letters() })

@@ -51,7 +51,6 @@ type Delivery struct {
 	Event     string `json:"event"` // type, for people
 }
 
-// hooked reports whether a webhook receives the event.
 func (in *Inbox) hooked(e *deadletter.Event) bool {
 	return slices.ContainsFunc(in.opts.Webhooks.Endpoints, func(to webhook.Endpoint) bool {
 		return to.Wants(e.Hook(), e.Namespace)
@@ -142,7 +141,6 @@ func (in *Inbox) Deliver(ctx context.Context, d Delivery) (status int, err error
 	return in.opts.Webhooks.Sender.Send(ctx, to, webhook.Message{ID: d.EventUUID, At: in.now().Time(), Payload: payload})
 }
 
-// endpoint returns the endpoint of a name, or nil.
 func (in *Inbox) endpoint(name string) *webhook.Endpoint {
 	for i := range in.opts.Webhooks.Endpoints {
 		if in.opts.Webhooks.Endpoints[i].Name == name {

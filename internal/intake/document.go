@@ -50,7 +50,6 @@ func (d *document) parse(payload []byte) {
 	}
 }
 
-// member returns an element of an object or a list; nil for none.
 func member(value json.RawMessage, name string) json.RawMessage {
 	switch {
 	case begins(value, '{'):
@@ -67,7 +66,6 @@ func member(value json.RawMessage, name string) json.RawMessage {
 	return nil
 }
 
-// scalar returns the text of a value.
 func scalar(value json.RawMessage, at string) (string, error) {
 	switch value = bytes.TrimSpace(value); {
 	case len(value) == 0 || string(value) == "null":
@@ -86,7 +84,6 @@ func scalar(value json.RawMessage, at string) (string, error) {
 // space is the white space of JSON.
 const space = " \t\r\n"
 
-// begins reports whether a JSON value begins with a character.
 func begins(value []byte, c byte) bool {
 	value = bytes.TrimLeft(value, space)
 	return len(value) > 0 && value[0] == c

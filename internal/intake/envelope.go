@@ -35,7 +35,6 @@ type wrapped struct {
 // field is a key or the value of a header: a string, or {"base64": "..."} where it is not UTF-8.
 type field []byte
 
-// MarshalJSON implements json.Marshaler.
 func (f field) MarshalJSON() ([]byte, error) {
 	if utf8.Valid(f) {
 		return json.Marshal(string(f))

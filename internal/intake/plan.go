@@ -103,7 +103,6 @@ func (p *Plan) Task(m *Message) (*Task, error) {
 	return t, nil
 }
 
-// named is the field that names the handler or the template.
 func (p *Plan) named() string {
 	if p.in.Template != "" {
 		return "template"
@@ -221,7 +220,6 @@ func (l *lookup) text(what string, v deadletter.Value) string {
 	return ""
 }
 
-// valid returns bytes of a message as a text.
 func (l *lookup) valid(what string, b []byte) string {
 	if !utf8.Valid(b) {
 		l.refuse(BadValue, "the %s in the message is not UTF-8", what)

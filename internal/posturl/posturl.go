@@ -78,7 +78,6 @@ func host(name string, brackets bool) (normal, fault string) {
 	return name, ""
 }
 
-// port returns the port of a URL, or that of its scheme.
 func port(u *url.URL) (n int, fault string) {
 	text := u.Port()
 	switch {
@@ -96,7 +95,6 @@ func port(u *url.URL) (n int, fault string) {
 	return n, ""
 }
 
-// path returns the normal form of an escaped path.
 func path(escaped string) (normal, fault string) {
 	if escaped == "" {
 		return "/", ""

@@ -105,7 +105,6 @@ func (m *masker) leadsOn(p places) bool {
 	return false
 }
 
-// first is where the document begins.
 func (m *masker) first() int { return len(m.doc) - len(bytes.TrimLeft(m.doc, " \t\r\n")) }
 
 func (m *masker) object(p places, depth int) {
@@ -233,7 +232,6 @@ func (m *masker) replace() {
 
 func (m *masker) space() { m.at = pointer.Start(m.doc, m.at) }
 
-// text reads a string and returns what it says.
 func (m *masker) text() string {
 	start := m.at
 	m.skip()

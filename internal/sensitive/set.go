@@ -141,7 +141,6 @@ func (p places) step(segment string) places {
 	return out
 }
 
-// ends reports whether a pointer ends here.
 func (p places) ends() bool {
 	for _, n := range p {
 		if n.end {
@@ -191,7 +190,6 @@ func (s *Set) With(pointers []string) *Set {
 	return both
 }
 
-// take adds the pointers of another tree.
 func (n *node) take(of *node) {
 	n.end = n.end || of.end
 	if of.any != nil {

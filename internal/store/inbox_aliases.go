@@ -13,7 +13,6 @@ import (
 var insertAliases = bulkOf(`INSERT INTO tasker_letter_aliases (namespace, source, identity, letter_id)`, "ttti",
 	` ON CONFLICT DO NOTHING`)
 
-// AddAliases stores identities that letters have besides their own; see inbox.LetterRows.
 func (letterRows) AddAliases(ctx context.Context, tx engine.Tx, aliases []deadletter.Alias) error {
 	s := In(tx)
 	rows := make([][]any, len(aliases))
@@ -23,7 +22,6 @@ func (letterRows) AddAliases(ctx context.Context, tx engine.Tx, aliases []deadle
 	return insertAliases.send(ctx, s, rows)
 }
 
-// Identified returns letters by the identities of deliveries; see inbox.LetterRows.
 // The letters are whole and locked, so that the same failure reported twice at once is counted once. Which letters they
 // are is read before they are locked: an identity that a letter has stays with it for as long as the letter exists.
 func (letterRows) Identified(ctx context.Context, tx engine.Tx, namespace, source string,
@@ -140,7 +138,6 @@ func (s letterRows) aliased(ctx context.Context, of sourceName, letters []*deadl
 	return ids, nil
 }
 
-// Namesakes returns the newest letters of a source by their message IDs; see inbox.LetterRows.
 func (letterRows) Namesakes(ctx context.Context, tx engine.Tx, namespace, source string, messageIDs []string) (
 	map[string]task.ID, error,
 ) {

@@ -11,7 +11,6 @@ import (
 
 var insertEvents = bulkOf(`INSERT INTO tasker_inbox_events (event_id, at, submitted, body)`, "innt", ``)
 
-// AddEvents stores events; see inbox.EventRows.
 func (letterRows) AddEvents(ctx context.Context, tx engine.Tx, events []deadletter.Event) error {
 	s := In(tx)
 	rows := make([][]any, len(events))
@@ -26,7 +25,6 @@ func (letterRows) AddEvents(ctx context.Context, tx engine.Tx, events []deadlett
 	return insertEvents.send(ctx, s, rows)
 }
 
-// scanEvent reads an event, and its ID.
 func (s letterRows) scanEvent(row Row) (*deadletter.Event, error) {
 	e := &deadletter.Event{}
 	var body JSON
@@ -39,7 +37,6 @@ func (s letterRows) scanEvent(row Row) (*deadletter.Event, error) {
 	return e, err
 }
 
-// WaitingEvents returns events of which no delivery was submitted; see inbox.EventRows.
 func (s letterRows) WaitingEvents(ctx context.Context, limit int) ([]deadletter.Event, error) {
 	list, err := collect(ctx, s, s.scanEvent, `SELECT event_id, body FROM tasker_inbox_events WHERE submitted = 0
  ORDER BY event_id LIMIT $1`, limit)
@@ -50,7 +47,6 @@ func (s letterRows) WaitingEvents(ctx context.Context, limit int) ([]deadletter.
 	return out, err
 }
 
-// EventsSubmitted records that deliveries are submitted.
 func (letterRows) EventsSubmitted(ctx context.Context, tx engine.Tx, ids []task.ID) error {
 	s := In(tx)
 	for part := range chunks(ids) {
@@ -63,7 +59,6 @@ func (letterRows) EventsSubmitted(ctx context.Context, tx engine.Tx, ids []task.
 	return nil
 }
 
-// FindEvent returns an event, or nil.
 func (s letterRows) FindEvent(ctx context.Context, id task.ID) (*deadletter.Event, error) {
 	e, err := first(ctx, s, s.scanEvent, `SELECT event_id, body FROM tasker_inbox_events WHERE event_id = $1`, s.id(id))
 	if err != nil || e == nil || e.ID != id {
@@ -72,7 +67,6 @@ func (s letterRows) FindEvent(ctx context.Context, id task.ID) (*deadletter.Even
 	return e, nil
 }
 
-// PurgeEvents deletes events from before a time.
 func (letterRows) PurgeEvents(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error) {
 	const query = `DELETE FROM tasker_inbox_events WHERE event_id IN (SELECT event_id FROM tasker_inbox_events
  WHERE at < $1 ORDER BY at LIMIT $2)`

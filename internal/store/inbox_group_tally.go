@@ -45,9 +45,9 @@ var (
 	insertCounted = bulkOf(newGroups, newGroupTypes, keptGroups+` RETURNING group_id`)
 )
 
-// AddGroups stores new groups; see inbox.GroupRows. It inserts them in the order of their IDs, so that two transactions
-// with the same ones do not wait for each other in a circle.
-// A group that exists stays as it is. Whether it was new is not asked for here: folding its deltas shows that.
+// It inserts them in the order of their IDs, so that two transactions with the same ones do not wait for each other in
+// a circle. A group that exists stays as it is. Whether it was new is not asked for here: folding its deltas shows
+// that.
 func (letterRows) AddGroups(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error {
 	if len(groups) >= fewRows { // to look is cheaper than to insert in vain
 		var err error
@@ -138,7 +138,6 @@ func (s SQL) unknownGroups(ctx context.Context, groups []*deadletter.Group) ([]*
 	return slices.DeleteFunc(slices.Clone(groups), func(g *deadletter.Group) bool { return known[int64(g.ID)] }), nil
 }
 
-// FreshGroups returns groups that were stored with failures which Triage has not seen; see inbox.GroupRows.
 func (letterRows) FreshGroups(ctx context.Context, tx engine.Tx, limit int) ([]deadletter.GroupID, error) {
 	ids, err := collect(ctx, In(tx), scanInt,
 		`SELECT group_id FROM tasker_groups WHERE fresh = 1 ORDER BY group_id LIMIT $1`, limit)
@@ -148,7 +147,6 @@ func (letterRows) FreshGroups(ctx context.Context, tx engine.Tx, limit int) ([]d
 var saveNews = bulkOf(`UPDATE tasker_groups SET told_at = v.column2, burst_at = v.column3, fresh = 0 FROM (`, "nnn",
 	`) AS v WHERE group_id = v.column1`)
 
-// SaveNews stores what of groups was told; see inbox.GroupRows.
 func (letterRows) SaveNews(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error {
 	rows := make([][]any, len(groups))
 	for i, g := range groups {

@@ -53,10 +53,9 @@ const sumsOfGroups = `WITH sums AS MATERIALIZED (SELECT a.group_id, CAST(sum(a.f
 // The value is part of the cursor, so each must be an expression that the WHERE clause can repeat.
 var sortedBy = map[string]string{"last": `g.last_at`, "open": `g.open_letters + g.open_cases`, "first": `g.first_at`}
 
-// ListGroups returns a page of groups; see inbox.GroupReader. It sorts all groups that the filter selects, without
-// their texts, and reads those of the page whole.
-// Merged groups are left out: MergedGroups returns them. An unknown order counts as "last". The cursor is a pair of the
-// value and the ID, because many groups may have the same value.
+// It sorts all groups that the filter selects, without their texts, and reads those of the page whole. Merged groups
+// are left out: MergedGroups returns them. An unknown order counts as "last". The cursor is a pair of the value and the
+// ID, because many groups may have the same value.
 func (s letterRows) ListGroups(ctx context.Context, f inbox.GroupFilter) ([]*deadletter.Group, error) {
 	value, ok := sortedBy[f.Order]
 	if !ok {
@@ -98,12 +97,10 @@ func (s letterRows) MergedGroups(ctx context.Context, into deadletter.GroupID) (
 		` WHERE `+of+` ORDER BY g.group_id`, int64(into))
 }
 
-// Merged is MergedGroups in a transaction; see inbox.GroupRows.
 func (letterRows) Merged(ctx context.Context, tx engine.Tx, into deadletter.GroupID) ([]*deadletter.Group, error) {
 	return letterRows{In(tx)}.MergedGroups(ctx, into)
 }
 
-// GroupNotes returns the thread of a group, the latest first; see inbox.GroupReader.
 // below continues a page: notes with a lower number, or all from the latest for 0.
 func (s letterRows) GroupNotes(ctx context.Context, id deadletter.GroupID, below,
 	limit int,
@@ -121,7 +118,6 @@ func (s letterRows) GroupNotes(ctx context.Context, id deadletter.GroupID, below
 	}, query, w.args...)
 }
 
-// Hours returns the failures of groups by the hour; see inbox.GroupReader.
 // Deltas that are not folded yet count towards their hours too. An hour without failures has no entry. The times are
 // the starts of hours in UTC.
 func (s letterRows) Hours(ctx context.Context, groups []deadletter.GroupID,
@@ -156,14 +152,12 @@ func (s letterRows) Hours(ctx context.Context, groups []deadletter.GroupID,
 	return out, nil
 }
 
-// HoursOf is Hours in a transaction; see inbox.GroupRows.
 func (letterRows) HoursOf(ctx context.Context, tx engine.Tx, groups []deadletter.GroupID, since task.Instant) (
 	map[deadletter.GroupID][]deadletter.Hour, error,
 ) {
 	return letterRows{In(tx)}.Hours(ctx, groups, since)
 }
 
-// ShownFailures adds up the failures of merged groups; see inbox.GroupRows.
 func (letterRows) ShownFailures(ctx context.Context, tx engine.Tx, into []deadletter.GroupID) (
 	map[deadletter.GroupID]int64, error,
 ) {
@@ -185,7 +179,7 @@ func (letterRows) ShownFailures(ctx context.Context, tx engine.Tx, into []deadle
 	return out, nil
 }
 
-// Resolutions adds up how often groups were resolved; see inbox.GroupReader. An index has all of it.
+// An index has all of it.
 func (s letterRows) Resolutions(ctx context.Context, namespace string) (deadletter.Resolutions, error) {
 	w := where{}
 	w.add("resolutions > 0")

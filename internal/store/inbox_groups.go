@@ -44,7 +44,6 @@ func scanGroup(row Row) (*deadletter.Group, error) {
 	return g, err
 }
 
-// AddDeltas adds changes of counts; see inbox.GroupRows.
 // It locks nothing: any number of transactions may add deltas for one group at once.
 func (letterRows) AddDeltas(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error {
 	rows := make([][]any, len(deltas))
@@ -60,7 +59,6 @@ func (letterRows) Group(ctx context.Context, tx engine.Tx, id deadletter.GroupID
 	return groups[id], err
 }
 
-// Groups returns groups, locked in the order of their IDs; see inbox.GroupRows.
 func (letterRows) Groups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID) (
 	map[deadletter.GroupID]*deadletter.Group, error,
 ) {
@@ -117,7 +115,6 @@ func scanDelta(row Row) (d deadletter.Delta, err error) {
 	return d, err
 }
 
-// SaveGroup stores the fields of a group except its counts; see inbox.GroupRows.
 // Counts have only one writer, FoldDeltas; so an act on a group and a fold never undo each other. A group that somebody
 // acts on is not about to be deleted.
 func (letterRows) SaveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
@@ -131,7 +128,7 @@ func (letterRows) SaveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Gro
 		int64(g.DueAt), int64(g.MergedInto), g.Version, int64(g.ToldAt), int64(g.BurstAt))
 }
 
-// AddGroupNotes appends to the threads of groups; see inbox.GroupRows. The row of the group gives out the numbers.
+// The row of the group gives out the numbers.
 func (letterRows) AddGroupNotes(ctx context.Context, tx engine.Tx, notes []deadletter.Note) error {
 	s := In(tx)
 	const (
@@ -161,10 +158,9 @@ const microsPerHour = 3_600_000_000
 // hoursKept is how long the failures of an hour are kept, in microseconds: 14 days are shown.
 const hoursKept = 15 * 24 * microsPerHour
 
-// FoldDeltas adds deltas to the counts of their groups and hours; see inbox.GroupRows. It deletes the rows that it has
-// seen, by their keys: rows that are being added are in nobody's way, and are found the next time.
-// It returns the sums by group, and whether there may be more. Only one process folds at a time, which the turn of its
-// loop ensures; two would only wait for each other.
+// It deletes the rows that it has seen, by their keys: rows that are being added are in nobody's way, and are found the
+// next time. It returns the sums by group, and whether there may be more. Only one process folds at a time, which the
+// turn of its loop ensures; two would only wait for each other.
 func (letterRows) FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]deadletter.Delta, bool, error) {
 	s := In(tx)
 	const take = `DELETE FROM tasker_group_deltas WHERE id IN (SELECT id FROM tasker_group_deltas ORDER BY id LIMIT $1)
@@ -207,7 +203,6 @@ func (s SQL) count(ctx context.Context, sums, hours []deadletter.Delta) error {
 	return dropHours.send(ctx, s, old)
 }
 
-// hourRows are the rows of failures by the hour.
 func hourRows(hours []deadletter.Delta) [][]any {
 	rows := make([][]any, len(hours))
 	for i, h := range hours {

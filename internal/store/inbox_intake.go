@@ -6,7 +6,6 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// intakeText is the column of an intake, "" for none.
 func intakeText(in *deadletter.Intake) (any, error) {
 	if in == nil {
 		return "", nil
@@ -14,7 +13,6 @@ func intakeText(in *deadletter.Intake) (any, error) {
 	return jsonText(in)
 }
 
-// intakeOf reads the column of an intake.
 func intakeOf(column Text) (*deadletter.Intake, error) {
 	if column == "" {
 		return nil, nil

@@ -14,7 +14,6 @@ import (
 
 const itemColumns = `i.redrive_id, i.no, i.kind, i.item_id, i.state, i.wave, i.at, i.group_id, i.uncertain, i.message`
 
-// scanItem reads itemColumns.
 func (s letterRows) scanItem(row Row) (i deadletter.Item, err error) {
 	var group, uncertain int64
 	err = row.Scan(s.ScanID(&i.Redrive), &i.No, (*Text)(&i.Kind), s.ScanID(&i.ID), (*Text)(&i.State), &i.Wave, &i.At,
@@ -31,7 +30,6 @@ var itemStates = []model.ItemState{model.ItemPending, model.ItemSending, model.I
 // notableItems are the states in the condition of the index of notable items.
 var notableItems = []model.ItemState{model.ItemReturned, model.ItemFailed, model.ItemSkipped}
 
-// ListItems returns items of a redrive above a number; see inbox.RedriveReader.
 // An empty state means all. An unknown state has no items; it must not reach the query, where states are literals.
 func (s letterRows) ListItems(ctx context.Context, id task.ID, state model.ItemState, above,
 	limit int,
@@ -51,7 +49,6 @@ func (s letterRows) ListItems(ctx context.Context, id task.ID, state model.ItemS
 		` ORDER BY i.no LIMIT `+w.arg(limit), w.args...)
 }
 
-// SaveItems stores the changeable fields of items; see inbox.RedriveRows.
 // Items that follow each other and change alike, as those of a batch do, are stored by one statement.
 func (letterRows) SaveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
 	s := In(tx)
@@ -81,7 +78,6 @@ func following(i, of deadletter.Item, n int) deadletter.Item {
 	return i
 }
 
-// ItemOf returns the item of a letter or a case, or nil; see inbox.RedriveReader.
 // The row is locked: an arriving letter and the redrive itself may both record a result.
 func (letterRows) ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID) (*deadletter.Item, error) {
 	s := letterRows{In(tx)}
@@ -93,7 +89,6 @@ func (letterRows) ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID)
 	return &items[0], nil
 }
 
-// SentCases returns items of cases that were sent, with how their tasks stand; see inbox.RedriveReader.
 func (s letterRows) SentCases(ctx context.Context, behind deadletter.Item, wave, limit int) ([]inbox.CaseItem, error) {
 	w := where{}
 	w.add("i.kind = 'case'")
@@ -119,10 +114,9 @@ func (s letterRows) SentCases(ctx context.Context, behind deadletter.Item, wave,
 	}, query, w.args...)
 }
 
-// WaveOutcome counts how the items of a wave stand; see inbox.RedriveReader. A runner asks for each batch that it
-// sends: the counts come from an index alone, and only what came back is looked at.
-// Wave 0 is that of items not sent yet, and has no outcome. ByGroup counts returned items by the group they came back
-// in.
+// A runner asks for each batch that it sends: the counts come from an index alone, and only what came back is looked
+// at. Wave 0 is that of items not sent yet, and has no outcome. ByGroup counts returned items by the group they came
+// back in.
 func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (deadletter.Outcome, error) {
 	out := deadletter.Outcome{ByGroup: map[deadletter.GroupID]int{}}
 	var err error
@@ -143,8 +137,8 @@ func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (dead
 	return out, err
 }
 
-// WaveTroubled reports whether an item of a wave came back, or could not be sent; see inbox.RedriveReader. It asks for
-// all states of the index of notable items, so that it reads nothing else, whatever PostgreSQL knows of the table.
+// It asks for all states of the index of notable items, so that it reads nothing else, whatever PostgreSQL knows of the
+// table.
 func (s letterRows) WaveTroubled(ctx context.Context, id task.ID, wave int) (bool, error) {
 	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND wave = $2 AND
  state IN ('returned', 'failed', 'skipped') AND state <> 'skipped'`, s.id(id), wave)
@@ -156,7 +150,6 @@ func (s letterRows) WaveTroubled(ctx context.Context, id task.ID, wave int) (boo
 	return n > 0, err
 }
 
-// countWave counts the items of a wave by their states.
 func (s letterRows) countWave(ctx context.Context, id task.ID, wave int) (model.ItemCounts, error) {
 	return s.countItems(ctx, `redrive_id = $1 AND wave = $2 AND wave > 0`, s.id(id), wave)
 }
@@ -174,7 +167,6 @@ func (s letterRows) countItems(ctx context.Context, condition string, args ...an
 	return c, err
 }
 
-// DecidedItems counts the items of a wave that have a result; see inbox.RedriveRows.
 func (letterRows) DecidedItems(ctx context.Context, tx engine.Tx, id task.ID, wave int) (int, error) {
 	c, err := letterRows{In(tx)}.countWave(ctx, id, wave)
 	return c.Decided(), err
@@ -184,7 +176,6 @@ func (letterRows) DecidedItems(ctx context.Context, tx engine.Tx, id task.ID, wa
 // being sent, and what was sent around cases that were left.
 const nearBehind = 5000
 
-// CountWaves counts the items of the waves of a redrive above a number; see inbox.RedriveReader.
 func (s letterRows) CountWaves(ctx context.Context, id task.ID, above int) (out []model.RedriveWave, err error) {
 	err = s.Query(ctx, `SELECT wave, state, count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND wave > $2
   AND wave > 0 GROUP BY wave, state ORDER BY wave, state`, []any{s.id(id), above}, func(row Row) error {
@@ -202,9 +193,9 @@ func (s letterRows) CountWaves(ctx context.Context, id task.ID, above int) (out 
 	return out, err
 }
 
-// CountItems counts the items of a redrive by their states; see inbox.RedriveReader. A redrive may have a million
-// items, so it counts the few that are special, and takes the rest from the row: items are decided in the order of
-// their numbers. Only a redrive of cases is counted item by item, since a case that was sent may be completed.
+// A redrive may have a million items, so it counts the few that are special, and takes the rest from the row: items are
+// decided in the order of their numbers. Only a redrive of cases is counted item by item, since a case that was sent
+// may be completed.
 func (s letterRows) CountItems(ctx context.Context, r *deadletter.Redrive) (model.ItemCounts, error) {
 	id := s.id(r.ID)
 	uncertain, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND
@@ -241,7 +232,6 @@ func (s letterRows) CountItems(ctx context.Context, r *deadletter.Redrive) (mode
 	return c, err
 }
 
-// addItems adds n items of one state.
 func addItems(c *model.ItemCounts, state model.ItemState, n int) {
 	switch state {
 	case model.ItemPending:

@@ -65,9 +65,9 @@ func (s letterRows) scanLetterOccurrence(row Row) (o deadletter.Occurrence, err 
 	return o, err
 }
 
-// ListLetters returns a page, the newest first; see inbox.LetterReader. Each state is one walk along the index of the
-// selection, in the order of the page. What no index decides is looked for in a bounded window of those.
-// Next is zero at the end. A page may be short and still have a Next, where the window ended.
+// Each state is one walk along the index of the selection, in the order of the page. What no index decides is looked
+// for in a bounded window of those. Next is zero at the end. A page may be short and still have a Next, where the
+// window ended.
 func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbox.LetterPage, error) {
 	if !f.SelectsLetters() || len(statesOf(f.Selection)) == 0 {
 		return inbox.LetterPage{}, nil
@@ -203,14 +203,12 @@ func (s letterRows) OpenLetters(ctx context.Context, namespace, source string, l
 	return int(n), err
 }
 
-// DueLetters returns the IDs of letters that a policy has to send; see inbox.LetterReader.
 func (s letterRows) DueLetters(ctx context.Context, until task.Instant, limit int) ([]task.ID, error) {
 	const query = `SELECT letter_id FROM tasker_letters WHERE state = 'scheduled' AND due_at <= $1
  ORDER BY due_at, letter_id LIMIT $2`
 	return collect(ctx, s, s.scanID, query, int64(until), limit)
 }
 
-// SelectCases returns the IDs of pending cases that a selection selects; see inbox.LetterReader.
 // The second result reports whether there are more than limit. The oldest come first.
 func (s letterRows) SelectCases(ctx context.Context, f deadletter.Selection, limit int) ([]task.ID, bool, error) {
 	if f.State = cmp.Or(f.State, model.LetterOpen); !hasCases(f) {
@@ -225,8 +223,7 @@ func (s letterRows) SelectCases(ctx context.Context, f deadletter.Selection, lim
 	return ids[:min(len(ids), limit)], len(ids) > limit, err
 }
 
-// PurgeLetters deletes letters whose time to be deleted has come; see inbox.LetterReader. It returns the number of
-// deleted letters; fewer than limit means that no more are due.
+// It returns the number of deleted letters; fewer than limit means that no more are due.
 func (letterRows) PurgeLetters(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error) {
 	s := In(tx)
 	query := `SELECT letter_id FROM tasker_letters WHERE purge_at <> 0 AND purge_at <= $1

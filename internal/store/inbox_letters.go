@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// letterRows implements inbox.Store on portable SQL. It is a type of its own so that the roles of dead letters do not
-// become methods of SQL, which the stores embed.
+// letterRows implements inbox.Store on portable SQL; what its methods promise is said there, and how they do it here.
+// It is a type of its own so that the roles of dead letters do not become methods of SQL, which the stores embed.
 type letterRows struct{ SQL }
 
 var _ inbox.Store = letterRows{}
@@ -93,10 +93,9 @@ func (s letterRows) letterValues(l *deadletter.Letter) []any {
 		s.optional(l.Link.Letter), binary(head), binary(encodeHeaders(l.Original.Headers))}
 }
 
-// AddLetters stores new letters; see inbox.LetterRows. It inserts them in the order of their identities, so that two
-// transactions that add the same ones wait for each other instead of both being in the other's way.
-// The result tells, in the order of letters, which were new. One whose identity is stored already is left out, with its
-// history.
+// It inserts them in the order of their identities, so that two transactions that add the same ones wait for each other
+// instead of both being in the other's way. The result tells, in the order of letters, which were new. One whose
+// identity is stored already is left out, with its history.
 func (letterRows) AddLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) ([]bool, error) {
 	s := letterRows{In(tx)}
 	sorted := slices.Clone(letters)
@@ -187,8 +186,7 @@ func (s letterRows) addHistories(ctx context.Context, tx engine.Tx, letters []*d
 	return s.AddOccurrences(ctx, tx, occurrences)
 }
 
-// AddOccurrences appends to the histories of letters; see inbox.LetterRows. An occurrence whose number exists already
-// is left out.
+// An occurrence whose number exists already is left out.
 func (letterRows) AddOccurrences(ctx context.Context, tx engine.Tx, occurrences []deadletter.Occurrence) error {
 	s := In(tx)
 	rows := make([][]any, len(occurrences))
@@ -213,7 +211,6 @@ func (letterRows) AddOccurrences(ctx context.Context, tx engine.Tx, occurrences 
 	return insertOccurrences.send(ctx, s, rows)
 }
 
-// Letters returns letters whole, locked; see inbox.LetterRows.
 // Unknown IDs are left out. The result is in the order of the IDs, not of the argument.
 func (letterRows) Letters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error) {
 	s := letterRows{In(tx)}
@@ -304,7 +301,6 @@ func (s letterRows) each(ctx context.Context, rows []letterRow, query string,
 	return err
 }
 
-// SaveLetters stores the changeable fields of letters; see inbox.LetterRows.
 // The original content never changes. They are written in the order of the IDs, as they were locked.
 func (letterRows) SaveLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error {
 	s := letterRows{In(tx)}

@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// AddMove stores a move; see inbox.MoveRows.
 func (letterRows) AddMove(ctx context.Context, tx engine.Tx, m *inbox.Move) error {
 	s := In(tx)
 	return s.Send(ctx, `INSERT INTO tasker_group_moves (move_id, namespace, group_id, rule, rule_version, undo, begun_at,
@@ -19,20 +18,17 @@ func (letterRows) AddMove(ctx context.Context, tx engine.Tx, m *inbox.Move) erro
 		m.Rule, m.Since, flag(m.Undo), int64(m.Begun), s.optional(m.AfterLetter), s.optional(m.AfterCase))
 }
 
-// SaveMove stores how far a move is.
 func (letterRows) SaveMove(ctx context.Context, tx engine.Tx, m *inbox.Move) error {
 	s := In(tx)
 	return s.Send(ctx, `UPDATE tasker_group_moves SET after_letter = $2, after_case = $3 WHERE move_id = $1`, s.id(m.ID),
 		s.optional(m.AfterLetter), s.optional(m.AfterCase))
 }
 
-// DropMove removes a move.
 func (letterRows) DropMove(ctx context.Context, tx engine.Tx, id task.ID) error {
 	s := In(tx)
 	return s.Send(ctx, `DELETE FROM tasker_group_moves WHERE move_id = $1`, s.id(id))
 }
 
-// Moves returns the moves that are not done, the oldest first.
 func (s letterRows) Moves(ctx context.Context, limit int) ([]*inbox.Move, error) {
 	return collect(ctx, s, func(row Row) (*inbox.Move, error) {
 		m := &inbox.Move{}
@@ -45,7 +41,6 @@ func (s letterRows) Moves(ctx context.Context, limit int) ([]*inbox.Move, error)
   FROM tasker_group_moves ORDER BY begun_at, move_id LIMIT $1`, limit)
 }
 
-// MoveLetters puts letters into another group; see inbox.MoveRows.
 func (letterRows) MoveLetters(ctx context.Context, tx engine.Tx, ids []task.ID, from, to deadletter.GroupID) (
 	[]task.Instant, error,
 ) {
@@ -63,8 +58,7 @@ func (letterRows) MoveLetters(ctx context.Context, tx engine.Tx, ids []task.ID, 
 	}, `UPDATE tasker_letter_occurrences SET group_id = `+set+w.text()+` RETURNING at`, w.args...)
 }
 
-// MoveCases puts cases into another group; see inbox.MoveRows. The engine locks a task before it changes its case, so
-// the tasks are locked first.
+// The engine locks a task before it changes its case, so the tasks are locked first.
 func (letterRows) MoveCases(ctx context.Context, tx engine.Tx, cases []inbox.CaseMember, from,
 	to deadletter.GroupID,
 ) ([]inbox.MovedCase, error) {
@@ -92,14 +86,12 @@ func (letterRows) MoveCases(ctx context.Context, tx engine.Tx, cases []inbox.Cas
 	}, `UPDATE tasker_tasks_dlq SET group_id = `+set+w.text()+` RETURNING occurred_at, resolution_status`, w.args...)
 }
 
-// MoveCounts changes the counts of groups at once; see inbox.MoveRows.
 func (letterRows) MoveCounts(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error {
 	sums, hours := sumDeltas(deltas)
 	slices.SortFunc(sums, func(a, b deadletter.Delta) int { return cmp.Compare(a.Group, b.Group) })
 	return In(tx).count(ctx, sums, hours)
 }
 
-// GroupOfRule returns a group that a rule made and that has letters or cases, 0 for none.
 func (s letterRows) GroupOfRule(ctx context.Context, namespace, rule string, since int64) (deadletter.GroupID, error) {
 	id, err := first(ctx, s, func(row Row) (id int64, err error) {
 		err = row.Scan(&id)

@@ -21,7 +21,6 @@ var insertSends = bulkOf(`INSERT INTO tasker_sends (`+strings.ReplaceAll(sendCol
   item_no = excluded.item_no, turn = excluded.turn, began_at = excluded.began_at, at = excluded.at, next_at = excluded.next_at, tries = excluded.tries,
   copies = excluded.copies, died = excluded.died, error = excluded.error, open = excluded.open`)
 
-// scanSend reads sendColumns.
 func (s letterRows) scanSend(row Row) (o deadletter.Send, err error) {
 	err = row.Scan(s.ScanID(&o.Owner), (*Text)(&o.Kind), &o.No, (*Text)(&o.State), (*Text)(&o.Namespace),
 		(*Text)(&o.Source), (*Text)(&o.Destination), (*Text)(&o.Content), (*Text)(&o.MessageID), &o.Lineage,
@@ -29,7 +28,6 @@ func (s letterRows) scanSend(row Row) (o deadletter.Send, err error) {
 	return o, err
 }
 
-// AddSends stores sends, in the place of those that have their numbers; see inbox.OutboxRows.
 func (letterRows) AddSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error {
 	s := In(tx)
 	rows := make([][]any, len(sends))
@@ -52,8 +50,7 @@ type sendValues struct {
 	error                     string
 }
 
-// SaveSends stores what changes of sends; see inbox.OutboxRows. Those of a batch change in the same way, mostly: they
-// are stored by one statement.
+// Those of a batch change in the same way, mostly: they are stored by one statement.
 func (letterRows) SaveSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error {
 	s := In(tx)
 	return saveSends(sends, func(w *where, query string, ids []task.ID) error {
@@ -61,7 +58,6 @@ func (letterRows) SaveSends(ctx context.Context, tx engine.Tx, sends []deadlette
 	})
 }
 
-// SaveDelivered is SaveSends for sends that are in flight under their turns; see inbox.OutboxRows.
 func (letterRows) SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) (bool, error) {
 	s := In(tx)
 	saved := int64(0)
@@ -103,7 +99,6 @@ func saveSends(sends []deadletter.Send, save func(w *where, query string, ids []
 	return nil
 }
 
-// DropSends removes sends of a kind; see inbox.OutboxRows.
 func (letterRows) DropSends(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) error {
 	s := In(tx)
 	for ids := range chunks(owners) {
@@ -117,7 +112,6 @@ func (letterRows) DropSends(ctx context.Context, tx engine.Tx, kind deadletter.S
 	return nil
 }
 
-// SendsOf returns the sends of letters, locked; see inbox.OutboxRows.
 func (letterRows) SendsOf(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) (
 	[]deadletter.Send, error,
 ) {
@@ -136,8 +130,7 @@ func (letterRows) SendsOf(ctx context.Context, tx engine.Tx, kind deadletter.Sen
 	return all, nil
 }
 
-// AnySends returns how often messages with contents were sent at most; see inbox.OutboxRows. It is two looks at an
-// index for each: a poisonous content may have been sent back a hundred thousand times.
+// It is two looks at an index for each: a poisonous content may have been sent back a hundred thousand times.
 func (letterRows) AnySends(ctx context.Context, tx engine.Tx, namespace, source string,
 	contents []inbox.SentContent,
 ) (map[inbox.SentContent]int, error) {
@@ -173,8 +166,8 @@ func (letterRows) AnySends(ctx context.Context, tx engine.Tx, namespace, source 
 	return found, nil
 }
 
-// OpenSends returns sends that no death has consumed; see inbox.OutboxRows. One that another transaction consumes while
-// this one waits for it is left out, so it looks again until there are enough or no more.
+// One that another transaction consumes while this one waits for it is left out, so it looks again until there are
+// enough or no more.
 func (letterRows) OpenSends(ctx context.Context, tx engine.Tx, namespace, source string, of inbox.SentContent,
 	limit int,
 ) ([]deadletter.Send, error) {
@@ -194,7 +187,6 @@ func (letterRows) OpenSends(ctx context.Context, tx engine.Tx, namespace, source
 	}
 }
 
-// DueSends returns sends that are due; see inbox.OutboxReader.
 func (s letterRows) DueSends(ctx context.Context, kind deadletter.SendKind, now, orphans task.Instant, limit int) (
 	[]deadletter.Send, error,
 ) {
@@ -209,21 +201,17 @@ func (s letterRows) DueSends(ctx context.Context, kind deadletter.SendKind, now,
 	return append(due, left...), err
 }
 
-// CountFailures counts failures that wait, up to a limit, and returns when the oldest of these was; 0 for none.
 func (s letterRows) CountFailures(ctx context.Context, limit int) (n int, oldest task.Instant, err error) {
 	err = s.Query(ctx, `SELECT count(*), coalesce(min(at), 0) FROM (SELECT at FROM tasker_sends WHERE kind = 'failure'
   ORDER BY owner_id LIMIT $1) f`, []any{limit}, func(row Row) error { return row.Scan(&n, &oldest) })
 	return n, oldest, err
 }
 
-// TakeTurn begins a turn of a loop; see inbox.OutboxRows.
 func (letterRows) TakeTurn(ctx context.Context, tx engine.Tx, loop string, turn int64) error {
 	return In(tx).Send(ctx, `INSERT INTO tasker_send_turns (loop, turn) VALUES ($1, $2)
  ON CONFLICT (loop) DO UPDATE SET turn = excluded.turn`, loop, turn)
 }
 
-// HasTurn reports whether a turn of a loop is the latest, and keeps it so until the transaction ends; see
-// inbox.OutboxRows.
 func (letterRows) HasTurn(ctx context.Context, tx engine.Tx, loop string, turn int64) (bool, error) {
 	s := In(tx)
 	lock := ""
@@ -234,7 +222,6 @@ func (letterRows) HasTurn(ctx context.Context, tx engine.Tx, loop string, turn i
 	return n == turn, err
 }
 
-// Journal returns what is captured of a source and perhaps not acknowledged, locked; nil for nothing.
 func (letterRows) Journal(ctx context.Context, tx engine.Tx, namespace, source string) ([]byte, error) {
 	s := In(tx)
 	packed, err := first(ctx, s, func(row Row) (b blob, err error) {
@@ -244,7 +231,6 @@ func (letterRows) Journal(ctx context.Context, tx engine.Tx, namespace, source s
 	return packed, err
 }
 
-// SaveJournal stores it.
 func (letterRows) SaveJournal(ctx context.Context, tx engine.Tx, namespace, source string, journal []byte) error {
 	return In(tx).Send(ctx, `INSERT INTO tasker_capture_journals (namespace, source, journal) VALUES ($1, $2, $3)
  ON CONFLICT (namespace, source) DO UPDATE SET journal = excluded.journal`, namespace, source, journal)

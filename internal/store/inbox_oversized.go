@@ -13,7 +13,6 @@ var saveOversized = bulkOf(`INSERT INTO tasker_oversized (namespace, source, pos
   seen_at)`, "tttnnnnn", ` ON CONFLICT (namespace, source, position) DO UPDATE SET bytes = excluded.bytes,
   part = excluded.part, log_offset = excluded.log_offset, seen_at = excluded.seen_at`)
 
-// SaveOversized records messages that stay on their broker; see inbox.OversizedRows.
 func (letterRows) SaveOversized(ctx context.Context, tx engine.Tx, namespace, source string,
 	list []deadletter.Oversized,
 ) error {
@@ -25,7 +24,6 @@ func (letterRows) SaveOversized(ctx context.Context, tx engine.Tx, namespace, so
 	return saveOversized.send(ctx, In(tx), rows)
 }
 
-// Oversized returns those of a source, the first seen first; see inbox.OversizedRows.
 func (s letterRows) Oversized(ctx context.Context, namespace, source string) ([]deadletter.Oversized, error) {
 	return collect(ctx, s, scanOversized, `SELECT position, bytes, part, log_offset, first_at, seen_at
  FROM tasker_oversized WHERE namespace = $1 AND source = $2 ORDER BY first_at, position LIMIT $3`, namespace, source,
@@ -39,7 +37,6 @@ func scanOversized(row Row) (o deadletter.Oversized, err error) {
 	return o, err
 }
 
-// DropOversized forgets messages; see inbox.OversizedRows.
 func (letterRows) DropOversized(ctx context.Context, tx engine.Tx, namespace, source string, positions []string) error {
 	s := In(tx)
 	for part := range slices.Chunk(positions, fetched) {
@@ -53,7 +50,6 @@ func (letterRows) DropOversized(ctx context.Context, tx engine.Tx, namespace, so
 	return nil
 }
 
-// ForgetOversized forgets all messages of a source; see inbox.OversizedRows.
 func (letterRows) ForgetOversized(ctx context.Context, tx engine.Tx, namespace, source string) error {
 	return In(tx).Send(ctx, `DELETE FROM tasker_oversized WHERE namespace = $1 AND source = $2`, namespace, source)
 }

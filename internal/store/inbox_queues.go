@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// OldestLetters returns the IDs of letters of a source, the oldest first; see inbox.QueueReader. Each state is one walk
-// along the index of sources.
+// Each state is one walk along the index of sources.
 func (s letterRows) OldestLetters(ctx context.Context, f inbox.QueueFilter) ([]task.ID, error) {
 	w := where{}
 	var walks []string
@@ -35,7 +34,6 @@ func (s letterRows) OldestLetters(ctx context.Context, f inbox.QueueFilter) ([]t
 		`) q ORDER BY letter_id LIMIT `+w.arg(f.Limit)+` OFFSET `+w.arg(f.Skip), w.args...)
 }
 
-// WholeLetters returns letters whole; see inbox.QueueReader. They are not locked.
 func (s letterRows) WholeLetters(ctx context.Context, ids []task.ID) ([]*deadletter.Letter, error) {
 	rows, err := collectByIDs(ctx, s.SQL, ids, s.scanLetter,
 		`SELECT `+wholeLetter+` FROM tasker_letters l WHERE l.letter_id IN `, ``)

@@ -74,7 +74,6 @@ func (letterRows) Redrive(ctx context.Context, tx engine.Tx, id task.ID) (*deadl
 	return s.redriveByID(ctx, id, s.Lock)
 }
 
-// FindRedrive returns a redrive, or nil.
 func (s letterRows) FindRedrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error) {
 	return s.redriveByID(ctx, id, "")
 }
@@ -134,18 +133,15 @@ func (s letterRows) ListRedrives(ctx context.Context, f inbox.RedriveFilter) ([]
 		strings.Join(walks, ` UNION ALL `)+`)`+page+w.arg(f.Limit), w.args...)
 }
 
-// ActiveRedrives returns redrives that a runner has to look at, the oldest first; see inbox.RedriveReader.
 func (s letterRows) ActiveRedrives(ctx context.Context, behind task.ID, limit int) ([]*deadletter.Redrive, error) {
 	const query = `SELECT ` + redriveColumns + ` FROM tasker_redrives r WHERE r.state IN ('running', 'observing')
   AND r.redrive_id > $1 ORDER BY r.redrive_id LIMIT $2`
 	return collect(ctx, s, s.scanRedrive, query, s.id(behind), limit)
 }
 
-// Freeze writes down the items of a redrive; see inbox.RedriveRows. Parked letters are left out unless the redrive
-// includes them.
-// TooLarge: the selection has more than limit items, and the plan does not limit them to fewer; the caller must roll
-// back, since they are inserted then. Items are numbered by the time of their first death, the oldest first. It returns
-// their number.
+// Parked letters are left out unless the redrive includes them. TooLarge: the selection has more than limit items, and
+// the plan does not limit them to fewer; the caller must roll back, since they are inserted then. Items are numbered by
+// the time of their first death, the oldest first. It returns their number.
 func (letterRows) Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, limit int) (int, error) {
 	s := letterRows{In(tx)}
 	w := where{}

@@ -10,9 +10,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Regroup puts cases that are in no group into theirs; see inbox.GroupRows. A case that another transaction groups at
-// the same time waits for it, and is then left as that one decided. These are cases from before groups existed, and
-// cases opened by SQL. It returns the number of cases examined; 0 means that none are left.
+// A case that another transaction groups at the same time waits for it, and is then left as that one decided. These are
+// cases from before groups existed, and cases opened by SQL. It returns the number of cases examined; 0 means that none
+// are left.
 func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int, by inbox.PrintFunc) (int, error) {
 	s := letterRows{In(tx)}
 	query := `SELECT ` + caseColumns + failureColumns + `, NULL FROM tasker_tasks_dlq c WHERE c.group_id IS NULL
@@ -79,7 +79,6 @@ func (s SQL) templatesOf(ctx context.Context, cases []*task.Case) (map[int64]*ta
 	return found, nil
 }
 
-// handlerOf returns the handler of a step of a template, "" without such a step.
 func handlerOf(t *task.Template, step string) string {
 	for _, spec := range t.Steps {
 		if spec.Name == step {

@@ -16,7 +16,6 @@ const replayColumns = `r.replay_id, r.namespace, r.source, r.state, r.spec, r.pr
 var insertReplay = bulkOf(`INSERT INTO tasker_replays (`+strings.ReplaceAll(replayColumns, "r.", "")+`)`, "ittttttttnnn",
 	``)
 
-// scanReplay reads replayColumns.
 func (s letterRows) scanReplay(row Row) (*deadletter.Replay, error) {
 	r := &deadletter.Replay{}
 	var spec, progress JSON
@@ -31,7 +30,6 @@ func (s letterRows) scanReplay(row Row) (*deadletter.Replay, error) {
 	return r, err
 }
 
-// AddReplay stores a new replay; see inbox.ReplayRows.
 func (letterRows) AddReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay) error {
 	s := In(tx)
 	spec, err := jsonText(r.Spec)
@@ -46,7 +44,6 @@ func (letterRows) AddReplay(ctx context.Context, tx engine.Tx, r *deadletter.Rep
 		clean(r.Actor), clean(r.Key), clean(r.Reason), int64(r.CreatedAt), int64(r.PurgeAt), r.Version}})
 }
 
-// SaveReplay stores state and progress; see inbox.ReplayRows.
 func (letterRows) SaveReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay) error {
 	s := In(tx)
 	progress, err := jsonText(r.Progress)
@@ -57,13 +54,11 @@ func (letterRows) SaveReplay(ctx context.Context, tx engine.Tx, r *deadletter.Re
  WHERE replay_id = $1`, s.id(r.ID), string(r.State), progress, int64(r.PurgeAt), r.Version)
 }
 
-// Replay returns a replay, locked, or nil.
 func (letterRows) Replay(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Replay, error) {
 	s := letterRows{In(tx)}
 	return s.replayByID(ctx, id, s.Lock)
 }
 
-// FindReplay returns a replay, or nil.
 func (s letterRows) FindReplay(ctx context.Context, id task.ID) (*deadletter.Replay, error) {
 	return s.replayByID(ctx, id, "")
 }
@@ -77,7 +72,6 @@ func (s letterRows) replayByID(ctx context.Context, id task.ID, lock string) (*d
 	return r, nil
 }
 
-// ListReplays returns a page, the newest first.
 func (s letterRows) ListReplays(ctx context.Context, f inbox.ReplayFilter) ([]*deadletter.Replay, error) {
 	w := where{}
 	w.addIf(f.Namespace != "", "r.namespace = ?", f.Namespace)
@@ -86,13 +80,11 @@ func (s letterRows) ListReplays(ctx context.Context, f inbox.ReplayFilter) ([]*d
 		` ORDER BY r.replay_id DESC LIMIT `+w.arg(f.Limit), w.args...)
 }
 
-// RunningReplays returns replays that run, the oldest first; see inbox.ReplayRows.
 func (s letterRows) RunningReplays(ctx context.Context, limit int) ([]*deadletter.Replay, error) {
 	return collect(ctx, s, s.scanReplay, `SELECT `+replayColumns+` FROM tasker_replays r WHERE r.state = 'running'
  AND r.state NOT IN ('done', 'cancelled') ORDER BY r.replay_id LIMIT $1`, limit)
 }
 
-// OpenReplays counts replays of a namespace that have not ended.
 func (letterRows) OpenReplays(ctx context.Context, tx engine.Tx, namespace string) (int, error) {
 	s := In(tx)
 	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_replays
@@ -100,7 +92,6 @@ func (letterRows) OpenReplays(ctx context.Context, tx engine.Tx, namespace strin
 	return int(n), err
 }
 
-// PurgeReplays deletes replays whose time to be deleted has come; see inbox.ReplayRows.
 func (letterRows) PurgeReplays(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error) {
 	const query = `DELETE FROM tasker_replays WHERE replay_id IN (SELECT replay_id FROM tasker_replays
  WHERE purge_at <> 0 AND purge_at <= $1 ORDER BY purge_at LIMIT $2)`

@@ -35,24 +35,20 @@ func rulesInForce(ctx context.Context, s SQL, namespace string) ([]*deadletter.R
 	return rules, err
 }
 
-// RulesInForce returns the rules of a namespace; see inbox.RuleRows.
 func (letterRows) RulesInForce(ctx context.Context, tx engine.Tx, namespace string) ([]*deadletter.Rule, error) {
 	return rulesInForce(ctx, In(tx), namespace)
 }
 
-// Rules returns the rules of a namespace, or all; see inbox.RuleReader.
 func (s letterRows) Rules(ctx context.Context, namespace string) ([]*deadletter.Rule, error) {
 	return rulesInForce(ctx, s.SQL, namespace)
 }
 
-// LatestRule returns the latest version of a rule, locked; see inbox.RuleRows.
 func (letterRows) LatestRule(ctx context.Context, tx engine.Tx, namespace, name string) (*deadletter.Rule, error) {
 	s := In(tx)
 	return first(ctx, s, scanRule, `SELECT body FROM tasker_rules WHERE namespace = $1 AND name = $2
  ORDER BY version DESC LIMIT 1`+s.Lock, namespace, name)
 }
 
-// AddRule stores a version of a rule; see inbox.RuleRows.
 func (letterRows) AddRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule) error {
 	s := In(tx)
 	const (
@@ -74,7 +70,6 @@ func (letterRows) AddRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule)
 	return err
 }
 
-// RuleVersions returns versions of a rule, the latest first; see inbox.RuleReader.
 func (s letterRows) RuleVersions(ctx context.Context, namespace, name string, from int64, limit int) (
 	[]*deadletter.Rule, error,
 ) {
@@ -85,8 +80,7 @@ func (s letterRows) RuleVersions(ctx context.Context, namespace, name string, fr
 	return collect(ctx, s, scanRule, query, w.args...)
 }
 
-// CaseMembers returns cases of a group; see inbox.RuleReader. No stack is stored with a case: all of a group have the
-// frame of the group.
+// No stack is stored with a case: all of a group have the frame of the group.
 func (s letterRows) CaseMembers(ctx context.Context, group deadletter.GroupID, after task.ID, limit int) (
 	[]inbox.CaseMember, error,
 ) {

@@ -119,7 +119,6 @@ func unlessSensitive(masked bool, kind string) string {
 		` AND x.sensitive LIKE '%"` + kind + `":%')`
 }
 
-// isOrIsNot returns a condition, or its opposite.
 func isOrIsNot(yes bool, condition string) string {
 	if yes {
 		return condition

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// LettersToSend returns letters without their stacks, locked; see inbox.SendRows.
 func (letterRows) LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID, size int) (
 	letters []*deadletter.Letter, left []task.ID, err error,
 ) {
@@ -36,7 +35,6 @@ func (letterRows) LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID
 	return letters, left, err
 }
 
-// BareLetters returns letters without headers, bodies and stacks, locked; see inbox.SendRows.
 func (letterRows) BareLetters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error) {
 	s := letterRows{In(tx)}
 	rows, err := s.lockedAs(ctx, ids, bareLetter)
@@ -59,8 +57,7 @@ type letterState struct {
 	version          int64
 }
 
-// SaveStates stores what a change of state changes of letters; see inbox.SendRows. The letters of a batch change in the
-// same way, mostly: those with equal values are stored by one statement.
+// The letters of a batch change in the same way, mostly: those with equal values are stored by one statement.
 func (letterRows) SaveStates(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error {
 	s := In(tx)
 	return saveStates(letters, func(v letterState, w *where, query string, ids []task.ID) error {
@@ -68,7 +65,6 @@ func (letterRows) SaveStates(ctx context.Context, tx engine.Tx, letters []*deadl
 	}, s)
 }
 
-// SaveSent is SaveStates for letters of which nothing else has changed since their last version; see inbox.SendRows.
 func (letterRows) SaveSent(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) (bool, error) {
 	s := In(tx)
 	saved := int64(0)

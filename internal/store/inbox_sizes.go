@@ -6,8 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// LetterBytes returns about how many bytes letters have whole; see inbox.LetterReader. No body is read for it: an edit
-// counts as much as the original, or as what is stored of it if that is more.
+// No body is read for it: an edit counts as much as the original, or as what is stored of it if that is more.
 func (s letterRows) LetterBytes(ctx context.Context, ids []task.ID) (map[task.ID]int, error) {
 	sizes := make(map[task.ID]int, len(ids))
 	_, err := collectByIDs(ctx, s.SQL, ids, func(row Row) (none struct{}, err error) {

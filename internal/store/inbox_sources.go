@@ -15,7 +15,6 @@ const sourceColumns = `namespace, name, driver, url, queue, format, targets, max
 // sourceFields are all columns of a source that are read; SaveSource stores those of sourceColumns.
 const sourceFields = sourceColumns + `, lost_at, lost_for`
 
-// scanSource reads sourceFields.
 func scanSource(row Row) (*deadletter.Source, error) {
 	r := &deadletter.Source{}
 	var targets JSON
@@ -38,7 +37,7 @@ func scanSource(row Row) (*deadletter.Source, error) {
 	return r, targets.into(&r.Targets)
 }
 
-// SaveSource inserts or changes a source; see inbox.SourceRows. Its reader and its cursor stay as they are.
+// Its reader and its cursor stay as they are.
 func (letterRows) SaveSource(ctx context.Context, tx engine.Tx, r *deadletter.Source) error {
 	const query = `INSERT INTO tasker_sources (` + sourceColumns + `)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (namespace, name) DO UPDATE SET
@@ -97,18 +96,15 @@ func changedOne(ctx context.Context, tx engine.Tx, what, query string, args ...a
 	return err
 }
 
-// DropSource removes a source of a version.
 func (letterRows) DropSource(ctx context.Context, tx engine.Tx, r *deadletter.Source) error {
 	return changedOne(ctx, tx, "the source", `DELETE FROM tasker_sources WHERE namespace = $1 AND name = $2
  AND version = $3`, r.Namespace, r.Name, r.Version)
 }
 
-// Source is FindSource in a transaction; see inbox.SourceRows.
 func (letterRows) Source(ctx context.Context, tx engine.Tx, namespace, name string) (*deadletter.Source, error) {
 	return letterRows{In(tx)}.FindSource(ctx, namespace, name)
 }
 
-// FindSource returns a source, or nil.
 func (s letterRows) FindSource(ctx context.Context, namespace, name string) (*deadletter.Source, error) {
 	return first(ctx, s, scanSource, `SELECT `+sourceFields+` FROM tasker_sources WHERE namespace = $1 AND name = $2`,
 		namespace, name)
@@ -123,7 +119,6 @@ func (s letterRows) Sources(ctx context.Context, namespace string) ([]*deadlette
 		` ORDER BY namespace, name`, w.args...)
 }
 
-// TakeSource gives a node the right to read a source; see inbox.SourceRows.
 // It succeeds if nobody else has the right, or that right has ended; a node renews its own in the same way. One UPDATE
 // decides, so of two nodes one gets it.
 func (letterRows) TakeSource(ctx context.Context, tx engine.Tx, namespace, name, node string, now,
@@ -135,7 +130,6 @@ func (letterRows) TakeSource(ctx context.Context, tx engine.Tx, namespace, name,
 	return n > 0, err
 }
 
-// MarkSource stores since when a source cannot be read; see inbox.SourceRows.
 func (letterRows) MarkSource(ctx context.Context, tx engine.Tx, namespace, name string, lost task.Instant,
 	why string,
 ) (bool, error) {
@@ -147,7 +141,6 @@ func (letterRows) MarkSource(ctx context.Context, tx engine.Tx, namespace, name 
 	return n > 0, err
 }
 
-// SavePolicy inserts or changes a policy; see inbox.PolicyRows.
 // The key is stored in columns and the rest as one document, because no query looks into it.
 func (letterRows) SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error {
 	const query = `INSERT INTO tasker_policies (namespace, source, origin, body, version) VALUES ($1, $2, $3, $4, $5)
@@ -160,13 +153,11 @@ func (letterRows) SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Po
 	return changedOne(ctx, tx, "the policy", query, p.Namespace, p.Source, p.Origin, body, p.Version)
 }
 
-// DropPolicy removes a policy of a version.
 func (letterRows) DropPolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error {
 	return changedOne(ctx, tx, "the policy", `DELETE FROM tasker_policies WHERE namespace = $1 AND source = $2
  AND origin = $3 AND version = $4`, p.Namespace, p.Source, p.Origin, p.Version)
 }
 
-// Policy returns the policy of exactly one origin, or nil; see inbox.PolicyRows.
 func (letterRows) Policy(ctx context.Context, tx engine.Tx, namespace, source, origin string) (*deadletter.Policy,
 	error,
 ) {
@@ -174,7 +165,6 @@ func (letterRows) Policy(ctx context.Context, tx engine.Tx, namespace, source, o
  AND origin = $3`, namespace, source, origin)
 }
 
-// Policies returns the policies of a namespace, or all.
 func (s letterRows) Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error) {
 	w := where{}
 	w.addIf(namespace != "", "namespace = ?", namespace)

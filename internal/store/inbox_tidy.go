@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// EndedRedrives returns redrives that ended before a time; see inbox.TidyRows. The cases of a redrive are watched until
-// their tasks have ended, also after it has.
+// The cases of a redrive are watched until their tasks have ended, also after it has.
 func (s letterRows) EndedRedrives(ctx context.Context, behind inbox.EndedRedrive, before task.Instant,
 	limit int,
 ) ([]inbox.EndedRedrive, error) {
@@ -25,7 +24,6 @@ func (s letterRows) EndedRedrives(ctx context.Context, behind inbox.EndedRedrive
 	}, query, int64(before), int64(behind.At), s.id(behind.ID), limit)
 }
 
-// PurgeRedrive deletes up to limit items of a redrive, and then the redrive; see inbox.TidyRows.
 func (letterRows) PurgeRedrive(ctx context.Context, tx engine.Tx, id task.ID, limit int) (n int, gone bool, err error) {
 	s := In(tx)
 	const items = `DELETE FROM tasker_redrive_items WHERE redrive_id = $1 AND no IN (SELECT no
@@ -45,7 +43,6 @@ const nothingLeft = `g.merged_into = 0 AND g.fresh = 0
   AND NOT EXISTS (SELECT 1 FROM tasker_group_moves v WHERE v.group_id = g.group_id)
   AND NOT EXISTS (SELECT 1 FROM tasker_group_deltas d WHERE d.group_id = g.group_id)`
 
-// EmptyGroups returns groups of which nothing is left; see inbox.TidyRows.
 func (s letterRows) EmptyGroups(ctx context.Context, now, failed task.Instant, behind deadletter.GroupID, limit int) (
 	[]deadletter.GroupID, error,
 ) {
@@ -55,8 +52,7 @@ func (s letterRows) EmptyGroups(ctx context.Context, now, failed task.Instant, b
 	return groupIDs(ids), err
 }
 
-// PurgeGroups marks groups, and deletes those that are marked; see inbox.TidyRows. It locks them first: what another
-// transaction has changed until then is seen by the statements that follow.
+// It locks them first: what another transaction has changed until then is seen by the statements that follow.
 func (letterRows) PurgeGroups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID, now,
 	next task.Instant,
 ) (n int, err error) {

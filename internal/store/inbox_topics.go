@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Topics returns the origins of a namespace; see inbox.TopicReader. Each is one look at the index of origins, however
-// many letters have it.
+// Each is one look at the index of origins, however many letters have it.
 func (s letterRows) Topics(ctx context.Context, namespace string, limit int) ([]string, error) {
 	const query = `WITH RECURSIVE t (v) AS (SELECT min(origin) FROM tasker_letters WHERE namespace = $1
   UNION ALL SELECT (SELECT min(origin) FROM tasker_letters WHERE namespace = $1 AND origin > t.v) FROM t
@@ -20,7 +19,6 @@ func (s letterRows) Topics(ctx context.Context, namespace string, limit int) ([]
 	return collect(ctx, s, scanText, query, namespace, limit)
 }
 
-// EventTypes returns the types of events of a namespace; see inbox.TopicReader.
 func (s letterRows) EventTypes(ctx context.Context, namespace string, limit int) ([]string, error) {
 	const query = `WITH RECURSIVE t (v) AS (SELECT min(event_type) FROM tasker_letters
    WHERE namespace = $1 AND event_type <> ''
@@ -59,7 +57,6 @@ func topicStates(f inbox.TopicFilter) []model.LetterState {
 	return f.States
 }
 
-// CountTopic counts letters by their states; see inbox.TopicReader.
 func (s letterRows) CountTopic(ctx context.Context, f inbox.TopicFilter, limit int) (map[model.LetterState]int, error) {
 	out := map[model.LetterState]int{}
 	for _, state := range topicStates(f) {
@@ -76,7 +73,6 @@ func (s letterRows) CountTopic(ctx context.Context, f inbox.TopicFilter, limit i
 	return out, nil
 }
 
-// SampleTopic adds up the newest letters of each state, and the oldest; see inbox.TopicReader.
 func (s letterRows) SampleTopic(ctx context.Context, f inbox.TopicFilter, sample int) (inbox.TopicSample, error) {
 	var out inbox.TopicSample
 	for _, state := range topicStates(f) {
@@ -114,7 +110,7 @@ func (s letterRows) SampleTopic(ctx context.Context, f inbox.TopicFilter, sample
 	return out, nil
 }
 
-// TopicLetters returns a page of letters from a place in it; see inbox.TopicReader. Each state is one walk.
+// Each state is one walk.
 func (s letterRows) TopicLetters(ctx context.Context, f inbox.TopicFilter, skip, limit int) ([]*deadletter.Letter,
 	error,
 ) {
@@ -134,7 +130,6 @@ func (s letterRows) TopicLetters(ctx context.Context, f inbox.TopicFilter, skip,
 	return s.listed(ctx, ids)
 }
 
-// LettersNamed returns letters with a message ID; see inbox.TopicReader.
 func (s letterRows) LettersNamed(ctx context.Context, namespace, messageID string, limit int) ([]task.ID, error) {
 	const query = `SELECT letter_id FROM tasker_letters WHERE namespace = $1 AND message_id <> '' AND message_id = $2
  ORDER BY letter_id DESC LIMIT $3`

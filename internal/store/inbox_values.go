@@ -185,7 +185,6 @@ func packDetails(list []deadletter.Detail) ([]byte, error) {
 	return pack(text)
 }
 
-// unpackDetails is the inverse of packDetails.
 func unpackDetails(packed []byte) (list []deadletter.Detail, err error) {
 	text, err := unpack(packed)
 	if err != nil || text == nil {
@@ -259,7 +258,6 @@ func packContent(c *deadletter.Content) ([]byte, error) {
 	return pack(b)
 }
 
-// unpackContent decodes what packContent encoded.
 func unpackContent(packed []byte) (*deadletter.Content, error) {
 	b, err := unpack(packed)
 	if err != nil || b == nil {

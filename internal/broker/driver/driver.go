@@ -171,7 +171,7 @@ type PartitionLag struct {
 
 // Lagger is what a Driver has if its queues have parts that are read at their own pace.
 type Lagger interface {
-	// Lag returns the parts of a queue in their order.
+	// Lag returns the parts of a queue in their order; nil where it has no parts.
 	Lag(ctx context.Context, queue string) ([]PartitionLag, error)
 }
 

@@ -30,6 +30,8 @@ var (
 	ErrLost = errors.New("connection lost")
 	// ErrNoLog: brokers of that kind keep no messages that were received. For good.
 	ErrNoLog = errors.New("the broker keeps no messages that were received")
+	// ErrNoPeek: brokers of that kind show no messages without delivering them. For good.
+	ErrNoPeek = errors.New("the broker shows no messages without delivering them")
 	// ErrClosed: the driver or the receiver was closed.
 	ErrClosed = errors.New("closed")
 )

@@ -5,28 +5,13 @@ import (
 	"time"
 )
 
-// guarded hides the secrets in the errors of a driver.
+// guarded hides the secrets in the errors of a driver. It is all that a driver can be, and its receivers all that a
+// receiver can be: what the driver is not has an answer that says so.
 type guarded struct {
 	driver  Driver
 	secrets secrets
 }
 
-// guard returns a driver whose errors have no secrets. It is a Peeker if d is, a Lagger if d is both,
-// and a Log in any case.
-func guard(d Driver, s secrets) Driver {
-	g := &guarded{driver: d, secrets: s}
-	p, peeks := d.(Peeker)
-	l, lags := d.(Lagger)
-	switch {
-	case peeks && lags:
-		return &guardedLagger{guardedPeeker: &guardedPeeker{guarded: g, peeker: p}, lagger: l}
-	case peeks:
-		return &guardedPeeker{guarded: g, peeker: p}
-	}
-	return g
-}
-
-// Open implements Driver.
 func (g *guarded) Open(ctx context.Context, queue string) (Receiver, error) {
 	r, err := g.driver.Open(ctx, queue)
 	if err != nil {
@@ -35,7 +20,6 @@ func (g *guarded) Open(ctx context.Context, queue string) (Receiver, error) {
 	return &guardedReceiver{receiver: r, secrets: g.secrets}, nil
 }
 
-// Send implements Driver.
 func (g *guarded) Send(ctx context.Context, target string, messages []Message, limits Limits) []error {
 	errs := g.driver.Send(ctx, target, messages, limits)
 	for i, err := range errs {
@@ -44,16 +28,13 @@ func (g *guarded) Send(ctx context.Context, target string, messages []Message, l
 	return errs
 }
 
-// Stat implements Driver.
 func (g *guarded) Stat(ctx context.Context, queue string) (bool, int64, error) {
 	exists, depth, err := g.driver.Stat(ctx, queue)
 	return exists, depth, g.secrets.hide(err)
 }
 
-// Close implements Driver.
 func (g *guarded) Close() error { return g.secrets.hide(g.driver.Close()) }
 
-// LogParts implements Log; ErrNoLog of a driver that has none.
 func (g *guarded) LogParts(ctx context.Context, queue string, since, before time.Time) ([]LogPart, error) {
 	l, ok := g.driver.(Log)
 	if !ok {
@@ -63,7 +44,6 @@ func (g *guarded) LogParts(ctx context.Context, queue string, since, before time
 	return parts, g.secrets.hide(err)
 }
 
-// ReadLog implements Log.
 func (g *guarded) ReadLog(ctx context.Context, queue string, part LogPart, max int) ([]Entry, int64, error) {
 	l, ok := g.driver.(Log)
 	if !ok {
@@ -73,56 +53,44 @@ func (g *guarded) ReadLog(ctx context.Context, queue string, part LogPart, max i
 	return entries, next, g.secrets.hide(err)
 }
 
-// guardedPeeker is a guarded driver that can peek.
-type guardedPeeker struct {
-	*guarded
-	peeker Peeker
-}
-
-// Peek implements Peeker.
-func (g *guardedPeeker) Peek(ctx context.Context, queue string, max int) ([]Message, error) {
-	messages, err := g.peeker.Peek(ctx, queue, max)
+func (g *guarded) Peek(ctx context.Context, queue string, max int) ([]Message, error) {
+	p, ok := g.driver.(Peeker)
+	if !ok {
+		return nil, ErrNoPeek
+	}
+	messages, err := p.Peek(ctx, queue, max)
 	return messages, g.secrets.hide(err)
 }
 
-// guardedLagger is a guarded driver whose queues have parts.
-type guardedLagger struct {
-	*guardedPeeker
-	lagger Lagger
-}
-
-// Lag implements Lagger.
-func (g *guardedLagger) Lag(ctx context.Context, queue string) ([]PartitionLag, error) {
-	lags, err := g.lagger.Lag(ctx, queue)
+func (g *guarded) Lag(ctx context.Context, queue string) ([]PartitionLag, error) {
+	l, ok := g.driver.(Lagger)
+	if !ok {
+		return nil, nil
+	}
+	lags, err := l.Lag(ctx, queue)
 	return lags, g.secrets.hide(err)
 }
 
-// guardedReceiver hides the secrets in the errors of a receiver.
 type guardedReceiver struct {
 	receiver Receiver
 	secrets  secrets
 }
 
-// Receive implements Receiver.
 func (g *guardedReceiver) Receive(ctx context.Context, max int) ([]Message, error) {
 	messages, err := g.receiver.Receive(ctx, max)
 	return messages, g.secrets.hide(err)
 }
 
-// Ack implements Receiver.
 func (g *guardedReceiver) Ack(ctx context.Context, messages []Message) error {
 	return g.secrets.hide(g.receiver.Ack(ctx, messages))
 }
 
-// Release implements Receiver.
 func (g *guardedReceiver) Release(ctx context.Context, messages []Message) error {
 	return g.secrets.hide(g.receiver.Release(ctx, messages))
 }
 
-// Close implements Receiver.
 func (g *guardedReceiver) Close() error { return g.secrets.hide(g.receiver.Close()) }
 
-// Held implements Holder, for a receiver that does.
 func (g *guardedReceiver) Held() int64 {
 	if h, ok := g.receiver.(Holder); ok {
 		return h.Held()
@@ -130,14 +98,13 @@ func (g *guardedReceiver) Held() int64 {
 	return -1
 }
 
-// Keep implements Keeper, for a receiver that does.
 func (g *guardedReceiver) Keep(messages []Message) {
 	if k, ok := g.receiver.(Keeper); ok {
 		k.Keep(messages)
 	}
 }
 
-// Leave implements Leaver. What a receiver that is none holds comes again once it closes.
+// What a receiver holds that is no Leaver comes again once it closes.
 func (g *guardedReceiver) Leave(ctx context.Context, messages []Message) (again bool, err error) {
 	l, ok := g.receiver.(Leaver)
 	if !ok {
@@ -147,7 +114,6 @@ func (g *guardedReceiver) Leave(ctx context.Context, messages []Message) (again 
 	return again, g.secrets.hide(err)
 }
 
-// Return implements Returner, for a receiver that does.
 func (g *guardedReceiver) Return(ctx context.Context, most int) ([]Left, error) {
 	r, ok := g.receiver.(Returner)
 	if !ok {

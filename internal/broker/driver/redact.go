@@ -94,7 +94,6 @@ type redacted struct {
 	err  error
 }
 
-// Error returns the text without secrets.
 func (e *redacted) Error() string { return e.text }
 
 // As finds a LossError, which names no more than queues and positions.
@@ -103,5 +102,4 @@ func (e *redacted) As(target any) bool {
 	return ok && errors.As(e.err, loss)
 }
 
-// Is reports whether the hidden error is target, or wraps it.
 func (e *redacted) Is(target error) bool { return errors.Is(e.err, target) }

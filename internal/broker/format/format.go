@@ -151,7 +151,6 @@ func (d *Decoded) bound() {
 	}
 }
 
-// detail adds a detail, unless its value is empty.
 func (d *Decoded) detail(name, value string) {
 	if value != "" {
 		d.Details = append(d.Details, Detail{Name: name, Value: value})

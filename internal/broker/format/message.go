@@ -22,12 +22,10 @@ type message struct {
 	err    error                      // why it is none
 }
 
-// has reports whether the message has one of the headers.
 func (m *message) has(names ...string) bool {
 	return slices.ContainsFunc(m.Headers, func(h deadletter.Header) bool { return slices.Contains(names, h.Name) })
 }
 
-// first returns the value of the first header of that name, or nil.
 func (m *message) first(name string) []byte {
 	for _, h := range m.Headers {
 		if h.Name == name {
@@ -57,14 +55,12 @@ func without(headers []deadletter.Header, drop func(name string) bool) []deadlet
 	return slices.DeleteFunc(slices.Clone(headers), selected)
 }
 
-// withPrefix selects names that begin with one of the prefixes.
 func withPrefix(prefixes ...string) func(string) bool {
 	return func(name string) bool {
 		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 	}
 }
 
-// among selects the names given.
 func among(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }

@@ -55,7 +55,6 @@ func integer(value []byte) (int64, bool) {
 	return n, true
 }
 
-// decimal writes such an integer, "" for anything else.
 func decimal(value []byte) string {
 	if n, ok := integer(value); ok {
 		return strconv.FormatInt(n, 10)
@@ -63,7 +62,6 @@ func decimal(value []byte) string {
 	return ""
 }
 
-// position writes a partition and an offset, "" if either is not a number.
 func position(partition, offset string) string {
 	p, err := strconv.ParseInt(partition, 10, 32)
 	o, err2 := strconv.ParseInt(offset, 10, 64)

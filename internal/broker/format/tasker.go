@@ -34,7 +34,6 @@ func (d *Decoded) lineage() {
 		among(deadletter.HeaderLetter, deadletter.HeaderRedrive, deadletter.HeaderReplays))
 }
 
-// id returns an ID, or zero for what is none.
 func id(s string) task.ID {
 	parsed, err := task.ParseID(s)
 	if err != nil {

@@ -58,7 +58,6 @@ func within(t time.Time) task.Instant {
 	return task.At(t)
 }
 
-// shown writes an instant, "" for 0.
 func shown(i task.Instant) string {
 	if i == 0 {
 		return ""

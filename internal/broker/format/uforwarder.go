@@ -92,7 +92,6 @@ func parseUForwarder(key []byte) (*uForwarderKey, error) {
 	return out, nil
 }
 
-// isTopic reports whether a text is a legal name of a Kafka topic.
 func isTopic(s string) bool {
 	if s == "" || len(s) > 249 {
 		return false

@@ -104,7 +104,6 @@ func (d *Decoded) countDeaths(deaths []death) {
 	}
 }
 
-// earlier returns the earlier of two instants, of which a may be 0.
 func earlier(a, b task.Instant) task.Instant {
 	if a == 0 {
 		return b

@@ -21,7 +21,6 @@ type destination struct {
 	original  bool
 }
 
-// parse reads a destination.
 func parse(text string) (destination, error) {
 	topic, where, certain := strings.Cut(text, "#")
 	to := destination{topic: topic, partition: -1}

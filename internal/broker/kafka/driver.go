@@ -85,7 +85,6 @@ func Open(ctx context.Context, url string) (driver.Driver, error) {
 	return c, nil
 }
 
-// parseOptions reads the parameters of this driver.
 func parseOptions(t *kafkaurl.Target) (o options, err error) {
 	o.group = t.Own.Get("group")
 	switch t.Own.Get("start") {
@@ -114,7 +113,6 @@ func parseOptions(t *kafkaurl.Target) (o options, err error) {
 	return o, nil
 }
 
-// groupOf returns the consumer group that reads a topic.
 func (c *conn) groupOf(topic string) string { return cmp.Or(c.opts.group, "tasker-"+topic) }
 
 // newClient returns a client that ends with the connection. A request that the cluster does not answer is given up
@@ -184,7 +182,6 @@ func (c *conn) Stat(ctx context.Context, name string) (exists bool, depth int64,
 	return err == nil, depth, err
 }
 
-// Close implements driver.Driver.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	closing, idle := c.receivers, c.idle

@@ -124,7 +124,6 @@ func (c *conn) oldestUnread(ctx context.Context, topic string) (oldest time.Time
 	return oldest, err
 }
 
-// configure reads the settings of the topic.
 func (c *conn) configure(ctx context.Context, f *Finding) error {
 	settings, err := c.settings(ctx, f.Queue.Name)
 	if err != nil {

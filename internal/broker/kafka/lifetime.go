@@ -54,7 +54,6 @@ func milliseconds(text string) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// keeps reports whether the topic keeps a record with a time.
 func (l lifetime) keeps(at, now time.Time) bool { return l < 0 || now.Sub(at) < time.Duration(l) }
 
 // renewed gives a record the time of sending if the topic would not keep it with its own, which a header keeps.
@@ -119,7 +118,6 @@ func (c *conn) lifetime(ctx context.Context, topic string, now time.Time) lifeti
 	return of.lifetime
 }
 
-// settings returns the settings of a topic.
 func (c *conn) settings(ctx context.Context, topic string) (map[string]string, error) {
 	configs, err := c.admin.DescribeTopicConfigs(ctx, topic)
 	if err != nil {

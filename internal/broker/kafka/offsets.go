@@ -40,7 +40,6 @@ func (c *conn) bounds(ctx context.Context, topic string) (starts, ends kadm.List
 	return starts, ends, nil
 }
 
-// spans returns the partitions of a topic in their order.
 func (c *conn) spans(ctx context.Context, topic string) ([]span, error) {
 	starts, ends, err := c.bounds(ctx, topic)
 	if err != nil {
@@ -85,7 +84,6 @@ func (s span) front(latest bool) int64 {
 	return max(s.committed, s.start)
 }
 
-// Lag implements driver.Lagger.
 func (c *conn) Lag(ctx context.Context, topic string) ([]driver.PartitionLag, error) {
 	all, err := c.spans(ctx, topic)
 	if err != nil {

@@ -33,7 +33,6 @@ func (p *partition) add(r *kgo.Record) *entry {
 	return e
 }
 
-// settle notes an acknowledgement.
 func (e *entry) settle() {
 	if e.delivered {
 		e.delivered = false
@@ -56,7 +55,6 @@ func (p *partition) commit() (to kgo.EpochOffset, ok bool) {
 	return kgo.EpochOffset{Epoch: last.epoch, Offset: last.offset + 1}, true
 }
 
-// committed forgets the records that are committed.
 func (p *partition) committed(to int64) {
 	for len(p.open) > 0 && p.open[0].offset < to {
 		p.open = p.open[1:]

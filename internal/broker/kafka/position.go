@@ -42,7 +42,6 @@ func (r *receiver) adjust(ctx context.Context, given map[string]map[int32]kgo.Of
 	return given, nil
 }
 
-// lossOf describes messages that were gone before they were read.
 func lossOf(topic string, s span) driver.Loss {
 	if s.committed > s.end {
 		return driver.Loss{Where: fmt.Sprintf("%s/%d", topic, s.partition), From: s.end, To: s.committed,

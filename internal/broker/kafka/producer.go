@@ -31,14 +31,12 @@ var (
 	_ kgo.HookBrokerE2E   = (*producer)(nil)
 )
 
-// OnBrokerWrite implements kgo.HookBrokerWrite.
 func (p *producer) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, n int, _, _ time.Duration, _ error) {
 	if key == kmsg.Produce.Int16() && n > 0 {
 		p.wrote.Store(true)
 	}
 }
 
-// OnBrokerE2E implements kgo.HookBrokerE2E.
 func (p *producer) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e kgo.BrokerE2E) {
 	if key == kmsg.Produce.Int16() && e.BytesWritten > 0 && e.Err() != nil {
 		p.cut.Store(true)
@@ -109,7 +107,6 @@ func (p *producer) close() { p.client.Close() }
 // (murmur2), or one for some time.
 type partitions struct{ kgo.Partitioner }
 
-// ForTopic implements kgo.Partitioner.
 func (p partitions) ForTopic(topic string) kgo.TopicPartitioner {
 	return topicPartitions{p.Partitioner.ForTopic(topic)}
 }
@@ -121,7 +118,6 @@ func (p topicPartitions) RequiresConsistency(r *kgo.Record) bool {
 	return r.Partition >= 0 || p.TopicPartitioner.RequiresConsistency(r)
 }
 
-// Partition implements kgo.TopicPartitioner.
 func (p topicPartitions) Partition(r *kgo.Record, n int) int {
 	if r.Partition >= 0 {
 		return int(r.Partition)
@@ -129,7 +125,6 @@ func (p topicPartitions) Partition(r *kgo.Record, n int) int {
 	return p.TopicPartitioner.Partition(r, n)
 }
 
-// OnNewBatch implements kgo.TopicPartitionerOnNewBatch.
 func (p topicPartitions) OnNewBatch() {
 	if of, ok := p.TopicPartitioner.(kgo.TopicPartitionerOnNewBatch); ok {
 		of.OnNewBatch()

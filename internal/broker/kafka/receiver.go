@@ -205,7 +205,6 @@ func (r *receiver) fail(err error) {
 	}
 }
 
-// Receive implements driver.Receiver.
 func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, error) {
 	for {
 		r.mu.Lock()
@@ -311,7 +310,6 @@ func (r *receiver) Release(_ context.Context, messages []driver.Message) error {
 	return nil
 }
 
-// Close implements driver.Receiver.
 func (r *receiver) Close() error {
 	r.fail(driver.ErrClosed)
 	r.conn.mu.Lock()

@@ -56,7 +56,6 @@ func position(topic string, id kadm.TopicID, r *kgo.Record) string {
 	return at
 }
 
-// message turns a record into a message.
 func message(r *kgo.Record, id kadm.TopicID) driver.Message {
 	m := driver.Message{Position: position(r.Topic, id, r), Key: r.Key, Payload: r.Value, Origin: r.Topic,
 		Log: driver.LogPart{Partition: r.Partition, From: r.Offset, To: r.Offset + 1}}
@@ -122,7 +121,6 @@ func eventTime(r *kgo.Record) (ms int64, ok bool) {
 	return ms, ok && ms >= 0
 }
 
-// timed reports whether a message has a time of its producer.
 func timed(m driver.Message) bool {
 	return !m.Time.IsZero() ||
 		slices.ContainsFunc(m.Headers, func(h deadletter.Header) bool { return h.Name == headerTimestamp })
@@ -132,7 +130,6 @@ func textHeader(name, value string) deadletter.Header {
 	return deadletter.Header{Name: name, Value: []byte(value)}
 }
 
-// record turns a message into a record.
 func record(topic string, partition int32, m *driver.Message) *kgo.Record {
 	r := &kgo.Record{Topic: topic, Partition: partition, Key: m.Key, Value: m.Payload, Timestamp: m.Time}
 	if r.Value == nil {

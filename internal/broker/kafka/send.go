@@ -180,7 +180,6 @@ func (s *sending) produce(ctx context.Context, batch []int) bool {
 	return true
 }
 
-// answer notes what became of a message.
 func (s *sending) answer(i int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

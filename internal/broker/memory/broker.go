@@ -96,7 +96,6 @@ func (c *conn) use(ctx context.Context) error {
 	return c.err
 }
 
-// Open implements driver.Driver.
 func (c *conn) Open(ctx context.Context, name string) (driver.Receiver, error) {
 	if err := c.use(ctx); err != nil {
 		return nil, err

@@ -38,7 +38,6 @@ func (c *countdown) next() error {
 	return c.err
 }
 
-// tell changes faults.
 func (b *Broker) tell(change func(*faults)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,7 +109,6 @@ func (b *Broker) reach(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// orFault returns err, or errFault for nil.
 func orFault(err error) error {
 	if err == nil {
 		return errFault

@@ -46,7 +46,6 @@ func (c *conn) LogParts(ctx context.Context, name string, since, before time.Tim
 	return []driver.LogPart{part}, nil
 }
 
-// ReadLog implements driver.Log.
 func (c *conn) ReadLog(ctx context.Context, name string, part driver.LogPart, max int) ([]driver.Entry, int64, error) {
 	if err := c.use(ctx); err != nil {
 		return nil, part.From, err

@@ -33,7 +33,6 @@ type entry struct {
 	delivered bool
 }
 
-// len is the number of messages that wait.
 func (q *queue) len() int { return len(q.returned) + len(q.fresh) - q.head }
 
 // push adds a copy of what a sender determines about a message. The copy is deep: a sender may reuse its memory.
@@ -45,7 +44,6 @@ func (q *queue) push(m *driver.Message, now time.Time) *entry {
 	return e
 }
 
-// copyHeaders copies headers deeply.
 func copyHeaders(headers []deadletter.Header) []deadletter.Header {
 	headers = slices.Clone(headers)
 	for i := range headers {

@@ -70,7 +70,6 @@ func (r *receiver) tryReceive(max int) ([]driver.Message, <-chan struct{}, error
 	return out, nil, nil
 }
 
-// Held implements driver.Holder.
 func (r *receiver) Held() int64 {
 	b := r.conn.broker
 	b.mu.Lock()
@@ -78,7 +77,6 @@ func (r *receiver) Held() int64 {
 	return int64(len(r.held))
 }
 
-// Ack implements driver.Receiver.
 func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	return r.settle(ctx, messages, func(entries []*entry) error {
 		b := r.conn.broker
@@ -138,7 +136,6 @@ func (r *receiver) settle(ctx context.Context, messages []driver.Message, fn fun
 	return fn(entries)
 }
 
-// Close implements driver.Receiver.
 func (r *receiver) Close() error {
 	b := r.conn.broker
 	b.mu.Lock()

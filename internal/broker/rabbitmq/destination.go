@@ -27,7 +27,6 @@ type destination struct {
 // exchangePrefix begins destinations that are exchanges.
 const exchangePrefix = "exchange:"
 
-// parse reads a destination.
 func parse(text string) (destination, error) {
 	rest, ok := strings.CutPrefix(text, exchangePrefix)
 	if !ok {

@@ -65,7 +65,6 @@ func (c *conn) watch(changes <-chan amqp091.Blocking) {
 	}
 }
 
-// channel opens a channel.
 func (c *conn) channel(ctx context.Context) (*amqp091.Channel, error) {
 	c.mu.Lock()
 	closed := c.closed
@@ -121,7 +120,6 @@ func (c *conn) Stat(ctx context.Context, name string) (exists bool, depth int64,
 	return err == nil, depth, err
 }
 
-// Close implements driver.Driver.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	c.closed = true

@@ -43,7 +43,6 @@ type pending struct {
 	until    time.Time // when its time ends
 }
 
-// publisher returns a channel in confirm mode.
 func (c *conn) publisher(ctx context.Context) (*publisher, error) {
 	c.mu.Lock()
 	for n := len(c.idle); n > 0; n = len(c.idle) {
@@ -119,7 +118,6 @@ func (p *publisher) settle(ctx context.Context) (*pending, error) {
 	return oldest, errNack
 }
 
-// answered reports whether there is an answer to a message.
 func answered(of *pending) bool {
 	select {
 	case <-of.confirm.Done():

@@ -77,7 +77,6 @@ func (c *conn) Open(ctx context.Context, queue string) (driver.Receiver, error) 
 	return r, nil
 }
 
-// consume begins to consume.
 func (r *receiver) consume() error {
 	if err := r.qos(); err != nil {
 		return err
@@ -102,7 +101,6 @@ func (r *receiver) consume() error {
 // qos tells the server how many messages it may send ahead, besides those that are left.
 func (r *receiver) qos() error { return r.ch.Qos(min(r.prefetch+r.left, mostPrefetch), 0, false) }
 
-// signal wakes a Receive that waits.
 func (r *receiver) signal() {
 	select {
 	case r.wake <- struct{}{}:
@@ -141,7 +139,6 @@ func (r *receiver) end(err error) {
 	}
 }
 
-// Receive implements driver.Receiver.
 func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -297,7 +294,6 @@ func (r *receiver) failed() error {
 // Release implements driver.Receiver. It does nothing: Close gives back.
 func (r *receiver) Release(context.Context, []driver.Message) error { return nil }
 
-// Close implements driver.Receiver.
 func (r *receiver) Close() error {
 	r.end(driver.ErrClosed)
 	ctx, cancel := context.WithTimeout(context.Background(), polite)

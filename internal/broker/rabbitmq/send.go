@@ -255,21 +255,18 @@ func (s *sending) retire() {
 	}
 }
 
-// blockedFor returns why the server takes no messages, "" if it does.
 func (c *conn) blockedFor() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.blocked
 }
 
-// largest returns the size of the largest message that the server has taken.
 func (c *conn) largest() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.taken
 }
 
-// took notes the size of a message that the server has taken.
 func (c *conn) took(size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -41,7 +41,6 @@ type conn struct {
 	receivers map[*receiver]struct{}
 }
 
-// connect connects to the server of a URL.
 func connect(text string, own []string) (*conn, error) {
 	u, o, err := parse(text, own)
 	if err != nil {
@@ -80,7 +79,6 @@ func apart(queue string) bool {
 	return tag != queue && !strings.Contains(queue, "{"+tag+"}")
 }
 
-// usable returns ErrClosed after Close.
 func (c *conn) usable() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +95,6 @@ func (c *conn) run(ctx context.Context, s *rueidis.Lua, keys []string, args ...s
 	return c.exec(ctx, s, keys, args)
 }
 
-// exec runs a script.
 func (c *conn) exec(ctx context.Context, s *rueidis.Lua, keys, args []string) ([]rueidis.RedisMessage, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
@@ -206,5 +203,4 @@ func (c *conn) callContext(ctx context.Context) (context.Context, context.Cancel
 	return context.WithTimeout(context.WithoutCancel(ctx), c.opts.timeout)
 }
 
-// milliseconds returns a duration as an argument of a script.
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -89,7 +89,6 @@ func (i *Inspector) server(ctx context.Context, address string, node rueidis.Cli
 	return s, nil
 }
 
-// read reads the answer of INFO.
 func (s *Server) read(text string) {
 	of := map[string]string{}
 	for line := range strings.Lines(text) {

@@ -34,7 +34,6 @@ func OpenLists(_ context.Context, url string) (driver.Driver, error) {
 	return lists{c}, nil
 }
 
-// Open implements driver.Driver.
 func (l lists) Open(ctx context.Context, queue string) (driver.Receiver, error) {
 	if _, _, err := l.Stat(ctx, queue); err != nil { // it is no list, or may not be read
 		return nil, err
@@ -76,7 +75,6 @@ func (l lists) Stat(ctx context.Context, queue string) (bool, int64, error) {
 	return true, n + held, err
 }
 
-// held returns how many messages the receivers of a list hold.
 func (l lists) held(ctx context.Context, queue string) (n int64, err error) {
 	answer, err := l.do(ctx, l.client.B().Zrangebyscore().Key(key(queue, "receivers")).Min("-inf").Max("+inf").Build())
 	if err != nil {
@@ -96,7 +94,6 @@ func (l lists) held(ctx context.Context, queue string) (n int64, err error) {
 	return n, nil
 }
 
-// Peek implements driver.Peeker.
 func (l lists) Peek(ctx context.Context, queue string, max int) ([]driver.Message, error) {
 	first, last := int64(0), int64(max)-1
 	if l.opts.head == "RIGHT" {
@@ -148,7 +145,6 @@ func (l *list) take(ctx context.Context, max int) ([]driver.Message, error) {
 	return l.messages(answer, true)
 }
 
-// messages reads IDs and payloads.
 func (l *list) messages(answer []rueidis.RedisMessage, again bool) ([]driver.Message, error) {
 	messages := make([]driver.Message, 0, len(answer)/2)
 	for i := 0; i+1 < len(answer); i += 2 {
@@ -207,7 +203,6 @@ func (l *list) leave(ctx context.Context, ids []string) (again bool, err error) 
 	return true, err
 }
 
-// returns implements holder.
 func (l *list) returns(ctx context.Context, most int) ([]driver.Left, error) {
 	answer, err := l.run(ctx, listReturn, []string{l.keys[0], l.keys[3]}, l.opts.head, strconv.Itoa(most))
 	if err != nil {

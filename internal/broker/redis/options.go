@@ -62,7 +62,6 @@ type parameters struct {
 	err    error
 }
 
-// fail notes that a parameter is wrong.
 func (p *parameters) fail(name, must string) {
 	if p.err == nil {
 		p.err = fmt.Errorf("the parameter %s in the URL of Redis must be %s", name, must)

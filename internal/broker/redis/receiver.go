@@ -55,7 +55,6 @@ type receiver struct {
 	unsure map[string]bool
 }
 
-// newID returns an ID for a receiver.
 func newID() string { return strings.ToLower(rand.Text()[:13]) }
 
 // receive begins to receive; the holder has done what is needed for it.
@@ -106,7 +105,6 @@ func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, erro
 	}
 }
 
-// take takes what there is.
 func (r *receiver) take(ctx context.Context, max int) ([]driver.Message, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +128,6 @@ func (r *receiver) take(ctx context.Context, max int) ([]driver.Message, error) 
 	return messages, err
 }
 
-// Keep implements driver.Keeper.
 func (r *receiver) Keep(messages []driver.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,7 +166,6 @@ func (r *receiver) wait(ctx context.Context) error {
 	return nil
 }
 
-// Ack implements driver.Receiver.
 func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	return r.settle(messages, func(ids []string) error {
 		err := r.holder.ack(ctx, ids)
@@ -184,7 +180,6 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	})
 }
 
-// Release implements driver.Receiver.
 func (r *receiver) Release(ctx context.Context, messages []driver.Message) error {
 	return r.settle(messages, func(ids []string) error {
 		ids = slices.DeleteFunc(ids, func(id string) bool { return r.unsure[id] })
@@ -195,7 +190,6 @@ func (r *receiver) Release(ctx context.Context, messages []driver.Message) error
 	})
 }
 
-// Leave implements driver.Leaver.
 func (r *receiver) Leave(ctx context.Context, messages []driver.Message) (again bool, err error) {
 	err = r.settle(messages, func(ids []string) error {
 		if again, err = r.holder.leave(ctx, ids); err == nil {
@@ -208,7 +202,6 @@ func (r *receiver) Leave(ctx context.Context, messages []driver.Message) (again 
 	return again, err
 }
 
-// Return implements driver.Returner.
 func (r *receiver) Return(ctx context.Context, most int) ([]driver.Left, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -237,7 +230,6 @@ func (r *receiver) settle(messages []driver.Message, fn func([]string) error) er
 	return fn(ids)
 }
 
-// Close implements driver.Receiver.
 func (r *receiver) Close() error {
 	r.end()
 	r.beats.Wait()

@@ -46,7 +46,6 @@ func (s streams) Open(ctx context.Context, queue string) (driver.Receiver, error
 	return s.receive(queue, &stream{streams: s, queue: queue, id: newID(), last: "0-0"})
 }
 
-// Send implements driver.Driver.
 func (s streams) Send(ctx context.Context, target string, messages []driver.Message, limits driver.Limits) []error {
 	verb := "XADD NOMKSTREAM"
 	if s.opts.mkstream {
@@ -90,7 +89,6 @@ func (s streams) Peek(ctx context.Context, queue string, max int) ([]driver.Mess
 	return messages, nil
 }
 
-// look runs the script that looks at a stream.
 func (s streams) look(ctx context.Context, queue string, entries int) ([]rueidis.RedisMessage, error) {
 	answer, err := s.run(ctx, streamLook, []string{queue}, s.opts.group, strconv.Itoa(entries))
 	if err == nil && len(answer) != 3 {

@@ -8,13 +8,11 @@ import (
 	"github.com/taskerhq/tasker/internal/dlqapi"
 )
 
-// clearQuery names a queue to clear.
 type clearQuery struct {
 	QueuePath
 	ActQuery
 }
 
-// clear serves DELETE /api/dlq/{queue_name}.
 func (f *family) clear(ctx context.Context, params *clearQuery) (*dlqapi.ClearDone, error) {
 	name, err := params.name(ctx)
 	if err != nil {
@@ -27,14 +25,12 @@ func (f *family) clear(ctx context.Context, params *clearQuery) (*dlqapi.ClearDo
 	return cleared(c, fmt.Sprintf("Cleared %d jobs from %s", c.Count, c.Queue)), nil
 }
 
-// restoreQuery names a queue that was cleared.
 type restoreQuery struct {
 	QueuePath
 	ActQuery
 	ClearedAt time.Time `query:"cleared_at" doc:"Restore only what was cleared at this time: cleared_at of the answer to that. Defaults to all that was cleared and is not deleted yet."`
 }
 
-// restore serves POST /api/dlq/restore/{queue_name}.
 func (f *family) restore(ctx context.Context, params *restoreQuery) (*dlqapi.ClearDone, error) {
 	name, err := params.name(ctx)
 	if err != nil {
@@ -48,7 +44,6 @@ func (f *family) restore(ctx context.Context, params *restoreQuery) (*dlqapi.Cle
 	return cleared(c, fmt.Sprintf("Restored %d jobs to %s", c.Count, c.Queue)), nil
 }
 
-// cleared returns the answer to a change of many jobs.
 func cleared(c *dlqapi.Cleared, message string) *dlqapi.ClearDone {
 	if c.More {
 		message += " (hit limit; repeat the request for the rest)"
@@ -60,7 +55,6 @@ func cleared(c *dlqapi.Cleared, message string) *dlqapi.ClearDone {
 	return out
 }
 
-// discardJob serves DELETE /api/dlq/jobs/{queue_name}/{job_id}.
 func (f *family) discardJob(ctx context.Context, params *jobQuery) (*dlqapi.ClearDone, error) {
 	name, err := params.name(ctx)
 	if err != nil {
@@ -71,7 +65,6 @@ func (f *family) discardJob(ctx context.Context, params *jobQuery) (*dlqapi.Clea
 		QueueName: queue, Count: 1}, err
 }
 
-// restoreJob serves POST /api/dlq/restore/{queue_name}/{job_id}.
 func (f *family) restoreJob(ctx context.Context, params *jobQuery) (*dlqapi.ClearDone, error) {
 	name, err := params.name(ctx)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/dlqapi"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
@@ -14,12 +13,8 @@ type NamespaceQuery struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace of the queue. Defaults to that of the key if it has only one, else to default."`
 }
 
-// namespace returns the namespace of a request, or refuses one that the key does not reach.
 func (q *NamespaceQuery) namespace(ctx context.Context) (string, error) {
-	if p := access.From(ctx); q.Namespace == "" && p.Limited() && len(p.Namespaces()) == 1 {
-		return p.Namespaces()[0], nil
-	}
-	return q.Namespace, endpoint.ReachNamespace(ctx, q.Namespace, "query.namespace")
+	return endpoint.OwnNamespace(ctx, q.Namespace, "query.namespace")
 }
 
 // QueuePath names a queue.
@@ -37,7 +32,6 @@ func (q *QueuePath) name(ctx context.Context) (dlqapi.Name, error) {
 // The queues that the statistics count on their own.
 const detection, analysis = "dlq:detection_queue", "dlq:analysis_queue"
 
-// stats serves GET /api/dlq/stats.
 func (f *family) stats(ctx context.Context, params *NamespaceQuery) (*dlqapi.Stats, error) {
 	namespace, err := params.namespace(ctx)
 	if err != nil {
@@ -60,14 +54,12 @@ func (f *family) stats(ctx context.Context, params *NamespaceQuery) (*dlqapi.Sta
 	return out, nil
 }
 
-// jobsQuery names a part of a queue.
 type jobsQuery struct {
 	QueuePath
 	Start int `query:"start" minimum:"0" maximum:"1000000" default:"0" doc:"Jobs to leave out, from the oldest."`
 	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size. A page of large jobs is shorter."`
 }
 
-// jobs serves GET /api/dlq/jobs/{queue_name}.
 func (f *family) jobs(ctx context.Context, params *jobsQuery) (*dlqapi.Page, error) {
 	name, err := params.name(ctx)
 	if err != nil {

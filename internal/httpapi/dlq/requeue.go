@@ -51,7 +51,6 @@ type (
 	}
 )
 
-// requeueOldest serves POST /api/dlq/requeue/{queue_name}.
 func (f *family) requeueOldest(ctx context.Context, params *oldestQuery) (*dlqapi.Done, error) {
 	return f.requeue(ctx, &params.QueuePath, &params.ActQuery, dlqapi.Requeue{Limit: 1,
 		IncludeParked: params.IncludeParked})
@@ -62,7 +61,6 @@ func (f *family) requeueJob(ctx context.Context, params *jobQuery) (*dlqapi.Done
 	return f.requeue(ctx, &params.QueuePath, &params.ActQuery, dlqapi.Requeue{Job: params.Job, Limit: 1})
 }
 
-// requeueAll serves POST /api/dlq/requeue-all/{queue_name}.
 func (f *family) requeueAll(ctx context.Context, params *oldestQuery) (*dlqapi.Done, error) {
 	name, err := params.name(ctx)
 	if err != nil {
@@ -83,13 +81,11 @@ func (f *family) requeueAll(ctx context.Context, params *oldestQuery) (*dlqapi.D
 	return answer(done, message+leftovers(done)), nil
 }
 
-// moveOldest serves POST /api/dlq/move/{queue_name}.
 func (f *family) moveOldest(ctx context.Context, params *moveQuery) (*dlqapi.Done, error) {
 	return f.requeue(ctx, &params.QueuePath, &params.ActQuery, dlqapi.Requeue{Limit: 1,
 		IncludeParked: params.IncludeParked, Target: params.Target})
 }
 
-// moveJob serves POST /api/dlq/move/{queue_name}/{job_id}.
 func (f *family) moveJob(ctx context.Context, params *moveJobQuery) (*dlqapi.Done, error) {
 	return f.requeue(ctx, &params.QueuePath, &params.ActQuery, dlqapi.Requeue{Job: params.Job, Limit: 1,
 		Target: params.Target})
@@ -128,7 +124,6 @@ func to(target string) string {
 	return " to " + target
 }
 
-// noJobs says that nothing was sent.
 func noJobs(done *dlqapi.Requeued) string {
 	message := "No jobs to requeue from " + done.Queue
 	switch {
@@ -140,7 +135,6 @@ func noJobs(done *dlqapi.Requeued) string {
 	return message
 }
 
-// leftovers says what was not sent, and why.
 func leftovers(done *dlqapi.Requeued) string {
 	message := ""
 	if done.Failed > 0 {

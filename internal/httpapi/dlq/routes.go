@@ -3,7 +3,6 @@ package dlq
 import (
 	"context"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/dlqapi"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
@@ -20,7 +19,6 @@ type Options struct {
 // DefaultMaxRequeue is the default of Options.MaxRequeue.
 const DefaultMaxRequeue = 10_000
 
-// family are the handlers of the family.
 type family struct {
 	backend    dlqapi.Backend // nil: none
 	maxRequeue int
@@ -80,18 +78,11 @@ func Routes(api *endpoint.API, backend dlqapi.Backend, opts Options) {
 			discard, changes|endpoint.BodyOptional), f.restoreJob)
 }
 
-// add registers an operation that is answered only where there is a Backend. B is endpoint.Nothing for a POST, else
-// endpoint.None.
+// add registers an operation. B is endpoint.Nothing for a POST, else endpoint.None.
 func add[B, P, R any](api *endpoint.API, f *family, e endpoint.Endpoint,
 	h func(ctx context.Context, params *P) (R, error),
 ) {
-	endpoint.Add(api, e, func(ctx context.Context, params *P, _ *B) (endpoint.Answer[R], error) {
-		if f.backend == nil {
-			return endpoint.Answer[R]{}, &tasker.Error{Code: tasker.CodeUnavailable,
-				Message: "this server keeps no dead letters",
-				Hint:    "dead letters need a SQL store: start the server with a store of sqlite: or postgres:"}
-		}
-		answer, err := h(ctx, params)
-		return endpoint.OK(answer), err
+	endpoint.AddLetters(api, f.backend != nil, e, func(ctx context.Context, params *P, _ *B) (R, error) {
+		return h(ctx, params)
 	})
 }

@@ -61,6 +61,15 @@ func NarrowNamespace(ctx context.Context, namespace string) (string, error) {
 	return "", OutsideNamespaces(p, tasker.Detail{Location: "query.namespace", Message: message})
 }
 
+// OwnNamespace returns the namespace that a request names at a place, or the only one of its key; "" is the default.
+// It refuses one that the key does not reach.
+func OwnNamespace(ctx context.Context, name, at string) (string, error) {
+	if p := access.From(ctx); name == "" && p.Limited() && len(p.Namespaces()) == 1 {
+		return p.Namespaces()[0], nil
+	}
+	return name, ReachNamespace(ctx, name, at)
+}
+
 // Caller returns the name of the request's key, "" without one.
 func Caller(ctx context.Context) string {
 	if p := access.From(ctx); p != nil {

@@ -42,7 +42,7 @@ func (f *family) exportRoute(e endpoint.Endpoint) {
 // connection: a client must not take a part for the whole.
 func (f *family) export(ctx context.Context, hc huma.Context, params *exportFilter) {
 	if f.backend == nil {
-		f.api.Refuse(hc, noBackend())
+		f.api.Refuse(hc, endpoint.NoLetters())
 		return
 	}
 	selection, err := params.selection(ctx)

@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// groupFilter is a deadletters.GroupFilter as a query.
 type groupFilter struct {
 	Namespace string `query:"namespace" maxLength:"255"`
 	State     string `query:"state" enum:"open,acknowledged,resolved,ignored"`
@@ -21,16 +20,14 @@ type groupFilter struct {
 
 // groups serves GET /v1/groups. A key with one namespace sees that one without naming it; a key with several must name
 // one.
-func (f *family) groups(ctx context.Context, params *groupFilter, _ *endpoint.None,
-) (endpoint.Answer[*deadletters.GroupPage], error) {
+func (f *family) groups(ctx context.Context, params *groupFilter, _ *endpoint.None) (*deadletters.GroupPage, error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
 	if err != nil {
-		return endpoint.Answer[*deadletters.GroupPage]{}, err
+		return nil, err
 	}
-	page, err := f.backend.Groups(ctx, deadletters.GroupFilter{Namespace: namespace,
+	return f.backend.Groups(ctx, deadletters.GroupFilter{Namespace: namespace,
 		State: deadletters.GroupState(params.State), Owner: params.Owner, Where: params.Where, Text: params.Text,
 		OpenOnly: params.OpenOnly, Order: params.Order, Limit: params.Limit, Cursor: params.Cursor})
-	return endpoint.OK(page), err
 }
 
 // GroupPath names a group, to embed.
@@ -38,7 +35,6 @@ type GroupPath struct {
 	ID string `path:"group_id" minLength:"16" maxLength:"16" doc:"The group: 16 hexadecimal digits."`
 }
 
-// groupAct names a group to change.
 type groupAct struct {
 	GroupPath
 	endpoint.Match
@@ -46,68 +42,56 @@ type groupAct struct {
 
 // group serves GET /v1/groups/{group_id}. Its sample is a letter, which not every reader of groups may see; it is then
 // left out without a notice, like a group that has none.
-func (f *family) group(ctx context.Context, params *GroupPath, _ *endpoint.None,
-) (endpoint.Answer[*deadletters.GroupStory], error) {
+func (f *family) group(ctx context.Context, params *GroupPath, _ *endpoint.None) (*deadletters.GroupStory, error) {
 	story, err := f.backend.Group(ctx, params.ID)
 	if err != nil {
-		return endpoint.Answer[*deadletters.GroupStory]{}, err
+		return nil, err
 	}
 	if !seesContent(ctx) {
 		story.Sample = nil
 	}
-	return endpoint.OK(story), nil
+	return story, nil
 }
 
 // changeGroup serves PATCH /v1/groups/{group_id}. The backend limits the act to the namespaces of the key. An empty
 // change is invalid, and so is a bound that goes with another state; several fields are one act in the audit trail.
 func (f *family) changeGroup(ctx context.Context, params *groupAct, body *deadletters.GroupChange,
-) (endpoint.Answer[*deadletters.Group], error) {
-	return acted(params.Match, &body.Act, func() (*deadletters.Group, error) {
-		return f.backend.ChangeGroup(ctx, params.ID, *body)
-	})
+) (*deadletters.Group, error) {
+	return acted(ctx, params.Match, &body.Act, f.backend.ChangeGroup, params.ID, body)
 }
 
 // changeGroups serves PATCH /v1/groups. A group that refuses, or is not there for the key, is answered in its place.
 func (f *family) changeGroups(ctx context.Context, _ *endpoint.None, body *deadletters.GroupsChange,
-) (endpoint.Answer[*deadletters.ChangedGroups], error) {
-	out, err := f.backend.ChangeGroups(ctx, *body)
-	return endpoint.OK(out), err
+) (*deadletters.ChangedGroups, error) {
+	return f.backend.ChangeGroups(ctx, *body)
 }
 
 // mergeGroups serves POST /v1/groups/{group_id}/merge; the path names the group that shows the others. All groups of
 // the body are merged, or none is. The answer has the counts of the group alone: ask for it again to see them with the
 // members.
 func (f *family) mergeGroups(ctx context.Context, params *groupAct, body *deadletters.MergeRequest,
-) (endpoint.Answer[*deadletters.Group], error) {
-	return acted(params.Match, &body.Act, func() (*deadletters.Group, error) {
-		return f.backend.MergeGroups(ctx, params.ID, *body)
-	})
+) (*deadletters.Group, error) {
+	return acted(ctx, params.Match, &body.Act, f.backend.MergeGroups, params.ID, body)
 }
 
 // unmergeGroup serves POST /v1/groups/{group_id}/unmerge; the path names a merged group. A group that is not merged is
 // refused with wrong_state.
 func (f *family) unmergeGroup(ctx context.Context, params *groupAct, body *deadletters.Act,
-) (endpoint.Answer[*deadletters.Group], error) {
-	return acted(params.Match, body, func() (*deadletters.Group, error) {
-		return f.backend.UnmergeGroup(ctx, params.ID, *body)
-	})
+) (*deadletters.Group, error) {
+	return acted(ctx, params.Match, body, f.backend.UnmergeGroup, params.ID, body)
 }
 
 // splitGroup serves POST /v1/groups/{group_id}/split. It answers when the rule is stored; members are moved by a loop
 // afterwards. It needs the permission to change groups and not that to save rules: a split decides within one group
 // only.
 func (f *family) splitGroup(ctx context.Context, params *groupAct, body *deadletters.SplitRequest,
-) (endpoint.Answer[*deadletters.SavedRule], error) {
-	return acted(params.Match, &body.Act, func() (*deadletters.SavedRule, error) {
-		return f.backend.SplitGroup(ctx, params.ID, *body)
-	})
+) (*deadletters.SavedRule, error) {
+	return acted(ctx, params.Match, &body.Act, f.backend.SplitGroup, params.ID, body)
 }
 
 // unsplitGroup serves POST /v1/groups/{group_id}/unsplit; the path names a group that the split made, and the answer is
 // the group that was split.
 func (f *family) unsplitGroup(ctx context.Context, params *groupAct, body *deadletters.Act,
-) (endpoint.Answer[*deadletters.Group], error) {
-	return acted(params.Match, body, func() (*deadletters.Group, error) {
-		return f.backend.UnsplitGroup(ctx, params.ID, *body)
-	})
+) (*deadletters.Group, error) {
+	return acted(ctx, params.Match, body, f.backend.UnsplitGroup, params.ID, body)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// reportHeaders are the headers of a report.
 type reportHeaders struct {
 	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"Same as idempotency_key of the body."`
 }
@@ -20,8 +19,8 @@ type reportHeaders struct {
 // report serves POST /v1/dead-letters, for programs that report what they could not process. A caller may send the
 // idempotency key as a header or in the body, or the same in both.
 func (f *family) report(ctx context.Context, params *reportHeaders, body *deadletters.ReportRequest,
-) (endpoint.Answer[endpoint.Results[deadletters.Receipt]], error) {
-	var no endpoint.Answer[endpoint.Results[deadletters.Receipt]]
+) (endpoint.Results[deadletters.Receipt], error) {
+	var no endpoint.Results[deadletters.Receipt]
 	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
 		return no, err
 	}
@@ -32,7 +31,7 @@ func (f *family) report(ctx context.Context, params *reportHeaders, body *deadle
 		return no, endpoint.BadParameter("/idempotency_key", "must be what the header Idempotency-Key says, or be left out")
 	}
 	receipts, err := f.backend.Report(ctx, *body)
-	return endpoint.OK(endpoint.ResultsOf(receipts)), err
+	return endpoint.ResultsOf(receipts), err
 }
 
 // LetterQuery holds the filters of letters, to embed.
@@ -84,7 +83,6 @@ func (q *LetterQuery) selection(ctx context.Context) (deadletters.Selection, err
 	return s, err
 }
 
-// letterFilter is a deadletters.LetterFilter as a query.
 type letterFilter struct {
 	LetterQuery
 	endpoint.PageQuery
@@ -92,15 +90,13 @@ type letterFilter struct {
 
 // letters serves GET /v1/dead-letters. The permission of the route covers payloads, which a list has up to 1 KiB. A
 // page may be short or empty and have a next one: a search looks at a bounded number of rows.
-func (f *family) letters(ctx context.Context, params *letterFilter, _ *endpoint.None,
-) (endpoint.Answer[*deadletters.LetterPage], error) {
+func (f *family) letters(ctx context.Context, params *letterFilter, _ *endpoint.None) (*deadletters.LetterPage, error) {
 	selection, err := params.selection(ctx)
 	if err != nil {
-		return endpoint.Answer[*deadletters.LetterPage]{}, err
+		return nil, err
 	}
-	page, err := f.backend.Letters(ctx, deadletters.LetterFilter{Selection: selection, Limit: params.Limit,
+	return f.backend.Letters(ctx, deadletters.LetterFilter{Selection: selection, Limit: params.Limit,
 		Cursor: params.Cursor})
-	return endpoint.OK(page), err
 }
 
 // LetterPath names a letter, to embed.
@@ -108,22 +104,17 @@ type LetterPath struct {
 	UUID uuid.UUID `path:"letter_uuid" doc:"The letter."`
 }
 
-// letter serves GET /v1/dead-letters/{letter_uuid}.
-func (f *family) letter(ctx context.Context, params *LetterPath, _ *endpoint.None,
-) (endpoint.Answer[*deadletters.LetterStory], error) {
-	story, err := f.backend.Letter(ctx, params.UUID)
-	return endpoint.OK(story), err
+func (f *family) letter(ctx context.Context, params *LetterPath, _ *endpoint.None) (*deadletters.LetterStory, error) {
+	return f.backend.Letter(ctx, params.UUID)
 }
 
 // explainLetter serves GET /v1/dead-letters/{letter_uuid}/explain. It needs the permission to read letters, since a
 // sentence quotes the error message.
 func (f *family) explainLetter(ctx context.Context, params *LetterPath, _ *endpoint.None,
-) (endpoint.Answer[*deadletters.StateExplanation], error) {
-	why, err := f.backend.ExplainLetter(ctx, params.UUID)
-	return endpoint.OK(why), err
+) (*deadletters.StateExplanation, error) {
+	return f.backend.ExplainLetter(ctx, params.UUID)
 }
 
-// letterAct names a letter to change.
 type letterAct struct {
 	LetterPath
 	endpoint.Match
@@ -132,39 +123,34 @@ type letterAct struct {
 // editLetter serves PATCH /v1/dead-letters/{letter_uuid}. The edit is tried before it is stored: one that does not
 // apply is invalid, with the place of the operation that fails.
 func (f *family) editLetter(ctx context.Context, params *letterAct, body *deadletters.LetterEdit,
-) (endpoint.Answer[*deadletters.Letter], error) {
+) (*deadletters.Letter, error) {
 	if err := f.masker.RefuseEdit(ctx, params.UUID, "", &body.Edit); err != nil {
-		return endpoint.Answer[*deadletters.Letter]{}, err
+		return nil, err
 	}
-	return acted(params.Match, &body.Act, func() (*deadletters.Letter, error) {
-		return f.backend.EditLetter(ctx, params.UUID, *body)
-	})
+	return acted(ctx, params.Match, &body.Act, f.backend.EditLetter, params.UUID, body)
 }
 
 // discardLetter serves POST /v1/dead-letters/{letter_uuid}/discard. The reason is required, and stays with the letter
 // until it is purged.
 func (f *family) discardLetter(ctx context.Context, params *letterAct, body *deadletters.Act,
-) (endpoint.Answer[*deadletters.Letter], error) {
-	return acted(params.Match, body, func() (*deadletters.Letter, error) {
-		return f.backend.DiscardLetter(ctx, params.UUID, *body)
-	})
+) (*deadletters.Letter, error) {
+	return acted(ctx, params.Match, body, f.backend.DiscardLetter, params.UUID, body)
 }
 
 // restoreLetter serves POST /v1/dead-letters/{letter_uuid}/restore. A reason is not required: the discard has one.
 func (f *family) restoreLetter(ctx context.Context, params *letterAct, body *deadletters.Act,
-) (endpoint.Answer[*deadletters.Letter], error) {
-	return acted(params.Match, body, func() (*deadletters.Letter, error) {
-		return f.backend.RestoreLetter(ctx, params.UUID, *body)
-	})
+) (*deadletters.Letter, error) {
+	return acted(ctx, params.Match, body, f.backend.RestoreLetter, params.UUID, body)
 }
 
 // acted completes an act with the request's precondition and does it. The precondition may be the header If-Match or a
 // member of the body; two different ones are invalid.
-func acted[R any](match endpoint.Match, act *deadletters.Act, do func() (R, error)) (endpoint.Answer[R], error) {
+func acted[A, B, R any](ctx context.Context, match endpoint.Match, act *deadletters.Act,
+	do func(context.Context, A, B) (*R, error), of A, body *B,
+) (*R, error) {
 	var err error
 	if act.IfMatch, err = match.With(act.IfMatch); err != nil {
-		return endpoint.Answer[R]{}, err
+		return nil, err
 	}
-	out, err := do()
-	return endpoint.OK(out), err
+	return do(ctx, of, *body)
 }

@@ -7,37 +7,27 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// policyList is the answer with policies.
 type policyList struct {
 	Policies []deadletters.Policy `json:"policies"`
 }
 
 // policies serves GET /v1/policies. The list has no pages: a namespace has few policies.
-func (f *family) policies(ctx context.Context, params *namespaceQuery, _ *endpoint.None,
-) (endpoint.Answer[policyList], error) {
+func (f *family) policies(ctx context.Context, params *namespaceQuery, _ *endpoint.None) (policyList, error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
 	if err != nil {
-		return endpoint.Answer[policyList]{}, err
+		return policyList{}, err
 	}
 	list, err := f.backend.Policies(ctx, namespace)
-	return endpoint.OK(policyList{endpoint.List(list)}), err
+	return policyList{endpoint.List(list)}, err
 }
 
 // savePolicy serves POST /v1/policies: 201 for a new policy, 200 for a replaced one. The policy is replaced whole, so a
 // field that is left out takes its default. If-Match for a policy that does not exist is a conflict.
 func (f *family) savePolicy(ctx context.Context, params *endpoint.Match, body *deadletters.PolicyRequest,
 ) (endpoint.Answer[*deadletters.Policy], error) {
-	var no endpoint.Answer[*deadletters.Policy]
-	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
-		return no, err
-	}
-	var err error
-	if body.IfMatch, err = params.With(body.IfMatch); err != nil {
-		return no, err
-	}
-	saved, err := f.backend.SavePolicy(ctx, *body)
+	saved, err := save(ctx, body.Namespace, params, &body.Act, f.backend.SavePolicy, body)
 	if err != nil {
-		return no, err
+		return endpoint.Answer[*deadletters.Policy]{}, err
 	}
 	// There is no route of a single policy, so the location is that of the list.
 	return endpoint.Stored(saved.ETag == firstVersion, "/v1/policies", saved), nil
@@ -53,9 +43,8 @@ type policyRemoval struct {
 
 // dropPolicy serves DELETE /v1/policies. A policy that does not exist is not found, so that a misspelt origin does not
 // look like a success.
-func (f *family) dropPolicy(ctx context.Context, params *policyRemoval, _ *endpoint.None,
-) (endpoint.Answer[removal], error) {
-	var no endpoint.Answer[removal]
+func (f *family) dropPolicy(ctx context.Context, params *policyRemoval, _ *endpoint.None) (removal, error) {
+	var no removal
 	if err := endpoint.ReachNamespace(ctx, params.Namespace, "query.namespace"); err != nil {
 		return no, err
 	}
@@ -63,5 +52,5 @@ func (f *family) dropPolicy(ctx context.Context, params *policyRemoval, _ *endpo
 	if err == nil {
 		err = f.backend.DropPolicy(ctx, params.Namespace, params.Source, params.Origin, act)
 	}
-	return endpoint.OK(removal{true}), err
+	return removal{true}, err
 }

@@ -25,24 +25,23 @@ func admit(ctx context.Context, req *deadletters.RedriveRequest) error {
 // previewRedrive serves POST /v1/redrives/preview. It needs the permissions of the operation itself, so that a preview
 // never shows more than its caller could do.
 func (f *family) previewRedrive(ctx context.Context, _ *endpoint.None, body *deadletters.RedriveRequest,
-) (endpoint.Answer[*deadletters.Preview], error) {
-	var no endpoint.Answer[*deadletters.Preview]
+) (*deadletters.Preview, error) {
 	if err := admit(ctx, body); err != nil {
-		return no, err
+		return nil, err
 	}
 	if err := f.masker.RefuseRedrive(ctx, "", body); err != nil {
-		return no, err
+		return nil, err
 	}
 	preview, err := f.backend.PreviewRedrive(ctx, *body)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	if !seesContent(ctx) { // the differences of an edit show payloads
 		for i := range preview.Samples {
 			preview.Samples[i].Changes = nil
 		}
 	}
-	return endpoint.OK(preview), nil
+	return preview, nil
 }
 
 // createRedrive serves POST /v1/redrives. The answer is always 201: each call freezes a selection of its own.
@@ -67,7 +66,6 @@ type RedrivePath struct {
 	UUID uuid.UUID `path:"redrive_uuid" doc:"The redrive."`
 }
 
-// redriveAct names a redrive to act on.
 type redriveAct struct {
 	RedrivePath
 	endpoint.Match
@@ -75,44 +73,37 @@ type redriveAct struct {
 
 // redrive serves GET /v1/redrives/{redrive_uuid}. It counts the items by their results, so it costs more than a row of
 // the list.
-func (f *family) redrive(ctx context.Context, params *RedrivePath, _ *endpoint.None,
-) (endpoint.Answer[*deadletters.Redrive], error) {
-	redrive, err := f.backend.Redrive(ctx, params.UUID)
-	return endpoint.OK(redrive), err
+func (f *family) redrive(ctx context.Context, params *RedrivePath, _ *endpoint.None) (*deadletters.Redrive, error) {
+	return f.backend.Redrive(ctx, params.UUID)
 }
 
 // explainRedrive serves GET /v1/redrives/{redrive_uuid}/explain. The sentences name no letter, so the permission to
 // read redrives suffices.
 func (f *family) explainRedrive(ctx context.Context, params *RedrivePath, _ *endpoint.None,
-) (endpoint.Answer[*deadletters.StateExplanation], error) {
-	why, err := f.backend.ExplainRedrive(ctx, params.UUID)
-	return endpoint.OK(why), err
+) (*deadletters.StateExplanation, error) {
+	return f.backend.ExplainRedrive(ctx, params.UUID)
 }
 
 // actOnRedrive serves PATCH /v1/redrives/{redrive_uuid}. It needs the permission for what the redrive does, which only
 // the stored redrive tells; so the redrive is read first. An edit was permitted when the redrive was created.
 func (f *family) actOnRedrive(ctx context.Context, params *redriveAct, body *deadletters.RedriveAct,
-) (endpoint.Answer[*deadletters.Redrive], error) {
+) (*deadletters.Redrive, error) {
 	redrive, err := f.backend.Redrive(ctx, params.UUID)
 	if err == nil {
 		err = mayOperate(ctx, redrive.Operation, &redrive.Selection, nil)
 	}
 	if err != nil {
-		return endpoint.Answer[*deadletters.Redrive]{}, err
+		return nil, err
 	}
-	return acted(params.Match, &body.Act, func() (*deadletters.Redrive, error) {
-		return f.backend.ActOnRedrive(ctx, params.UUID, *body)
-	})
+	return acted(ctx, params.Match, &body.Act, f.backend.ActOnRedrive, params.UUID, body)
 }
 
-// redriveFilter is a deadletters.RedriveFilter as a query.
 type redriveFilter struct {
 	Namespace string   `query:"namespace" maxLength:"255"`
 	States    []string `query:"state,explode" doc:"States; repeatable."`
 	endpoint.PageQuery
 }
 
-// redriveStates are the states that a filter may name.
 var redriveStates = map[deadletters.RedriveState]bool{
 	deadletters.RedriveDraft: true, deadletters.RedriveRunning: true, deadletters.RedriveObserving: true,
 	deadletters.RedrivePaused: true, deadletters.RedriveHalted: true, deadletters.RedriveDone: true,
@@ -122,31 +113,28 @@ var redriveStates = map[deadletters.RedriveState]bool{
 // redrives serves GET /v1/redrives. The states are checked here, because an enum in the schema of a list would refuse
 // states that are separated by commas.
 func (f *family) redrives(ctx context.Context, params *redriveFilter, _ *endpoint.None,
-) (endpoint.Answer[*deadletters.RedrivePage], error) {
-	var no endpoint.Answer[*deadletters.RedrivePage]
+) (*deadletters.RedrivePage, error) {
 	filter := deadletters.RedriveFilter{Limit: params.Limit, Cursor: params.Cursor}
 	words := endpoint.SplitAll(params.States)
 	if len(words) > endpoint.MaxRepeats {
-		return no, tasker.Errorf(tasker.CodeInvalid, "a parameter may repeat at most %d times", endpoint.MaxRepeats)
+		return nil, tasker.Errorf(tasker.CodeInvalid, "a parameter may repeat at most %d times", endpoint.MaxRepeats)
 	}
 	for _, word := range words {
 		state := deadletters.RedriveState(word)
 		// An unknown state would match nothing, and look like an empty list.
 		if !redriveStates[state] {
-			return no, endpoint.BadParameter("query.state",
+			return nil, endpoint.BadParameter("query.state",
 				"must be draft, running, observing, paused, halted, done or cancelled")
 		}
 		filter.States = append(filter.States, state)
 	}
 	var err error
 	if filter.Namespace, err = endpoint.NarrowNamespace(ctx, params.Namespace); err != nil {
-		return no, err
+		return nil, err
 	}
-	page, err := f.backend.Redrives(ctx, filter)
-	return endpoint.OK(page), err
+	return f.backend.Redrives(ctx, filter)
 }
 
-// itemFilter is a deadletters.ItemFilter as a query.
 type itemFilter struct {
 	RedrivePath
 	State string `query:"state" enum:"pending,sending,unknown,sent,returned,completed,failed,skipped"`
@@ -156,8 +144,7 @@ type itemFilter struct {
 // redriveItems serves GET /v1/redrives/{redrive_uuid}/items. Items are in the order in which they are sent, and the
 // cursor is their number: a page stays valid while the redrive runs.
 func (f *family) redriveItems(ctx context.Context, params *itemFilter, _ *endpoint.None,
-) (endpoint.Answer[*deadletters.ItemPage], error) {
-	page, err := f.backend.RedriveItems(ctx, params.UUID, deadletters.ItemFilter{
+) (*deadletters.ItemPage, error) {
+	return f.backend.RedriveItems(ctx, params.UUID, deadletters.ItemFilter{
 		State: deadletters.ItemState(params.State), Limit: params.Limit, Cursor: params.Cursor})
-	return endpoint.OK(page), err
 }

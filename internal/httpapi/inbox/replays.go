@@ -19,7 +19,7 @@ func (f *family) replayRoutes() {
 
 	add(f, post("/v1/replays/preview", "preview-replay", "Show what a replay of a range of a topic would do", redrive,
 		finds|limited|conflicts), f.previewReplay)
-	add(f, post("/v1/replays", "create-replay", "Read a range of a topic again, into the inbox or as tasks", redrive,
+	addStored(f, post("/v1/replays", "create-replay", "Read a range of a topic again, into the inbox or as tasks", redrive,
 		creates|conflicts|finds|limited), f.createReplay)
 	add(f, get("/v1/replays", "list-replays", "List replays, newest first", read, 0), f.replays)
 	add(f, get("/v1/replays/{replay_uuid}", "get-replay", "Get a replay and its progress", read, 0), f.replay)
@@ -27,23 +27,21 @@ func (f *family) replayRoutes() {
 		conflicts), f.actOnReplay)
 }
 
-// previewReplay serves POST /v1/replays/preview.
 func (f *family) previewReplay(ctx context.Context, _ *endpoint.None, body *deadletters.TopicReplayRequest,
-) (endpoint.Answer[*deadletters.ReplayPreview], error) {
-	var no endpoint.Answer[*deadletters.ReplayPreview]
+) (*deadletters.ReplayPreview, error) {
 	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
-		return no, err
+		return nil, err
 	}
 	preview, err := f.backend.PreviewReplay(ctx, *body)
 	if err != nil {
-		return no, err
+		return nil, err
 	}
 	if !seesContent(ctx) {
 		for i := range preview.Samples {
 			preview.Samples[i].Key = ""
 		}
 	}
-	return endpoint.OK(preview), nil
+	return preview, nil
 }
 
 // createReplay serves POST /v1/replays. The answer is always 201: each call writes down a range of its own.
@@ -65,41 +63,30 @@ type ReplayPath struct {
 	UUID uuid.UUID `path:"replay_uuid" doc:"The replay."`
 }
 
-// replayAct names a replay to act on.
 type replayAct struct {
 	ReplayPath
 	endpoint.Match
 }
 
-// replay serves GET /v1/replays/{replay_uuid}.
-func (f *family) replay(ctx context.Context, params *ReplayPath, _ *endpoint.None,
-) (endpoint.Answer[*deadletters.TopicReplay], error) {
-	replay, err := f.backend.Replay(ctx, params.UUID)
-	return endpoint.OK(replay), err
+func (f *family) replay(ctx context.Context, params *ReplayPath, _ *endpoint.None) (*deadletters.TopicReplay, error) {
+	return f.backend.Replay(ctx, params.UUID)
 }
 
-// actOnReplay serves PATCH /v1/replays/{replay_uuid}.
 func (f *family) actOnReplay(ctx context.Context, params *replayAct, body *deadletters.RedriveAct,
-) (endpoint.Answer[*deadletters.TopicReplay], error) {
-	return acted(params.Match, &body.Act, func() (*deadletters.TopicReplay, error) {
-		return f.backend.ActOnReplay(ctx, params.UUID, *body)
-	})
+) (*deadletters.TopicReplay, error) {
+	return acted(ctx, params.Match, &body.Act, f.backend.ActOnReplay, params.UUID, body)
 }
 
-// replayFilter is a deadletters.ReplayFilter as a query.
 type replayFilter struct {
 	Namespace string `query:"namespace" maxLength:"255"`
 	endpoint.PageQuery
 }
 
-// replays serves GET /v1/replays.
-func (f *family) replays(ctx context.Context, params *replayFilter, _ *endpoint.None,
-) (endpoint.Answer[*deadletters.ReplayPage], error) {
+func (f *family) replays(ctx context.Context, params *replayFilter, _ *endpoint.None) (*deadletters.ReplayPage, error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
 	if err != nil {
-		return endpoint.Answer[*deadletters.ReplayPage]{}, err
+		return nil, err
 	}
-	page, err := f.backend.Replays(ctx, deadletters.ReplayFilter{Namespace: namespace, Limit: params.Limit,
+	return f.backend.Replays(ctx, deadletters.ReplayFilter{Namespace: namespace, Limit: params.Limit,
 		Cursor: params.Cursor})
-	return endpoint.OK(page), err
 }

@@ -3,14 +3,12 @@ package inbox
 import (
 	"context"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/httpapi/masking"
 )
 
-// family are the handlers of the family.
 type family struct {
 	api     *endpoint.API
 	exports chan struct{}       // one for each export that runs
@@ -30,7 +28,6 @@ func Routes(api *endpoint.API, backend deadletters.Backend, masker *masking.Mask
 	f.webhookRoutes()
 }
 
-// may is a list of permissions, one of which suffices.
 func may(p ...access.Permission) []access.Permission { return p }
 
 // letterRoutes adds the routes of single letters. A worker may report as well as a submitter: either sees what it
@@ -91,7 +88,7 @@ func (f *family) redriveRoutes() {
 
 	add(f, post("/v1/redrives/preview", "preview-redrive", "Show what an operation on many letters and cases would do",
 		redrive, finds|limited|conflicts|endpoint.Unmasked), f.previewRedrive)
-	add(f, post("/v1/redrives", "create-redrive", "Freeze a selection, to act on it in waves", redrive,
+	addStored(f, post("/v1/redrives", "create-redrive", "Freeze a selection, to act on it in waves", redrive,
 		creates|conflicts|finds|limited|endpoint.Unmasked), f.createRedrive)
 	add(f, get("/v1/redrives", "list-redrives", "List redrives, newest first, without the counts of their items", read,
 		0), f.redrives)
@@ -112,7 +109,7 @@ func (f *family) sourceRoutes() {
 	read, admin := may(access.Read, access.DeadLettersRead, access.SourcesAdmin), may(access.SourcesAdmin)
 
 	add(f, get("/v1/sources", "list-sources", "List sources of dead letters and how they stand", read, 0), f.sources)
-	add(f, post("/v1/sources", "save-source", "Add or change a source of dead letters", admin, creates|conflicts),
+	addStored(f, post("/v1/sources", "save-source", "Add or change a source of dead letters", admin, creates|conflicts),
 		f.saveSource)
 	add(f, get("/v1/sources/{namespace}/{name}", "get-source", "Get a source and the policies of its letters", read, 0),
 		f.source)
@@ -121,12 +118,13 @@ func (f *family) sourceRoutes() {
 	add(f, post("/v1/sources/{namespace}/{name}/test", "test-source", "Connect to the broker of a source once", admin,
 		optional), f.testSource)
 	add(f, post("/v1/sources/{namespace}/{name}/pause", "pause-source", "Stop reading a source", admin,
-		optional|conflicts), f.pauseSource)
+		optional|conflicts), f.pauseSource(true))
 	add(f, post("/v1/sources/{namespace}/{name}/resume", "resume-source", "Continue to read a source", admin,
-		optional|conflicts), f.resumeSource)
+		optional|conflicts), f.pauseSource(false))
 
 	add(f, get("/v1/policies", "list-policies", "List policies by which letters are sent back", read, 0), f.policies)
-	add(f, post("/v1/policies", "save-policy", "Add or change a policy", admin, creates|conflicts|finds), f.savePolicy)
+	addStored(f, post("/v1/policies", "save-policy", "Add or change a policy", admin, creates|conflicts|finds),
+		f.savePolicy)
 	add(f, del("/v1/policies", "remove-policy", "Remove a policy", admin, conflicts|finds), f.dropPolicy)
 }
 
@@ -139,7 +137,7 @@ func (f *family) ruleRoutes() {
 
 	add(f, get("/v1/rules", "list-rules", "List rules that put failures into groups, in the order in which they are tried",
 		read, 0), f.rules)
-	add(f, post("/v1/rules", "save-rule", "Add a rule, or a new version of one", admin, creates|conflicts|limited),
+	addStored(f, post("/v1/rules", "save-rule", "Add a rule, or a new version of one", admin, creates|conflicts|limited),
 		f.saveRule)
 	add(f, post("/v1/rules/test", "test-rule", "Show what a rule would decide about a failure or a group", admin,
 		finds), f.testRule)
@@ -157,21 +155,13 @@ func (f *family) webhookRoutes() {
 		endpoint.BodyOptional), f.testWebhook)
 }
 
-// add registers an operation that is answered only where there is a Backend.
-func add[P, B, R any](f *family, e endpoint.Endpoint,
-	h func(ctx context.Context, params *P, body *B) (endpoint.Answer[R], error),
-) {
-	endpoint.Add(f.api, e, func(ctx context.Context, params *P, body *B) (endpoint.Answer[R], error) {
-		if f.backend == nil {
-			return endpoint.Answer[R]{}, noBackend()
-		}
-		return h(ctx, params, body)
-	})
+func add[P, B, R any](f *family, e endpoint.Endpoint, h func(ctx context.Context, params *P, body *B) (R, error)) {
+	endpoint.AddLetters(f.api, f.backend != nil, e, h)
 }
 
-// noBackend is the answer of a server whose store has no tables for dead letters. The code is unavailable and not
-// not_found: the route exists, and another start of the server may serve it.
-func noBackend() error {
-	return &tasker.Error{Code: tasker.CodeUnavailable, Message: "this server keeps no dead letters",
-		Hint: "dead letters need a SQL store: start the server with a store of sqlite: or postgres:"}
+// addStored is add for an operation that tells whether it has made what it answers.
+func addStored[P, B, R any](f *family, e endpoint.Endpoint,
+	h func(ctx context.Context, params *P, body *B) (endpoint.Answer[R], error),
+) {
+	endpoint.AddStoredLetters(f.api, f.backend != nil, e, h)
 }

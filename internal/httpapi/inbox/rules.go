@@ -8,72 +8,57 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// ruleList is the answer with rules.
 type ruleList struct {
 	Rules []deadletters.SavedRule `json:"rules"`
 }
 
 // rules serves GET /v1/rules. The list has no pages: a namespace has a bounded number of rules.
-func (f *family) rules(ctx context.Context, params *namespaceQuery, _ *endpoint.None,
-) (endpoint.Answer[ruleList], error) {
+func (f *family) rules(ctx context.Context, params *namespaceQuery, _ *endpoint.None) (ruleList, error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
 	if err != nil {
-		return endpoint.Answer[ruleList]{}, err
+		return ruleList{}, err
 	}
 	list, err := f.backend.Rules(ctx, namespace)
-	return endpoint.OK(ruleList{endpoint.List(list)}), err
+	return ruleList{endpoint.List(list)}, err
 }
 
 // saveRule serves POST /v1/rules: 201 for a new rule, 200 for a new version of one. An expression is compiled before
 // anything is stored; its faults are at JSON pointers, with line and column.
 func (f *family) saveRule(ctx context.Context, params *endpoint.Match, body *deadletters.RuleRequest,
 ) (endpoint.Answer[*deadletters.SavedRule], error) {
-	var no endpoint.Answer[*deadletters.SavedRule]
-	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
-		return no, err
-	}
-	var err error
-	if body.IfMatch, err = params.With(body.IfMatch); err != nil {
-		return no, err
-	}
-	saved, err := f.backend.SaveRule(ctx, *body)
+	saved, err := save(ctx, body.Namespace, params, &body.Act, f.backend.SaveRule, body)
 	if err != nil {
-		return no, err
+		return endpoint.Answer[*deadletters.SavedRule]{}, err
 	}
 	return endpoint.Stored(saved.ETag == firstVersion, "/v1/rules", saved), nil
 }
 
 // rule serves GET /v1/rules/{namespace}/{name}. It finds a rule that was removed as well, since its groups still name
 // it.
-func (f *family) rule(ctx context.Context, params *SourcePath, _ *endpoint.None,
-) (endpoint.Answer[*deadletters.RuleStory], error) {
-	story, err := f.backend.Rule(ctx, params.Namespace, params.Name)
-	return endpoint.OK(story), err
+func (f *family) rule(ctx context.Context, params *SourcePath, _ *endpoint.None) (*deadletters.RuleStory, error) {
+	return f.backend.Rule(ctx, params.Namespace, params.Name)
 }
 
 // dropRule serves DELETE /v1/rules/{namespace}/{name}. Its act is in the query, as for sources.
-func (f *family) dropRule(ctx context.Context, params *sourceRemoval, _ *endpoint.None,
-) (endpoint.Answer[removal], error) {
+func (f *family) dropRule(ctx context.Context, params *sourceRemoval, _ *endpoint.None) (removal, error) {
 	act, err := params.act()
 	if err == nil {
 		err = f.backend.DropRule(ctx, params.Namespace, params.Name, act)
 	}
-	return endpoint.OK(removal{true}), err
+	return removal{true}, err
 }
 
 // testRule tries a rule. On members of a group it could show any part of a letter as a key, so it needs the permission
 // to read letters as well.
 func (f *family) testRule(ctx context.Context, _ *endpoint.None, body *deadletters.RuleTest,
-) (endpoint.Answer[*deadletters.RuleTrial], error) {
-	var no endpoint.Answer[*deadletters.RuleTrial]
+) (*deadletters.RuleTrial, error) {
 	if err := endpoint.ReachNamespace(ctx, body.Rule.Namespace, "/rule/namespace"); err != nil {
-		return no, err
+		return nil, err
 	}
 	if body.GroupID != "" {
 		if err := require(ctx, "read letters", access.DeadLettersRead); err != nil {
-			return no, err
+			return nil, err
 		}
 	}
-	trial, err := f.backend.TestRule(ctx, *body)
-	return endpoint.OK(trial), err
+	return f.backend.TestRule(ctx, *body)
 }

@@ -7,45 +7,48 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// namespaceQuery limits a list to a namespace.
 type namespaceQuery struct {
 	Namespace string `query:"namespace" maxLength:"255"`
 }
 
-// sourceList is the answer with sources.
 type sourceList struct {
 	Sources []deadletters.SourceStatus `json:"sources"`
 }
 
 // sources serves GET /v1/sources. URLs have no passwords.
-func (f *family) sources(ctx context.Context, params *namespaceQuery, _ *endpoint.None,
-) (endpoint.Answer[sourceList], error) {
+func (f *family) sources(ctx context.Context, params *namespaceQuery, _ *endpoint.None) (sourceList, error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
 	if err != nil {
-		return endpoint.Answer[sourceList]{}, err
+		return sourceList{}, err
 	}
 	list, err := f.backend.Sources(ctx, namespace)
-	return endpoint.OK(sourceList{endpoint.List(list)}), err
+	return sourceList{endpoint.List(list)}, err
 }
 
 // firstVersion is the ETag of an object that was just made: versions count from 1.
 const firstVersion = "1"
 
+// save saves an object of a namespace that the key of the request reaches, with the request's precondition.
+func save[B, R any](ctx context.Context, namespace string, match *endpoint.Match, act *deadletters.Act,
+	verb func(context.Context, B) (*R, error), body *B,
+) (*R, error) {
+	err := endpoint.ReachNamespace(ctx, namespace, "/namespace")
+	if err == nil {
+		act.IfMatch, err = match.With(act.IfMatch)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return verb(ctx, *body)
+}
+
 // saveSource serves POST /v1/sources: 201 for a new source, 200 for one whose settings were replaced. The settings are
 // replaced whole. Nothing is connected: a broker that is down must not keep a source from being saved.
 func (f *family) saveSource(ctx context.Context, params *endpoint.Match, body *deadletters.SourceRequest,
 ) (endpoint.Answer[*deadletters.Source], error) {
-	var no endpoint.Answer[*deadletters.Source]
-	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
-		return no, err
-	}
-	var err error
-	if body.IfMatch, err = params.With(body.IfMatch); err != nil {
-		return no, err
-	}
-	saved, err := f.backend.SaveSource(ctx, *body)
+	saved, err := save(ctx, body.Namespace, params, &body.Act, f.backend.SaveSource, body)
 	if err != nil {
-		return no, err
+		return endpoint.Answer[*deadletters.Source]{}, err
 	}
 	return endpoint.Stored(saved.ETag == firstVersion, "/v1/sources", saved), nil
 }
@@ -71,63 +74,51 @@ func (q *ActQuery) act() (deadletters.Act, error) {
 	return deadletters.Act{Actor: q.Actor, Reason: q.Reason, IfMatch: match}, err
 }
 
-// sourceRemoval names a source to remove.
 type sourceRemoval struct {
 	SourcePath
 	ActQuery
 }
 
-// removal is the answer to the removal of an object.
 type removal struct {
 	Removed bool `json:"removed"`
 }
 
 // dropSource serves DELETE /v1/sources/{namespace}/{name}. Its act is in the query, since many proxies drop the body of
 // a DELETE.
-func (f *family) dropSource(ctx context.Context, params *sourceRemoval, _ *endpoint.None,
-) (endpoint.Answer[removal], error) {
+func (f *family) dropSource(ctx context.Context, params *sourceRemoval, _ *endpoint.None) (removal, error) {
 	act, err := params.act()
 	if err == nil {
 		err = f.backend.DropSource(ctx, params.Namespace, params.Name, act)
 	}
-	return endpoint.OK(removal{true}), err
+	return removal{true}, err
 }
 
 // source serves GET /v1/sources/{namespace}/{name}: also the policies that decide about the letters of the source.
-func (f *family) source(ctx context.Context, params *SourcePath, _ *endpoint.None,
-) (endpoint.Answer[*deadletters.SourceStatus], error) {
-	status, err := f.backend.Source(ctx, params.Namespace, params.Name)
-	return endpoint.OK(status), err
+func (f *family) source(ctx context.Context, params *SourcePath, _ *endpoint.None) (*deadletters.SourceStatus, error) {
+	return f.backend.Source(ctx, params.Namespace, params.Name)
 }
 
 // testSource serves POST /v1/sources/{namespace}/{name}/test. A broker that does not answer is a 200 with the state
 // lost.
 func (f *family) testSource(ctx context.Context, params *SourcePath, _ *endpoint.Nothing,
-) (endpoint.Answer[*deadletters.SourceStatus], error) {
-	status, err := f.backend.TestSource(ctx, params.Namespace, params.Name)
-	return endpoint.OK(status), err
+) (*deadletters.SourceStatus, error) {
+	return f.backend.TestSource(ctx, params.Namespace, params.Name)
 }
 
-// sourceAct names a source to change.
 type sourceAct struct {
 	SourcePath
 	endpoint.Match
 }
 
-// pauseSource serves POST /v1/sources/{namespace}/{name}/pause. Pausing a source that is paused is a success, and a new
-// version of it.
-func (f *family) pauseSource(ctx context.Context, params *sourceAct, body *deadletters.Act,
-) (endpoint.Answer[*deadletters.Source], error) {
-	return acted(params.Match, body, func() (*deadletters.Source, error) {
-		return f.backend.PauseSource(ctx, params.Namespace, params.Name, true, *body)
-	})
-}
-
-// resumeSource serves POST /v1/sources/{namespace}/{name}/resume. The node that has the turn reads it again within a
-// second.
-func (f *family) resumeSource(ctx context.Context, params *sourceAct, body *deadletters.Act,
-) (endpoint.Answer[*deadletters.Source], error) {
-	return acted(params.Match, body, func() (*deadletters.Source, error) {
-		return f.backend.PauseSource(ctx, params.Namespace, params.Name, false, *body)
-	})
+// pauseSource serves POST /v1/sources/{namespace}/{name}/pause and /resume. Pausing a source that is paused is a
+// success, and a new version of it. A resumed one is read again within a second, by the node that has the turn.
+func (f *family) pauseSource(paused bool,
+) func(context.Context, *sourceAct, *deadletters.Act) (*deadletters.Source, error) {
+	return func(ctx context.Context, params *sourceAct, body *deadletters.Act) (*deadletters.Source, error) {
+		var err error
+		if body.IfMatch, err = params.With(body.IfMatch); err != nil {
+			return nil, err
+		}
+		return f.backend.PauseSource(ctx, params.Namespace, params.Name, paused, *body)
+	}
 }

@@ -7,17 +7,15 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// webhookList is the answer to a list of webhooks.
 type webhookList struct {
 	Webhooks []deadletters.Webhook `json:"webhooks"`
 }
 
 // webhooks serves GET /v1/webhooks: those that this node was started with, without secrets and without what follows the
 // host of a URL, which may be one.
-func (f *family) webhooks(ctx context.Context, _ *endpoint.None, _ *endpoint.None,
-) (endpoint.Answer[*webhookList], error) {
+func (f *family) webhooks(ctx context.Context, _ *endpoint.None, _ *endpoint.None) (*webhookList, error) {
 	list, err := f.backend.Webhooks(ctx)
-	return endpoint.OK(&webhookList{list}), err
+	return &webhookList{list}, err
 }
 
 // WebhookPath names a webhook, to embed.
@@ -28,7 +26,6 @@ type WebhookPath struct {
 // testWebhook serves POST /v1/webhooks/{name}/test. A webhook that refuses the event or does not answer is a 200 that
 // says so: the test itself has worked.
 func (f *family) testWebhook(ctx context.Context, params *WebhookPath, _ *endpoint.Nothing,
-) (endpoint.Answer[*deadletters.WebhookAnswer], error) {
-	answer, err := f.backend.TestWebhook(ctx, params.Name)
-	return endpoint.OK(answer), err
+) (*deadletters.WebhookAnswer, error) {
+	return f.backend.TestWebhook(ctx, params.Name)
 }

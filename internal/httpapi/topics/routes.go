@@ -3,13 +3,11 @@ package topics
 import (
 	"context"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// family are the handlers of the family.
 type family struct{ backend deadletters.TopicBackend } // nil: none
 
 // Routes adds the routes of the family to an API. Without a backend they answer unavailable.
@@ -36,17 +34,8 @@ func Routes(api *endpoint.API, backend deadletters.TopicBackend) {
 		"Discard a dead letter by the ID of its message", may(access.DeadLettersDiscard), conflicts), f.discard)
 }
 
-// add registers an operation that is answered only where there is a Backend.
 func add[P, B, R any](api *endpoint.API, f *family, e endpoint.Endpoint,
 	h func(ctx context.Context, params *P, body *B) (R, error),
 ) {
-	endpoint.Add(api, e, func(ctx context.Context, params *P, body *B) (endpoint.Answer[R], error) {
-		if f.backend == nil {
-			return endpoint.Answer[R]{}, &tasker.Error{Code: tasker.CodeUnavailable,
-				Message: "this server keeps no dead letters",
-				Hint:    "dead letters need a SQL store: start the server with a store of sqlite: or postgres:"}
-		}
-		answer, err := h(ctx, params, body)
-		return endpoint.OK(answer), err
-	})
+	endpoint.AddLetters(api, f.backend != nil, e, h)
 }

@@ -4,17 +4,8 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
-
-// namespaceOf returns the namespace of a request, or refuses one that the key does not reach. at is where it was named.
-func namespaceOf(ctx context.Context, name, at string) (string, error) {
-	if p := access.From(ctx); name == "" && p.Limited() && len(p.Namespaces()) == 1 {
-		return p.Namespaces()[0], nil
-	}
-	return name, endpoint.ReachNamespace(ctx, name, at)
-}
 
 // NamespaceQuery names a namespace. It is exported because huma ignores unexported embedded structs.
 type NamespaceQuery struct {
@@ -22,10 +13,9 @@ type NamespaceQuery struct {
 }
 
 func (q *NamespaceQuery) namespace(ctx context.Context) (string, error) {
-	return namespaceOf(ctx, q.Namespace, "query.namespace")
+	return endpoint.OwnNamespace(ctx, q.Namespace, "query.namespace")
 }
 
-// stats serves GET /api/v1/dlq/stats.
 func (f *family) stats(ctx context.Context, params *NamespaceQuery, _ *endpoint.None) (*deadletters.MessageStats,
 	error,
 ) {
@@ -36,7 +26,6 @@ func (f *family) stats(ctx context.Context, params *NamespaceQuery, _ *endpoint.
 	return f.backend.Stats(ctx, namespace)
 }
 
-// topics serves GET /api/v1/dlq/topics.
 func (f *family) topics(ctx context.Context, params *NamespaceQuery, _ *endpoint.None) ([]deadletters.DeadTopic,
 	error,
 ) {
@@ -48,7 +37,6 @@ func (f *family) topics(ctx context.Context, params *NamespaceQuery, _ *endpoint
 	return endpoint.List(list), err
 }
 
-// messagesQuery selects a page of messages.
 type messagesQuery struct {
 	Status    string `query:"status" enum:"pending,scheduled,retried,discarded"`
 	Topic     string `query:"topic" maxLength:"255" doc:"Original topic."`
@@ -58,7 +46,6 @@ type messagesQuery struct {
 	NamespaceQuery
 }
 
-// messages serves GET /api/v1/dlq/messages.
 func (f *family) messages(ctx context.Context, params *messagesQuery, _ *endpoint.None) (*deadletters.MessagePage,
 	error,
 ) {
@@ -83,7 +70,6 @@ func (q *MessagePath) name(ctx context.Context) (deadletters.MessageName, error)
 	return deadletters.MessageName{Namespace: namespace, Source: q.Source, EventID: q.EventID}, err
 }
 
-// message serves GET /api/v1/dlq/messages/{event_id}.
 func (f *family) message(ctx context.Context, params *MessagePath, _ *endpoint.None) (*deadletters.DeadMessage, error) {
 	name, err := params.name(ctx)
 	if err != nil {
@@ -92,14 +78,12 @@ func (f *family) message(ctx context.Context, params *MessagePath, _ *endpoint.N
 	return f.backend.Message(ctx, name)
 }
 
-// discardQuery names a message to discard, and why.
 type discardQuery struct {
 	MessagePath
 	Reason string `query:"reason" required:"true" minLength:"1" maxLength:"1024" doc:"Why; it is kept with the message."`
 	Actor  string `query:"actor" maxLength:"255" doc:"Name recorded with the act. Defaults to the name of the API key."`
 }
 
-// discard serves DELETE /api/v1/dlq/messages/{event_id}.
 func (f *family) discard(ctx context.Context, params *discardQuery, _ *endpoint.None) (*deadletters.MessageDone,
 	error,
 ) {
@@ -110,23 +94,21 @@ func (f *family) discard(ctx context.Context, params *discardQuery, _ *endpoint.
 	return f.backend.Discard(ctx, name, deadletters.Act{Actor: params.Actor, Reason: params.Reason})
 }
 
-// retry serves POST /api/v1/dlq/retry.
 func (f *family) retry(ctx context.Context, _ *endpoint.None, body *deadletters.MessageRetry) (
 	*deadletters.MessageRetryAnswer, error,
 ) {
 	var err error
-	if body.Namespace, err = namespaceOf(ctx, body.Namespace, "/namespace"); err != nil {
+	if body.Namespace, err = endpoint.OwnNamespace(ctx, body.Namespace, "/namespace"); err != nil {
 		return nil, err
 	}
 	return f.backend.Retry(ctx, *body)
 }
 
-// savePolicy serves POST /api/v1/dlq/retry-policy.
 func (f *family) savePolicy(ctx context.Context, _ *endpoint.None, body *deadletters.TopicPolicy) (
 	*deadletters.MessageDone, error,
 ) {
 	var err error
-	if body.Namespace, err = namespaceOf(ctx, body.Namespace, "/namespace"); err != nil {
+	if body.Namespace, err = endpoint.OwnNamespace(ctx, body.Namespace, "/namespace"); err != nil {
 		return nil, err
 	}
 	return f.backend.SavePolicy(ctx, *body)

@@ -201,7 +201,6 @@ type forGood struct{ error }
 // Is reports whether the target is inbox.ErrForGood; Unwrap has the rest.
 func (forGood) Is(target error) bool { return target == inbox.ErrForGood }
 
-// Unwrap returns the broker's error.
 func (e forGood) Unwrap() error { return e.error }
 
 // Read implements inbox.Carrier. It returns when ctx has ended and the batch that was being captured is acknowledged or
@@ -227,11 +226,7 @@ func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, of inbox.
 	var watch sync.WaitGroup
 	watch.Go(func() { reportStatus(watching, s, report) })
 	err := s.Run(ctx, func(batch []driver.Message) func(context.Context) error {
-		arrivals := make([]inbox.Arrival, len(batch))
-		for i := range batch {
-			arrivals[i] = Arrival(batch[i], source)
-		}
-		return sure(capture(arrivals))
+		return sure(capture(arrivals(batch, source)))
 	})
 	stop()
 	watch.Wait()
@@ -279,19 +274,19 @@ func (c *Carrier) Peek(ctx context.Context, source *deadletter.Source, max int) 
 		return nil, err
 	}
 	defer func() { _ = d.Close() }() // nothing was sent
-	p, ok := d.(driver.Peeker)
-	if !ok {
-		return nil, inbox.ErrNoPeek
+	messages, err := d.(driver.Peeker).Peek(ctx, source.Queue, max)
+	if errors.Is(err, driver.ErrNoPeek) {
+		err = inbox.ErrNoPeek
 	}
-	messages, err := p.Peek(ctx, source.Queue, max)
-	if err != nil {
-		return nil, err
+	return arrivals(messages, source), err
+}
+
+func arrivals(messages []driver.Message, source *deadletter.Source) []inbox.Arrival {
+	list := make([]inbox.Arrival, len(messages))
+	for i := range messages {
+		list[i] = Arrival(messages[i], source)
 	}
-	arrivals := make([]inbox.Arrival, len(messages))
-	for i, m := range messages {
-		arrivals[i] = Arrival(m, source)
-	}
-	return arrivals, nil
+	return list
 }
 
 // LogParts implements inbox.LogReader.

@@ -21,7 +21,6 @@ type place struct {
 	host      string // scheme and host of the destination, where there is no broker
 }
 
-// placeOf returns the place of a destination.
 func placeOf(source *deadletter.Source, destination string) place {
 	of := place{namespace: source.Namespace, url: source.URL}
 	if u, err := url.Parse(destination); of.url == "" && err == nil {
@@ -83,7 +82,6 @@ func (t *targets) shrink() {
 	}
 }
 
-// close closes all targets, and returns their errors joined.
 func (t *targets) close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,6 +1,8 @@
 package public
 
 import (
+	"context"
+
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/inbox"
 )
@@ -14,6 +16,26 @@ func shown[T, U any](convert func(T) U) func(T, error) (*U, error) {
 		out := convert(answer)
 		return &out, nil
 	}
+}
+
+// asked asks a verb of the inbox, unless the request could not be read, and converts its answer or error.
+func asked[A, T, U any](ctx context.Context, r *reader, verb func(context.Context, A) (T, error), of A,
+	convert func(T) U,
+) (*U, error) {
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return shown(convert)(verb(ctx, of))
+}
+
+// acted is asked for a verb that changes an object.
+func acted[A, B, T, U any](ctx context.Context, r *reader, verb func(context.Context, A, B) (T, error), of A, as B,
+	convert func(T) U,
+) (*U, error) {
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return shown(convert)(verb(ctx, of, as))
 }
 
 // shownList is shown for a list. An empty one is not nil, so that JSON has [].

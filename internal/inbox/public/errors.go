@@ -19,7 +19,6 @@ func shownError(err error) error {
 		Details: details(e.Problems)}
 }
 
-// details converts problems field by field.
 func details(problems []task.Problem) []tasker.Detail {
 	var out []tasker.Detail
 	for _, p := range problems {

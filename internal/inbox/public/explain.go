@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// ExplainLetter implements deadletters.LetterBackend.
-func (b *Backend) ExplainLetter(ctx context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
+func (b *backend) ExplainLetter(ctx context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
 	l, e, err := b.inbox.ExplainLetter(ctx, task.ID(id))
 	if err != nil {
 		return nil, shownError(err)
@@ -21,8 +20,7 @@ func (b *Backend) ExplainLetter(ctx context.Context, id uuid.UUID) (*deadletters
 	return out, nil
 }
 
-// ExplainRedrive implements deadletters.RedriveBackend.
-func (b *Backend) ExplainRedrive(ctx context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
+func (b *backend) ExplainRedrive(ctx context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
 	r, e, err := b.inbox.ExplainRedrive(ctx, task.ID(id))
 	if err != nil {
 		return nil, shownError(err)

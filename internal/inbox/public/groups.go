@@ -7,13 +7,12 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Groups implements deadletters.GroupBackend. A page has 50 groups unless the filter says how many.
-func (b *Backend) Groups(ctx context.Context, f deadletters.GroupFilter) (*deadletters.GroupPage, error) {
+// A page has 50 groups unless the filter says how many.
+func (b *backend) Groups(ctx context.Context, f deadletters.GroupFilter) (*deadletters.GroupPage, error) {
 	page, err := b.inbox.Groups(ctx, inbox.GroupFilter{Namespace: f.Namespace, State: f.State,
 		Owner: f.Owner, Where: f.Where, Text: f.Text, OpenOnly: f.OpenOnly, Order: f.Order,
 		Limit: cmp.Or(f.Limit, defaultPage)}, f.Cursor)
@@ -30,28 +29,17 @@ func (b *Backend) Groups(ctx context.Context, f deadletters.GroupFilter) (*deadl
 	return out, nil
 }
 
-// Group implements deadletters.GroupBackend.
-func (b *Backend) Group(ctx context.Context, id string) (*deadletters.GroupStory, error) {
+func (b *backend) Group(ctx context.Context, id string) (*deadletters.GroupStory, error) {
 	var r reader
-	group := r.group("path.group_id", id)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return shown(shownGroupStory)(b.inbox.Group(ctx, group))
+	return asked(ctx, &r, b.inbox.Group, r.group("path.group_id", id), shownGroupStory)
 }
 
-// ChangeGroup implements deadletters.GroupBackend.
-func (b *Backend) ChangeGroup(ctx context.Context, id string, ch deadletters.GroupChange) (*deadletters.Group, error) {
+func (b *backend) ChangeGroup(ctx context.Context, id string, ch deadletters.GroupChange) (*deadletters.Group, error) {
 	var r reader
-	group, change := r.group("path.group_id", id), r.groupChange(&ch)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return shown(shownGroup)(b.inbox.ChangeGroup(ctx, group, change))
+	return acted(ctx, &r, b.inbox.ChangeGroup, r.group("path.group_id", id), r.groupChange(&ch), shownGroup)
 }
 
-// ChangeGroups implements deadletters.GroupBackend.
-func (b *Backend) ChangeGroups(ctx context.Context, req deadletters.GroupsChange) (*deadletters.ChangedGroups, error) {
+func (b *backend) ChangeGroups(ctx context.Context, req deadletters.GroupsChange) (*deadletters.ChangedGroups, error) {
 	var r reader
 	change := inbox.GroupsChange{GroupChange: r.groupChange(&req.GroupChange), Groups: r.groups("/groups", req.Groups),
 		DryRun: req.DryRun}
@@ -80,7 +68,6 @@ func (b *Backend) ChangeGroups(ctx context.Context, req deadletters.GroupsChange
 	return out, nil
 }
 
-// groupChange converts the change of one group or of many.
 func (r *reader) groupChange(ch *deadletters.GroupChange) inbox.GroupChange {
 	change := inbox.GroupChange{By: r.by(ch.Act), State: ch.State, ResolvedIn: ch.ResolvedIn,
 		Owner: ch.Owner, Runbook: ch.Runbook, Note: ch.Note}
@@ -100,8 +87,7 @@ func (r *reader) groupChange(ch *deadletters.GroupChange) inbox.GroupChange {
 	return change
 }
 
-// MergeGroups implements deadletters.GroupBackend.
-func (b *Backend) MergeGroups(ctx context.Context, into string, req deadletters.MergeRequest,
+func (b *backend) MergeGroups(ctx context.Context, into string, req deadletters.MergeRequest,
 ) (*deadletters.Group, error) {
 	var r reader
 	target, of, by := r.group("path.group_id", into), r.groups("/groups", req.Groups), r.by(req.Act)
@@ -111,21 +97,19 @@ func (b *Backend) MergeGroups(ctx context.Context, into string, req deadletters.
 	return shown(shownGroup)(b.inbox.MergeGroups(ctx, target, of, by))
 }
 
-// UnmergeGroup implements deadletters.GroupBackend.
-func (b *Backend) UnmergeGroup(ctx context.Context, id string, act deadletters.Act) (*deadletters.Group, error) {
+func (b *backend) UnmergeGroup(ctx context.Context, id string, act deadletters.Act) (*deadletters.Group, error) {
 	var r reader
-	group, by := r.group("path.group_id", id), r.by(act)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return shown(shownGroup)(b.inbox.UnmergeGroup(ctx, group, by))
+	return acted(ctx, &r, b.inbox.UnmergeGroup, r.group("path.group_id", id), r.by(act), shownGroup)
 }
 
 // shownGroup converts a group. MeanOpenSeconds is the mean time from opening to resolution; it is omitted until the
 // group has been resolved once. The hours are not part of a domain group; callers add them.
 func shownGroup(g *deadletter.Group) deadletters.Group {
+	p := &g.Print
 	out := deadletters.Group{
-		GroupID: g.ID.String(), Namespace: g.Namespace, Title: g.Title, Fingerprint: shownPrint(g.Print),
+		GroupID: g.ID.String(), Namespace: g.Namespace, Title: g.Title,
+		Fingerprint: deadletters.Fingerprint{Version: p.Version, Type: p.Type, Message: p.Message, Frame: p.Frame,
+			Where: p.Where, Rule: p.Rule},
 		State: g.State, StateAt: g.StateAt.Time(), ResolvedIn: g.ResolvedIn,
 		Regression: g.Regression, Regressions: g.Regressions, ResolvedAt: g.ResolvedAt.Ptr(),
 		Owner: g.Owner, Runbook: g.Runbook, DueAt: g.DueAt.Ptr(), MergedInto: shownGroupID(g.MergedInto),
@@ -139,12 +123,6 @@ func shownGroup(g *deadletter.Group) deadletters.Group {
 		out.MeanOpenSeconds = float64(g.OpenFor) / 1e6 / float64(g.Resolutions)
 	}
 	return out
-}
-
-// shownPrint converts the parts of a fingerprint.
-func shownPrint(p failure.Print) deadletters.Fingerprint {
-	return deadletters.Fingerprint{Version: p.Version, Type: p.Type, Message: p.Message, Frame: p.Frame, Where: p.Where,
-		Rule: p.Rule}
 }
 
 // shownHours converts counts by the hour, in their order. Hours without failures are left out on both sides.

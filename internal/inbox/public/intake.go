@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 )
 
-// readIntake converts an intake; nil for none.
 func readIntake(in *deadletters.Intake) *deadletter.Intake {
 	if in == nil {
 		return nil
@@ -48,7 +47,6 @@ func shownIntake(in *deadletter.Intake) *deadletters.Intake {
 	return out
 }
 
-// shownPreviews converts what messages would become.
 func shownPreviews(list []inbox.IntakePreview) []deadletters.IntakePreview {
 	var out []deadletters.IntakePreview
 	for _, p := range list {

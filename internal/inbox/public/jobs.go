@@ -20,16 +20,13 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Jobs is a dlqapi.Backend on an Inbox. It has no state and is safe for concurrent use.
-type Jobs struct{ inbox *inbox.Inbox }
-
-var _ dlqapi.Backend = (*Jobs)(nil)
+// jobs is a dlqapi.Backend on an Inbox. It has no state and is safe for concurrent use.
+type jobs struct{ inbox *inbox.Inbox }
 
 // NewJobs returns the Backend of an Inbox.
-func NewJobs(in *inbox.Inbox) *Jobs { return &Jobs{in} }
+func NewJobs(in *inbox.Inbox) dlqapi.Backend { return &jobs{in} }
 
-// Queues implements dlqapi.Backend.
-func (b *Jobs) Queues(ctx context.Context, namespace string) ([]dlqapi.Queue, error) {
+func (b *jobs) Queues(ctx context.Context, namespace string) ([]dlqapi.Queue, error) {
 	list, err := b.inbox.Queues(ctx, cmp.Or(namespace, defaultNamespace))
 	if err != nil {
 		return nil, shownError(err)
@@ -41,13 +38,11 @@ func (b *Jobs) Queues(ctx context.Context, namespace string) ([]dlqapi.Queue, er
 	return out, nil
 }
 
-// find returns the queue of a name.
-func (b *Jobs) find(ctx context.Context, of dlqapi.Name) (*inbox.Queue, error) {
+func (b *jobs) find(ctx context.Context, of dlqapi.Name) (*inbox.Queue, error) {
 	return b.inbox.FindQueue(ctx, cmp.Or(of.Namespace, defaultNamespace), of.Queue)
 }
 
-// Jobs implements dlqapi.Backend.
-func (b *Jobs) Jobs(ctx context.Context, of dlqapi.Name, start, limit int) (*dlqapi.Page, error) {
+func (b *jobs) Jobs(ctx context.Context, of dlqapi.Name, start, limit int) (*dlqapi.Page, error) {
 	q, err := b.find(ctx, of)
 	if err != nil {
 		return nil, shownError(err)
@@ -65,8 +60,7 @@ func (b *Jobs) Jobs(ctx context.Context, of dlqapi.Name, start, limit int) (*dlq
 	return page, nil
 }
 
-// Requeue implements dlqapi.Backend.
-func (b *Jobs) Requeue(ctx context.Context, of dlqapi.Name, req dlqapi.Requeue) (*dlqapi.Requeued, error) {
+func (b *jobs) Requeue(ctx context.Context, of dlqapi.Name, req dlqapi.Requeue) (*dlqapi.Requeued, error) {
 	by, err := actor(req.Act)
 	if err != nil {
 		return nil, err
@@ -89,15 +83,13 @@ func (b *Jobs) Requeue(ctx context.Context, of dlqapi.Name, req dlqapi.Requeue) 
 	return out, nil
 }
 
-// Clear implements dlqapi.Backend.
-func (b *Jobs) Clear(ctx context.Context, of dlqapi.Name, act deadletters.Act) (*dlqapi.Cleared, error) {
+func (b *jobs) Clear(ctx context.Context, of dlqapi.Name, act deadletters.Act) (*dlqapi.Cleared, error) {
 	return b.changed(ctx, of, act, func(q *inbox.Queue, by inbox.By) (inbox.Cleared, error) {
 		return b.inbox.ClearQueue(ctx, q, by)
 	})
 }
 
-// Restore implements dlqapi.Backend.
-func (b *Jobs) Restore(ctx context.Context, of dlqapi.Name, at time.Time, act deadletters.Act) (*dlqapi.Cleared,
+func (b *jobs) Restore(ctx context.Context, of dlqapi.Name, at time.Time, act deadletters.Act) (*dlqapi.Cleared,
 	error,
 ) {
 	return b.changed(ctx, of, act, func(q *inbox.Queue, by inbox.By) (inbox.Cleared, error) {
@@ -110,7 +102,7 @@ func (b *Jobs) Restore(ctx context.Context, of dlqapi.Name, at time.Time, act de
 }
 
 // changed finds a queue, changes it, and converts the result.
-func (b *Jobs) changed(ctx context.Context, of dlqapi.Name, act deadletters.Act,
+func (b *jobs) changed(ctx context.Context, of dlqapi.Name, act deadletters.Act,
 	change func(*inbox.Queue, inbox.By) (inbox.Cleared, error),
 ) (*dlqapi.Cleared, error) {
 	by, err := actor(act)
@@ -128,18 +120,15 @@ func (b *Jobs) changed(ctx context.Context, of dlqapi.Name, act deadletters.Act,
 	return &dlqapi.Cleared{Queue: q.Name, Count: c.Letters, At: c.At.Time(), More: c.More}, nil
 }
 
-// DiscardJob implements dlqapi.Backend.
-func (b *Jobs) DiscardJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act deadletters.Act) (string, error) {
+func (b *jobs) DiscardJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act deadletters.Act) (string, error) {
 	return b.changedJob(ctx, of, id, act, b.inbox.DiscardLetter)
 }
 
-// RestoreJob implements dlqapi.Backend.
-func (b *Jobs) RestoreJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act deadletters.Act) (string, error) {
+func (b *jobs) RestoreJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act deadletters.Act) (string, error) {
 	return b.changedJob(ctx, of, id, act, b.inbox.RestoreLetter)
 }
 
-// changedJob changes one letter of a queue.
-func (b *Jobs) changedJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act deadletters.Act,
+func (b *jobs) changedJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act deadletters.Act,
 	change func(context.Context, task.ID, inbox.By) (*deadletter.Letter, error),
 ) (string, error) {
 	by, err := actor(act)

@@ -18,13 +18,11 @@ import (
 	"github.com/taskerhq/tasker/internal/posturl"
 )
 
-// Messages is a deadletters.TopicBackend on an Inbox. It has no state and is safe for concurrent use.
-type Messages struct{ inbox *inbox.Inbox }
-
-var _ deadletters.TopicBackend = (*Messages)(nil)
+// messages is a deadletters.TopicBackend on an Inbox. It has no state and is safe for concurrent use.
+type messages struct{ inbox *inbox.Inbox }
 
 // NewMessages returns the Backend of an Inbox.
-func NewMessages(in *inbox.Inbox) *Messages { return &Messages{in} }
+func NewMessages(in *inbox.Inbox) deadletters.TopicBackend { return &messages{in} }
 
 // statusOf are the statuses of the states of letters.
 var statusOf = map[model.LetterState]deadletters.MessageStatus{
@@ -56,8 +54,7 @@ func meanReplays(s *inbox.TopicSample) float64 {
 	return float64(s.Replays) / float64(s.N)
 }
 
-// Stats implements deadletters.TopicBackend.
-func (b *Messages) Stats(ctx context.Context, namespace string) (*deadletters.MessageStats, error) {
+func (b *messages) Stats(ctx context.Context, namespace string) (*deadletters.MessageStats, error) {
 	s, err := b.inbox.TopicStats(ctx, cmp.Or(namespace, defaultNamespace))
 	if err != nil {
 		return nil, shownError(err)
@@ -82,8 +79,7 @@ func (b *Messages) Stats(ctx context.Context, namespace string) (*deadletters.Me
 	return out, nil
 }
 
-// Topics implements deadletters.TopicBackend.
-func (b *Messages) Topics(ctx context.Context, namespace string) ([]deadletters.DeadTopic, error) {
+func (b *messages) Topics(ctx context.Context, namespace string) ([]deadletters.DeadTopic, error) {
 	list, err := b.inbox.Topics(ctx, cmp.Or(namespace, defaultNamespace))
 	if err != nil {
 		return nil, shownError(err)
@@ -98,8 +94,7 @@ func (b *Messages) Topics(ctx context.Context, namespace string) ([]deadletters.
 	return out, nil
 }
 
-// Messages implements deadletters.TopicBackend.
-func (b *Messages) Messages(ctx context.Context, f deadletters.MessageFilter) (*deadletters.MessagePage, error) {
+func (b *messages) Messages(ctx context.Context, f deadletters.MessageFilter) (*deadletters.MessagePage, error) {
 	filter := inbox.TopicFilter{Namespace: cmp.Or(f.Namespace, defaultNamespace), EventType: f.EventType}
 	if f.Topic != "" {
 		filter.Origin = &f.Topic
@@ -119,8 +114,7 @@ func (b *Messages) Messages(ctx context.Context, f deadletters.MessageFilter) (*
 	return page, nil
 }
 
-// Message implements deadletters.TopicBackend.
-func (b *Messages) Message(ctx context.Context, of deadletters.MessageName) (*deadletters.DeadMessage, error) {
+func (b *messages) Message(ctx context.Context, of deadletters.MessageName) (*deadletters.DeadMessage, error) {
 	l, err := b.inbox.FindMessage(ctx, cmp.Or(of.Namespace, defaultNamespace), of.Source, of.EventID)
 	if err != nil {
 		return nil, shownError(err)
@@ -129,8 +123,7 @@ func (b *Messages) Message(ctx context.Context, of deadletters.MessageName) (*de
 	return &m, nil
 }
 
-// Retry implements deadletters.TopicBackend.
-func (b *Messages) Retry(ctx context.Context, req deadletters.MessageRetry) (*deadletters.MessageRetryAnswer, error) {
+func (b *messages) Retry(ctx context.Context, req deadletters.MessageRetry) (*deadletters.MessageRetryAnswer, error) {
 	var r reader
 	by := r.by(deadletters.Act{Actor: req.Actor, Reason: req.Reason})
 	if err := r.err(); err != nil {
@@ -166,8 +159,7 @@ const messagesPage = 50
 // manualReason begins the reason of a discard by an operator of topics.
 const manualReason = "manual: "
 
-// Discard implements deadletters.TopicBackend.
-func (b *Messages) Discard(ctx context.Context, of deadletters.MessageName, act deadletters.Act) (
+func (b *messages) Discard(ctx context.Context, of deadletters.MessageName, act deadletters.Act) (
 	*deadletters.MessageDone, error,
 ) {
 	var r reader
@@ -246,8 +238,7 @@ var topicPolicyFields = map[string]string{"/origin": "/topic", "/base": "/base_d
 	"/cap": "/max_delay_seconds", "/multiplier": "/retry_multiplier", "/jitter": "/jitter_factor",
 	"/max_age": "/max_age_seconds"}
 
-// SavePolicy implements deadletters.TopicBackend.
-func (b *Messages) SavePolicy(ctx context.Context, req deadletters.TopicPolicy) (*deadletters.MessageDone, error) {
+func (b *messages) SavePolicy(ctx context.Context, req deadletters.TopicPolicy) (*deadletters.MessageDone, error) {
 	var r reader
 	by := r.by(deadletters.Act{Actor: req.Actor, Reason: req.Reason})
 	base, limit := r.seconds("/base_delay_seconds", req.BaseDelaySeconds), r.seconds("/max_delay_seconds",

@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// SavePolicy implements deadletters.SourceBackend.
-func (b *Backend) SavePolicy(ctx context.Context, req deadletters.PolicyRequest) (*deadletters.Policy, error) {
+func (b *backend) SavePolicy(ctx context.Context, req deadletters.PolicyRequest) (*deadletters.Policy, error) {
 	var r reader
 	policy, by := r.policy(&req.Policy), r.by(req.Act)
 	if req.SetFrom == model.SetByPreset { // the only one that is the caller's to say
@@ -22,24 +21,14 @@ func (b *Backend) SavePolicy(ctx context.Context, req deadletters.PolicyRequest)
 		return nil, err
 	}
 	saved, err := b.inbox.SavePolicy(ctx, policy, by)
-	if err != nil {
-		return nil, policyError(err)
-	}
-	shown := shownPolicy(saved)
-	return &shown, nil
-}
-
-// policyError is shownError with the API's names of the fields.
-func policyError(err error) error {
 	for domain, public := range deadletter.PolicyFields {
 		err = relocated(err, domain, public)
 	}
-	return err
+	return shown(shownPolicy)(saved, err)
 }
 
-// DropPolicy implements deadletters.SourceBackend. The namespace defaults to "default"; the origin "" is the policy of
-// the whole source.
-func (b *Backend) DropPolicy(ctx context.Context, namespace, source, origin string, act deadletters.Act) error {
+// The origin "" is the policy of the whole source.
+func (b *backend) DropPolicy(ctx context.Context, namespace, source, origin string, act deadletters.Act) error {
 	by, err := actor(act)
 	if err != nil {
 		return err
@@ -48,8 +37,7 @@ func (b *Backend) DropPolicy(ctx context.Context, namespace, source, origin stri
 		by))
 }
 
-// Policies implements deadletters.SourceBackend. The namespace "" means all that the key reaches.
-func (b *Backend) Policies(ctx context.Context, namespace string) ([]deadletters.Policy, error) {
+func (b *backend) Policies(ctx context.Context, namespace string) ([]deadletters.Policy, error) {
 	return shownList(shownPolicy)(b.inbox.Policies(ctx, namespace))
 }
 

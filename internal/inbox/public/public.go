@@ -5,14 +5,12 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 )
 
-// Backend is a deadletters.Backend on an Inbox, which limits itself to the namespaces of the key in the context. It has
-// no state and is safe for concurrent use.
-type Backend struct{ inbox *inbox.Inbox }
-
-var _ deadletters.Backend = (*Backend)(nil)
+// backend is a deadletters.Backend on an Inbox, which limits itself to the namespaces of the key in the context. It has
+// no state and is safe for concurrent use. Comments tell what a method adds to its contract.
+type backend struct{ inbox *inbox.Inbox }
 
 // New returns the Backend of an Inbox.
-func New(in *inbox.Inbox) *Backend { return &Backend{in} }
+func New(in *inbox.Inbox) deadletters.Backend { return &backend{in} }
 
 // Page sizes where a caller names none.
 const (

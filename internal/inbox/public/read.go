@@ -135,7 +135,6 @@ func (r *reader) by(a deadletters.Act) inbox.By {
 	return inbox.By{Actor: a.Actor, Reason: a.Reason, Version: version}
 }
 
-// ids converts UUIDs, which are the same 16 bytes on both sides.
 func ids(of []uuid.UUID) []task.ID {
 	var out []task.ID
 	for _, id := range of {

@@ -13,29 +13,19 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// PreviewRedrive implements deadletters.RedriveBackend. Problems of the operation are part of the answer; err is for a
-// request that cannot be read at all.
-func (b *Backend) PreviewRedrive(ctx context.Context, req deadletters.RedriveRequest) (*deadletters.Preview, error) {
+// Problems of the operation are part of the answer; err is for a request that cannot be read at all.
+func (b *backend) PreviewRedrive(ctx context.Context, req deadletters.RedriveRequest) (*deadletters.Preview, error) {
 	var r reader
-	request := r.redrive(&req)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return shown(shownPreview)(b.inbox.PreviewRedrive(ctx, request))
+	return asked(ctx, &r, b.inbox.PreviewRedrive, r.redrive(&req), shownPreview)
 }
 
-// CreateRedrive implements deadletters.RedriveBackend.
-func (b *Backend) CreateRedrive(ctx context.Context, req deadletters.RedriveRequest) (*deadletters.Redrive, error) {
+func (b *backend) CreateRedrive(ctx context.Context, req deadletters.RedriveRequest) (*deadletters.Redrive, error) {
 	var r reader
-	request := r.redrive(&req)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return shown(shownRedrive)(b.inbox.CreateRedrive(ctx, request))
+	return asked(ctx, &r, b.inbox.CreateRedrive, r.redrive(&req), shownRedrive)
 }
 
-// ActOnRedrive implements deadletters.RedriveBackend. An unknown action is refused by the inbox.
-func (b *Backend) ActOnRedrive(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct,
+// An unknown action is refused by the inbox.
+func (b *backend) ActOnRedrive(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct,
 ) (*deadletters.Redrive, error) {
 	by, err := actor(act.Act)
 	if err != nil {
@@ -44,13 +34,12 @@ func (b *Backend) ActOnRedrive(ctx context.Context, id uuid.UUID, act deadletter
 	return shown(shownRedrive)(b.inbox.ActOnRedrive(ctx, task.ID(id), act.Action, by))
 }
 
-// Redrive implements deadletters.RedriveBackend.
-func (b *Backend) Redrive(ctx context.Context, id uuid.UUID) (*deadletters.Redrive, error) {
+func (b *backend) Redrive(ctx context.Context, id uuid.UUID) (*deadletters.Redrive, error) {
 	return shown(shownRedrive)(b.inbox.Redrive(ctx, task.ID(id)))
 }
 
-// Redrives implements deadletters.RedriveBackend. A full page has a cursor, so the last page may turn out to be empty.
-func (b *Backend) Redrives(ctx context.Context, f deadletters.RedriveFilter) (*deadletters.RedrivePage, error) {
+// A full page has a cursor, so the last page may turn out to be empty.
+func (b *backend) Redrives(ctx context.Context, f deadletters.RedriveFilter) (*deadletters.RedrivePage, error) {
 	var r reader
 	filter := inbox.RedriveFilter{Namespace: f.Namespace, States: f.States, Below: r.cursor(f.Cursor),
 		Limit: cmp.Or(f.Limit, defaultPage)}
@@ -65,9 +54,8 @@ func (b *Backend) Redrives(ctx context.Context, f deadletters.RedriveFilter) (*d
 		NextCursor: next(redrives, filter.Limit, func(r *deadletter.Redrive) string { return r.ID.String() })}, nil
 }
 
-// RedriveItems implements deadletters.RedriveBackend. A page has 100 items unless the filter says how many; its cursor
-// is the number of the last one.
-func (b *Backend) RedriveItems(ctx context.Context, id uuid.UUID, f deadletters.ItemFilter,
+// A page has 100 items unless the filter says how many; its cursor is the number of the last one.
+func (b *backend) RedriveItems(ctx context.Context, id uuid.UUID, f deadletters.ItemFilter,
 ) (*deadletters.ItemPage, error) {
 	var r reader
 	above, limit := r.number(f.Cursor), cmp.Or(f.Limit, defaultItemsPage)
@@ -81,7 +69,6 @@ func (b *Backend) RedriveItems(ctx context.Context, id uuid.UUID, f deadletters.
 	return itemPage(items, limit), nil
 }
 
-// itemPage converts a page of items.
 func itemPage(items []deadletter.Item, limit int) *deadletters.ItemPage {
 	return &deadletters.ItemPage{Items: each(items, shownItem),
 		NextCursor: next(items, limit, func(i deadletter.Item) string { return strconv.Itoa(i.No) })}

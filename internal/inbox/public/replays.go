@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// replay converts a request.
 func (r *reader) replay(req *deadletters.TopicReplayRequest) inbox.ReplayRequest {
 	s := &req.ReplaySpec
 	out := inbox.ReplayRequest{By: r.by(req.Act), Namespace: cmp.Or(req.Namespace, "default"), Source: req.Source,
@@ -29,8 +28,7 @@ func (r *reader) replay(req *deadletters.TopicReplayRequest) inbox.ReplayRequest
 	return out
 }
 
-// PreviewReplay implements deadletters.ReplayBackend.
-func (b *Backend) PreviewReplay(ctx context.Context, req deadletters.TopicReplayRequest) (*deadletters.ReplayPreview,
+func (b *backend) PreviewReplay(ctx context.Context, req deadletters.TopicReplayRequest) (*deadletters.ReplayPreview,
 	error,
 ) {
 	var r reader
@@ -60,20 +58,15 @@ func (b *Backend) PreviewReplay(ctx context.Context, req deadletters.TopicReplay
 	return out, nil
 }
 
-// CreateReplay implements deadletters.ReplayBackend.
-func (b *Backend) CreateReplay(ctx context.Context, req deadletters.TopicReplayRequest) (*deadletters.TopicReplay,
+func (b *backend) CreateReplay(ctx context.Context, req deadletters.TopicReplayRequest) (*deadletters.TopicReplay,
 	error,
 ) {
 	var r reader
-	request := r.replay(&req)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return shown(shownReplay)(b.inbox.CreateReplay(ctx, request))
+	return asked(ctx, &r, b.inbox.CreateReplay, r.replay(&req), shownReplay)
 }
 
-// ActOnReplay implements deadletters.ReplayBackend. An unknown action is refused by the inbox.
-func (b *Backend) ActOnReplay(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct) (*deadletters.TopicReplay,
+// An unknown action is refused by the inbox.
+func (b *backend) ActOnReplay(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct) (*deadletters.TopicReplay,
 	error,
 ) {
 	by, err := actor(act.Act)
@@ -83,13 +76,12 @@ func (b *Backend) ActOnReplay(ctx context.Context, id uuid.UUID, act deadletters
 	return shown(shownReplay)(b.inbox.ActOnReplay(ctx, task.ID(id), act.Action, by))
 }
 
-// Replay implements deadletters.ReplayBackend.
-func (b *Backend) Replay(ctx context.Context, id uuid.UUID) (*deadletters.TopicReplay, error) {
+func (b *backend) Replay(ctx context.Context, id uuid.UUID) (*deadletters.TopicReplay, error) {
 	return shown(shownReplay)(b.inbox.Replay(ctx, task.ID(id)))
 }
 
-// Replays implements deadletters.ReplayBackend. A full page has a cursor, so the last page may turn out to be empty.
-func (b *Backend) Replays(ctx context.Context, f deadletters.ReplayFilter) (*deadletters.ReplayPage, error) {
+// A full page has a cursor, so the last page may turn out to be empty.
+func (b *backend) Replays(ctx context.Context, f deadletters.ReplayFilter) (*deadletters.ReplayPage, error) {
 	var r reader
 	filter := inbox.ReplayFilter{Namespace: f.Namespace, Below: r.cursor(f.Cursor), Limit: cmp.Or(f.Limit, defaultPage)}
 	if err := r.err(); err != nil {
@@ -103,7 +95,6 @@ func (b *Backend) Replays(ctx context.Context, f deadletters.ReplayFilter) (*dea
 		NextCursor: next(replays, filter.Limit, func(r *deadletter.Replay) string { return r.ID.String() })}, nil
 }
 
-// shownReplay converts a replay.
 func shownReplay(r *deadletter.Replay) deadletters.TopicReplay {
 	s, p := &r.Spec, &r.Progress
 	out := deadletters.TopicReplay{ReplayUUID: uuid.UUID(r.ID), Namespace: r.Namespace, Source: r.Source,

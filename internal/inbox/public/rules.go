@@ -10,41 +10,26 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 )
 
-// SaveRule implements deadletters.RuleBackend. The answer has no faults: a saved version has not been evaluated yet.
-func (b *Backend) SaveRule(ctx context.Context, req deadletters.RuleRequest) (*deadletters.SavedRule, error) {
+// The answer has no faults: a saved version has not been evaluated yet.
+func (b *backend) SaveRule(ctx context.Context, req deadletters.RuleRequest) (*deadletters.SavedRule, error) {
 	var r reader
-	rule, by := r.rule(&req.Rule), r.by(req.Act)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return shown(shownRule)(b.inbox.SaveRule(ctx, rule, by))
+	return acted(ctx, &r, b.inbox.SaveRule, r.rule(&req.Rule), r.by(req.Act), shownRule)
 }
 
-// SplitGroup implements deadletters.GroupBackend.
-func (b *Backend) SplitGroup(ctx context.Context, id string, req deadletters.SplitRequest) (*deadletters.SavedRule,
+func (b *backend) SplitGroup(ctx context.Context, id string, req deadletters.SplitRequest) (*deadletters.SavedRule,
 	error,
 ) {
 	var r reader
-	group, by := r.group("path.group_id", id), r.by(req.Act)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return shown(shownRule)(b.inbox.SplitGroup(ctx, group, inbox.SplitRequest{By: by, Name: req.Name, When: req.When,
-		Keys: req.GroupBy, Title: req.Title}))
+	split := inbox.SplitRequest{By: r.by(req.Act), Name: req.Name, When: req.When, Keys: req.GroupBy, Title: req.Title}
+	return acted(ctx, &r, b.inbox.SplitGroup, r.group("path.group_id", id), split, shownRule)
 }
 
-// UnsplitGroup implements deadletters.GroupBackend.
-func (b *Backend) UnsplitGroup(ctx context.Context, id string, act deadletters.Act) (*deadletters.Group, error) {
+func (b *backend) UnsplitGroup(ctx context.Context, id string, act deadletters.Act) (*deadletters.Group, error) {
 	var r reader
-	group, by := r.group("path.group_id", id), r.by(act)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return shown(shownGroup)(b.inbox.UnsplitGroup(ctx, group, by))
+	return acted(ctx, &r, b.inbox.UnsplitGroup, r.group("path.group_id", id), r.by(act), shownGroup)
 }
 
-// DropRule implements deadletters.RuleBackend. The namespace defaults to "default".
-func (b *Backend) DropRule(ctx context.Context, namespace, name string, act deadletters.Act) error {
+func (b *backend) DropRule(ctx context.Context, namespace, name string, act deadletters.Act) error {
 	by, err := actor(act)
 	if err != nil {
 		return err
@@ -52,24 +37,21 @@ func (b *Backend) DropRule(ctx context.Context, namespace, name string, act dead
 	return shownError(b.inbox.RemoveRule(ctx, cmp.Or(namespace, defaultNamespace), name, by))
 }
 
-// Rules implements deadletters.RuleBackend. The namespace "" means all that the key reaches.
-func (b *Backend) Rules(ctx context.Context, namespace string) ([]deadletters.SavedRule, error) {
+func (b *backend) Rules(ctx context.Context, namespace string) ([]deadletters.SavedRule, error) {
 	return shownList(shownRuleStatus)(b.inbox.Rules(ctx, namespace))
 }
 
-// Rule implements deadletters.RuleBackend. Faults are those of the version in force; earlier ones have none.
-func (b *Backend) Rule(ctx context.Context, namespace, name string) (*deadletters.RuleStory, error) {
-	story, err := b.inbox.Rule(ctx, cmp.Or(namespace, defaultNamespace), name)
-	if err != nil {
-		return nil, shownError(err)
-	}
-	out := &deadletters.RuleStory{SavedRule: shownRuleStatus(story.RuleStatus),
-		Versions: each(story.Versions, shownRule)}
-	return out, nil
+// Faults are those of the version in force; earlier ones have none.
+func (b *backend) Rule(ctx context.Context, namespace, name string) (*deadletters.RuleStory, error) {
+	return shown(shownRuleStory)(b.inbox.Rule(ctx, cmp.Or(namespace, defaultNamespace), name))
 }
 
-// TestRule implements deadletters.RuleBackend. Faults of the rule are relocated: in the request it is a member.
-func (b *Backend) TestRule(ctx context.Context, test deadletters.RuleTest) (*deadletters.RuleTrial, error) {
+func shownRuleStory(s *inbox.RuleStory) deadletters.RuleStory {
+	return deadletters.RuleStory{SavedRule: shownRuleStatus(s.RuleStatus), Versions: each(s.Versions, shownRule)}
+}
+
+// Faults of the rule are relocated: in the request it is a member.
+func (b *backend) TestRule(ctx context.Context, test deadletters.RuleTest) (*deadletters.RuleTrial, error) {
 	var r reader
 	t := inbox.RuleTest{Rule: r.rule(&test.Rule)}
 	if test.GroupID != "" {
@@ -130,7 +112,6 @@ func shownRule(r *deadletter.Rule) deadletters.SavedRule {
 		ETag: etag(r.Version)}
 }
 
-// shownRuleStatus converts a rule with its faults.
 func shownRuleStatus(s inbox.RuleStatus) deadletters.SavedRule {
 	out := shownRule(s.Rule)
 	out.Failed, out.LastError = s.Faults.Count, s.Faults.Last

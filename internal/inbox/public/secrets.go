@@ -40,7 +40,6 @@ func hidden(raw string) string {
 	return u.String()
 }
 
-// isSecret reports whether a parameter of this name may hold a secret.
 func isSecret(name string) bool {
 	name = strings.ToLower(name)
 	for _, word := range secretWords {

@@ -15,7 +15,6 @@ func shownContent(c deadletter.Content) deadletters.Content {
 	return out
 }
 
-// shownHeaders converts headers in their order.
 func shownHeaders(list []deadletter.Header) []deadletters.Header {
 	var out []deadletters.Header
 	for _, h := range list {
@@ -24,7 +23,6 @@ func shownHeaders(list []deadletter.Header) []deadletters.Header {
 	return out
 }
 
-// shownFailure converts a failure with its stack.
 func shownFailure(r failure.Report, stack string) deadletters.LetterFailure {
 	return deadletters.LetterFailure{Type: r.Type, Code: r.Code, Message: r.Message, Class: tasker.FailureClass(r.Class),
 		Retryable: &r.Retryable, Stack: stack}

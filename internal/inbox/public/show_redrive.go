@@ -26,7 +26,6 @@ func shownRedrive(r *deadletter.Redrive) deadletters.Redrive {
 	}
 }
 
-// shownSelection converts a selection.
 func shownSelection(s *deadletter.Selection) deadletters.Selection {
 	out := deadletters.Selection{
 		Namespace: s.Namespace, Kind: s.Kind, Source: s.Source,
@@ -54,7 +53,6 @@ func optionalTime(i task.Instant) time.Time {
 	return i.Time()
 }
 
-// shownPlan converts a plan.
 func shownPlan(p deadletter.Plan) deadletters.Plan {
 	return deadletters.Plan{Canary: p.Canary, Factor: p.Factor, Largest: p.Largest,
 		ObserveSeconds: max(p.Observe, 0).Seconds(), // deadletter.NoObservation is negative
@@ -62,7 +60,6 @@ func shownPlan(p deadletter.Plan) deadletters.Plan {
 		AtMostOnce: p.AtMostOnce}
 }
 
-// shownStop converts a stop rule.
 func shownStop(s deadletter.StopRule) deadletters.StopRule {
 	return deadletters.StopRule{ReturnedShare: s.ReturnedShare, SamePrint: s.SamePrint, Failed: s.Failed}
 }

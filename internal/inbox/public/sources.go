@@ -10,18 +10,13 @@ import (
 	"github.com/taskerhq/tasker/internal/posturl"
 )
 
-// SaveSource implements deadletters.SourceBackend. The answer has the URL without its secrets.
-func (b *Backend) SaveSource(ctx context.Context, req deadletters.SourceRequest) (*deadletters.Source, error) {
+// The answer has the URL without its secrets.
+func (b *backend) SaveSource(ctx context.Context, req deadletters.SourceRequest) (*deadletters.Source, error) {
 	var r reader
-	source, by := r.source(&req.Source), r.by(req.Act)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return shown(shownSource)(b.inbox.SaveSource(ctx, source, by))
+	return acted(ctx, &r, b.inbox.SaveSource, r.source(&req.Source), r.by(req.Act), shownSource)
 }
 
-// DropSource implements deadletters.SourceBackend.
-func (b *Backend) DropSource(ctx context.Context, namespace, name string, act deadletters.Act) error {
+func (b *backend) DropSource(ctx context.Context, namespace, name string, act deadletters.Act) error {
 	by, err := actor(act)
 	if err != nil {
 		return err
@@ -29,23 +24,19 @@ func (b *Backend) DropSource(ctx context.Context, namespace, name string, act de
 	return shownError(b.inbox.DropSource(ctx, cmp.Or(namespace, defaultNamespace), name, by))
 }
 
-// Sources implements deadletters.SourceBackend. The namespace "" means all that the key reaches.
-func (b *Backend) Sources(ctx context.Context, namespace string) ([]deadletters.SourceStatus, error) {
+func (b *backend) Sources(ctx context.Context, namespace string) ([]deadletters.SourceStatus, error) {
 	return shownList(shownStatus)(b.inbox.Sources(ctx, namespace))
 }
 
-// Source implements deadletters.SourceBackend.
-func (b *Backend) Source(ctx context.Context, namespace, name string) (*deadletters.SourceStatus, error) {
+func (b *backend) Source(ctx context.Context, namespace, name string) (*deadletters.SourceStatus, error) {
 	return shown(shownStatus)(b.inbox.Source(ctx, cmp.Or(namespace, defaultNamespace), name))
 }
 
-// TestSource implements deadletters.SourceBackend.
-func (b *Backend) TestSource(ctx context.Context, namespace, name string) (*deadletters.SourceStatus, error) {
+func (b *backend) TestSource(ctx context.Context, namespace, name string) (*deadletters.SourceStatus, error) {
 	return shown(shownStatus)(b.inbox.TestSource(ctx, cmp.Or(namespace, defaultNamespace), name))
 }
 
-// PauseSource implements deadletters.SourceBackend.
-func (b *Backend) PauseSource(ctx context.Context, namespace, name string, paused bool, act deadletters.Act,
+func (b *backend) PauseSource(ctx context.Context, namespace, name string, paused bool, act deadletters.Act,
 ) (*deadletters.Source, error) {
 	by, err := actor(act)
 	if err != nil {
@@ -54,7 +45,6 @@ func (b *Backend) PauseSource(ctx context.Context, namespace, name string, pause
 	return shown(shownSource)(b.inbox.PauseSource(ctx, cmp.Or(namespace, defaultNamespace), name, paused, by))
 }
 
-// shownStatus converts a source with its state.
 func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
 	out := deadletters.SourceStatus{Source: shownSource(s.Source), State: deadletters.SourceState(s.State), Error: s.Error,
 		Since: optionalTime(s.Since), Open: s.Open, OpenCapped: s.OpenCapped, Preview: shownPreviews(s.Preview)}

@@ -7,8 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// Webhooks implements deadletters.WebhookBackend.
-func (b *Backend) Webhooks(ctx context.Context) ([]deadletters.Webhook, error) {
+func (b *backend) Webhooks(ctx context.Context) ([]deadletters.Webhook, error) {
 	out := []deadletters.Webhook{}
 	for _, to := range b.inbox.Endpoints(ctx) {
 		events := to.Events
@@ -24,8 +23,7 @@ func (b *Backend) Webhooks(ctx context.Context) ([]deadletters.Webhook, error) {
 	return out, nil
 }
 
-// TestWebhook implements deadletters.WebhookBackend.
-func (b *Backend) TestWebhook(ctx context.Context, name string) (*deadletters.WebhookAnswer, error) {
+func (b *backend) TestWebhook(ctx context.Context, name string) (*deadletters.WebhookAnswer, error) {
 	test, err := b.inbox.TestWebhook(ctx, name)
 	if err != nil {
 		return nil, shownError(err)
