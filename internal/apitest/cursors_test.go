@@ -54,12 +54,13 @@ func TestCursorsOfAList(t *testing.T) {
 	}
 	cursor := "&cursor=" + url.QueryEscape(page.NextCursor)
 	for query, want := range map[string]int{
-		"/v1/tasks?limit=1&" + filter + cursor:                            200,
-		"/v1/tasks?limit=2&include=context&" + filter + cursor:            200,
-		"/v1/tasks?limit=1&state=error" + cursor:                          400,
-		"/v1/tasks?limit=1" + cursor:                                      400,
-		"/v1/tasks?limit=1" + cursor[:strings.LastIndexByte(cursor, '~')]: 200,
-		"/v1/templates?limit=1" + cursor:                                  400,
+		"/v1/tasks?limit=1&" + filter + cursor:                                    200,
+		"/v1/tasks?limit=2&include=context&" + filter + cursor:                    200,
+		"/v1/tasks?limit=1&created_after=2020-01-01T00:00:00Z&" + filter + cursor: 200,
+		"/v1/tasks?limit=1&state=error" + cursor:                                  400,
+		"/v1/tasks?limit=1" + cursor:                                              400,
+		"/v1/tasks?limit=1" + cursor[:strings.LastIndexByte(cursor, '~')]:         200,
+		"/v1/templates?limit=1" + cursor:                                          400,
 	} {
 		if status, answer := s.send(t, "GET", query, "", nil); status != want {
 			t.Errorf("%s: %d %s", query, status, answer)

@@ -52,7 +52,7 @@ var IntakeInputs = []IntakeInput{InputPayload, InputMessage}
 // The bounds of an intake.
 const (
 	MaxIntakeRetries = 1000
-	MaxIntakeTimeout = 7 * 24 * time.Hour
+	MaxIntakeTimeout = task.MaxDelay
 	MaxIntakeTags    = 32
 	maxValue         = 1024 // bytes of a value
 	maxValueParts    = 32   // parts of a JSON pointer

@@ -41,7 +41,7 @@ func TestIntakeProblems(t *testing.T) {
 		"Retries":     {deadletter.Intake{TaskType: "a", MaxRetries: &many}, "/max_retries"},
 		"FewRetries":  {deadletter.Intake{TaskType: "a", MaxRetries: &none}, "/max_retries"},
 		"Timeout":     {deadletter.Intake{TaskType: "a", Timeout: -1}, "/timeout_seconds"},
-		"LongTimeout": {deadletter.Intake{TaskType: "a", Timeout: 169 * time.Hour}, "/timeout_seconds"},
+		"LongTimeout": {deadletter.Intake{TaskType: "a", Timeout: 721 * time.Hour}, "/timeout_seconds"},
 		"Tags":        {deadletter.Intake{TaskType: "a", Tags: make([]string, 33)}, "/tags"},
 		"EmptyTag":    {deadletter.Intake{TaskType: "a", Tags: []string{" "}}, "/tags/0"},
 		"Loop":        {deadletter.Intake{TaskType: "a", WriteFailures: "q"}, "/on_failure/write"},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"time"
 )
 
 // A cursor belongs to its list and filter: with another filter it would leave out or repeat entries, without a word. So
@@ -42,6 +43,7 @@ func cursorsOf(list string, params, answer reflect.Type) *cursors {
 		switch {
 		case name == "cursor" && f.Type.Kind() == reflect.String:
 			c.given = f.Index
+		case f.Type == reflect.TypeFor[time.Time](): // "of the last day" is another time with each page
 		case name != "" && !notFilter[name]:
 			c.filter = append(c.filter, field{name, f.Index})
 		}
