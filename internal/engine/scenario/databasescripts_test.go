@@ -59,7 +59,6 @@ type onDatabase struct {
 	ids    *task.Source // of PostgreSQL, see sameIDs
 	backup string       // the DSN of the copy that backup took
 	keys   map[string]string
-	rings  []string // the IDs of the keys that the server has
 }
 
 func runOnDatabase(t *testing.T, src string, onPostgres bool) string {
