@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -17,30 +18,28 @@ import (
 
 // FireTimers lets steps begin whose time has come: retries, snoozes, run_at. NextDue then
 // receives the time of the first one that is due before the next tick. It may run in several
-// processes at once, because Due skips rows that another transaction has locked.
+// processes at once, because Due skips rows that another transaction has locked. A *due.Error tells of steps that were
+// stepped over, here and in the two verbs below.
 func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
-	var n int
-	err := e.write(ctx, "timers", func(u *unit) error {
-		works, err := u.tx.Due(u.ctx, task.Timers, u.now, limit)
-		if err != nil {
-			return err
-		}
-		if n = len(works); n < limit { // the next one need not wait for the tick
-			next, err := u.tx.FirstDue(u.ctx, task.Timers, u.now)
-			if err != nil {
-				return err
-			}
-			if next != 0 && next <= u.now.Add(e.cfg.UpkeepInterval) {
-				u.wake.dueAt(next)
-			}
-		}
-		for _, w := range u.rows.intern(works) {
+	n, err := e.stepLoop("timers", task.Timers, e.due.timers, func(u *unit, works []Work) error {
+		for _, w := range works {
 			if err := u.ready.control.due(w); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}).run(ctx, limit)
+	if n == limit || err != nil && !due.OnlyRows(err) {
+		return n, err
+	}
+	now := e.instant()
+	next, failed := e.queuePlaces.First(ctx, task.Timers, int64(now)+1) // it need not wait for the tick
+	if failed != nil {
+		return n, failed
+	}
+	if next != nil && task.Instant(next.Key) <= now.Add(e.cfg.UpkeepInterval) {
+		e.waiters.publishDue(task.Instant(next.Key))
+	}
 	return n, err
 }
 
@@ -60,57 +59,55 @@ func (e *Engine) NextDue() <-chan task.Instant { return e.waiters.nextDue }
 // Steps lost by one worker come back one after another; see Recovery. ReapDispatched handles leases that the dispatcher
 // granted.
 func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
-	var n int
-	err := e.write(ctx, "reap", func(u *unit) error {
-		works, err := u.tx.Due(u.ctx, task.Leases, u.now, limit)
-		if err != nil {
-			return err
-		}
-		n = len(works)
-		return u.reapAll(u.rows.intern(works))
-	})
-	return n, err
+	return e.stepLoop("reap", task.Leases, e.due.leases, (*unit).reapAll).run(ctx, limit)
 }
 
 // ExpireTasks puts tasks in error whose deadline has passed, with their steps that run, wait for a worker or wait for a
 // time. Steps that wait for other steps stay as they are. An operator repairs the task step by step.
 func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
-	var n int
-	err := e.write(ctx, "expire", func(u *unit) error {
-		tasks, err := u.tx.Overdue(u.ctx, u.now, limit)
-		if err != nil {
-			return err
+	loop := &dueLoop[*task.Task]{e: e, verb: "expire", rows: e.due.deadlines, handle: (*unit).expireAll,
+		take: func(u *unit, limit int) ([]*task.Task, error) { return u.tx.Overdue(u.ctx, u.now, limit) },
+		find: func(ctx context.Context, limit int) ([]task.ID, error) {
+			return e.store.OverdueTasks(ctx, e.instant(), limit)
+		},
+		lock: func(u *unit, ids []task.ID) ([]*task.Task, error) {
+			tasks, err := u.tx.Tasks(u.ctx, ids)
+			return slices.DeleteFunc(tasks, func(t *task.Task) bool {
+				return t == nil || t.DeadlineAt == 0 || t.DeadlineAt > u.now
+			}), err
+		}}
+	return loop.run(ctx, limit)
+}
+
+// expireAll puts tasks in error whose deadline has passed. Their rows are locked, and not loaded yet.
+func (u *unit) expireAll(tasks []*task.Task) (err error) {
+	var running []Family
+	for _, t := range tasks {
+		if !t.State.Settled() {
+			running = append(running, Family{Task: t.ID})
 		}
-		n = len(tasks)
-		var running []Family
-		for _, t := range tasks {
-			if !t.State.Settled() {
-				running = append(running, Family{Task: t.ID})
-			}
-		}
-		if err := u.rows.gather(running); err != nil {
-			return err
-		}
-		for i, t := range tasks {
-			tasks[i] = u.rows.internTask(t)
-		}
-		if tasks, err = u.overdue(tasks); err != nil {
-			return err
-		}
-		slices.SortFunc(tasks, func(a, b *task.Task) int { // tasks with the same deadline come in any order
-			return cmp.Or(cmp.Compare(a.DeadlineAt, b.DeadlineAt), bytes.Compare(a.ID[:], b.ID[:]))
-		})
-		if err := u.cases.openExpired(tasks); err != nil {
-			return err
-		}
-		for _, t := range tasks {
-			if err := u.expire(t); err != nil {
-				return err
-			}
-		}
-		return nil
+	}
+	if err := u.rows.gather(running); err != nil {
+		return err
+	}
+	for i, t := range tasks {
+		tasks[i] = u.rows.internTask(t)
+	}
+	if tasks, err = u.overdue(tasks); err != nil {
+		return err
+	}
+	slices.SortFunc(tasks, func(a, b *task.Task) int { // tasks with the same deadline come in any order
+		return cmp.Or(cmp.Compare(a.DeadlineAt, b.DeadlineAt), bytes.Compare(a.ID[:], b.ID[:]))
 	})
-	return n, err
+	if err := u.cases.openExpired(tasks); err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		if err := u.expire(t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // overdue moves the deadlines of tasks that pauses or outages held back: their max_duration counts anew from the end of
