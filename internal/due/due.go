@@ -225,6 +225,21 @@ func (r *Rows[T, K]) Failed(row T, now task.Instant, err error) Fault {
 	return Fault{Row: fmt.Sprint(k), Err: err, Tries: f.tries, At: f.at}
 }
 
+// Rests reports whether a row has failed and is not to be tried yet.
+func (r *Rows[T, K]) Rests(k K, now task.Instant) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.resting[k].at > now
+}
+
+// Tidy forgets rows that were to be tried again long ago: others have handled them. It is for rows that Read does not
+// read.
+func (r *Rows[T, K]) Tidy(now task.Instant) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.resting, func(_ K, f rest) bool { return f.at.Add(10*longestRest) < now })
+}
+
 // Passed forgets that a row has failed.
 func (r *Rows[T, K]) Passed(k K) {
 	r.mu.Lock()

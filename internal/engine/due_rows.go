@@ -25,6 +25,15 @@ type dueRows struct {
 	leases    *dueIDs
 	deadlines *dueIDs
 	parked    *dueIDs
+	passing   *dueIDs
+	cases     *dueIDs
+	unserved  *due.Rows[*task.Step, task.ID]
+	left      []*task.Step // those of unserved that have failed
+	workers   *due.Rows[*task.Worker, task.ID]
+	holds     *due.Rows[Hold, task.ID]
+	bursts    *due.Rows[countedBurst, burstKey]
+	retention *due.Rows[string, string]
+	pauses    *due.Rows[task.PauseTarget, task.PauseTarget]
 }
 
 func newDueRows() dueRows {
@@ -37,6 +46,14 @@ func newDueRows() dueRows {
 		leases:    newDueIDs("the lease of step"),
 		deadlines: newDueIDs("the deadline of task"),
 		parked:    newDueIDs("the parked step"),
+		passing:   newDueIDs("the limit of step"),
+		cases:     newDueIDs("the old cases of task"),
+		unserved:  due.New("the unserved step", func(s *task.Step) task.ID { return s.ID }),
+		workers:   due.New("the dead worker", func(w *task.Worker) task.ID { return w.ID }),
+		holds:     due.New("the lease of step", func(h Hold) task.ID { return h.Step }),
+		bursts:    due.New("the failures on route", func(c countedBurst) burstKey { return burstKey{c.RouteID, c.Group} }),
+		pauses:    due.New("the end of", func(t task.PauseTarget) task.PauseTarget { return t }),
+		retention: due.New("the retention of", func(kind string) string { return kind }),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/limit"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -250,6 +251,77 @@ func TestPoisonedLoops(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestStepOver: the note for tasker doctor names the loop and a row, and is not written with every run.
+func TestStepOver(t *testing.T) {
+	t.Parallel()
+	e, p, tick := poisonedEngine(t, engine.Options{}, nil)
+	ids := loops[0].prepare(t, e, tick, 2)
+	p.poison(ids[0])
+	_, err := e.FireTimers(t.Context(), 500)
+	var rows *due.Error
+	if !errors.As(err, &rows) {
+		t.Fatal(err)
+	}
+	_, bad := stateOf(t, e, ids[0])
+	for i := range 3 {
+		before := p.writes
+		if err := e.StepOver(t.Context(), "timers", rows); err != nil {
+			t.Fatal(err)
+		}
+		if wrote := p.writes - before; (wrote == 1) != (i != 1) {
+			t.Errorf("call %d took %d transactions", i, wrote)
+		}
+		tick(time.Duration(i) * time.Minute)
+	}
+	text, err := p.NoteStore().FindNote(t.Context(), engine.SteppedNote+"timers")
+	if want := "the timer of step " + bad.ID.String() + ": the row cannot be stored"; err != nil ||
+		!strings.Contains(text, want) {
+		t.Errorf("the note is %s, %v; want %q", text, err, want)
+	}
+}
+
+// TestPoisonedGate: steps that cannot be stored, first at their limit, let those behind them pass.
+func TestPoisonedGate(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []int{1, 600} {
+		e, p, tick := poisonedEngine(t, engine.Options{}, func(tpl *task.Template) {
+			tpl.Concurrency = &limit.Spec{Permits: 2}
+		})
+		w := register(t, e, 10)
+		ids := submitMany(t, e, bad+4, func(int, *engine.Submission) {})
+		admit := func() {
+			t.Helper()
+			for more := true; more; {
+				var err error
+				if _, more, err = e.Admit(t.Context()); err != nil && !due.OnlyRows(err) {
+					t.Fatal(err)
+				}
+			}
+		}
+		admit() // two pass
+		leases, _, err := e.Poll(t.Context(), w.ID, 10, 0, true)
+		if err != nil || len(leases) != 2 {
+			t.Fatal(len(leases), err)
+		}
+		p.poison(ids[2 : 2+bad]...)
+		var results []engine.Result
+		for _, l := range leases {
+			results = append(results, engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted})
+		}
+		if _, err := e.Settle(t.Context(), results); err != nil {
+			t.Fatal(err)
+		}
+		admit()
+		for _, id := range ids[2+bad:] {
+			if _, s := stateOf(t, e, id); !s.OnRoute() {
+				t.Fatalf("%d bad ones: a healthy step waits in queue %d", bad, s.Queue)
+			}
+		}
+		p.cure()
+		tick(time.Minute)
 	}
 }
 

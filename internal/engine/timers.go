@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -214,62 +215,83 @@ func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
 		}
 		return nil
 	}
-	n := 0
-	for some := range slices.Chunk(workers, callers) {
-		changes := make([]workerChange, len(some))
-		for i, w := range some {
-			changes[i] = workerChange{worker: w, apply: bury}
-		}
-		done, err := e.runChanges(changes)
-		if err != nil {
-			return n, fmt.Errorf("bury workers: %w", err)
-		}
-		e.observeWorkersFailed(done, task.WorkerDead, FailedHeartbeat)
-		n += len(some)
-		dead = append(dead, some...)
+	workers, err = e.due.workers.Read(now, len(workers), func(int) ([]*task.Worker, error) { return workers, nil })
+	if err != nil {
+		return 0, err
 	}
-	return n, e.returnUndelivered(ctx, dead)
+	n := 0
+	stepped := e.due.workers.Try(ctx, now, workers, func(_ context.Context, list []*task.Worker) error {
+		for some := range slices.Chunk(list, callers) {
+			changes := make([]workerChange, len(some))
+			for i, w := range some {
+				changes[i] = workerChange{worker: w, apply: bury}
+			}
+			done, err := e.runChanges(changes)
+			if err != nil {
+				return fmt.Errorf("bury workers: %w", err)
+			}
+			e.observeWorkersFailed(done, task.WorkerDead, FailedHeartbeat)
+			n += len(some)
+			dead = append(dead, some...)
+		}
+		return nil
+	}, func(ctx context.Context, _ *task.Worker, why error) error { return e.blame(ctx, why) })
+	if stepped != nil && !due.OnlyRows(stepped) {
+		return n, stepped
+	}
+	return n, cmp.Or(e.returnUndelivered(ctx, dead), stepped)
 }
 
 // Retain deletes rows that are older than the retention. It deletes up to Retention.BatchItems
 // rows of each kind, and returns the largest of these numbers; fewer than a batch means that
-// nothing more is old.
-func (e *Engine) Retain(ctx context.Context) (int, error) {
-	r := e.cfg.Retention
-	now := e.instant()
-	var n int
-	cases, err := e.retainCases(ctx) // first: a task is kept as long as it has a case
+// nothing more is old. Each kind has transactions of its own: a *due.Error tells of those that fail.
+func (e *Engine) Retain(ctx context.Context) (n int, err error) {
+	r, now := e.cfg.Retention, e.instant()
+	within := func(drop func(context.Context, Tx) (int, error)) func(context.Context) (int, error) {
+		return func(ctx context.Context) (n int, err error) {
+			err = e.transact(ctx, func(ctx context.Context, tx Tx) (err error) {
+				n, err = drop(ctx, tx)
+				return err
+			})
+			return n, err
+		}
+	}
+	drops := map[string]func(context.Context) (int, error){
+		"cases": e.retainCases,
+		"finished tasks and idempotency keys": within(func(ctx context.Context, tx Tx) (n int, err error) {
+			if r.Finished > 0 {
+				n, err = tx.DeleteFinished(ctx, now.Add(-r.Finished), now.Add(-e.cfg.IdempotencyWindow), r.BatchItems)
+				if err != nil {
+					return 0, fmt.Errorf("delete finished tasks: %w", err)
+				}
+			}
+			dropped, err := e.keyStore.DropKeys(ctx, tx, now, r.BatchItems)
+			return max(n, dropped), err
+		}),
+		"unique keys": within(func(ctx context.Context, tx Tx) (int, error) {
+			return e.uniqueStore.DropUnique(ctx, tx, now, r.BatchItems)
+		}),
+		"sessions": within(func(ctx context.Context, tx Tx) (int, error) {
+			return e.sessionStore.DropSessions(ctx, tx, now, r.BatchItems)
+		}),
+		"signals": within(func(ctx context.Context, tx Tx) (int, error) {
+			return e.signalStore.DropSignals(ctx, tx, now.Add(-signalSlack), r.BatchItems)
+		}),
+		"workers": within(func(ctx context.Context, tx Tx) (int, error) {
+			return tx.ForgetWorkers(ctx, now.Add(-r.Workers), r.BatchItems)
+		}),
+	}
+	// cases first: a task is kept as long as it has one
+	kinds, err := e.due.retention.Read(e.Now(), len(drops), func(int) ([]string, error) {
+		return slices.Sorted(maps.Keys(drops)), nil
+	})
 	if err != nil {
 		return 0, err
 	}
-	err = e.transact(ctx, func(ctx context.Context, tx Tx) error {
-		n = 0
-		if r.Finished > 0 {
-			deleted, err := tx.DeleteFinished(ctx, now.Add(-r.Finished), now.Add(-e.cfg.IdempotencyWindow), r.BatchItems)
-			if err != nil {
-				return fmt.Errorf("delete finished tasks: %w", err)
-			}
-			n += deleted
-		}
-		dropped, err := e.keyStore.DropKeys(ctx, tx, now, r.BatchItems)
-		if err != nil {
-			return fmt.Errorf("drop idempotency keys: %w", err)
-		}
-		unique, err := e.uniqueStore.DropUnique(ctx, tx, now, r.BatchItems)
-		if err != nil {
-			return fmt.Errorf("drop unique keys: %w", err)
-		}
-		ended, err := e.sessionStore.DropSessions(ctx, tx, now, r.BatchItems)
-		if err != nil {
-			return fmt.Errorf("drop sessions: %w", err)
-		}
-		signals, err := e.signalStore.DropSignals(ctx, tx, now.Add(-signalSlack), r.BatchItems)
-		if err != nil {
-			return fmt.Errorf("drop signals: %w", err)
-		}
-		forgotten, err := tx.ForgetWorkers(ctx, now.Add(-r.Workers), r.BatchItems)
-		n = max(n, dropped, unique, ended, signals, forgotten)
+	err = e.due.retention.Each(ctx, e.Now(), kinds, func(ctx context.Context, kind string) error {
+		did, err := drops[kind](ctx)
+		n = max(n, did)
 		return err
-	})
-	return max(n, cases), err
+	}, func(ctx context.Context, _ string, why error) error { return e.blame(ctx, why) })
+	return n, err
 }
