@@ -53,6 +53,9 @@ type ReadTasks interface {
 	// ListTasks returns a page, newest first, and the ID to continue below: zero
 	// at the end. It examines a bounded number of rows, so a page may be short.
 	ListTasks(ctx context.Context, f TaskFilter) ([]*task.Task, task.ID, error)
+
+	// What is to be looked at.
+
 	// Deadlines returns up to limit tasks that are not settled and whose deadline is at most until, without their
 	// contexts, the earliest deadline first.
 	Deadlines(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error)

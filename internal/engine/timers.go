@@ -66,7 +66,7 @@ func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
 // ExpireTasks puts tasks in error whose deadline has passed, with their steps that run, wait for a worker or wait for a
 // time. Steps that wait for other steps stay as they are. An operator repairs the task step by step.
 func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
-	loop := &dueLoop[*task.Task]{e: e, verb: "expire", rows: e.due.deadlines, handle: (*unit).expireAll,
+	loop := &dueLoop[*task.Task]{e: e, verb: "expire", rows: e.due.deadlines, handle: expireAll,
 		take: func(u *unit, limit int) ([]*task.Task, error) { return u.tx.Overdue(u.ctx, u.now, limit) },
 		find: func(ctx context.Context, limit int) ([]task.ID, error) {
 			return e.store.OverdueTasks(ctx, e.instant(), limit)
@@ -81,7 +81,7 @@ func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 }
 
 // expireAll puts tasks in error whose deadline has passed. Their rows are locked, and not loaded yet.
-func (u *unit) expireAll(tasks []*task.Task) (err error) {
+func expireAll(u *unit, tasks []*task.Task) (err error) {
 	var running []Family
 	for _, t := range tasks {
 		if !t.State.Settled() {
