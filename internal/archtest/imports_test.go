@@ -215,7 +215,7 @@ var layers = map[string]struct {
 		"internal/httpapi/stepworker", "internal/httpapi/taskworker"},
 		"a family of routes knows no other family"},
 	"internal/inbox": {[]string{"deadletters/model",
-		"internal/access", "internal/deadletter", "internal/engine", "internal/failure",
+		"internal/access", "internal/deadletter", "internal/due", "internal/engine", "internal/failure",
 		"internal/intake", "internal/posturl", "internal/sensitive", "internal/task", "internal/webhook"},
 		"it decides with the domain and stores through its roles; it knows no SQL and no HTTP"},
 	"internal/intake": {[]string{"internal/deadletter", "internal/pointer", "internal/sensitive", "internal/task"},

@@ -168,6 +168,10 @@ var theWork = []broken{
 	{name: "OpenOutage", statements: []string{`INSERT INTO tasker_outages (outage_id, route_id, namespace, closed_at, body)
   SELECT id, 1, 'default', 0, '{"handler":"a","title":"down","opened_at":1000000}' FROM tasker_tasks LIMIT 1`},
 		check: "outages", status: doctor.Warn, says: `handler "a" in namespace "default" has had an outage for`},
+	{name: "SteppedOver", statements: []string{`INSERT INTO tasker_meta (key, value) VALUES ('stepped_over:timers',
+  '{"at":9000000000000000,"rows":2,"first":"the timer of step 7: full"}'),
+ ('stepped_over:leases', '{"at":1000000,"rows":1,"first":"old"}')`}, check: "stepped", status: doctor.Warn,
+		says: `the loop "timers" stepped over 2 rows`},
 	{name: "CannotLook", statements: []string{`ALTER TABLE tasker_routes RENAME TO elsewhere`}, check: "routes",
 		status: doctor.Warn, says: "could not be looked at"},
 }

@@ -45,6 +45,7 @@ func (p *patient) workExams(who string) []exam {
 		{"routes", p.routes},
 		{"pauses", p.pauses},
 		{"outages", p.outages},
+		{"stepped", p.stepped},
 		{"orphans", p.orphans},
 	}
 }

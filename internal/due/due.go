@@ -137,11 +137,7 @@ func (r *Rows[T, K]) Try(ctx context.Context, now task.Instant, rows []T, do fun
 			}
 			return part(list[half:])
 		}
-		if out := blame(ctx, list[0], err); out != nil {
-			return out
-		}
-		failed.Faults = append(failed.Faults, r.Failed(list[0], now, err))
-		return nil
+		return r.fault(ctx, now, list[0], err, blame, failed)
 	}
 	well, again := r.split(rows)
 	if err := part(well); err != nil {
@@ -153,6 +149,38 @@ func (r *Rows[T, K]) Try(ctx context.Context, now task.Instant, rows []T, do fun
 		}
 	}
 	return failed.orNil()
+}
+
+// Each is Try for rows that are handled one by one.
+func (r *Rows[T, K]) Each(ctx context.Context, now task.Instant, rows []T, do func(context.Context, T) error,
+	blame func(context.Context, T, error) error,
+) error {
+	failed := &Error{What: r.what}
+	for _, row := range rows {
+		err := do(ctx, row)
+		switch {
+		case err == nil:
+			r.passed([]T{row}, now)
+			continue
+		case ctx.Err() != nil:
+			return err
+		}
+		if err := r.fault(ctx, now, row, err, blame, failed); err != nil {
+			return err
+		}
+	}
+	return failed.orNil()
+}
+
+// fault lets a row rest that has failed alone, unless nothing can be handled now.
+func (r *Rows[T, K]) fault(ctx context.Context, now task.Instant, row T, why error,
+	blame func(context.Context, T, error) error, failed *Error,
+) error {
+	if out := blame(ctx, row, why); out != nil {
+		return out
+	}
+	failed.Faults = append(failed.Faults, r.Failed(row, now, why))
+	return nil
 }
 
 // OnlyRows reports whether an error tells of rows that were stepped over, and of nothing else: the loop continues.
@@ -195,6 +223,21 @@ func (r *Rows[T, K]) Failed(row T, now task.Instant, err error) Fault {
 		r.resting[k] = f
 	}
 	return Fault{Row: fmt.Sprint(k), Err: err, Tries: f.tries, At: f.at}
+}
+
+// Rests reports whether a row has failed and is not to be tried yet.
+func (r *Rows[T, K]) Rests(k K, now task.Instant) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.resting[k].at > now
+}
+
+// Tidy forgets rows that were to be tried again long ago: others have handled them. It is for rows that Read does not
+// read.
+func (r *Rows[T, K]) Tidy(now task.Instant) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.resting, func(_ K, f rest) bool { return f.at.Add(10*longestRest) < now })
 }
 
 // Passed forgets that a row has failed.

@@ -398,8 +398,12 @@ func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 		return 0, nil
 	}
 	e.dispatch.flush() // send what the last batch removed
-	holds, ok, err := ask(ctx, e.dispatch, func(d Dispatcher) ([]Hold, error) {
-		return d.Expired(ctx, e.instant(), limit)
+	now, ok := e.Now(), true
+	holds, err := e.due.holds.Read(now, limit, func(limit int) (list []Hold, err error) {
+		list, ok, err = ask(ctx, e.dispatch, func(d Dispatcher) ([]Hold, error) {
+			return d.Expired(ctx, e.instant(), limit)
+		})
+		return list, err
 	})
 	if !ok || err != nil {
 		return 0, err
@@ -407,11 +411,17 @@ func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 	if holds, err = e.dispatch.extendLeases(ctx, holds); err != nil || len(holds) == 0 {
 		return 0, err
 	}
+	return len(holds), e.due.holds.Try(ctx, now, holds, e.reapHolds,
+		func(ctx context.Context, _ Hold, why error) error { return e.blame(ctx, why) })
+}
+
+// reapHolds ends leases of the dispatcher in one transaction.
+func (e *Engine) reapHolds(ctx context.Context, holds []Hold) error {
 	ids, of := make([]task.ID, len(holds)), make(map[task.ID]Hold, len(holds))
 	for i, h := range holds {
 		ids[i], of[h.Step] = h.Step, h
 	}
-	err = e.write(ctx, "reap", func(u *unit) error {
+	return e.write(ctx, "reap", func(u *unit) error {
 		u.leases.holds = of
 		works, err := u.rows.load(ids)
 		if err != nil {
@@ -428,7 +438,6 @@ func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 		}
 		return u.reapAll(over)
 	})
-	return len(holds), err
 }
 
 // extendLeases renews leases that ran out while no process could receive heartbeats, and returns the others.

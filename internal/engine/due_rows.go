@@ -3,24 +3,141 @@ package engine
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 
 	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+// dueIDs are rows that are known by their IDs.
+type dueIDs = due.Rows[task.ID, task.ID]
+
+func newDueIDs(what string) *dueIDs { return due.New(what, func(id task.ID) task.ID { return id }) }
+
 // dueRows are the rows of loops that have failed: the loops step over them.
 type dueRows struct {
-	fanOuts *due.Rows[*task.FanOut, task.ID]
-	signals *due.Rows[task.Signal, task.SignalName]
-	waits   *due.Rows[SignalMatch, task.ID]
+	fanOuts   *due.Rows[*task.FanOut, task.ID]
+	signals   *due.Rows[task.Signal, task.SignalName]
+	waits     *due.Rows[SignalMatch, task.ID]
+	turns     *due.Rows[Waiting, task.ID]
+	timers    *dueIDs
+	leases    *dueIDs
+	deadlines *dueIDs
+	parked    *dueIDs
+	passing   *dueIDs
+	cases     *dueIDs
+	unserved  *due.Rows[*task.Step, task.ID]
+	left      []*task.Step // those of unserved that have failed
+	workers   *due.Rows[*task.Worker, task.ID]
+	holds     *due.Rows[Hold, task.ID]
+	bursts    *due.Rows[countedBurst, burstKey]
+	retention *due.Rows[string, string]
+	pauses    *due.Rows[task.PauseTarget, task.PauseTarget]
 }
 
 func newDueRows() dueRows {
 	return dueRows{
-		fanOuts: due.New("the child tasks of step", func(f *task.FanOut) task.ID { return f.Step }),
-		signals: due.New("the signal", func(s task.Signal) task.SignalName { return s.SignalName }),
-		waits:   due.New("the signal for step", func(m SignalMatch) task.ID { return m.Step }),
+		fanOuts:   due.New("the child tasks of step", func(f *task.FanOut) task.ID { return f.Step }),
+		signals:   due.New("the signal", func(s task.Signal) task.SignalName { return s.SignalName }),
+		waits:     due.New("the signal for step", func(m SignalMatch) task.ID { return m.Step }),
+		turns:     due.New("the turn of task", func(w Waiting) task.ID { return w.Task }),
+		timers:    newDueIDs("the timer of step"),
+		leases:    newDueIDs("the lease of step"),
+		deadlines: newDueIDs("the deadline of task"),
+		parked:    newDueIDs("the parked step"),
+		passing:   newDueIDs("the limit of step"),
+		cases:     newDueIDs("the old cases of task"),
+		unserved:  due.New("the unserved step", func(s *task.Step) task.ID { return s.ID }),
+		workers:   due.New("the dead worker", func(w *task.Worker) task.ID { return w.ID }),
+		holds:     due.New("the lease of step", func(h Hold) task.ID { return h.Step }),
+		bursts:    due.New("the failures on route", func(c countedBurst) burstKey { return burstKey{c.RouteID, c.Group} }),
+		pauses:    due.New("the end of", func(t task.PauseTarget) task.PauseTarget { return t }),
+		retention: due.New("the retention of", func(kind string) string { return kind }),
 	}
+}
+
+// dueLoop handles rows that are due, up to a batch of them in one transaction, in which they are read too. If that
+// fails, and as long as some rows rest, rows are found without locks, and handled in parts.
+type dueLoop[T any] struct {
+	e    *Engine
+	verb string
+	rows *dueIDs
+	// take returns up to limit rows that are due, locked.
+	take func(u *unit, limit int) ([]T, error)
+	// find returns the IDs of up to limit rows that are due, and lock those of rows that still are, locked.
+	find func(ctx context.Context, limit int) ([]task.ID, error)
+	lock func(u *unit, ids []task.ID) ([]T, error)
+	// handle does what is due.
+	handle func(u *unit, rows []T) error
+}
+
+// run handles up to limit rows, and returns how many it has looked at. A *due.Error tells of those that were stepped
+// over.
+func (l *dueLoop[T]) run(ctx context.Context, limit int) (n int, err error) {
+	if l.rows.Resting() == 0 {
+		err = l.e.write(ctx, l.verb, func(u *unit) error {
+			list, err := l.take(u, limit)
+			if err != nil {
+				return err
+			}
+			n = len(list)
+			return l.handle(u, list)
+		})
+		if err == nil || ctx.Err() != nil {
+			return n, err
+		}
+	}
+	now := l.e.Now()
+	ids, finding := l.rows.Read(now, limit, func(limit int) ([]task.ID, error) { return l.find(ctx, limit) })
+	if finding != nil {
+		return 0, errors.Join(err, finding)
+	}
+	if len(ids) == 0 {
+		return 0, err
+	}
+	err = l.rows.Try(ctx, now, ids, func(ctx context.Context, some []task.ID) error {
+		return l.e.write(ctx, l.verb, func(u *unit) error {
+			list, err := l.lock(u, some)
+			if err != nil {
+				return err
+			}
+			return l.handle(u, list)
+		})
+	}, func(ctx context.Context, _ task.ID, why error) error { return l.e.blame(ctx, why) })
+	return len(ids), err
+}
+
+// stepLoop is the loop of the steps in a queue: parked ones, or those whose keys are times.
+func (e *Engine) stepLoop(verb string, queue int64, rows *dueIDs, handle func(u *unit, works []Work) error,
+) *dueLoop[Work] {
+	return &dueLoop[Work]{e: e, verb: verb, rows: rows, handle: handle,
+		take: func(u *unit, limit int) ([]Work, error) {
+			works, err := u.tx.Due(u.ctx, queue, u.now, limit)
+			return u.rows.intern(works), err
+		},
+		find: func(ctx context.Context, limit int) ([]task.ID, error) {
+			now := e.Now()
+			steps, err := e.queuePlaces.ReadyAfter(ctx, queue, math.MinInt64, task.ID{}, limit)
+			var ids []task.ID
+			for _, s := range steps {
+				if dueIn(queue, s, now) {
+					ids = append(ids, s.ID)
+				}
+			}
+			return ids, err
+		},
+		lock: func(u *unit, ids []task.ID) ([]Work, error) {
+			works, err := u.rows.load(ids)
+			return slices.DeleteFunc(works, func(w Work) bool {
+				return w.Step == nil || !dueIn(queue, w.Step, u.now)
+			}), err
+		}}
+}
+
+// dueIn reports whether a step is due in a queue.
+func dueIn(queue int64, s *task.Step, now task.Instant) bool {
+	return s.Queue == queue && (s.Parked() || s.Key <= int64(now))
 }
 
 // blame returns nil if a row is at fault that has failed alone: if anything can be stored.

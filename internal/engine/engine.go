@@ -88,17 +88,18 @@ type Engine struct {
 	// One group per verb: calls that arrive while a transaction runs share the next one.
 	workerChanges *coalesce.Group[workerChange, changedWorker]
 
-	submits    *coalesce.Group[[]*draft, submitted]
-	claims     *coalesce.Group[*poller, []Lease]
-	starts     *coalesce.Group[leaseCall, []LeaseAnswer]
-	settles    *coalesce.Group[[]Result, []Answer]
-	heartbeats *coalesce.Group[leaseCall, []LeaseAnswer]
-	turns      *coalesce.Group[struct{}, struct{}]
-	children   *coalesce.Group[struct{}, struct{}]
-	handOvers  *coalesce.Group[struct{}, struct{}]
-	due        dueRows
-	admits     *coalesce.Group[struct{}, struct{}]
-	bursts     *coalesce.Group[struct{}, struct{}]
+	submits     *coalesce.Group[[]*draft, submitted]
+	claims      *coalesce.Group[*poller, []Lease]
+	starts      *coalesce.Group[leaseCall, []LeaseAnswer]
+	settles     *coalesce.Group[[]Result, []Answer]
+	heartbeats  *coalesce.Group[leaseCall, []LeaseAnswer]
+	turns       *coalesce.Group[struct{}, struct{}]
+	children    *coalesce.Group[struct{}, struct{}]
+	handOvers   *coalesce.Group[struct{}, struct{}]
+	due         dueRows
+	steppedOver steppedTold
+	admits      *coalesce.Group[struct{}, struct{}]
+	bursts      *coalesce.Group[struct{}, struct{}]
 
 	byHand bool // nothing runs children and handOvers; see Options
 

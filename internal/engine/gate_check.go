@@ -27,6 +27,7 @@ type GateRepairs struct {
 // uses. It frees permits whose steps have ended in a way that the engine did not see, such as an SQL function, and
 // looks again at gates whose first step was locked by a caller's transaction. more is false when all were checked.
 func (e *Engine) CheckGates(ctx context.Context, limit int) (found GateRepairs, more bool, err error) {
+	e.due.passing.Tidy(e.Now())
 	c := &e.limits.check
 	c.mu.Lock()
 	defer c.mu.Unlock()

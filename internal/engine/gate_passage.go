@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -15,19 +16,47 @@ const (
 )
 
 // Admit looks at gates that were signalled, or whose next step may pass by now, and lets steps pass. It returns their
-// number, and whether there may be more to do at once. It may run in several processes at once.
+// number, and whether there may be more to do at once. It may run in several processes at once. A *due.Error tells of
+// steps that were stepped over: those behind them pass.
 func (e *Engine) Admit(ctx context.Context) (n int, more bool, err error) {
 	some, err := e.gateReads.Signalled(ctx, e.instant())
 	if err != nil || !some {
 		return 0, false, err
 	}
+	n, more, first, err := e.admitSome(ctx, nil)
+	if err == nil || ctx.Err() != nil || len(first) == 0 {
+		return n, more && err == nil, err
+	}
+	n = 0
+	err = e.due.passing.Try(ctx, e.Now(), first, func(ctx context.Context, some []task.ID) error {
+		passed, _, _, err := e.admitSome(ctx, setOfIDs(some))
+		n += passed
+		return err
+	}, func(ctx context.Context, _ task.ID, why error) error { return e.blame(ctx, why) })
+	return n, due.OnlyRows(err), err
+}
+
+// admitSome is one transaction of Admit, for some of the steps only unless only is nil. It also returns the steps that
+// were to pass.
+func (e *Engine) admitSome(ctx context.Context, only map[task.ID]bool) (n int, more bool, first []task.ID, err error) {
 	err = e.write(ctx, "admit", func(u *unit) error {
-		a := passage{u: u, capped: map[int64]bool{}}
+		a := passage{u: u, capped: map[int64]bool{}, only: only}
 		err := a.run()
-		n, more = a.passed, a.more
+		n, more, first = a.passed, a.more, a.first
 		return err
 	})
-	return n, more && err == nil, err
+	if err != nil {
+		n = 0
+	}
+	return n, more, first, err
+}
+
+func setOfIDs(ids []task.ID) map[task.ID]bool {
+	set := make(map[task.ID]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
 }
 
 // AdmitAll runs Admit until nothing is left to do, after the run under way, if there is one.
@@ -55,23 +84,17 @@ func (e *Engine) AdmitDue(ctx context.Context) error {
 }
 
 // admitAll runs Admit until nothing is left to do. An error is left to the loop of package upkeep, which tries again.
-func (e *Engine) admitAll(calls []struct{}) ([]struct{}, error) {
-	for more := true; more; {
-		var err error
-		if _, more, err = e.Admit(context.Background()); err != nil {
-			return nil, err
-		}
-	}
-	return calls, nil
-}
+func (e *Engine) admitAll(calls []struct{}) ([]struct{}, error) { return calls, repeat(e.Admit) }
 
 // passage is one run of Admit.
 type passage struct {
 	u      *unit
 	passed int
 	more   bool
-	capped map[int64]bool // gates at which the bounds of the transaction keep steps, not the limit
-	held   map[int64]int  // steps that have passed a rate and wait for a worker
+	only   map[task.ID]bool // steps that may pass; nil: all
+	first  []task.ID        // those that were to
+	capped map[int64]bool   // gates at which the bounds of the transaction keep steps, not the limit
+	held   map[int64]int    // steps that have passed a rate and wait for a worker
 }
 
 // run lets steps pass the gates that are to be looked at.
@@ -88,7 +111,7 @@ func (a *passage) run() error {
 	}
 	var first []Permit
 	if len(rooms) > 0 {
-		if first, err = rows.FirstParked(u.ctx, u.tx, rooms); err != nil {
+		if first, err = a.firstParked(rooms); err != nil {
 			return err
 		}
 	}
@@ -97,6 +120,34 @@ func (a *passage) run() error {
 		return err
 	}
 	return a.settle(gates, rooms, passed)
+}
+
+// firstParked returns the first steps at each gate that do not rest, up to its room. Where not all may pass now, the
+// gate is looked at again.
+func (a *passage) firstParked(rooms []GateRoom) ([]Permit, error) {
+	u, resting := a.u, a.u.e.due.passing
+	room, wider := make(map[int64]int, len(rooms)), slices.Clone(rooms)
+	for i, r := range rooms {
+		room[r.Gate] = r.Steps
+		wider[i].Steps += resting.Resting()
+	}
+	list, err := u.e.gateRows.FirstParked(u.ctx, u.tx, wider)
+	if err != nil {
+		return nil, err
+	}
+	var first []Permit
+	for _, p := range list {
+		switch {
+		case room[p.Gate] == 0 || a.only == nil && resting.Rests(p.Step, u.now):
+			continue
+		case a.only != nil && !a.only[p.Step]:
+			u.ready.gates.signal(Gate{No: p.Gate})
+			continue
+		}
+		room[p.Gate]--
+		first, a.first = append(first, p), append(a.first, p.Step)
+	}
+	return first, nil
 }
 
 // rooms returns how many steps may pass each gate, up to admitSteps together; a gate that gets less than it might is

@@ -26,6 +26,7 @@ type gates struct {
 	passing  []ratePass // steps that passed a rate in this unit
 	begun    []task.ID  // steps that passed a rate earlier, and that a worker has got
 	signals  map[int64]Gate
+	contexts map[task.ID]decodedContext
 	passable bool // steps may pass gates for which permits were freed
 }
 
@@ -141,13 +142,39 @@ func (g *gates) path(w Work) ([]Gate, error) {
 			return nil, err
 		}
 		for _, l := range def.Spec(w.Step).Gates {
-			key := l.Key.Of(task.Readable(w.Task.Context)) // no key has a sensitive value
+			var document any
+			if !l.Key.Constant() {
+				document = g.document(w.Task)
+			}
+			key := l.Key.Of(document)
 			path = append(path, Gate{No: limit.Number(def.Namespace, l.Name, key), Namespace: def.Namespace, Name: l.Name,
 				Key: key, Permits: l.Permits, Rate: l.Rate, Rev: def.DefID})
 		}
 	}
 	slices.SortStableFunc(path, func(a, b Gate) int { return cmp.Compare(stageOf(a), stageOf(b)) })
 	return path, nil
+}
+
+// decodedContext is the context of a task, decoded for the keys of its limits.
+type decodedContext struct {
+	from     []byte
+	document any
+}
+
+// document returns the decoded context of a task. Its many steps share it: a context may be large.
+func (g *gates) document(t *task.Task) any {
+	from := task.Readable(t.Context) // no key has a sensitive value
+	if len(from) == 0 {
+		return nil
+	}
+	if known, ok := g.contexts[t.ID]; ok && len(known.from) == len(from) && &known.from[0] == &from[0] {
+		return known.document
+	}
+	if g.contexts == nil {
+		g.contexts = map[task.ID]decodedContext{}
+	}
+	g.contexts[t.ID] = decodedContext{from, limit.Document(from)}
+	return g.contexts[t.ID].document
 }
 
 // stageOf orders gates: a step that has used a part of a rate waits for nothing else.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -151,18 +152,31 @@ func (ts *turns) release(t *task.Task) error {
 const turnsAtOnce = 500
 
 // GiveTurns gives the turns of ordering keys without a running task to the first tasks that wait for them. It looks at
-// tasks that were submitted since it last ran, and returns their number; fewer than turnsAtOnce means that there are no
-// more. It may run in several processes at once.
+// tasks that were submitted since it last ran, and returns their number, and whether there may be more. It may run in
+// several processes at once. A *due.Error tells of tasks that were stepped over, with those behind them.
 func (e *Engine) GiveTurns(ctx context.Context) (n int, more bool, err error) {
-	fresh, err := e.orderingStore.FreshWaiting(ctx, turnsAtOnce)
+	now := e.Now()
+	fresh, err := e.due.turns.Read(now, turnsAtOnce, func(limit int) ([]Waiting, error) {
+		return e.orderingStore.FreshWaiting(ctx, limit)
+	})
 	if err != nil {
 		return 0, false, fmt.Errorf("look for tasks that wait for their turn: %w", err)
 	}
 	if len(fresh) == 0 {
 		return 0, false, nil
 	}
+	err = e.due.turns.Try(ctx, now, fresh, func(ctx context.Context, some []Waiting) error {
+		known, err := e.giveTurnsOf(ctx, some)
+		n += known
+		return err
+	}, func(ctx context.Context, _ Waiting, why error) error { return e.blame(ctx, why) })
+	stepped := due.OnlyRows(err)
+	return n, len(fresh) == turnsAtOnce && (n == turnsAtOnce || stepped), err
+}
+
+// giveTurnsOf gives the turns of the keys of tasks in one transaction, and returns how many of the tasks are settled.
+func (e *Engine) giveTurnsOf(ctx context.Context, fresh []Waiting) (known int, err error) {
 	keys := keysOf(fresh)
-	known := 0
 	err = e.write(ctx, "give_turns", func(u *unit) error {
 		settled, vacant, err := e.orderingStore.LockHeads(u.ctx, u.tx, keys)
 		if err != nil {
@@ -182,19 +196,16 @@ func (e *Engine) GiveTurns(ctx context.Context) (n int, more bool, err error) {
 		known = len(ids)
 		return e.orderingStore.MarkKnown(u.ctx, u.tx, ids)
 	})
-	return known, err == nil && known == turnsAtOnce, err
+	if err != nil {
+		return 0, err
+	}
+	return known, nil
 }
 
 // giveTurns runs GiveTurns until nothing is left to do. An error is left to the loop of package upkeep, which tries
 // again.
 func (e *Engine) giveTurns(calls []struct{}) ([]struct{}, error) {
-	for more := true; more; {
-		var err error
-		if _, more, err = e.GiveTurns(context.Background()); err != nil {
-			return nil, err
-		}
-	}
-	return calls, nil
+	return calls, repeat(e.GiveTurns)
 }
 
 // OrderPlace returns the place of a task among those of its ordering key; the zero OrderPlace for a task without one.

@@ -184,13 +184,35 @@ func (e *Engine) runBursts(asked []struct{}) ([]struct{}, error) {
 	if len(list) == 0 {
 		return asked, nil
 	}
-	ctx := context.Background()
-	err := e.routesOf(ctx, list)
+	left := make(map[burstKey]countedBurst, len(list)) // what is not counted yet
+	for _, c := range list {
+		left[burstKey{c.RouteID, c.Group}] = c
+	}
+	err := e.due.bursts.Try(context.Background(), e.Now(), list, func(ctx context.Context, some []countedBurst) error {
+		if err := e.countBursts(ctx, some); err != nil {
+			return err
+		}
+		for _, c := range some {
+			delete(left, burstKey{c.RouteID, c.Group})
+		}
+		return nil
+	}, func(ctx context.Context, _ countedBurst, why error) error { return e.blame(ctx, why) })
+	e.outages.restore(slices.Collect(maps.Values(left)))
 	if err != nil {
-		e.outages.restore(list)
 		return nil, err
 	}
-	err = e.write(ctx, "count_failures", func(u *unit) error {
+	return asked, nil
+}
+
+// burstKey identifies a burst.
+type burstKey struct{ route, group int64 }
+
+// countBursts counts some bursts in one transaction.
+func (e *Engine) countBursts(ctx context.Context, list []countedBurst) error {
+	if err := e.routesOf(ctx, list); err != nil {
+		return err
+	}
+	return e.write(ctx, "count_failures", func(u *unit) error {
 		for i := range list {
 			if err := u.breakers.outages.count(&list[i]); err != nil {
 				return err
@@ -198,11 +220,6 @@ func (e *Engine) runBursts(asked []struct{}) ([]struct{}, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		e.outages.restore(list)
-		return nil, err
-	}
-	return asked, nil
 }
 
 // routesOf finds the routes of bursts.

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -93,26 +95,30 @@ type released map[task.PauseTarget]task.Instant
 
 // ReleasePaused gives up to about limit steps back to their routes that pauses of templates have parked, once these
 // have ended. It returns how many; fewer than limit means that there are no more. A crash in between loses nothing:
-// what is parked is found again. One process at a time should call it.
-func (e *Engine) ReleasePaused(ctx context.Context, limit int) (total int, err error) {
+// what is parked is found again. One process at a time should call it. A *due.Error tells of steps that were stepped
+// over.
+func (e *Engine) ReleasePaused(ctx context.Context, limit int) (total int, stepped error) {
 	c := e.catalog.closures.Load()
 	for target, ended := range c.ended {
 		if target.Kind != task.PauseTemplate || e.pauses.released[target] == ended {
 			continue
 		}
 		n, err := e.releaseTemplate(ctx, target, limit-total)
-		if total += n; err != nil || total >= limit {
+		if total += n; err != nil && !due.OnlyRows(err) {
 			return total, err
 		}
+		if stepped = cmp.Or(stepped, err); total >= limit {
+			return total, stepped
+		}
 		// another process, which has not heard of the end, may still park some
-		if n == 0 && e.instant() > ended.Add(releaseAfter) {
+		if n == 0 && e.due.parked.Resting() == 0 && e.instant() > ended.Add(releaseAfter) {
 			if e.pauses.released == nil {
 				e.pauses.released = released{}
 			}
 			e.pauses.released[target] = ended
 		}
 	}
-	return total, nil
+	return total, stepped
 }
 
 const (
@@ -123,7 +129,7 @@ const (
 )
 
 // releaseTemplate releases parked steps of all versions of a template.
-func (e *Engine) releaseTemplate(ctx context.Context, target task.PauseTarget, limit int) (total int, err error) {
+func (e *Engine) releaseTemplate(ctx context.Context, target task.PauseTarget, limit int) (total int, stepped error) {
 	versions, err := e.store.ListTemplates(ctx, TemplateFilter{Namespace: target.Namespace, Name: target.Name,
 		Limit: maxReleasedVersions})
 	if err != nil {
@@ -139,41 +145,38 @@ func (e *Engine) releaseTemplate(ctx context.Context, target task.PauseTarget, l
 			continue
 		}
 		n, err := e.releaseQueue(ctx, queue, limit-total)
-		if total += n; err != nil || total >= limit {
+		if total += n; err != nil && !due.OnlyRows(err) {
 			return total, err
 		}
+		if stepped = cmp.Or(stepped, err); total >= limit {
+			break
+		}
 	}
-	return total, nil
+	return total, stepped
 }
 
 // releaseQueue releases up to limit steps of a parking queue.
 func (e *Engine) releaseQueue(ctx context.Context, queue int64, limit int) (n int, err error) {
-	err = e.write(ctx, "release", func(u *unit) error {
-		n = 0
-		steps, err := u.tx.Between(u.ctx, queue, Position{Key: math.MinInt64}, math.MaxInt64, limit)
-		if err != nil || len(steps) == 0 {
-			return err
-		}
-		ids := make([]task.ID, len(steps))
-		for i, s := range steps {
-			ids[i] = s.ID
-		}
-		works, err := u.rows.load(ids)
-		if err != nil {
-			return err
-		}
+	loop := e.stepLoop("release", queue, e.due.parked, func(u *unit, works []Work) error {
 		for _, w := range works {
-			if w.Step == nil || !w.Step.Parked() || w.Step.Queue != queue {
-				continue
-			}
 			if err := w.Step.Release(u.now, u.order); err != nil {
 				return err
 			}
 			u.rows.changedStep(w.Step)
 			u.ready.steps = append(u.ready.steps, w)
-			n++
 		}
 		return nil
 	})
-	return n, err
+	loop.take = func(u *unit, limit int) ([]Work, error) {
+		steps, err := u.tx.Between(u.ctx, queue, Position{Key: math.MinInt64}, math.MaxInt64, limit)
+		if err != nil || len(steps) == 0 {
+			return nil, err
+		}
+		ids := make([]task.ID, len(steps))
+		for i, s := range steps {
+			ids[i] = s.ID
+		}
+		return loop.lock(u, ids)
+	}
+	return loop.run(ctx, limit)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -234,33 +235,54 @@ func (p *pauses) forget() {
 
 // EndPauses stores the end of up to limit pauses whose time has come, with an act of the system, and deletes up to
 // limit that ended long ago. It returns how many it has handled. The end itself needs no store: every process knows
-// the time.
+// the time. A *due.Error tells of pauses that were stepped over.
 func (e *Engine) EndPauses(ctx context.Context, limit int) (int, error) {
 	now := e.instant()
 	e.pauses.mu.Lock()
 	rows := e.pauses.rows
 	e.pauses.mu.Unlock()
-	if !slices.ContainsFunc(rows, func(p task.Pause) bool {
-		return p.EndedAt == 0 && p.End(now) != 0 || p.EndedAt != 0 && p.EndedAt < now.Add(-pauseKept)
-	}) {
-		return 0, nil
-	}
-	n := 0
-	err := e.changePauses(ctx, "end_pauses", func(u *unit) error {
-		due, err := e.pauseStore.DuePauses(u.ctx, u.tx, u.now, limit)
-		if err != nil {
-			return err
+	var over []task.PauseTarget
+	old := false
+	for _, p := range rows {
+		if p.EndedAt == 0 && p.End(now) != 0 {
+			over = append(over, p.PauseTarget)
 		}
-		for i := range due {
-			if err := u.endPause(&due[i], due[i].Until, System, "its time is over"); err != nil {
+		old = old || p.EndedAt != 0 && p.EndedAt < now.Add(-pauseKept)
+	}
+	over, err := e.due.pauses.Read(e.Now(), limit, func(int) ([]task.PauseTarget, error) { return over, nil })
+	if err != nil {
+		return 0, err
+	}
+	stepped := e.due.pauses.Try(ctx, e.Now(), over, e.endPauses,
+		func(ctx context.Context, _ task.PauseTarget, why error) error { return e.blame(ctx, why) })
+	if !old || stepped != nil && !due.OnlyRows(stepped) {
+		return len(over), stepped
+	}
+	dropped := 0
+	err = e.changePauses(ctx, "drop_pauses", func(u *unit) (err error) {
+		dropped, err = e.pauseStore.DropPauses(u.ctx, u.tx, u.now.Add(-pauseKept), limit)
+		return err
+	})
+	return max(len(over), dropped), cmp.Or(err, stepped)
+}
+
+// endPauses stores the end of those pauses whose time has come.
+func (e *Engine) endPauses(ctx context.Context, targets []task.PauseTarget) error {
+	return e.changePauses(ctx, "end_pauses", func(u *unit) error {
+		for _, target := range targets {
+			p, err := e.pauseStore.FindPause(u.ctx, u.tx, target)
+			if err != nil {
+				return err
+			}
+			if p == nil || p.EndedAt != 0 || p.End(u.now) == 0 {
+				continue // somebody has changed it
+			}
+			if err := u.endPause(p, p.Until, System, "its time is over"); err != nil {
 				return err
 			}
 		}
-		dropped, err := e.pauseStore.DropPauses(u.ctx, u.tx, u.now.Add(-pauseKept), limit)
-		n = max(len(due), dropped)
-		return err
+		return nil
 	})
-	return n, err
 }
 
 // PauseFilter selects pauses. Zero fields do not restrict.

@@ -16,26 +16,30 @@ func (e *Engine) retainCases(ctx context.Context) (int, error) {
 		return 0, nil
 	}
 	before := e.instant().Add(-r.Cases)
-	old, err := e.caseRetention.ResolvedCases(ctx, before, r.BatchItems)
+	ids, err := e.due.cases.Read(e.Now(), r.BatchItems, func(limit int) (ids []task.ID, err error) {
+		old, err := e.caseRetention.ResolvedCases(ctx, before, limit)
+		for _, c := range old {
+			ids = append(ids, c.TaskID)
+		}
+		return ids, err
+	})
 	if err != nil {
 		return 0, fmt.Errorf("look for old cases: %w", err)
 	}
-	if len(old) == 0 {
-		return 0, nil
-	}
-	ids := make([]task.ID, len(old))
-	for i, c := range old {
-		ids[i] = c.TaskID
-	}
 	n := 0
-	err = e.write(ctx, "retain_cases", func(u *unit) error {
-		n, err = u.dropCases(ids, before)
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("delete old cases: %w", err)
-	}
-	return n, nil
+	err = e.due.cases.Try(ctx, e.Now(), ids, func(ctx context.Context, some []task.ID) error {
+		dropped := 0
+		err := e.write(ctx, "retain_cases", func(u *unit) (err error) {
+			dropped, err = u.dropCases(some, before)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("delete old cases: %w", err)
+		}
+		n += dropped
+		return nil
+	}, func(ctx context.Context, _ task.ID, why error) error { return e.blame(ctx, why) })
+	return n, err
 }
 
 // dropCases deletes the cases of tasks that were resolved before a time, as they are once the tasks are loaded: a case

@@ -98,9 +98,6 @@ type Tx interface {
 	// Due returns up to limit steps of Timers or Leases whose key is at most until, lowest first, locked; it skips rows
 	// locked elsewhere.
 	Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]Work, error)
-	// FirstDue returns the lowest key of Timers or Leases above after, without
-	// locking anything; 0 when there is none.
-	FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error)
 
 	// Steps in any state.
 

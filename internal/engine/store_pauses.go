@@ -12,8 +12,6 @@ type PauseStore interface {
 	SavePause(ctx context.Context, tx Tx, p *task.Pause) error
 	// FindPause returns the pause of a target, in force or ended, locked, or nil.
 	FindPause(ctx context.Context, tx Tx, target task.PauseTarget) (*task.Pause, error)
-	// DuePauses returns up to limit pauses in force whose end has come, locked, the first first.
-	DuePauses(ctx context.Context, tx Tx, until task.Instant, limit int) ([]task.Pause, error)
 	// CountPauses counts the pauses in force, and those of a namespace among them.
 	CountPauses(ctx context.Context, tx Tx, namespace string) (all, of int, err error)
 	// DropPauses deletes up to limit pauses that ended before a time, and returns how many.

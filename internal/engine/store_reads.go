@@ -53,9 +53,14 @@ type ReadTasks interface {
 	// ListTasks returns a page, newest first, and the ID to continue below: zero
 	// at the end. It examines a bounded number of rows, so a page may be short.
 	ListTasks(ctx context.Context, f TaskFilter) ([]*task.Task, task.ID, error)
+
+	// What is to be looked at.
+
 	// Deadlines returns up to limit tasks that are not settled and whose deadline is at most until, without their
 	// contexts, the earliest deadline first.
 	Deadlines(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error)
+	// OverdueTasks returns up to limit tasks whose deadline is at most until, the earliest deadline first.
+	OverdueTasks(ctx context.Context, until task.Instant, limit int) ([]task.ID, error)
 	// Survey reads up to limit tasks between two IDs, both exclusive, in their order. It returns those that are not
 	// settled, without their contexts, and the ID at which it stopped: zero when it has read all of them.
 	Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error)

@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -17,30 +19,28 @@ import (
 
 // FireTimers lets steps begin whose time has come: retries, snoozes, run_at. NextDue then
 // receives the time of the first one that is due before the next tick. It may run in several
-// processes at once, because Due skips rows that another transaction has locked.
+// processes at once, because Due skips rows that another transaction has locked. A *due.Error tells of steps that were
+// stepped over, here and in the two verbs below.
 func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
-	var n int
-	err := e.write(ctx, "timers", func(u *unit) error {
-		works, err := u.tx.Due(u.ctx, task.Timers, u.now, limit)
-		if err != nil {
-			return err
-		}
-		if n = len(works); n < limit { // the next one need not wait for the tick
-			next, err := u.tx.FirstDue(u.ctx, task.Timers, u.now)
-			if err != nil {
-				return err
-			}
-			if next != 0 && next <= u.now.Add(e.cfg.UpkeepInterval) {
-				u.wake.dueAt(next)
-			}
-		}
-		for _, w := range u.rows.intern(works) {
+	n, err := e.stepLoop("timers", task.Timers, e.due.timers, func(u *unit, works []Work) error {
+		for _, w := range works {
 			if err := u.ready.control.due(w); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}).run(ctx, limit)
+	if n == limit || err != nil && !due.OnlyRows(err) {
+		return n, err
+	}
+	now := e.instant()
+	next, failed := e.queuePlaces.First(ctx, task.Timers, int64(now)+1) // it need not wait for the tick
+	if failed != nil {
+		return n, failed
+	}
+	if next != nil && task.Instant(next.Key) <= now.Add(e.cfg.UpkeepInterval) {
+		e.waiters.publishDue(task.Instant(next.Key))
+	}
 	return n, err
 }
 
@@ -60,57 +60,55 @@ func (e *Engine) NextDue() <-chan task.Instant { return e.waiters.nextDue }
 // Steps lost by one worker come back one after another; see Recovery. ReapDispatched handles leases that the dispatcher
 // granted.
 func (e *Engine) ReapLeases(ctx context.Context, limit int) (int, error) {
-	var n int
-	err := e.write(ctx, "reap", func(u *unit) error {
-		works, err := u.tx.Due(u.ctx, task.Leases, u.now, limit)
-		if err != nil {
-			return err
-		}
-		n = len(works)
-		return u.reapAll(u.rows.intern(works))
-	})
-	return n, err
+	return e.stepLoop("reap", task.Leases, e.due.leases, (*unit).reapAll).run(ctx, limit)
 }
 
 // ExpireTasks puts tasks in error whose deadline has passed, with their steps that run, wait for a worker or wait for a
 // time. Steps that wait for other steps stay as they are. An operator repairs the task step by step.
 func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
-	var n int
-	err := e.write(ctx, "expire", func(u *unit) error {
-		tasks, err := u.tx.Overdue(u.ctx, u.now, limit)
-		if err != nil {
-			return err
+	loop := &dueLoop[*task.Task]{e: e, verb: "expire", rows: e.due.deadlines, handle: expireAll,
+		take: func(u *unit, limit int) ([]*task.Task, error) { return u.tx.Overdue(u.ctx, u.now, limit) },
+		find: func(ctx context.Context, limit int) ([]task.ID, error) {
+			return e.store.OverdueTasks(ctx, e.instant(), limit)
+		},
+		lock: func(u *unit, ids []task.ID) ([]*task.Task, error) {
+			tasks, err := u.tx.Tasks(u.ctx, ids)
+			return slices.DeleteFunc(tasks, func(t *task.Task) bool {
+				return t == nil || t.DeadlineAt == 0 || t.DeadlineAt > u.now
+			}), err
+		}}
+	return loop.run(ctx, limit)
+}
+
+// expireAll puts tasks in error whose deadline has passed. Their rows are locked, and not loaded yet.
+func expireAll(u *unit, tasks []*task.Task) (err error) {
+	var running []Family
+	for _, t := range tasks {
+		if !t.State.Settled() {
+			running = append(running, Family{Task: t.ID})
 		}
-		n = len(tasks)
-		var running []Family
-		for _, t := range tasks {
-			if !t.State.Settled() {
-				running = append(running, Family{Task: t.ID})
-			}
-		}
-		if err := u.rows.gather(running); err != nil {
-			return err
-		}
-		for i, t := range tasks {
-			tasks[i] = u.rows.internTask(t)
-		}
-		if tasks, err = u.overdue(tasks); err != nil {
-			return err
-		}
-		slices.SortFunc(tasks, func(a, b *task.Task) int { // tasks with the same deadline come in any order
-			return cmp.Or(cmp.Compare(a.DeadlineAt, b.DeadlineAt), bytes.Compare(a.ID[:], b.ID[:]))
-		})
-		if err := u.cases.openExpired(tasks); err != nil {
-			return err
-		}
-		for _, t := range tasks {
-			if err := u.expire(t); err != nil {
-				return err
-			}
-		}
-		return nil
+	}
+	if err := u.rows.gather(running); err != nil {
+		return err
+	}
+	for i, t := range tasks {
+		tasks[i] = u.rows.internTask(t)
+	}
+	if tasks, err = u.overdue(tasks); err != nil {
+		return err
+	}
+	slices.SortFunc(tasks, func(a, b *task.Task) int { // tasks with the same deadline come in any order
+		return cmp.Or(cmp.Compare(a.DeadlineAt, b.DeadlineAt), bytes.Compare(a.ID[:], b.ID[:]))
 	})
-	return n, err
+	if err := u.cases.openExpired(tasks); err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		if err := u.expire(t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // overdue moves the deadlines of tasks that pauses or outages held back: their max_duration counts anew from the end of
@@ -217,62 +215,83 @@ func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
 		}
 		return nil
 	}
-	n := 0
-	for some := range slices.Chunk(workers, callers) {
-		changes := make([]workerChange, len(some))
-		for i, w := range some {
-			changes[i] = workerChange{worker: w, apply: bury}
-		}
-		done, err := e.runChanges(changes)
-		if err != nil {
-			return n, fmt.Errorf("bury workers: %w", err)
-		}
-		e.observeWorkersFailed(done, task.WorkerDead, FailedHeartbeat)
-		n += len(some)
-		dead = append(dead, some...)
+	workers, err = e.due.workers.Read(now, len(workers), func(int) ([]*task.Worker, error) { return workers, nil })
+	if err != nil {
+		return 0, err
 	}
-	return n, e.returnUndelivered(ctx, dead)
+	n := 0
+	stepped := e.due.workers.Try(ctx, now, workers, func(_ context.Context, list []*task.Worker) error {
+		for some := range slices.Chunk(list, callers) {
+			changes := make([]workerChange, len(some))
+			for i, w := range some {
+				changes[i] = workerChange{worker: w, apply: bury}
+			}
+			done, err := e.runChanges(changes)
+			if err != nil {
+				return fmt.Errorf("bury workers: %w", err)
+			}
+			e.observeWorkersFailed(done, task.WorkerDead, FailedHeartbeat)
+			n += len(some)
+			dead = append(dead, some...)
+		}
+		return nil
+	}, func(ctx context.Context, _ *task.Worker, why error) error { return e.blame(ctx, why) })
+	if stepped != nil && !due.OnlyRows(stepped) {
+		return n, stepped
+	}
+	return n, cmp.Or(e.returnUndelivered(ctx, dead), stepped)
 }
 
 // Retain deletes rows that are older than the retention. It deletes up to Retention.BatchItems
 // rows of each kind, and returns the largest of these numbers; fewer than a batch means that
-// nothing more is old.
-func (e *Engine) Retain(ctx context.Context) (int, error) {
-	r := e.cfg.Retention
-	now := e.instant()
-	var n int
-	cases, err := e.retainCases(ctx) // first: a task is kept as long as it has a case
+// nothing more is old. Each kind has transactions of its own: a *due.Error tells of those that fail.
+func (e *Engine) Retain(ctx context.Context) (n int, err error) {
+	r, now := e.cfg.Retention, e.instant()
+	within := func(drop func(context.Context, Tx) (int, error)) func(context.Context) (int, error) {
+		return func(ctx context.Context) (n int, err error) {
+			err = e.transact(ctx, func(ctx context.Context, tx Tx) (err error) {
+				n, err = drop(ctx, tx)
+				return err
+			})
+			return n, err
+		}
+	}
+	drops := map[string]func(context.Context) (int, error){
+		"cases": e.retainCases,
+		"finished tasks and idempotency keys": within(func(ctx context.Context, tx Tx) (n int, err error) {
+			if r.Finished > 0 {
+				n, err = tx.DeleteFinished(ctx, now.Add(-r.Finished), now.Add(-e.cfg.IdempotencyWindow), r.BatchItems)
+				if err != nil {
+					return 0, fmt.Errorf("delete finished tasks: %w", err)
+				}
+			}
+			dropped, err := e.keyStore.DropKeys(ctx, tx, now, r.BatchItems)
+			return max(n, dropped), err
+		}),
+		"unique keys": within(func(ctx context.Context, tx Tx) (int, error) {
+			return e.uniqueStore.DropUnique(ctx, tx, now, r.BatchItems)
+		}),
+		"sessions": within(func(ctx context.Context, tx Tx) (int, error) {
+			return e.sessionStore.DropSessions(ctx, tx, now, r.BatchItems)
+		}),
+		"signals": within(func(ctx context.Context, tx Tx) (int, error) {
+			return e.signalStore.DropSignals(ctx, tx, now.Add(-signalSlack), r.BatchItems)
+		}),
+		"workers": within(func(ctx context.Context, tx Tx) (int, error) {
+			return tx.ForgetWorkers(ctx, now.Add(-r.Workers), r.BatchItems)
+		}),
+	}
+	// cases first: a task is kept as long as it has one
+	kinds, err := e.due.retention.Read(e.Now(), len(drops), func(int) ([]string, error) {
+		return slices.Sorted(maps.Keys(drops)), nil
+	})
 	if err != nil {
 		return 0, err
 	}
-	err = e.transact(ctx, func(ctx context.Context, tx Tx) error {
-		n = 0
-		if r.Finished > 0 {
-			deleted, err := tx.DeleteFinished(ctx, now.Add(-r.Finished), now.Add(-e.cfg.IdempotencyWindow), r.BatchItems)
-			if err != nil {
-				return fmt.Errorf("delete finished tasks: %w", err)
-			}
-			n += deleted
-		}
-		dropped, err := e.keyStore.DropKeys(ctx, tx, now, r.BatchItems)
-		if err != nil {
-			return fmt.Errorf("drop idempotency keys: %w", err)
-		}
-		unique, err := e.uniqueStore.DropUnique(ctx, tx, now, r.BatchItems)
-		if err != nil {
-			return fmt.Errorf("drop unique keys: %w", err)
-		}
-		ended, err := e.sessionStore.DropSessions(ctx, tx, now, r.BatchItems)
-		if err != nil {
-			return fmt.Errorf("drop sessions: %w", err)
-		}
-		signals, err := e.signalStore.DropSignals(ctx, tx, now.Add(-signalSlack), r.BatchItems)
-		if err != nil {
-			return fmt.Errorf("drop signals: %w", err)
-		}
-		forgotten, err := tx.ForgetWorkers(ctx, now.Add(-r.Workers), r.BatchItems)
-		n = max(n, dropped, unique, ended, signals, forgotten)
+	err = e.due.retention.Each(ctx, e.Now(), kinds, func(ctx context.Context, kind string) error {
+		did, err := drops[kind](ctx)
+		n = max(n, did)
 		return err
-	})
-	return max(n, cases), err
+	}, func(ctx context.Context, _ string, why error) error { return e.blame(ctx, why) })
+	return n, err
 }

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -73,10 +76,47 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 			marks[r.ID] = at
 		}
 	}
-	if len(l.found) == 0 && len(was) == 0 {
-		return 0, nil
+	again, err := e.due.unserved.Read(now, limit, func(int) ([]*task.Step, error) { return e.due.left, nil })
+	found := append(again, l.found...)
+	if err != nil || len(found) == 0 && len(was) == 0 {
+		return 0, err
 	}
-	return len(l.found), e.openUnserved(ctx, l.found, marks)
+	if len(e.due.left) == 0 {
+		if err := e.openUnserved(ctx, found, marks); err == nil || ctx.Err() != nil || len(found) == 0 {
+			return len(found), err
+		}
+	}
+	return len(found), e.openUnservedApart(ctx, found, marks)
+}
+
+// openUnservedApart opens cases in several transactions, because some fail: those are tried again later, as long as
+// this process runs.
+func (e *Engine) openUnservedApart(ctx context.Context, found []*task.Step, marks unservedMarks) error {
+	opened := func(some []*task.Step) {
+		e.due.left = slices.DeleteFunc(e.due.left, func(s *task.Step) bool {
+			return slices.ContainsFunc(some, func(o *task.Step) bool { return o.ID == s.ID })
+		})
+	}
+	stepped := e.due.unserved.Try(ctx, e.Now(), found, func(ctx context.Context, some []*task.Step) error {
+		err := e.openUnserved(ctx, some, nil)
+		if err == nil {
+			opened(some)
+		}
+		return err
+	}, func(ctx context.Context, s *task.Step, why error) error {
+		if err := e.blame(ctx, why); err != nil {
+			return err
+		}
+		opened([]*task.Step{s})
+		if len(e.due.left) < due.MaxResting {
+			e.due.left = append(e.due.left, s)
+		}
+		return nil
+	})
+	if stepped != nil && !due.OnlyRows(stepped) {
+		return stepped
+	}
+	return cmp.Or(e.openUnserved(ctx, nil, marks), stepped)
 }
 
 // unservedRoutes returns the routes without a worker that gave a sign of life since a time.
@@ -234,7 +274,7 @@ func (l *unservedScan) known(ctx context.Context, steps []*task.Step, ask bool) 
 	return known, nil
 }
 
-// openUnserved opens the cases, and stores the positions up to which steps have been checked.
+// openUnserved opens the cases, and stores the positions up to which steps have been checked; nil: not yet.
 // Cases and marks are one transaction, so that no step is found twice or missed.
 func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks unservedMarks) error {
 	text, err := json.Marshal(marks)
@@ -265,7 +305,7 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 				reason: task.ReasonWorkerUnavailable,
 				cause:  task.CauseNoWorker, detail: detail})
 		}
-		if err := u.cases.open(list); err != nil {
+		if err := u.cases.open(list); err != nil || marks == nil {
 			return err
 		}
 		return u.e.noteStore.Note(u.ctx, u.tx, unservedNote, string(text))

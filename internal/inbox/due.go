@@ -1,47 +1,68 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // SendDue sends what is due without a redrive: once more what has no known outcome, letters that policies have
 // scheduled, and copies. It must run in one process at a time; another may go on where this one stopped. It returns how
-// many were sent, and whether more are due.
+// many were sent, and whether more are due. A *due.Error tells of those that were stepped over.
 func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
 	defer func() { in.observeFailure(observedSend, err) }()
-	unknown, err := in.store.DueSends(ctx, deadletter.SendLetter, in.now(), in.orphans(), sendBatch)
+	now := in.now()
+	unknown, err := in.due.sends.Read(now, sendBatch, func(limit int) ([]deadletter.Send, error) {
+		return in.store.DueSends(ctx, deadletter.SendLetter, now, in.orphans(), limit)
+	})
 	if err != nil {
 		return 0, false, err
 	}
-	ids, err := in.store.DueLetters(ctx, in.now(), sendBatch)
+	ids, err := in.due.letters.Read(now, sendBatch, func(limit int) ([]task.ID, error) {
+		return in.store.DueLetters(ctx, now, limit)
+	})
 	if err != nil {
 		return 0, false, err
 	}
+	var stepped error
 	if len(unknown)+len(ids) > 0 {
 		t, err := in.takeTurn(ctx, loopDue)
 		if err == nil {
-			err = in.sendScheduled(ctx, t, ids)
-		}
-		if err == nil {
-			err = in.sendAgain(ctx, t, unknown)
+			err = in.sendRows(ctx, t, now, ids, unknown)
 		}
 		if errors.Is(err, errTurnLost) {
 			return n, false, nil
 		}
-		if err != nil {
+		if err != nil && !due.OnlyRows(err) {
 			return n, false, err
 		}
+		stepped = err
 	}
 	copies, err := in.sendCopies(ctx)
 	n = len(unknown) + len(ids) + copies
-	return n, max(len(unknown), len(ids), copies) == sendBatch, err
+	return n, max(len(unknown), len(ids), copies) == sendBatch, cmp.Or(err, stepped)
+}
+
+// sendRows sends scheduled letters, and once more what has no known outcome. The error is a *due.Error if nothing else
+// is wrong.
+func (in *Inbox) sendRows(ctx context.Context, t turn, now task.Instant, ids []task.ID, unknown []deadletter.Send,
+) error {
+	letters := in.due.letters.Try(ctx, now, ids, func(ctx context.Context, some []task.ID) error {
+		return in.sendScheduled(ctx, t, some)
+	}, func(ctx context.Context, _ task.ID, why error) error { return in.blame(ctx, why) })
+	if letters != nil && !due.OnlyRows(letters) {
+		return letters
+	}
+	return cmp.Or(in.due.sends.Try(ctx, now, unknown, func(ctx context.Context, some []deadletter.Send) error {
+		return in.sendAgain(ctx, t, some)
+	}, func(ctx context.Context, _ deadletter.Send, why error) error { return in.blame(ctx, why) }), letters)
 }
 
 // sendScheduled sends letters for their policies, as a batch without a redrive: nothing is stored for the items.
@@ -62,21 +83,26 @@ func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID) error
 	if err := b.mark(ctx); err != nil {
 		return err
 	}
-	outcomes := in.deliver(ctx, b.sending)
-	return in.settling(outcomes, func(fast bool) error {
-		return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-			if err := in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, fast: fast}); err != nil {
-				return err
-			}
+	if len(b.decided) > 0 {
+		if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			return in.leave(ctx, tx, b.decided)
+		}); err != nil {
+			return err
+		}
+	}
+	return in.recording(ctx, in.deliver(ctx, b.sending), func(ctx context.Context, outcomes []outcome) error {
+		return in.settling(outcomes, func(fast bool) error {
+			return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+				return in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, fast: fast})
+			})
 		})
 	})
 }
 
 // sendAgain sends once more what has no known outcome, under the same number: what had no answer, and what a process
 // left in flight when it ended.
-func (in *Inbox) sendAgain(ctx context.Context, t turn, due []deadletter.Send) error {
-	if len(due) == 0 {
+func (in *Inbox) sendAgain(ctx context.Context, t turn, unknown []deadletter.Send) error {
+	if len(unknown) == 0 {
 		return nil
 	}
 	policies, err := in.policiesOf(ctx, "")
@@ -84,7 +110,7 @@ func (in *Inbox) sendAgain(ctx context.Context, t turn, due []deadletter.Send) e
 		return err
 	}
 	redrives := map[task.ID]*deadletter.Redrive{}
-	for _, s := range due {
+	for _, s := range unknown {
 		if redrives[s.About] == nil && !s.About.IsZero() {
 			if redrives[s.About], err = in.store.FindRedrive(ctx, s.About); err != nil {
 				return err
@@ -92,18 +118,20 @@ func (in *Inbox) sendAgain(ctx context.Context, t turn, due []deadletter.Send) e
 		}
 	}
 	once := func(id task.ID) bool { return redrives[id] != nil && redrives[id].Plan.AtMostOnce }
-	arrived := in.arrived(ctx, due)
+	arrived := in.arrived(ctx, unknown)
 	var sending []outgoing
 	var settled []outcome
 	if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		sending, settled, err = in.markAgain(ctx, tx, t, due, arrived, once)
+		sending, settled, err = in.markAgain(ctx, tx, t, unknown, arrived, once)
 		return err
 	}); err != nil {
 		return err
 	}
 	outcomes := append(in.deliver(ctx, sending), settled...)
-	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		return in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, once: once})
+	return in.recording(ctx, outcomes, func(ctx context.Context, outcomes []outcome) error {
+		return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			return in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, once: once})
+		})
 	})
 }
 

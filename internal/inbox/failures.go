@@ -49,21 +49,34 @@ type failureWrite struct {
 // that remember identifiers add it once. What a source no longer wants, and what belongs to a task that was deleted, is
 // dropped. One that cannot be read, such as one that cannot be decrypted here, holds up no other.
 //
-// It returns how many failures are done, and whether more are due.
+// It returns how many failures are done, and whether more are due. A *due.Error tells of those that were stepped over.
 func (in *Inbox) WriteFailures(ctx context.Context) (n int, more bool, err error) {
-	due, err := in.store.DueSends(ctx, deadletter.SendFailure, in.now(), in.orphans(), writeBatch)
-	if err != nil || len(due) == 0 {
+	now := in.now()
+	list, err := in.due.failures.Read(now, writeBatch, func(limit int) ([]deadletter.Send, error) {
+		return in.store.DueSends(ctx, deadletter.SendFailure, now, in.orphans(), limit)
+	})
+	if err != nil || len(list) == 0 {
 		return 0, false, err
 	}
 	t, err := in.takeTurn(ctx, loopFailures)
 	if err != nil {
 		return 0, false, err
 	}
-	writes := make([]*failureWrite, len(due))
-	for i, s := range due {
+	err = in.due.failures.Try(ctx, now, list, func(ctx context.Context, some []deadletter.Send) error {
+		done, err := in.writeFailures(ctx, t, some)
+		n += done
+		return err
+	}, func(ctx context.Context, _ deadletter.Send, why error) error { return in.blame(ctx, why) })
+	return n, len(list) == writeBatch && n > 0, lostTurn(err)
+}
+
+// writeFailures writes some failures, and returns how many are done.
+func (in *Inbox) writeFailures(ctx context.Context, t turn, list []deadletter.Send) (n int, err error) {
+	writes := make([]*failureWrite, len(list))
+	for i, s := range list {
 		if writes[i], err = in.failureWrite(ctx, s); err != nil {
 			if ctx.Err() != nil {
-				return 0, false, err
+				return 0, err
 			}
 			writes[i] = &failureWrite{send: s, err: err}
 		}
@@ -73,11 +86,16 @@ func (in *Inbox) WriteFailures(ctx context.Context) (n int, more bool, err error
 		sending, err = in.markFailures(ctx, tx, t, writes)
 		return err
 	}); err != nil || len(sending) == 0 {
-		return 0, false, lostTurn(err)
+		return 0, err
 	}
-	outcomes := in.deliver(ctx, sending)
-	n, err = in.recordFailures(ctx, t, outcomes)
-	return n, len(due) == writeBatch && n > 0, lostTurn(err)
+	err = in.recordingOf(ctx, in.due.failures, in.deliver(ctx, sending), func(ctx context.Context, some []outcome) error {
+		done, err := in.recordFailures(ctx, t, some)
+		if err == nil {
+			n += done
+		}
+		return err
+	})
+	return n, err
 }
 
 // lostTurn is an error, unless another process has taken the turn and goes on.

@@ -259,7 +259,7 @@ func (ch *GroupChange) input() any {
 		Owner      *string            `json:"owner,omitempty"`
 		Runbook    *string            `json:"runbook,omitempty"`
 		DueAt      *time.Time         `json:"due_at,omitempty"`
-	}{ch.ResolvedIn, nonZero(ch.Ignore), ch.Owner, ch.Runbook, due(ch.DueAt)}
+	}{ch.ResolvedIn, nonZero(ch.Ignore), ch.Owner, ch.Runbook, dueTime(ch.DueAt)}
 }
 
 // nonZero returns nil for the zero value, which JSON then omits.
@@ -270,7 +270,8 @@ func nonZero(i deadletter.Ignore) *deadletter.Ignore {
 	return &i
 }
 
-func due(at *task.Instant) *time.Time {
+// dueTime is an optional time as JSON has it.
+func dueTime(at *task.Instant) *time.Time {
 	if at == nil {
 		return nil
 	}

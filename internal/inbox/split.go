@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -183,17 +184,22 @@ const (
 
 // AdvanceMoves moves the next members of the oldest split, or undone split, that is due. It must run in one process at
 // a time; another one continues from what is stored. It returns the number of members that it looked at, and whether
-// there are more.
+// there are more. One that fails is stepped over: a *due.Error tells of it.
 func (in *Inbox) AdvanceMoves(ctx context.Context) (n int, more bool, err error) {
-	moves, err := in.store.Moves(ctx, 1)
-	if err != nil || len(moves) == 0 || in.now() < moves[0].Begun.Add(moveDelay) {
+	now := in.now()
+	moves, err := in.due.moves.Read(now, 1, func(limit int) ([]*Move, error) { return in.store.Moves(ctx, limit) })
+	if err != nil || len(moves) == 0 || now < moves[0].Begun.Add(moveDelay) {
 		return 0, false, err
 	}
-	m := &mover{in: in, ctx: ctx, move: moves[0]}
-	if m.move.Undo {
-		n, err = m.undo()
-	} else {
-		n, err = m.split()
-	}
-	return n, err == nil && !m.done, err
+	err = in.due.moves.Each(ctx, now, moves, func(ctx context.Context, move *Move) error {
+		m := &mover{in: in, ctx: ctx, move: move}
+		if move.Undo {
+			n, err = m.undo()
+		} else {
+			n, err = m.split()
+		}
+		more = err == nil && !m.done
+		return err
+	}, func(ctx context.Context, _ *Move, why error) error { return in.blame(ctx, why) })
+	return n, more || due.OnlyRows(err), err
 }

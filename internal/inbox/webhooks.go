@@ -58,9 +58,13 @@ func (in *Inbox) hooked(e *deadletter.Event) bool {
 }
 
 // SubmitDeliveries submits the tasks that deliver waiting events, each in the transaction that marks its event. It must
-// run in one process at a time. It returns the number of events, and whether more are waiting.
+// run in one process at a time. It returns the number of events, and whether more are waiting. A *due.Error tells of
+// events that were stepped over.
 func (in *Inbox) SubmitDeliveries(ctx context.Context) (n int, more bool, err error) {
-	events, err := in.store.WaitingEvents(ctx, submitEvents)
+	now := in.now()
+	events, err := in.due.events.Read(now, submitEvents, func(limit int) ([]deadletter.Event, error) {
+		return in.store.WaitingEvents(ctx, limit)
+	})
 	if err != nil || len(events) == 0 {
 		return 0, false, err
 	}
@@ -69,13 +73,11 @@ func (in *Inbox) SubmitDeliveries(ctx context.Context) (n int, more bool, err er
 			return 0, false, err
 		}
 	}
-	for i := range events {
-		if err := in.submitDeliveries(ctx, &events[i]); err != nil {
-			return n, false, err
-		}
+	err = in.due.events.Each(ctx, now, events, func(ctx context.Context, e deadletter.Event) error {
 		n++
-	}
-	return n, n == submitEvents, nil
+		return in.submitDeliveries(ctx, &e)
+	}, func(ctx context.Context, _ deadletter.Event, why error) error { return in.blame(ctx, why) })
+	return n, n == submitEvents, err
 }
 
 // submitDeliveries submits the tasks of one event. A process without the endpoint of another one drops the event for

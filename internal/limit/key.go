@@ -73,17 +73,21 @@ func ParseKey(s string) (Key, error) {
 // Constant reports whether the key has no place: all steps share it.
 func (k Key) Constant() bool { return len(k.Paths) == 0 }
 
-// Of returns the text under which a task counts: that of its key with the values of its context. A key of a single
-// place says whose value it is: customer=42.
-func (k Key) Of(context []byte) string {
-	if k.Constant() {
-		return bounded(strings.Join(k.Texts, ""))
-	}
-	var document any
+// Document decodes a context for keys; nil for one that is no JSON.
+func Document(context []byte) (document any) {
 	d := json.NewDecoder(bytes.NewReader(context))
 	d.UseNumber() // 42 stays 42, whatever its length
 	if d.Decode(&document) != nil {
-		document = nil
+		return nil
+	}
+	return document
+}
+
+// Of returns the text under which a task counts: that of its key with the values of its context, as Document decodes
+// it. A key of a single place says whose value it is: customer=42.
+func (k Key) Of(document any) string {
+	if k.Constant() {
+		return bounded(strings.Join(k.Texts, ""))
 	}
 	var b strings.Builder
 	for i, path := range k.Paths {
@@ -101,10 +105,8 @@ func (k Key) Of(context []byte) string {
 // Text returns the key with the values of a context, whole. It fails where a value is missing.
 func (k Key) Text(context []byte) (string, error) {
 	var document any
-	d := json.NewDecoder(bytes.NewReader(context))
-	d.UseNumber()
-	if len(k.Paths) > 0 && d.Decode(&document) != nil {
-		document = nil
+	if len(k.Paths) > 0 {
+		document = Document(context)
 	}
 	var b strings.Builder
 	for i, path := range k.Paths {

@@ -153,7 +153,7 @@ func TestKeys(t *testing.T) {
 		k, err := limit.ParseKey(key)
 		if err != nil {
 			t.Errorf("%q: %v", key, err)
-		} else if got := k.Of([]byte(context)); got != want {
+		} else if got := k.Of(limit.Document([]byte(context))); got != want {
 			t.Errorf("%q is %q; want %q", key, got, want)
 		}
 	}
@@ -168,7 +168,7 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, context := range []string{"", "null", "[]", "{", `"text"`} {
-		if got := k.Of([]byte(context)); got != "customer=none" {
+		if got := k.Of(limit.Document([]byte(context))); got != "customer=none" {
 			t.Errorf("%s: %q", context, got)
 		}
 	}
@@ -183,7 +183,7 @@ func TestKeysOfAnything(t *testing.T) {
 	}
 	of := func(t *rapid.T, v string) string {
 		b := quoted(v)
-		got := k.Of([]byte(`{"a":` + b + `}`))
+		got := k.Of(limit.Document([]byte(`{"a":` + b + `}`)))
 		if len(got) > limit.MaxValue || strings.ContainsFunc(got, unicode.IsControl) {
 			t.Errorf("the key %q of %q is too long or has control characters", got, v)
 		}

@@ -96,6 +96,8 @@ type poisonedRows struct {
 	mu   sync.Mutex
 	bad  map[task.ID]bool
 	more []scheduler.Wake // which are bad, and due before all others
+
+	stuck task.ID // whose firings cannot be ended
 }
 
 func (s *poisonedRows) WakeTimes(ctx context.Context, limit int) ([]scheduler.Wake, error) {
@@ -115,6 +117,61 @@ func (s *poisonedRows) Schedules(ctx context.Context, tx engine.Tx, ids []task.I
 		}
 	}
 	return s.Store.Schedules(ctx, tx, ids)
+}
+
+func (s *poisonedRows) SettleFirings(ctx context.Context, tx engine.Tx, list []scheduler.Firing) error {
+	for _, f := range list {
+		if f.Schedule == s.stuck {
+			return errPoison
+		}
+	}
+	return s.Store.SettleFirings(ctx, tx, list)
+}
+
+// TestPoisonedFirings: a firing whose end cannot be stored keeps neither others from their ends nor schedules from
+// firing.
+func TestPoisonedFirings(t *testing.T) {
+	t.Parallel()
+	s, err := sqlite.Open(t.Context(), sqlitetest.File(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := &poisonedDB{s, &poisonedRows{Store: s.Schedules()}}
+	r := newRig(t, db, settings.Config{})
+	for _, name := range []string{"bad", "good"} {
+		of := r.save("* * * * *", func(s *schedule.Spec) { s.Name = name })
+		if name == "bad" {
+			db.rows.stuck = of.ID
+		}
+	}
+	r.pass(time.Minute)
+	for range 2 {
+		r.work(false)
+	}
+	r.at(r.clock().Add(time.Minute))
+	for more := true; more; {
+		if _, more, err = r.Fire(t.Context()); err != nil && !due.OnlyRows(err) {
+			t.Fatal(err)
+		}
+	}
+	if bad, good := r.fired("bad"), r.fired("good"); bad != 2 || good != 2 {
+		t.Errorf("they fired %d and %d times, want 2", bad, good)
+	}
+	ended := func() int {
+		list, err := db.rows.EndedFirings(t.Context(), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	if n := ended(); n != 1 {
+		t.Errorf("%d firings are to be ended, want 1", n)
+	}
+	db.rows.stuck = task.ID{}
+	r.pass(time.Minute)
+	if n := ended(); n != 0 {
+		t.Errorf("after the cure %d firings are to be ended", n)
+	}
 }
 
 // TestPoisonedSchedules: schedules that cannot be read, and are due first, keep no other from firing, and rest longer

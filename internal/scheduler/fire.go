@@ -1,11 +1,13 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/schedule"
 	"github.com/taskerhq/tasker/internal/task"
@@ -28,17 +30,18 @@ var errStale = errors.New("the schedule has changed meanwhile")
 // Fire decides about the schedules whose time has come, and submits their tasks. It returns how many, and whether there
 // are more. Several processes may call it at once; one suffices.
 func (s *Scheduler) Fire(ctx context.Context) (int, bool, error) {
-	if err := s.settle(ctx); err != nil {
-		return 0, false, err
-	}
 	now := s.tasks.Now()
+	settled := s.settle(ctx, now)
+	if settled != nil && !due.OnlyRows(settled) {
+		return 0, false, settled
+	}
 	list, err := s.due.Read(now, fireBatch, func(limit int) ([]Wake, error) { return s.dueWakes(ctx, now, limit) })
 	if err != nil || len(list) == 0 {
-		return 0, false, err
+		return 0, false, cmp.Or(err, settled)
 	}
 	err = s.due.Try(ctx, now, list, func(ctx context.Context, list []Wake) error { return s.fire(ctx, list, now) },
 		func(ctx context.Context, w Wake, why error) error { return s.blame(ctx, w.ID, now, why) })
-	return len(list), true, err
+	return len(list), true, cmp.Or(err, settled)
 }
 
 // dueWakes returns the schedules whose time has come, and stores the time of the next one.
@@ -57,12 +60,19 @@ func (s *Scheduler) dueWakes(ctx context.Context, now task.Instant, limit int) (
 // NextWake is the time at which Fire has something to do, as far as the last call knows; 0 for none.
 func (s *Scheduler) NextWake() task.Instant { return task.Instant(s.next.Load()) }
 
-// settle ends the firings whose tasks have ended.
-func (s *Scheduler) settle(ctx context.Context) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		_, err := s.store.SettleFirings(ctx, tx, settleBatch)
-		return err
+// settle ends the firings whose tasks have ended. A *due.Error tells of those that were stepped over.
+func (s *Scheduler) settle(ctx context.Context, now task.Instant) error {
+	list, err := s.ended.Read(now, settleBatch, func(limit int) ([]Firing, error) {
+		return s.store.EndedFirings(ctx, limit)
 	})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return s.ended.Try(ctx, now, list, func(ctx context.Context, some []Firing) error {
+		return s.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			return s.store.SettleFirings(ctx, tx, some)
+		})
+	}, func(ctx context.Context, _ Firing, why error) error { return s.storable(ctx, why) })
 }
 
 // fire decides about schedules in one transaction. One whose task the engine cannot take now rests.
@@ -91,8 +101,12 @@ func (s *Scheduler) blame(ctx context.Context, id task.ID, now task.Instant, why
 	if s.trouble(ctx, id, now, 0, why) == nil {
 		return nil
 	}
-	nothing := func(context.Context, engine.Tx) error { return nil }
-	if err := s.db.Write(ctx, nothing); err != nil {
+	return s.storable(ctx, why)
+}
+
+// storable returns nil if anything can be stored.
+func (s *Scheduler) storable(ctx context.Context, why error) error {
+	if err := s.db.Write(ctx, func(context.Context, engine.Tx) error { return nil }); err != nil {
 		return errors.Join(why, err)
 	}
 	return nil

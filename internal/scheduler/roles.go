@@ -47,8 +47,8 @@ type FiringRows interface {
 	OpenFirings(ctx context.Context, tx engine.Tx, ids []task.ID) ([]Firing, error)
 	// FiredBetween returns the firings of schedules in a range of times, both ends included.
 	FiredBetween(ctx context.Context, tx engine.Tx, ids []task.ID, first, last task.Instant) ([]Firing, error)
-	// SettleFirings ends up to limit firings whose tasks have ended, and returns how many.
-	SettleFirings(ctx context.Context, tx engine.Tx, limit int) (int, error)
+	// SettleFirings ends those of the firings whose tasks have ended.
+	SettleFirings(ctx context.Context, tx engine.Tx, list []Firing) error
 	// TrimFirings deletes all but the latest firings that have ended, and all but the latest skips, of schedules.
 	TrimFirings(ctx context.Context, tx engine.Tx, ids []task.ID, firings, skips int) error
 }
@@ -65,6 +65,8 @@ type Reader interface {
 	AnySchedules(ctx context.Context, above task.ID, limit int) ([]task.ID, error)
 	// LastFirings returns the latest firing of each of some schedules.
 	LastFirings(ctx context.Context, ids []task.ID) (map[task.ID]*Firing, error)
+	// EndedFirings returns up to limit firings that run, but whose tasks have ended.
+	EndedFirings(ctx context.Context, limit int) ([]Firing, error)
 	// ListFirings and ListSkips return those of a schedule before a time, the latest first.
 	ListFirings(ctx context.Context, id task.ID, before task.Instant, limit int) ([]Firing, error)
 	ListSkips(ctx context.Context, id task.ID, before task.Instant, limit int) ([]Skip, error)

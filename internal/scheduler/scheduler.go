@@ -69,6 +69,7 @@ type Scheduler struct {
 
 	next  atomic.Int64 // the time at which the next schedule wakes, as far as this process knows; 0 for none
 	due   *due.Rows[Wake, task.ID]
+	ended *due.Rows[Firing, firingKey]
 	tidy  task.ID // where Tidy continues; that of Tidy alone
 	mu    sync.Mutex
 	times map[task.ID]compiled
@@ -89,7 +90,19 @@ func New(db Database, tasks Tasks, opts Options) *Scheduler {
 		opts.Tell = func(context.Context, engine.Tx, ...deadletter.Event) error { return nil }
 	}
 	return &Scheduler{store: db.Schedules(), db: db, tasks: tasks, opts: opts, times: map[task.ID]compiled{},
-		due: due.New("the schedule", func(w Wake) task.ID { return w.ID })}
+		due:   due.New("the schedule", func(w Wake) task.ID { return w.ID }),
+		ended: due.New("the firing of schedule", func(f Firing) firingKey { return firingKey{f.Schedule, f.At} })}
+}
+
+// firingKey identifies a firing.
+type firingKey struct {
+	schedule task.ID
+	at       task.Instant
+}
+
+// String returns the key for people.
+func (k firingKey) String() string {
+	return k.schedule.String() + " at " + k.at.Time().Format("2006-01-02T15:04:05Z07:00")
 }
 
 type unobserved struct{}

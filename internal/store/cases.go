@@ -421,6 +421,13 @@ func (s SQL) CountWatches(ctx context.Context, limit int) (int, error) {
 	return int(n), err
 }
 
+// OverdueTasks implements engine.ReadTasks.
+func (s SQL) OverdueTasks(ctx context.Context, until task.Instant, limit int) ([]task.ID, error) {
+	const query = `SELECT t.id FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1
+ ORDER BY t.deadline_at LIMIT $2`
+	return collect(ctx, s, s.scanID, query, int64(until), limit)
+}
+
 // Deadlines returns live tasks in the order of their deadlines; see engine.ReadTasks.
 // The list of settled states is part of the text: an index with that condition answers the query.
 func (s SQL) Deadlines(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {

@@ -35,14 +35,6 @@ func (SQL) FindPause(ctx context.Context, tx engine.Tx, t task.PauseTarget) (*ta
 	return &found[0], nil
 }
 
-// DuePauses implements engine.PauseStore.
-func (SQL) DuePauses(ctx context.Context, tx engine.Tx, until task.Instant, limit int) ([]task.Pause, error) {
-	s := In(tx)
-	return collect(ctx, s, scanPause, `SELECT `+pauseColumns+` FROM tasker_pauses
- WHERE ended_at = 0 AND until_at > 0 AND until_at <= $1
- ORDER BY until_at, namespace, kind, name, capabilities LIMIT $2`+s.Lock, int64(until), limit)
-}
-
 // CountPauses implements engine.PauseStore.
 func (SQL) CountPauses(ctx context.Context, tx engine.Tx, namespace string) (all, of int, err error) {
 	err = In(tx).Query(ctx, `SELECT count(*), count(CASE WHEN namespace = $1 THEN 1 END) FROM tasker_pauses

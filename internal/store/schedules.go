@@ -245,15 +245,26 @@ func (scheduleRows) FiredBetween(ctx context.Context, tx engine.Tx, ids []task.I
 	return collect(ctx, s, s.scanFiring, query, w.args...)
 }
 
+// EndedFirings returns firings whose tasks have ended; see scheduler.Reader.
+func (s scheduleRows) EndedFirings(ctx context.Context, limit int) ([]scheduler.Firing, error) {
+	return collect(ctx, s, s.scanFiring, `SELECT `+firingColumns+firingsFrom+`
+ WHERE (f.state = 'waiting' OR f.state = 'running') AND f.state = 'running'
+  AND (t.id IS NULL OR t.state IN (`+settledStates+`)) LIMIT $1`, limit)
+}
+
 // SettleFirings ends firings whose tasks have ended; see scheduler.FiringRows.
-func (scheduleRows) SettleFirings(ctx context.Context, tx engine.Tx, limit int) (int, error) {
-	const query = `UPDATE tasker_firings SET state = 'ended',
+func (scheduleRows) SettleFirings(ctx context.Context, tx engine.Tx, list []scheduler.Firing) error {
+	s := In(tx)
+	for _, f := range list {
+		if err := s.Send(ctx, `UPDATE tasker_firings SET state = 'ended',
   outcome = coalesce((SELECT t.state FROM tasker_tasks t WHERE t.id = tasker_firings.task_id), '')
- WHERE (schedule_id, fired_for) IN (SELECT f.schedule_id, f.fired_for` + firingsFrom + `
-  WHERE (f.state = 'waiting' OR f.state = 'running') AND f.state = 'running'
-   AND (t.id IS NULL OR t.state IN ('complete', 'error', 'cancelled', 'resolved_manually')) LIMIT $1)`
-	n, err := In(tx).Exec(ctx, query, limit)
-	return int(n), err
+ WHERE schedule_id = $1 AND fired_for = $2 AND state = 'running' AND NOT EXISTS
+  (SELECT 1 FROM tasker_tasks t WHERE t.id = tasker_firings.task_id AND t.state NOT IN (`+settledStates+`))`,
+			s.id(f.Schedule), int64(f.At)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // TrimFirings deletes all but the latest; see scheduler.FiringRows.

@@ -56,14 +56,6 @@ func (s SQL) Ahead(ctx context.Context, routes []int64, key int64, id task.ID, l
 	return int(n), err
 }
 
-// FirstDue returns the lowest key of a queue above a time; 0 without one. With it, a timer that is due before the next
-// run of the loop fires on time.
-func (s SQL) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
-	const query = `SELECT key FROM tasker_workflow_steps WHERE queue = $1 AND key > $2 ORDER BY key LIMIT 1`
-	key, err := first(ctx, s, scanInt, query, queue, int64(after))
-	return task.Instant(key), err
-}
-
 // ReadyAfter returns up to limit steps of a route in the order of (key, ID), after the given place. The engine pages
 // through a route with it.
 func (s SQL) ReadyAfter(ctx context.Context, route, key int64, id task.ID, limit int) ([]*task.Step, error) {

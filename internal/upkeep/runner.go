@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -58,6 +59,8 @@ type Host interface {
 	Turn(ctx context.Context, loop string, hold time.Duration) (bool, error)
 	// Resume is called after an outage of the store, before anything is decided.
 	Resume(ctx context.Context) error
+	// StepOver stores for operators that a loop has stepped over rows.
+	StepOver(ctx context.Context, loop string, rows *due.Error) error
 }
 
 // Runner runs loops: each in one process at a time of all that share a store, unless the loop runs Everywhere. It is
@@ -163,9 +166,9 @@ func (r *Runner) batch(ctx context.Context, l *running) (n int, more bool, err e
 	}
 	if l.ours || l.Everywhere {
 		n, more, err = l.Once(ctx)
-		if due.OnlyRows(err) {
+		if rows := (*due.Error)(nil); errors.As(err, &rows) {
 			r.log.Warn("rows are stepped over; each is tried again within a minute", "loop", l.Name, "error", err)
-			err = nil
+			err = r.host.StepOver(ctx, l.Name, rows)
 		}
 		if err != nil {
 			return 0, false, err

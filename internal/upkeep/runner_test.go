@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/upkeep"
 )
@@ -20,6 +21,12 @@ type host struct {
 	asked  []string
 	given  int // turns given up
 	resume int
+	over   []string // what was stepped over
+}
+
+func (h *host) StepOver(_ context.Context, loop string, rows *due.Error) error {
+	h.over = append(h.over, loop+": "+rows.Error())
+	return nil
 }
 
 func (h *host) Now() task.Instant { return task.FromTime(time.Now()) }
@@ -36,6 +43,24 @@ func (h *host) Turn(_ context.Context, loop string, hold time.Duration) (bool, e
 func (h *host) Resume(context.Context) error {
 	h.resume++
 	return nil
+}
+
+// TestRunnerStepsOver: rows that are stepped over end no run, and operators are told of them.
+func TestRunnerStepsOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, runs := &host{turn: true}, 0
+		r := upkeep.NewRunner(h, slog.New(slog.DiscardHandler), time.Hour)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_ = r.Run(ctx, upkeep.Loop{Name: "timers", Every: time.Minute, Once: func(context.Context) (int, bool, error) {
+			runs++
+			return 1, runs < 2, &due.Error{What: "the row", Faults: []due.Fault{{Row: "7", Err: errors.New("full")}}}
+		}})
+		if runs != 2 || len(h.over) != 2 || h.over[0] != "timers: the row 7: full" {
+			t.Errorf("ran %d times, and told of %q", runs, h.over)
+		}
+	})
 }
 
 // TestRunnerRunsAnyLoop: a name, an interval and a function are enough to be run in

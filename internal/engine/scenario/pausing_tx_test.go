@@ -21,11 +21,6 @@ func (x *pausingTx) Due(ctx context.Context, queue int64, until task.Instant, li
 	return x.Tx.Due(ctx, queue, until, limit)
 }
 
-func (x *pausingTx) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
-	x.pause("FirstDue")
-	return x.Tx.FirstDue(ctx, queue, after)
-}
-
 func (x *pausingTx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	x.pause("Held")
 	return x.Tx.Held(ctx, worker, limit)

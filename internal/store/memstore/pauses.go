@@ -29,15 +29,6 @@ func (*Store) FindPause(_ context.Context, within engine.Tx, target task.PauseTa
 	return &found, nil
 }
 
-// DuePauses implements engine.PauseStore.
-func (*Store) DuePauses(_ context.Context, within engine.Tx, until task.Instant, limit int) ([]task.Pause, error) {
-	due := slices.DeleteFunc(in(within).s.sortedPauses(), func(p task.Pause) bool {
-		return p.EndedAt != 0 || p.Until == 0 || p.Until > until
-	})
-	slices.SortStableFunc(due, func(a, b task.Pause) int { return cmp.Compare(a.Until, b.Until) })
-	return due[:min(limit, len(due))], nil
-}
-
 // CountPauses implements engine.PauseStore.
 func (*Store) CountPauses(_ context.Context, within engine.Tx, namespace string) (all, of int, err error) {
 	for _, p := range in(within).s.pauses {

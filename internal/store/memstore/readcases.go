@@ -353,6 +353,25 @@ func (s *Store) Deadlines(ctx context.Context, until task.Instant, limit int) ([
 	return list[:min(limit, len(list))], nil
 }
 
+// OverdueTasks implements engine.ReadTasks.
+func (s *Store) OverdueTasks(ctx context.Context, until task.Instant, limit int) ([]task.ID, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var ids []task.ID
+	for _, id := range st.taskOrder {
+		if row := st.tasks[id]; row.DeadlineAt != 0 && row.DeadlineAt <= until {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortStableFunc(ids, func(a, b task.ID) int {
+		return cmp.Compare(st.tasks[a].DeadlineAt, st.tasks[b].DeadlineAt)
+	})
+	return ids[:min(limit, len(ids))], nil
+}
+
 // Survey implements engine.ReadTasks.
 // n counts examined tasks, so the bound includes settled ones, as in SQL.
 func (s *Store) Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error) {

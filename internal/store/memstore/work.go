@@ -57,16 +57,6 @@ func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int
 	return t.works(ids(due)), nil
 }
 
-// FirstDue implements engine.Tx.
-func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
-	entries := t.s.queue(queue).entries
-	n := slices.IndexFunc(entries, func(e entry) bool { return e.key > int64(after) })
-	if n < 0 {
-		return 0, nil
-	}
-	return task.Instant(entries[n].key), nil
-}
-
 // Held implements engine.Tx.
 // The earliest end of a lease comes first.
 func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {

@@ -228,15 +228,6 @@ func (t *tx) Between(ctx context.Context, route int64, after engine.Position, up
 // A key below the floor by more than this would be missed until the queue is read from its start.
 const lateness = 5 * time.Second
 
-// FirstDue implements engine.Tx.
-func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
-	var at task.Instant
-	err := t.ask(ctx, `SELECT s.key FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key > $2 ORDER BY s.key LIMIT 1`,
-		[]any{queue, int64(after)},
-		func(r store.Row) error { return r.Scan(&at) })
-	return at, err
-}
-
 // Held implements engine.Tx. It does not lock: the version of each row is checked when it is
 // saved.
 func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {

@@ -127,10 +127,6 @@ func (t *tx) AddAttempts(ctx context.Context, a []task.Attempt) error {
 }
 func (t *tx) AddEvents(ctx context.Context, e []task.Event) error { return t.sql.AddEvents(ctx, e) }
 
-func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
-	return t.sql.FirstDue(ctx, queue, after)
-}
-
 func (t *tx) InsertTemplate(ctx context.Context, tpl *task.Template) (*task.Template, error) {
 	return t.sql.InsertTemplate(ctx, tpl)
 }

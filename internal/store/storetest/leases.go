@@ -15,7 +15,6 @@ func leaseCases() []testCase {
 		{"DueTimers", dueTimers},
 		{"DueLeases", dueLeases},
 		{"DueSeesOwnSave", dueSeesOwnSave},
-		{"FirstDue", firstDue},
 		{"Scheduled", scheduled},
 		{"Renewed", renewed},
 		{"Held", held},
@@ -87,53 +86,6 @@ func dueSeesOwnSave(f *fixture) {
 		}
 		works, err = tx.Due(ctx, task.Leases, f.now, 10)
 		f.equal("due after the renewal", workIDs(works), []task.ID(nil))
-		return err
-	})
-}
-
-func firstDue(f *fixture) {
-	jobs := f.many(5) // the last one stays ready
-	for i, at := range []time.Duration{2 * time.Minute, time.Minute, 2 * time.Minute} {
-		f.move(jobs[i], func(s *task.Step) error {
-			if err := s.Claim(1, f.now, f.now.Add(time.Hour)); err != nil {
-				return err
-			}
-			return s.Postpone(f.now, f.now.Add(at), task.Scheduling{})
-		})
-	}
-	f.move(jobs[3], func(s *task.Step) error { return s.Assign(1, f.now, f.now.Add(90*time.Second)) })
-	for _, c := range []struct {
-		name  string
-		queue int64
-		after time.Duration
-		want  task.Instant
-	}{
-		{"the first timer", task.Timers, 0, f.now.Add(time.Minute)},
-		{"just before it", task.Timers, time.Minute - time.Microsecond, f.now.Add(time.Minute)},
-		{"above it", task.Timers, time.Minute, f.now.Add(2 * time.Minute)},
-		{"none above", task.Timers, 2 * time.Minute, 0},
-		{"the first lease", task.Leases, 0, f.now.Add(90 * time.Second)},
-		{"no lease above", task.Leases, time.Hour, 0},
-	} {
-		f.write(func(ctx context.Context, tx engine.Tx) error {
-			got, err := tx.FirstDue(ctx, c.queue, f.now.Add(c.after))
-			f.equal(c.name, got, c.want)
-			return err
-		})
-	}
-	f.fail(func(ctx context.Context, tx engine.Tx) error { // it sees what the transaction itself has saved
-		works, err := tx.Due(ctx, task.Timers, f.now.Add(time.Minute), 1)
-		if err != nil {
-			return err
-		}
-		if err := works[0].Step.Enqueue(f.now, task.Scheduling{}); err != nil {
-			return err
-		}
-		if err := tx.SaveSteps(ctx, []*task.Step{works[0].Step}); err != nil {
-			return err
-		}
-		got, err := tx.FirstDue(ctx, task.Timers, f.now)
-		f.equal("after the first one fired", got, f.now.Add(2*time.Minute))
 		return err
 	})
 }

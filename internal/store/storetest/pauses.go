@@ -14,7 +14,6 @@ import (
 func pauseCases() []testCase {
 	return []testCase{
 		{"StoredByTarget", pauseStored},
-		{"DueInOrder", pausesDue},
 		{"DroppedOnceEnded", pausesDropped},
 	}
 }
@@ -79,30 +78,6 @@ func pauseStored(f *fixture) {
 		f.equal("in force elsewhere", [2]int{all, of}, [2]int{4, 0})
 		return err
 	})
-}
-
-func pausesDue(f *fixture) {
-	for i, until := range []task.Instant{f.now + 3, f.now + 1, 0, f.now + 2, f.now + 1} {
-		p := task.Pause{PauseTarget: shop(task.PauseHandler, fmt.Sprint("h", i), ""), Actor: "ann", At: f.now, Until: until}
-		if i == 4 {
-			p.EndedAt = f.now
-		}
-		f.pause(p)
-	}
-	due := func(at task.Instant, limit int) (names []string) {
-		f.write(func(ctx context.Context, tx engine.Tx) error {
-			names = nil
-			list, err := f.store.PauseStore().DuePauses(ctx, tx, at, limit)
-			for _, p := range list {
-				names = append(names, p.Name)
-			}
-			return err
-		})
-		return names
-	}
-	f.equal("none", due(f.now, 9), []string(nil))
-	f.equal("some", due(f.now+2, 9), []string{"h1", "h3"})
-	f.equal("bounded", due(f.now+9, 1), []string{"h1"})
 }
 
 func pausesDropped(f *fixture) {

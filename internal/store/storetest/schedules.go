@@ -288,12 +288,15 @@ func firingsSettle(f *scheduleFixture) {
 	f.move(jobs[0], func(s *task.Step) error { return s.Cancel(f.now) })
 	f.claimStart(jobs[1])
 	f.finish(jobs[1], f.now)
-	settle := func(limit int) (n int) {
-		f.write(func(ctx context.Context, tx engine.Tx) (err error) {
-			n, err = f.schedules.SettleFirings(ctx, tx, limit)
-			return err
+	settle := func(limit int) int {
+		list, err := f.schedules.EndedFirings(f.Context(), limit)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			return f.schedules.SettleFirings(ctx, tx, append(list, scheduler.Firing{Schedule: s.ID, At: 3}))
 		})
-		return n
+		return len(list)
 	}
 	f.equal("bounded", settle(1), 1)
 	f.equal("the rest", settle(9), 2)

@@ -284,5 +284,14 @@ func overdue(f *fixture) {
 			f.equal(c.name, got, c.want)
 			return err
 		})
+		ids, err := f.store.OverdueTasks(f.Context(), c.until, c.limit)
+		var want []task.ID
+		for _, t := range c.want {
+			want = append(want, t.ID)
+		}
+		f.equal(c.name+", their IDs", ids, want)
+		if err != nil {
+			f.Error(err)
+		}
 	}
 }

@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/due"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// SteppedNote begins the keys of the notes that tell tasker doctor of rows that loops step over, by loop.
+const SteppedNote = "stepped_over:"
+
+// steppedEvery bounds how often the note of a loop is written: a row that rests is tried again within a minute.
+const steppedEvery = 30 * time.Second
+
+// Stepped is the content of such a note: the rows that one run of a loop has stepped over.
+type Stepped struct {
+	At    task.Instant `json:"at"`
+	Rows  int          `json:"rows"`
+	First string       `json:"first"`
+}
+
+// steppedTold is when each loop was told of last.
+type steppedTold struct {
+	mu sync.Mutex
+	at map[string]task.Instant
+}
+
+// StepOver stores that a loop has stepped over rows, for tasker doctor.
+func (e *Engine) StepOver(ctx context.Context, loop string, rows *due.Error) error {
+	now := e.instant()
+	e.steppedOver.mu.Lock()
+	if last := e.steppedOver.at[loop]; last != 0 && now < last.Add(steppedEvery) {
+		e.steppedOver.mu.Unlock()
+		return nil
+	}
+	if e.steppedOver.at == nil {
+		e.steppedOver.at = map[string]task.Instant{}
+	}
+	e.steppedOver.at[loop] = now
+	e.steppedOver.mu.Unlock()
+	first := due.Error{What: rows.What, Faults: rows.Faults[:1]}
+	text, err := json.Marshal(Stepped{At: now, Rows: len(rows.Faults), First: failure.Cut(first.Error(), maxText)})
+	if err != nil {
+		return fmt.Errorf("encode a note: %w", err)
+	}
+	return e.transact(ctx, func(ctx context.Context, tx Tx) error {
+		return e.noteStore.Note(ctx, tx, SteppedNote+loop, string(text))
+	})
+}

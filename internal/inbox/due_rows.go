@@ -1,0 +1,76 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/due"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// dueRows are the rows of loops that have failed: the loops step over them.
+type dueRows struct {
+	events   *due.Rows[deadletter.Event, task.ID]
+	moves    *due.Rows[*Move, task.ID]
+	letters  *due.Rows[task.ID, task.ID]
+	sends    *due.Rows[deadletter.Send, task.ID]
+	failures *due.Rows[deadletter.Send, task.ID]
+}
+
+func newDueRows() dueRows {
+	owner := func(s deadletter.Send) task.ID { return s.Owner }
+	return dueRows{
+		events:   due.New("the deliveries of event", func(e deadletter.Event) task.ID { return e.ID }),
+		moves:    due.New("the split", func(m *Move) task.ID { return m.ID }),
+		letters:  due.New("the letter", func(id task.ID) task.ID { return id }),
+		sends:    due.New("the send of letter", owner),
+		failures: due.New("the failure of task", owner),
+	}
+}
+
+// blame returns nil if a row is at fault that has failed alone: if this process has its turn, and anything can be
+// stored.
+func (in *Inbox) blame(ctx context.Context, why error) error {
+	if errors.Is(why, errTurnLost) {
+		return why
+	}
+	if err := in.db.Write(ctx, func(context.Context, engine.Tx) error { return nil }); err != nil {
+		return errors.Join(why, err)
+	}
+	return nil
+}
+
+// recording records the outcomes of sends of letters together, and in ever smaller parts if that fails. One that cannot
+// be stored stays in flight, and its send rests: it keeps no other from being recorded.
+func (in *Inbox) recording(ctx context.Context, outcomes []outcome, record func(context.Context, []outcome) error,
+) error {
+	return in.recordingOf(ctx, in.due.sends, outcomes, record)
+}
+
+// recordingOf is recording for sends of any kind.
+func (in *Inbox) recordingOf(ctx context.Context, rows *due.Rows[deadletter.Send, task.ID], outcomes []outcome,
+	record func(context.Context, []outcome) error,
+) error {
+	type key struct { // a letter may have two sends that are due
+		owner task.ID
+		no    int
+	}
+	of, sends := make(map[key]outcome, len(outcomes)), make([]deadletter.Send, len(outcomes))
+	for i, o := range outcomes {
+		of[key{o.send.Owner, o.send.No}], sends[i] = o, o.send
+	}
+	err := rows.Try(ctx, in.now(), sends, func(ctx context.Context, some []deadletter.Send) error {
+		part := make([]outcome, len(some))
+		for i, s := range some {
+			part[i] = of[key{s.Owner, s.No}]
+		}
+		return record(ctx, part)
+	}, func(ctx context.Context, _ deadletter.Send, why error) error { return in.blame(ctx, why) })
+	if due.OnlyRows(err) { // they rest: the caller's own rows are handled
+		in.observeFailure(observedSend, err)
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,201 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/deadletters/model"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/sqlitetest"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// poisonedDB is a database that does not store some rows.
+type poisonedDB struct {
+	*sqlite.Store
+	rows *poisonedRows
+}
+
+func (d *poisonedDB) Inbox() inbox.Store { return d.rows }
+
+// poisonedRows are rows of which some cannot be stored, by the ID of an event, a split or a letter.
+type poisonedRows struct {
+	inbox.Store
+
+	mu           sync.Mutex
+	marks, other map[task.ID]bool // marks of sends; everything else
+}
+
+var errPoison = errors.New("the row cannot be stored")
+
+func (s *poisonedRows) poison(marks bool, ids ...task.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		if marks {
+			s.marks[id] = true
+		} else {
+			s.other[id] = true
+		}
+	}
+}
+
+func (s *poisonedRows) check(of map[task.ID]bool, id task.ID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if of[id] {
+		return errPoison
+	}
+	return nil
+}
+
+func (s *poisonedRows) EventsSubmitted(ctx context.Context, tx engine.Tx, ids []task.ID) error {
+	for _, id := range ids {
+		if err := s.check(s.other, id); err != nil {
+			return err
+		}
+	}
+	return s.Store.EventsSubmitted(ctx, tx, ids)
+}
+
+func (s *poisonedRows) SaveMove(ctx context.Context, tx engine.Tx, m *inbox.Move) error {
+	return errors.Join(s.check(s.other, m.ID), s.Store.SaveMove(ctx, tx, m))
+}
+
+func (s *poisonedRows) DropMove(ctx context.Context, tx engine.Tx, id task.ID) error {
+	return errors.Join(s.check(s.other, id), s.Store.DropMove(ctx, tx, id))
+}
+
+func (s *poisonedRows) AddSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error {
+	for _, send := range sends {
+		if err := s.check(s.marks, send.Owner); err != nil {
+			return err
+		}
+	}
+	return s.Store.AddSends(ctx, tx, sends)
+}
+
+func (s *poisonedRows) SaveSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error {
+	for _, send := range sends {
+		of := s.other
+		if send.State == deadletter.SendInFlight {
+			of = s.marks
+		}
+		if err := s.check(of, send.Owner); err != nil {
+			return err
+		}
+	}
+	return s.Store.SaveSends(ctx, tx, sends)
+}
+
+func (s *poisonedRows) SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) (bool, error) {
+	for _, send := range sends {
+		if err := s.check(s.other, send.Owner); err != nil {
+			return false, err
+		}
+	}
+	return s.Store.SaveDelivered(ctx, tx, sends)
+}
+
+func poisonedRig(t *testing.T, options ...func(*node.Options)) (*rig, *poisonedRows) {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), sqlitetest.File(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := &poisonedRows{Store: s.Inbox(), marks: map[task.ID]bool{}, other: map[task.ID]bool{}}
+	return newRig(t, &poisonedDB{s, rows}, options...), rows
+}
+
+// TestPoisonedEvents: more events than one turn takes whose deliveries cannot be submitted hold up no other.
+func TestPoisonedEvents(t *testing.T) {
+	t.Parallel()
+	r, rows := poisonedRig(t, hooked(t))
+	for n := range 60 {
+		r.die(dead(n, fmt.Sprint("Type", string(rune('A'+n/26)), string(rune('a'+n%26)))))
+	}
+	if _, _, err := r.Triage(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	events := must(rows.WaitingEvents(t.Context(), 100))
+	r.want("events", len(events), 60)
+	for _, e := range events[:55] {
+		rows.poison(false, e.ID)
+	}
+	r.pass(0)
+	r.want("deliveries", len(r.deliveries()), 5)
+	clear(rows.other)
+	for range 10 {
+		r.pass(time.Minute)
+	}
+	r.want("deliveries after the cure", len(r.deliveries()), 60)
+}
+
+// TestPoisonedSplit: a split that cannot be carried on holds up no other.
+func TestPoisonedSplit(t *testing.T) {
+	t.Parallel()
+	r, rows := poisonedRig(t)
+	var groups []deadletter.GroupID
+	for i, kind := range []string{"Timeout", "Schema"} {
+		whole := r.die(tenant(2*i, kind, "acme"), tenant(2*i+1, kind, "globex"))[0].Group
+		r.pass(time.Second)
+		if _, err := r.SplitGroup(t.Context(), whole, inbox.SplitRequest{When: `header("tenant") == "acme"`,
+			Title: "Acme " + kind}); err != nil {
+			t.Fatal(err)
+		}
+		groups = append(groups, whole)
+	}
+	moves := must(rows.Moves(t.Context(), 10))
+	rows.poison(false, moves[0].ID)
+	for range 4 {
+		r.pass(2 * time.Second)
+	}
+	for i, want := range []string{"2 2 ", "1 1 "} {
+		r.want("the group", r.counts(groups[i])[:4], want)
+	}
+	clear(rows.other)
+	for range 3 {
+		r.pass(time.Minute)
+	}
+	r.want("the group after the cure", r.counts(groups[0])[:4], "1 1 ")
+}
+
+// TestPoisonedLetters: scheduled letters whose sends cannot be marked, or whose outcomes cannot be recorded, hold up no
+// other.
+func TestPoisonedLetters(t *testing.T) {
+	t.Parallel()
+	for _, marks := range []bool{true, false} {
+		t.Run(fmt.Sprint("Marks", marks), func(t *testing.T) {
+			t.Parallel()
+			r, rows := poisonedRig(t)
+			r.policy(deadletter.Policy{Strategy: model.Fixed, Base: 10 * time.Second, MaxRetries: 10})
+			var ids []task.ID
+			for n := range 9 {
+				ids = append(ids, r.die(dead(n, "Timeout"))[0].Letter)
+			}
+			rows.poison(marks, ids[0], ids[1])
+			for range 3 {
+				r.pass(10 * time.Second)
+			}
+			for _, id := range ids[2:] {
+				r.stands(id, model.LetterRedriven, "")
+			}
+			clear(rows.marks)
+			clear(rows.other)
+			for range 3 {
+				r.pass(time.Minute)
+			}
+			for _, id := range ids[:2] {
+				r.want("after the cure", r.letter(id).State, model.LetterRedriven)
+			}
+		})
+	}
+}
