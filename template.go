@@ -128,6 +128,7 @@ type TemplateEach struct {
 	Template    string `json:"template,omitempty"`
 	Version     string `json:"version,omitempty" doc:"Absent for the newest one when the step begins."`
 	Handler     string `json:"handler,omitempty" doc:"Of the only step of each child, instead of a template."`
+	Context     string `json:"context,omitempty" doc:"Expression; absent for an object with item and index."`
 	Concurrency int    `json:"concurrency" doc:"Children that may run at once."`
 	MaxFailed   string `json:"max_failed" doc:"Children that may fail: a number, or a share such as 10%."`
 	OnError     string `json:"on_error" enum:"wait,fail" doc:"wait: children in error count once they are cancelled. fail: they count at once."`

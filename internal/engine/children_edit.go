@@ -32,7 +32,15 @@ func (e *Engine) planChildEdit(ctx context.Context, p *childPlan, c Child) (*chi
 	if err != nil || len(items) == 0 {
 		return nil, err
 	}
-	edit := &childEdit{ContextEdit{Context: p.contextOf(c.Index, items[0]), Actor: System,
+	changed, fault, err := e.contextOf(ctx, p, c.Index, items[0])
+	if err != nil {
+		return nil, err
+	}
+	if fault != nil {
+		p.begin.fault = fault
+		return nil, nil
+	}
+	edit := &childEdit{ContextEdit{Context: changed, Actor: System,
 		Reason: "the context of its parent was edited", Replay: true, ResetAttempts: true}, t}
 	_, err = e.newContext(ctx, t, &edit.ContextEdit)
 	switch task.CodeOf(err) {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 
@@ -83,23 +82,9 @@ func (e *Engine) itemsOf(ctx context.Context, p *childPlan) ([]json.RawMessage, 
 	if !p.spec.Each() {
 		text = p.spec.Context
 	}
-	program, err := e.programOf(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	steps, err := e.store.FindSteps(ctx, p.parent.ID)
-	if err != nil {
-		return nil, nil, err
-	}
-	values, err := new(evaluation).values(program, p.tpl, p.parent, steps)
-	var large *largeError
-	switch {
-	case undecided(err):
-		return nil, nil, err
-	case errors.As(err, &large):
-		return nil, childFault(CodeChildrenLarge, "%v", large), nil
-	case err != nil:
-		return nil, childFault(CodeChildrenRefused, "%v", err), nil
+	program, values, fault, err := e.valuesOf(ctx, p, text)
+	if err != nil || fault != nil {
+		return nil, fault, err
 	}
 	if !p.spec.Each() {
 		v, err := program.Value(values)

@@ -27,6 +27,8 @@ type childPlan struct {
 	end   *childEnd     // the end of the step, if its children are as the plan sees them
 	left  bool          // there is more to do than the plan has
 	over  bool          // the task is undone, and nothing below the step runs any more
+
+	contexts *childContexts // of its children; nil until the first is made
 }
 
 // childDraft is a child to be submitted. Without a draft it is refused, and note says why.
@@ -229,6 +231,10 @@ func (e *Engine) resultOfTask(ctx context.Context, id task.ID) (result []byte, s
 	return result, len(result), nil
 }
 
+// draftedAtOnce bounds the contexts of the children that are submitted together, in bytes: each may have all of its
+// parent's.
+const draftedAtOnce = 4 << 20
+
 // draftNext prepares up to n children from an index on: those of one window of items.
 func (e *Engine) draftNext(ctx context.Context, p *childPlan, from, n int, version string) ([]childDraft, error) {
 	items, err := e.itemsAt(ctx, p, from)
@@ -236,12 +242,19 @@ func (e *Engine) draftNext(ctx context.Context, p *childPlan, from, n int, versi
 		return nil, err
 	}
 	list := make([]childDraft, 0, min(n, len(items)))
+	size := 0
 	for i, item := range items[:min(n, len(items))] {
 		d, err := e.draftChild(ctx, p, from+i, item, version)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, d)
+		if d.draft != nil {
+			size += len(d.draft.in.Context)
+		}
+		if size > draftedAtOnce {
+			break
+		}
 	}
 	return list, nil
 }
@@ -278,7 +291,14 @@ func (e *Engine) draftChild(ctx context.Context, p *childPlan, index int, item j
 		Priority: e.PriorityName(p.step.Priority), CorrelationID: of.CorrelationID,
 		Meta: task.Meta{Child: link, ParentCorrelationID: of.Meta.ParentCorrelationID, Initiator: of.Meta.Initiator,
 			SourceSystem: of.Meta.SourceSystem, TraceParent: of.Meta.TraceParent}}
-	in.Context = p.contextOf(index, item)
+	var fault *task.Failure
+	var err error
+	if in.Context, fault, err = e.contextOf(ctx, p, index, item); err != nil {
+		return childDraft{}, err
+	}
+	if fault != nil {
+		return childDraft{index: index, note: fault.Message}, nil
+	}
 	d, problems, err := e.draft(ctx, in, "")
 	var refused *task.Error
 	switch {
@@ -294,17 +314,6 @@ func (e *Engine) draftChild(ctx context.Context, p *childPlan, index int, item j
 		return childDraft{index: index, note: note}, nil
 	}
 	return childDraft{index: index, draft: d}, nil
-}
-
-// contextOf is the context of a child. An item is passed on byte for byte.
-func (p *childPlan) contextOf(index int, item json.RawMessage) []byte {
-	switch {
-	case p.spec.Each():
-		return fmt.Appendf(nil, `{"item":%s,"index":%d}`, item, index)
-	case string(item) == "null":
-		return nil
-	}
-	return item
 }
 
 // depthOf is how deep a task is below one that is no child.

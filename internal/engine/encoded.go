@@ -34,7 +34,7 @@ func (e *Engine) checkEncoded(t *task.Template, context []byte, at string) []tas
 		c.expression(e, s.When, "the condition (when) of step "+s.Name, false)
 		if s.Tasks != nil {
 			c.expression(e, s.Tasks.Items, "the list (for_each) of step "+s.Name, false)
-			c.expression(e, s.Tasks.Context, "the context of the child of step "+s.Name, true)
+			c.expression(e, s.Tasks.Context, "the context of the child of step "+s.Name, true, s.Tasks.Names()...)
 		}
 		if s.Wait != nil {
 			c.text(s.Wait.Until, "the time (until) of step "+s.Name)
@@ -55,11 +55,11 @@ type encodedCheck struct {
 }
 
 // expression checks what an expression reads. passes says that it may hand an encoded value on.
-func (c *encodedCheck) expression(e *Engine, text, what string, passes bool) {
+func (c *encodedCheck) expression(e *Engine, text, what string, passes bool, names ...string) {
 	if text == "" {
 		return
 	}
-	p, err := e.programs.get(text)
+	p, err := e.programs.get(text, names...)
 	if err != nil {
 		return // the template was checked when it was registered
 	}

@@ -41,8 +41,8 @@ func openedOf(what string, document []byte) error {
 
 // programOf returns the compiled form of an expression of a template. It was checked when the template was registered:
 // what this version cannot compile is an undecidedError.
-func (e *Engine) programOf(text string) (*expr.Program, error) {
-	p, err := e.programs.get(text)
+func (e *Engine) programOf(text string, names ...string) (*expr.Program, error) {
+	p, err := e.programs.get(text, names...)
 	if err != nil {
 		return nil, &undecidedError{fmt.Sprintf("this version of the server cannot read it: %v", err)}
 	}

@@ -172,7 +172,7 @@ func fromEach(c *task.ChildSpec) *tasker.TemplateEach {
 		return nil
 	}
 	return &tasker.TemplateEach{Items: c.Items, Template: c.Template, Version: c.Version, Handler: c.Handler,
-		Concurrency: c.Width(), MaxFailed: c.MayFail(), OnError: c.OnError(), Results: c.Results()}
+		Context: c.Context, Concurrency: c.Width(), MaxFailed: c.MayFail(), OnError: c.OnError(), Results: c.Results()}
 }
 
 // fromSpec converts a step of a template, with the back-off that the configuration supplies

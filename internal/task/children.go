@@ -11,7 +11,8 @@ type ChildSpec struct {
 	Template string `json:"template,omitempty"`
 	Version  string `json:"version,omitempty"` // "" is the newest one when the step begins
 	Handler  string `json:"handler,omitempty"`
-	// Context is the expression of the context of the only child; "" is the context of the parent.
+	// Context is the expression of the context of a child; "" is the context of the parent, and of a child for each item
+	// an object with item and index, which the expression knows too.
 	Context string `json:"context,omitempty"`
 	// Items is the expression of a list: the step has a child for each item. "" means that it has one child.
 	Items string `json:"items,omitempty"`
@@ -37,6 +38,20 @@ const (
 
 // Each reports whether the step has a child for each item of a list.
 func (c *ChildSpec) Each() bool { return c.Items != "" }
+
+// Names of an item and its index: in the expression of the context of its child, or in that context itself.
+const (
+	EachItem  = "item"
+	EachIndex = "index"
+)
+
+// Names are those that the expression of the context knows beside the names of every expression.
+func (c *ChildSpec) Names() []string {
+	if c.Each() {
+		return []string{EachItem, EachIndex}
+	}
+	return nil
+}
 
 // Target is what the children run, for people.
 func (c *ChildSpec) Target() string {

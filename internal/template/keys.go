@@ -145,6 +145,7 @@ func Mappings() []Mapping {
 			Key{"context", anExpr, "the context of the parent", "", "Context of the child."}, onError())},
 		{"for_each", append(append([]Key{{"items", anExpr, "", strconv.Itoa(task.MaxChildren) + " items", "The list."}},
 			target()...),
+			Key{"context", anExpr, "`{item, index}`", "", "Context of a child, of the names of the parent, `item` and `index`."},
 			Key{"concurrency", aNumber, strconv.Itoa(task.DefaultConcurrency), between(1, task.MaxChildren),
 				"Children that may run at once."},
 			Key{"max_failed", "whole number or share", "0", between(0, task.MaxChildren) + ", or 0% to 100%",

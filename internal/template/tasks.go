@@ -29,6 +29,7 @@ func (r *reader) tasks(f fields, at *places) *task.ChildSpec {
 		return nil
 	}
 	out := &task.ChildSpec{Items: r.expression(c, "items", at),
+		Context:     r.expression(c, "context", at, task.EachItem, task.EachIndex),
 		Concurrency: c.whole("concurrency", 1, task.MaxChildren)}
 	c.need("items")
 	c.target(out)

@@ -4581,6 +4581,8 @@ export interface TemplateChild {
 export interface TemplateEach {
   /** Children that may run at once. */
   concurrency: number;
+  /** Expression; absent for an object with item and index. */
+  context?: string;
   /** Of the only step of each child, instead of a template. */
   handler?: string;
   /** Expression of the list. */

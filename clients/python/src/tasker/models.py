@@ -4493,6 +4493,8 @@ class TemplateChild(TypedDict):
 class TemplateEach(TypedDict):
     #: Children that may run at once.
     concurrency: int
+    #: Expression; absent for an object with item and index.
+    context: NotRequired[str]
     #: Of the only step of each child, instead of a template.
     handler: NotRequired[str]
     #: Expression of the list.
