@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -143,7 +144,33 @@ func (x *explainer) namedChildren(ctx context.Context, s *task.Step, f *task.Fan
 	if more := n - len(list); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return text + ".", nil
+	if text += "."; state != task.ChildRunning {
+		return text, nil
+	}
+	held, err := x.heldChild(ctx, list)
+	return text + held, err
+}
+
+// heldChild says what holds the first of some children that no worker runs: no worker serves it, or it waits for a time
+// or something else. "" if workers run them all.
+func (x *explainer) heldChild(ctx context.Context, list []engine.Child) (string, error) {
+	for _, c := range list {
+		of, err := x.b.ExplainTask(ctx, toUUID(c.Task))
+		switch {
+		case tasker.ErrorCode(err) == tasker.CodeNotFound: // it has ended, and was deleted
+			continue
+		case err != nil:
+			return "", err
+		}
+		running := func(s tasker.StepExplanation) bool {
+			return s.State == tasker.StepAssigned || s.State == tasker.StepInProgress
+		}
+		waits := func(s tasker.StepExplanation) bool { return s.State != tasker.StepPending && !running(s) }
+		if i := slices.IndexFunc(of.Steps, waits); i >= 0 && !slices.ContainsFunc(of.Steps, running) {
+			return fmt.Sprintf(" Step %s of child %d: %s", of.Steps[i].Name, c.Index, of.Steps[i].Why), nil
+		}
+	}
+	return "", nil
 }
 
 // childOrigin is one sentence on the step that a child carries out.

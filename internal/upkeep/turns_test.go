@@ -291,7 +291,8 @@ func TestRetentionIsPolite(t *testing.T) {
 		a.stop()
 		// with the tick of the first batch comes that of what was measured
 		onTick := func(at time.Time) bool { return at.Sub(began)%engine.ReportInterval == 0 }
-		at := slices.DeleteFunc(a.store.writes, onTick)
+		// each kind of rows has a transaction of its own; those of a batch follow at once
+		at := slices.Compact(slices.DeleteFunc(a.store.writes, onTick))
 		if len(at) < 3 {
 			t.Fatalf("after the first, 7 tasks were deleted in %d batches of 2", len(at))
 		}
