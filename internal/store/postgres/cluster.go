@@ -24,7 +24,11 @@ func (s *Store) Turn(ctx context.Context, loop string, hold time.Duration) (bool
  ON CONFLICT (loop) DO UPDATE SET node = excluded.node, taken_at = excluded.taken_at, held_until = excluded.held_until
  WHERE t.node = excluded.node OR t.held_until <= excluded.taken_at OR t.taken_at > excluded.taken_at + $5`
 	taken := task.At(s.Now())
-	n, err := s.Exec(ctx, take, loop, s.node, int64(taken), int64(taken.Add(hold)), ahead.Microseconds())
+	until := taken.Add(hold)
+	if hold <= 0 { // given up, also for a node whose clock is a little behind
+		until = taken.Add(-ahead)
+	}
+	n, err := s.Exec(ctx, take, loop, s.node, int64(taken), int64(until), ahead.Microseconds())
 	return n > 0, err
 }
 
