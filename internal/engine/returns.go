@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"time"
@@ -31,7 +30,7 @@ func (r returns) before(works []Work) (map[task.ID]task.Returns, error) {
 	if len(tasks) == 0 {
 		return nil, nil
 	}
-	slices.SortFunc(tasks, func(a, b task.ID) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortFunc(tasks, compareIDs)
 	attempts, err := r.u.e.evidences.AttemptsSinceReset(r.u.ctx, r.u.tx, slices.Compact(tasks))
 	if err != nil {
 		return nil, err

@@ -60,8 +60,9 @@ func (in *Inbox) sendRows(ctx context.Context, t turn, now task.Instant, ids []t
 	if letters != nil && !due.OnlyRows(letters) {
 		return letters
 	}
+	arrived := in.arrived(ctx, unknown) // once: a batch that fails is tried again in parts
 	return cmp.Or(in.due.sends.Try(ctx, now, unknown, func(ctx context.Context, some []deadletter.Send) error {
-		return in.sendAgain(ctx, t, some)
+		return in.sendAgain(ctx, t, some, arrived)
 	}, func(ctx context.Context, _ deadletter.Send, why error) error { return in.blame(ctx, why) }), letters)
 }
 
@@ -101,7 +102,8 @@ func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID) error
 
 // sendAgain sends once more what has no known outcome, under the same number: what had no answer, and what a process
 // left in flight when it ended.
-func (in *Inbox) sendAgain(ctx context.Context, t turn, unknown []deadletter.Send) error {
+// What has arrived is not sent.
+func (in *Inbox) sendAgain(ctx context.Context, t turn, unknown []deadletter.Send, arrived map[sendName]int) error {
 	if len(unknown) == 0 {
 		return nil
 	}
@@ -118,7 +120,6 @@ func (in *Inbox) sendAgain(ctx context.Context, t turn, unknown []deadletter.Sen
 		}
 	}
 	once := func(id task.ID) bool { return redrives[id] != nil && redrives[id].Plan.AtMostOnce }
-	arrived := in.arrived(ctx, unknown)
 	var sending []outgoing
 	var settled []outcome
 	if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -186,17 +187,17 @@ func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []dead
 		again := s.Tries
 		s.Mark(t.no, now)
 		marked = append(marked, *s)
+		ends := func(err error) {
+			settled = append(settled, outcome{outgoing: outgoing{send: *s, item: item, out: Outgoing{Letter: l}}, err: err})
+		}
 		switch copies := arrived[named(s)]; {
 		case copies > 0:
 			s.Copies = copies
-			settled = append(settled, outcome{outgoing: outgoing{send: *s, item: item, out: Outgoing{Letter: l}},
-				err: errArrived})
+			ends(errArrived)
 		case why != "":
-			settled = append(settled, outcome{outgoing: outgoing{send: *s, item: item, out: Outgoing{Letter: l}},
-				err: errors.Join(ErrForGood, errors.New(why))})
+			ends(errors.Join(ErrForGood, errors.New(why)))
 		case presumed, left && once(s.About):
-			settled = append(settled, outcome{outgoing: outgoing{send: *s, item: item, out: Outgoing{Letter: l}},
-				err: errors.Join(ErrForGood, errInterrupted)})
+			ends(errors.Join(ErrForGood, errInterrupted))
 		default:
 			sending = append(sending, newOutgoing(*s, item, l, source, now))
 			if err := in.reportAgain(ctx, tx, s, again, l); err != nil {
