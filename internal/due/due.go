@@ -64,16 +64,21 @@ type rest struct {
 
 // Rows remember which rows of one kind have failed. They are safe for concurrent use.
 type Rows[T any, K comparable] struct {
-	what string
-	key  func(T) K
+	what  string
+	key   func(T) K
+	blame Blame[T]
 
 	mu      sync.Mutex
 	resting map[K]rest
 }
 
+// Blame is asked about a row that has failed alone, at a time and with an error. It returns nil if the row is at fault,
+// and an error if nothing can be handled now.
+type Blame[T any] func(ctx context.Context, row T, now task.Instant, why error) error
+
 // New returns Rows of which none has failed. what names one of them in errors.
-func New[T any, K comparable](what string, key func(T) K) *Rows[T, K] {
-	return &Rows[T, K]{what: what, key: key, resting: map[K]rest{}}
+func New[T any, K comparable](what string, key func(T) K, blame Blame[T]) *Rows[T, K] {
+	return &Rows[T, K]{what: what, key: key, blame: blame, resting: map[K]rest{}}
 }
 
 // Read returns up to n rows to be tried now, in the order in which read returns those that are due. It asks read for so
@@ -110,13 +115,10 @@ func (r *Rows[T, K]) Read(now task.Instant, n int, read func(limit int) ([]T, er
 	return out, nil
 }
 
-// Try handles rows with do: those that have not failed before together; if that fails, and those that have, in ever
-// smaller parts. blame is asked about a row that has failed alone: it returns nil if the row is at fault, and an error
-// if nothing can be handled now, which ends Try. The other rows are handled in any case, and an *Error tells of those
-// that were not.
-func (r *Rows[T, K]) Try(ctx context.Context, now task.Instant, rows []T, do func(context.Context, []T) error,
-	blame func(context.Context, T, error) error,
-) error {
+// Try handles rows with do: together those that have not failed before; in ever smaller parts those that have, and any
+// batch that fails. A row that fails alone and is at fault rests; if it is not at fault, Try ends. The other rows are
+// handled in any case, and an *Error names those that were not.
+func (r *Rows[T, K]) Try(ctx context.Context, now task.Instant, rows []T, do func(context.Context, []T) error) error {
 	failed := &Error{What: r.what}
 	var part func(list []T) error
 	part = func(list []T) error {
@@ -137,7 +139,7 @@ func (r *Rows[T, K]) Try(ctx context.Context, now task.Instant, rows []T, do fun
 			}
 			return part(list[half:])
 		}
-		return r.fault(ctx, now, list[0], err, blame, failed)
+		return r.fault(ctx, now, list[0], err, failed)
 	}
 	well, again := r.split(rows)
 	if err := part(well); err != nil {
@@ -152,9 +154,7 @@ func (r *Rows[T, K]) Try(ctx context.Context, now task.Instant, rows []T, do fun
 }
 
 // Each is Try for rows that are handled one by one.
-func (r *Rows[T, K]) Each(ctx context.Context, now task.Instant, rows []T, do func(context.Context, T) error,
-	blame func(context.Context, T, error) error,
-) error {
+func (r *Rows[T, K]) Each(ctx context.Context, now task.Instant, rows []T, do func(context.Context, T) error) error {
 	failed := &Error{What: r.what}
 	for _, row := range rows {
 		err := do(ctx, row)
@@ -165,7 +165,7 @@ func (r *Rows[T, K]) Each(ctx context.Context, now task.Instant, rows []T, do fu
 		case ctx.Err() != nil:
 			return err
 		}
-		if err := r.fault(ctx, now, row, err, blame, failed); err != nil {
+		if err := r.fault(ctx, now, row, err, failed); err != nil {
 			return err
 		}
 	}
@@ -173,10 +173,8 @@ func (r *Rows[T, K]) Each(ctx context.Context, now task.Instant, rows []T, do fu
 }
 
 // fault lets a row rest that has failed alone, unless nothing can be handled now.
-func (r *Rows[T, K]) fault(ctx context.Context, now task.Instant, row T, why error,
-	blame func(context.Context, T, error) error, failed *Error,
-) error {
-	if out := blame(ctx, row, why); out != nil {
+func (r *Rows[T, K]) fault(ctx context.Context, now task.Instant, row T, why error, failed *Error) error {
+	if out := r.blame(ctx, row, now, why); out != nil {
 		return out
 	}
 	failed.Faults = append(failed.Faults, r.Failed(row, now, why))

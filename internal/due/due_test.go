@@ -36,9 +36,13 @@ func (w *table) do(_ context.Context, list []int) error {
 	return nil
 }
 
-func own(context.Context, int, error) error { return nil }
+func own(context.Context, int, task.Instant, error) error { return nil }
 
-func newRows() *due.Rows[int, int] { return due.New("the row", func(n int) int { return n }) }
+func newRows() *due.Rows[int, int] { return rowsBlamed(own) }
+
+func rowsBlamed(by due.Blame[int]) *due.Rows[int, int] {
+	return due.New("the row", func(n int) int { return n }, by)
+}
 
 // turn reads and tries a batch of 50.
 func (w *table) turn(t *testing.T, r *due.Rows[int, int]) *due.Error {
@@ -48,7 +52,7 @@ func (w *table) turn(t *testing.T, r *due.Rows[int, int]) *due.Error {
 		t.Fatal(err)
 	}
 	var failed *due.Error
-	if err := r.Try(t.Context(), w.now, list, w.do, own); err != nil && !errors.As(err, &failed) {
+	if err := r.Try(t.Context(), w.now, list, w.do); err != nil && !errors.As(err, &failed) {
 		t.Fatal(err)
 	}
 	return failed
@@ -131,13 +135,15 @@ func TestCommonCause(t *testing.T) {
 // TestBlame: where nothing can be handled, no row is at fault.
 func TestBlame(t *testing.T) {
 	t.Parallel()
-	w, r := &table{bad: 9, now: 1}, newRows()
 	down := errors.New("the store is out of reach")
-	err := r.Try(t.Context(), 1, []int{0, 1, 2, 3}, w.do, func(context.Context, int, error) error { return down })
+	w, reach := &table{bad: 9, now: 1}, down
+	r := rowsBlamed(func(context.Context, int, task.Instant, error) error { return reach })
+	err := r.Try(t.Context(), 1, []int{0, 1, 2, 3}, w.do)
 	if !errors.Is(err, down) || r.Resting() != 0 || w.calls > 3 {
 		t.Fatalf("answered %v after %d calls; %d rows rest", err, w.calls, r.Resting())
 	}
-	failed := r.Try(t.Context(), 1, []int{0, 1, 20}, w.do, own)
+	reach = nil
+	failed := r.Try(t.Context(), 1, []int{0, 1, 20}, w.do)
 	if got := (*due.Error)(nil); !errors.As(failed, &got) || !errors.Is(failed, errBad) ||
 		failed.Error() != "the row 0: bad; and 1 more" {
 		t.Fatalf("answered %v", failed)

@@ -164,7 +164,7 @@ func (e *Engine) AdvanceChildren(ctx context.Context) (n int, more bool, err err
 		held, err := e.advanceFanOuts(ctx, some)
 		n += held
 		return err
-	}, func(ctx context.Context, _ *task.FanOut, why error) error { return e.blame(ctx, why) })
+	})
 	stepped := due.OnlyRows(err)
 	if err != nil && !stepped {
 		return n, false, fmt.Errorf("advance steps with child tasks: %w", err)

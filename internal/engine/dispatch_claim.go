@@ -411,8 +411,7 @@ func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 	if holds, err = e.dispatch.extendLeases(ctx, holds); err != nil || len(holds) == 0 {
 		return 0, err
 	}
-	return len(holds), e.due.holds.Try(ctx, now, holds, e.reapHolds,
-		func(ctx context.Context, _ Hold, why error) error { return e.blame(ctx, why) })
+	return len(holds), e.due.holds.Try(ctx, now, holds, e.reapHolds)
 }
 
 // reapHolds ends leases of the dispatcher in one transaction.

@@ -13,7 +13,12 @@ import (
 // dueIDs are rows that are known by their IDs.
 type dueIDs = due.Rows[task.ID, task.ID]
 
-func newDueIDs(what string) *dueIDs { return due.New(what, func(id task.ID) task.ID { return id }) }
+// rowsOf are rows of which one is at fault that has failed alone, if anything can be stored.
+func rowsOf[T any, K comparable](e *Engine, what string, key func(T) K) *due.Rows[T, K] {
+	return due.New(what, key, func(ctx context.Context, _ T, _ task.Instant, why error) error {
+		return Storable(ctx, e.store, why)
+	})
+}
 
 // dueRows are the rows of loops that have failed: the loops step over them.
 type dueRows struct {
@@ -36,24 +41,25 @@ type dueRows struct {
 	pauses    *due.Rows[task.PauseTarget, task.PauseTarget]
 }
 
-func newDueRows() dueRows {
+func newDueRows(e *Engine) dueRows {
+	ids := func(what string) *dueIDs { return rowsOf(e, what, func(id task.ID) task.ID { return id }) }
 	return dueRows{
-		fanOuts:   due.New("the child tasks of step", func(f *task.FanOut) task.ID { return f.Step }),
-		signals:   due.New("the signal", func(s task.Signal) task.SignalName { return s.SignalName }),
-		waits:     due.New("the signal for step", func(m SignalMatch) task.ID { return m.Step }),
-		turns:     due.New("the turn of task", func(w Waiting) task.ID { return w.Task }),
-		timers:    newDueIDs("the timer of step"),
-		leases:    newDueIDs("the lease of step"),
-		deadlines: newDueIDs("the deadline of task"),
-		parked:    newDueIDs("the parked step"),
-		passing:   newDueIDs("the limit of step"),
-		cases:     newDueIDs("the old cases of task"),
-		unserved:  due.New("the unserved step", func(s *task.Step) task.ID { return s.ID }),
-		workers:   due.New("the dead worker", func(w *task.Worker) task.ID { return w.ID }),
-		holds:     due.New("the lease of step", func(h Hold) task.ID { return h.Step }),
-		bursts:    due.New("the failures on route", func(c countedBurst) burstKey { return burstKey{c.RouteID, c.Group} }),
-		pauses:    due.New("the end of", func(t task.PauseTarget) task.PauseTarget { return t }),
-		retention: due.New("the retention of", func(kind string) string { return kind }),
+		fanOuts:   rowsOf(e, "the child tasks of step", func(f *task.FanOut) task.ID { return f.Step }),
+		signals:   rowsOf(e, "the signal", func(s task.Signal) task.SignalName { return s.SignalName }),
+		waits:     rowsOf(e, "the signal for step", func(m SignalMatch) task.ID { return m.Step }),
+		turns:     rowsOf(e, "the turn of task", func(w Waiting) task.ID { return w.Task }),
+		timers:    ids("the timer of step"),
+		leases:    ids("the lease of step"),
+		deadlines: ids("the deadline of task"),
+		parked:    ids("the parked step"),
+		passing:   ids("the limit of step"),
+		cases:     ids("the old cases of task"),
+		unserved:  due.New("the unserved step", func(s *task.Step) task.ID { return s.ID }, e.leaveUnserved),
+		workers:   rowsOf(e, "the dead worker", func(w *task.Worker) task.ID { return w.ID }),
+		holds:     rowsOf(e, "the lease of step", func(h Hold) task.ID { return h.Step }),
+		bursts:    rowsOf(e, "the failures on route", func(c countedBurst) burstKey { return burstKey{c.RouteID, c.Group} }),
+		pauses:    rowsOf(e, "the end of", func(t task.PauseTarget) task.PauseTarget { return t }),
+		retention: rowsOf(e, "the retention of", func(kind string) string { return kind }),
 	}
 }
 
@@ -104,7 +110,7 @@ func (l *dueLoop[T]) run(ctx context.Context, limit int) (n int, err error) {
 			}
 			return l.handle(u, list)
 		})
-	}, func(ctx context.Context, _ task.ID, why error) error { return l.e.blame(ctx, why) })
+	})
 	return len(ids), err
 }
 
@@ -140,9 +146,9 @@ func dueIn(queue int64, s *task.Step, now task.Instant) bool {
 	return s.Queue == queue && (s.Parked() || s.Key <= int64(now))
 }
 
-// blame returns nil if a row is at fault that has failed alone: if anything can be stored.
-func (e *Engine) blame(ctx context.Context, why error) error {
-	if err := e.store.Write(ctx, func(context.Context, Tx) error { return nil }); err != nil {
+// Storable returns nil if anything can be stored: then a row is at fault that has failed alone.
+func Storable(ctx context.Context, db Writer, why error) error {
+	if err := db.Write(ctx, func(context.Context, Tx) error { return nil }); err != nil {
 		return errors.Join(why, err)
 	}
 	return nil

@@ -307,7 +307,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	e.workerChanges = coalesce.New(callers, 1, e.runChanges)
 	e.submits = coalesce.New(callers, 1, e.runSubmits)
 	e.turns = coalesce.New(callers, 1, e.giveTurns)
-	e.due = newDueRows()
+	e.due = newDueRows(e)
 	e.children = coalesce.New(callers, 1, e.advanceChildren)
 	e.byHand = opts.ByHand
 	e.handOvers = coalesce.New(callers, 1, e.handOverSignals)

@@ -32,7 +32,7 @@ func (e *Engine) Admit(ctx context.Context) (n int, more bool, err error) {
 		passed, _, _, err := e.admitSome(ctx, setOfIDs(some))
 		n += passed
 		return err
-	}, func(ctx context.Context, _ task.ID, why error) error { return e.blame(ctx, why) })
+	})
 	return n, due.OnlyRows(err), err
 }
 

@@ -169,7 +169,7 @@ func (e *Engine) GiveTurns(ctx context.Context) (n int, more bool, err error) {
 		known, err := e.giveTurnsOf(ctx, some)
 		n += known
 		return err
-	}, func(ctx context.Context, _ Waiting, why error) error { return e.blame(ctx, why) })
+	})
 	stepped := due.OnlyRows(err)
 	return n, len(fresh) == turnsAtOnce && (n == turnsAtOnce || stepped), err
 }

@@ -196,7 +196,7 @@ func (e *Engine) runBursts(asked []struct{}) ([]struct{}, error) {
 			delete(left, burstKey{c.RouteID, c.Group})
 		}
 		return nil
-	}, func(ctx context.Context, _ countedBurst, why error) error { return e.blame(ctx, why) })
+	})
 	e.outages.restore(slices.Collect(maps.Values(left)))
 	if err != nil {
 		return nil, err

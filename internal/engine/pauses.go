@@ -253,8 +253,7 @@ func (e *Engine) EndPauses(ctx context.Context, limit int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	stepped := e.due.pauses.Try(ctx, e.Now(), over, e.endPauses,
-		func(ctx context.Context, _ task.PauseTarget, why error) error { return e.blame(ctx, why) })
+	stepped := e.due.pauses.Try(ctx, e.Now(), over, e.endPauses)
 	if !old || stepped != nil && !due.OnlyRows(stepped) {
 		return len(over), stepped
 	}

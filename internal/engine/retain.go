@@ -38,7 +38,7 @@ func (e *Engine) retainCases(ctx context.Context) (int, error) {
 		}
 		n += dropped
 		return nil
-	}, func(ctx context.Context, _ task.ID, why error) error { return e.blame(ctx, why) })
+	})
 	return n, err
 }
 

@@ -71,7 +71,7 @@ func (e *Engine) handOverApart(ctx context.Context, now task.Instant, signals []
 	toWaits := func(waits []SignalMatch) error {
 		return e.due.waits.Try(ctx, now, waits, func(ctx context.Context, some []SignalMatch) error {
 			return run(ctx, nil, some)
-		}, func(ctx context.Context, _ SignalMatch, why error) error { return e.blame(ctx, why) })
+		})
 	}
 	ofSignals := e.due.signals.Try(ctx, now, signals, func(ctx context.Context, some []task.Signal) error {
 		err := run(ctx, some, nil)
@@ -90,7 +90,7 @@ func (e *Engine) handOverApart(ctx context.Context, now task.Instant, signals []
 			return err
 		}
 		return toWaits(matches)
-	}, func(ctx context.Context, _ task.Signal, why error) error { return e.blame(ctx, why) })
+	})
 	if ofSignals != nil && !due.OnlyRows(ofSignals) {
 		return false, ofSignals
 	}

@@ -235,7 +235,7 @@ func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
 			dead = append(dead, some...)
 		}
 		return nil
-	}, func(ctx context.Context, _ *task.Worker, why error) error { return e.blame(ctx, why) })
+	})
 	if stepped != nil && !due.OnlyRows(stepped) {
 		return n, stepped
 	}
@@ -292,6 +292,6 @@ func (e *Engine) Retain(ctx context.Context) (n int, err error) {
 		did, err := drops[kind](ctx)
 		n = max(n, did)
 		return err
-	}, func(ctx context.Context, _ string, why error) error { return e.blame(ctx, why) })
+	})
 	return n, err
 }

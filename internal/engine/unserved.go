@@ -92,31 +92,36 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 // openUnservedApart opens cases in several transactions, because some fail: those are tried again later, as long as
 // this process runs.
 func (e *Engine) openUnservedApart(ctx context.Context, found []*task.Step, marks unservedMarks) error {
-	opened := func(some []*task.Step) {
-		e.due.left = slices.DeleteFunc(e.due.left, func(s *task.Step) bool {
-			return slices.ContainsFunc(some, func(o *task.Step) bool { return o.ID == s.ID })
-		})
-	}
 	stepped := e.due.unserved.Try(ctx, e.Now(), found, func(ctx context.Context, some []*task.Step) error {
 		err := e.openUnserved(ctx, some, nil)
 		if err == nil {
-			opened(some)
+			e.openedUnserved(some...)
 		}
 		return err
-	}, func(ctx context.Context, s *task.Step, why error) error {
-		if err := e.blame(ctx, why); err != nil {
-			return err
-		}
-		opened([]*task.Step{s})
-		if len(e.due.left) < due.MaxResting {
-			e.due.left = append(e.due.left, s)
-		}
-		return nil
 	})
 	if stepped != nil && !due.OnlyRows(stepped) {
 		return stepped
 	}
 	return cmp.Or(e.openUnserved(ctx, nil, marks), stepped)
+}
+
+// openedUnserved forgets that cases could not be opened.
+func (e *Engine) openedUnserved(some ...*task.Step) {
+	e.due.left = slices.DeleteFunc(e.due.left, func(s *task.Step) bool {
+		return slices.ContainsFunc(some, func(o *task.Step) bool { return o.ID == s.ID })
+	})
+}
+
+// leaveUnserved keeps a step whose case could not be opened, if it is at fault.
+func (e *Engine) leaveUnserved(ctx context.Context, s *task.Step, _ task.Instant, why error) error {
+	if err := Storable(ctx, e.store, why); err != nil {
+		return err
+	}
+	e.openedUnserved(s)
+	if len(e.due.left) < due.MaxResting {
+		e.due.left = append(e.due.left, s)
+	}
+	return nil
 }
 
 // unservedRoutes returns the routes without a worker that gave a sign of life since a time.

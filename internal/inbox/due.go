@@ -56,14 +56,14 @@ func (in *Inbox) sendRows(ctx context.Context, t turn, now task.Instant, ids []t
 ) error {
 	letters := in.due.letters.Try(ctx, now, ids, func(ctx context.Context, some []task.ID) error {
 		return in.sendScheduled(ctx, t, some)
-	}, func(ctx context.Context, _ task.ID, why error) error { return in.blame(ctx, why) })
+	})
 	if letters != nil && !due.OnlyRows(letters) {
 		return letters
 	}
 	arrived := in.arrived(ctx, unknown) // once: a batch that fails is tried again in parts
 	return cmp.Or(in.due.sends.Try(ctx, now, unknown, func(ctx context.Context, some []deadletter.Send) error {
 		return in.sendAgain(ctx, t, some, arrived)
-	}, func(ctx context.Context, _ deadletter.Send, why error) error { return in.blame(ctx, why) }), letters)
+	}), letters)
 }
 
 // sendScheduled sends letters for their policies, as a batch without a redrive: nothing is stored for the items.

@@ -19,27 +19,26 @@ type dueRows struct {
 	failures *due.Rows[deadletter.Send, task.ID]
 }
 
-func newDueRows() dueRows {
+func newDueRows(db Database) dueRows {
 	owner := func(s deadletter.Send) task.ID { return s.Owner }
 	return dueRows{
-		events:   due.New("the deliveries of event", func(e deadletter.Event) task.ID { return e.ID }),
-		moves:    due.New("the split", func(m *Move) task.ID { return m.ID }),
-		letters:  due.New("the letter", func(id task.ID) task.ID { return id }),
-		sends:    due.New("the send of letter", owner),
-		failures: due.New("the failure of task", owner),
+		events:   rowsOf(db, "the deliveries of event", func(e deadletter.Event) task.ID { return e.ID }),
+		moves:    rowsOf(db, "the split", func(m *Move) task.ID { return m.ID }),
+		letters:  rowsOf(db, "the letter", func(id task.ID) task.ID { return id }),
+		sends:    rowsOf(db, "the send of letter", owner),
+		failures: rowsOf(db, "the failure of task", owner),
 	}
 }
 
-// blame returns nil if a row is at fault that has failed alone: if this process has its turn, and anything can be
+// rowsOf are rows of which one is at fault that has failed alone, if this process has its turn, and anything can be
 // stored.
-func (in *Inbox) blame(ctx context.Context, why error) error {
-	if errors.Is(why, errTurnLost) {
-		return why
-	}
-	if err := in.db.Write(ctx, func(context.Context, engine.Tx) error { return nil }); err != nil {
-		return errors.Join(why, err)
-	}
-	return nil
+func rowsOf[T any, K comparable](db Database, what string, key func(T) K) *due.Rows[T, K] {
+	return due.New(what, key, func(ctx context.Context, _ T, _ task.Instant, why error) error {
+		if errors.Is(why, errTurnLost) {
+			return why
+		}
+		return engine.Storable(ctx, db, why)
+	})
 }
 
 // recording records the outcomes of sends of letters together, and in ever smaller parts if that fails. One that cannot
@@ -67,7 +66,7 @@ func (in *Inbox) recordingOf(ctx context.Context, rows *due.Rows[deadletter.Send
 			part[i] = of[key{s.Owner, s.No}]
 		}
 		return record(ctx, part)
-	}, func(ctx context.Context, _ deadletter.Send, why error) error { return in.blame(ctx, why) })
+	})
 	if due.OnlyRows(err) { // they rest: the caller's own rows are handled
 		in.observeFailure(observedSend, err)
 		return nil

@@ -66,7 +66,7 @@ func (in *Inbox) WriteFailures(ctx context.Context) (n int, more bool, err error
 		done, err := in.writeFailures(ctx, t, some)
 		n += done
 		return err
-	}, func(ctx context.Context, _ deadletter.Send, why error) error { return in.blame(ctx, why) })
+	})
 	return n, len(list) == writeBatch && n > 0, lostTurn(err)
 }
 

@@ -130,7 +130,7 @@ func New(db Database, tasks Tasks, opts Options) *Inbox {
 	}
 	_, shared := db.(engine.Cluster)
 	return &Inbox{store: db.Inbox(), db: db, tasks: tasks, opts: opts, alone: !shared, begun: tasks.Now(),
-		batch: sendBatch, due: newDueRows(), changed: make(chan struct{}, 1)}
+		batch: sendBatch, due: newDueRows(db), changed: make(chan struct{}, 1)}
 }
 
 // now is the time of the store. All nodes use the same clock, so that due times and marks mean the same to each of

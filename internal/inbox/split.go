@@ -200,6 +200,6 @@ func (in *Inbox) AdvanceMoves(ctx context.Context) (n int, more bool, err error)
 		}
 		more = err == nil && !m.done
 		return err
-	}, func(ctx context.Context, _ *Move, why error) error { return in.blame(ctx, why) })
+	})
 	return n, more || due.OnlyRows(err), err
 }

@@ -76,7 +76,7 @@ func (in *Inbox) SubmitDeliveries(ctx context.Context) (n int, more bool, err er
 	err = in.due.events.Each(ctx, now, events, func(ctx context.Context, e deadletter.Event) error {
 		n++
 		return in.submitDeliveries(ctx, &e)
-	}, func(ctx context.Context, _ deadletter.Event, why error) error { return in.blame(ctx, why) })
+	})
 	return n, n == submitEvents, err
 }
 

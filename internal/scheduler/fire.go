@@ -39,8 +39,7 @@ func (s *Scheduler) Fire(ctx context.Context) (int, bool, error) {
 	if err != nil || len(list) == 0 {
 		return 0, false, cmp.Or(err, settled)
 	}
-	err = s.due.Try(ctx, now, list, func(ctx context.Context, list []Wake) error { return s.fire(ctx, list, now) },
-		func(ctx context.Context, w Wake, why error) error { return s.blame(ctx, w.ID, now, why) })
+	err = s.due.Try(ctx, now, list, func(ctx context.Context, list []Wake) error { return s.fire(ctx, list, now) })
 	return len(list), true, cmp.Or(err, settled)
 }
 
@@ -72,7 +71,7 @@ func (s *Scheduler) settle(ctx context.Context, now task.Instant) error {
 		return s.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			return s.store.SettleFirings(ctx, tx, some)
 		})
-	}, func(ctx context.Context, _ Firing, why error) error { return s.storable(ctx, why) })
+	})
 }
 
 // fire decides about schedules in one transaction. One whose task the engine cannot take now rests.
@@ -97,19 +96,11 @@ func (s *Scheduler) fire(ctx context.Context, list []Wake, now task.Instant) err
 }
 
 // blame stores why a schedule cannot fire, if that is its own fault: if anything can be stored.
-func (s *Scheduler) blame(ctx context.Context, id task.ID, now task.Instant, why error) error {
-	if s.trouble(ctx, id, now, 0, why) == nil {
+func (s *Scheduler) blame(ctx context.Context, w Wake, now task.Instant, why error) error {
+	if s.trouble(ctx, w.ID, now, 0, why) == nil {
 		return nil
 	}
-	return s.storable(ctx, why)
-}
-
-// storable returns nil if anything can be stored.
-func (s *Scheduler) storable(ctx context.Context, why error) error {
-	if err := s.db.Write(ctx, func(context.Context, engine.Tx) error { return nil }); err != nil {
-		return errors.Join(why, err)
-	}
-	return nil
+	return engine.Storable(ctx, s.db, why)
 }
 
 // trouble stores why a schedule does not fire, and until when it rests; 0: it does not, for other nodes.

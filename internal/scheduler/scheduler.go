@@ -89,9 +89,13 @@ func New(db Database, tasks Tasks, opts Options) *Scheduler {
 	if opts.Tell == nil {
 		opts.Tell = func(context.Context, engine.Tx, ...deadletter.Event) error { return nil }
 	}
-	return &Scheduler{store: db.Schedules(), db: db, tasks: tasks, opts: opts, times: map[task.ID]compiled{},
-		due:   due.New("the schedule", func(w Wake) task.ID { return w.ID }),
-		ended: due.New("the firing of schedule", func(f Firing) firingKey { return firingKey{f.Schedule, f.At} })}
+	s := &Scheduler{store: db.Schedules(), db: db, tasks: tasks, opts: opts, times: map[task.ID]compiled{}}
+	s.due = due.New("the schedule", func(w Wake) task.ID { return w.ID }, s.blame)
+	s.ended = due.New("the firing of schedule", func(f Firing) firingKey { return firingKey{f.Schedule, f.At} },
+		func(ctx context.Context, _ Firing, _ task.Instant, why error) error {
+			return engine.Storable(ctx, db, why)
+		})
+	return s
 }
 
 // firingKey identifies a firing.
