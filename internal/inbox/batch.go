@@ -35,7 +35,31 @@ type batch struct {
 
 // mark stores that the letters are being sent, before they are. Letters that changed since the freeze are skipped.
 // Once an operator has paused or cancelled the redrive, nothing more is marked.
+//
+// The letters are read before the transaction, for which all other writes of a SQLite database wait. If one of them is
+// not as it was read, or is not to be sent, mark reads them again, locked.
 func (b *batch) mark(ctx context.Context) error {
+	if b.redrive.Edit == nil {
+		read, err := b.letters(ctx, nil)
+		if err != nil {
+			return err
+		}
+		if err := b.markAs(ctx, read); !errors.Is(err, errChanged) {
+			return err
+		}
+	}
+	return b.markAs(ctx, nil)
+}
+
+// lettersRead are the letters of a batch by their IDs, and those that do not fit into it.
+type lettersRead struct {
+	of   map[task.ID]*deadletter.Letter
+	left []task.ID
+}
+
+// markAs marks letters that were read before, if they are still the same, else it returns errChanged. It reads them
+// itself if read is nil.
+func (b *batch) markAs(ctx context.Context, read *lettersRead) error {
 	return b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		// The store may run this function again after a conflict.
 		b.decided, b.sending, b.left, b.at = nil, nil, nil, b.in.now()
@@ -46,52 +70,86 @@ func (b *batch) mark(ctx context.Context) error {
 		if active, err := b.active(ctx, tx); err != nil || !active {
 			return err
 		}
-		of, left, err := b.letters(ctx, tx)
-		if err != nil {
-			return err
-		}
-		unknown, err := b.unknown(ctx, tx, of)
-		if err != nil {
-			return err
-		}
-		var marked []deadletter.Item
-		var changed []*deadletter.Letter
-		var sends []deadletter.Send
-		var tally deadletter.Tally
-		news := letterNews{}
-		for _, i := range b.items {
-			if slices.Contains(left, i.ID) {
-				b.left = append(b.left, i)
-				continue
-			}
-			l := of[i.ID]
-			was := model.LetterRedriving // a deleted letter counts like one that is marked: no count changes
-			if l != nil {
-				was = l.State
-			}
-			out, err := b.prepare(ctx, tx, i, l, unknown[i.ID])
-			if err != nil {
+		letters := read
+		if letters == nil {
+			var err error
+			if letters, err = b.letters(ctx, tx); err != nil {
 				return err
 			}
-			if out == nil {
-				continue
-			}
-			marked, changed, sends = append(marked, out.item), append(changed, l), append(sends, out.send)
-			b.sending = append(b.sending, *out)
-			if b.redrive.ID.IsZero() {
-				news.add(deadletter.EventRetrying, l, "")
-			}
-			// A marked letter is not open any more; if the send fails, record counts it as open again.
-			tally.Of(l.Group).OpenLetters -= opened(was)
 		}
-		save := b.in.store.SaveStates
-		if b.redrive.Edit != nil {
-			save = b.in.store.SaveLetters
+		m, err := b.marks(ctx, tx, letters)
+		if err != nil {
+			return err
 		}
-		return errors.Join(save(ctx, tx, changed), b.in.store.AddSends(ctx, tx, sends),
-			b.in.saveItems(ctx, tx, marked), b.in.store.AddDeltas(ctx, tx, tally.Deltas()),
-			b.in.tell(ctx, tx, news.events(b.at)...))
+		if read != nil && len(b.decided) > 0 {
+			return errChanged
+		}
+		if err := b.saveLetters(ctx, tx, m.letters, read != nil); err != nil {
+			return err
+		}
+		return errors.Join(b.in.store.AddSends(ctx, tx, m.sends), b.in.saveItems(ctx, tx, m.items),
+			b.in.store.AddDeltas(ctx, tx, m.tally.Deltas()), b.in.tell(ctx, tx, m.news.events(b.at)...))
 	})
+}
+
+// saveLetters stores marked letters. unlocked: they have to be as they were read.
+func (b *batch) saveLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter, unlocked bool) error {
+	switch {
+	case unlocked:
+		all, err := b.in.store.SaveUnchanged(ctx, tx, letters)
+		if err == nil && !all {
+			err = errChanged
+		}
+		return err
+	case b.redrive.Edit != nil:
+		return b.in.store.SaveLetters(ctx, tx, letters)
+	}
+	return b.in.store.SaveStates(ctx, tx, letters)
+}
+
+// marks is what a mark stores.
+type marks struct {
+	items   []deadletter.Item
+	letters []*deadletter.Letter
+	sends   []deadletter.Send
+	tally   deadletter.Tally
+	news    letterNews
+}
+
+// marks decides about each item, and notes what to send. It changes copies of the letters.
+func (b *batch) marks(ctx context.Context, tx engine.Tx, letters *lettersRead) (*marks, error) {
+	unknown, err := b.unknown(ctx, tx, letters.of)
+	if err != nil {
+		return nil, err
+	}
+	m := &marks{news: letterNews{}}
+	for _, i := range b.items {
+		if slices.Contains(letters.left, i.ID) {
+			b.left = append(b.left, i)
+			continue
+		}
+		var l *deadletter.Letter
+		was := model.LetterRedriving // a deleted letter counts like one that is marked: no count changes
+		if found := letters.of[i.ID]; found != nil {
+			read := *found
+			l, was = &read, read.State
+		}
+		out, err := b.prepare(ctx, tx, i, l, unknown[i.ID])
+		if err != nil {
+			return nil, err
+		}
+		if out == nil {
+			continue
+		}
+		m.items, m.letters, m.sends = append(m.items, out.item), append(m.letters, l), append(m.sends, out.send)
+		b.sending = append(b.sending, *out)
+		if b.redrive.ID.IsZero() {
+			m.news.add(deadletter.EventRetrying, l, "")
+		}
+		// A marked letter is not open any more; if the send fails, record counts it as open again.
+		m.tally.Of(l.Group).OpenLetters -= opened(was)
+	}
+	return m, nil
 }
 
 // active locks the redrive and reports whether letters may be marked for it.
@@ -136,16 +194,14 @@ func (b *batch) unknown(ctx context.Context, tx engine.Tx, of map[task.ID]*deadl
 // batchBytes bounds the large payloads of a batch, but for its first letter.
 const batchBytes = 32 << 20
 
-// letters returns the letters of the items, locked, by their IDs, and those that do not fit into the batch.
-func (b *batch) letters(ctx context.Context, tx engine.Tx) (of map[task.ID]*deadletter.Letter, left []task.ID,
-	err error,
-) {
+// letters returns the letters of the items, locked if tx is not nil.
+func (b *batch) letters(ctx context.Context, tx engine.Tx) (*lettersRead, error) {
 	ids := make([]task.ID, len(b.items))
 	for n, i := range b.items {
 		ids[n] = i.ID
 	}
 	letters, left, err := b.in.store.LettersToSend(ctx, tx, ids, batchBytes)
-	return byID(letters), left, err
+	return &lettersRead{of: byID(letters), left: left}, err
 }
 
 // byID returns letters by their IDs.

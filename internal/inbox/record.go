@@ -21,7 +21,8 @@ type sent struct {
 	fast     bool
 }
 
-// errChanged is why a fast record is rolled back: others have changed a send or a letter since its mark.
+// errChanged is why a mark or a record that relies on what was read before it is rolled back: others have changed a
+// letter or its send since.
 var errChanged = errors.New("a send or its letter has changed")
 
 // settling records outcomes fast if all are confirmed, as most are: then a letter and its send need not be read, only
@@ -90,7 +91,7 @@ func (r *record) save() error {
 
 // saveFast stores sends and letters if they are as they were marked. Letters come first, as everywhere.
 func (r *record) saveFast() error {
-	all, err := r.in.store.SaveSent(r.ctx, r.tx, r.changed)
+	all, err := r.in.store.SaveUnchanged(r.ctx, r.tx, r.changed)
 	if err == nil && all {
 		all, err = r.in.store.SaveDelivered(r.ctx, r.tx, r.sends)
 	}

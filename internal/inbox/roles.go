@@ -56,7 +56,7 @@ type LetterRows interface {
 	// is stored already is left out.
 	AddAliases(ctx context.Context, tx engine.Tx, aliases []deadletter.Alias) error
 	// LettersToSend is Letters without stacks: the first of the IDs, up to size bytes of large payloads, but at
-	// least one. left are the IDs from the first one on that does not fit.
+	// least one. left are the IDs from the first one on that does not fit. Without a transaction nothing is locked.
 	LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID, size int) (letters []*deadletter.Letter,
 		left []task.ID, err error)
 	// BareLetters is Letters without headers, large payloads, edits and stacks: for changes of state.
@@ -64,9 +64,9 @@ type LetterRows interface {
 	// SaveStates stores the columns that a change of state may touch: state, reason, times, redrive, replays, failed
 	// sends, parked, unknown and version.
 	SaveStates(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
-	// SaveSent is SaveStates for letters that have the version before the one to store. It reports whether all have;
+	// SaveUnchanged is SaveStates for letters that have the version before the one to store. It reports whether all have;
 	// else the transaction must be rolled back.
-	SaveSent(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) (bool, error)
+	SaveUnchanged(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) (bool, error)
 	// FindLetter returns a letter whole, or nil.
 	FindLetter(ctx context.Context, id task.ID) (*deadletter.Letter, error)
 	// Occurrences returns the occurrences of a letter, the latest first, at most limit.

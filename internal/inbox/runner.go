@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// sendBatch bounds the items that are marked, sent and recorded together.
+	// sendBatch bounds the items that are marked, sent and recorded together; those behind a batch of which all were sent
+	// may be twice as many.
 	sendBatch = 500
 	// redrivePage bounds the redrives that are read together, and turnTime the time that one turn gives to each.
 	redrivePage = 25

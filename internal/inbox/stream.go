@@ -47,8 +47,11 @@ func (r *runner) send(ctx context.Context, n int) error {
 
 // batch decides the next batch, and reports whether another one may follow before the results of this one are counted.
 func (s *stream) batch(ctx context.Context) (more bool, err error) {
-	first := s.recording == nil
-	items, err := s.in.store.ListItems(ctx, s.redrive.ID, model.ItemPending, s.behind, min(s.left, s.in.batch))
+	first, size := s.recording == nil, s.in.batch
+	if !first { // every send of the one before has succeeded, and a large batch costs less per letter
+		size *= 2
+	}
+	items, err := s.in.store.ListItems(ctx, s.redrive.ID, model.ItemPending, s.behind, min(s.left, size))
 	switch {
 	case err != nil:
 		return false, err

@@ -12,17 +12,17 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 )
 
-// wave captures 170 letters, four batches of sends, and starts a redrive of all in one wave.
+// wave captures 270 letters, batches of 50, 100, 100 and 20 sends, and starts a redrive of all in one wave.
 func (r *rig) wave(stop deadletter.StopRule) *deadletter.Redrive {
 	r.t.Helper()
 	inbox.SendInBatches(r.Inbox, 50)
 	var batch []inbox.Arrival
-	for n := range 170 {
+	for n := range 270 {
 		batch = append(batch, dead(n, "Timeout"))
 	}
 	r.die(batch...)
 	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Stop: stop,
-		Plan:      deadletter.Plan{Canary: 170, Largest: 170, Observe: time.Hour},
+		Plan:      deadletter.Plan{Canary: 270, Largest: 270, Observe: time.Hour},
 		Selection: deadletter.Selection{Namespace: "default", Source: "orders"}, Start: true})
 	if err != nil {
 		r.t.Fatal(err)
@@ -50,15 +50,15 @@ func TestLargeWave(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.pass(time.Second)
-		r.want("sent", len(r.broker.sent), 170)
+		r.want("sent", len(r.broker.sent), 270)
 		for i, item := range items {
 			if r.broker.sent[i] != item.ID.String() {
 				t.Fatalf("letter %d was sent as number %d", item.No, slices.Index(r.broker.sent, item.ID.String())+1)
 			}
 		}
 		found := r.found(made.ID)
-		r.want("the wave", []any{found.State, found.WaveSent, found.Behind}, []any{"observing", 170, 170})
-		r.want("counts", found.Counts, model.ItemCounts{Sent: 170})
+		r.want("the wave", []any{found.State, found.WaveSent, found.Behind}, []any{"observing", 270, 270})
+		r.want("counts", found.Counts, model.ItemCounts{Sent: 270})
 		r.pass(time.Second)
 		r.want("groups", joined(r.groups()), "Timeout open 0")
 	})
@@ -80,7 +80,7 @@ func TestStopInLargeWave(t *testing.T) {
 		r.pass(time.Second)
 		found := r.found(made.ID)
 		r.want("state", found.State, model.RedriveHalted)
-		r.want("counts", found.Counts, model.ItemCounts{Pending: 70, Sent: 99, Failed: 1})
+		r.want("counts", found.Counts, model.ItemCounts{Pending: 120, Sent: 149, Failed: 1})
 	})
 }
 
@@ -97,7 +97,7 @@ func TestReturnInLargeWave(t *testing.T) {
 		r.pass(time.Second)
 		found := r.found(made.ID)
 		r.want("state", found.State, model.RedriveHalted)
-		r.want("counts", found.Counts, model.ItemCounts{Pending: 70, Sent: 97, Returned: 3})
+		r.want("counts", found.Counts, model.ItemCounts{Pending: 120, Sent: 147, Returned: 3})
 	})
 }
 
@@ -113,11 +113,11 @@ func TestPauseInLargeWave(t *testing.T) {
 		}
 		r.broker.inSend(2, func() { act(model.PauseRedrive) })
 		r.advance()
-		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Pending: 70, Sent: 100})
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Pending: 120, Sent: 150})
 		act(model.ResumeRedrive)
 		r.pass(time.Second)
-		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Sent: 170})
-		r.want("letters", []int{len(r.broker.sent), len(r.broker.deliveries())}, []int{170, 170})
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Sent: 270})
+		r.want("letters", []int{len(r.broker.sent), len(r.broker.deliveries())}, []int{270, 270})
 	})
 }
 
@@ -136,13 +136,13 @@ func TestCrashInLargeWave(t *testing.T) {
 			r.pass(30 * time.Second)
 		}
 		found := r.found(made.ID)
-		r.want("the wave", []any{found.State, found.WaveSent, found.Behind}, []any{"observing", 170, 170})
-		again := len(r.broker.sent) - 170
-		if again != 50 && again != 100 { // whether the second batch was recorded is left to chance
+		r.want("the wave", []any{found.State, found.WaveSent, found.Behind}, []any{"observing", 270, 270})
+		again := len(r.broker.sent) - 270
+		if again != 100 && again != 200 { // whether the second batch was recorded is left to chance
 			t.Errorf("%d letters were sent again", again)
 		}
-		r.want("counts", found.Counts, model.ItemCounts{Sent: 170, Uncertain: again})
-		r.want("letters", len(r.broker.deliveries()), 170)
+		r.want("counts", found.Counts, model.ItemCounts{Sent: 270, Uncertain: again})
+		r.want("letters", len(r.broker.deliveries()), 270)
 		for _, id := range r.broker.sent {
 			if l := r.letter(mustID(t, id)); l.State != model.LetterRedriven || l.Replays != 1 {
 				t.Fatalf("the letter %s is %s after %d replays", l.ID, l.State, l.Replays)

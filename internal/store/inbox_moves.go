@@ -49,7 +49,8 @@ func (letterRows) MoveLetters(ctx context.Context, tx engine.Tx, ids []task.ID, 
 	set := w.arg(int64(to))
 	w.add("group_id = ?", int64(from))
 	w.add("letter_id IN " + s.idList(&w, ids))
-	if err := s.Send(ctx, `UPDATE tasker_letters SET group_id = `+set+w.text(), w.args...); err != nil {
+	update := `UPDATE tasker_letters SET version = version + 1, group_id = ` + set + w.text()
+	if err := s.Send(ctx, update, w.args...); err != nil {
 		return nil, err
 	}
 	return collect(ctx, s, func(row Row) (at task.Instant, err error) {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ func (letterRows) AddSends(ctx context.Context, tx engine.Tx, sends []deadletter
 	return insertSends.send(ctx, s, rows)
 }
 
-// sendValues is what changes of a send.
+// sendValues is what SaveSends stores of a send.
 type sendValues struct {
 	kind                      deadletter.SendKind
 	no                        int
@@ -50,54 +49,39 @@ type sendValues struct {
 	error                     string
 }
 
-// Those of a batch change in the same way, mostly: they are stored by one statement.
+// The sends of a batch change in the same way, mostly: one statement stores those.
 func (letterRows) SaveSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error {
 	s := In(tx)
-	return saveSends(sends, func(w *where, query string, ids []task.ID) error {
-		return s.Send(ctx, query+s.idList(w, ids), w.args...)
+	const query = `UPDATE tasker_sends SET state = $3, turn = $4, at = $5, next_at = $6, tries = $7, copies = $8,
+  died = $9, open = $10, error = $11 WHERE kind = $1 AND no = $2 AND owner_id IN `
+	return saveAlike(sends, ownerOf, func(o *deadletter.Send) sendValues {
+		return sendValues{o.Kind, o.No, o.State, o.Turn, o.At, o.NextAt, o.Tries, o.Copies, o.Died, flag(o.Open()),
+			clean(o.Error)}
+	}, func(v sendValues, ids []task.ID) error {
+		w := where{args: []any{string(v.kind), v.no, string(v.state), v.turn, int64(v.at), int64(v.nextAt), v.tries,
+			v.copies, v.died, v.open, v.error}}
+		return s.Send(ctx, query+s.idList(&w, ids), w.args...)
 	})
 }
 
+// It changes no column of the index by content, where each entry is somewhere else.
 func (letterRows) SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) (bool, error) {
 	s := In(tx)
+	const query = `UPDATE tasker_sends SET state = 'delivered', error = '', copies = $3 WHERE kind = $1 AND no = $2
+  AND state = 'in_flight' AND turn = $4 AND died = $5 AND owner_id IN `
 	saved := int64(0)
-	err := saveSends(sends, func(w *where, query string, ids []task.ID) error {
-		n, err := s.Exec(ctx, query+s.idList(w, ids)+` AND state = 'in_flight' AND turn = $4`, w.args...)
+	err := saveAlike(sends, ownerOf, func(o *deadletter.Send) sendValues {
+		return sendValues{kind: o.Kind, no: o.No, turn: o.Turn, copies: o.Copies, died: o.Died}
+	}, func(v sendValues, ids []task.ID) error {
+		w := where{args: []any{string(v.kind), v.no, v.copies, v.turn, v.died}}
+		n, err := s.Exec(ctx, query+s.idList(&w, ids), w.args...)
 		saved += n
 		return err
 	})
 	return saved == int64(len(sends)), err
 }
 
-// saveSends calls save for sends that change alike.
-func saveSends(sends []deadletter.Send, save func(w *where, query string, ids []task.ID) error) error {
-	sorted := slices.SortedFunc(slices.Values(sends), func(a, b deadletter.Send) int {
-		return cmp.Or(compareIDs(a.Owner, b.Owner), cmp.Compare(a.No, b.No))
-	})
-	var order []sendValues
-	alike := map[sendValues][]task.ID{}
-	for i := range sorted {
-		o := &sorted[i]
-		v := sendValues{o.Kind, o.No, o.State, o.Turn, o.At, o.NextAt, o.Tries, o.Copies, o.Died, flag(o.Open()),
-			clean(o.Error)}
-		if alike[v] == nil {
-			order = append(order, v)
-		}
-		alike[v] = append(alike[v], o.Owner)
-	}
-	for _, v := range order {
-		for ids := range chunks(alike[v]) {
-			w := where{args: []any{string(v.kind), v.no, string(v.state), v.turn, int64(v.at), int64(v.nextAt), v.tries,
-				v.copies, v.died, v.open, v.error}}
-			const query = `UPDATE tasker_sends SET state = $3, turn = $4, at = $5, next_at = $6, tries = $7, copies = $8,
-  died = $9, open = $10, error = $11 WHERE kind = $1 AND no = $2 AND owner_id IN `
-			if err := save(&w, query, ids); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
+func ownerOf(o *deadletter.Send) task.ID { return o.Owner }
 
 func (letterRows) DropSends(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) error {
 	s := In(tx)

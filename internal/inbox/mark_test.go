@@ -1,0 +1,134 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/deadletters/model"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/postgrestest"
+	"github.com/taskerhq/tasker/internal/sqlitetest"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// rowsRead are rows that tell when letters were read before a mark, outside of its transaction.
+type rowsRead struct {
+	inbox.Store
+	after func()
+}
+
+func (s *rowsRead) LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID, size int) ([]*deadletter.Letter,
+	[]task.ID, error,
+) {
+	letters, left, err := s.Store.LettersToSend(ctx, tx, ids, size)
+	if after := s.after; tx == nil && after != nil {
+		s.after = nil
+		after()
+	}
+	return letters, left, err
+}
+
+type sqliteRead struct {
+	*sqlite.Store
+	rows *rowsRead
+}
+
+func (d sqliteRead) Inbox() inbox.Store { return d.rows }
+
+type postgresRead struct {
+	*postgres.Store
+	rows *rowsRead
+}
+
+func (d postgresRead) Inbox() inbox.Store { return d.rows }
+
+// TestChangedBeforeTheMark: between the read of a batch and its mark one of its letters changes. The batch goes by what
+// the letter is then, and the other letters are sent.
+func TestChangedBeforeTheMark(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]func(t *testing.T, r *rig, rows *rowsRead){
+		"Discarded": discardedBeforeTheMark, "Edited": editedBeforeTheMark, "Moved": movedBeforeTheMark,
+	} {
+		t.Run(name+"/SQLite", func(t *testing.T) {
+			t.Parallel()
+			s, err := sqlite.Open(t.Context(), sqlitetest.File(t), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows := &rowsRead{Store: s.Inbox()}
+			script(t, newRig(t, sqliteRead{s, rows}), rows)
+		})
+		t.Run(name+"/PostgreSQL", func(t *testing.T) {
+			t.Parallel()
+			s, err := postgres.Open(t.Context(), postgrestest.DSN(t), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows := &rowsRead{Store: s.Inbox()}
+			script(t, newRig(t, postgresRead{s, rows}), rows)
+		})
+	}
+}
+
+func discardedBeforeTheMark(t *testing.T, r *rig, rows *rowsRead) {
+	of := r.die(dead(1, "Timeout"), dead(2, "Timeout"))
+	made := r.begin(deadletter.Plan{}, nil)
+	rows.after = func() {
+		if _, err := r.DiscardLetter(t.Context(), of[0].Letter, inbox.By{Reason: "wrong"}); err != nil {
+			t.Error(err)
+		}
+	}
+	r.advance()
+	counts := r.found(made.ID).Counts
+	r.want("sent, skipped", []int{counts.Sent, counts.Skipped, len(r.broker.sent)}, []int{1, 1, 1})
+	r.stands(of[0].Letter, model.LetterDiscarded, "wrong")
+}
+
+func editedBeforeTheMark(t *testing.T, r *rig, rows *rowsRead) {
+	of := r.die(dead(1, "Timeout"))
+	r.begin(deadletter.Plan{}, nil)
+	rows.after = func() {
+		edit := inbox.LetterEdit{Edit: deadletter.Edit{Patch: []byte(`{"edited":true}`)}}
+		if _, err := r.EditLetter(t.Context(), of[0].Letter, edit); err != nil {
+			t.Error(err)
+		}
+	}
+	r.advance()
+	got := string(r.broker.got[of[0].Letter.String()])
+	r.want(got, strings.Contains(got, `"edited":true`), true)
+}
+
+// The group of a letter counts it as open, and a mark takes it from that count.
+func movedBeforeTheMark(t *testing.T, r *rig, rows *rowsRead) {
+	from := r.die(dead(1, "Timeout"), dead(2, "Timeout"), dead(3, "Timeout"))[0].Group
+	r.pass(time.Second)
+	r.broker.fails = func(inbox.Outgoing) error { return errors.New("refused") }
+	rows.after = func() {
+		if _, err := r.SplitGroup(t.Context(), from, inbox.SplitRequest{Keys: []string{"origin"}}); err != nil {
+			t.Error(err)
+		}
+		r.later(5 * time.Second)
+		for more := true; more; {
+			var err error
+			if _, more, err = r.AdvanceMoves(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	r.begin(deadletter.Plan{}, nil)
+	r.pass(time.Second)
+	r.pass(5 * time.Second)
+	page, err := r.Groups(t.Context(), inbox.GroupFilter{Order: "open", Limit: 100}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.want("groups", len(page.Groups), 2)
+	r.want("open", []int64{page.Groups[0].OpenLetters, page.Groups[1].OpenLetters}, []int64{3, 0})
+}
