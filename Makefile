@@ -7,6 +7,10 @@ FUZZTIME ?= 20000x
 # More flags for go test, for example TESTFLAGS='-v -run TestModel'.
 TESTFLAGS ?=
 
+# Every target, and every program that a test builds, compiles a package in the same way: it is compiled once, whatever
+# directory the tree is in.
+export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -trimpath)
+
 # The linter is built by Go from the version named here: nothing to install,
 # and the same findings everywhere. The first build takes some minutes.
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -37,7 +41,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build bin/tasker
-	$(GO) build -trimpath -o bin/tasker ./cmd/tasker
+	$(GO) build -o bin/tasker ./cmd/tasker
 
 test: ## Run all tests, including crash tests, against servers that it starts
 	$(WITH_SERVERS) $(GO) test -p $(AT_ONCE) -timeout 20m $(TESTFLAGS) ./...
@@ -83,7 +87,7 @@ lint: ## Check go.mod and run golangci-lint in every module
 platforms: ## Build for the systems and processors of releases
 	@set -e; for on in $(or $(PLATFORMS),linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64); do \
 		echo "== $$on"; \
-		CGO_ENABLED=0 GOOS=$${on%/*} GOARCH=$${on#*/} $(GO) build -trimpath -o /dev/null ./cmd/tasker; \
+		CGO_ENABLED=0 GOOS=$${on%/*} GOARCH=$${on#*/} $(GO) build -o /dev/null ./cmd/tasker; \
 	done
 
 sbom: build ## Write what bin/tasker consists of to bin/tasker.cdx.json, and compare it with the binary; needs Python
