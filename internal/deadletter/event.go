@@ -322,18 +322,15 @@ const hookHalted, hookReplayFailed = "redrive.halted", "replay.failed"
 // Hook returns the type under which webhooks receive the event; "" if they do not. They receive nothing of
 // SystemNamespace: a delivery that fails must not cause the next one.
 func (e *Event) Hook() string {
+	hook := string(e.Kind)
 	switch {
-	case e.Namespace == SystemNamespace:
-		return ""
 	case e.Kind == EventRedrive && e.To == string(model.RedriveHalted):
-		return hookHalted
+		hook = hookHalted
 	case e.Kind == EventReplay && e.To == string(model.ReplayFailed):
-		return hookReplayFailed
-	case e.Kind == EventGroupNew, e.Kind == EventRegression, e.Kind == EventBurst, e.Kind == EventLost,
-		e.Kind == EventRetrying, e.Kind == EventRetried, e.Kind == EventDiscarded, e.Kind == EventOutageOpened,
-		e.Kind == EventOutageClosed, e.Kind == EventPauseBegun, e.Kind == EventPauseEnded, e.Kind == EventFired,
-		e.Kind == EventMissed, e.Kind == EventApprovalRequested, e.Kind == EventApprovalDecided:
-		return string(e.Kind)
+		hook = hookReplayFailed
 	}
-	return ""
+	if e.Namespace == SystemNamespace || !slices.Contains(HookTypes, hook) {
+		return ""
+	}
+	return hook
 }
