@@ -97,6 +97,17 @@ func locate(doc []byte, path []string) (p part, ok bool) {
 	return p, true
 }
 
+// ValueAt returns the value at a JSON pointer of a valid document, nil for none. Of members with one name it takes the
+// last. Nothing is decoded on the way.
+func ValueAt(doc []byte, at string) []byte {
+	quoted, _ := json.Marshal(at) // a text can always be written
+	steps, _ := split(text(quoted))
+	if p, ok := locate(doc, steps); ok {
+		return p.of(doc)
+	}
+	return nil
+}
+
 // child returns the part of a name or an index of the value at a place, or false.
 func child(doc []byte, at int, name string) (found part, ok bool) {
 	switch doc[at] {

@@ -41,15 +41,9 @@ func (p Plan) WithDefaults() Plan {
 			p.Canary = min(p.Canary, p.Largest)
 		}
 	}
-	if p.Factor == 0 {
-		p.Factor = DefaultFactor
-	}
-	if p.Largest == 0 {
-		p.Largest = max(DefaultLargest, p.Canary)
-	}
-	if p.Observe == 0 {
-		p.Observe = DefaultObserve
-	}
+	p.Factor = cmp.Or(p.Factor, DefaultFactor)
+	p.Largest = cmp.Or(p.Largest, max(DefaultLargest, p.Canary))
+	p.Observe = cmp.Or(p.Observe, DefaultObserve)
 	return p
 }
 

@@ -191,25 +191,16 @@ func (p *Policy) untilTimeOfDay(now task.Instant) time.Duration {
 
 // WithDefaults returns the policy with a default for each zero field that its strategy needs.
 func (p Policy) WithDefaults() Policy {
-	if p.Strategy == "" {
-		p.Strategy = model.Manual
-	}
-	if p.Strategy == model.Manual {
+	if p.Strategy = cmp.Or(p.Strategy, model.Manual); p.Strategy == model.Manual {
 		return p
 	}
-	if p.MaxRetries == 0 {
-		p.MaxRetries = DefaultMaxRetries
-	}
-	if p.Base == 0 && (p.Strategy == model.Fixed || p.Strategy == model.Exponential) {
-		p.Base = DefaultBase
+	p.MaxRetries = cmp.Or(p.MaxRetries, DefaultMaxRetries)
+	if p.Strategy == model.Fixed || p.Strategy == model.Exponential {
+		p.Base = cmp.Or(p.Base, DefaultBase)
 	}
 	if p.Strategy == model.Exponential {
-		if p.Multiplier == 0 {
-			p.Multiplier = DefaultMultiplier
-		}
-		if p.Cap == 0 {
-			p.Cap = max(DefaultCap, p.Base)
-		}
+		p.Multiplier = cmp.Or(p.Multiplier, DefaultMultiplier)
+		p.Cap = cmp.Or(p.Cap, max(DefaultCap, p.Base))
 	}
 	return p
 }
@@ -266,9 +257,7 @@ func (s *Source) allowsPost(destination string) bool {
 
 // WithDefaults returns the source with a default for each zero field that needs one.
 func (s Source) WithDefaults() Source {
-	if s.MaxReplays == 0 {
-		s.MaxReplays = DefaultMaxReplays
-	}
+	s.MaxReplays = cmp.Or(s.MaxReplays, DefaultMaxReplays)
 	return s
 }
 

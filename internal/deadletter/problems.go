@@ -2,6 +2,8 @@ package deadletter
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,9 +25,8 @@ func (p *problems) when(bad bool, at, message string) {
 
 // text checks an optional text of at most limit bytes.
 func (p *problems) text(at, s string, limit int) {
-	if fault := task.TextFault(s, limit); fault != "" {
-		p.add(at, fault)
-	}
+	fault := task.TextFault(s, limit)
+	p.when(fault != "", at, fault)
 }
 
 // name checks a required name.
@@ -35,9 +36,8 @@ func (p *problems) name(at, s string) {
 }
 
 func (p *problems) time(at string, i task.Instant) {
-	if fault := task.InstantFault(i); fault != "" {
-		p.add(at, fault)
-	}
+	fault := task.InstantFault(i)
+	p.when(fault != "", at, fault)
 }
 
 func (p *problems) entries(at string, n, limit int) {
@@ -56,24 +56,11 @@ func (p *problems) within(at string, d, least, most time.Duration) {
 
 // oneOf checks an optional word.
 func (p *problems) oneOf(at, s string, allowed ...string) {
-	if s == "" {
-		return
-	}
-	for _, a := range allowed {
-		if s == a {
-			return
-		}
-	}
-	p.add(at, "must be one of "+strings.Join(allowed, ", "))
+	p.when(s != "" && !slices.Contains(allowed, s), at, "must be one of "+strings.Join(allowed, ", "))
 }
 
 // plain writes a bound without an exponent.
-func plain(v float64) string {
-	if v == float64(int64(v)) {
-		return fmt.Sprint(int64(v))
-	}
-	return fmt.Sprint(v)
-}
+func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 func words[T ~string](list []T) []string {
 	out := make([]string, len(list))

@@ -150,7 +150,7 @@ type Outcome struct {
 // move changes the state, or refuses; act is the past participle for the refusal.
 func (r *Redrive) move(to model.RedriveState, now task.Instant, act string) error {
 	if !r.State.Can(to) {
-		e := task.Errorf(task.WrongState, "the redrive %s is %s and cannot be %s", r.ID, r.State, act)
+		e := r.refuse(act)
 		switch r.State {
 		case model.RedriveDraft:
 			e.Hint = "start it first"
@@ -180,7 +180,7 @@ func (r *Redrive) Start(now task.Instant) error {
 	return nil
 }
 
-func (r *Redrive) refuse(act string) error {
+func (r *Redrive) refuse(act string) *task.Error {
 	return task.Errorf(task.WrongState, "the redrive %s is %s and cannot be %s", r.ID, r.State, act)
 }
 

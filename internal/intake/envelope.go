@@ -18,8 +18,10 @@ const (
 	asBase64 = "base64"
 )
 
-// beginning is how an envelope begins; the payload is what follows.
-const beginning = `{"payload":`
+const (
+	beginning = `{"payload":` // of an envelope, before the payload
+	space     = " \t\r\n"     // in JSON
+)
 
 // wrapped is the context of a task that gets the whole message, without the payload.
 type wrapped struct {

@@ -3,6 +3,8 @@ package sensitive
 import (
 	"slices"
 	"strings"
+
+	"github.com/taskerhq/tasker/internal/pointer"
 )
 
 // Rule says which values of an object are sensitive.
@@ -36,12 +38,11 @@ func (s *Set) covers(pointer string) bool {
 		return false
 	}
 	at := places{s.root}
-	for pointer != "" && !at.ends() {
-		segment, rest, more := strings.Cut(pointer[1:], "/")
-		at, pointer = at.step(unescape.Replace(segment)), ""
-		if more {
-			pointer = "/" + rest
+	for _, segment := range segments(pointer) {
+		if at.ends() {
+			break
 		}
+		at = at.step(segment)
 	}
 	return at.ends()
 }
@@ -59,11 +60,11 @@ type Look struct {
 // messages: the context is the payload, or an object with the message in it.
 func (r Rule) InTask() []string {
 	pointers := append([]string{}, r.Pointers...)
-	for _, pointer := range r.Pointers {
-		pointers = append(pointers, "/payload"+pointer)
+	for _, at := range r.Pointers {
+		pointers = append(pointers, "/payload"+at)
 	}
 	for _, name := range r.Headers {
-		pointers = append(pointers, "/headers/"+escape.Replace(name))
+		pointers = append(pointers, "/headers/"+pointer.Escape(name))
 	}
 	return pointers
 }

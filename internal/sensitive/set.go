@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/taskerhq/tasker/internal/pointer"
 )
 
 // Bounds of a list of pointers.
@@ -80,14 +82,7 @@ func Parse(pointers []string) (*Set, error) {
 	if faults := Check(pointers); len(faults) > 0 {
 		return nil, fmt.Errorf("sensitive pointer %d: %s", faults[0].Index, faults[0].Message)
 	}
-	if len(pointers) == 0 {
-		return nil, nil
-	}
-	s := &Set{root: &node{}, count: len(pointers)}
-	for _, p := range pointers {
-		s.add(p)
-	}
-	return s, nil
+	return Lenient(pointers), nil
 }
 
 // All returns the Set that selects every document whole. It stands in for pointers that cannot be read.
@@ -96,17 +91,20 @@ func All() *Set { return &Set{root: &node{end: true}, count: 1} }
 // Empty reports whether the Set selects nothing.
 func (s *Set) Empty() bool { return s == nil || s.count == 0 }
 
-var unescape = strings.NewReplacer("~1", "/", "~0", "~")
-
-func (s *Set) add(pointer string) {
-	at := s.root
-	if pointer != "" {
-		for _, segment := range strings.Split(pointer[1:], "/") {
-			at = at.child(unescape.Replace(segment))
-		}
+// segments are the parts of a pointer that is "" or begins with /.
+func segments(at string) []string {
+	if at == "" {
+		return nil
 	}
-	at.end = true
+	parts := strings.Split(at[1:], "/")
+	for i, part := range parts {
+		parts[i] = pointer.Unescape(part)
+	}
+	return parts
 }
+
+// leads reports whether a pointer leads on from the place.
+func (n *node) leads() bool { return n.any != nil || len(n.next) > 0 }
 
 func (n *node) child(segment string) *node {
 	if segment == "*" {
@@ -161,17 +159,21 @@ func Lenient(pointers []string) *Set {
 		if p != "" && p[0] != '/' {
 			return All()
 		}
-		s.add(p)
+		at := s.root
+		for _, segment := range segments(p) {
+			at = at.child(segment)
+		}
+		at.end = true
 	}
 	return s
 }
 
 // Touches reports whether a pointer of the Set selects the value at a pointer, something in it, or something around it.
-func (s *Set) Touches(pointer string) bool {
+func (s *Set) Touches(path string) bool {
 	if s.Empty() {
 		return false
 	}
-	at, inside := s.follow(pointer)
+	at, inside := s.follow(path)
 	return inside || len(at) > 0
 }
 
@@ -196,21 +198,15 @@ func (n *node) take(of *node) {
 		n.child("*").take(of.any)
 	}
 	for segment, child := range of.next {
-		if n.next == nil {
-			n.next = map[string]*node{}
-		}
-		if n.next[segment] == nil {
-			n.next[segment] = &node{}
-		}
-		n.next[segment].take(child)
+		n.child(segment).take(child)
 	}
 }
 
 // TouchesPath is Touches for the segments of a pointer.
 func (s *Set) TouchesPath(path []string) bool {
-	pointer := ""
+	at := ""
 	for _, segment := range path {
-		pointer += "/" + escape.Replace(segment)
+		at += "/" + pointer.Escape(segment)
 	}
-	return s.Touches(pointer)
+	return s.Touches(at)
 }
