@@ -12,9 +12,8 @@ import (
 
 // canonicalJSON writes valid JSON in one form for all documents of the same values: no white space, members sorted by
 // name, strings with as few escapes as possible, numbers as digits without zeros at either end and a power of ten. It
-// recurses as deeply as the document nests, which task.MaxDepth bounds. Members with one name keep their order.
-//
-// It is written by hand: every captured message passes through it, and package json would take several times as long.
+// recurses, as deeply as task.MaxDepth. It is written by hand: every captured message passes through it, and package
+// json would take several times as long.
 func canonicalJSON(doc []byte) []byte {
 	c := canonicaliser{in: doc, out: make([]byte, 0, len(doc)+16)}
 	c.value()
@@ -87,8 +86,7 @@ func (c *canonicaliser) array() {
 	c.out = append(c.out, ']')
 }
 
-// object writes the members one after the other, then sorts what it wrote, unless it is sorted: most programs write the
-// same order each time.
+// object writes the members, then sorts them, unless they are sorted: most programs write the same order each time.
 func (c *canonicaliser) object() {
 	c.at++
 	c.out = append(c.out, '{')
@@ -196,8 +194,7 @@ func (c *canonicaliser) token() []byte {
 	return c.in[start:c.at]
 }
 
-// appendNumber writes a number as its digits without zeros at either end, and a power of ten: 1.0 and 10e-1 are 1e0.
-// It works on the digits, so that no number is too large for it.
+// appendNumber works on the digits, so that no number is too large for it: 1.0 and 10e-1 are 1e0.
 func appendNumber(out, raw []byte) []byte {
 	digits, negative := bytes.CutPrefix(raw, []byte{'-'})
 	var power []byte

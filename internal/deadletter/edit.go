@@ -46,9 +46,8 @@ func (e *Edit) Validate() []task.Problem {
 	return p
 }
 
-// Apply returns the content with the edit, which must be valid; c stays as it is. It returns Invalid, with a JSON
-// pointer within the edit, when the patch does not apply: the payload is not JSON, or a place of a JSON patch does not
-// exist. Dropping a header that is not there is no error.
+// Apply returns the content with the edit, which must be valid; c stays as it is. Invalid, with a JSON pointer within
+// the edit: the payload is not JSON, or a place of a JSON patch does not exist. A header to drop need not be there.
 func (e *Edit) Apply(c Content) (Content, error) {
 	if e.Patch != nil {
 		payload, problem := e.patched(c.Payload)
@@ -101,8 +100,7 @@ func (e *Edit) patched(payload []byte) ([]byte, *task.Problem) {
 	return out, nil
 }
 
-// headers returns the headers without those that are dropped. A header that is set takes the place of the first of its
-// name, or stands at the end.
+// headers returns the headers after the edit. One that is set replaces the first of its name, or stands at the end.
 func (e *Edit) headers(list []Header) []Header {
 	if len(e.SetHeaders)+len(e.DropHeaders) == 0 {
 		return list

@@ -68,8 +68,7 @@ type Event struct {
 	Kind      EventKind    `json:"kind"`
 	Namespace string       `json:"namespace"`
 	At        task.Instant `json:"at"`
-	// Object is the ID of the group, the UUID of the redrive or the replay, or the name of the source; of letters that of
-	// their source.
+	// Object is the ID of the group, redrive or replay, or the name of the source; of letters that of their source.
 	Object string `json:"object"`
 	// From and To are states of the group, the redrive or the replay; From is "" for a new one.
 	From string `json:"from,omitempty"`
@@ -252,15 +251,13 @@ func SourceHappened(s *Source, cause string, now task.Instant) Event {
 const (
 	// newsAge is how old a failure may be to make its group news. The groups of an older database are not.
 	newsAge = time.Hour
-	// burstLeast is the number of failures in a clock hour below which there is no burst, and burstFactor how many times
-	// the usual number a burst has at least.
+	// A burst has at least burstLeast failures in a clock hour, and burstFactor times the usual number.
 	burstLeast, burstFactor = 50, 10
 	// burstDay is the time over which the usual number is the mean, and burstPause the least time between two bursts.
 	burstDay, burstPause = 24 * time.Hour, 6 * time.Hour
 )
 
-// First notices the first failures of a group, once. It reports false for
-// failures that are older than an hour, and for those that another group shows.
+// First notices the first failures of a group, once: not those older than an hour, or that another group shows.
 func (g *Group) First(d Delta, now task.Instant) bool {
 	if g.ToldAt != 0 || d.Failures <= 0 || d.Group != g.ID {
 		return false
@@ -277,9 +274,8 @@ func (g *Group) MayBurst(now task.Instant) bool {
 }
 
 // Burst reports whether the group fails at least ten times as often as usual: 50 failures or more in this clock hour,
-// compared with the mean of the hours of a day before it, or of those since its first failure. hours are its failures
-// by the hour. There is at most one burst in six hours; a group that is resolved, ignored, or younger than an hour has
-// none. Burst records the time of a burst.
+// compared with the mean of the hours of a day before it, or of those since its first failure, and records the time. A
+// group has one burst in six hours at most; one that is resolved, ignored, or younger than an hour has none.
 func (g *Group) Burst(hours []Hour, now task.Instant) (hour int64, usual float64, burst bool) {
 	if !g.MayBurst(now) {
 		return 0, 0, false

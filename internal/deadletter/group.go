@@ -15,8 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// GroupID identifies a group. It follows from the namespace and the fingerprint alone, so that every process finds the
-// same without asking; 0 is no group.
+// GroupID follows from the namespace and the fingerprint alone: every process finds the same without asking. 0 is none.
 type GroupID int64
 
 // Ignore bounds how long a group is ignored; zero fields do not. Whichever is reached first opens the group again.
@@ -73,8 +72,7 @@ type Group struct {
 	Version int64
 }
 
-// Note is an entry in the thread of a group. Entries are added and never changed. They are kept as long as the group,
-// also after its letters and cases are deleted.
+// Note is an entry in the thread of a group. It never changes, and is kept as long as the group.
 type Note struct {
 	Group  GroupID
 	No     int
@@ -154,9 +152,8 @@ func ParseGroupID(s string) (GroupID, error) {
 // bounded returns the beginning of a text for an error message.
 func bounded(s string) string { return failure.Cut(s[:min(len(s), 200)], 64) }
 
-// PrintOfCase returns the fingerprint of the latest occurrence of a case: that of the failure that blocks its task, or
-// of the reason where nothing has failed. handler is that of the step that failed, "" without one; template is the name
-// of the task's template; stack is that of the failure, "" where it is not known.
+// PrintOfCase returns the fingerprint of the latest occurrence of a case: that of the failure that blocks its task,
+// else of the reason. handler is that of the failed step, template the name of the task's; what is not known is "".
 func PrintOfCase(c *task.Case, handler, template, stack string) failure.Print {
 	where := cmp.Or(handler, template)
 	if c.Fingerprint == "" && c.Message == "" {
@@ -165,18 +162,16 @@ func PrintOfCase(c *task.Case, handler, template, stack string) failure.Print {
 	return failure.PrintOfKind(c.Fingerprint, c.Message, stack, where)
 }
 
-// GroupOfCase returns a new group of a case, in the namespace of its task. It is open; its counts and version
-// are 0.
+// GroupOfCase returns a new, open group of a case. Its counts and version are 0.
 func GroupOfCase(namespace string, c *task.Case, print failure.Print) *Group {
 	g := NewGroup(namespace, print, c.OccurredAt)
 	g.FirstAt, g.Version = c.OpenedAt, 0
 	return g
 }
 
-// Tally collects what a transaction adds to the inbox: groups, and changes of their counts. The rows that it yields are
-// only ever inserted, so transactions that count in the same group do not wait for each other; they are ordered by
-// group, so that two transactions add the same groups in the same order. The zero value is empty. A Tally is not safe
-// for concurrent use.
+// Tally collects what a transaction adds to the inbox: groups, and changes of their counts. Its rows are only ever
+// inserted, so transactions that count in one group do not wait for each other; they are in the order of the groups.
+// The zero value is empty. A Tally is not safe for concurrent use.
 type Tally struct {
 	groups map[GroupID]*Group
 	deltas map[GroupID]*Delta

@@ -14,9 +14,8 @@ import (
 // identityBytes is the length of a hash in an identity, in bytes.
 const identityBytes = 16
 
-// Identify returns what makes a second delivery of a message recognisable within a source, 33 ASCII characters: it
-// follows from the position where the broker has one, else from the sender's identifier, else from the content. The
-// first character says which: p, m or c.
+// Identify returns what makes a second delivery recognisable within a source, 33 ASCII characters: p and the hash of
+// the position where the broker has one, else m and that of the sender's identifier, else c and that of the content.
 func Identify(position, messageID string, c Content) string {
 	switch {
 	case position != "":
@@ -32,9 +31,8 @@ func Identify(position, messageID string, c Content) string {
 	return "c" + digest(parts...)
 }
 
-// Canonical returns a hash of the payload, 33 ASCII characters. Two JSON documents with the same values have the same:
-// white space, the order of members and the way in which a string or a number is written do not matter, and numbers
-// are compared exactly. Any other payload is hashed byte for byte. Key and headers do not count.
+// Canonical returns a hash of the payload, 33 ASCII characters. JSON documents with the same values have the same,
+// however they are written; numbers are compared exactly. Any other payload is hashed byte for byte.
 func Canonical(c Content) string {
 	if len(c.Payload) > 0 && task.JSONFault(c.Payload, len(c.Payload)) == "" {
 		return "j" + digest(canonicalJSON(c.Payload))

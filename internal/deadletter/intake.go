@@ -19,8 +19,7 @@ type Intake struct {
 	Priority    string `json:"priority,omitempty"`
 	MinPriority string `json:"min_priority,omitempty"`
 	MaxPriority string `json:"max_priority,omitempty"`
-	// IdempotencyKey makes messages with the same key one task. A message without it, or "", has its identity on the
-	// broker as its key.
+	// IdempotencyKey makes messages with the same key one task. Without a key the identity on the broker is it.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 	// OrderingKey makes the tasks of messages with the same key run one at a time, in the order of the messages. A
 	// message without it is not ordered.

@@ -19,8 +19,7 @@ type patchOp struct {
 // MaxOperations bounds the operations of a JSON patch.
 const MaxOperations = 100
 
-// patchProblems returns the problems of a valid document, an array, as a JSON patch: those that do not depend on the
-// document that it changes.
+// patchProblems reads a valid array as a JSON patch. Its problems do not depend on the document that it changes.
 func patchProblems(patch []byte) (ops []patchOp, list problems) {
 	for i, p := range parts(patch, pointer.Start(patch, 0)) {
 		if i >= MaxOperations { // they are counted, and not read

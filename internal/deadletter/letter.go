@@ -47,8 +47,7 @@ type Letter struct {
 	// Identity makes a repeated delivery recognisable: that of the latest death that the letter's own source has brought.
 	// Two letters of a source never share one. See Identify, and Alias for those of its other deaths.
 	Identity string
-	// Canonical is the hash of the canonical content, by which a message without headers is recognised as one that was
-	// sent back.
+	// Canonical is the hash of the content, by which a message without headers is recognised after it was sent back.
 	Canonical string
 
 	State   model.LetterState
@@ -131,13 +130,11 @@ type Link struct {
 	Letter task.ID
 }
 
-// Sends is how often the message was sent back, as far as that is known: by its own letter and by those that it
-// continues. Bounds on replays count it.
+// Sends is how often the message was sent back, by all that is known: bounds on replays count it.
 func (l *Letter) Sends() int { return l.Replays + l.Lineage }
 
-// Alias is an identity by which deliveries of a letter are recognised besides the letter's own: that of an earlier
-// death, or of one that another source has brought. It lasts as long as its letter: a broker may deliver a message
-// again long after its letter was sent back.
+// Alias is an identity of a letter besides its own: of an earlier death, or of one that another source has brought. It
+// lasts as long as the letter: a broker may deliver a message again long after it was sent back.
 type Alias struct {
 	Namespace string
 	Source    string // whose deliveries have the identity
@@ -171,8 +168,7 @@ type Oversized struct {
 	// Partition and Offset are where a log has it, which a reader goes past; Offset is -1 where the broker keeps no log.
 	Partition int32
 	Offset    int64
-	// Deliveries is how often the broker has delivered it before, where it drops what was delivered too often; else 0.
-	// It is not stored.
+	// Deliveries counts those before, where the broker drops what was delivered too often; else 0. It is not stored.
 	Deliveries int
 	// FirstAt and SeenAt are when it was delivered first, and last.
 	FirstAt, SeenAt task.Instant

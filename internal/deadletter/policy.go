@@ -17,8 +17,7 @@ type Policy struct {
 	Source    string // "" for every source of the namespace that has no policy of its own
 	Origin    string // "" for every origin of the source that has no policy of its own
 	Strategy  model.Strategy
-	// MaxRetries bounds the replays of a letter; when it is reached the letter is discarded with that reason, or left
-	// to an operator if KeepExhausted.
+	// MaxRetries bounds the replays of a letter; then it is discarded, or left to an operator if KeepExhausted.
 	MaxRetries    int
 	KeepExhausted bool
 	Base, Cap     time.Duration
@@ -48,8 +47,7 @@ const (
 	CopySuffix = "-retry"
 )
 
-// DriverHTTP is the driver of a source whose letters are reported. No node reads such a source; its letters are sent
-// back by POST.
+// DriverHTTP is the driver of a source whose letters are reported, not read, and sent back by POST.
 const DriverHTTP = "http"
 
 // SourceKey names a source. Names may have any separator in them, so a joined text would name several sources.
@@ -76,8 +74,7 @@ type Source struct {
 	Paused  bool
 	// Intake makes messages tasks; nil: they become letters.
 	Intake *Intake `json:",omitempty"`
-	// Sensitive are JSON pointers into the payloads of letters, and SensitiveHeaders names of headers in any case: the
-	// values that only some keys may see.
+	// Only some keys may see Sensitive, by JSON pointers into payloads, and SensitiveHeaders, by their names in any case.
 	Sensitive        []string `json:",omitempty"`
 	SensitiveHeaders []string `json:",omitempty"`
 	// LostAt is since when it cannot be read, and LostFor why; 0 and "" while it can.
@@ -86,8 +83,7 @@ type Source struct {
 	Version int64
 }
 
-// PolicyFields are the fields of a policy that the API and the configuration name in another way, as JSON pointers:
-// they have numbers of seconds in place of durations.
+// PolicyFields are JSON pointers to fields that API and configuration name in another way, with seconds for durations.
 var PolicyFields = map[string]string{"/base": "/base_seconds", "/cap": "/cap_seconds", "/at": "/time_of_day",
 	"/max_age": "/max_age_seconds", "/only_types": "/only_error_types"}
 
@@ -103,9 +99,8 @@ func ParseTimeOfDay(text string) (time.Duration, error) {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
 }
 
-// PolicyFor returns the policy for an origin of a source, or nil. list has policies of one namespace, in any order; of
-// those that apply, the first of these decides: that of the origin in the source, that of the origin in all sources,
-// that of the source, that of all sources.
+// PolicyFor returns the policy for an origin of a source, or nil, of those of a namespace. The first of these decides:
+// that of the origin in the source, of the origin in all sources, of the source, of all sources.
 func PolicyFor(list []*Policy, source, origin string) *Policy {
 	var best *Policy
 	rank := 0

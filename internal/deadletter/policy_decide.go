@@ -162,9 +162,8 @@ func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
 	return now.Add(time.Duration(math.Min(max(delay, 0), float64(MaxDelay))))
 }
 
-// Parks returns the number of replays at which a letter is parked: that of its source, or the retries of its policy if
-// these are more. A policy is set for a purpose and bounds its own sends; max_replays, whose default nobody has chosen,
-// is for what operators send. p is nil for none.
+// Parks returns the number of replays at which a letter is parked: that of its source, or the retries of its policy,
+// nil for none, if these are more. A policy bounds its own sends; max_replays, a default mostly, those of operators.
 func (p *Policy) Parks(maxReplays int) int {
 	if p == nil || p.Strategy == model.Manual || maxReplays <= 0 {
 		return maxReplays
@@ -177,8 +176,7 @@ func growing(base time.Duration, multiplier, tries float64, most time.Duration) 
 	return math.Min(float64(base)*math.Pow(multiplier, tries), float64(most))
 }
 
-// untilTimeOfDay is the time until the next At after now, more than 0 and at most a day. Days are those of UTC, which
-// have no change of clocks.
+// untilTimeOfDay is the time until the next At after now, in UTC: more than 0 and at most a day.
 func (p *Policy) untilTimeOfDay(now task.Instant) time.Duration {
 	const day = 24 * time.Hour
 	today := time.Duration(now%task.Instant(day.Microseconds())) * time.Microsecond
@@ -230,9 +228,8 @@ func (p *Policy) Validate() []task.Problem {
 	return list
 }
 
-// Allows reports whether letters of the source may be sent to a destination: to their origin, and to the targets of the
-// source. "" stands for the origin. The origin of a letter that was reported is a claim of the program, which must not
-// make this server call any URL; only targets count.
+// Allows reports whether letters may be sent to a destination: their origin, or "", and the targets of the source. The
+// origin of a reported letter is a claim, which must not make this server call any URL: only targets count.
 func (s *Source) Allows(destination, origin string) bool {
 	if s.Driver == DriverHTTP {
 		return s.allowsPost(cmp.Or(destination, origin))

@@ -56,8 +56,7 @@ type Plan struct {
 	KeepAttempts bool
 	// Priority is the name or number of the new level of tasks; "" keeps the level.
 	Priority string
-	// AtMostOnce leaves a letter open when the outcome of its send is not known, where it would else be sent again under
-	// the same number until that is known.
+	// AtMostOnce leaves a letter open when the outcome of its send is not known, else it is sent again under its number.
 	AtMostOnce bool `json:",omitempty"`
 }
 
@@ -73,8 +72,7 @@ type StopRule struct {
 
 // Edit changes content before it is sent; the original is kept.
 type Edit struct {
-	// Patch is a JSON Patch (RFC 6902) or a JSON merge patch (RFC 7396) of the payload; of a case, of the context of
-	// its task. nil: none.
+	// Patch is a JSON Patch (RFC 6902) or merge patch (RFC 7396) of the payload, or of a case's task's context. nil: none.
 	Patch []byte
 	// SetHeaders replaces the headers of those names; DropHeaders removes them.
 	SetHeaders  []Header
@@ -135,8 +133,7 @@ type Item struct {
 	Message string
 	// Group is that with which it came back; 0 for none.
 	Group GroupID
-	// Uncertain: a try had no answer. One that was sent may be there twice, under the same number; one that failed may
-	// be there once.
+	// Uncertain: a try had no answer. What was sent may be there twice, under its number, and what failed once.
 	Uncertain bool
 }
 

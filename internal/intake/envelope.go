@@ -82,8 +82,7 @@ func quote(s string) json.RawMessage {
 	return b
 }
 
-// Payload returns the payload of the message that a task was made of, from its context. The context may have been
-// edited since: then it is what the edited context says.
+// Payload returns the payload of the message that a task was made of, from its context, as edited since.
 func Payload(of *task.Intake, context []byte) ([]byte, error) {
 	if !of.Wrapped {
 		return context, nil

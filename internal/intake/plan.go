@@ -136,9 +136,8 @@ func hash(parts ...string) string {
 // hashedKey begins an ordering key that is a hash.
 const hashedKey = "sha256"
 
-// orderingKey returns the ordering key of a message. It begins with the source, because equal keys of two topics say
-// nothing about each other. A key is only compared: one that cannot be stored as a text, such as a number in bytes, is
-// replaced by its hash.
+// orderingKey begins with the source: equal keys of two topics say nothing about each other. A key that cannot be
+// stored as a text, such as a number in bytes, becomes its hash.
 func (p *Plan) orderingKey(l *lookup) string {
 	key := string(l.m.Key)
 	if p.ordering != (deadletter.Value{From: deadletter.FromMessage, Text: "key"}) {

@@ -96,8 +96,7 @@ func (h *holder) hold(v any, p places, at string) {
 	}
 }
 
-// lead reports whether a pointer leads on from here, other than one that begins here: its value is masked if it is a
-// text.
+// lead reports whether a pointer leads on from here, other than one that begins here: then a text is masked.
 func (p places) lead(root *node) bool {
 	for _, n := range p {
 		if n != root && n.leads() {

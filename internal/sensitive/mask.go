@@ -18,8 +18,7 @@ var maskedJSON = []byte(`"` + Mask + `"`)
 
 // Document masks the values of a document that the pointers select, counted from its root. A text where a pointer leads
 // on is masked as well: it may be the document as a text, or a part of one. A document that is not JSON is masked
-// whole. null is not masked.
-// It returns doc itself when nothing is masked, and never changes doc.
+// whole; null is not. It returns doc itself when nothing is masked, and never changes doc.
 func (s *Set) Document(doc []byte) (out []byte, masked bool) { return s.mask(doc, false) }
 
 // Anywhere is Document, with the pointers counted from every value of the document: /card masks the member card of the
@@ -35,10 +34,9 @@ func (s *Set) mask(doc []byte, anywhere bool) (out []byte, masked bool) {
 // Replacer returns the JSON that replaces a value. The pointer is that of the value in its document.
 type Replacer func(pointer string, value []byte) ([]byte, error)
 
-// Rewrite replaces the values of a document that the Set selects, as Document or Anywhere finds them, and all texts
-// whose JSON begins with the bytes of literal, wherever they are. A document that is not JSON is a single value. What
-// is not replaced keeps its bytes, and doc itself is returned when nothing is. Without with all become the mask. An error
-// is that of with; then there is no document.
+// Rewrite replaces what Document or Anywhere masks by what with returns, or by the mask without it, and all texts whose
+// JSON begins with the bytes of literal. A document that is not JSON is a single value. What is not replaced keeps its
+// bytes, and doc itself is returned when nothing is. An error is that of with; then there is no document.
 func (s *Set) Rewrite(doc []byte, anywhere bool, literal []byte, with Replacer) ([]byte, error) {
 	literal = present(doc, literal)
 	if len(doc) == 0 || s.Empty() && literal == nil {
@@ -184,8 +182,7 @@ func (m *masker) within(segment string, read func()) {
 	m.pointer = m.pointer[:before]
 }
 
-// patch masks the value of an operation of a JSON patch, and reports whether the object is one whose value the pointers
-// concern.
+// patch masks the value of an operation of a JSON patch, and reports whether the pointers concern it.
 func (m *masker) patch(p places, depth int) bool {
 	end := m.end()
 	var op struct {

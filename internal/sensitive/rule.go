@@ -56,8 +56,7 @@ type Look struct {
 	Namespace string // of the object, "" if the answer is not about one
 }
 
-// InTask returns the pointers by which the rule of a source holds for the context of a task that was made of one of its
-// messages: the context is the payload, or an object with the message in it.
+// InTask returns the pointers of a source's rule for the context of a task: the payload, or an object with the message.
 func (r Rule) InTask() []string {
 	pointers := append([]string{}, r.Pointers...)
 	for _, at := range r.Pointers {

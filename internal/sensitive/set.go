@@ -148,8 +148,7 @@ func (p places) ends() bool {
 	return false
 }
 
-// Lenient is Parse for pointers that were checked when they were stored, without the bounds of a list. Pointers that
-// cannot be read hide everything.
+// Lenient is Parse without bounds, for pointers that were checked once. Pointers that cannot be read hide everything.
 func Lenient(pointers []string) *Set {
 	if len(pointers) == 0 {
 		return nil
