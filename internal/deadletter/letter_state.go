@@ -30,7 +30,7 @@ var hints = map[model.LetterState]string{
 }
 
 func (l *Letter) refuse(act string) error {
-	e := task.Errorf(task.WrongState, "the letter %s is %s and cannot be %s", l.ID, l.State, act)
+	e := refused("letter", l.ID, l.State, act)
 	e.Hint = hints[l.State]
 	return e
 }

@@ -221,10 +221,7 @@ func (p *Policy) Validate() []task.Problem {
 	list.between("/jitter", p.Jitter, 0, 1)
 	list.within("/at", p.At, 0, 24*time.Hour-time.Microsecond)
 	list.within("/max_age", p.MaxAge, 0, MaxAgeLimit)
-	list.entries("/only_types", len(p.OnlyTypes), MaxTypes)
-	for i, name := range p.OnlyTypes {
-		list.name(fmt.Sprintf("/only_types/%d", i), name)
-	}
+	list.names("/only_types", p.OnlyTypes, MaxTypes)
 	return list
 }
 
@@ -293,9 +290,6 @@ func (s *Source) Validate() []task.Problem {
 		}
 		p.add(at, fault.Message)
 	}
-	p.entries("/sensitive_headers", len(s.SensitiveHeaders), sensitive.MaxPointers)
-	for i, name := range s.SensitiveHeaders {
-		p.name(fmt.Sprintf("/sensitive_headers/%d", i), name)
-	}
+	p.names("/sensitive_headers", s.SensitiveHeaders, sensitive.MaxPointers)
 	return p
 }

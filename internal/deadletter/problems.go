@@ -44,6 +44,14 @@ func (p *problems) entries(at string, n, limit int) {
 	p.when(n > limit, at, fmt.Sprintf("has %d entries; the limit is %d", n, limit))
 }
 
+// names checks a list of at most limit required names.
+func (p *problems) names(at string, list []string, limit int) {
+	p.entries(at, len(list), limit)
+	for i, name := range list {
+		p.name(fmt.Sprintf("%s/%d", at, i), name)
+	}
+}
+
 // between checks a number against bounds, both included. It refuses what is not a number.
 func (p *problems) between(at string, v, least, most float64) {
 	p.when(!(least <= v && v <= most), at, fmt.Sprintf("must be from %s to %s", plain(least), plain(most)))
@@ -61,6 +69,11 @@ func (p *problems) oneOf(at, s string, allowed ...string) {
 
 // plain writes a bound without an exponent.
 func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// refused is the error of an act that the state of something does not allow; act is a past participle.
+func refused(what string, id fmt.Stringer, state any, act string) *task.Error {
+	return task.Errorf(task.WrongState, "the %s %s is %s and cannot be %s", what, id, state, act)
+}
 
 func words[T ~string](list []T) []string {
 	out := make([]string, len(list))

@@ -177,9 +177,7 @@ func (r *Redrive) Start(now task.Instant) error {
 	return nil
 }
 
-func (r *Redrive) refuse(act string) *task.Error {
-	return task.Errorf(task.WrongState, "the redrive %s is %s and cannot be %s", r.ID, r.State, act)
-}
+func (r *Redrive) refuse(act string) *task.Error { return refused("redrive", r.ID, r.State, act) }
 
 // Pause stops sending until Continue. Items that are being sent are finished.
 func (r *Redrive) Pause(now task.Instant) error {

@@ -80,7 +80,7 @@ type Replay struct {
 // Move changes the state, or refuses; act is the past participle for the refusal.
 func (r *Replay) Move(to model.ReplayState, now task.Instant, act string) error {
 	if !slices.Contains(r.State.Next(), to) {
-		return task.Errorf(task.WrongState, "the replay %s is %s and cannot be %s", r.ID, r.State, act)
+		return refused("replay", r.ID, r.State, act)
 	}
 	r.State, r.Progress.StateAt, r.Progress.Why = to, now, ""
 	switch {
