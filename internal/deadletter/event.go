@@ -92,24 +92,18 @@ type Event struct {
 	// Counts are known when no wave is under way: they cost a look at every item. nil: not known.
 	Counts *model.ItemCounts `json:"counts,omitempty"`
 
-	Replay *ReplayNews `json:"replay,omitempty"` // of a replay
-
-	Outage *OutageNews `json:"outage,omitempty"` // of an outage: Object is its UUID, Where the handler
-
-	Pause *PauseNews `json:"pause,omitempty"` // of a pause: Object is its target in words, Cause the reason
-
-	// of an approval: Object is the UUID of its step, Where the step's name, Title what is to be approved, Cause the
-	// reason of the decision, and To how it ended, such as task.DecisionApproved
-
+	Replay *ReplayNews `json:"replay,omitempty"`
+	// Outage: Object is its UUID, Where the handler.
+	Outage *OutageNews `json:"outage,omitempty"`
+	// Pause: Object is its target in words, Cause the reason.
+	Pause *PauseNews `json:"pause,omitempty"`
+	// Approval: Object is the UUID of its step, Where the step's name, Title what is to be approved, Cause the reason of
+	// the decision, and To how it ended, such as task.DecisionApproved.
 	Approval *ApprovalNews `json:"approval,omitempty"`
-
-	// of a schedule: Object is its name, Total the number of times, and Cause why they are missed
-
+	// Schedule: Object is its name, Total the number of times, and Cause why they are missed.
 	Schedule *ScheduleNews `json:"schedule,omitempty"`
-
-	// of letters: Total is their number, Where their origin, Title the DiscardKind of discarded ones, and Cause the
-	// reason or error of the first
-
+	// First are letters: Total is their number, Where their origin, Title the DiscardKind of discarded ones, and Cause
+	// the reason or error of the first.
 	First []EventLetter `json:"first,omitempty"` // up to MaxEventLetters of them
 }
 

@@ -179,27 +179,21 @@ type Tally struct {
 
 // Join adds a group unless the tally has it, and returns the one that it has.
 func (t *Tally) Join(g *Group) *Group {
-	if known := t.groups[g.ID]; known != nil {
-		return known
-	}
-	if t.groups == nil {
-		t.groups = map[GroupID]*Group{}
-	}
-	t.groups[g.ID] = g
-	return g
+	return join(&t.groups, g.ID, g)
 }
 
 // Of returns the change of a group's counts, to be changed by the caller.
-func (t *Tally) Of(id GroupID) *Delta {
-	if d := t.deltas[id]; d != nil {
-		return d
+func (t *Tally) Of(id GroupID) *Delta { return join(&t.deltas, id, &Delta{Group: id}) }
+
+func join[T any](list *map[GroupID]*T, id GroupID, v *T) *T {
+	if known := (*list)[id]; known != nil {
+		return known
 	}
-	if t.deltas == nil {
-		t.deltas = map[GroupID]*Delta{}
+	if *list == nil {
+		*list = map[GroupID]*T{}
 	}
-	d := &Delta{Group: id}
-	t.deltas[id] = d
-	return d
+	(*list)[id] = v
+	return v
 }
 
 // Groups returns the groups that joined.

@@ -92,21 +92,16 @@ func (g *Group) Failed(d Delta, hour int64, now task.Instant) GroupEvent {
 	if d.Failures <= 0 || g.MergedInto != 0 {
 		return NoEvent
 	}
-	switch {
-	case g.State == model.GroupResolved && d.At > g.ResolvedAt:
-		if g.Reopen(now) != nil {
-			return NoEvent
-		}
-		g.Regression = true
-		g.Regressions++
-		return Regressed
-	case g.State == model.GroupIgnored && g.overrun(hour):
-		if g.Reopen(now) != nil {
-			return NoEvent
-		}
+	regressed := g.State == model.GroupResolved && d.At > g.ResolvedAt
+	if !regressed && !(g.State == model.GroupIgnored && g.overrun(hour)) || g.Reopen(now) != nil {
+		return NoEvent
+	}
+	if !regressed {
 		return IgnoreEnded
 	}
-	return NoEvent
+	g.Regression = true
+	g.Regressions++
+	return Regressed
 }
 
 // overrun reports whether failures have reached a bound of ignoring.

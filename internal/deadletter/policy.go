@@ -132,10 +132,7 @@ func PoliciesOf(list []*Policy, source string) []*Policy {
 		}
 	}
 	slices.SortFunc(out, func(a, b *Policy) int {
-		if (a.Origin == "") != (b.Origin == "") {
-			return -cmp.Compare(a.Origin, b.Origin)
-		}
-		return cmp.Compare(a.Origin, b.Origin)
+		return cmp.Or(cmp.Compare(min(len(b.Origin), 1), min(len(a.Origin), 1)), cmp.Compare(a.Origin, b.Origin))
 	})
 	return out
 }
