@@ -79,6 +79,17 @@ func jsonField(v, none any) coded {
 	}}
 }
 
+// packed is a column of bytes that pack makes of a field.
+func packed[T any](v *T, pack func(T) ([]byte, error), unpack func([]byte) (T, error)) coded {
+	return coded{'b', func() (any, error) {
+		b, err := pack(*v)
+		return binary(b), err
+	}, func(b []byte) (err error) {
+		*v, err = unpack(b)
+		return err
+	}}
+}
+
 // read scans a row into fields.
 func (s SQL) read(row Row, fields ...any) error {
 	dest := slices.Clone(fields)
@@ -213,6 +224,43 @@ func inParts[K any](keys []K, arg func(K) any, args []any, run func(in string, a
 		w := where{args: slices.Clone(args)}
 		if err := run(list(&w, part, arg), w.args); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// saveAlike calls save for the records that have equal fields, once for each chunk of their IDs: with the columns as
+// arguments, and a list for IN. They are in the order of IDs in a chunk, and of the first ID of each value, so that
+// transactions lock rows in one order, mostly.
+func saveAlike[T any](s SQL, rows []T, id func(*T) task.ID, fields func(*T) []any,
+	save func(w *where, ids string) error,
+) error {
+	type values [12]any // no record has more
+	sorted := make([]*T, len(rows))
+	for i := range rows {
+		sorted[i] = &rows[i]
+	}
+	slices.SortStableFunc(sorted, func(a, b *T) int { return compareIDs(id(a), id(b)) })
+	var order []values
+	alike, width := map[values][]task.ID{}, 0
+	for _, row := range sorted {
+		columns, err := s.columns(fields(row))
+		if err != nil {
+			return err
+		}
+		var v values
+		width = copy(v[:], columns)
+		if alike[v] == nil {
+			order = append(order, v)
+		}
+		alike[v] = append(alike[v], id(row))
+	}
+	for _, v := range order {
+		for ids := range chunks(alike[v]) {
+			w := where{args: slices.Clone(v[:width])}
+			if err := save(&w, s.idList(&w, ids)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -26,38 +26,11 @@ func (s letterRows) FindLetter(ctx context.Context, id task.ID) (*deadletter.Let
 
 // Occurrences returns the occurrences of a letter, the latest first. They come whole, with stacks and payloads.
 func (s letterRows) Occurrences(ctx context.Context, id task.ID, limit int) ([]deadletter.Occurrence, error) {
-	const query = `SELECT letter_id, no, at, group_id, error_type, error_code, error_class, retryable, handler, origin,
-  position, attempts, redrive_id, error_message, stack, payload, details FROM tasker_letter_occurrences WHERE letter_id = $1
- ORDER BY no DESC LIMIT $2`
-	list, err := collect(ctx, s, s.scanLetterOccurrence, query, s.id(id), limit)
+	list, err := occurrences.values(ctx, s.SQL, ` WHERE o.letter_id = $1 ORDER BY o.no DESC LIMIT $2`, s.id(id), limit)
 	if len(list) > 0 && list[0].Letter != id { // an engine may keep a part of the ID
 		return nil, err
 	}
 	return list, err
-}
-
-// scanLetterOccurrence reads the columns of Occurrences. Stack and payload are packed; see pack.
-func (s letterRows) scanLetterOccurrence(row Row) (o deadletter.Occurrence, err error) {
-	var retryable, group int64
-	var packedStack, packed, details blob
-	err = row.Scan(s.ScanID(&o.Letter), &o.No, &o.At, &group, (*Text)(&o.Failure.Type), (*Text)(&o.Failure.Code),
-		(*Text)(&o.Failure.Class), &retryable, (*Text)(&o.Handler), (*Text)(&o.Origin), (*Text)(&o.Position), &o.Attempts,
-		s.ScanID(&o.Redrive), (*Text)(&o.Failure.Message), &packedStack, &packed,
-		&details)
-	if err != nil {
-		return o, err
-	}
-	o.Group, o.Failure.Retryable = deadletter.GroupID(group), retryable != 0
-	stack, err := unpack(packedStack)
-	if err != nil {
-		return o, err
-	}
-	o.Stack = string(stack)
-	if o.Details, err = unpackDetails(details); err != nil {
-		return o, err
-	}
-	o.Payload, err = unpack(packed)
-	return o, err
 }
 
 // Each state is one walk along the index of the selection. What no index decides is looked for in a bounded window of
