@@ -218,7 +218,7 @@ var layers = map[string]struct {
 		"internal/access", "internal/deadletter", "internal/due", "internal/engine", "internal/failure",
 		"internal/intake", "internal/posturl", "internal/sensitive", "internal/task", "internal/webhook"},
 		"it decides with the domain and stores through its roles; it knows no SQL and no HTTP"},
-	"internal/intake": {[]string{"internal/deadletter", "internal/pointer", "internal/sensitive", "internal/task"},
+	"internal/intake": {[]string{"internal/deadletter", "internal/sensitive", "internal/task"},
 		"it decides what a message becomes, and knows neither brokers nor the engine"},
 	"internal/inbox/carrier": {[]string{"deadletters/model",
 		"internal/broker", "internal/broker/driver", "internal/broker/format",

@@ -110,8 +110,7 @@ func nth(list [][]byte, i int) []byte {
 }
 
 // documents compares two valid documents. Members are matched by name, those with one name from the last to the first,
-// and elements by place: an element that was inserted at the front makes all others differ, which is true of the bytes
-// that a consumer reads.
+// and elements by place: after one that was inserted at the front all others differ, as a consumer reads them.
 func (d *differ) documents(at string, a, b []byte) {
 	switch kind := kindOf(a); {
 	case len(*d) >= MaxChanges:

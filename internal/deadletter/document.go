@@ -84,8 +84,7 @@ func equalJSON(a, b []byte) bool {
 	return bytes.Equal(x.out, y.out)
 }
 
-// locate returns the part of a valid document that a path leads to, or false. Of members with one name it takes the
-// last, as readers do.
+// locate returns the part that a path leads to, or false. Of members with one name it takes the last, as readers do.
 func locate(doc []byte, path []string) (p part, ok bool) {
 	p.value = pointer.Start(doc, 0)
 	p.end = pointer.End(doc, p.value)
@@ -95,6 +94,16 @@ func locate(doc []byte, path []string) (p part, ok bool) {
 		}
 	}
 	return p, true
+}
+
+// ValueAt returns the value at a JSON pointer of a valid document, nil for none, as locate finds it.
+func ValueAt(doc []byte, at string) []byte {
+	quoted, _ := json.Marshal(at) // a text can always be written
+	steps, _ := split(text(quoted))
+	if p, ok := locate(doc, steps); ok {
+		return p.of(doc)
+	}
+	return nil
 }
 
 // child returns the part of a name or an index of the value at a place, or false.
@@ -127,9 +136,8 @@ func asMember(name string, value []byte) []byte {
 	return slices.Concat([]byte{'"'}, []byte(name), []byte(`":`), value)
 }
 
-// rewrite writes the object or array at a place of doc anew: with gives for each part the bytes that take its place,
-// or false to leave it out, and more is added at the end. All else keeps its bytes; a part that is left out takes the
-// space and the comma before it along, the first one those behind it.
+// rewrite writes the object or array at a place anew: with gives the bytes for each part, or false to leave it out, and
+// more is added at the end. All else keeps its bytes. A part that goes takes the space and the comma before it along.
 func rewrite(doc []byte, at int, with func(int, part) ([]byte, bool), more ...[]byte) []byte {
 	out := slices.Grow(slices.Clone(doc[:at+1]), len(doc)-at)
 	empty, end := true, at+1
@@ -159,8 +167,7 @@ func rewrite(doc []byte, at int, with func(int, part) ([]byte, bool), more ...[]
 	return append(out, doc[end:]...)
 }
 
-// mergePatch applies a merge patch (RFC 7396) to a valid document. null in the patch removes a member; anything but an
-// object replaces the whole value. Of members with one name the last counts, and is the one that is left.
+// mergePatch applies a merge patch (RFC 7396) to a valid document. Of members with one name the last counts, and stays.
 func mergePatch(doc, patch []byte) []byte {
 	if kindOf(patch) != '{' || envelope.Is(patch) { // an encoded value has no members
 		return bytes.TrimSpace(patch)

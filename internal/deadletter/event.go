@@ -68,8 +68,7 @@ type Event struct {
 	Kind      EventKind    `json:"kind"`
 	Namespace string       `json:"namespace"`
 	At        task.Instant `json:"at"`
-	// Object is the ID of the group, the UUID of the redrive or the replay, or the name of the source; of letters that of
-	// their source.
+	// Object is the ID of the group, redrive or replay, or the name of the source; of letters that of their source.
 	Object string `json:"object"`
 	// From and To are states of the group, the redrive or the replay; From is "" for a new one.
 	From string `json:"from,omitempty"`
@@ -93,24 +92,18 @@ type Event struct {
 	// Counts are known when no wave is under way: they cost a look at every item. nil: not known.
 	Counts *model.ItemCounts `json:"counts,omitempty"`
 
-	Replay *ReplayNews `json:"replay,omitempty"` // of a replay
-
-	Outage *OutageNews `json:"outage,omitempty"` // of an outage: Object is its UUID, Where the handler
-
-	Pause *PauseNews `json:"pause,omitempty"` // of a pause: Object is its target in words, Cause the reason
-
-	// of an approval: Object is the UUID of its step, Where the step's name, Title what is to be approved, Cause the
-	// reason of the decision, and To how it ended, such as task.DecisionApproved
-
+	Replay *ReplayNews `json:"replay,omitempty"`
+	// Outage: Object is its UUID, Where the handler.
+	Outage *OutageNews `json:"outage,omitempty"`
+	// Pause: Object is its target in words, Cause the reason.
+	Pause *PauseNews `json:"pause,omitempty"`
+	// Approval: Object is the UUID of its step, Where the step's name, Title what is to be approved, Cause the reason of
+	// the decision, and To how it ended, such as task.DecisionApproved.
 	Approval *ApprovalNews `json:"approval,omitempty"`
-
-	// of a schedule: Object is its name, Total the number of times, and Cause why they are missed
-
+	// Schedule: Object is its name, Total the number of times, and Cause why they are missed.
 	Schedule *ScheduleNews `json:"schedule,omitempty"`
-
-	// of letters: Total is their number, Where their origin, Title the DiscardKind of discarded ones, and Cause the
-	// reason or error of the first
-
+	// First are letters: Total is their number, Where their origin, Title the DiscardKind of discarded ones, and Cause
+	// the reason or error of the first.
 	First []EventLetter `json:"first,omitempty"` // up to MaxEventLetters of them
 }
 
@@ -252,15 +245,13 @@ func SourceHappened(s *Source, cause string, now task.Instant) Event {
 const (
 	// newsAge is how old a failure may be to make its group news. The groups of an older database are not.
 	newsAge = time.Hour
-	// burstLeast is the number of failures in a clock hour below which there is no burst, and burstFactor how many times
-	// the usual number a burst has at least.
+	// A burst has at least burstLeast failures in a clock hour, and burstFactor times the usual number.
 	burstLeast, burstFactor = 50, 10
 	// burstDay is the time over which the usual number is the mean, and burstPause the least time between two bursts.
 	burstDay, burstPause = 24 * time.Hour, 6 * time.Hour
 )
 
-// First notices the first failures of a group, once. It reports false for
-// failures that are older than an hour, and for those that another group shows.
+// First notices the first failures of a group, once: not those older than an hour, or that another group shows.
 func (g *Group) First(d Delta, now task.Instant) bool {
 	if g.ToldAt != 0 || d.Failures <= 0 || d.Group != g.ID {
 		return false
@@ -277,9 +268,8 @@ func (g *Group) MayBurst(now task.Instant) bool {
 }
 
 // Burst reports whether the group fails at least ten times as often as usual: 50 failures or more in this clock hour,
-// compared with the mean of the hours of a day before it, or of those since its first failure. hours are its failures
-// by the hour. There is at most one burst in six hours; a group that is resolved, ignored, or younger than an hour has
-// none. Burst records the time of a burst.
+// compared with the mean of the hours of a day before it, or of those since its first failure, and records the time. A
+// group has one burst in six hours at most; one that is resolved, ignored, or younger than an hour has none.
 func (g *Group) Burst(hours []Hour, now task.Instant) (hour int64, usual float64, burst bool) {
 	if !g.MayBurst(now) {
 		return 0, 0, false
@@ -322,18 +312,15 @@ const hookHalted, hookReplayFailed = "redrive.halted", "replay.failed"
 // Hook returns the type under which webhooks receive the event; "" if they do not. They receive nothing of
 // SystemNamespace: a delivery that fails must not cause the next one.
 func (e *Event) Hook() string {
+	hook := string(e.Kind)
 	switch {
-	case e.Namespace == SystemNamespace:
-		return ""
 	case e.Kind == EventRedrive && e.To == string(model.RedriveHalted):
-		return hookHalted
+		hook = hookHalted
 	case e.Kind == EventReplay && e.To == string(model.ReplayFailed):
-		return hookReplayFailed
-	case e.Kind == EventGroupNew, e.Kind == EventRegression, e.Kind == EventBurst, e.Kind == EventLost,
-		e.Kind == EventRetrying, e.Kind == EventRetried, e.Kind == EventDiscarded, e.Kind == EventOutageOpened,
-		e.Kind == EventOutageClosed, e.Kind == EventPauseBegun, e.Kind == EventPauseEnded, e.Kind == EventFired,
-		e.Kind == EventMissed, e.Kind == EventApprovalRequested, e.Kind == EventApprovalDecided:
-		return string(e.Kind)
+		hook = hookReplayFailed
 	}
-	return ""
+	if e.Namespace == SystemNamespace || !slices.Contains(HookTypes, hook) {
+		return ""
+	}
+	return hook
 }

@@ -21,8 +21,7 @@ type Explanation struct {
 // maxQuoted bounds the part of an error message that a sentence repeats, in bytes.
 const maxQuoted = 200
 
-// ExplainLetter explains a letter. s is its source, nil after it was removed; p is the policy of its origin, nil for
-// none.
+// ExplainLetter explains a letter. s is its source, nil if it was removed; p is the policy of its origin, nil for none.
 func ExplainLetter(l *Letter, s *Source, p *Policy) Explanation {
 	e := Explanation{Why: []string{died(l)}}
 	e.addIf(l.Undecoded != "", "It could not be decoded, and is kept as raw bytes: "+l.Undecoded+".")

@@ -42,8 +42,7 @@ func (g *Group) unmerged() error {
 // Acknowledge says that somebody is working on the group.
 func (g *Group) Acknowledge(now task.Instant) error { return g.move(model.GroupAcknowledged, now) }
 
-// Resolve says that the cause is removed, in a version of the application if one is named. It ends the time for which
-// the group was unresolved.
+// Resolve says that the cause is removed, in a version of the application if one is named.
 func (g *Group) Resolve(version string, now task.Instant) error {
 	if err := g.move(model.GroupResolved, now); err != nil {
 		return err
@@ -86,29 +85,23 @@ const (
 	IgnoreEnded GroupEvent = "ignore_ended" // it was ignored, up to a bound that is reached
 )
 
-// Failed tells a group of failures; g.Failures includes them already. hour is the number of failures in the current
-// clock hour, these included. Failed opens a resolved group again, if one of them is later than its resolution, and an
-// ignored group of which a bound is reached. The event of a merged group is that of the group that shows it: call
-// Failed on both.
+// Failed tells a group of failures, which g.Failures includes, and hour, those of the current clock hour. It opens a
+// resolved group if one of them is later than its resolution, and an ignored one of which a bound is reached. A merged
+// group has no event: the group that shows it has; call Failed on both.
 func (g *Group) Failed(d Delta, hour int64, now task.Instant) GroupEvent {
 	if d.Failures <= 0 || g.MergedInto != 0 {
 		return NoEvent
 	}
-	switch {
-	case g.State == model.GroupResolved && d.At > g.ResolvedAt:
-		if g.Reopen(now) != nil {
-			return NoEvent
-		}
-		g.Regression = true
-		g.Regressions++
-		return Regressed
-	case g.State == model.GroupIgnored && g.overrun(hour):
-		if g.Reopen(now) != nil {
-			return NoEvent
-		}
+	regressed := g.State == model.GroupResolved && d.At > g.ResolvedAt
+	if !regressed && !(g.State == model.GroupIgnored && g.overrun(hour)) || g.Reopen(now) != nil {
+		return NoEvent
+	}
+	if !regressed {
 		return IgnoreEnded
 	}
-	return NoEvent
+	g.Regression = true
+	g.Regressions++
+	return Regressed
 }
 
 // overrun reports whether failures have reached a bound of ignoring.
@@ -152,9 +145,8 @@ func set[T comparable](field, to *T) bool {
 	return true
 }
 
-// Merge makes another group show this one. Merges are flat: it refuses with WrongState when this group shows others
-// (members is their number), or the other is merged itself; with Invalid when they are the same or of different
-// namespaces.
+// Merge makes another group show this one, which shows members. Merges are flat: WrongState when this group shows
+// others, or the other is merged itself; Invalid when they are the same or of different namespaces.
 func (g *Group) Merge(into *Group, members int) error {
 	if err := g.unmerged(); err != nil {
 		return err

@@ -19,8 +19,7 @@ type Intake struct {
 	Priority    string `json:"priority,omitempty"`
 	MinPriority string `json:"min_priority,omitempty"`
 	MaxPriority string `json:"max_priority,omitempty"`
-	// IdempotencyKey makes messages with the same key one task. A message without it, or "", has its identity on the
-	// broker as its key.
+	// IdempotencyKey makes messages with the same key one task. Without a key the identity on the broker is it.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 	// OrderingKey makes the tasks of messages with the same key run one at a time, in the order of the messages. A
 	// message without it is not ordered.
@@ -152,10 +151,7 @@ func (in *Intake) validate(s *Source, p *problems) {
 	}
 	p.between(at+"/timeout_seconds", in.Timeout.Seconds(), 0, MaxIntakeTimeout.Seconds())
 	p.when(in.Timeout != 0 && in.Template != "", at+"/timeout_seconds", "goes with task_type only: a template has its own")
-	p.entries(at+"/tags", len(in.Tags), MaxIntakeTags)
-	for i, tag := range in.Tags {
-		p.name(fmt.Sprintf("%s/tags/%d", at, i), tag)
-	}
+	p.names(at+"/tags", in.Tags, MaxIntakeTags)
 	p.text(at+"/on_failure/write", in.WriteFailures, task.MaxName)
 	p.when(in.WriteFailures != "" && in.WriteFailures == s.Queue, at+"/on_failure/write",
 		"is the queue of the source: failures would become tasks again")

@@ -47,8 +47,7 @@ type Letter struct {
 	// Identity makes a repeated delivery recognisable: that of the latest death that the letter's own source has brought.
 	// Two letters of a source never share one. See Identify, and Alias for those of its other deaths.
 	Identity string
-	// Canonical is the hash of the canonical content, by which a message without headers is recognised as one that was
-	// sent back.
+	// Canonical is the hash of the content, by which a message without headers is recognised after it was sent back.
 	Canonical string
 
 	State   model.LetterState
@@ -131,13 +130,11 @@ type Link struct {
 	Letter task.ID
 }
 
-// Sends is how often the message was sent back, as far as that is known: by its own letter and by those that it
-// continues. Bounds on replays count it.
+// Sends is how often the message was sent back, by all that is known: bounds on replays count it.
 func (l *Letter) Sends() int { return l.Replays + l.Lineage }
 
-// Alias is an identity by which deliveries of a letter are recognised besides the letter's own: that of an earlier
-// death, or of one that another source has brought. It lasts as long as its letter: a broker may deliver a message
-// again long after its letter was sent back.
+// Alias is an identity of a letter besides its own: of an earlier death, or of one that another source has brought. It
+// lasts as long as the letter: a broker may deliver a message again long after it was sent back.
 type Alias struct {
 	Namespace string
 	Source    string // whose deliveries have the identity
@@ -162,3 +159,23 @@ type Occurrence struct {
 	// Payload is what died, where it differs from what was sent; nil where it does not.
 	Payload []byte
 }
+
+// Oversized is a message that stays on its broker, because it is larger than a letter may be.
+type Oversized struct {
+	// Position identifies it within its source: its position on the broker, or a hash of it where there is none.
+	Position string
+	Bytes    int // of key, headers and payload
+	// Partition and Offset are where a log has it, which a reader goes past; Offset is -1 where the broker keeps no log.
+	Partition int32
+	Offset    int64
+	// Deliveries counts those before, where the broker drops what was delivered too often; else 0. It is not stored.
+	Deliveries int
+	// FirstAt and SeenAt are when it was delivered first, and last.
+	FirstAt, SeenAt task.Instant
+}
+
+// InLog reports whether the message is in a log.
+func (o *Oversized) InLog() bool { return o.Offset >= 0 }
+
+// WhyCut is why a letter of an early version is not sent back, nor edited: a part of a sentence.
+const WhyCut = "its payload was cut when it was captured, so it can be neither edited nor sent back"

@@ -30,7 +30,7 @@ var hints = map[model.LetterState]string{
 }
 
 func (l *Letter) refuse(act string) error {
-	e := task.Errorf(task.WrongState, "the letter %s is %s and cannot be %s", l.ID, l.State, act)
+	e := refused("letter", l.ID, l.State, act)
 	e.Hint = hints[l.State]
 	return e
 }
@@ -74,8 +74,7 @@ func (l *Letter) Mark(redrive task.ID, now task.Instant) error {
 	return nil
 }
 
-// Sent records that send no of a marked letter is confirmed. It returns WrongState for one that came back in the
-// meantime; that is counted as sent already.
+// Sent records that send no of a marked letter is confirmed. WrongState: it came back meanwhile, which has counted it.
 func (l *Letter) Sent(no int, now task.Instant, retention time.Duration) error {
 	if err := l.move(model.LetterRedriven, now, "recorded as sent", model.LetterRedriving); err != nil {
 		return err
@@ -109,8 +108,7 @@ func (l *Letter) Apart(id task.ID, s *Send, now task.Instant) *Letter {
 	return &n
 }
 
-// Supersede gives up on a send whose outcome is not known, because something else is sent now, or elsewhere: the next
-// send has a number of its own.
+// Supersede gives up on a send without a known outcome, because something else is sent now: under the next number.
 func (l *Letter) Supersede() {
 	if l.Unknown {
 		l.Unknown = false
@@ -171,8 +169,7 @@ func (l *Letter) Discard(reason string, now task.Instant, retention time.Duratio
 	return nil
 }
 
-// Restore opens a letter again that was discarded or sent back: there is a way back from both. Its counts stay. A death
-// of an earlier send that arrives from then on is one more occurrence.
+// Restore opens a letter again that was discarded or sent back. Its counts stay; an earlier send may still die.
 func (l *Letter) Restore(now task.Instant) error {
 	if err := l.move(model.LetterOpen, now, "restored", model.LetterRedriven, model.LetterDiscarded); err != nil {
 		return err

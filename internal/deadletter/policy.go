@@ -1,6 +1,10 @@
 package deadletter
 
 import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/taskerhq/tasker/deadletters/model"
@@ -13,8 +17,7 @@ type Policy struct {
 	Source    string // "" for every source of the namespace that has no policy of its own
 	Origin    string // "" for every origin of the source that has no policy of its own
 	Strategy  model.Strategy
-	// MaxRetries bounds the replays of a letter; when it is reached the letter is discarded with that reason, or left
-	// to an operator if KeepExhausted.
+	// MaxRetries bounds the replays of a letter; then it is discarded, or left to an operator if KeepExhausted.
 	MaxRetries    int
 	KeepExhausted bool
 	Base, Cap     time.Duration
@@ -44,8 +47,7 @@ const (
 	CopySuffix = "-retry"
 )
 
-// DriverHTTP is the driver of a source whose letters are reported. No node reads such a source; its letters are sent
-// back by POST.
+// DriverHTTP is the driver of a source whose letters are reported, not read, and sent back by POST.
 const DriverHTTP = "http"
 
 // SourceKey names a source. Names may have any separator in them, so a joined text would name several sources.
@@ -72,12 +74,65 @@ type Source struct {
 	Paused  bool
 	// Intake makes messages tasks; nil: they become letters.
 	Intake *Intake `json:",omitempty"`
-	// Sensitive are JSON pointers into the payloads of letters, and SensitiveHeaders names of headers in any case: the
-	// values that only some keys may see.
+	// Only some keys may see Sensitive, by JSON pointers into payloads, and SensitiveHeaders, by their names in any case.
 	Sensitive        []string `json:",omitempty"`
 	SensitiveHeaders []string `json:",omitempty"`
 	// LostAt is since when it cannot be read, and LostFor why; 0 and "" while it can.
 	LostAt  task.Instant
 	LostFor string
 	Version int64
+}
+
+// PolicyFields are JSON pointers to fields that API and configuration name in another way, with seconds for durations.
+var PolicyFields = map[string]string{"/base": "/base_seconds", "/cap": "/cap_seconds", "/at": "/time_of_day",
+	"/max_age": "/max_age_seconds", "/only_types": "/only_error_types"}
+
+// ParseTimeOfDay converts HH:MM, in UTC, to the time since midnight; "" is midnight.
+func ParseTimeOfDay(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	t, err := time.Parse("15:04", text)
+	if err != nil || len(text) != len("15:04") || strings.ContainsAny(text, "+-") { // time.Parse accepts 3:30 as well
+		return 0, errors.New("must be a time of day such as 03:30")
+	}
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
+}
+
+// PolicyFor returns the policy for an origin of a source, or nil, of those of a namespace. The first of these decides:
+// that of the origin in the source, of the origin in all sources, of the source, of all sources.
+func PolicyFor(list []*Policy, source, origin string) *Policy {
+	var best *Policy
+	rank := 0
+	for _, p := range list {
+		if p.Source != "" && p.Source != source || p.Origin != "" && p.Origin != origin {
+			continue
+		}
+		n := 1
+		if p.Origin != "" {
+			n += 2
+		}
+		if p.Source != "" {
+			n++
+		}
+		if n > rank {
+			best, rank = p, n
+		}
+	}
+	return best
+}
+
+// PoliciesOf returns the policies of a list that decide about letters of a source: one for each origin that has one,
+// then that for all other origins, if there is one. list has policies of one namespace.
+func PoliciesOf(list []*Policy, source string) []*Policy {
+	var out []*Policy
+	for _, p := range list {
+		if p == PolicyFor(list, source, p.Origin) {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Policy) int {
+		return cmp.Or(cmp.Compare(min(len(b.Origin), 1), min(len(a.Origin), 1)), cmp.Compare(a.Origin, b.Origin))
+	})
+	return out
 }

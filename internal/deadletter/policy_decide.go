@@ -162,9 +162,8 @@ func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
 	return now.Add(time.Duration(math.Min(max(delay, 0), float64(MaxDelay))))
 }
 
-// Parks returns the number of replays at which a letter is parked: that of its source, or the retries of its policy if
-// these are more. A policy is set for a purpose and bounds its own sends; max_replays, whose default nobody has chosen,
-// is for what operators send. p is nil for none.
+// Parks returns the number of replays at which a letter is parked: that of its source, or the retries of its policy,
+// nil for none, if these are more. A policy bounds its own sends; max_replays, a default mostly, those of operators.
 func (p *Policy) Parks(maxReplays int) int {
 	if p == nil || p.Strategy == model.Manual || maxReplays <= 0 {
 		return maxReplays
@@ -177,8 +176,7 @@ func growing(base time.Duration, multiplier, tries float64, most time.Duration) 
 	return math.Min(float64(base)*math.Pow(multiplier, tries), float64(most))
 }
 
-// untilTimeOfDay is the time until the next At after now, more than 0 and at most a day. Days are those of UTC, which
-// have no change of clocks.
+// untilTimeOfDay is the time until the next At after now, in UTC: more than 0 and at most a day.
 func (p *Policy) untilTimeOfDay(now task.Instant) time.Duration {
 	const day = 24 * time.Hour
 	today := time.Duration(now%task.Instant(day.Microseconds())) * time.Microsecond
@@ -191,25 +189,16 @@ func (p *Policy) untilTimeOfDay(now task.Instant) time.Duration {
 
 // WithDefaults returns the policy with a default for each zero field that its strategy needs.
 func (p Policy) WithDefaults() Policy {
-	if p.Strategy == "" {
-		p.Strategy = model.Manual
-	}
-	if p.Strategy == model.Manual {
+	if p.Strategy = cmp.Or(p.Strategy, model.Manual); p.Strategy == model.Manual {
 		return p
 	}
-	if p.MaxRetries == 0 {
-		p.MaxRetries = DefaultMaxRetries
-	}
-	if p.Base == 0 && (p.Strategy == model.Fixed || p.Strategy == model.Exponential) {
-		p.Base = DefaultBase
+	p.MaxRetries = cmp.Or(p.MaxRetries, DefaultMaxRetries)
+	if p.Strategy == model.Fixed || p.Strategy == model.Exponential {
+		p.Base = cmp.Or(p.Base, DefaultBase)
 	}
 	if p.Strategy == model.Exponential {
-		if p.Multiplier == 0 {
-			p.Multiplier = DefaultMultiplier
-		}
-		if p.Cap == 0 {
-			p.Cap = max(DefaultCap, p.Base)
-		}
+		p.Multiplier = cmp.Or(p.Multiplier, DefaultMultiplier)
+		p.Cap = cmp.Or(p.Cap, max(DefaultCap, p.Base))
 	}
 	return p
 }
@@ -232,16 +221,12 @@ func (p *Policy) Validate() []task.Problem {
 	list.between("/jitter", p.Jitter, 0, 1)
 	list.within("/at", p.At, 0, 24*time.Hour-time.Microsecond)
 	list.within("/max_age", p.MaxAge, 0, MaxAgeLimit)
-	list.entries("/only_types", len(p.OnlyTypes), MaxTypes)
-	for i, name := range p.OnlyTypes {
-		list.name(fmt.Sprintf("/only_types/%d", i), name)
-	}
+	list.names("/only_types", p.OnlyTypes, MaxTypes)
 	return list
 }
 
-// Allows reports whether letters of the source may be sent to a destination: to their origin, and to the targets of the
-// source. "" stands for the origin. The origin of a letter that was reported is a claim of the program, which must not
-// make this server call any URL; only targets count.
+// Allows reports whether letters may be sent to a destination: their origin, or "", and the targets of the source. The
+// origin of a reported letter is a claim, which must not make this server call any URL: only targets count.
 func (s *Source) Allows(destination, origin string) bool {
 	if s.Driver == DriverHTTP {
 		return s.allowsPost(cmp.Or(destination, origin))
@@ -266,9 +251,7 @@ func (s *Source) allowsPost(destination string) bool {
 
 // WithDefaults returns the source with a default for each zero field that needs one.
 func (s Source) WithDefaults() Source {
-	if s.MaxReplays == 0 {
-		s.MaxReplays = DefaultMaxReplays
-	}
+	s.MaxReplays = cmp.Or(s.MaxReplays, DefaultMaxReplays)
 	return s
 }
 
@@ -307,9 +290,6 @@ func (s *Source) Validate() []task.Problem {
 		}
 		p.add(at, fault.Message)
 	}
-	p.entries("/sensitive_headers", len(s.SensitiveHeaders), sensitive.MaxPointers)
-	for i, name := range s.SensitiveHeaders {
-		p.name(fmt.Sprintf("/sensitive_headers/%d", i), name)
-	}
+	p.names("/sensitive_headers", s.SensitiveHeaders, sensitive.MaxPointers)
 	return p
 }

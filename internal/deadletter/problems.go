@@ -2,6 +2,8 @@ package deadletter
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,9 +25,8 @@ func (p *problems) when(bad bool, at, message string) {
 
 // text checks an optional text of at most limit bytes.
 func (p *problems) text(at, s string, limit int) {
-	if fault := task.TextFault(s, limit); fault != "" {
-		p.add(at, fault)
-	}
+	fault := task.TextFault(s, limit)
+	p.when(fault != "", at, fault)
 }
 
 // name checks a required name.
@@ -35,13 +36,20 @@ func (p *problems) name(at, s string) {
 }
 
 func (p *problems) time(at string, i task.Instant) {
-	if fault := task.InstantFault(i); fault != "" {
-		p.add(at, fault)
-	}
+	fault := task.InstantFault(i)
+	p.when(fault != "", at, fault)
 }
 
 func (p *problems) entries(at string, n, limit int) {
 	p.when(n > limit, at, fmt.Sprintf("has %d entries; the limit is %d", n, limit))
+}
+
+// names checks a list of at most limit required names.
+func (p *problems) names(at string, list []string, limit int) {
+	p.entries(at, len(list), limit)
+	for i, name := range list {
+		p.name(fmt.Sprintf("%s/%d", at, i), name)
+	}
 }
 
 // between checks a number against bounds, both included. It refuses what is not a number.
@@ -56,23 +64,15 @@ func (p *problems) within(at string, d, least, most time.Duration) {
 
 // oneOf checks an optional word.
 func (p *problems) oneOf(at, s string, allowed ...string) {
-	if s == "" {
-		return
-	}
-	for _, a := range allowed {
-		if s == a {
-			return
-		}
-	}
-	p.add(at, "must be one of "+strings.Join(allowed, ", "))
+	p.when(s != "" && !slices.Contains(allowed, s), at, "must be one of "+strings.Join(allowed, ", "))
 }
 
 // plain writes a bound without an exponent.
-func plain(v float64) string {
-	if v == float64(int64(v)) {
-		return fmt.Sprint(int64(v))
-	}
-	return fmt.Sprint(v)
+func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// refused is the error of an act that the state of something does not allow; act is a past participle.
+func refused(what string, id fmt.Stringer, state any, act string) *task.Error {
+	return task.Errorf(task.WrongState, "the %s %s is %s and cannot be %s", what, id, state, act)
 }
 
 func words[T ~string](list []T) []string {

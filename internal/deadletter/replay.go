@@ -38,8 +38,7 @@ type ReplaySpec struct {
 	Intake *Intake `json:",omitempty"`
 	// Repeat makes tasks of messages of which tasks were made before: once for each name. "" makes none.
 	Repeat string `json:",omitempty"`
-	// Since and Before bound the times of messages: each part is read from the first message that is as new as Since, up
-	// to the first that is as new as Before. 0: no bound.
+	// Since and Before bound each part: from the first message that is as new as Since, up to the first as new as Before.
 	Since, Before task.Instant
 	// FromOffset and ToOffset bound the offsets, ToOffset not included. nil: no bound.
 	FromOffset, ToOffset *int64
@@ -81,7 +80,7 @@ type Replay struct {
 // Move changes the state, or refuses; act is the past participle for the refusal.
 func (r *Replay) Move(to model.ReplayState, now task.Instant, act string) error {
 	if !slices.Contains(r.State.Next(), to) {
-		return task.Errorf(task.WrongState, "the replay %s is %s and cannot be %s", r.ID, r.State, act)
+		return refused("replay", r.ID, r.State, act)
 	}
 	r.State, r.Progress.StateAt, r.Progress.Why = to, now, ""
 	switch {
@@ -134,8 +133,7 @@ func (r *Replay) Allowed(now task.Instant, most int) int {
 	return int(min(max(n, 0), float64(most)))
 }
 
-// paced is the time up to which the rate is used up: what was not taken within the last second, or the time of one
-// message, is not made up for.
+// paced is the time up to which the rate is used up: no more than a second, or the time of a message, is made up for.
 func (r *Replay) paced(now task.Instant) task.Instant {
 	return max(r.Progress.PacedAt, now.Add(-time.Duration(max(1, 1/r.Spec.Rate)*float64(time.Second))))
 }

@@ -38,8 +38,7 @@ type Rule struct {
 	Keys []string
 	// Title is the title of the groups; "" makes one of the name and the values of the keys.
 	Title string
-	// Within restricts the rule to failures that would be in that group without it; 0 does not. Such a rule splits the
-	// group.
+	// Within restricts the rule to failures of that group, which it splits; 0 does not.
 	Within GroupID
 
 	Version int64

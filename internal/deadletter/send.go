@@ -21,8 +21,7 @@ const (
 // SendState is the state of a send.
 type SendState string
 
-// The states of sends. Only a confirmation makes a send delivered: an outcome that is not known is a state, and no
-// success.
+// The states of sends. Only a confirmation makes a send delivered: an unknown outcome is a state, and no success.
 const (
 	SendPlanned   SendState = "planned"
 	SendInFlight  SendState = "in_flight" // marked; its node has not recorded the outcome yet
@@ -31,15 +30,13 @@ const (
 	SendRefused   SendState = "refused"   // it has certainly not arrived
 )
 
-// Send is one send: a row of the outbox. A send that is tried again keeps its number, by which a consumer recognises a
-// second copy.
+// Send is one send: a row of the outbox. Tries keep its number, by which a consumer recognises a second copy.
 type Send struct {
 	Owner task.ID // the letter, or the failure
 	Kind  SendKind
 	No    int // from 1
 	State SendState
-	// Namespace and Source are those of the letter. Destination is where it is sent, and Content the hash of the payload
-	// that is sent there (see Canonical).
+	// Namespace and Source are those of the letter, and Content is the hash of the payload; see Canonical.
 	Namespace, Source, Destination, Content string
 	MessageID                               string
 	Lineage                                 int          // sends of the letters that the letter continues
@@ -169,8 +166,7 @@ func (s *Send) Dies(proved, named bool) (second bool) {
 	return s.Died > 1
 }
 
-// Again reports whether a letter that is sent once more takes the number of this send, whose outcome is not known: what
-// is sent, and where, is the same.
+// Again reports whether the next send of a letter takes the number of this one, of unknown outcome: both are the same.
 func (s *Send) Again(destination, content string) bool {
 	return s.Destination == destination && s.Content == content
 }
@@ -187,3 +183,17 @@ func Lands(destination, origin string) bool {
 	topic, _, part := strings.Cut(destination, "#") // a partition of a topic
 	return part && topic == origin
 }
+
+// The headers of a message that is sent back. When it dies again, they name the send that it may be a death of.
+const (
+	HeaderLetter  = "tasker-letter"  // ID of the letter
+	HeaderRedrive = "tasker-redrive" // ID of the redrive
+	HeaderReplays = "tasker-replays" // number of the send, in decimal; one that is tried again keeps it
+)
+
+// The headers that consumers of event platforms expect, beside those above, on what is sent back.
+const (
+	HeaderRetryCount     = "dlq_retry_count"     // as tasker-replays
+	HeaderOriginalError  = "dlq_original_error"  // the error of the letter, cut to 1 KiB
+	HeaderRetryTimestamp = "dlq_retry_timestamp" // when it was sent back: RFC 3339 with microseconds
+)

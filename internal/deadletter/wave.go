@@ -31,9 +31,8 @@ type Step struct {
 }
 
 const (
-	// leastObserved is the number of items that must have been sent before the share of those that came back counts
-	// while the wave is under way: 1 of 1 says little when 999 are still to be sent. At the end of its observation a
-	// wave is judged whatever its size: a canary of one that came back is all that there is to know.
+	// leastObserved items must have been sent before the share of those that came back counts during the wave: 1 of 1 says
+	// little when 999 follow. The end of its observation judges a wave of any size.
 	leastObserved = 5
 	// tick bounds how often a runner is asked to send under a rate: it waits for the tokens of one tick.
 	tick = 100 * time.Millisecond
@@ -79,8 +78,7 @@ func (r *Redrive) observed(now task.Instant, o Outcome) bool {
 	return o.Sent+o.Sending == 0 || now >= r.StateAt.Add(max(r.Plan.Observe, 0))
 }
 
-// nextSize is the size of the next wave: the canary, then each time the factor more, within the largest and what is
-// left. After a halt WaveSize is 0, so that the canary comes again.
+// nextSize is the canary, also after a halt, when WaveSize is 0; then each time the factor more, within the bounds.
 func (r *Redrive) nextSize() int {
 	size := r.Plan.Canary
 	if r.WaveSize > 0 {
@@ -111,8 +109,7 @@ func (r *Redrive) send(now task.Instant, undecided int) Step {
 	return Step{Act: ActWait, Until: max(until, now+1)}
 }
 
-// Apply carries out a decision that changes the redrive itself: it begins a wave, halts or ends. The other acts are the
-// runner's.
+// Apply begins a wave, halts or ends the redrive, as a decision says. The other acts are the runner's.
 func (r *Redrive) Apply(s Step, now task.Instant) error {
 	switch s.Act {
 	case ActWave:
@@ -125,8 +122,7 @@ func (r *Redrive) Apply(s Step, now task.Instant) error {
 	return nil
 }
 
-// begin begins a wave of n items. Under a rate it begins where the wave before would have ended, so that many small
-// waves are no faster than a large one.
+// begin begins a wave of n items, under a rate where the wave before would have ended: small waves are not faster.
 func (r *Redrive) begin(n int, now task.Instant) error {
 	if r.State == model.RedriveObserving {
 		if err := r.move(model.RedriveRunning, now, "continued"); err != nil {
@@ -145,9 +141,8 @@ func (r *Redrive) begin(n int, now task.Instant) error {
 	return nil
 }
 
-// Decided records that items of the wave are decided: sent, failed or skipped. last is the number of the last of them.
-// It is counted in every state: a runner finishes what it was sending when an operator paused or cancelled. The end of
-// the wave begins its observation.
+// Decided records that items of the wave are decided, the last of them by its number, in every state: a runner finishes
+// what it was sending when an operator paused or cancelled. The end of the wave begins its observation.
 func (r *Redrive) Decided(items, last int, now task.Instant) error {
 	if items <= 0 && last <= r.Behind {
 		return nil

@@ -3,5 +3,5 @@
 //
 // Messages are hostile. What does not fit the settings is no task, and the reason is one sentence about the message.
 //
-// Begin with plan.go; document.go looks up values in payloads, envelope.go writes the context around a payload.
+// Begin with plan.go; envelope.go writes the context around a payload.
 package intake

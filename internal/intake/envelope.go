@@ -18,8 +18,10 @@ const (
 	asBase64 = "base64"
 )
 
-// beginning is how an envelope begins; the payload is what follows.
-const beginning = `{"payload":`
+const (
+	beginning = `{"payload":` // of an envelope, before the payload
+	space     = " \t\r\n"     // in JSON
+)
 
 // wrapped is the context of a task that gets the whole message, without the payload.
 type wrapped struct {
@@ -80,8 +82,7 @@ func quote(s string) json.RawMessage {
 	return b
 }
 
-// Payload returns the payload of the message that a task was made of, from its context. The context may have been
-// edited since: then it is what the edited context says.
+// Payload returns the payload of the message that a task was made of, from its context, as edited since.
 func Payload(of *task.Intake, context []byte) ([]byte, error) {
 	if !of.Wrapped {
 		return context, nil

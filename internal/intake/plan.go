@@ -3,6 +3,7 @@ package intake
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -121,19 +122,22 @@ func (p *Plan) identity(m *Message) string {
 	if m.Position+m.MessageID == "" {
 		return ""
 	}
+	return "intake:" + hash(parts...)
+}
+
+func hash(parts ...string) string {
 	h := sha256.New()
 	for _, part := range parts {
 		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
 	}
-	return "intake:" + hex.EncodeToString(h.Sum(nil)[:16])
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // hashedKey begins an ordering key that is a hash.
 const hashedKey = "sha256"
 
-// orderingKey returns the ordering key of a message. It begins with the source, because equal keys of two topics say
-// nothing about each other. A key is only compared: one that cannot be stored as a text, such as a number in bytes, is
-// replaced by its hash.
+// orderingKey begins with the source: equal keys of two topics say nothing about each other. A key that cannot be
+// stored as a text, such as a number in bytes, becomes its hash.
 func (p *Plan) orderingKey(l *lookup) string {
 	key := string(l.m.Key)
 	if p.ordering != (deadletter.Value{From: deadletter.FromMessage, Text: "key"}) {
@@ -147,11 +151,7 @@ func (p *Plan) orderingKey(l *lookup) string {
 		task.TextFault(of, task.MaxName) == "" {
 		return of
 	}
-	h := sha256.New()
-	for _, part := range []string{p.source, key} {
-		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
-	}
-	return hashedKey + "/" + hex.EncodeToString(h.Sum(nil)[:16])
+	return hashedKey + "/" + hash(p.source, key)
 }
 
 // maxPosition bounds the position that a task keeps, in bytes.
@@ -175,9 +175,9 @@ func text(s string) string {
 
 // lookup finds the values of one message. The first fault ends it.
 type lookup struct {
-	m   *Message
-	doc document
-	err error
+	m      *Message
+	isJSON bool // its payload was checked
+	err    error
 }
 
 func (l *lookup) refuse(code, format string, args ...any) {
@@ -210,14 +210,32 @@ func (l *lookup) text(what string, v deadletter.Value) string {
 			return l.valid(what, l.m.Key)
 		}
 	case deadletter.FromPayload:
-		s, err := l.doc.text(l.m.Payload, v.Text)
-		if err != nil {
-			l.err = err
-			return ""
-		}
-		return s
+		return l.scalar(v.Text)
 	}
 	return ""
+}
+
+// scalar returns what the payload has at a JSON pointer: of a string its text, of a number or a boolean what is written
+// there; "" where there is nothing or null.
+func (l *lookup) scalar(at string) string {
+	doc := l.m.Payload
+	if l.isJSON = l.isJSON || len(doc) > 0 && task.JSONFault(doc, len(doc)) == ""; !l.isJSON {
+		l.refuse(NotJSON, "the payload of the message is not JSON, and values are looked up in it")
+		return ""
+	}
+	value := deadletter.ValueAt(doc, at)
+	switch {
+	case len(value) == 0 || string(value) == "null":
+		return ""
+	case value[0] == '{' || value[0] == '[':
+		l.refuse(BadValue, "the value at %s of the payload is an object or a list: a text or a number is needed", at)
+		return ""
+	case value[0] == '"':
+		var s string
+		_ = json.Unmarshal(value, &s) // it is valid
+		return s
+	}
+	return string(value)
 }
 
 func (l *lookup) valid(what string, b []byte) string {

@@ -6,7 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/taskerhq/tasker/internal/pointer"
 )
 
 // Held returns the pointers to values of a document that the Set selects and that are the mask itself: whoever sends it
@@ -43,7 +44,7 @@ func (s *Set) HeldPatch(patch []byte) []string {
 		Path  string `json:"path"`
 		Value any    `json:"value"`
 	}
-	if !bytes.HasPrefix(bytes.TrimLeft(patch, " \t\r\n"), []byte("[")) {
+	if !isList(patch) {
 		return s.Held(patch)
 	}
 	if json.Unmarshal(patch, &ops) != nil {
@@ -60,10 +61,10 @@ func (s *Set) HeldPatch(patch []byte) []string {
 	return h.found
 }
 
+func isList(doc []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(doc, " \t\r\n"), []byte("[")) }
+
 // maxHeld bounds the pointers of an answer.
 const maxHeld = 16
-
-var escape = strings.NewReplacer("~", "~0", "/", "~1")
 
 // holder collects pointers to masks.
 type holder struct {
@@ -71,8 +72,8 @@ type holder struct {
 	found []string
 }
 
-func (h *holder) hold(v any, p places, pointer string) {
-	if h.root != nil && pointer != "" && !slices.Contains(p, h.root) {
+func (h *holder) hold(v any, p places, at string) {
+	if h.root != nil && at != "" && !slices.Contains(p, h.root) {
 		p = append(slices.Clip(p), h.root)
 	}
 	if len(p) == 0 || len(h.found) >= maxHeld {
@@ -81,25 +82,24 @@ func (h *holder) hold(v any, p places, pointer string) {
 	switch v := v.(type) {
 	case string:
 		if v == Mask && (p.ends() || p.lead(h.root)) {
-			h.found = append(h.found, pointer)
+			h.found = append(h.found, at)
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			h.hold(v[name], p.step(name), pointer+"/"+escape.Replace(name))
+			h.hold(v[name], p.step(name), at+"/"+pointer.Escape(name))
 		}
 	case []any:
 		for i, element := range v {
 			index := strconv.Itoa(i)
-			h.hold(element, p.step(index), pointer+"/"+index)
+			h.hold(element, p.step(index), at+"/"+index)
 		}
 	}
 }
 
-// lead reports whether a pointer leads on from here, other than one that begins here: its value is masked if it is a
-// text.
+// lead reports whether a pointer leads on from here, other than one that begins here: then a text is masked.
 func (p places) lead(root *node) bool {
 	for _, n := range p {
-		if n != root && (n.any != nil || len(n.next) > 0) {
+		if n != root && n.leads() {
 			return true
 		}
 	}
@@ -114,8 +114,7 @@ func (s *Set) Reads(patch []byte) []string {
 		Path string `json:"path"`
 		From string `json:"from"`
 	}
-	list := bytes.HasPrefix(bytes.TrimLeft(patch, " \t\r\n"), []byte("["))
-	if s.Empty() || !list || json.Unmarshal(patch, &ops) != nil {
+	if s.Empty() || !isList(patch) || json.Unmarshal(patch, &ops) != nil {
 		return nil
 	}
 	var found []string

@@ -18,8 +18,7 @@ var maskedJSON = []byte(`"` + Mask + `"`)
 
 // Document masks the values of a document that the pointers select, counted from its root. A text where a pointer leads
 // on is masked as well: it may be the document as a text, or a part of one. A document that is not JSON is masked
-// whole. null is not masked.
-// It returns doc itself when nothing is masked, and never changes doc.
+// whole; null is not. It returns doc itself when nothing is masked, and never changes doc.
 func (s *Set) Document(doc []byte) (out []byte, masked bool) { return s.mask(doc, false) }
 
 // Anywhere is Document, with the pointers counted from every value of the document: /card masks the member card of the
@@ -28,18 +27,48 @@ func (s *Set) Document(doc []byte) (out []byte, masked bool) { return s.mask(doc
 func (s *Set) Anywhere(doc []byte) (out []byte, masked bool) { return s.mask(doc, true) }
 
 func (s *Set) mask(doc []byte, anywhere bool) (out []byte, masked bool) {
-	if s.Empty() || len(doc) == 0 {
-		return doc, false
+	out, _ = s.Rewrite(doc, anywhere, nil, nil) // to write the mask cannot fail
+	return out, !bytes.Equal(out, doc)
+}
+
+// Replacer returns the JSON that replaces a value. The pointer is that of the value in its document.
+type Replacer func(pointer string, value []byte) ([]byte, error)
+
+// Rewrite replaces what Document or Anywhere masks by what with returns, or by the mask without it, and all texts whose
+// JSON begins with the bytes of literal. A document that is not JSON is a single value. What is not replaced keeps its
+// bytes, and doc itself is returned when nothing is. An error is that of with; then there is no document.
+func (s *Set) Rewrite(doc []byte, anywhere bool, literal []byte, with Replacer) ([]byte, error) {
+	literal = present(doc, literal)
+	if len(doc) == 0 || s.Empty() && literal == nil {
+		return doc, nil
 	}
-	m := masker{doc: doc, set: s, anywhere: anywhere}
 	if !json.Valid(doc) {
-		return slices.Clone(maskedJSON), true
+		if with == nil {
+			return slices.Clone(maskedJSON), nil
+		}
+		return with("", doc)
 	}
-	m.value(places{s.root}, 0)
-	if !m.changed {
-		return doc, false
+	m := masker{doc: doc, set: s, anywhere: anywhere && !s.Empty(), with: with, literal: literal}
+	var p places
+	if !s.Empty() {
+		p = places{s.root}
 	}
-	return append(m.out, doc[m.copied:]...), true
+	m.value(p, 0)
+	switch {
+	case m.err != nil:
+		return nil, m.err
+	case !m.changed:
+		return doc, nil
+	}
+	return append(m.out, doc[m.copied:]...), nil
+}
+
+// present returns literal if the document has it, else nil: nearly all have not, and need no full walk.
+func present(doc, literal []byte) []byte {
+	if len(literal) == 0 || !bytes.Contains(doc, literal) {
+		return nil
+	}
+	return literal
 }
 
 // masker goes through one document, which is valid JSON.
@@ -74,7 +103,7 @@ func (m *masker) value(p places, depth int) {
 		m.replace()
 	case m.doc[m.at] == '{' && m.anywhere && m.patch(p, depth):
 	case m.doc[m.at] == '{':
-		m.object(p, depth)
+		m.members(func(name string) { m.value(p.step(name), depth+1) })
 	case m.doc[m.at] == '[':
 		m.array(p, depth)
 	default:
@@ -98,7 +127,7 @@ func (m *masker) selects(p places, depth int) bool {
 // there unless a pointer has come to them.
 func (m *masker) leadsOn(p places) bool {
 	for _, n := range p {
-		if (n.any != nil || len(n.next) > 0) && (n != m.set.root || !m.anywhere || m.at == m.first()) {
+		if n.leads() && (n != m.set.root || !m.anywhere || m.at == m.first()) {
 			return true
 		}
 	}
@@ -106,10 +135,6 @@ func (m *masker) leadsOn(p places) bool {
 }
 
 func (m *masker) first() int { return len(m.doc) - len(bytes.TrimLeft(m.doc, " \t\r\n")) }
-
-func (m *masker) object(p places, depth int) {
-	m.members(func(name string) { m.value(p.step(name), depth+1) })
-}
 
 // members reads an object. value reads the value of the member that has a name.
 func (m *masker) members(value func(name string)) {
@@ -152,13 +177,12 @@ func (m *masker) within(segment string, read func()) {
 		return
 	}
 	before := len(m.pointer)
-	m.pointer = append(append(m.pointer, '/'), escape.Replace(segment)...)
+	m.pointer = append(append(m.pointer, '/'), pointer.Escape(segment)...)
 	read()
 	m.pointer = m.pointer[:before]
 }
 
-// patch masks the value of an operation of a JSON patch, and reports whether the object is one whose value the pointers
-// concern.
+// patch masks the value of an operation of a JSON patch, and reports whether the pointers concern it.
 func (m *masker) patch(p places, depth int) bool {
 	end := m.end()
 	var op struct {
@@ -187,18 +211,14 @@ func (m *masker) patch(p places, depth int) bool {
 
 // follow returns the places at the end of a path, and whether the path leads into a value that a pointer selects.
 func (s *Set) follow(path string) (at places, inside bool) {
-	at = places{s.root}
-	if path == "" {
-		return at, at.ends()
-	}
-	if path[0] != '/' {
+	if path != "" && path[0] != '/' {
 		return nil, false
 	}
-	for _, segment := range strings.Split(path[1:], "/") {
+	at = places{s.root}
+	for _, segment := range segments(path) {
 		if at.ends() {
 			return nil, true
 		}
-		segment = unescape.Replace(segment)
 		next := at.step(segment)
 		if segment == "-" { // the element after the last one: any index
 			for _, n := range at {

@@ -2,10 +2,13 @@ package sensitive
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/taskerhq/tasker/internal/pointer"
 )
 
 // Bounds of a list of pointers.
@@ -80,14 +83,7 @@ func Parse(pointers []string) (*Set, error) {
 	if faults := Check(pointers); len(faults) > 0 {
 		return nil, fmt.Errorf("sensitive pointer %d: %s", faults[0].Index, faults[0].Message)
 	}
-	if len(pointers) == 0 {
-		return nil, nil
-	}
-	s := &Set{root: &node{}, count: len(pointers)}
-	for _, p := range pointers {
-		s.add(p)
-	}
-	return s, nil
+	return Lenient(pointers), nil
 }
 
 // All returns the Set that selects every document whole. It stands in for pointers that cannot be read.
@@ -96,17 +92,20 @@ func All() *Set { return &Set{root: &node{end: true}, count: 1} }
 // Empty reports whether the Set selects nothing.
 func (s *Set) Empty() bool { return s == nil || s.count == 0 }
 
-var unescape = strings.NewReplacer("~1", "/", "~0", "~")
-
-func (s *Set) add(pointer string) {
-	at := s.root
-	if pointer != "" {
-		for _, segment := range strings.Split(pointer[1:], "/") {
-			at = at.child(unescape.Replace(segment))
-		}
+// segments are the parts of a pointer that is "" or begins with /.
+func segments(at string) []string {
+	if at == "" {
+		return nil
 	}
-	at.end = true
+	parts := strings.Split(at[1:], "/")
+	for i, part := range parts {
+		parts[i] = pointer.Unescape(part)
+	}
+	return parts
 }
+
+// leads reports whether a pointer leads on from the place.
+func (n *node) leads() bool { return n.any != nil || len(n.next) > 0 }
 
 func (n *node) child(segment string) *node {
 	if segment == "*" {
@@ -150,8 +149,7 @@ func (p places) ends() bool {
 	return false
 }
 
-// Lenient is Parse for pointers that were checked when they were stored, without the bounds of a list. Pointers that
-// cannot be read hide everything.
+// Lenient is Parse without bounds, for pointers that were checked once. Pointers that cannot be read hide everything.
 func Lenient(pointers []string) *Set {
 	if len(pointers) == 0 {
 		return nil
@@ -161,17 +159,21 @@ func Lenient(pointers []string) *Set {
 		if p != "" && p[0] != '/' {
 			return All()
 		}
-		s.add(p)
+		at := s.root
+		for _, segment := range segments(p) {
+			at = at.child(segment)
+		}
+		at.end = true
 	}
 	return s
 }
 
 // Touches reports whether a pointer of the Set selects the value at a pointer, something in it, or something around it.
-func (s *Set) Touches(pointer string) bool {
+func (s *Set) Touches(path string) bool {
 	if s.Empty() {
 		return false
 	}
-	at, inside := s.follow(pointer)
+	at, inside := s.follow(path)
 	return inside || len(at) > 0
 }
 
@@ -196,21 +198,76 @@ func (n *node) take(of *node) {
 		n.child("*").take(of.any)
 	}
 	for segment, child := range of.next {
-		if n.next == nil {
-			n.next = map[string]*node{}
-		}
-		if n.next[segment] == nil {
-			n.next[segment] = &node{}
-		}
-		n.next[segment].take(child)
+		n.child(segment).take(child)
 	}
 }
 
 // TouchesPath is Touches for the segments of a pointer.
 func (s *Set) TouchesPath(path []string) bool {
-	pointer := ""
+	at := ""
 	for _, segment := range path {
-		pointer += "/" + escape.Replace(segment)
+		at += "/" + pointer.Escape(segment)
 	}
-	return s.Touches(pointer)
+	return s.Touches(at)
+}
+
+// Rule says which values of an object are sensitive.
+type Rule struct {
+	Pointers []string
+	// Headers are the names of headers, in any case; of sources.
+	Headers []string
+	// Namespace and Source are the source of a message that the task was made of, "" for none: its rule holds as well.
+	Namespace, Source string
+}
+
+// Covers reports whether the rule hides at least what another one does.
+func (r Rule) Covers(other Rule) bool {
+	set := Lenient(r.Pointers)
+	for _, pointer := range other.Pointers {
+		if !set.covers(pointer) {
+			return false
+		}
+	}
+	for _, name := range other.Headers {
+		if !slices.ContainsFunc(r.Headers, func(h string) bool { return strings.EqualFold(h, name) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// covers reports whether a pointer of the Set leads to the values that another pointer selects, or to what they are in.
+func (s *Set) covers(pointer string) bool {
+	if s.Empty() {
+		return false
+	}
+	at := places{s.root}
+	for _, segment := range segments(pointer) {
+		if at.ends() {
+			break
+		}
+		at = at.step(segment)
+	}
+	return at.ends()
+}
+
+// Look is one look at what is sensitive.
+type Look struct {
+	Operation string // ID of the operation
+	Object    string // path of the object
+	TaskUUID  [16]byte
+	CaseUUID  [16]byte
+	Namespace string // of the object, "" if the answer is not about one
+}
+
+// InTask returns the pointers of a source's rule for the context of a task: the payload, or an object with the message.
+func (r Rule) InTask() []string {
+	pointers := append([]string{}, r.Pointers...)
+	for _, at := range r.Pointers {
+		pointers = append(pointers, "/payload"+at)
+	}
+	for _, name := range r.Headers {
+		pointers = append(pointers, "/headers/"+pointer.Escape(name))
+	}
+	return pointers
 }

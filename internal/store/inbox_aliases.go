@@ -14,16 +14,13 @@ var insertAliases = bulkOf(`INSERT INTO tasker_letter_aliases (namespace, source
 	` ON CONFLICT DO NOTHING`)
 
 func (letterRows) AddAliases(ctx context.Context, tx engine.Tx, aliases []deadletter.Alias) error {
-	s := In(tx)
-	rows := make([][]any, len(aliases))
-	for i, a := range aliases {
-		rows[i] = []any{a.Namespace, a.Source, identityKey(a.Identity), s.id(a.Letter)}
-	}
-	return insertAliases.send(ctx, s, rows)
+	return insertAliases.add(ctx, In(tx), len(aliases), func(i int) []any {
+		a := aliases[i]
+		return []any{a.Namespace, a.Source, identityKey(a.Identity), &a.Letter}
+	})
 }
 
-// The letters are whole and locked, so that the same failure reported twice at once is counted once. Which letters they
-// are is read before they are locked: an identity that a letter has stays with it for as long as the letter exists.
+// They are found before they are locked: an identity stays with its letter for as long as the letter exists.
 func (letterRows) Identified(ctx context.Context, tx engine.Tx, namespace, source string,
 	identities []string,
 ) (map[string]*deadletter.Letter, error) {
@@ -63,34 +60,25 @@ func (letterRows) Identified(ctx context.Context, tx engine.Tx, namespace, sourc
 func (s letterRows) identified(ctx context.Context, table, namespace, source string, identities []string,
 	byKey map[string]task.ID,
 ) error {
-	for part := range slices.Chunk(identities, fetched) {
-		w := where{}
-		w.add("namespace = ?", namespace)
-		w.add("source = ?", source)
-		w.add("identity IN " + list(&w, part, func(v string) any { return identityKey(v) }))
-		err := s.Query(ctx, `SELECT identity, letter_id FROM `+table+w.text(), w.args, func(row Row) error {
-			var identity Text
+	key := func(v string) any { return identityKey(v) }
+	return inParts(identities, key, []any{namespace, source}, func(in string, args []any) error {
+		return s.Query(ctx, `SELECT identity, letter_id FROM `+table+
+			` WHERE namespace = $1 AND source = $2 AND identity IN `+in, args, func(row Row) error {
+			var identity string
 			var id task.ID
-			if err := row.Scan(&identity, s.ScanID(&id)); err != nil {
-				return err
-			}
-			byKey[string(identity)] = id
-			return nil
-		})
-		if err != nil {
+			err := s.read(row, &identity, &id)
+			byKey[identity] = id
 			return err
-		}
-	}
-	return nil
+		})
+	})
 }
 
-// dropAliased deletes those of the letters that were just added whose identities are aliases, and returns how many.
-// It comes after their insert. A transaction that was changing an identity into an alias has kept the insert waiting at
-// the unique index until its commit, and these statements see what it has committed.
+// dropAliased deletes those of the letters just added whose identities are aliases, and returns how many. A transaction
+// that was making an identity an alias has kept the insert waiting until its commit, and these statements see that.
 func (s letterRows) dropAliased(ctx context.Context, letters []*deadletter.Letter) (dropped int64, err error) {
-	of := map[sourceName][]*deadletter.Letter{}
+	of := map[deadletter.SourceKey][]*deadletter.Letter{}
 	for _, l := range letters {
-		q := sourceName{l.Namespace, l.Source}
+		q := deadletter.SourceKey{Namespace: l.Namespace, Name: l.Source}
 		of[q] = append(of[q], l)
 	}
 	for q, letters := range of {
@@ -98,26 +86,25 @@ func (s letterRows) dropAliased(ctx context.Context, letters []*deadletter.Lette
 		if err != nil {
 			return 0, err
 		}
-		for part := range chunks(aliased) {
-			w := where{}
-			n, err := s.Exec(ctx, `DELETE FROM tasker_letters WHERE letter_id IN `+s.idList(&w, part), w.args...)
-			if err != nil {
-				return 0, err
-			}
+		err = inParts(aliased, s.id, nil, func(in string, args []any) error {
+			n, err := s.Exec(ctx, `DELETE FROM tasker_letters WHERE letter_id IN `+in, args...)
 			dropped += n
+			return err
+		})
+		if err != nil {
+			return 0, err
 		}
 	}
 	return dropped, nil
 }
 
-// sourceName names a source.
-type sourceName struct{ namespace, source string }
-
 // aliased returns those letters of a source whose identities are aliases.
-func (s letterRows) aliased(ctx context.Context, of sourceName, letters []*deadletter.Letter) ([]task.ID, error) {
+func (s letterRows) aliased(ctx context.Context, of deadletter.SourceKey, letters []*deadletter.Letter) (
+	[]task.ID, error,
+) {
 	// Most sources have no aliases: nothing of theirs has come back.
 	some, err := first(ctx, s.SQL, scanInt, `SELECT 1 FROM tasker_letter_aliases WHERE namespace = $1 AND source = $2
-  LIMIT 1`, of.namespace, of.source)
+  LIMIT 1`, of.Namespace, of.Name)
 	if err != nil || some == 0 {
 		return nil, err
 	}
@@ -126,7 +113,7 @@ func (s letterRows) aliased(ctx context.Context, of sourceName, letters []*deadl
 		identities[i] = l.Identity
 	}
 	byKey := map[string]task.ID{}
-	if err := s.identified(ctx, "tasker_letter_aliases", of.namespace, of.source, identities, byKey); err != nil {
+	if err := s.identified(ctx, "tasker_letter_aliases", of.Namespace, of.Name, identities, byKey); err != nil {
 		return nil, err
 	}
 	var ids []task.ID
@@ -143,26 +130,19 @@ func (letterRows) Namesakes(ctx context.Context, tx engine.Tx, namespace, source
 ) {
 	s := letterRows{In(tx)}
 	found := map[string]task.ID{}
-	for part := range slices.Chunk(messageIDs, fetched) {
-		w := where{}
-		name, of := w.arg(namespace), w.arg(source)
-		values := list(&w, part, func(v string) any { return clean(v) })
-		values = strings.NewReplacer("(", "(CAST(", ", ", " AS text)), (CAST(", ")", " AS text))").Replace(values)
-		query := `SELECT v.column1, (SELECT l.letter_id FROM tasker_letters l WHERE l.namespace = ` + name +
-			` AND l.message_id = v.column1 AND l.message_id <> '' AND l.source = ` + of +
-			` ORDER BY l.letter_id DESC LIMIT 1) FROM (VALUES ` + values + `) AS v`
-		err := s.Query(ctx, query, w.args, func(row Row) error {
-			var name Text
+	id := func(v string) any { return clean(v) }
+	return found, inParts(messageIDs, id, []any{namespace, source}, func(in string, args []any) error {
+		values := strings.NewReplacer("(", "(CAST(", ", ", " AS text)), (CAST(", ")", " AS text))").Replace(in)
+		return s.Query(ctx, `SELECT v.column1, (SELECT l.letter_id FROM tasker_letters l WHERE l.namespace = $1
+  AND l.message_id = v.column1 AND l.message_id <> '' AND l.source = $2 ORDER BY l.letter_id DESC LIMIT 1)
+ FROM (VALUES `+values+`) AS v`, args, func(row Row) error {
+			var name string
 			var id task.ID
-			err := row.Scan(&name, s.ScanID(&id))
+			err := s.read(row, &name, &id)
 			if !id.IsZero() {
-				found[string(name)] = id
+				found[name] = id
 			}
 			return err
 		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
+	})
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -11,60 +10,31 @@ import (
 
 var insertEvents = bulkOf(`INSERT INTO tasker_inbox_events (event_id, at, submitted, body)`, "innt", ``)
 
-func (letterRows) AddEvents(ctx context.Context, tx engine.Tx, events []deadletter.Event) error {
-	s := In(tx)
-	rows := make([][]any, len(events))
-	for i, e := range events {
+func (letterRows) AddEvents(ctx context.Context, tx engine.Tx, list []deadletter.Event) error {
+	return insertEvents.add(ctx, In(tx), len(list), func(i int) []any {
+		e := list[i]
 		e.Title, e.Where, e.Cause = clean(e.Title), clean(e.Where), clean(e.Cause)
-		body, err := jsonText(e)
-		if err != nil {
-			return err
-		}
-		rows[i] = []any{s.id(e.ID), int64(e.At), 0, body}
-	}
-	return insertEvents.send(ctx, s, rows)
+		return []any{&e.ID, &e.At, 0, jsonField(&e, nil)}
+	})
 }
 
-func (s letterRows) scanEvent(row Row) (*deadletter.Event, error) {
-	e := &deadletter.Event{}
-	var body JSON
-	var id task.ID
-	if err := row.Scan(s.Dialect.ScanID(&id), &body); err != nil {
-		return nil, err
-	}
-	err := json.Unmarshal(body, e)
-	e.ID = id
-	return e, err
-}
+var events = record[deadletter.Event]{"tasker_inbox_events e", `e.event_id, e.body`, func(e *deadletter.Event) []any {
+	return []any{&e.ID, jsonField(e, nil)}
+}}
 
 func (s letterRows) WaitingEvents(ctx context.Context, limit int) ([]deadletter.Event, error) {
-	list, err := collect(ctx, s, s.scanEvent, `SELECT event_id, body FROM tasker_inbox_events WHERE submitted = 0
- ORDER BY event_id LIMIT $1`, limit)
-	out := make([]deadletter.Event, len(list))
-	for i, e := range list {
-		out[i] = *e
-	}
-	return out, err
+	return events.values(ctx, s.SQL, ` WHERE e.submitted = 0 ORDER BY e.event_id LIMIT $1`, limit)
 }
 
 func (letterRows) EventsSubmitted(ctx context.Context, tx engine.Tx, ids []task.ID) error {
 	s := In(tx)
-	for part := range chunks(ids) {
-		w := where{}
-		query := `UPDATE tasker_inbox_events SET submitted = 1 WHERE event_id IN ` + s.idList(&w, part)
-		if err := s.Send(ctx, query, w.args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return inParts(ids, s.id, nil, func(in string, args []any) error {
+		return s.Send(ctx, `UPDATE tasker_inbox_events SET submitted = 1 WHERE event_id IN `+in, args...)
+	})
 }
 
 func (s letterRows) FindEvent(ctx context.Context, id task.ID) (*deadletter.Event, error) {
-	e, err := first(ctx, s, s.scanEvent, `SELECT event_id, body FROM tasker_inbox_events WHERE event_id = $1`, s.id(id))
-	if err != nil || e == nil || e.ID != id {
-		return nil, err
-	}
-	return e, nil
+	return events.byID(ctx, s.SQL, ` WHERE e.event_id = $1`, id)
 }
 
 func (letterRows) PurgeEvents(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error) {

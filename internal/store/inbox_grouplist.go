@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -11,21 +10,19 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// FindGroup returns a group with its counts, or nil.
 // It takes no lock and sees the last commit; Group is for a change.
 func (s letterRows) FindGroup(ctx context.Context, id deadletter.GroupID) (*deadletter.Group, error) {
-	return first(ctx, s, scanGroup, counted(`group_id = $1`)+` WHERE g.group_id = $1`, int64(id))
+	return counted(`group_id = $1`).first(ctx, s.SQL, ` WHERE g.group_id = $1`, int64(id))
 }
 
-// counted selects groups with their deltas, in one statement: a delta is never counted twice nor left out. of selects
-// the deltas of those groups: the others are not read.
-func counted(of string) string {
-	return `SELECT ` + groupFields + `, CASE WHEN coalesce(d.at, 0) > g.last_at THEN d.at ELSE g.last_at END,
-  g.failures + coalesce(d.failures, 0), g.open_letters + coalesce(d.open_letters, 0),
-  g.open_cases + coalesce(d.open_cases, 0)
- FROM tasker_groups g LEFT JOIN (SELECT group_id, CAST(sum(failures) AS bigint) AS failures,
+// counted selects groups with their deltas, those of groups of: no delta is counted twice nor left out.
+func counted(of string) record[deadletter.Group] {
+	return record[deadletter.Group]{`tasker_groups g LEFT JOIN (SELECT group_id, CAST(sum(failures) AS bigint) AS failures,
   CAST(sum(open_letters) AS bigint) AS open_letters, CAST(sum(open_cases) AS bigint) AS open_cases, max(at) AS at
-  FROM tasker_group_deltas WHERE ` + of + ` GROUP BY group_id) d ON d.group_id = g.group_id`
+  FROM tasker_group_deltas WHERE ` + of + ` GROUP BY group_id) d ON d.group_id = g.group_id`,
+		groupColumns + `, CASE WHEN coalesce(d.at, 0) > g.last_at THEN d.at ELSE g.last_at END,
+  g.failures + coalesce(d.failures, 0), g.open_letters + coalesce(d.open_letters, 0),
+  g.open_cases + coalesce(d.open_cases, 0)`, countedFields}
 }
 
 // shownBy is the group that shows a group o: itself, unless it is merged.
@@ -49,13 +46,11 @@ const sumsOfGroups = `WITH sums AS MATERIALIZED (SELECT a.group_id, CAST(sum(a.f
   g.open_letters + s.open_letters AS open_letters, g.open_cases + s.open_cases AS open_cases
   FROM sums s JOIN tasker_groups g ON g.group_id = s.group_id)`
 
-// sortedBy are the values by which groups are listed, the largest first: the newest for "first".
-// The value is part of the cursor, so each must be an expression that the WHERE clause can repeat.
+// sortedBy are the values by which groups are listed, the largest first. The cursor and the WHERE clause repeat them.
 var sortedBy = map[string]string{"last": `g.last_at`, "open": `g.open_letters + g.open_cases`, "first": `g.first_at`}
 
-// It sorts all groups that the filter selects, without their texts, and reads those of the page whole. Merged groups
-// are left out: MergedGroups returns them. An unknown order counts as "last". The cursor is a pair of the value and the
-// ID, because many groups may have the same value.
+// It sorts the groups without their texts, and reads those of the page whole. An unknown order counts as "last". The
+// cursor is a pair of the value and the ID, because many groups may have the same value.
 func (s letterRows) ListGroups(ctx context.Context, f inbox.GroupFilter) ([]*deadletter.Group, error) {
 	value, ok := sortedBy[f.Order]
 	if !ok {
@@ -77,29 +72,36 @@ func (s letterRows) ListGroups(ctx context.Context, f inbox.GroupFilter) ([]*dea
 	}
 	limited := ` ORDER BY ` + order + ` DESC, g.group_id DESC LIMIT ` + w.arg(f.Limit)
 	const fields = `SELECT g.group_id, g.first_at, g.last_at, g.failures, g.open_letters, g.open_cases FROM `
-	query := sumsOfGroups + `, page AS MATERIALIZED (SELECT * FROM (
+	page := sumsOfGroups + `, page AS MATERIALIZED (SELECT * FROM (
   SELECT * FROM (` + fields + `tasker_groups g` + w.text() + ` AND g.group_id NOT IN (SELECT group_id FROM sums)` +
 		limited + `) stored UNION ALL ` + fields + `summed g` + w.text() + `) g` + limited + `)
- SELECT ` + strings.Replace(groupFields, "g.first_at", "p.first_at", 1) + `, p.last_at, p.failures, p.open_letters,
-  p.open_cases FROM page p JOIN tasker_groups g ON g.group_id = p.group_id
- ORDER BY ` + strings.ReplaceAll(value, "g.", "p.") + ` DESC, p.group_id DESC`
-	return collect(ctx, s, scanGroup, query, w.args...)
+`
+	return collect(ctx, s, func(row Row) (*deadletter.Group, error) {
+		g := &deadletter.Group{}
+		return g, s.read(row, countedFields(g)...)
+	}, page+` SELECT `+strings.Replace(groupColumns, "g.first_at", "p.first_at", 1)+`, p.last_at, p.failures,
+  p.open_letters, p.open_cases FROM page p JOIN tasker_groups g ON g.group_id = p.group_id
+ ORDER BY `+strings.ReplaceAll(value, "g.", "p.")+` DESC, p.group_id DESC`, w.args...)
 }
 
-// MergedGroups returns the groups that are merged into one.
 // 0 is the value of a group that is not merged, and therefore has no members.
 func (s letterRows) MergedGroups(ctx context.Context, into deadletter.GroupID) ([]*deadletter.Group, error) {
 	if into == 0 {
 		return nil, nil
 	}
 	const of = `merged_into = $1 AND merged_into <> 0`
-	return collect(ctx, s, scanGroup, counted(`group_id IN (SELECT group_id FROM tasker_groups WHERE `+of+`)`)+
+	return counted(`group_id IN (SELECT group_id FROM tasker_groups WHERE `+of+`)`).list(ctx, s.SQL,
 		` WHERE `+of+` ORDER BY g.group_id`, int64(into))
 }
 
 func (letterRows) Merged(ctx context.Context, tx engine.Tx, into deadletter.GroupID) ([]*deadletter.Group, error) {
 	return letterRows{In(tx)}.MergedGroups(ctx, into)
 }
+
+var notes = record[deadletter.Note]{"tasker_group_notes n",
+	`n.group_id, n.no, n.at, n.author, n.author_key, n.kind, n.body`, func(n *deadletter.Note) []any {
+		return []any{(*int64)(&n.Group), &n.No, &n.At, &n.Author, &n.Key, &n.Kind, &n.Text}
+	}}
 
 // below continues a page: notes with a lower number, or all from the latest for 0.
 func (s letterRows) GroupNotes(ctx context.Context, id deadletter.GroupID, below,
@@ -108,48 +110,30 @@ func (s letterRows) GroupNotes(ctx context.Context, id deadletter.GroupID, below
 	w := where{}
 	w.add("group_id = ?", int64(id))
 	w.addIf(below > 0, "no < ?", below)
-	query := `SELECT group_id, no, at, author, author_key, kind, body FROM tasker_group_notes` + w.text() +
-		` ORDER BY no DESC LIMIT ` + w.arg(limit)
-	return collect(ctx, s, func(row Row) (n deadletter.Note, err error) {
-		var group int64
-		err = row.Scan(&group, &n.No, &n.At, (*Text)(&n.Author), (*Text)(&n.Key), (*Text)(&n.Kind), (*Text)(&n.Text))
-		n.Group = deadletter.GroupID(group)
-		return n, err
-	}, query, w.args...)
+	return notes.values(ctx, s.SQL, w.text()+` ORDER BY n.no DESC LIMIT `+w.arg(limit), w.args...)
 }
 
-// Deltas that are not folded yet count towards their hours too. An hour without failures has no entry. The times are
-// the starts of hours in UTC.
+// Deltas that are not folded yet count as well. An hour without failures has no entry.
 func (s letterRows) Hours(ctx context.Context, groups []deadletter.GroupID,
 	since task.Instant,
 ) (map[deadletter.GroupID][]deadletter.Hour, error) {
 	out := map[deadletter.GroupID][]deadletter.Hour{}
-	for part := range slices.Chunk(groups, fetched) {
-		w := where{}
-		of := list(&w, part, func(g deadletter.GroupID) any { return int64(g) })
-		shown := `(o.group_id IN ` + of + ` OR o.merged_into <> 0 AND o.merged_into IN ` + of + `)` // each has an index
-		from := w.arg(int64(since))
-		query := `SELECT h.shown, h.at, CAST(sum(h.failures) AS bigint) FROM (
- SELECT ` + shownBy + ` AS shown, x.at, x.failures FROM tasker_groups o JOIN tasker_group_hours x
-  ON x.group_id = o.group_id WHERE ` + shown + `
- UNION ALL SELECT ` + shownBy + `, x.at - x.at % 3600000000, x.failures FROM tasker_groups o
+	return out, inParts(groups, groupID, []any{int64(since)}, func(in string, args []any) error {
+		shown := `(o.group_id IN ` + in + ` OR o.merged_into <> 0 AND o.merged_into IN ` + in + `)` // each has an index
+		return s.Query(ctx, `SELECT h.shown, h.at, CAST(sum(h.failures) AS bigint) FROM (
+ SELECT `+shownBy+` AS shown, x.at, x.failures FROM tasker_groups o JOIN tasker_group_hours x
+  ON x.group_id = o.group_id WHERE `+shown+`
+ UNION ALL SELECT `+shownBy+`, x.at - x.at % 3600000000, x.failures FROM tasker_groups o
   JOIN tasker_group_deltas x ON x.group_id = o.group_id
-  WHERE x.failures <> 0 AND ` + shown + `) h
- WHERE h.at >= ` + from + ` GROUP BY h.shown, h.at ORDER BY h.shown, h.at`
-		err := s.Query(ctx, query, w.args, func(row Row) error {
-			var group int64
+  WHERE x.failures <> 0 AND `+shown+`) h
+ WHERE h.at >= $1 GROUP BY h.shown, h.at ORDER BY h.shown, h.at`, args, func(row Row) error {
+			var group deadletter.GroupID
 			var h deadletter.Hour
-			if err := row.Scan(&group, &h.At, &h.Failures); err != nil {
-				return err
-			}
-			out[deadletter.GroupID(group)] = append(out[deadletter.GroupID(group)], h)
-			return nil
+			err := s.read(row, (*int64)(&group), &h.At, &h.Failures)
+			out[group] = append(out[group], h)
+			return err
 		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	})
 }
 
 func (letterRows) HoursOf(ctx context.Context, tx engine.Tx, groups []deadletter.GroupID, since task.Instant) (
@@ -161,22 +145,17 @@ func (letterRows) HoursOf(ctx context.Context, tx engine.Tx, groups []deadletter
 func (letterRows) ShownFailures(ctx context.Context, tx engine.Tx, into []deadletter.GroupID) (
 	map[deadletter.GroupID]int64, error,
 ) {
-	out := map[deadletter.GroupID]int64{}
-	for part := range slices.Chunk(into, fetched) {
-		w := where{}
-		query := `SELECT o.merged_into, CAST(sum(o.failures + coalesce((SELECT sum(x.failures) FROM tasker_group_deltas x
-  WHERE x.group_id = o.group_id), 0)) AS bigint) FROM tasker_groups o WHERE o.merged_into <> 0 AND o.merged_into IN ` +
-			list(&w, part, func(id deadletter.GroupID) any { return int64(id) }) + ` GROUP BY o.merged_into`
-		if err := In(tx).Query(ctx, query, w.args, func(row Row) error {
+	s, out := In(tx), map[deadletter.GroupID]int64{}
+	return out, inParts(into, groupID, nil, func(in string, args []any) error {
+		return s.Query(ctx, `SELECT o.merged_into, CAST(sum(o.failures + coalesce((SELECT sum(x.failures)
+  FROM tasker_group_deltas x WHERE x.group_id = o.group_id), 0)) AS bigint) FROM tasker_groups o
+ WHERE o.merged_into <> 0 AND o.merged_into IN `+in+` GROUP BY o.merged_into`, args, func(row Row) error {
 			var id, n int64
 			err := row.Scan(&id, &n)
 			out[deadletter.GroupID(id)] = n
 			return err
-		}); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+		})
+	})
 }
 
 // An index has all of it.
@@ -191,19 +170,14 @@ func (s letterRows) Resolutions(ctx context.Context, namespace string) (deadlett
  FROM tasker_groups`+w.text(), w.args...)
 }
 
-// Timed returns ignored groups whose time is up.
-// The earliest come first; the loop reads up to limit at a time.
+// The earliest come first.
 func (s letterRows) Timed(ctx context.Context, now task.Instant, limit int) ([]deadletter.GroupID, error) {
 	const query = `SELECT group_id FROM tasker_groups WHERE ignore_until <> 0 AND ignore_until <= $1 AND state = 'ignored'
  ORDER BY ignore_until, group_id LIMIT $2`
-	ids, err := collect(ctx, s, scanInt, query, int64(now), limit)
-	return groupIDs(ids), err
+	return collect(ctx, s, scanGroupID, query, int64(now), limit)
 }
 
-func groupIDs(ids []int64) []deadletter.GroupID {
-	out := make([]deadletter.GroupID, len(ids))
-	for i, id := range ids {
-		out[i] = deadletter.GroupID(id)
-	}
-	return out
+func scanGroupID(row Row) (id deadletter.GroupID, err error) {
+	err = row.Scan((*int64)(&id))
+	return id, err
 }

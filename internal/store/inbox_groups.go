@@ -11,12 +11,18 @@ import (
 )
 
 const (
-	groupFields = `g.group_id, g.namespace, g.print_version, g.error_type, g.error_message, g.frame, g.place, g.rule,
-  g.title, g.state, g.state_at, g.resolved_in, g.ignore_until, g.ignore_count, g.ignore_rate, g.ignored_from,
-  g.regression, g.regressions, g.resolved_at, g.open_for, g.resolutions, g.opened_at, g.owner, g.runbook, g.due_at,
-  g.merged_into, g.told_at, g.burst_at, g.first_at, g.notes, g.version, g.rule_version, g.rule_keys`
+	// groupState are the columns that an act on a group changes.
+	groupState = `g.title, g.state, g.state_at, g.resolved_in, g.ignore_until, g.ignore_count, g.ignore_rate,
+  g.ignored_from, g.regression, g.regressions, g.resolved_at, g.open_for, g.resolutions, g.opened_at, g.owner,
+  g.runbook, g.due_at, g.merged_into, g.version, g.told_at, g.burst_at`
+	groupColumns = `g.group_id, g.namespace, g.print_version, g.error_type, g.error_message, g.frame, g.place, g.rule,
+  g.rule_version, g.rule_keys, g.first_at, g.notes, ` + groupState
 	groupCounts = `, g.last_at, g.failures, g.open_letters, g.open_cases`
 )
+
+// Counts have only one writer, FoldDeltas; so an act on a group and a fold never undo each other. A group that somebody
+// acts on is not about to be deleted.
+var saveGroup = updateOf("tasker_groups", groupState+`, g.purge_at`, "group_id")
 
 var (
 	countGroups = bulkOf(`UPDATE tasker_groups SET failures = failures + v.column2,
@@ -30,27 +36,28 @@ var (
 	insertDeltas = bulkOf(`INSERT INTO tasker_group_deltas (group_id, failures, open_letters, open_cases, at)`, "nnnnn", ``)
 )
 
-// scanGroup reads groupFields and groupCounts, or counted in place of the latter.
-func scanGroup(row Row) (*deadletter.Group, error) {
-	g := &deadletter.Group{}
-	var id, merged, regression int64
-	err := row.Scan(&id, (*Text)(&g.Namespace), &g.Print.Version, (*Text)(&g.Print.Type), (*Text)(&g.Print.Message),
-		(*Text)(&g.Print.Frame), (*Text)(&g.Print.Where), (*Text)(&g.Print.Rule), (*Text)(&g.Title), (*Text)(&g.State),
-		&g.StateAt, (*Text)(&g.ResolvedIn), &g.Ignore.Until, &g.Ignore.Count, &g.Ignore.PerHour, &g.IgnoredFrom,
-		&regression, &g.Regressions, &g.ResolvedAt, &g.OpenFor, &g.Resolutions, &g.OpenedAt, (*Text)(&g.Owner),
-		(*Text)(&g.Runbook), &g.DueAt, &merged, &g.ToldAt, &g.BurstAt, &g.FirstAt, &g.Notes, &g.Version,
-		&g.Print.RuleVersion, (*Text)(&g.Print.RuleKeys), &g.LastAt, &g.Failures, &g.OpenLetters, &g.OpenCases)
-	g.ID, g.MergedInto, g.Regression = deadletter.GroupID(id), deadletter.GroupID(merged), regression != 0
-	return g, err
+func groupStateFields(g *deadletter.Group) []any {
+	return []any{&g.Title, (*string)(&g.State), &g.StateAt, &g.ResolvedIn, &g.Ignore.Until, &g.Ignore.Count,
+		&g.Ignore.PerHour, &g.IgnoredFrom, &g.Regression, &g.Regressions, &g.ResolvedAt, &g.OpenFor, &g.Resolutions,
+		&g.OpenedAt, &g.Owner, &g.Runbook, &g.DueAt, (*int64)(&g.MergedInto), &g.Version, &g.ToldAt, &g.BurstAt}
 }
+
+func groupFields(g *deadletter.Group) []any {
+	return append([]any{(*int64)(&g.ID), &g.Namespace, &g.Print.Version, &g.Print.Type, &g.Print.Message, &g.Print.Frame,
+		&g.Print.Where, &g.Print.Rule, &g.Print.RuleVersion, &g.Print.RuleKeys, &g.FirstAt, &g.Notes},
+		groupStateFields(g)...)
+}
+
+func countedFields(g *deadletter.Group) []any {
+	return append(groupFields(g), &g.LastAt, &g.Failures, &g.OpenLetters, &g.OpenCases)
+}
+
+// groups are those of rows, without the deltas that are not folded yet.
+var groups = record[deadletter.Group]{"tasker_groups g", groupColumns + groupCounts, countedFields}
 
 // It locks nothing: any number of transactions may add deltas for one group at once.
 func (letterRows) AddDeltas(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error {
-	rows := make([][]any, len(deltas))
-	for i, d := range deltas {
-		rows[i] = []any{int64(d.Group), d.Failures, d.OpenLetters, d.OpenCases, int64(d.At)}
-	}
-	return insertDeltas.send(ctx, In(tx), rows)
+	return insertDeltas.add(ctx, In(tx), len(deltas), func(i int) []any { return deltaFields(&deltas[i]) })
 }
 
 // Group returns a group, locked, or nil. Its counts include the deltas that the transaction sees.
@@ -64,68 +71,54 @@ func (letterRows) Groups(ctx context.Context, tx engine.Tx, ids []deadletter.Gro
 ) {
 	s := In(tx)
 	found := map[deadletter.GroupID]*deadletter.Group{}
-	for part := range slices.Chunk(slices.Sorted(slices.Values(ids)), fetched) {
-		w := where{}
-		groups, err := collect(ctx, s, scanGroup, `SELECT `+groupFields+groupCounts+` FROM tasker_groups g
- WHERE g.group_id IN `+list(&w, part, func(id deadletter.GroupID) any { return int64(id) })+
-			` ORDER BY g.group_id`+s.Lock, w.args...)
-		if err == nil {
-			err = s.addPending(ctx, groups...)
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, g := range groups {
+	return found, inParts(slices.Sorted(slices.Values(ids)), groupID, nil, func(in string, args []any) error {
+		list, err := groups.list(ctx, s, ` WHERE g.group_id IN `+in+` ORDER BY g.group_id`+s.Lock, args...)
+		for _, g := range list {
 			found[g.ID] = g
 		}
-	}
-	return found, nil
+		if err != nil {
+			return err
+		}
+		return s.addPending(ctx, list, found)
+	})
 }
 
 // addPending adds the deltas that are not folded yet to the counts of groups.
 // A fold between the two reads would be missed; the lock on the group, which a fold needs too, prevents it.
-func (s SQL) addPending(ctx context.Context, groups ...*deadletter.Group) error {
-	for part := range slices.Chunk(groups, fetched) {
-		w, byID := where{}, map[int64]*deadletter.Group{}
-		for _, g := range part {
-			byID[int64(g.ID)] = g
-		}
-		query := `SELECT group_id, CAST(sum(failures) AS bigint), CAST(sum(open_letters) AS bigint),
-  CAST(sum(open_cases) AS bigint), max(at) FROM tasker_group_deltas WHERE group_id IN ` +
-			list(&w, part, func(g *deadletter.Group) any { return int64(g.ID) }) + ` GROUP BY group_id`
-		deltas, err := collect(ctx, s, scanDelta, query, w.args...)
-		if err != nil {
-			return err
-		}
+func (s SQL) addPending(ctx context.Context, groups []*deadletter.Group,
+	byID map[deadletter.GroupID]*deadletter.Group,
+) error {
+	return inParts(groups, groupOf, nil, func(in string, args []any) error {
+		deltas, err := collect(ctx, s, s.scanDelta, `SELECT group_id, CAST(sum(failures) AS bigint),
+  CAST(sum(open_letters) AS bigint), CAST(sum(open_cases) AS bigint), max(at) FROM tasker_group_deltas
+ WHERE group_id IN `+in+` GROUP BY group_id`, args...)
 		for _, d := range deltas {
-			g := byID[int64(d.Group)]
+			g := byID[d.Group]
 			g.Failures, g.OpenLetters, g.OpenCases = g.Failures+d.Failures, g.OpenLetters+d.OpenLetters,
 				g.OpenCases+d.OpenCases
 			g.LastAt = max(g.LastAt, d.At)
 		}
-	}
-	return nil
+		return err
+	})
 }
 
-// scanDelta reads a group, the three sums and a time.
-func scanDelta(row Row) (d deadletter.Delta, err error) {
-	var group int64
-	err = row.Scan(&group, &d.Failures, &d.OpenLetters, &d.OpenCases, &d.At)
-	d.Group = deadletter.GroupID(group)
+// deltaFields are a group, the three sums and a time.
+func deltaFields(d *deadletter.Delta) []any {
+	return []any{(*int64)(&d.Group), &d.Failures, &d.OpenLetters, &d.OpenCases, &d.At}
+}
+
+func (s SQL) scanDelta(row Row) (d deadletter.Delta, err error) {
+	err = s.read(row, deltaFields(&d)...)
 	return d, err
 }
 
-// Counts have only one writer, FoldDeltas; so an act on a group and a fold never undo each other. A group that somebody
-// acts on is not about to be deleted.
+// groupID and groupOf are arguments for lists of groups.
+func groupID(id deadletter.GroupID) any { return int64(id) }
+
+func groupOf(g *deadletter.Group) any { return int64(g.ID) }
+
 func (letterRows) SaveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
-	const query = `UPDATE tasker_groups SET title = $2, state = $3, state_at = $4, resolved_in = $5, ignore_until = $6,
-  ignore_count = $7, ignore_rate = $8, ignored_from = $9, regression = $10, regressions = $11, resolved_at = $12,
-  open_for = $13, resolutions = $14, opened_at = $15, owner = $16, runbook = $17, due_at = $18, merged_into = $19,
-  version = $20, told_at = $21, burst_at = $22, purge_at = 0 WHERE group_id = $1`
-	return In(tx).Send(ctx, query, int64(g.ID), clean(g.Title), string(g.State), int64(g.StateAt), clean(g.ResolvedIn),
-		int64(g.Ignore.Until), g.Ignore.Count, g.Ignore.PerHour, g.IgnoredFrom, flag(g.Regression), g.Regressions,
-		int64(g.ResolvedAt), g.OpenFor, g.Resolutions, int64(g.OpenedAt), clean(g.Owner), clean(g.Runbook),
-		int64(g.DueAt), int64(g.MergedInto), g.Version, int64(g.ToldAt), int64(g.BurstAt))
+	return In(tx).update(ctx, saveGroup, (*int64)(&g.ID), append(groupStateFields(g), 0))
 }
 
 // The row of the group gives out the numbers.
@@ -158,14 +151,13 @@ const microsPerHour = 3_600_000_000
 // hoursKept is how long the failures of an hour are kept, in microseconds: 14 days are shown.
 const hoursKept = 15 * 24 * microsPerHour
 
-// It deletes the rows that it has seen, by their keys: rows that are being added are in nobody's way, and are found the
-// next time. It returns the sums by group, and whether there may be more. Only one process folds at a time, which the
-// turn of its loop ensures; two would only wait for each other.
+// It deletes the rows that it has seen, by their keys: rows that are being added are in nobody's way. Only one process
+// folds at a time, by the turn of its loop.
 func (letterRows) FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]deadletter.Delta, bool, error) {
 	s := In(tx)
 	const take = `DELETE FROM tasker_group_deltas WHERE id IN (SELECT id FROM tasker_group_deltas ORDER BY id LIMIT $1)
  RETURNING group_id, failures, open_letters, open_cases, at`
-	deltas, err := collect(ctx, s, scanDelta, take, limit)
+	deltas, err := collect(ctx, s, s.scanDelta, take, limit)
 	if err != nil || len(deltas) == 0 {
 		return nil, false, err
 	}
@@ -178,41 +170,32 @@ func (letterRows) FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]de
 
 // count adds sums to the counts of groups, and failures to their hours.
 func (s SQL) count(ctx context.Context, sums, hours []deadletter.Delta) error {
-	ids, counts, old := make([]deadletter.GroupID, len(sums)), make([][]any, len(sums)), make([][]any, len(sums))
-	for i, d := range sums {
-		ids[i] = d.Group
-		counts[i] = []any{int64(d.Group), d.Failures, d.OpenLetters, d.OpenCases, int64(d.At)}
-		old[i] = []any{int64(d.Group), int64(d.At) - hoursKept}
-	}
 	if s.Lock != "" { // one UPDATE of many rows takes them in any order
-		for part := range slices.Chunk(ids, fetched) {
-			w := where{}
-			query := `SELECT 1 FROM tasker_groups WHERE group_id IN ` +
-				list(&w, part, func(id deadletter.GroupID) any { return int64(id) }) + ` ORDER BY group_id` + s.Lock
-			if err := s.Send(ctx, query, w.args...); err != nil {
-				return err
-			}
+		of := func(d deadletter.Delta) any { return int64(d.Group) }
+		if err := inParts(sums, of, nil, func(in string, args []any) error {
+			return s.Send(ctx, `SELECT 1 FROM tasker_groups WHERE group_id IN `+in+` ORDER BY group_id`+s.Lock, args...)
+		}); err != nil {
+			return err
 		}
 	}
-	if err := countGroups.send(ctx, s, counts); err != nil {
+	if err := countGroups.add(ctx, s, len(sums), func(i int) []any { return deltaFields(&sums[i]) }); err != nil {
 		return err
 	}
-	if err := countHours.send(ctx, s, hourRows(hours)); err != nil {
+	if err := s.countHours(ctx, hours); err != nil {
 		return err
 	}
-	return dropHours.send(ctx, s, old)
+	return dropHours.add(ctx, s, len(sums), func(i int) []any {
+		return []any{(*int64)(&sums[i].Group), int64(sums[i].At) - hoursKept}
+	})
 }
 
-func hourRows(hours []deadletter.Delta) [][]any {
-	rows := make([][]any, len(hours))
-	for i, h := range hours {
-		rows[i] = []any{int64(h.Group), int64(h.At), h.Failures}
-	}
-	return rows
+func (s SQL) countHours(ctx context.Context, hours []deadletter.Delta) error {
+	return countHours.add(ctx, s, len(hours), func(i int) []any {
+		return []any{(*int64)(&hours[i].Group), &hours[i].At, &hours[i].Failures}
+	})
 }
 
-// sumDeltas adds deltas up: by group, and their failures by group and hour; both in the order of the groups.
-// The order is that of the locks that FoldDeltas takes.
+// sumDeltas adds deltas up: by group, and their failures by group and hour; in the order in which groups are locked.
 func sumDeltas(deltas []deadletter.Delta) (sums, hours []deadletter.Delta) {
 	type hourOf struct {
 		group deadletter.GroupID
@@ -237,4 +220,58 @@ func sumDeltas(deltas []deadletter.Delta) (sums, hours []deadletter.Delta) {
 	slices.SortFunc(sums, order)
 	slices.SortFunc(hours, order)
 	return sums, hours
+}
+
+// nothingLeft is the condition of a group g that has no members, shows no other group, and has nothing under way.
+const nothingLeft = `g.merged_into = 0 AND g.fresh = 0
+  AND NOT EXISTS (SELECT 1 FROM tasker_letters l WHERE l.group_id = g.group_id)
+  AND NOT EXISTS (SELECT 1 FROM tasker_tasks_dlq c WHERE c.group_id = g.group_id AND c.group_id IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM tasker_groups m WHERE m.merged_into = g.group_id AND m.merged_into <> 0)
+  AND NOT EXISTS (SELECT 1 FROM tasker_group_moves v WHERE v.group_id = g.group_id)
+  AND NOT EXISTS (SELECT 1 FROM tasker_group_deltas d WHERE d.group_id = g.group_id)`
+
+func (s letterRows) EmptyGroups(ctx context.Context, now, failed task.Instant, behind deadletter.GroupID, limit int) (
+	[]deadletter.GroupID, error,
+) {
+	return collect(ctx, s, scanGroupID, `SELECT g.group_id FROM tasker_groups g WHERE g.last_at <= $1
+  AND g.group_id > $2 AND g.purge_at <= $3 AND `+nothingLeft+` ORDER BY g.group_id LIMIT $4`, int64(failed),
+		int64(behind), int64(now), limit)
+}
+
+// It locks them first: what another transaction has changed until then is seen by the statements that follow.
+func (letterRows) PurgeGroups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID, now,
+	next task.Instant,
+) (n int, err error) {
+	s := In(tx)
+	w := where{}
+	w.add("g.group_id IN " + list(&w, ids, groupID))
+	if _, err := collect(ctx, s, scanInt, `SELECT g.group_id FROM tasker_groups g`+w.text()+` ORDER BY g.group_id`+s.Lock,
+		w.args...); err != nil {
+		return 0, err
+	}
+	ended := where{terms: slices.Clone(w.terms), args: slices.Clone(w.args)}
+	ended.add("g.purge_at <> 0")
+	ended.add("g.purge_at <= ?", int64(now))
+	ended.add(nothingLeft)
+	gone, err := collect(ctx, s, scanGroupID, `DELETE FROM tasker_groups AS g`+ended.text()+` RETURNING group_id`,
+		ended.args...)
+	if err != nil {
+		return 0, err
+	}
+	w.add("g.purge_at = 0")
+	at := w.arg(int64(next))
+	if err := s.Send(ctx, `UPDATE tasker_groups AS g SET purge_at = `+at+w.text(), w.args...); err != nil {
+		return 0, err
+	}
+	if len(gone) == 0 {
+		return 0, nil
+	}
+	of := where{}
+	of.add("group_id IN " + list(&of, gone, groupID))
+	for _, table := range []string{"tasker_group_notes", "tasker_group_hours"} {
+		if err := s.Send(ctx, `DELETE FROM `+table+of.text(), of.args...); err != nil {
+			return 0, err
+		}
+	}
+	return len(gone), nil
 }

@@ -14,17 +14,15 @@ import (
 
 const itemColumns = `i.redrive_id, i.no, i.kind, i.item_id, i.state, i.wave, i.at, i.group_id, i.uncertain, i.message`
 
-func (s letterRows) scanItem(row Row) (i deadletter.Item, err error) {
-	var group, uncertain int64
-	err = row.Scan(s.ScanID(&i.Redrive), &i.No, (*Text)(&i.Kind), s.ScanID(&i.ID), (*Text)(&i.State), &i.Wave, &i.At,
-		&group, &uncertain, (*Text)(&i.Message))
-	i.Group, i.Uncertain = deadletter.GroupID(group), uncertain != 0
-	return i, err
+func itemFields(i *deadletter.Item) []any {
+	return []any{&i.Redrive, &i.No, (*string)(&i.Kind), &i.ID, (*string)(&i.State), &i.Wave, &i.At, (*int64)(&i.Group),
+		&i.Uncertain, &i.Message}
 }
 
+var items = record[deadletter.Item]{"tasker_redrive_items i", itemColumns, itemFields}
+
 // itemStates are all that there are.
-var itemStates = []model.ItemState{model.ItemPending, model.ItemSending, model.ItemUnknown,
-	model.ItemSent,
+var itemStates = []model.ItemState{model.ItemPending, model.ItemSending, model.ItemUnknown, model.ItemSent,
 	model.ItemReturned, model.ItemCompleted, model.ItemFailed, model.ItemSkipped}
 
 // notableItems are the states in the condition of the index of notable items.
@@ -45,16 +43,15 @@ func (s letterRows) ListItems(ctx context.Context, id task.ID, state model.ItemS
 		// The condition of an index has to be met as it is written.
 		w.addIf(slices.Contains(notableItems, state), "i.state IN ("+quoted(notableItems...)+")")
 	}
-	return collect(ctx, s, s.scanItem, `SELECT `+itemColumns+` FROM tasker_redrive_items i`+w.text()+
-		` ORDER BY i.no LIMIT `+w.arg(limit), w.args...)
+	return items.values(ctx, s.SQL, w.text()+` ORDER BY i.no LIMIT `+w.arg(limit), w.args...)
 }
 
 // Items that follow each other and change alike, as those of a batch do, are stored by one statement.
-func (letterRows) SaveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
+func (letterRows) SaveItems(ctx context.Context, tx engine.Tx, list []deadletter.Item) error {
 	s := In(tx)
 	const query = `UPDATE tasker_redrive_items SET state = $4, wave = $5, at = $6, group_id = $7, uncertain = $8,
   message = $9 WHERE redrive_id = $1 AND no >= $2 AND no <= $3`
-	sorted := slices.SortedFunc(slices.Values(items), func(a, b deadletter.Item) int {
+	sorted := slices.SortedFunc(slices.Values(list), func(a, b deadletter.Item) int {
 		return cmp.Or(compareIDs(a.Redrive, b.Redrive), cmp.Compare(a.No, b.No))
 	})
 	for len(sorted) > 0 {
@@ -80,13 +77,8 @@ func following(i, of deadletter.Item, n int) deadletter.Item {
 
 // The row is locked: an arriving letter and the redrive itself may both record a result.
 func (letterRows) ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID) (*deadletter.Item, error) {
-	s := letterRows{In(tx)}
-	items, err := collect(ctx, s, s.scanItem, `SELECT `+itemColumns+` FROM tasker_redrive_items i
- WHERE i.redrive_id = $1 AND i.item_id = $2`+s.Lock, s.id(redrive), s.id(of))
-	if err != nil || len(items) == 0 {
-		return nil, err
-	}
-	return &items[0], nil
+	s := In(tx)
+	return items.first(ctx, s, ` WHERE i.redrive_id = $1 AND i.item_id = $2`+s.Lock, s.id(redrive), s.id(of))
 }
 
 func (s letterRows) SentCases(ctx context.Context, behind deadletter.Item, wave, limit int) ([]inbox.CaseItem, error) {
@@ -106,17 +98,14 @@ func (s letterRows) SentCases(ctx context.Context, behind deadletter.Item, wave,
  LEFT JOIN tasker_tasks_dlq c ON c.dlq_entry_uuid = i.item_id LEFT JOIN tasker_tasks t ON t.id = c.task_uuid
  ORDER BY i.redrive_id, i.no`
 	return collect(ctx, s, func(row Row) (c inbox.CaseItem, err error) {
-		var was, group, uncertain int64
-		err = row.Scan(s.ScanID(&c.Redrive), &c.No, (*Text)(&c.Kind), s.ScanID(&c.ID), (*Text)(&c.State), &c.Wave, &c.At,
-			&was, &uncertain, (*Text)(&c.Message), (*Text)(&c.Status), &group, (*Text)(&c.Task), &c.Since)
-		c.Item.Group, c.Uncertain, c.Group = deadletter.GroupID(was), uncertain != 0, deadletter.GroupID(group)
+		err = s.read(row, append(itemFields(&c.Item), (*string)(&c.Status), (*int64)(&c.Group), (*string)(&c.Task),
+			&c.Since)...)
 		return c, err
 	}, query, w.args...)
 }
 
-// A runner asks for each batch that it sends: the counts come from an index alone, and only what came back is looked
-// at. Wave 0 is that of items not sent yet, and has no outcome. ByGroup counts returned items by the group they came
-// back in.
+// The counts come from an index alone, and only what came back is looked at: a runner asks for each batch. Wave 0 has
+// the items that are not sent yet, and no outcome.
 func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (deadletter.Outcome, error) {
 	out := deadletter.Outcome{ByGroup: map[deadletter.GroupID]int{}}
 	var err error
@@ -127,27 +116,32 @@ func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (dead
  WHERE redrive_id = $1 AND wave = $2 AND wave > 0 AND state = 'returned' AND group_id <> 0 GROUP BY group_id`
 	if out.Returned > 0 {
 		err = s.Query(ctx, returned, []any{s.id(id), wave}, func(row Row) error {
-			var group int64
+			var group deadletter.GroupID
 			var n int
-			err := row.Scan(&group, &n)
-			out.ByGroup[deadletter.GroupID(group)] = n
+			err := row.Scan((*int64)(&group), &n)
+			out.ByGroup[group] = n
 			return err
 		})
 	}
 	return out, err
 }
 
-// It asks for all states of the index of notable items, so that it reads nothing else, whatever PostgreSQL knows of the
-// table.
+// It asks for all states of the index of notable items, so that PostgreSQL reads nothing else, whatever it knows.
 func (s letterRows) WaveTroubled(ctx context.Context, id task.ID, wave int) (bool, error) {
-	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND wave = $2 AND
- state IN ('returned', 'failed', 'skipped') AND state <> 'skipped'`, s.id(id), wave)
+	n, err := s.countOf(ctx, `wave = $2 AND state IN ('returned', 'failed', 'skipped') AND state <> 'skipped'`,
+		s.id(id), wave)
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
-	n, err = first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND wave = $2 AND
- state = 'unknown'`, s.id(id), wave)
+	n, err = s.countOf(ctx, `wave = $2 AND state = 'unknown'`, s.id(id), wave)
 	return n > 0, err
+}
+
+// countOf counts items of a redrive that meet a condition.
+func (s letterRows) countOf(ctx context.Context, condition string, args ...any) (int, error) {
+	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND `+condition,
+		args...)
+	return int(n), err
 }
 
 func (s letterRows) countWave(ctx context.Context, id task.ID, wave int) (model.ItemCounts, error) {
@@ -193,36 +187,32 @@ func (s letterRows) CountWaves(ctx context.Context, id task.ID, above int) (out 
 	return out, err
 }
 
-// A redrive may have a million items, so it counts the few that are special, and takes the rest from the row: items are
-// decided in the order of their numbers. Only a redrive of cases is counted item by item, since a case that was sent
-// may be completed.
+// A redrive may have a million items, decided in the order of their numbers: the few special ones are counted, and the
+// row has the rest. Only one of cases is counted item by item, since a case that was sent may be completed.
 func (s letterRows) CountItems(ctx context.Context, r *deadletter.Redrive) (model.ItemCounts, error) {
 	id := s.id(r.ID)
-	uncertain, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND
- uncertain = 1`, id)
+	uncertain, err := s.countOf(ctx, `uncertain = 1`, id)
 	if err != nil {
 		return model.ItemCounts{}, err
 	}
 	if r.Operation == model.OpRedrive && hasCases(r.Selection) {
 		c, err := s.countItems(ctx, `redrive_id = $1`, id)
-		c.Uncertain = int(uncertain)
+		c.Uncertain = uncertain
 		return c, err
 	}
 	c, err := s.countItems(ctx, `redrive_id = $1 AND state IN ('returned', 'failed', 'skipped')`, id)
 	if err != nil {
 		return c, err
 	}
-	c.Uncertain = int(uncertain)
-	var under [2]int64
-	for i, state := range []string{"sending", "unknown"} { // each is an index
-		if under[i], err = first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND
- state = '`+state+`'`, id); err != nil {
-			return c, err
-		}
+	c.Uncertain = uncertain
+	if c.Sending, err = s.countOf(ctx, `state = 'sending'`, id); err != nil { // an index, as the next one
+		return c, err
 	}
-	ahead, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND no > $2
-  AND no <= $3 AND state <> 'pending'`, id, r.Behind, r.Behind+nearBehind)
-	c.Sending, c.Unknown, c.Pending = int(under[0]), int(under[1]), max(r.Total-r.Behind-int(ahead), 0)
+	if c.Unknown, err = s.countOf(ctx, `state = 'unknown'`, id); err != nil {
+		return c, err
+	}
+	ahead, err := s.countOf(ctx, `no > $2 AND no <= $3 AND state <> 'pending'`, id, r.Behind, r.Behind+nearBehind)
+	c.Pending = max(r.Total-r.Behind-ahead, 0)
 	rest := max(r.Total-c.Pending-c.Sending-c.Unknown-c.Decided(), 0)
 	if r.Operation == model.OpRedrive {
 		c.Sent = rest
@@ -233,22 +223,10 @@ func (s letterRows) CountItems(ctx context.Context, r *deadletter.Redrive) (mode
 }
 
 func addItems(c *model.ItemCounts, state model.ItemState, n int) {
-	switch state {
-	case model.ItemPending:
-		c.Pending += n
-	case model.ItemSending:
-		c.Sending += n
-	case model.ItemUnknown:
-		c.Unknown += n
-	case model.ItemSent:
-		c.Sent += n
-	case model.ItemReturned:
-		c.Returned += n
-	case model.ItemCompleted:
-		c.Completed += n
-	case model.ItemFailed:
-		c.Failed += n
-	case model.ItemSkipped:
-		c.Skipped += n
+	counts := map[model.ItemState]*int{model.ItemPending: &c.Pending, model.ItemSending: &c.Sending,
+		model.ItemUnknown: &c.Unknown, model.ItemSent: &c.Sent, model.ItemReturned: &c.Returned,
+		model.ItemCompleted: &c.Completed, model.ItemFailed: &c.Failed, model.ItemSkipped: &c.Skipped}
+	if count := counts[state]; count != nil {
+		*count += n
 	}
 }

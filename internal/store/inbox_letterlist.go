@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -14,16 +15,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// FindLetter returns a letter whole, or nil.
 // Whole means with its payload, its edited content and the stack of its latest failure, from two other tables.
 func (s letterRows) FindLetter(ctx context.Context, id task.ID) (*deadletter.Letter, error) {
-	rows, err := collect(ctx, s, s.scanLetter, `SELECT `+wholeLetter+` FROM tasker_letters l WHERE l.letter_id = $1`,
-		s.id(id))
-	if err != nil || len(rows) == 0 || rows[0].ID != id {
-		return nil, err
-	}
-	letters, err := s.whole(ctx, rows)
-	if err != nil {
+	letters, err := s.WholeLetters(ctx, []task.ID{id})
+	if err != nil || len(letters) == 0 {
 		return nil, err
 	}
 	return letters[0], nil
@@ -31,43 +26,15 @@ func (s letterRows) FindLetter(ctx context.Context, id task.ID) (*deadletter.Let
 
 // Occurrences returns the occurrences of a letter, the latest first. They come whole, with stacks and payloads.
 func (s letterRows) Occurrences(ctx context.Context, id task.ID, limit int) ([]deadletter.Occurrence, error) {
-	const query = `SELECT letter_id, no, at, group_id, error_type, error_code, error_class, retryable, handler, origin,
-  position, attempts, redrive_id, error_message, stack, payload, details FROM tasker_letter_occurrences WHERE letter_id = $1
- ORDER BY no DESC LIMIT $2`
-	list, err := collect(ctx, s, s.scanLetterOccurrence, query, s.id(id), limit)
+	list, err := occurrences.values(ctx, s.SQL, ` WHERE o.letter_id = $1 ORDER BY o.no DESC LIMIT $2`, s.id(id), limit)
 	if len(list) > 0 && list[0].Letter != id { // an engine may keep a part of the ID
 		return nil, err
 	}
 	return list, err
 }
 
-// scanLetterOccurrence reads the columns of Occurrences. Stack and payload are packed; see pack.
-func (s letterRows) scanLetterOccurrence(row Row) (o deadletter.Occurrence, err error) {
-	var retryable, group int64
-	var packedStack, packed, details blob
-	err = row.Scan(s.ScanID(&o.Letter), &o.No, &o.At, &group, (*Text)(&o.Failure.Type), (*Text)(&o.Failure.Code),
-		(*Text)(&o.Failure.Class), &retryable, (*Text)(&o.Handler), (*Text)(&o.Origin), (*Text)(&o.Position), &o.Attempts,
-		s.ScanID(&o.Redrive), (*Text)(&o.Failure.Message), &packedStack, &packed,
-		&details)
-	if err != nil {
-		return o, err
-	}
-	o.Group, o.Failure.Retryable = deadletter.GroupID(group), retryable != 0
-	stack, err := unpack(packedStack)
-	if err != nil {
-		return o, err
-	}
-	o.Stack = string(stack)
-	if o.Details, err = unpackDetails(details); err != nil {
-		return o, err
-	}
-	o.Payload, err = unpack(packed)
-	return o, err
-}
-
-// Each state is one walk along the index of the selection, in the order of the page. What no index decides is looked
-// for in a bounded window of those. Next is zero at the end. A page may be short and still have a Next, where the
-// window ended.
+// Each state is one walk along the index of the selection. What no index decides is looked for in a bounded window of
+// those; a page is short where the window ended.
 func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbox.LetterPage, error) {
 	if !f.SelectsLetters() || len(statesOf(f.Selection)) == 0 {
 		return inbox.LetterPage{}, nil
@@ -118,32 +85,33 @@ func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbo
 	return page, err
 }
 
-// walks returns a query for the newest letters of walks along indexes, one for each restriction and state.
-// Each walk has its own limit, so that none reads more than the page can use.
+// walks returns a query for the newest letters of one walk for each restriction and state, none longer than a page.
 func (s letterRows) walks(w *where, by []walk, f inbox.LetterFilter, size int) string {
-	var walks []string
+	type way struct {
+		walk
+		state model.LetterState
+	}
+	var ways []way
 	for _, restriction := range by {
 		states := statesOf(f.Selection)
 		if restriction.term == wholeTable && f.State == "" {
 			states = []model.LetterState{""} // all of them, in one walk: one that no letter has would look at every letter
 		}
 		for _, state := range states {
-			one := where{args: w.args}
-			one.add(restriction.term, restriction.values...)
-			// a constant: the planner must know that a state is rare, or it walks along the primary key
-			one.addIf(state != "", "l.state = "+quoted(state))
-			one.addIf(!f.Below.IsZero(), "l.letter_id < ?", s.id(f.Below))
-			walks = append(walks, `SELECT letter_id FROM (SELECT l.letter_id FROM tasker_letters l`+one.text()+
-				` ORDER BY l.letter_id DESC LIMIT `+one.arg(size)+`) w`+strconv.Itoa(len(walks)))
-			w.args = one.args
+			ways = append(ways, way{restriction, state})
 		}
 	}
-	return `SELECT letter_id FROM (` + strings.Join(walks, ` UNION ALL `) + `) u ORDER BY letter_id DESC LIMIT ` +
-		w.arg(size)
+	walks := w.union(len(ways), func(i int, one *where) string {
+		one.add(ways[i].term, ways[i].values...)
+		// a constant: the planner must know that a state is rare, or it walks along the primary key
+		one.addIf(ways[i].state != "", "l.state = "+quoted(ways[i].state))
+		one.addIf(!f.Below.IsZero(), "l.letter_id < ?", s.id(f.Below))
+		return `SELECT l.letter_id FROM tasker_letters l` + one.text() + ` ORDER BY l.letter_id DESC LIMIT ` + one.arg(size)
+	})
+	return `SELECT letter_id FROM (` + walks + `) u ORDER BY letter_id DESC LIMIT ` + w.arg(size)
 }
 
-// listByIDs returns those of the named letters that pass the rest of the filter, as one page.
-// Named letters are few, so no index of a selection is needed.
+// listByIDs returns those of the named letters, which are few, that pass the rest of the filter, as one page.
 func (s letterRows) listByIDs(ctx context.Context, f inbox.LetterFilter) (inbox.LetterPage, error) {
 	var found []task.ID
 	for part := range chunks(f.IDs) {
@@ -177,9 +145,8 @@ func (s letterRows) listByIDs(ctx context.Context, f inbox.LetterFilter) (inbox.
 // shownLetter is bareLetter with at most 1 KiB of the key.
 var shownLetter = strings.Replace(bareLetter, "l.message_key", "substr(l.message_key, 1, 1024)", 1)
 
-// listed returns the letters of a page, in the order of the IDs.
-// They come without payloads of other tables, without headers and stacks, and with the beginning of a long key: a list
-// does not show more.
+// listed returns what a list shows of letters, in the order of the IDs: no headers and stacks, no payloads of other
+// tables, and the beginning of a long key.
 func (s letterRows) listed(ctx context.Context, ids []task.ID) ([]*deadletter.Letter, error) {
 	rows, err := collectByIDs(ctx, s.SQL, ids, s.scanLetter,
 		`SELECT `+shownLetter+` FROM tasker_letters l WHERE l.letter_id IN `, ``)
@@ -194,8 +161,7 @@ func (s letterRows) listed(ctx context.Context, ids []task.ID) ([]*deadletter.Le
 	return letters, nil
 }
 
-// OpenLetters counts the open and scheduled letters of a source, up to a limit.
-// It serves the limit of a source, and stops counting there.
+// It stops counting at the limit of a source.
 func (s letterRows) OpenLetters(ctx context.Context, namespace, source string, limit int) (int, error) {
 	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_letters WHERE namespace = $1 AND source = $2
   AND state IN ('open', 'scheduled') LIMIT $3) AS q`
@@ -232,19 +198,63 @@ func (letterRows) PurgeLetters(ctx context.Context, tx engine.Tx, until task.Ins
 	if err != nil {
 		return 0, err
 	}
-	for part := range chunks(ids) {
-		for _, table := range []string{"tasker_letter_occurrences", "tasker_letter_bodies", "tasker_letter_aliases",
-			"tasker_letters"} {
-			w := where{}
-			if err := s.Send(ctx, `DELETE FROM `+table+` WHERE letter_id IN `+s.idList(&w, part), w.args...); err != nil {
-				return 0, err
-			}
-		}
-		w := where{}
-		query := `DELETE FROM tasker_sends WHERE kind <> 'failure' AND owner_id IN ` + s.idList(&w, part)
-		if err := s.Send(ctx, query, w.args...); err != nil {
+	for _, rows := range []string{"tasker_letter_occurrences WHERE letter_id", "tasker_letter_bodies WHERE letter_id",
+		"tasker_letter_aliases WHERE letter_id", "tasker_letters WHERE letter_id",
+		"tasker_sends WHERE kind <> 'failure' AND owner_id"} {
+		if err := inParts(ids, s.id, nil, func(in string, args []any) error {
+			return s.Send(ctx, `DELETE FROM `+rows+` IN `+in, args...)
+		}); err != nil {
 			return 0, err
 		}
 	}
 	return len(ids), nil
+}
+
+// No body is read for it: an edit counts as much as the original, or as what is stored of it if that is more.
+func (s letterRows) LetterBytes(ctx context.Context, ids []task.ID) (map[task.ID]int, error) {
+	sizes := make(map[task.ID]int, len(ids))
+	_, err := collectByIDs(ctx, s.SQL, ids, func(row Row) (none struct{}, err error) {
+		var id task.ID
+		var kept, around, edited, packed int
+		err = row.Scan(s.ScanID(&id), &kept, &around, &edited, &packed)
+		sizes[id] = kept + around
+		if edited != 0 {
+			sizes[id] += max(kept+around, packed)
+		}
+		return none, err
+	}, `SELECT l.letter_id, l.kept_bytes, coalesce(length(l.message_key), 0) + coalesce(length(l.headers), 0), l.edited,
+ coalesce((SELECT length(b.edited) FROM tasker_letter_bodies b WHERE b.letter_id = l.letter_id), 0)
+ FROM tasker_letters l WHERE l.letter_id IN `, ``)
+	return sizes, err
+}
+
+// Each state is one walk along the index of sources.
+func (s letterRows) OldestLetters(ctx context.Context, f inbox.QueueFilter) ([]task.ID, error) {
+	w := where{}
+	walks := w.union(len(f.States), func(i int, one *where) string {
+		one.add("l.namespace = ?", f.Namespace)
+		one.add("l.source = ?", f.Source)
+		one.add("l.state = " + quoted(f.States[i]))
+		if f.Parked != nil {
+			one.add("l.parked = ?", flag(*f.Parked))
+		}
+		one.addIf(f.Reason != "", "substr(l.reason, 1, ?) = ?", utf8.RuneCountInString(f.Reason), f.Reason)
+		one.addIf(f.At != 0, "l.state_at = ?", int64(f.At))
+		one.addIf(!f.Above.IsZero(), "l.letter_id > ?", s.id(f.Above))
+		return `SELECT l.letter_id FROM tasker_letters l` + one.text() + ` ORDER BY l.letter_id LIMIT ` +
+			one.arg(f.Skip+f.Limit)
+	})
+	return collect(ctx, s, s.scanID, `SELECT letter_id FROM (`+walks+`) q ORDER BY letter_id LIMIT `+w.arg(f.Limit)+
+		` OFFSET `+w.arg(f.Skip), w.args...)
+}
+
+func (s letterRows) WholeLetters(ctx context.Context, ids []task.ID) ([]*deadletter.Letter, error) {
+	rows, err := collectByIDs(ctx, s.SQL, ids, s.scanLetter,
+		`SELECT `+wholeLetter+` FROM tasker_letters l WHERE l.letter_id IN `, ``)
+	if err != nil {
+		return nil, err
+	}
+	rows = slices.DeleteFunc(rows, func(r letterRow) bool { return !slices.Contains(ids, r.ID) })
+	slices.SortFunc(rows, func(a, b letterRow) int { return compareIDs(a.ID, b.ID) })
+	return s.whole(ctx, rows)
 }

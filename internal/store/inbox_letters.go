@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -22,80 +21,90 @@ var _ inbox.Store = letterRows{}
 func (s SQL) Inbox() inbox.Store { return letterRows{s} }
 
 const (
-	listedLetter = `l.letter_id, l.namespace, l.source, l.origin, l.format, l.position, l.message_id, l.identity,
-  l.canonical, l.state, l.state_at, l.due_at, l.reason, l.redrive_id, l.purge_at, l.group_id, l.error_type,
-  l.error_code, l.error_class, l.retryable, l.handler, l.occurrences, l.attempts, l.replays, l.parked, l.first_at,
-  l.last_at, l.captured_at, l.payload_bytes, l.kept_bytes, l.cut, l.edited, l.version, l.undecoded, l.error_message,
-  l.message_key, l.failed_sends, l.event_type, l.unknown, l.lineage, l.link_kind, l.link_id, l.head`
-	wholeLetter = listedLetter + `, l.headers`
-	bareLetter  = listedLetter + `, NULL`
+	// letterState are the columns of a letter that a change of its state changes, and letterSaved all that change.
+	letterState = `l.version, l.state, l.state_at, l.due_at, l.reason, l.redrive_id, l.purge_at, l.replays, l.parked,
+  l.failed_sends, l.unknown`
+	letterSaved = letterState + `, l.origin, l.position, l.identity, l.canonical, l.group_id, l.error_type, l.error_code,
+  l.error_class, l.retryable, l.error_message, l.handler, l.occurrences, l.attempts, l.first_at, l.last_at, l.edited`
+	listedLetter = `l.letter_id, l.namespace, l.source, l.format, l.message_id, l.captured_at, l.payload_bytes,
+  l.kept_bytes, l.cut, l.undecoded, l.message_key, l.event_type, l.lineage, l.link_kind, l.link_id, l.head,
+  ` + letterSaved
+	wholeLetter       = listedLetter + `, l.headers`
+	bareLetter        = listedLetter + `, NULL`
+	occurrenceColumns = `o.letter_id, o.no, o.at, o.group_id, o.error_type, o.error_code, o.error_class, o.retryable,
+  o.handler, o.origin, o.position, o.attempts, o.redrive_id, o.error_message, o.stack, o.payload, o.details`
 )
 
 var (
-	insertLetters = bulkOf(`INSERT INTO tasker_letters (`+strings.ReplaceAll(wholeLetter, "l.", "")+`)`,
-		"ittttttt"+"ttnntinnt"+"ttntnnnnn"+"nnnnnnntt"+"bntnntibb", ` ON CONFLICT (namespace, source, identity) DO NOTHING`)
+	insertLetters = bulkOf("INSERT INTO tasker_letters ("+bare(wholeLetter)+")",
+		typesOf(letterFields(rowOf(&deadletter.Letter{}))), ` ON CONFLICT (namespace, source, identity) DO NOTHING`)
+	updateLetter      = updateOf("tasker_letters", letterSaved, "letter_id")
 	insertBodies      = bulkOf(`INSERT INTO tasker_letter_bodies (letter_id, payload, edited)`, "ibb", ``)
-	insertOccurrences = bulkOf(`INSERT INTO tasker_letter_occurrences (letter_id, no, at, group_id, error_type,
-  error_code, error_class, retryable, handler, origin, position, attempts, redrive_id, error_message, stack, payload,
-  details)`,
-		"innnt"+"ttntttn"+"itbbb", ` ON CONFLICT DO NOTHING`)
+	occurrences       = record[deadletter.Occurrence]{"tasker_letter_occurrences o", occurrenceColumns, occurrenceFields}
+	insertOccurrences = occurrences.insert(` ON CONFLICT DO NOTHING`)
 )
 
-// letterRow is a letter as it is read: where its payload and its edited content are is known from two columns.
+// letterRow is a letter as it is stored. A payload that fits is in the row itself (head); of a longer one the row has
+// only the beginning, for searches.
 type letterRow struct {
 	*deadletter.Letter
 	kept   int
 	edited bool
+	head   []byte
+}
+
+func rowOf(l *deadletter.Letter) *letterRow {
+	payload := l.Original.Payload
+	return &letterRow{l, len(payload), l.Edited != nil, payload[:min(len(payload), inbox.SmallPayload)]}
 }
 
 // large reports whether a part of the letter is in another table.
 func (r letterRow) large() bool { return r.kept > inbox.SmallPayload || r.edited }
 
-// scanLetter reads wholeLetter or bareLetter. A payload that fits is in the row itself (head); of a longer one the row
-// has only the beginning, for searches.
-func (s letterRows) scanLetter(row Row) (r letterRow, err error) {
-	l := &deadletter.Letter{}
-	var retryable, parked, cut, edited, group, unknown int64
-	var key, head, headers blob
-	err = row.Scan(s.ScanID(&l.ID), (*Text)(&l.Namespace), (*Text)(&l.Source), (*Text)(&l.Origin), (*Text)(&l.Format),
-		(*Text)(&l.Position), (*Text)(&l.MessageID), (*Text)(&l.Identity), (*Text)(&l.Canonical), (*Text)(&l.State),
-		&l.StateAt, &l.Due, (*Text)(&l.Reason), s.ScanID(&l.Redrive), &l.PurgeAt, &group, (*Text)(&l.Failure.Type),
-		(*Text)(&l.Failure.Code), (*Text)(&l.Failure.Class), &retryable, (*Text)(&l.Handler), &l.Occurrences, &l.Attempts,
-		&l.Replays, &parked, &l.FirstAt, &l.LastAt, &l.CapturedAt, &l.Size, &r.kept, &cut, &edited, &l.Version,
-		(*Text)(&l.Undecoded), (*Text)(&l.Failure.Message), &key, &l.FailedSends, (*Text)(&l.EventType), &unknown,
-		&l.Lineage, (*Text)(&l.Link.Kind), s.ScanID(&l.Link.Letter), &head, &headers)
-	if err != nil {
-		return r, err
-	}
-	l.Group, l.Failure.Retryable = deadletter.GroupID(group), retryable != 0
-	l.Parked, l.Cut, r.edited, l.Unknown = parked != 0, cut != 0, edited != 0, unknown != 0
-	l.Original.Key = key
+func letterStateFields(l *deadletter.Letter) []any {
+	return []any{&l.Version, (*string)(&l.State), &l.StateAt, &l.Due, &l.Reason, &l.Redrive, &l.PurgeAt, &l.Replays,
+		&l.Parked, &l.FailedSends, &l.Unknown}
+}
+
+func savedLetterFields(r *letterRow) []any {
+	return append(letterStateFields(r.Letter), &r.Origin, &r.Position, identity(&r.Identity), &r.Canonical,
+		(*int64)(&r.Group), &r.Failure.Type, &r.Failure.Code, (*string)(&r.Failure.Class), &r.Failure.Retryable,
+		&r.Failure.Message, &r.Handler, &r.Occurrences, &r.Attempts, &r.FirstAt, &r.LastAt, &r.edited)
+}
+
+func letterFields(r *letterRow) []any {
+	return slices.Concat([]any{&r.ID, &r.Namespace, &r.Source, &r.Format, &r.MessageID, &r.CapturedAt, &r.Size, &r.kept,
+		&r.Cut, &r.Undecoded, &r.Original.Key, &r.EventType, &r.Lineage, (*string)(&r.Link.Kind), &r.Link.Letter, &r.head},
+		savedLetterFields(r), []any{packed(&r.Original.Headers, encodeHeaders, decodeHeaders)})
+}
+
+// identity is the column of an identity; see identityKey.
+func identity(v *string) coded {
+	return coded{'t', func() (any, error) { return identityKey(*v), nil }, func(b []byte) error {
+		*v = string(b)
+		return nil
+	}}
+}
+
+// occurrenceFields has stack and payload packed; see pack.
+func occurrenceFields(o *deadletter.Occurrence) []any {
+	return []any{&o.Letter, &o.No, &o.At, (*int64)(&o.Group), &o.Failure.Type, &o.Failure.Code,
+		(*string)(&o.Failure.Class), &o.Failure.Retryable, &o.Handler, &o.Origin, &o.Position, &o.Attempts, &o.Redrive,
+		&o.Failure.Message, packed(&o.Stack, packText, unpackText), packed(&o.Payload, pack, unpack),
+		packed(&o.Details, packDetails, unpackDetails)}
+}
+
+// scanLetter reads wholeLetter or bareLetter.
+func (s letterRows) scanLetter(row Row) (letterRow, error) {
+	r := letterRow{Letter: &deadletter.Letter{}}
+	err := s.read(row, letterFields(&r)...)
 	if r.kept <= inbox.SmallPayload {
-		l.Original.Payload = head
+		r.Original.Payload = r.head
 	}
-	l.Original.Headers, err = decodeHeaders(headers)
-	r.Letter = l
 	return r, err
 }
 
-// letterValues returns the columns of a new letter.
-// They are in the order of wholeLetter. Texts of the message are cleaned; what this program made itself need not be.
-func (s letterRows) letterValues(l *deadletter.Letter) []any {
-	payload := l.Original.Payload
-	head := payload[:min(len(payload), inbox.SmallPayload)]
-	return []any{s.id(l.ID), l.Namespace, l.Source, clean(l.Origin), clean(l.Format), clean(l.Position),
-		clean(l.MessageID), identityKey(l.Identity), clean(l.Canonical), string(l.State), int64(l.StateAt), int64(l.Due),
-		clean(l.Reason), s.optional(l.Redrive), int64(l.PurgeAt), int64(l.Group), clean(l.Failure.Type),
-		clean(l.Failure.Code), clean(string(l.Failure.Class)), flag(l.Failure.Retryable), clean(l.Handler), l.Occurrences,
-		l.Attempts, l.Replays, flag(l.Parked), int64(l.FirstAt), int64(l.LastAt), int64(l.CapturedAt), l.Size, len(payload),
-		flag(l.Cut), flag(l.Edited != nil), l.Version, clean(l.Undecoded), clean(l.Failure.Message),
-		binary(l.Original.Key), l.FailedSends, clean(l.EventType), flag(l.Unknown), l.Lineage, string(l.Link.Kind),
-		s.optional(l.Link.Letter), binary(head), binary(encodeHeaders(l.Original.Headers))}
-}
-
-// It inserts them in the order of their identities, so that two transactions that add the same ones wait for each other
-// instead of both being in the other's way. The result tells, in the order of letters, which were new. One whose
-// identity is stored already is left out, with its history.
+// The order of the identities makes two transactions that add the same ones wait for each other, without a circle.
 func (letterRows) AddLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) ([]bool, error) {
 	s := letterRows{In(tx)}
 	sorted := slices.Clone(letters)
@@ -103,17 +112,14 @@ func (letterRows) AddLetters(ctx context.Context, tx engine.Tx, letters []*deadl
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Source, b.Source),
 			cmp.Compare(identityKey(a.Identity), identityKey(b.Identity)))
 	})
-	rows := make([][]any, len(sorted))
-	for i, l := range sorted {
-		rows[i] = s.letterValues(l)
-	}
 	// RETURNING lists only the rows that were inserted, which is how a conflict is noticed.
 	var count int64
-	err := insertLetters.run(s.Dialect, rows, func(query string, args []any) error {
-		n, err := s.Exec(ctx, query, args...)
-		count += n
-		return err
-	})
+	err := insertLetters.over(s.SQL, len(sorted), func(i int) []any { return letterFields(rowOf(sorted[i])) },
+		func(query string, args []any) error {
+			n, err := s.Exec(ctx, query, args...)
+			count += n
+			return err
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +168,7 @@ func (s letterRows) addHistories(ctx context.Context, tx engine.Tx, letters []*d
 	for i, l := range letters {
 		occurrences[i] = deadletter.Occurrence{Letter: l.ID, No: l.Occurrences, At: l.LastAt, Group: l.Group,
 			Failure: l.Failure, Handler: l.Handler, Stack: l.Stack, Details: l.Details, Origin: l.Origin,
-			Position: l.Position,
-			Attempts: l.Attempts, Redrive: l.Redrive}
+			Position: l.Position, Attempts: l.Attempts, Redrive: l.Redrive}
 		if len(l.Original.Payload) <= inbox.SmallPayload && l.Edited == nil {
 			continue
 		}
@@ -188,27 +193,9 @@ func (s letterRows) addHistories(ctx context.Context, tx engine.Tx, letters []*d
 
 // An occurrence whose number exists already is left out.
 func (letterRows) AddOccurrences(ctx context.Context, tx engine.Tx, occurrences []deadletter.Occurrence) error {
-	s := In(tx)
-	rows := make([][]any, len(occurrences))
-	for i, o := range occurrences {
-		stack, err := packText(o.Stack)
-		if err != nil {
-			return err
-		}
-		payload, err := pack(o.Payload)
-		if err != nil {
-			return err
-		}
-		details, err := packDetails(o.Details)
-		if err != nil {
-			return err
-		}
-		rows[i] = []any{s.id(o.Letter), o.No, int64(o.At), int64(o.Group), clean(o.Failure.Type), clean(o.Failure.Code),
-			clean(string(o.Failure.Class)), flag(o.Failure.Retryable), clean(o.Handler), clean(o.Origin), clean(o.Position),
-			o.Attempts, s.optional(o.Redrive), clean(o.Failure.Message), binary(stack), binary(payload),
-			binary(details)}
-	}
-	return insertOccurrences.send(ctx, s, rows)
+	return insertOccurrences.add(ctx, In(tx), len(occurrences), func(i int) []any {
+		return occurrenceFields(&occurrences[i])
+	})
 }
 
 // Unknown IDs are left out. The result is in the order of the IDs, not of the argument.
@@ -237,10 +224,8 @@ func (s letterRows) lockedAs(ctx context.Context, ids []task.ID, columns string)
 	}), err
 }
 
-// whole adds the parts of letters that are in other tables, and returns the letters. They are read after the rows were
-// locked, so they belong to them.
-// It takes two queries for any number of letters: bodies of the large ones, and the stacks and details of the latest
-// failures.
+// whole adds the parts of letters that are in other tables, by two queries, and returns the letters. They are read
+// after the rows were locked, so they belong to them.
 func (s letterRows) whole(ctx context.Context, rows []letterRow) ([]*deadletter.Letter, error) {
 	letters, err := s.withBodies(ctx, rows)
 	if err != nil {
@@ -249,12 +234,10 @@ func (s letterRows) whole(ctx context.Context, rows []letterRow) ([]*deadletter.
 	return letters, s.each(ctx, rows, `SELECT o.letter_id, o.stack, o.details FROM tasker_letters l
  JOIN tasker_letter_occurrences o ON o.letter_id = l.letter_id AND o.no = l.occurrences
  WHERE (o.stack IS NOT NULL OR o.details IS NOT NULL) AND l.letter_id IN `,
-		func(r letterRow, packed, details []byte) error {
-			stack, err := unpack(packed)
-			if err != nil {
+		func(r letterRow, packed, details []byte) (err error) {
+			if r.Stack, err = unpackText(packed); err != nil {
 				return err
 			}
-			r.Stack = string(stack)
 			r.Details, err = unpackDetails(details)
 			return err
 		})
@@ -305,11 +288,6 @@ func (s letterRows) each(ctx context.Context, rows []letterRow, query string,
 func (letterRows) SaveLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error {
 	s := letterRows{In(tx)}
 	const (
-		save = `UPDATE tasker_letters SET origin = $2, position = $3, canonical = $4, state = $5, state_at = $6,
-  due_at = $7, reason = $8, redrive_id = $9, purge_at = $10, group_id = $11, error_type = $12, error_code = $13,
-  error_class = $14, retryable = $15, error_message = $16, handler = $17, occurrences = $18, attempts = $19,
-  replays = $20, parked = $21, first_at = $22, last_at = $23, edited = $24, version = $25,
-  identity = $26, failed_sends = $27, unknown = $28 WHERE letter_id = $1`
 		edit = `INSERT INTO tasker_letter_bodies (letter_id, edited) VALUES ($1, $2) ON CONFLICT (letter_id)
   DO UPDATE SET edited = excluded.edited WHERE tasker_letter_bodies.edited IS DISTINCT FROM excluded.edited`
 	)
@@ -317,16 +295,11 @@ func (letterRows) SaveLetters(ctx context.Context, tx engine.Tx, letters []*dead
 		return compareIDs(a.ID, b.ID)
 	})
 	for _, l := range sorted {
-		err := s.Send(ctx, save, s.id(l.ID), clean(l.Origin), clean(l.Position), clean(l.Canonical), string(l.State),
-			int64(l.StateAt), int64(l.Due), clean(l.Reason), s.optional(l.Redrive), int64(l.PurgeAt), int64(l.Group),
-			clean(l.Failure.Type), clean(l.Failure.Code), clean(string(l.Failure.Class)), flag(l.Failure.Retryable),
-			clean(l.Failure.Message), clean(l.Handler), l.Occurrences, l.Attempts, l.Replays, flag(l.Parked),
-			int64(l.FirstAt), int64(l.LastAt), flag(l.Edited != nil), l.Version, identityKey(l.Identity), l.FailedSends,
-			flag(l.Unknown))
-		if err != nil || l.Edited == nil { // the column says that what is stored no longer counts
-			if err != nil {
-				return err
-			}
+		err := s.update(ctx, updateLetter, &l.ID, savedLetterFields(rowOf(l)))
+		if err != nil {
+			return err
+		}
+		if l.Edited == nil { // the column says that what is stored no longer counts
 			continue
 		}
 		packed, err := packContent(l.Edited)

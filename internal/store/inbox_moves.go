@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -11,17 +10,28 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+const (
+	movePlace   = `m.after_letter, m.after_case`
+	moveColumns = `m.move_id, m.namespace, m.group_id, m.rule, m.rule_version, m.undo, m.begun_at, ` + movePlace
+)
+
+var (
+	moves      = record[inbox.Move]{"tasker_group_moves m", moveColumns, moveFields}
+	insertMove = moves.insert(``)
+	updateMove = updateOf("tasker_group_moves", movePlace, "move_id")
+)
+
+func moveFields(m *inbox.Move) []any {
+	return []any{&m.ID, &m.Namespace, (*int64)(&m.Group), &m.Rule, &m.Since, &m.Undo, &m.Begun, &m.AfterLetter,
+		&m.AfterCase}
+}
+
 func (letterRows) AddMove(ctx context.Context, tx engine.Tx, m *inbox.Move) error {
-	s := In(tx)
-	return s.Send(ctx, `INSERT INTO tasker_group_moves (move_id, namespace, group_id, rule, rule_version, undo, begun_at,
-  after_letter, after_case) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, s.id(m.ID), m.Namespace, int64(m.Group),
-		m.Rule, m.Since, flag(m.Undo), int64(m.Begun), s.optional(m.AfterLetter), s.optional(m.AfterCase))
+	return insertMove.add(ctx, In(tx), 1, func(int) []any { return moveFields(m) })
 }
 
 func (letterRows) SaveMove(ctx context.Context, tx engine.Tx, m *inbox.Move) error {
-	s := In(tx)
-	return s.Send(ctx, `UPDATE tasker_group_moves SET after_letter = $2, after_case = $3 WHERE move_id = $1`, s.id(m.ID),
-		s.optional(m.AfterLetter), s.optional(m.AfterCase))
+	return In(tx).update(ctx, updateMove, &m.ID, []any{&m.AfterLetter, &m.AfterCase})
 }
 
 func (letterRows) DropMove(ctx context.Context, tx engine.Tx, id task.ID) error {
@@ -30,15 +40,7 @@ func (letterRows) DropMove(ctx context.Context, tx engine.Tx, id task.ID) error 
 }
 
 func (s letterRows) Moves(ctx context.Context, limit int) ([]*inbox.Move, error) {
-	return collect(ctx, s, func(row Row) (*inbox.Move, error) {
-		m := &inbox.Move{}
-		var group, undo int64
-		err := row.Scan(s.ScanID(&m.ID), (*Text)(&m.Namespace), &group, (*Text)(&m.Rule), &m.Since, &undo, &m.Begun,
-			s.ScanID(&m.AfterLetter), s.ScanID(&m.AfterCase))
-		m.Group, m.Undo = deadletter.GroupID(group), undo != 0
-		return m, err
-	}, `SELECT move_id, namespace, group_id, rule, rule_version, undo, begun_at, after_letter, after_case
-  FROM tasker_group_moves ORDER BY begun_at, move_id LIMIT $1`, limit)
+	return moves.list(ctx, s.SQL, ` ORDER BY m.begun_at, m.move_id LIMIT $1`, limit)
 }
 
 func (letterRows) MoveLetters(ctx context.Context, tx engine.Tx, ids []task.ID, from, to deadletter.GroupID) (
@@ -80,25 +82,20 @@ func (letterRows) MoveCases(ctx context.Context, tx engine.Tx, cases []inbox.Cas
 	w.add("group_id = ?", int64(from))
 	w.add("dlq_entry_uuid IN " + s.idList(&w, ids))
 	return collect(ctx, s, func(row Row) (m inbox.MovedCase, err error) {
-		var status Text
-		err = row.Scan(&m.At, &status)
-		m.Pending = string(status) == string(task.CasePending)
+		var status task.Resolution
+		err = s.read(row, &m.At, (*string)(&status))
+		m.Pending = status == task.CasePending
 		return m, err
 	}, `UPDATE tasker_tasks_dlq SET group_id = `+set+w.text()+` RETURNING occurred_at, resolution_status`, w.args...)
 }
 
 func (letterRows) MoveCounts(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error {
 	sums, hours := sumDeltas(deltas)
-	slices.SortFunc(sums, func(a, b deadletter.Delta) int { return cmp.Compare(a.Group, b.Group) })
 	return In(tx).count(ctx, sums, hours)
 }
 
 func (s letterRows) GroupOfRule(ctx context.Context, namespace, rule string, since int64) (deadletter.GroupID, error) {
-	id, err := first(ctx, s, func(row Row) (id int64, err error) {
-		err = row.Scan(&id)
-		return id, err
-	}, `SELECT g.group_id FROM tasker_groups g WHERE g.namespace = $1 AND g.rule = $2 AND g.rule <> ''
-  AND g.rule_version = $3 AND (EXISTS (SELECT 1 FROM tasker_letters l WHERE l.group_id = g.group_id)
+	return first(ctx, s, scanGroupID, `SELECT g.group_id FROM tasker_groups g WHERE g.namespace = $1 AND g.rule = $2
+  AND g.rule <> '' AND g.rule_version = $3 AND (EXISTS (SELECT 1 FROM tasker_letters l WHERE l.group_id = g.group_id)
   OR EXISTS (SELECT 1 FROM tasker_tasks_dlq c WHERE c.group_id = g.group_id)) LIMIT 1`, namespace, rule, since)
-	return deadletter.GroupID(id), err
 }

@@ -11,70 +11,57 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-const sendColumns = `s.owner_id, s.kind, s.no, s.state, s.namespace, s.source, s.destination, s.content, s.message_id,
-  s.lineage, s.about_id, s.item_no, s.turn, s.began_at, s.at, s.next_at, s.tries, s.copies, s.died, s.error`
+const (
+	// sendState are the columns that change of a send.
+	sendState   = `s.state, s.turn, s.at, s.next_at, s.tries, s.copies, s.died, s.error`
+	sendColumns = `s.owner_id, s.kind, s.no, s.namespace, s.source, s.destination, s.content, s.message_id, s.lineage,
+  s.about_id, s.item_no, s.began_at, ` + sendState
+)
 
-var insertSends = bulkOf(`INSERT INTO tasker_sends (`+strings.ReplaceAll(sendColumns, "s.", "")+`, open)`,
-	"itntttttt"+"nin"+"nnnnnnn"+"tn", ` ON CONFLICT (owner_id, kind, no) DO UPDATE SET state = excluded.state,
-  destination = excluded.destination, content = excluded.content, about_id = excluded.about_id,
-  item_no = excluded.item_no, turn = excluded.turn, began_at = excluded.began_at, at = excluded.at, next_at = excluded.next_at, tries = excluded.tries,
-  copies = excluded.copies, died = excluded.died, error = excluded.error, open = excluded.open`)
+var sends = record[deadletter.Send]{"tasker_sends s", sendColumns, sendFields}
 
-func (s letterRows) scanSend(row Row) (o deadletter.Send, err error) {
-	err = row.Scan(s.ScanID(&o.Owner), (*Text)(&o.Kind), &o.No, (*Text)(&o.State), (*Text)(&o.Namespace),
-		(*Text)(&o.Source), (*Text)(&o.Destination), (*Text)(&o.Content), (*Text)(&o.MessageID), &o.Lineage,
-		s.ScanID(&o.About), &o.Item, &o.Turn, &o.Began, &o.At, &o.NextAt, &o.Tries, &o.Copies, &o.Died, (*Text)(&o.Error))
-	return o, err
+var insertSends = bulkOf("INSERT INTO tasker_sends ("+bare(sendColumns+`, open`)+")",
+	typesOf(append(sendFields(&deadletter.Send{}), 0)), ` ON CONFLICT (owner_id, kind, no) DO UPDATE SET
+  state = excluded.state, destination = excluded.destination, content = excluded.content,
+  about_id = excluded.about_id, item_no = excluded.item_no, turn = excluded.turn, began_at = excluded.began_at,
+  at = excluded.at, next_at = excluded.next_at, tries = excluded.tries, copies = excluded.copies,
+  died = excluded.died, error = excluded.error, open = excluded.open`)
+
+func sendStateFields(o *deadletter.Send) []any {
+	return []any{(*string)(&o.State), &o.Turn, &o.At, &o.NextAt, &o.Tries, &o.Copies, &o.Died, &o.Error}
+}
+
+func sendFields(o *deadletter.Send) []any {
+	return append([]any{&o.Owner, (*string)(&o.Kind), &o.No, &o.Namespace, &o.Source, &o.Destination, &o.Content,
+		&o.MessageID, &o.Lineage, &o.About, &o.Item, &o.Began}, sendStateFields(o)...)
 }
 
 func (letterRows) AddSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error {
-	s := In(tx)
-	rows := make([][]any, len(sends))
-	for i, o := range sends {
-		rows[i] = []any{s.id(o.Owner), string(o.Kind), o.No, string(o.State), o.Namespace, o.Source, clean(o.Destination),
-			clean(o.Content), clean(o.MessageID), o.Lineage, s.optional(o.About), o.Item, o.Turn, int64(o.Began), int64(o.At),
-			int64(o.NextAt), o.Tries, o.Copies, o.Died, clean(o.Error), flag(o.Open())}
-	}
-	return insertSends.send(ctx, s, rows)
-}
-
-// sendValues is what SaveSends stores of a send.
-type sendValues struct {
-	kind                      deadletter.SendKind
-	no                        int
-	state                     deadletter.SendState
-	turn                      int64
-	at, nextAt                task.Instant
-	tries, copies, died, open int
-	error                     string
+	return insertSends.add(ctx, In(tx), len(sends), func(i int) []any {
+		return append(sendFields(&sends[i]), flag(sends[i].Open()))
+	})
 }
 
 // The sends of a batch change in the same way, mostly: one statement stores those.
 func (letterRows) SaveSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error {
 	s := In(tx)
-	const query = `UPDATE tasker_sends SET state = $3, turn = $4, at = $5, next_at = $6, tries = $7, copies = $8,
-  died = $9, open = $10, error = $11 WHERE kind = $1 AND no = $2 AND owner_id IN `
-	return saveAlike(sends, ownerOf, func(o *deadletter.Send) sendValues {
-		return sendValues{o.Kind, o.No, o.State, o.Turn, o.At, o.NextAt, o.Tries, o.Copies, o.Died, flag(o.Open()),
-			clean(o.Error)}
-	}, func(v sendValues, ids []task.ID) error {
-		w := where{args: []any{string(v.kind), v.no, string(v.state), v.turn, int64(v.at), int64(v.nextAt), v.tries,
-			v.copies, v.died, v.open, v.error}}
-		return s.Send(ctx, query+s.idList(&w, ids), w.args...)
+	return saveAlike(s, sends, ownerOf, func(o *deadletter.Send) []any {
+		return append([]any{(*string)(&o.Kind), &o.No}, append(sendStateFields(o), flag(o.Open()))...)
+	}, func(w *where, ids string) error {
+		return s.Send(ctx, `UPDATE tasker_sends SET `+assigned(sendState+`, open`, 3)+
+			` WHERE kind = $1 AND no = $2 AND owner_id IN `+ids, w.args...)
 	})
 }
 
 // It changes no column of the index by content, where each entry is somewhere else.
 func (letterRows) SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) (bool, error) {
 	s := In(tx)
-	const query = `UPDATE tasker_sends SET state = 'delivered', error = '', copies = $3 WHERE kind = $1 AND no = $2
-  AND state = 'in_flight' AND turn = $4 AND died = $5 AND owner_id IN `
 	saved := int64(0)
-	err := saveAlike(sends, ownerOf, func(o *deadletter.Send) sendValues {
-		return sendValues{kind: o.Kind, no: o.No, turn: o.Turn, copies: o.Copies, died: o.Died}
-	}, func(v sendValues, ids []task.ID) error {
-		w := where{args: []any{string(v.kind), v.no, v.copies, v.turn, v.died}}
-		n, err := s.Exec(ctx, query+s.idList(&w, ids), w.args...)
+	err := saveAlike(s, sends, ownerOf, func(o *deadletter.Send) []any {
+		return []any{(*string)(&o.Kind), &o.No, &o.Copies, &o.Turn, &o.Died}
+	}, func(w *where, ids string) error {
+		n, err := s.Exec(ctx, `UPDATE tasker_sends SET state = 'delivered', error = '', copies = $3 WHERE kind = $1
+  AND no = $2 AND state = 'in_flight' AND turn = $4 AND died = $5 AND owner_id IN `+ids, w.args...)
 		saved += n
 		return err
 	})
@@ -85,33 +72,24 @@ func ownerOf(o *deadletter.Send) task.ID { return o.Owner }
 
 func (letterRows) DropSends(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) error {
 	s := In(tx)
-	for ids := range chunks(owners) {
-		w := where{}
-		w.add("kind = ?", string(kind))
-		query := `DELETE FROM tasker_sends` + w.text() + ` AND owner_id IN ` + s.idList(&w, ids)
-		if err := s.Send(ctx, query, w.args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return inParts(owners, s.id, []any{string(kind)}, func(in string, args []any) error {
+		return s.Send(ctx, `DELETE FROM tasker_sends WHERE kind = $1 AND owner_id IN `+in, args...)
+	})
 }
 
 func (letterRows) SendsOf(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) (
 	[]deadletter.Send, error,
 ) {
-	s := letterRows{In(tx)}
+	s := In(tx)
 	var all []deadletter.Send
-	for ids := range chunks(slices.SortedFunc(slices.Values(owners), compareIDs)) {
-		w := where{}
-		w.add("s.kind = ?", string(kind))
-		found, err := collect(ctx, s, s.scanSend, `SELECT `+sendColumns+` FROM tasker_sends s`+w.text()+
-			` AND s.owner_id IN `+s.idList(&w, ids)+` ORDER BY s.owner_id, s.no`+s.Lock, w.args...)
-		if err != nil {
-			return nil, err
-		}
+	sorted := slices.SortedFunc(slices.Values(owners), compareIDs)
+	err := inParts(sorted, s.id, []any{string(kind)}, func(in string, args []any) error {
+		found, err := sends.values(ctx, s, ` WHERE s.kind = $1 AND s.owner_id IN `+in+` ORDER BY s.owner_id, s.no`+s.Lock,
+			args...)
 		all = append(all, found...)
-	}
-	return all, nil
+		return err
+	})
+	return all, err
 }
 
 // It is two looks at an index for each: a poisonous content may have been sent back a hundred thousand times.
@@ -155,16 +133,15 @@ func (letterRows) AnySends(ctx context.Context, tx engine.Tx, namespace, source 
 func (letterRows) OpenSends(ctx context.Context, tx engine.Tx, namespace, source string, of inbox.SentContent,
 	limit int,
 ) ([]deadletter.Send, error) {
-	s := letterRows{In(tx)}
-	const query = `SELECT ` + sendColumns + ` FROM tasker_sends s WHERE s.kind = 'letter' AND s.namespace = $1
+	s := In(tx)
+	const rest = ` WHERE s.kind = 'letter' AND s.namespace = $1
   AND s.source = $2 AND s.content = $3 AND s.message_id = $4 AND s.open = 1 ORDER BY s.at DESC, s.owner_id DESC LIMIT $5`
 	for tries := 0; ; tries++ {
-		found, err := collect(ctx, s, s.scanSend, query+s.Lock, namespace, source, clean(of.Content), clean(of.MessageID),
-			limit)
+		found, err := sends.values(ctx, s, rest+s.Lock, namespace, source, clean(of.Content), clean(of.MessageID), limit)
 		if err != nil || len(found) == limit || s.Lock == "" || tries == 3 {
 			return found, err
 		}
-		again, err := collect(ctx, s, s.scanSend, query, namespace, source, clean(of.Content), clean(of.MessageID), limit)
+		again, err := sends.values(ctx, s, rest, namespace, source, clean(of.Content), clean(of.MessageID), limit)
 		if err != nil || len(again) <= len(found) {
 			return found, err
 		}
@@ -174,14 +151,13 @@ func (letterRows) OpenSends(ctx context.Context, tx engine.Tx, namespace, source
 func (s letterRows) DueSends(ctx context.Context, kind deadletter.SendKind, now, orphans task.Instant, limit int) (
 	[]deadletter.Send, error,
 ) {
-	const query = `SELECT ` + sendColumns + ` FROM tasker_sends s WHERE s.kind = $1 AND `
-	due, err := collect(ctx, s, s.scanSend, query+`s.next_at <> 0 AND s.next_at <= $2
+	due, err := sends.values(ctx, s.SQL, ` WHERE s.kind = $1 AND s.next_at <> 0 AND s.next_at <= $2
   ORDER BY s.next_at, s.owner_id LIMIT $3`, string(kind), int64(now), limit)
 	if err != nil || len(due) == limit {
 		return due, err
 	}
-	left, err := collect(ctx, s, s.scanSend, query+`s.state = 'in_flight' AND s.at <= $2 ORDER BY s.at, s.owner_id LIMIT $3`,
-		string(kind), int64(orphans), limit-len(due))
+	left, err := sends.values(ctx, s.SQL, ` WHERE s.kind = $1 AND s.state = 'in_flight' AND s.at <= $2
+  ORDER BY s.at, s.owner_id LIMIT $3`, string(kind), int64(orphans), limit-len(due))
 	return append(due, left...), err
 }
 

@@ -10,64 +10,37 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-const redriveColumns = `r.redrive_id, r.namespace, r.operation, r.destination, r.include_parked, r.state, r.state_at,
-  r.resume_state, r.halt, r.frozen_at, r.started_at, r.ended_at, r.total, r.wave, r.wave_size, r.wave_sent,
-  r.wave_began, r.behind, r.actor, r.key_name, r.reason, r.created_at, r.version, r.counts, r.plan, r.stop, r.edit,
-  r.selection`
+const (
+	// redriveState are the columns that change: not the selection, nor the edit, nor who began it.
+	redriveState = `r.state, r.state_at, r.resume_state, r.halt, r.frozen_at, r.started_at, r.ended_at, r.total, r.wave,
+  r.wave_size, r.wave_sent, r.wave_began, r.behind, r.version, r.counts, r.plan, r.stop`
+	redriveColumns = `r.redrive_id, r.namespace, r.operation, r.destination, r.include_parked, r.actor, r.key_name,
+  r.reason, r.created_at, r.edit, r.selection, ` + redriveState
+)
 
-var insertRedrive = bulkOf(`INSERT INTO tasker_redrives (`+strings.ReplaceAll(redriveColumns, "r.", "")+`)`,
-	"itttntnttnnn"+"nnnnnn"+"tttnn"+"ttttt", ``)
+var (
+	redrives      = record[deadletter.Redrive]{"tasker_redrives r", redriveColumns, redriveFields}
+	insertRedrive = redrives.insert(``)
+	updateRedrive = updateOf("tasker_redrives", redriveState, "redrive_id")
+)
 
-// scanRedrive reads redriveColumns. A part that cannot be decoded is an error: a redrive must not go on without its
-// rules.
-func (s letterRows) scanRedrive(row Row) (*deadletter.Redrive, error) {
-	r := &deadletter.Redrive{}
-	var parked int64
-	var counts, plan, stop, edit, selection JSON
-	err := row.Scan(s.ScanID(&r.ID), (*Text)(&r.Namespace), (*Text)(&r.Operation), (*Text)(&r.Destination), &parked,
-		(*Text)(&r.State), &r.StateAt, (*Text)(&r.Resume), (*Text)(&r.Halt), &r.FrozenAt, &r.StartedAt, &r.EndedAt,
-		&r.Total, &r.Wave, &r.WaveSize, &r.WaveSent, &r.WaveBegan, &r.Behind, (*Text)(&r.Actor), (*Text)(&r.Key),
-		(*Text)(&r.Reason), &r.CreatedAt, &r.Version, &counts, &plan, &stop, &edit, &selection)
-	if err != nil {
-		return nil, err
-	}
-	r.IncludeParked = parked != 0
-	for _, part := range []struct {
-		from JSON
-		to   any
-	}{{counts, &r.Counts}, {plan, &r.Plan}, {stop, &r.Stop}, {edit, &r.Edit}, {selection, &r.Selection}} {
-		if err := part.from.into(part.to); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+func redriveStateFields(r *deadletter.Redrive) []any {
+	return []any{(*string)(&r.State), &r.StateAt, (*string)(&r.Resume), &r.Halt, &r.FrozenAt, &r.StartedAt, &r.EndedAt,
+		&r.Total, &r.Wave, &r.WaveSize, &r.WaveSent, &r.WaveBegan, &r.Behind, &r.Version, jsonField(&r.Counts, nil),
+		jsonField(&r.Plan, nil), jsonField(&r.Stop, nil)}
 }
 
-// AddRedrive stores a new redrive. Freeze adds its items.
+// A part that cannot be decoded is an error: a redrive must not go on without its rules.
+func redriveFields(r *deadletter.Redrive) []any {
+	return append([]any{&r.ID, &r.Namespace, (*string)(&r.Operation), &r.Destination, &r.IncludeParked, &r.Actor, &r.Key,
+		&r.Reason, &r.CreatedAt, jsonField(&r.Edit, nil), jsonField(&r.Selection, nil)}, redriveStateFields(r)...)
+}
+
+// Freeze adds the items.
 func (letterRows) AddRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive) error {
-	s := letterRows{In(tx)}
-	var edit any
-	parts := make([]any, 4)
-	for i, v := range []any{r.Counts, r.Plan, r.Stop, r.Selection} {
-		var err error
-		if parts[i], err = jsonText(v); err != nil {
-			return err
-		}
-	}
-	if r.Edit != nil {
-		var err error
-		if edit, err = jsonText(r.Edit); err != nil {
-			return err
-		}
-	}
-	return insertRedrive.send(ctx, s.SQL, [][]any{{s.id(r.ID), r.Namespace, string(r.Operation), clean(r.Destination),
-		flag(r.IncludeParked), string(r.State), int64(r.StateAt), string(r.Resume), clean(r.Halt), int64(r.FrozenAt),
-		int64(r.StartedAt), int64(r.EndedAt), r.Total, r.Wave, r.WaveSize, r.WaveSent, int64(r.WaveBegan), r.Behind,
-		clean(r.Actor), clean(r.Key), clean(r.Reason), int64(r.CreatedAt), r.Version, parts[0], parts[1], parts[2], edit,
-		parts[3]}})
+	return insertRedrive.add(ctx, In(tx), 1, func(int) []any { return redriveFields(r) })
 }
 
-// Redrive returns a redrive, locked, or nil.
 // The lock makes acts of operators and the runner take turns.
 func (letterRows) Redrive(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Redrive, error) {
 	s := letterRows{In(tx)}
@@ -80,34 +53,14 @@ func (s letterRows) FindRedrive(ctx context.Context, id task.ID) (*deadletter.Re
 
 // lock is Dialect.Lock, or "" for a read.
 func (s letterRows) redriveByID(ctx context.Context, id task.ID, lock string) (*deadletter.Redrive, error) {
-	r, err := first(ctx, s, s.scanRedrive, `SELECT `+redriveColumns+` FROM tasker_redrives r WHERE r.redrive_id = $1`+lock,
-		s.id(id))
-	if err != nil || r == nil || r.ID != id { // an engine may keep a part of the ID
-		return nil, err
-	}
-	return r, nil
+	return redrives.byID(ctx, s.SQL, ` WHERE r.redrive_id = $1`+lock, id)
 }
 
-// SaveRedrive stores what changes of a redrive: not its selection, nor its edit, nor who began it.
 func (letterRows) SaveRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive) error {
-	s := In(tx)
-	const query = `UPDATE tasker_redrives SET state = $2, state_at = $3, resume_state = $4, halt = $5, frozen_at = $6,
-  started_at = $7, ended_at = $8, total = $9, wave = $10, wave_size = $11, wave_sent = $12, wave_began = $13,
-  behind = $14, version = $15, counts = $16, plan = $17, stop = $18 WHERE redrive_id = $1`
-	parts := make([]any, 3)
-	for i, v := range []any{r.Counts, r.Plan, r.Stop} {
-		var err error
-		if parts[i], err = jsonText(v); err != nil {
-			return err
-		}
-	}
-	return s.Send(ctx, query, s.id(r.ID), string(r.State), int64(r.StateAt), string(r.Resume), clean(r.Halt),
-		int64(r.FrozenAt), int64(r.StartedAt), int64(r.EndedAt), r.Total, r.Wave, r.WaveSize, r.WaveSent,
-		int64(r.WaveBegan), r.Behind, r.Version, parts[0], parts[1], parts[2])
+	return In(tx).update(ctx, updateRedrive, &r.ID, redriveStateFields(r))
 }
 
-// ListRedrives returns a page, the newest first. Each state is one walk along an index.
-// Without states, it is one walk along the primary key.
+// Each state is one walk along an index; without states the primary key is one.
 func (s letterRows) ListRedrives(ctx context.Context, f inbox.RedriveFilter) ([]*deadletter.Redrive, error) {
 	terms := func(w *where) {
 		w.addIf(f.Namespace != "", "r.namespace = ?", f.Namespace)
@@ -117,31 +70,22 @@ func (s letterRows) ListRedrives(ctx context.Context, f inbox.RedriveFilter) ([]
 	w := where{}
 	if len(f.States) == 0 {
 		terms(&w)
-		return collect(ctx, s, s.scanRedrive, `SELECT `+redriveColumns+` FROM tasker_redrives r`+w.text()+page+
-			w.arg(f.Limit), w.args...)
+		return redrives.list(ctx, s.SQL, w.text()+page+w.arg(f.Limit), w.args...)
 	}
-	var walks []string
-	for _, state := range f.States {
-		one := where{args: w.args}
-		one.add("r.state = ?", string(state))
-		terms(&one)
-		walks = append(walks, `SELECT * FROM (SELECT r.redrive_id FROM tasker_redrives r`+one.text()+page+one.arg(f.Limit)+
-			`) AS w`)
-		w.args = one.args
-	}
-	return collect(ctx, s, s.scanRedrive, `SELECT `+redriveColumns+` FROM tasker_redrives r WHERE r.redrive_id IN (`+
-		strings.Join(walks, ` UNION ALL `)+`)`+page+w.arg(f.Limit), w.args...)
+	walks := w.union(len(f.States), func(i int, one *where) string {
+		one.add("r.state = ?", string(f.States[i]))
+		terms(one)
+		return `SELECT r.redrive_id FROM tasker_redrives r` + one.text() + page + one.arg(f.Limit)
+	})
+	return redrives.list(ctx, s.SQL, ` WHERE r.redrive_id IN (`+walks+`)`+page+w.arg(f.Limit), w.args...)
 }
 
 func (s letterRows) ActiveRedrives(ctx context.Context, behind task.ID, limit int) ([]*deadletter.Redrive, error) {
-	const query = `SELECT ` + redriveColumns + ` FROM tasker_redrives r WHERE r.state IN ('running', 'observing')
-  AND r.redrive_id > $1 ORDER BY r.redrive_id LIMIT $2`
-	return collect(ctx, s, s.scanRedrive, query, s.id(behind), limit)
+	return redrives.list(ctx, s.SQL, ` WHERE r.state IN ('running', 'observing') AND r.redrive_id > $1
+ ORDER BY r.redrive_id LIMIT $2`, s.id(behind), limit)
 }
 
-// Parked letters are left out unless the redrive includes them. TooLarge: the selection has more than limit items, and
-// the plan does not limit them to fewer; the caller must roll back, since they are inserted then. Items are numbered by
-// the time of their first death, the oldest first. It returns their number.
+// Of items too many the transaction must roll back: they are inserted then.
 func (letterRows) Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, limit int) (int, error) {
 	s := letterRows{In(tx)}
 	w := where{}
@@ -167,8 +111,7 @@ func (letterRows) Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redriv
 	return int(n), err
 }
 
-// frozenItems returns queries for the items of a redrive: letters and cases, with the time of their first death.
-// None means that the selection can match nothing.
+// frozenItems returns queries for the letters and cases of a redrive, with the times of their first deaths.
 func (s letterRows) frozenItems(ctx context.Context, w *where, r *deadletter.Redrive) ([]string, error) {
 	f := r.Selection
 	var items []string
@@ -197,4 +140,97 @@ func (s letterRows) frozenItems(ctx context.Context, w *where, r *deadletter.Red
 	w.args = cases.args
 	return append(items, `SELECT 'case' AS kind, c.dlq_entry_uuid AS id, c.dlq_timestamp AS died FROM tasker_tasks_dlq c`+
 		cases.text()), nil
+}
+
+// The cases of a redrive are watched until their tasks have ended, also after it has.
+func (s letterRows) EndedRedrives(ctx context.Context, behind inbox.EndedRedrive, before task.Instant,
+	limit int,
+) ([]inbox.EndedRedrive, error) {
+	const query = `SELECT r.redrive_id, r.ended_at FROM tasker_redrives r WHERE r.ended_at <> 0 AND r.ended_at <= $1
+  AND (r.ended_at, r.redrive_id) > (CAST($2 AS bigint), $3) AND NOT EXISTS (SELECT 1 FROM tasker_redrive_items i
+   WHERE i.redrive_id = r.redrive_id AND i.kind = 'case' AND i.state = 'sent')
+ ORDER BY r.ended_at, r.redrive_id LIMIT $4`
+	return collect(ctx, s, func(row Row) (r inbox.EndedRedrive, err error) {
+		err = row.Scan(s.ScanID(&r.ID), &r.At)
+		return r, err
+	}, query, int64(before), int64(behind.At), s.id(behind.ID), limit)
+}
+
+func (letterRows) PurgeRedrive(ctx context.Context, tx engine.Tx, id task.ID, limit int) (n int, gone bool, err error) {
+	s := In(tx)
+	const items = `DELETE FROM tasker_redrive_items WHERE redrive_id = $1 AND no IN (SELECT no
+ FROM tasker_redrive_items WHERE redrive_id = $1 ORDER BY no LIMIT $2)`
+	deleted, err := s.Exec(ctx, items, s.id(id), limit)
+	if n = int(deleted); err != nil || n == limit {
+		return n, false, err
+	}
+	return n + 1, true, s.Send(ctx, `DELETE FROM tasker_redrives WHERE redrive_id = $1`, s.id(id))
+}
+
+const (
+	replayState   = `r.state, r.progress, r.purge_at, r.version`
+	replayColumns = `r.replay_id, r.namespace, r.source, r.spec, r.actor, r.key_name, r.reason, r.created_at,
+  ` + replayState
+)
+
+var (
+	replays      = record[deadletter.Replay]{"tasker_replays r", replayColumns, replayFields}
+	insertReplay = replays.insert(``)
+	updateReplay = updateOf("tasker_replays", replayState, "replay_id")
+)
+
+func replayStateFields(r *deadletter.Replay) []any {
+	return []any{(*string)(&r.State), jsonField(&r.Progress, nil), &r.PurgeAt, &r.Version}
+}
+
+func replayFields(r *deadletter.Replay) []any {
+	return append([]any{&r.ID, &r.Namespace, &r.Source, jsonField(&r.Spec, nil), &r.Actor, &r.Key, &r.Reason,
+		&r.CreatedAt}, replayStateFields(r)...)
+}
+
+func (letterRows) AddReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay) error {
+	return insertReplay.add(ctx, In(tx), 1, func(int) []any { return replayFields(r) })
+}
+
+func (letterRows) SaveReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay) error {
+	return In(tx).update(ctx, updateReplay, &r.ID, replayStateFields(r))
+}
+
+func (letterRows) Replay(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Replay, error) {
+	s := letterRows{In(tx)}
+	return s.replayByID(ctx, id, s.Lock)
+}
+
+func (s letterRows) FindReplay(ctx context.Context, id task.ID) (*deadletter.Replay, error) {
+	return s.replayByID(ctx, id, "")
+}
+
+func (s letterRows) replayByID(ctx context.Context, id task.ID, lock string) (*deadletter.Replay, error) {
+	return replays.byID(ctx, s.SQL, ` WHERE r.replay_id = $1`+lock, id)
+}
+
+func (s letterRows) ListReplays(ctx context.Context, f inbox.ReplayFilter) ([]*deadletter.Replay, error) {
+	w := where{}
+	w.addIf(f.Namespace != "", "r.namespace = ?", f.Namespace)
+	w.addIf(!f.Below.IsZero(), "r.replay_id < ?", s.id(f.Below))
+	return replays.list(ctx, s.SQL, w.text()+` ORDER BY r.replay_id DESC LIMIT `+w.arg(f.Limit), w.args...)
+}
+
+func (s letterRows) RunningReplays(ctx context.Context, limit int) ([]*deadletter.Replay, error) {
+	return replays.list(ctx, s.SQL, ` WHERE r.state = 'running' AND r.state NOT IN ('done', 'cancelled')
+ ORDER BY r.replay_id LIMIT $1`, limit)
+}
+
+func (letterRows) OpenReplays(ctx context.Context, tx engine.Tx, namespace string) (int, error) {
+	s := In(tx)
+	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_replays
+ WHERE namespace = $1 AND state NOT IN ('done', 'cancelled')`, namespace)
+	return int(n), err
+}
+
+func (letterRows) PurgeReplays(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error) {
+	const query = `DELETE FROM tasker_replays WHERE replay_id IN (SELECT replay_id FROM tasker_replays
+ WHERE purge_at <> 0 AND purge_at <= $1 ORDER BY purge_at LIMIT $2)`
+	n, err := In(tx).Exec(ctx, query, int64(until), limit)
+	return int(n), err
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -12,40 +11,35 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// scanRule reads the body of a rule, which has its namespace, name and version as well.
-func scanRule(row Row) (*deadletter.Rule, error) {
-	var body JSON
-	if err := row.Scan(&body); err != nil {
-		return nil, err
-	}
-	r := &deadletter.Rule{}
-	return r, json.Unmarshal(body, r)
-}
+// rules are bodies, which have namespace, name and version as well.
+var rules = record[deadletter.Rule]{"tasker_rules r", `r.body`, func(r *deadletter.Rule) []any {
+	return []any{jsonField(r, nil)}
+}}
 
 // rulesInForce returns the rules in force, in the order in which they are tried.
-func rulesInForce(ctx context.Context, s SQL, namespace string) ([]*deadletter.Rule, error) {
+func (s SQL) rulesInForce(ctx context.Context, namespace string) ([]*deadletter.Rule, error) {
 	w := where{}
 	w.add("current = 1")
 	w.addIf(namespace != "", "namespace = ?", namespace)
-	rules, err := collect(ctx, s, scanRule, `SELECT body FROM tasker_rules`+w.text(), w.args...)
-	slices.SortFunc(rules, func(a, b *deadletter.Rule) int {
+	list, err := rules.list(ctx, s, w.text(), w.args...)
+	slices.SortFunc(list, func(a, b *deadletter.Rule) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Position, b.Position),
 			cmp.Compare(a.Name, b.Name))
 	})
-	return rules, err
+	return list, err
 }
 
 func (letterRows) RulesInForce(ctx context.Context, tx engine.Tx, namespace string) ([]*deadletter.Rule, error) {
-	return rulesInForce(ctx, In(tx), namespace)
+	return In(tx).rulesInForce(ctx, namespace)
 }
 
 func (s letterRows) Rules(ctx context.Context, namespace string) ([]*deadletter.Rule, error) {
-	return rulesInForce(ctx, s.SQL, namespace)
+	return s.rulesInForce(ctx, namespace)
 }
 
 func (letterRows) LatestRule(ctx context.Context, tx engine.Tx, namespace, name string) (*deadletter.Rule, error) {
 	s := In(tx)
-	return first(ctx, s, scanRule, `SELECT body FROM tasker_rules WHERE namespace = $1 AND name = $2
+	return rules.first(ctx, s, ` WHERE namespace = $1 AND name = $2
  ORDER BY version DESC LIMIT 1`+s.Lock, namespace, name)
 }
 
@@ -76,8 +70,7 @@ func (s letterRows) RuleVersions(ctx context.Context, namespace, name string, fr
 	w := where{}
 	w.add("namespace = ? AND name = ?", namespace, name)
 	w.addIf(from > 0, "version <= ?", from)
-	query := `SELECT body FROM tasker_rules` + w.text() + ` ORDER BY version DESC LIMIT ` + w.arg(limit)
-	return collect(ctx, s, scanRule, query, w.args...)
+	return rules.list(ctx, s.SQL, w.text()+` ORDER BY version DESC LIMIT `+w.arg(limit), w.args...)
 }
 
 // No stack is stored with a case: all of a group have the frame of the group.
@@ -103,12 +96,79 @@ func (s letterRows) CaseMembers(ctx context.Context, group deadletter.GroupID, a
 	}
 	members := make([]inbox.CaseMember, len(cases))
 	for i, c := range cases {
-		of := templates[c.DefID]
-		if of == nil { // cannot be: templates stay while tasks of them do
-			of = &task.Template{}
-		}
+		of := templates(c)
 		members[i] = inbox.CaseMember{ID: c.ID, Task: c.TaskID,
 			Facts: deadletter.FactsOfCase(c, handlerOf(of, c.Step), of.Name, g.Print)}
 	}
 	return members, nil
+}
+
+// A case that another transaction groups at the same time waits for it, and is then left as that one decided.
+func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int, by inbox.PrintFunc) (int, error) {
+	s := letterRows{In(tx)}
+	query := `SELECT ` + caseColumns + failureColumns + `, NULL FROM tasker_tasks_dlq c WHERE c.group_id IS NULL
+ ORDER BY c.dlq_entry_uuid LIMIT $1` + s.Lock
+	cases, err := collect(ctx, s, s.scanCase, query, limit)
+	if err != nil || len(cases) == 0 {
+		return 0, err
+	}
+	templates, err := s.templatesOf(ctx, cases)
+	if err != nil {
+		return 0, err
+	}
+	var tally deadletter.Tally
+	for _, c := range cases {
+		of := templates(c)
+		handler := handlerOf(of, c.Step)
+		print := deadletter.PrintOfCase(c, handler, of.Name, "")
+		if print, err = by(of.Namespace, print, func() deadletter.Facts {
+			return deadletter.FactsOfCase(c, handler, of.Name, print)
+		}); err != nil {
+			return 0, err
+		}
+		g := deadletter.GroupOfCase(of.Namespace, c, print)
+		g.LastAt = 0 // the deltas set it
+		first := tally.Join(g)
+		first.FirstAt = min(first.FirstAt, g.FirstAt)
+		d := tally.Of(g.ID)
+		d.Failures, d.At = d.Failures+int64(max(c.Occurrences, 1)), max(d.At, c.OccurredAt)
+		if c.Status == task.CasePending {
+			d.OpenCases++
+		}
+		err := s.Send(ctx, `UPDATE tasker_tasks_dlq SET group_id = $2 WHERE dlq_entry_uuid = $1`, s.id(c.ID), int64(g.ID))
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(cases), s.AddTally(ctx, tx, &tally)
+}
+
+// templatesOf returns the templates of cases by their keys; a case has its namespace and handler from there.
+func (s SQL) templatesOf(ctx context.Context, cases []*task.Case) (func(*task.Case) *task.Template, error) {
+	var defs []int64
+	for _, c := range cases {
+		defs = append(defs, c.DefID)
+	}
+	slices.Sort(defs)
+	found := map[int64]*task.Template{}
+	err := inParts(slices.Compact(defs), func(def int64) any { return def }, nil, func(in string, args []any) error {
+		list, err := collect(ctx, s, scanTemplate, `SELECT `+templateColumns+` FROM tasker_templates WHERE def_id IN `+in,
+			args...)
+		for _, t := range list {
+			found[t.DefID] = t
+		}
+		return err
+	})
+	return func(c *task.Case) *task.Template {
+		return cmp.Or(found[c.DefID], &task.Template{}) // all are there: templates stay while tasks of them do
+	}, err
+}
+
+func handlerOf(t *task.Template, step string) string {
+	for _, spec := range t.Steps {
+		if spec.Name == step {
+			return spec.Handler
+		}
+	}
+	return ""
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/taskerhq/tasker/deadletters/model"
@@ -17,9 +18,19 @@ type walk struct {
 	values []any
 }
 
+// union is a query for the rows of n walks along an index, each with its own condition: of continues the arguments.
+func (w *where) union(n int, of func(i int, one *where) string) string {
+	walks := make([]string, n)
+	for i := range walks {
+		one := where{args: w.args}
+		walks[i] = `SELECT * FROM (` + of(i, &one) + `) w` + strconv.Itoa(i)
+		w.args = one.args
+	}
+	return strings.Join(walks, ` UNION ALL `)
+}
+
 // letterIndex restricts letters to those that one index finds, and returns the rest of the selection. States are part
-// of every index, and not restricted here. namespaces are those of the selection.
-// The choice depends on the filter only, so the same list always takes the same way.
+// of every index. The choice depends on the filter only, so the same list always takes the same way.
 func letterIndex(f deadletter.Selection, namespaces []string) (by []walk, rest deadletter.Selection) {
 	if len(f.Groups) > 0 && len(f.Groups) <= maxWalks {
 		for _, g := range f.Groups {
@@ -55,27 +66,21 @@ func (s SQL) letterNamespaces(ctx context.Context, f deadletter.Selection) ([]st
 	const query = `WITH RECURSIVE n(name) AS (SELECT min(namespace) FROM tasker_letters
  UNION ALL SELECT (SELECT min(l.namespace) FROM tasker_letters l WHERE l.namespace > n.name) FROM n
   WHERE n.name IS NOT NULL) SELECT name FROM n WHERE name IS NOT NULL LIMIT $1`
-	return collect(ctx, s, func(row Row) (string, error) {
-		var name Text
-		err := row.Scan(&name)
-		return string(name), err
-	}, query, maxWalks+1)
+	return collect(ctx, s, scanText, query, maxWalks+1)
 }
 
 // wholeTable is the term of a walk along the primary key. Without a state it meets every letter.
 const wholeTable = "l.namespace <> ''"
 
-// maxWalks bounds the groups and the namespaces of which each is one walk along an index.
-// More of them are a filter on one walk instead: each walk reads up to a page of its own.
+// maxWalks bounds the walks for groups and namespaces, each of up to a page. More of them filter one walk instead.
 const maxWalks = 40
 
-// letterTerms adds the conditions of a selection, except its IDs and state, on the alias l.
-// A text is sought in the message of the failure and in the beginning of the payload; a header only by its exact name
-// and value.
+// letterTerms adds the conditions of a selection, except its IDs and state, on the alias l. A text is sought in the
+// message of the failure and in the beginning of the payload.
 func (s SQL) letterTerms(w *where, f deadletter.Selection) {
 	w.addIf(f.Namespace != "", "l.namespace = ?", f.Namespace)
 	if len(f.Groups) > 0 {
-		w.add("l.group_id IN " + list(w, f.Groups, func(g deadletter.GroupID) any { return int64(g) }))
+		w.add("l.group_id IN " + list(w, f.Groups, groupID))
 	}
 	w.addIf(f.Source != "", "l.source = ?", f.Source)
 	w.addIf(f.Origin != "", "l.origin = ?", f.Origin)
@@ -109,8 +114,7 @@ func (s SQL) letterTerms(w *where, f deadletter.Selection) {
 	}
 }
 
-// unlessSensitive returns a condition that excludes letters of sources with sensitive fields of a kind; see
-// sensitiveFields.
+// unlessSensitive returns a condition that excludes letters of sources with sensitiveFields of a kind.
 func unlessSensitive(masked bool, kind string) string {
 	if !masked {
 		return ""
@@ -126,15 +130,13 @@ func isOrIsNot(yes bool, condition string) string {
 	return "NOT (" + condition + ")"
 }
 
-// hasCases reports whether a selection can select cases: they come from no source, have no headers, and are pending or
-// not.
+// hasCases reports whether a selection can select cases: they have no source and no headers, and are pending or not.
 func hasCases(f deadletter.Selection) bool {
 	return f.Kind != model.KindLetter && f.Source == "" && f.Origin == "" && f.HeaderName == "" &&
 		(f.State == "" || f.State == model.LetterOpen) && (f.Parked == nil || !*f.Parked)
 }
 
-// caseSelection adds the conditions of a selection on cases, on the alias c. It reports false if nothing can match.
-// A case has no column for some fields of a selection: hasCases excludes those.
+// caseSelection adds the conditions of a selection that hasCases, on the alias c; false: nothing can match.
 func (s SQL) caseSelection(ctx context.Context, w *where, f deadletter.Selection) (bool, error) {
 	defs, restricted, err := s.definitions(ctx, engine.TaskFilter{Namespace: f.Namespace, Name: f.Template})
 	if err != nil || restricted && len(defs) == 0 {
@@ -147,7 +149,7 @@ func (s SQL) caseSelection(ctx context.Context, w *where, f deadletter.Selection
 		w.add("c.dlq_entry_uuid IN " + s.idList(w, f.IDs))
 	}
 	if len(f.Groups) > 0 {
-		w.add("c.group_id IN " + list(w, f.Groups, func(g deadletter.GroupID) any { return int64(g) }))
+		w.add("c.group_id IN " + list(w, f.Groups, groupID))
 	}
 	w.addIf(f.State == model.LetterOpen, "c.resolution_status = ?", string(task.CasePending))
 	w.addIf(f.Type != "", "c.error_pattern = ?", clean(f.Type))
@@ -181,8 +183,7 @@ func statesOf(f deadletter.Selection) []model.LetterState {
 	return nil
 }
 
-// quoted are constants of the code as literals of SQL, for indexes with a condition: an argument does not meet it.
-// They contain no quotes, so none need escaping. Never call it with a text from outside.
+// quoted are constants of the code as literals, for indexes with a condition: an argument does not meet it.
 func quoted[T ~string](states ...T) string {
 	return "'" + strings.Join(texts(states), "', '") + "'"
 }

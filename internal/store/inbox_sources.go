@@ -2,93 +2,71 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-const sourceColumns = `namespace, name, driver, url, queue, format, targets, max_replays, max_open, paused, intake, version, sensitive`
+const (
+	// savedSource are the columns of a source that SaveSource stores.
+	savedSource = `namespace, name, driver, url, queue, format, targets, max_replays, max_open, paused, intake, version,
+  sensitive`
+	sourceColumns = savedSource + `, lost_at, lost_for`
+)
 
-// sourceFields are all columns of a source that are read; SaveSource stores those of sourceColumns.
-const sourceFields = sourceColumns + `, lost_at, lost_for`
+func savedSourceFields(r *deadletter.Source) []any {
+	return []any{&r.Namespace, &r.Name, &r.Driver, &r.URL, &r.Queue, &r.Format, jsonField(&r.Targets, "null"),
+		&r.MaxReplays, &r.MaxOpen, &r.Paused, jsonField(&r.Intake, ""), &r.Version, sensitiveFields(r)}
+}
 
-func scanSource(row Row) (*deadletter.Source, error) {
-	r := &deadletter.Source{}
-	var targets JSON
-	var paused int64
-	var intake Text
-	var sensitive Text
-	err := row.Scan((*Text)(&r.Namespace), (*Text)(&r.Name), (*Text)(&r.Driver), (*Text)(&r.URL), (*Text)(&r.Queue),
-		(*Text)(&r.Format), &targets, &r.MaxReplays, &r.MaxOpen, &paused, &intake, &r.Version, &sensitive,
-		&r.LostAt, (*Text)(&r.LostFor))
-	if err != nil {
-		return nil, err
+var sources = record[deadletter.Source]{"tasker_sources s", sourceColumns, func(r *deadletter.Source) []any {
+	return append(savedSourceFields(r), &r.LostAt, &r.LostFor)
+}}
+
+// sensitiveFields is what a source marks as sensitive: "" for nothing, which queries compare with.
+func sensitiveFields(r *deadletter.Source) coded {
+	var of struct {
+		Pointers []string `json:"pointers,omitempty"`
+		Headers  []string `json:"headers,omitempty"`
 	}
-	r.Paused = paused != 0
-	if r.Intake, err = intakeOf(intake); err != nil {
-		return nil, err
-	}
-	if err := sensitiveInto(sensitive, r); err != nil {
-		return nil, err
-	}
-	return r, targets.into(&r.Targets)
+	return coded{'t', func() (any, error) {
+		if len(r.Sensitive)+len(r.SensitiveHeaders) == 0 {
+			return "", nil
+		}
+		of.Pointers, of.Headers = r.Sensitive, r.SensitiveHeaders
+		return jsonText(of)
+	}, func(b []byte) error {
+		if len(b) == 0 {
+			return nil
+		}
+		if err := JSON(b).into(&of); err != nil {
+			return fmt.Errorf("sensitive fields of the source %s: %w", r.Name, err)
+		}
+		r.Sensitive, r.SensitiveHeaders = of.Pointers, of.Headers
+		return nil
+	}}
 }
 
 // Its reader and its cursor stay as they are.
 func (letterRows) SaveSource(ctx context.Context, tx engine.Tx, r *deadletter.Source) error {
-	const query = `INSERT INTO tasker_sources (` + sourceColumns + `)
+	const query = `INSERT INTO tasker_sources (` + savedSource + `)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (namespace, name) DO UPDATE SET
   driver = excluded.driver, url = excluded.url, queue = excluded.queue, format = excluded.format,
   targets = excluded.targets, max_replays = excluded.max_replays, max_open = excluded.max_open,
   paused = excluded.paused, intake = excluded.intake, sensitive = excluded.sensitive, version = excluded.version
   WHERE tasker_sources.version = excluded.version - 1`
-	targets, err := jsonText(r.Targets)
-	if err != nil {
-		return err
-	}
-	intake, err := intakeText(r.Intake)
-	if err != nil {
-		return err
-	}
-	hidden, err := sensitiveText(r)
-	if err != nil {
-		return err
-	}
-	return changedOne(ctx, tx, "the source", query, r.Namespace, r.Name, r.Driver, r.URL, r.Queue, r.Format, targets,
-		r.MaxReplays, r.MaxOpen, flag(r.Paused), intake, r.Version, hidden)
-}
-
-// sensitiveFields is what a source marks as sensitive, as it is stored: "" for nothing, which queries compare with.
-type sensitiveFields struct {
-	Pointers []string `json:"pointers,omitempty"`
-	Headers  []string `json:"headers,omitempty"`
-}
-
-func sensitiveText(r *deadletter.Source) (string, error) {
-	if len(r.Sensitive)+len(r.SensitiveHeaders) == 0 {
-		return "", nil
-	}
-	b, err := json.Marshal(sensitiveFields{r.Sensitive, r.SensitiveHeaders})
-	return string(b), err
-}
-
-func sensitiveInto(text Text, r *deadletter.Source) error {
-	if text == "" {
-		return nil
-	}
-	var fields sensitiveFields
-	if err := json.Unmarshal([]byte(text), &fields); err != nil {
-		return fmt.Errorf("sensitive fields of the source %s: %w", r.Name, err)
-	}
-	r.Sensitive, r.SensitiveHeaders = fields.Pointers, fields.Headers
-	return nil
+	return changedOne(ctx, tx, "the source", query, savedSourceFields(r)...)
 }
 
 // changedOne runs a statement that changes the row of a version, and fails with Conflict when it has another one.
-func changedOne(ctx context.Context, tx engine.Tx, what, query string, args ...any) error {
+func changedOne(ctx context.Context, tx engine.Tx, what, query string, fields ...any) error {
+	args, err := In(tx).columns(fields)
+	if err != nil {
+		return err
+	}
 	n, err := In(tx).Exec(ctx, query, args...)
 	if err == nil && n == 0 {
 		err = &task.Error{Code: task.Conflict, Message: what + " has changed in the meantime", Hint: "read it again"}
@@ -106,21 +84,17 @@ func (letterRows) Source(ctx context.Context, tx engine.Tx, namespace, name stri
 }
 
 func (s letterRows) FindSource(ctx context.Context, namespace, name string) (*deadletter.Source, error) {
-	return first(ctx, s, scanSource, `SELECT `+sourceFields+` FROM tasker_sources WHERE namespace = $1 AND name = $2`,
-		namespace, name)
+	return sources.first(ctx, s.SQL, ` WHERE namespace = $1 AND name = $2`, namespace, name)
 }
 
-// Sources returns the sources of a namespace, or all.
-// There are few; the list has no pages. An empty namespace means all.
+// There are few: the list has no pages.
 func (s letterRows) Sources(ctx context.Context, namespace string) ([]*deadletter.Source, error) {
 	w := where{}
 	w.addIf(namespace != "", "namespace = ?", namespace)
-	return collect(ctx, s, scanSource, `SELECT `+sourceFields+` FROM tasker_sources`+w.text()+
-		` ORDER BY namespace, name`, w.args...)
+	return sources.list(ctx, s.SQL, w.text()+` ORDER BY namespace, name`, w.args...)
 }
 
-// It succeeds if nobody else has the right, or that right has ended; a node renews its own in the same way. One UPDATE
-// decides, so of two nodes one gets it.
+// One UPDATE decides, so of two nodes one gets it; a node renews its own in the same way.
 func (letterRows) TakeSource(ctx context.Context, tx engine.Tx, namespace, name, node string, now,
 	until task.Instant,
 ) (bool, error) {
@@ -146,11 +120,7 @@ func (letterRows) SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Po
 	const query = `INSERT INTO tasker_policies (namespace, source, origin, body, version) VALUES ($1, $2, $3, $4, $5)
  ON CONFLICT (namespace, source, origin) DO UPDATE SET body = excluded.body, version = excluded.version
   WHERE tasker_policies.version = excluded.version - 1`
-	body, err := jsonText(p)
-	if err != nil {
-		return err
-	}
-	return changedOne(ctx, tx, "the policy", query, p.Namespace, p.Source, p.Origin, body, p.Version)
+	return changedOne(ctx, tx, "the policy", query, p.Namespace, p.Source, p.Origin, jsonField(p, nil), p.Version)
 }
 
 func (letterRows) DropPolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error {
@@ -161,24 +131,54 @@ func (letterRows) DropPolicy(ctx context.Context, tx engine.Tx, p *deadletter.Po
 func (letterRows) Policy(ctx context.Context, tx engine.Tx, namespace, source, origin string) (*deadletter.Policy,
 	error,
 ) {
-	return first(ctx, In(tx), scanPolicy, `SELECT body FROM tasker_policies WHERE namespace = $1 AND source = $2
- AND origin = $3`, namespace, source, origin)
+	return policies.first(ctx, In(tx), ` WHERE namespace = $1 AND source = $2 AND origin = $3`, namespace, source, origin)
 }
 
 func (s letterRows) Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error) {
 	w := where{}
 	w.addIf(namespace != "", "namespace = ?", namespace)
-	return collect(ctx, s, scanPolicy, `SELECT body FROM tasker_policies`+w.text()+
-		` ORDER BY namespace, source, origin`, w.args...)
+	return policies.list(ctx, s.SQL, w.text()+` ORDER BY namespace, source, origin`, w.args...)
 }
 
-// scanPolicy reads the document of a policy. One that cannot be decoded is an error: to go on without a policy could
-// discard letters.
-func scanPolicy(row Row) (*deadletter.Policy, error) {
-	var body JSON
-	if err := row.Scan(&body); err != nil {
-		return nil, err
-	}
-	p := &deadletter.Policy{}
-	return p, json.Unmarshal(body, p)
+// policies are bodies. One that cannot be decoded is an error: to go on without a policy could discard letters.
+var policies = record[deadletter.Policy]{"tasker_policies p", `p.body`, func(p *deadletter.Policy) []any {
+	return []any{jsonField(p, nil)}
+}}
+
+var saveOversized = bulkOf(`INSERT INTO tasker_oversized (namespace, source, position, bytes, part, log_offset, first_at,
+  seen_at)`, "tttnnnnn", ` ON CONFLICT (namespace, source, position) DO UPDATE SET bytes = excluded.bytes,
+  part = excluded.part, log_offset = excluded.log_offset, seen_at = excluded.seen_at`)
+
+func (letterRows) SaveOversized(ctx context.Context, tx engine.Tx, namespace, source string,
+	list []deadletter.Oversized,
+) error {
+	return saveOversized.add(ctx, In(tx), len(list), func(i int) []any {
+		o := list[i]
+		return []any{namespace, source, o.Position, o.Bytes, int64(o.Partition), o.Offset, int64(o.FirstAt), int64(o.SeenAt)}
+	})
+}
+
+func (s letterRows) Oversized(ctx context.Context, namespace, source string) ([]deadletter.Oversized, error) {
+	return collect(ctx, s, scanOversized, `SELECT position, bytes, part, log_offset, first_at, seen_at
+ FROM tasker_oversized WHERE namespace = $1 AND source = $2 ORDER BY first_at, position LIMIT $3`, namespace, source,
+		inbox.MaxOversized)
+}
+
+func scanOversized(row Row) (o deadletter.Oversized, err error) {
+	var part int64
+	err = row.Scan((*Text)(&o.Position), &o.Bytes, &part, &o.Offset, &o.FirstAt, &o.SeenAt)
+	o.Partition = int32(part)
+	return o, err
+}
+
+func (letterRows) DropOversized(ctx context.Context, tx engine.Tx, namespace, source string, positions []string) error {
+	return inParts(positions, func(p string) any { return p }, []any{namespace, source},
+		func(in string, args []any) error {
+			return In(tx).Send(ctx, `DELETE FROM tasker_oversized WHERE namespace = $1 AND source = $2 AND position IN `+in,
+				args...)
+		})
+}
+
+func (letterRows) ForgetOversized(ctx context.Context, tx engine.Tx, namespace, source string) error {
+	return In(tx).Send(ctx, `DELETE FROM tasker_oversized WHERE namespace = $1 AND source = $2`, namespace, source)
 }

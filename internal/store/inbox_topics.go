@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"strings"
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -84,24 +83,24 @@ func (s letterRows) SampleTopic(ctx context.Context, f inbox.TopicFilter, sample
  FROM (SELECT l.replays, l.first_at, l.last_at FROM tasker_letters l` + terms + ` ORDER BY l.letter_id DESC LIMIT ` +
 			w.arg(sample) + `) q`
 		var part inbox.TopicSample
-		var n, oldest int64
-		_, err := first(ctx, s, func(row Row) (bool, error) {
-			return true, row.Scan(&n, &part.Replays, &part.MaxReplay, &part.FirstAt, &part.LastAt, &part.NewestFirstAt,
+		var oldest task.Instant
+		err := s.Query(ctx, query, w.args, func(row Row) error {
+			return row.Scan(&part.N, &part.Replays, &part.MaxReplay, &part.FirstAt, &part.LastAt, &part.NewestFirstAt,
 				&part.FirstSum, &oldest)
-		}, query, w.args...)
+		})
 		if err != nil {
 			return out, err
 		}
-		if n == 0 {
+		if part.N == 0 {
 			continue
 		}
 		if oldest > 0 {
-			part.FirstAt = min(part.FirstAt, task.Instant(oldest))
+			part.FirstAt = min(part.FirstAt, oldest)
 		}
 		if out.N == 0 || part.FirstAt < out.FirstAt {
 			out.FirstAt = part.FirstAt
 		}
-		out.N += int(n)
+		out.N += part.N
 		out.Replays += part.Replays
 		out.MaxReplay = max(out.MaxReplay, part.MaxReplay)
 		out.LastAt, out.NewestFirstAt = max(out.LastAt, part.LastAt), max(out.NewestFirstAt, part.NewestFirstAt)
@@ -114,16 +113,14 @@ func (s letterRows) SampleTopic(ctx context.Context, f inbox.TopicFilter, sample
 func (s letterRows) TopicLetters(ctx context.Context, f inbox.TopicFilter, skip, limit int) ([]*deadletter.Letter,
 	error,
 ) {
-	var walks []string
-	w := where{}
-	for _, state := range topicStates(f) {
-		one := topicWalk(f, state, w.args)
-		walks = append(walks, `SELECT letter_id FROM (SELECT l.letter_id FROM tasker_letters l`+one.text()+
-			` ORDER BY l.letter_id DESC LIMIT `+one.arg(skip+limit)+`) `+string(state))
-		w.args = one.args
-	}
-	ids, err := collect(ctx, s, s.scanID, `SELECT letter_id FROM (`+strings.Join(walks, ` UNION ALL `)+
-		`) q ORDER BY letter_id DESC LIMIT `+w.arg(limit)+` OFFSET `+w.arg(skip), w.args...)
+	w, states := where{}, topicStates(f)
+	walks := w.union(len(states), func(i int, one *where) string {
+		*one = topicWalk(f, states[i], one.args)
+		return `SELECT l.letter_id FROM tasker_letters l` + one.text() + ` ORDER BY l.letter_id DESC LIMIT ` +
+			one.arg(skip+limit)
+	})
+	ids, err := collect(ctx, s, s.scanID, `SELECT letter_id FROM (`+walks+`) q ORDER BY letter_id DESC LIMIT `+
+		w.arg(limit)+` OFFSET `+w.arg(skip), w.args...)
 	if err != nil {
 		return nil, err
 	}

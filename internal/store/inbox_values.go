@@ -22,11 +22,9 @@ import (
 // Messages are hostile: what they say of themselves may be no text, and what they carry may be large.
 
 // blob is a nullable column of bytes.
-// JSON already scans bytes and keeps its own copy.
 type blob = JSON
 
-// clean makes a text of what a message says: PostgreSQL keeps neither NUL nor what is not UTF-8.
-// Each such part becomes the replacement character U+FFFD. SQLite would keep them; both stores must behave alike.
+// clean makes a text of what a message says: U+FFFD stands for NUL and what is not UTF-8, which PostgreSQL refuses.
 func clean(s string) string {
 	if strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) {
 		return s
@@ -34,8 +32,7 @@ func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// maxIdentity bounds what the index of identities contains.
-// PostgreSQL refuses index entries above some 2,700 bytes.
+// maxIdentity bounds identities in their index: PostgreSQL refuses entries above some 2,700 bytes.
 const maxIdentity = 1024
 
 // identityKey is the column of an identity. One that is no text, or is long, is replaced by its hash: cut or cleaned it
@@ -80,8 +77,7 @@ var deflaters = sync.Pool{New: func() any {
 }}
 
 // pack encodes bytes for a column: compressed if they are more than inbox.SmallPayload and that makes them shorter. nil
-// stays nil.
-// BestSpeed is chosen because a message is packed once, in the transaction that captures it, and seldom read.
+// stays nil. A message is packed once, in the transaction that captures it, and seldom read: hence BestSpeed.
 func pack(b []byte) ([]byte, error) {
 	if b == nil {
 		return nil, nil
@@ -107,8 +103,7 @@ func pack(b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unpack decodes what pack encoded.
-// An error means damage, or a value that a newer version wrote.
+// unpack decodes what pack encoded. An error means damage, or a value of a newer version.
 func unpack(b []byte) ([]byte, error) {
 	switch {
 	case b == nil:
@@ -134,6 +129,11 @@ func packText(s string) ([]byte, error) {
 		return pack([]byte(s))
 	}
 	return packedTexts.of([]byte(s))
+}
+
+func unpackText(packed []byte) (string, error) {
+	b, err := unpack(packed)
+	return string(b), err
 }
 
 // packedTexts are the stacks that were packed lately: failures of one cause have the same stack mostly, and to compress
@@ -209,22 +209,20 @@ const (
 func escapeZero(s string) string { return strings.ReplaceAll(s, "\x00", markZero) }
 
 // encodeHeaders encodes headers in their order; none is nil.
-func encodeHeaders(headers []deadletter.Header) []byte {
+func encodeHeaders(headers []deadletter.Header) ([]byte, error) {
 	var b []byte
 	for _, h := range headers {
 		b = append(b, headerStart(h.Name)...)
 		b = append(b, escapeZero(string(h.Value))...)
 		b = append(b, markEnd...)
 	}
-	return b
+	return b, nil
 }
 
-// headerStart is how a header of that name begins in encoded headers.
-// A search for it finds every header of that name, whatever its value.
+// headerStart is how each header of that name begins in encoded headers.
 func headerStart(name string) string { return markName + escapeZero(name) + markValue }
 
 // decodeHeaders decodes what encodeHeaders encoded.
-// nil gives none.
 func decodeHeaders(b []byte) ([]deadletter.Header, error) {
 	var headers []deadletter.Header
 	plain := func(s string) string { return strings.ReplaceAll(s, markZero, "\x00") }
@@ -240,14 +238,17 @@ func decodeHeaders(b []byte) ([]deadletter.Header, error) {
 	return headers, nil
 }
 
-// packContent encodes edited content: its headers, its key and its payload, each with its length. nil is nil.
-// A part that is nil has "-" for its length, because an edit may leave a part as it was or make it empty.
+// packContent encodes edited content: headers, key and payload, each behind its length, which is "-" for nil.
 func packContent(c *deadletter.Content) ([]byte, error) {
 	if c == nil {
 		return nil, nil
 	}
+	headers, err := encodeHeaders(c.Headers)
+	if err != nil {
+		return nil, err
+	}
 	var b []byte
-	for _, part := range [][]byte{encodeHeaders(c.Headers), c.Key, c.Payload} {
+	for _, part := range [][]byte{headers, c.Key, c.Payload} {
 		length := strconv.Itoa(len(part))
 		if part == nil {
 			length = "-"

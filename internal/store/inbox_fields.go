@@ -1,0 +1,267 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// record is how a table stores values of a type: fields are pointers to the fields, in the order of the columns, for
+// reads, writes, and the types of an insert. The first is the ID where there is one.
+type record[T any] struct {
+	table, columns string // with an alias of the table
+	fields         func(*T) []any
+}
+
+// values reads the rows of a query; rest is what follows the table.
+func (r record[T]) values(ctx context.Context, s SQL, rest string, args ...any) ([]T, error) {
+	return collect(ctx, s, func(row Row) (v T, err error) {
+		err = s.read(row, r.fields(&v)...)
+		return v, err
+	}, `SELECT `+r.columns+` FROM `+r.table+rest, args...)
+}
+
+// list is values, with pointers to them.
+func (r record[T]) list(ctx context.Context, s SQL, rest string, args ...any) ([]*T, error) {
+	return collect(ctx, s, func(row Row) (*T, error) {
+		v := new(T)
+		return v, s.read(row, r.fields(v)...)
+	}, `SELECT `+r.columns+` FROM `+r.table+rest, args...)
+}
+
+// first is the first of list, or nil.
+func (r record[T]) first(ctx context.Context, s SQL, rest string, args ...any) (*T, error) {
+	list, err := r.list(ctx, s, rest, args...)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+// byID is first for an ID. SQLite keeps a part of an ID: one that only resembles it does not exist.
+func (r record[T]) byID(ctx context.Context, s SQL, rest string, id task.ID) (*T, error) {
+	v, err := r.first(ctx, s, rest, s.id(id))
+	if err != nil || v == nil || *r.fields(v)[0].(*task.ID) != id {
+		return nil, err
+	}
+	return v, nil
+}
+
+// insert is an insert of whole records; behind follows the rows.
+func (r record[T]) insert(behind string) bulk {
+	name, _, _ := strings.Cut(r.table, " ")
+	return bulkOf("INSERT INTO "+name+" ("+bare(r.columns)+")", typesOf(r.fields(new(T))), behind)
+}
+
+// coded is a field whose column has another form: kind is a letter of columnTypes.
+type coded struct {
+	kind   rune
+	encode func() (any, error)
+	decode func([]byte) error
+}
+
+// jsonField is a JSON column. none is stored where the value is nil.
+func jsonField(v, none any) coded {
+	return coded{'t', func() (any, error) {
+		text, err := jsonText(v)
+		if text == "null" {
+			text = none
+		}
+		return text, err
+	}, func(b []byte) error {
+		if len(b) == 0 {
+			return nil
+		}
+		return JSON(b).into(v)
+	}}
+}
+
+// packed is a column of bytes that pack makes of a field.
+func packed[T any](v *T, pack func(T) ([]byte, error), unpack func([]byte) (T, error)) coded {
+	return coded{'b', func() (any, error) {
+		b, err := pack(*v)
+		return binary(b), err
+	}, func(b []byte) (err error) {
+		*v, err = unpack(b)
+		return err
+	}}
+}
+
+// read scans a row into fields.
+func (s SQL) read(row Row, fields ...any) error {
+	dest := slices.Clone(fields)
+	for i, f := range fields {
+		switch f := f.(type) {
+		case *task.ID:
+			dest[i] = s.ScanID(f)
+		case *string:
+			dest[i] = (*Text)(f)
+		case *bool:
+			dest[i] = new(int64)
+		case *[]byte:
+			dest[i] = (*JSON)(f)
+		case coded:
+			dest[i] = new(JSON)
+		}
+	}
+	if err := row.Scan(dest...); err != nil {
+		return err
+	}
+	for i, f := range fields {
+		switch f := f.(type) {
+		case *bool:
+			*f = *dest[i].(*int64) != 0
+		case coded:
+			if err := f.decode(*dest[i].(*JSON)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// columns are the values of fields: clean texts, NULL for the zero ID and nil. What is no pointer stands for itself.
+func (s SQL) columns(fields []any) (_ []any, err error) {
+	out := slices.Clone(fields)
+	for i, f := range fields {
+		switch f := f.(type) {
+		case *task.ID:
+			out[i] = s.optional(*f)
+		case *string:
+			out[i] = clean(*f)
+		case *bool:
+			out[i] = flag(*f)
+		case *[]byte:
+			out[i] = binary(*f)
+		case *int:
+			out[i] = *f
+		case *int64:
+			out[i] = *f
+		case *task.Instant:
+			out[i] = int64(*f)
+		case coded:
+			if out[i], err = f.encode(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// typesOf are the letters of columnTypes.
+func typesOf(fields []any) string {
+	types := make([]rune, len(fields))
+	for i, f := range fields {
+		types[i] = 'n'
+		switch f := f.(type) {
+		case *task.ID:
+			types[i] = 'i'
+		case *string:
+			types[i] = 't'
+		case *[]byte:
+			types[i] = 'b'
+		case coded:
+			types[i] = f.kind
+		}
+	}
+	return string(types)
+}
+
+// bare are columns without the alias of their table.
+func bare(columns string) string {
+	names := strings.Split(columns, ",")
+	for i, name := range names {
+		names[i] = strings.TrimSpace(name[strings.IndexByte(name, '.')+1:])
+	}
+	return strings.Join(names, ", ")
+}
+
+// assigned is the list of an UPDATE that sets columns to the arguments from a number on.
+func assigned(columns string, from int) string {
+	names := strings.Split(bare(columns), ", ")
+	for i, name := range names {
+		names[i] = name + " = $" + strconv.Itoa(from+i)
+	}
+	return strings.Join(names, ", ")
+}
+
+// updateOf returns an update of columns by a key, which is the first argument.
+func updateOf(table, columns, key string) string {
+	return "UPDATE " + table + " SET " + assigned(columns, 2) + " WHERE " + key + " = $1"
+}
+
+// update runs a statement of updateOf.
+func (s SQL) update(ctx context.Context, query string, key any, fields []any) error {
+	args, err := s.columns(append([]any{key}, fields...))
+	if err != nil {
+		return err
+	}
+	return s.Send(ctx, query, args...)
+}
+
+// over calls each with the statement and its arguments for n records.
+func (b bulk) over(s SQL, n int, fields func(i int) []any, each func(query string, args []any) error) (err error) {
+	rows := make([][]any, n)
+	for i := range rows {
+		if rows[i], err = s.columns(fields(i)); err != nil {
+			return err
+		}
+	}
+	return b.run(s.Dialect, rows, each)
+}
+
+// add runs the statement over n records.
+func (b bulk) add(ctx context.Context, s SQL, n int, fields func(i int) []any) error {
+	return b.over(s, n, fields, func(query string, args []any) error { return s.Send(ctx, query, args...) })
+}
+
+// inParts calls run with keys as a list for IN, in parts that a statement can have. Their arguments follow args.
+func inParts[K any](keys []K, arg func(K) any, args []any, run func(in string, args []any) error) error {
+	for part := range slices.Chunk(keys, fetched) {
+		w := where{args: slices.Clone(args)}
+		if err := run(list(&w, part, arg), w.args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saveAlike calls save for the records that have equal fields, once for each chunk of their IDs: with the columns as
+// arguments, and a list for IN. They are in the order of IDs in a chunk, and of the first ID of each value, so that
+// transactions lock rows in one order, mostly.
+func saveAlike[T any](s SQL, rows []T, id func(*T) task.ID, fields func(*T) []any,
+	save func(w *where, ids string) error,
+) error {
+	type values [12]any // no record has more
+	sorted := make([]*T, len(rows))
+	for i := range rows {
+		sorted[i] = &rows[i]
+	}
+	slices.SortStableFunc(sorted, func(a, b *T) int { return compareIDs(id(a), id(b)) })
+	var order []values
+	alike, width := map[values][]task.ID{}, 0
+	for _, row := range sorted {
+		columns, err := s.columns(fields(row))
+		if err != nil {
+			return err
+		}
+		var v values
+		width = copy(v[:], columns)
+		if alike[v] == nil {
+			order = append(order, v)
+		}
+		alike[v] = append(alike[v], id(row))
+	}
+	for _, v := range order {
+		for ids := range chunks(alike[v]) {
+			w := where{args: slices.Clone(v[:width])}
+			if err := save(&w, s.idList(&w, ids)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
