@@ -51,7 +51,7 @@ type Source struct {
 	queue   string
 	opts    SourceOptions
 	monitor *monitor
-	holder  atomic.Pointer[driver.Holder] // the receiver of the session
+	holder  atomic.Pointer[driver.Receiver] // that of the session
 }
 
 // NewSource returns a source that connects with dial. It does nothing before Run.
@@ -155,10 +155,8 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 	if err != nil {
 		return err
 	}
-	if h, ok := r.(driver.Holder); ok {
-		s.holder.Store(&h)
-		defer s.holder.Store(nil)
-	}
+	s.holder.Store(&r)
+	defer s.holder.Store(nil)
 	s.monitor.enter(Connected)
 	until, end := context.WithCancel(ctx)
 	defer end()
@@ -208,8 +206,8 @@ func (s *Source) settle(ctx, work context.Context, r driver.Receiver, now decode
 	next decoded, again bool, err error,
 ) {
 	if next, err = s.captureAhead(ctx, work, r, now, capture); err != nil {
-		if k, ok := r.(driver.Keeper); ok && errors.Is(err, errUnsure) {
-			k.Keep(now.batch)
+		if errors.Is(err, errUnsure) {
+			r.Keep(now.batch)
 		}
 		// If it fails, closing gives back as well.
 		_ = r.Release(work, slices.Concat(now.batch, now.large, next.batch, next.large))

@@ -112,42 +112,30 @@ func (t *Target) Stat(ctx context.Context, destination string) (exists bool, dep
 // Lag returns how far its readers are behind in each part of a queue; nil where queues have no parts.
 func (t *Target) Lag(ctx context.Context, queue string) (lag []driver.PartitionLag, err error) {
 	err = t.ask(ctx, func(d driver.Driver) (err error) {
-		if l, ok := d.(driver.Lagger); ok {
-			lag, err = l.Lag(ctx, queue)
-		}
+		lag, err = d.Lag(ctx, queue)
 		return err
 	})
 	return lag, err
 }
 
-// askLog asks the log of a broker; driver.ErrNoLog where the broker keeps nothing.
-func (t *Target) askLog(ctx context.Context, question func(driver.Log) error) error {
-	return t.ask(ctx, func(d driver.Driver) error {
-		if l, ok := d.(driver.Log); ok {
-			return question(l)
-		}
-		return driver.ErrNoLog
-	})
-}
-
-// LogParts returns what the parts of a queue hold; see driver.Log.
+// LogParts returns what the parts of a queue hold; see driver.Driver.
 func (t *Target) LogParts(ctx context.Context, queue string, since, before time.Time) (parts []driver.LogPart,
 	err error,
 ) {
-	err = t.askLog(ctx, func(l driver.Log) (err error) {
-		parts, err = l.LogParts(ctx, queue, since, before)
+	err = t.ask(ctx, func(d driver.Driver) (err error) {
+		parts, err = d.LogParts(ctx, queue, since, before)
 		return err
 	})
 	return parts, err
 }
 
-// ReadLog reads messages of a part of a queue; see driver.Log.
+// ReadLog reads messages of a part of a queue; see driver.Driver.
 func (t *Target) ReadLog(ctx context.Context, queue string, part driver.LogPart, max int) (entries []driver.Entry,
 	next int64, err error,
 ) {
 	next = part.From
-	err = t.askLog(ctx, func(l driver.Log) (err error) {
-		entries, next, err = l.ReadLog(ctx, queue, part, max)
+	err = t.ask(ctx, func(d driver.Driver) (err error) {
+		entries, next, err = d.ReadLog(ctx, queue, part, max)
 		return err
 	})
 	return entries, next, err

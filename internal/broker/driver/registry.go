@@ -18,8 +18,7 @@ type Registry map[string]OpenFunc
 // Names returns the names of the drivers in alphabetical order.
 func (r Registry) Names() []string { return slices.Sorted(maps.Keys(r)) }
 
-// Open connects to a broker. No error of it, of the driver or of its receivers shows a secret of the URL. The driver is
-// a Peeker, a Lagger and a Log, and its receivers are all that receivers can be, whatever their broker can do.
+// Open connects to a broker. No error of it, of the driver or of its receivers shows a secret of the URL.
 func (r Registry) Open(ctx context.Context, name, url string) (Driver, error) {
 	open, ok := r[name]
 	if !ok {

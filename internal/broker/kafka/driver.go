@@ -39,13 +39,6 @@ type conn struct {
 	lifetimes map[string]known // of topics to which records with a time were sent
 }
 
-var (
-	_ driver.Driver = (*conn)(nil)
-	_ driver.Peeker = (*conn)(nil)
-	_ driver.Lagger = (*conn)(nil)
-	_ driver.Log    = (*conn)(nil)
-)
-
 // options are the parameters of a URL that are this driver's.
 type options struct {
 	group       string // "": it follows from the topic

@@ -18,7 +18,7 @@ import (
 // logWait bounds how long a broker waits for messages that are in its log: it has them.
 const logWait = 500 * time.Millisecond
 
-// LogParts implements driver.Log. The end is where a reader of committed messages stops.
+// LogParts implements driver.Driver. The end is where a reader of committed messages stops.
 func (c *conn) LogParts(ctx context.Context, topic string, since, before time.Time) ([]driver.LogPart, error) {
 	if _, err := c.topic(ctx, topic); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (c *conn) LogParts(ctx context.Context, topic string, since, before time.Ti
 	return parts, nil
 }
 
-// ReadLog implements driver.Log. It asks the leader of the partition itself, because only the answer to a fetch tells
+// ReadLog implements driver.Driver. It asks the leader of the partition: only the answer to a fetch tells
 // how far it goes where the log has gaps: markers and messages of transactions, and what compaction has removed.
 func (c *conn) ReadLog(ctx context.Context, topic string, part driver.LogPart, max int) ([]driver.Entry, int64, error) {
 	next := part.From

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// Peek implements driver.Peeker. It reads what the group has not committed, without being a member of it: nothing
+// Peek implements driver.Driver. It reads what the group has not committed, without being a member of it: nothing
 // changes. Of several partitions the oldest messages come first.
 func (c *conn) Peek(ctx context.Context, topic string, max int) ([]driver.Message, error) {
 	of, err := c.topic(ctx, topic)

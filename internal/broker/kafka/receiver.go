@@ -28,6 +28,7 @@ const (
 
 // receiver is a member of a consumer group.
 type receiver struct {
+	driver.BasicReceiver
 	conn   *conn
 	client *kgo.Client
 	topic  string
@@ -49,8 +50,6 @@ type receiver struct {
 	losses     []driver.Loss             // that are told once the starts are committed
 	err        error                     // why nothing more comes
 }
-
-var _ driver.Receiver = (*receiver)(nil)
 
 // Open implements driver.Driver. It joins the group; messages come when the group has given it partitions.
 func (c *conn) Open(ctx context.Context, topic string) (driver.Receiver, error) {
@@ -280,7 +279,7 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	return err
 }
 
-// Leave implements driver.Leaver: the log keeps what is committed.
+// Leave implements driver.Receiver: the log keeps what is committed.
 func (r *receiver) Leave(ctx context.Context, messages []driver.Message) (again bool, err error) {
 	return false, r.Ack(ctx, messages)
 }

@@ -79,13 +79,6 @@ type conn struct {
 	receivers map[*receiver]struct{}
 }
 
-var (
-	_ driver.Driver = (*conn)(nil)
-	_ driver.Peeker = (*conn)(nil)
-	_ driver.Lagger = (*conn)(nil)
-	_ driver.Log    = (*conn)(nil)
-)
-
 // use checks that the connection is open, and waits as long as the broker is slow.
 func (c *conn) use(ctx context.Context) error {
 	if err := c.broker.reach(ctx); err != nil {
@@ -186,7 +179,7 @@ func (c *conn) Stat(ctx context.Context, name string) (bool, int64, error) {
 	return true, int64(q.len()), nil
 }
 
-// Lag implements driver.Lagger: a queue has one part.
+// Lag implements driver.Driver: a queue has one part.
 func (c *conn) Lag(ctx context.Context, name string) ([]driver.PartitionLag, error) {
 	exists, waiting, err := c.Stat(ctx, name)
 	if err != nil || !exists {
@@ -195,7 +188,7 @@ func (c *conn) Lag(ctx context.Context, name string) ([]driver.PartitionLag, err
 	return []driver.PartitionLag{{Committed: -1, End: -1, Lag: waiting}}, nil
 }
 
-// Peek implements driver.Peeker. It returns what would be delivered next, without receipts.
+// Peek implements driver.Driver. It returns what would be delivered next, without receipts.
 func (c *conn) Peek(ctx context.Context, name string, max int) ([]driver.Message, error) {
 	if err := c.use(ctx); err != nil {
 		return nil, err

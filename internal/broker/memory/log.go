@@ -20,7 +20,7 @@ func (b *Broker) kept(name string) ([]*entry, error) {
 	return q.log, nil
 }
 
-// LogParts implements driver.Log: a queue has one part, whose offsets begin at 1.
+// LogParts implements driver.Driver: a queue has one part, whose offsets begin at 1.
 func (c *conn) LogParts(ctx context.Context, name string, since, before time.Time) ([]driver.LogPart, error) {
 	if err := c.use(ctx); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 // receiver receives from a queue. The broker's mu guards it.
 type receiver struct {
+	driver.BasicReceiver
 	conn  *conn
 	queue *queue
 	err   error               // why it is closed; nil while it is open

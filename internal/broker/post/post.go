@@ -32,7 +32,10 @@ const (
 )
 
 // Driver sends messages to URLs. It is safe for concurrent use.
-type Driver struct{ client *http.Client }
+type Driver struct {
+	driver.Basic
+	client *http.Client
+}
 
 // Open returns a driver. It needs no server, and connects when it sends. A redirect is an answer like any other, and
 // refuses the message: it may lead to a host that no operator has allowed.

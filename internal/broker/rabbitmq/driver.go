@@ -20,6 +20,7 @@ const polite = 5 * time.Second
 
 // conn is a connection to RabbitMQ.
 type conn struct {
+	driver.Basic
 	*amqp.Conn
 	prefetch int // that the URL names; 0: it follows from the messages
 
@@ -31,8 +32,6 @@ type conn struct {
 	// blocked is why the server does not take messages for now; "" if it does.
 	blocked string
 }
-
-var _ driver.Driver = (*conn)(nil)
 
 // Open connects to the RabbitMQ of a URL. Besides the parameters of package amqp it takes prefetch=N, 1 to 65535: how
 // many messages the server sends ahead, whatever their size.

@@ -23,6 +23,7 @@ const (
 
 // receiver consumes from a queue. A goroutine takes what the server sends, so that Receive finds all that has come.
 type receiver struct {
+	driver.BasicReceiver
 	conn  *conn
 	queue string
 	ch    *amqp091.Channel
@@ -49,11 +50,6 @@ type receipt struct {
 	receiver *receiver
 	tag      uint64
 }
-
-var (
-	_ driver.Receiver = (*receiver)(nil)
-	_ driver.Holder   = (*receiver)(nil)
-)
 
 // Open implements driver.Driver. The queue is not declared: it is somebody else's.
 func (c *conn) Open(ctx context.Context, queue string) (driver.Receiver, error) {
@@ -273,15 +269,15 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	return nil
 }
 
-// Leave implements driver.Leaver: the server keeps what is not acknowledged, and sends as many messages more. Qos holds
-// for the next consumer only, so there is another one.
+// Leave implements driver.Receiver: the server keeps what is not acknowledged, and sends as many messages more. Qos
+// holds for the next consumer only, so there is another one.
 func (r *receiver) Leave(ctx context.Context, messages []driver.Message) (again bool, err error) {
 	r.left += len(messages)
 	r.consumeAgain(ctx, r.prefetch)
 	return true, r.failed()
 }
 
-// Held implements driver.Holder. RabbitMQ tells only how many messages it has not sent to anybody.
+// Held implements driver.Receiver. RabbitMQ tells only how many messages it has not sent to anybody.
 func (r *receiver) Held() int64 { return r.here.Load() }
 
 // failed returns why the receiver has ended, nil if it has not.

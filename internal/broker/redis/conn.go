@@ -33,6 +33,7 @@ var sendScript = script("send")
 
 // conn is a connection, the same for both kinds of drivers.
 type conn struct {
+	driver.Basic
 	client rueidis.Client
 	opts   options
 

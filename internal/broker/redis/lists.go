@@ -23,8 +23,6 @@ var (
 // lists is the driver of lists. Any name is a list: one that does not exist is empty.
 type lists struct{ *conn }
 
-var _ driver.Peeker = lists{}
-
 // OpenLists connects to the server of a URL, for lists. It is a driver.OpenFunc.
 func OpenLists(_ context.Context, url string) (driver.Driver, error) {
 	c, err := connect(url, ofLists)

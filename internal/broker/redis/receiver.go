@@ -30,7 +30,7 @@ type holder interface {
 	wait(ctx context.Context, d time.Duration) error
 	ack(ctx context.Context, ids []string) error
 	release(ctx context.Context, ids []string) error
-	// leave and returns are driver.Leaver and driver.Returner.
+	// leave and returns are Leave and Return.
 	leave(ctx context.Context, ids []string) (again bool, err error)
 	returns(ctx context.Context, most int) ([]driver.Left, error)
 	// close gives back all but the messages of IDs, which are left to be taken over with the same positions.
@@ -39,6 +39,7 @@ type holder interface {
 
 // receiver implements driver.Receiver over a holder.
 type receiver struct {
+	driver.BasicReceiver
 	conn   *conn
 	holder holder
 	name   string // of the list or stream
