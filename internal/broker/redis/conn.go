@@ -111,15 +111,36 @@ func (c *conn) exec(ctx context.Context, s *rueidis.Lua, keys, args []string) ([
 	return answer.ToArray()
 }
 
-// do runs a command within the time of a call.
-func (c *conn) do(ctx context.Context, command rueidis.Completed) (rueidis.RedisResult, error) {
+// ask runs a command within the time of a call, and reads its answer.
+func ask[T any](ctx context.Context, c *conn, command rueidis.Completed, read func(rueidis.RedisResult) (T, error)) (
+	answer T, err error,
+) {
 	if err := c.usable(); err != nil {
-		return rueidis.RedisResult{}, err
+		return answer, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.opts.timeout)
 	defer cancel()
-	answer := c.client.Do(ctx, command)
-	return answer, classify(answer.Error())
+	result := c.client.Do(ctx, command)
+	if err := result.Error(); err != nil {
+		return answer, classify(err)
+	}
+	return read(result)
+}
+
+// pairs reads an answer that has two texts for each message.
+func pairs(answer []rueidis.RedisMessage, read func(first, second string)) error {
+	for i := 0; i+1 < len(answer); i += 2 {
+		first, err := answer[i].ToString()
+		if err != nil {
+			return err
+		}
+		second, err := answer[i+1].ToString()
+		if err != nil {
+			return err
+		}
+		read(first, second)
+	}
+	return nil
 }
 
 // Bounds of one run of the script that sends. While a script runs, the server does nothing else.

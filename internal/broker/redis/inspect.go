@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,22 +67,21 @@ func (i *Inspector) Servers(ctx context.Context) ([]Server, error) {
 	return out, nil
 }
 
-// server looks at one server.
 func (i *Inspector) server(ctx context.Context, address string, node rueidis.Client) (Server, error) {
 	s := Server{Address: address}
-	ask := func(words ...string) rueidis.RedisResult {
+	question := func(words ...string) rueidis.RedisResult {
 		ctx, cancel := context.WithTimeout(ctx, i.opts.timeout)
 		defer cancel()
 		return node.Do(ctx, node.B().Arbitrary(words...).Build())
 	}
-	text, err := ask("INFO").ToString()
+	text, err := question("INFO").ToString()
 	if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
 		return s, classify(err)
 	}
 	if s.Unseen = err; err == nil {
 		s.read(text)
 	}
-	config, err := ask("CONFIG", "GET", "save").AsStrMap()
+	config, err := question("CONFIG", "GET", "save").AsStrMap()
 	if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
 		return s, classify(err)
 	}
@@ -135,11 +135,7 @@ func (i *Inspector) Holders(ctx context.Context, queue string, silence time.Dura
 // holds returns how many messages a receiver of a list holds, by the key of what it holds. The permissions of users do
 // not include HLEN.
 func (c *conn) holds(ctx context.Context, key string) (int64, error) {
-	answer, err := c.do(ctx, c.client.B().Hkeys().Key(key).Build())
-	if err != nil {
-		return 0, err
-	}
-	ids, err := answer.AsStrSlice()
+	ids, err := ask(ctx, c, c.client.B().Hkeys().Key(key).Build(), rueidis.RedisResult.AsStrSlice)
 	return int64(len(ids)), err
 }
 
@@ -152,11 +148,7 @@ func (i *Inspector) Consumers(ctx context.Context, queue string, silence time.Du
 	held := func(id string) string { return redislist.Processing(queue, id) }
 	out, err := i.silent(ctx, redislist.Consumers(queue), silence, held,
 		func(ctx context.Context, of string) (int64, error) {
-			answer, err := i.do(ctx, i.client.B().Llen().Key(of).Build())
-			if err != nil {
-				return 0, err
-			}
-			return answer.AsInt64()
+			return ask(ctx, i.conn, i.client.B().Llen().Key(of).Build(), rueidis.RedisResult.AsInt64)
 		})
 	return out, driver.Hide(err, i.url)
 }
@@ -165,22 +157,14 @@ func (i *Inspector) Consumers(ctx context.Context, queue string, silence time.Du
 func (i *Inspector) silent(ctx context.Context, members string, silence time.Duration, held func(id string) string,
 	count func(ctx context.Context, key string) (int64, error),
 ) ([]Holder, error) {
-	answer, err := i.do(ctx, i.client.B().Time().Build())
-	if err != nil {
-		return nil, err
-	}
-	parts, err := answer.AsIntSlice()
+	parts, err := ask(ctx, i.conn, i.client.B().Time().Build(), rueidis.RedisResult.AsIntSlice)
 	if err != nil || len(parts) != 2 {
 		return nil, err
 	}
 	now := time.Unix(parts[0], parts[1]*1000)
 	until := strconv.FormatInt(now.Add(-silence).UnixMilli(), 10)
-	answer, err = i.do(ctx, i.client.B().Zrangebyscore().Key(members).Min("-inf").Max(until).Withscores().
-		Limit(0, holdersAtOnce).Build())
-	if err != nil {
-		return nil, err
-	}
-	scores, err := answer.AsZScores()
+	scores, err := ask(ctx, i.conn, i.client.B().Zrangebyscore().Key(members).Min("-inf").Max(until).Withscores().
+		Limit(0, holdersAtOnce).Build(), rueidis.RedisResult.AsZScores)
 	if err != nil {
 		return nil, err
 	}
@@ -203,20 +187,15 @@ func (i *Inspector) silent(ctx context.Context, members string, silence time.Dur
 // pending returns the consumers of our group that hold entries which were taken longer ago than silence. A consumer
 // that lives takes its entries again every few seconds.
 func (i *Inspector) pending(ctx context.Context, queue string, silence time.Duration) ([]Holder, error) {
-	answer, err := i.do(ctx, i.client.B().Xpending().Key(queue).Group(i.opts.group).Idle(silence.Milliseconds()).
-		Start("-").End("+").Count(10_000).Build())
+	entries, err := ask(ctx, i.conn, i.client.B().Xpending().Key(queue).Group(i.opts.group).
+		Idle(silence.Milliseconds()).Start("-").End("+").Count(10_000).Build(), rueidis.RedisResult.ToArray)
 	if err != nil && strings.Contains(err.Error(), "NOGROUP") {
 		return nil, nil // nobody has read from it yet
 	}
 	if err != nil {
 		return nil, err
 	}
-	entries, err := answer.ToArray()
-	if err != nil {
-		return nil, err
-	}
 	var out []Holder
-	at := map[string]int{}
 	for _, e := range entries {
 		parts, err := e.ToArray()
 		if err != nil || len(parts) < 3 {
@@ -224,10 +203,9 @@ func (i *Inspector) pending(ctx context.Context, queue string, silence time.Dura
 		}
 		id, _ := parts[1].ToString()
 		idle, _ := parts[2].AsInt64()
-		n, ok := at[id]
-		if !ok {
-			n = len(out)
-			at[id], out = n, append(out, Holder{Key: queue, ID: id})
+		n := slices.IndexFunc(out, func(h Holder) bool { return h.ID == id })
+		if n < 0 {
+			n, out = len(out), append(out, Holder{Key: queue, ID: id})
 		}
 		out[n].Held++
 		out[n].Silence = max(out[n].Silence, time.Duration(idle)*time.Millisecond)

@@ -58,13 +58,9 @@ func (l lists) Send(ctx context.Context, target string, messages []driver.Messag
 // Stat implements driver.Driver. It counts what receivers hold, after what is in the list: a message that is taken in
 // between counts twice, and not never. Who may only send to a list need not be allowed to know its receivers.
 func (l lists) Stat(ctx context.Context, queue string) (bool, int64, error) {
-	answer, err := l.do(ctx, l.client.B().Llen().Key(queue).Build())
+	n, err := ask(ctx, l.conn, l.client.B().Llen().Key(queue).Build(), rueidis.RedisResult.AsInt64)
 	if err != nil {
 		return false, 0, err
-	}
-	n, err := answer.AsInt64()
-	if err != nil {
-		return true, n, err
 	}
 	held, err := l.held(ctx, queue)
 	if errors.Is(err, driver.ErrRefused) {
@@ -74,11 +70,8 @@ func (l lists) Stat(ctx context.Context, queue string) (bool, int64, error) {
 }
 
 func (l lists) held(ctx context.Context, queue string) (n int64, err error) {
-	answer, err := l.do(ctx, l.client.B().Zrangebyscore().Key(key(queue, "receivers")).Min("-inf").Max("+inf").Build())
-	if err != nil {
-		return 0, err
-	}
-	ids, err := answer.AsStrSlice()
+	ids, err := ask(ctx, l.conn, l.client.B().Zrangebyscore().Key(key(queue, "receivers")).Min("-inf").Max("+inf").
+		Build(), rueidis.RedisResult.AsStrSlice)
 	if err != nil {
 		return 0, err
 	}
@@ -97,11 +90,11 @@ func (l lists) Peek(ctx context.Context, queue string, max int) ([]driver.Messag
 	if l.opts.head == "RIGHT" {
 		first, last = -int64(max), -1
 	}
-	answer, err := l.do(ctx, l.client.B().Lrange().Key(queue).Start(first).Stop(last).Build())
+	payloads, err := ask(ctx, l.conn, l.client.B().Lrange().Key(queue).Start(first).Stop(last).Build(),
+		rueidis.RedisResult.AsStrSlice)
 	if err != nil {
 		return nil, err
 	}
-	payloads, err := answer.AsStrSlice()
 	if l.opts.head == "RIGHT" {
 		slices.Reverse(payloads)
 	}
@@ -109,7 +102,7 @@ func (l lists) Peek(ctx context.Context, queue string, max int) ([]driver.Messag
 	for i, p := range payloads {
 		messages[i] = driver.Message{Payload: []byte(p), Origin: queue}
 	}
-	return messages, err
+	return messages, nil
 }
 
 // list is the holder of a receiver of a list.
@@ -145,19 +138,11 @@ func (l *list) take(ctx context.Context, max int) ([]driver.Message, error) {
 
 func (l *list) messages(answer []rueidis.RedisMessage, again bool) ([]driver.Message, error) {
 	messages := make([]driver.Message, 0, len(answer)/2)
-	for i := 0; i+1 < len(answer); i += 2 {
-		id, err := answer[i].ToString()
-		if err != nil {
-			return nil, err
-		}
-		payload, err := answer[i+1].ToString()
-		if err != nil {
-			return nil, err
-		}
+	err := pairs(answer, func(id, payload string) {
 		messages = append(messages, driver.Message{Position: l.keys[0] + "@" + id, Payload: []byte(payload),
 			Origin: l.keys[0], Redelivered: again, Receipt: id})
-	}
-	return messages, nil
+	})
+	return messages, err
 }
 
 // wait moves the first message to where it is, which blocks while there is none.
@@ -181,7 +166,7 @@ func waited(err error) error {
 }
 
 func (l *list) ack(ctx context.Context, ids []string) error {
-	_, err := l.do(ctx, l.client.B().Hdel().Key(l.keys[2]).Field(ids...).Build())
+	_, err := ask(ctx, l.conn, l.client.B().Hdel().Key(l.keys[2]).Field(ids...).Build(), rueidis.RedisResult.AsInt64)
 	return err
 }
 
@@ -207,16 +192,9 @@ func (l *list) returns(ctx context.Context, most int) ([]driver.Left, error) {
 		return nil, err
 	}
 	var left []driver.Left
-	for i := 0; i+1 < len(answer); i += 2 {
-		id, err := answer[i].ToString()
-		if err != nil {
-			return nil, err
-		}
-		size, err := answer[i+1].AsInt64()
-		if err != nil {
-			return nil, err
-		}
-		left = append(left, driver.Left{Message: driver.Message{Position: l.keys[0] + "@" + id}, Bytes: int(size)})
-	}
-	return left, nil
+	err = pairs(answer, func(id, size string) {
+		bytes, _ := strconv.Atoi(size) // the script has matched digits
+		left = append(left, driver.Left{Message: driver.Message{Position: l.keys[0] + "@" + id}, Bytes: bytes})
+	})
+	return left, err
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -245,11 +246,7 @@ func (r *receiver) Close() error {
 	r.conn.mu.Unlock()
 	ctx, cancel := r.conn.callContext(r.ended)
 	defer cancel()
-	but := make([]string, 0, len(r.unsure))
-	for id := range r.unsure {
-		but = append(but, id)
-	}
-	if err := r.holder.close(ctx, but); err != nil {
+	if err := r.holder.close(ctx, slices.Collect(maps.Keys(r.unsure))); err != nil {
 		return fmt.Errorf("give back to %q: %w", r.name, err)
 	}
 	return nil
