@@ -46,7 +46,7 @@ func (r *receiver) tryReceive(max int) ([]driver.Message, <-chan struct{}, error
 	if r.err != nil {
 		return nil, nil, r.err
 	}
-	if len(r.again) == 0 && r.queue.len() == 0 {
+	if len(r.again) == 0 && len(r.queue.waiting) == 0 {
 		return nil, r.queue.wake, nil
 	}
 	// Only a call that would deliver counts as a failed receive.
@@ -159,5 +159,4 @@ func (r *receiver) end(reason error) {
 	}
 	r.held, r.again, r.gone = nil, nil, nil
 	r.queue.giveBack(entries)
-	r.queue.wakeAll()
 }
