@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,12 +63,9 @@ func (o *DeadLetterOptions) setDefaults() error {
 	if len(o.Kafka) == 0 || o.Dir == "" {
 		return errors.New("DeadLetterOptions needs Kafka and Dir")
 	}
-	if o.Topic == "" {
-		o.Topic = DefaultTopic
-	}
-	if o.Timeout == 0 {
-		o.Timeout = 10 * time.Second
-	}
+	o.Topic = cmp.Or(o.Topic, DefaultTopic)
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Timeout < time.Second || o.Timeout > 5*time.Minute {
 		return fmt.Errorf("DeadLetterOptions.Timeout must be 1s to 5m, not %v", o.Timeout)
 	}
@@ -79,9 +77,6 @@ func (o *DeadLetterOptions) setDefaults() error {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return nil
 }
@@ -270,15 +265,16 @@ func (d *DeadLetters) sendOn(ctx context.Context, records [][]byte) (sent int, e
 // setAside writes a letter that Kafka refuses to a file.
 func (d *DeadLetters) setAside(record []byte, why error) error {
 	dir := filepath.Join(d.o.Dir, aside)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("set a dead letter aside: %w", err)
+	err := os.MkdirAll(dir, 0o700)
+	var f *os.File
+	if err == nil {
+		f, err = os.CreateTemp(dir, "*.json")
 	}
-	f, err := os.CreateTemp(dir, "*.json")
+	if err == nil {
+		_, err = f.Write(record)
+		err = errors.Join(err, f.Sync(), f.Close())
+	}
 	if err != nil {
-		return fmt.Errorf("set a dead letter aside: %w", err)
-	}
-	_, err = f.Write(record)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("set a dead letter aside: %w", err)
 	}
 	d.denied.Add(1)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -144,9 +146,7 @@ func (g *progress) changed(only []place) map[place]mark {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if only == nil {
-		for at := range g.places {
-			only = append(only, at)
-		}
+		only = slices.Collect(maps.Keys(g.places))
 	}
 	out := map[place]mark{}
 	for _, at := range only {

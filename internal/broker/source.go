@@ -165,7 +165,13 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 	if holds {
 		hold.Reset(s.opts.Hold)
 	}
-	capture = from(rand.Text(), capture)
+	receiver, decode := rand.Text(), capture
+	capture = func(batch []driver.Message) func(context.Context) error {
+		for i := range batch {
+			batch[i].Receiver = receiver
+		}
+		return decode(batch)
+	}
 	var next decoded
 	for {
 		if next.size() == 0 {
@@ -184,16 +190,6 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 			holds = true
 			hold.Reset(s.opts.Hold)
 		}
-	}
-}
-
-// from names the receiver of the messages that are captured.
-func from(receiver string, capture CaptureFunc) CaptureFunc {
-	return func(batch []driver.Message) func(context.Context) error {
-		for i := range batch {
-			batch[i].Receiver = receiver
-		}
-		return capture(batch)
 	}
 }
 

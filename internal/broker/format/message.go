@@ -69,7 +69,7 @@ func among(names ...string) func(string) bool {
 func (m *message) fields() (map[string]json.RawMessage, error) {
 	if !m.parsed {
 		m.parsed = true
-		if !bytes.HasPrefix(bytes.TrimLeft(m.Payload, " \t\r\n"), []byte("{")) {
+		if !m.isObject() {
 			m.err = errors.New("its payload is not a JSON object")
 		} else if err := json.Unmarshal(m.Payload, &m.object); err != nil {
 			m.err = fmt.Errorf("its payload is not JSON: %w", err)
@@ -78,35 +78,20 @@ func (m *message) fields() (map[string]json.RawMessage, error) {
 	return m.object, m.err
 }
 
-// mentions reports whether the payload may be a JSON object with members of all these names, without parsing it. It is
-// true for too many, never for too few: a name with escapes is not expected of a program.
-func (m *message) mentions(names ...string) bool {
-	if !bytes.HasPrefix(bytes.TrimLeft(m.Payload, " \t\r\n"), []byte("{")) {
-		return false
-	}
-	for _, name := range names {
-		if !bytes.Contains(m.Payload, []byte(`"`+name+`"`)) {
-			return false
-		}
-	}
-	return true
+// isObject reports whether the payload may be a JSON object.
+func (m *message) isObject() bool {
+	return bytes.HasPrefix(bytes.TrimLeft(m.Payload, " \t\r\n"), []byte("{"))
 }
 
-// members reports whether the payload is a JSON object with members of all these names.
+// members reports whether the payload is a JSON object with members of all these names. It parses none that does not
+// mention them: no program writes such names with escapes.
 func (m *message) members(names ...string) bool {
-	if !m.mentions(names...) {
+	unmentioned := func(name string) bool { return !bytes.Contains(m.Payload, []byte(`"`+name+`"`)) }
+	if !m.isObject() || slices.ContainsFunc(names, unmentioned) {
 		return false
 	}
 	object, err := m.fields()
-	if err != nil {
-		return false
-	}
-	for _, name := range names {
-		if _, ok := object[name]; !ok {
-			return false
-		}
-	}
-	return true
+	return err == nil && !slices.ContainsFunc(names, func(name string) bool { return object[name] == nil })
 }
 
 // jsonText returns a JSON string's text, "" for null, and any other value as it is written.

@@ -2,11 +2,10 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // xDeath is what RabbitMQ adds when it dead-letters a message. The header x-death is a table, which the driver writes
@@ -78,14 +77,11 @@ func decodeXDeath(m *message, d *Decoded) error {
 // which messages only wait for a retry let them expire; else the earliest. It returns nil if there is none.
 func decisive(deaths []death) *death {
 	for i := range deaths {
-		if deaths[i].consumed() {
+		if deaths[i].consumed() || i == len(deaths)-1 {
 			return &deaths[i]
 		}
 	}
-	if len(deaths) == 0 {
-		return nil
-	}
-	return &deaths[len(deaths)-1]
+	return nil
 }
 
 // countDeaths adds up the attempts at the origin, and finds the first and the last time.
@@ -99,14 +95,7 @@ func (d *Decoded) countDeaths(deaths []death) {
 		if at == 0 {
 			continue
 		}
-		d.FirstAt = earlier(d.FirstAt, at)
+		d.FirstAt = min(cmp.Or(d.FirstAt, at), at)
 		d.LastAt = max(d.LastAt, at)
 	}
-}
-
-func earlier(a, b task.Instant) task.Instant {
-	if a == 0 {
-		return b
-	}
-	return min(a, b)
 }
