@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -115,17 +116,6 @@ func (c *conn) newClient(options ...kgo.Opt) (*kgo.Client, error) {
 		kgo.RetryTimeout(10 * time.Second), kgo.MetadataMinAge(250 * time.Millisecond)}, options...)...)
 }
 
-// newConsumer returns a client that reads, also what ends transactions. It never goes to another offset in silence.
-func (c *conn) newConsumer(options ...kgo.Opt) (*kgo.Client, error) {
-	isolation := kgo.ReadCommitted()
-	if c.opts.uncommitted {
-		isolation = kgo.ReadUncommitted()
-	}
-	return c.newClient(append([]kgo.Opt{kgo.FetchIsolationLevel(isolation), kgo.KeepControlRecords(),
-		kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchBytes / 4),
-		kgo.ConsumeResetOffset(kgo.NoResetOffset())}, options...)...)
-}
-
 // topic describes a topic. It never creates one.
 func (c *conn) topic(ctx context.Context, name string) (kadm.TopicDetail, error) {
 	if c.ended.Err() != nil {
@@ -200,6 +190,18 @@ func (c *conn) fail(err error) error {
 	return classify(err)
 }
 
+// meanings are the answers of Kafka that mean more than a failure for the moment.
+var meanings = []struct {
+	meaning error
+	of      []error
+}{
+	{driver.ErrNotFound, []error{kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.InvalidTopicException}},
+	{driver.ErrTooLarge, []error{kerr.MessageTooLarge, kerr.RecordListTooLarge}},
+	{driver.ErrRefused, []error{kerr.TopicAuthorizationFailed, kerr.GroupAuthorizationFailed,
+		kerr.ClusterAuthorizationFailed, kerr.InvalidTimestamp, kerr.InvalidRecord, kerr.PolicyViolation,
+		kerr.InvalidGroupID}},
+}
+
 // classify gives an error of the client its meaning on the seam. It says nothing of what became of a message.
 func classify(err error) error {
 	switch {
@@ -207,17 +209,13 @@ func classify(err error) error {
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.Is(err, kerr.UnknownTopicOrPartition), errors.Is(err, kerr.UnknownTopicID),
-		errors.Is(err, kerr.InvalidTopicException):
-		return fmt.Errorf("%w: %w", driver.ErrNotFound, err)
-	case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.RecordListTooLarge):
-		return fmt.Errorf("%w: %w", driver.ErrTooLarge, err)
-	case errors.Is(err, kerr.TopicAuthorizationFailed), errors.Is(err, kerr.GroupAuthorizationFailed),
-		errors.Is(err, kerr.ClusterAuthorizationFailed), errors.Is(err, kerr.InvalidTimestamp),
-		errors.Is(err, kerr.InvalidRecord), errors.Is(err, kerr.PolicyViolation), errors.Is(err, kerr.InvalidGroupID):
-		return fmt.Errorf("%w: %w", driver.ErrRefused, err)
 	case errors.Is(err, kgo.ErrClientClosed):
 		return fmt.Errorf("%w: %w", driver.ErrLost, err)
+	}
+	for _, m := range meanings {
+		if slices.ContainsFunc(m.of, func(of error) bool { return errors.Is(err, of) }) {
+			return fmt.Errorf("%w: %w", m.meaning, err)
+		}
 	}
 	return err
 }

@@ -115,10 +115,10 @@ func (c *conn) look(ctx context.Context, f *Finding, name string, needs kadm.ACL
 
 // oldestUnread returns when the oldest record was written that the group has not read; zero without one.
 func (c *conn) oldestUnread(ctx context.Context, topic string) (oldest time.Time, err error) {
-	records, err := c.unread(ctx, topic, 1)
-	for _, r := range records {
-		if oldest.IsZero() || r.Timestamp.Before(oldest) {
-			oldest = r.Timestamp
+	messages, err := c.unread(ctx, topic, 1)
+	for _, m := range messages {
+		if !m.Time.IsZero() && (oldest.IsZero() || m.Time.Before(oldest)) {
+			oldest = m.Time
 		}
 	}
 	return oldest, err

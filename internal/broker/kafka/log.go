@@ -56,20 +56,26 @@ func (c *conn) LogParts(ctx context.Context, topic string, since, before time.Ti
 // ReadLog implements driver.Driver. It asks the leader of the partition: only the answer to a fetch tells
 // how far it goes where the log has gaps: markers and messages of transactions, and what compaction has removed.
 func (c *conn) ReadLog(ctx context.Context, topic string, part driver.LogPart, max int) ([]driver.Entry, int64, error) {
+	of, err := c.topic(ctx, topic)
+	if err != nil {
+		return nil, part.From, err
+	}
+	return c.readPart(ctx, &of, part, max)
+}
+
+func (c *conn) readPart(ctx context.Context, of *kadm.TopicDetail, part driver.LogPart, max int) ([]driver.Entry, int64,
+	error,
+) {
 	next := part.From
 	for next < part.To {
-		of, err := c.topic(ctx, topic)
-		if err != nil {
-			return nil, next, err
-		}
-		fetched, behind, err := c.fetch(ctx, &of, part.Partition, next)
+		fetched, behind, err := c.fetch(ctx, of, part.Partition, next)
 		switch {
 		case errors.Is(err, kerr.OffsetOutOfRange):
-			return c.gap(ctx, topic, part, next)
+			return c.gap(ctx, of.Topic, part, next)
 		case err != nil:
-			return nil, next, fmt.Errorf("read %s/%d: %w", topic, part.Partition, c.fail(err))
+			return nil, next, fmt.Errorf("read %s/%d: %w", of.Topic, part.Partition, c.fail(err))
 		case behind <= next:
-			return nil, next, fmt.Errorf("read %s/%d: the broker returns nothing at offset %d", topic, part.Partition, next)
+			return nil, next, fmt.Errorf("read %s/%d: the broker returns nothing at offset %d", of.Topic, part.Partition, next)
 		}
 		var entries []driver.Entry
 		next = min(behind, part.To)

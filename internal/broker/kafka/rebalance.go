@@ -3,7 +3,6 @@ package kafka
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -21,23 +20,14 @@ func (r *receiver) assigned(_ context.Context, _ *kgo.Client, given map[string][
 // revoked gives partitions back to the group. What the caller has of them may be acknowledged first, so that it does
 // not come again to another member. The member keeps sending signs of life meanwhile.
 func (r *receiver) revoked(_ context.Context, _ *kgo.Client, taken map[string][]int32) {
-	late := time.NewTimer(handOver)
-	defer late.Stop()
+	late, cancel := context.WithTimeout(r.ended, handOver)
+	defer cancel()
+	r.mu.Lock()
+	r.withdraw(taken[r.topic])
+	r.mu.Unlock()
+	r.await(late, func() bool { return r.err != nil || !r.held(taken[r.topic]) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.withdraw(taken[r.topic])
-	for waiting := true; waiting && r.err == nil && r.held(taken[r.topic]); {
-		changed := r.changed
-		r.mu.Unlock()
-		select {
-		case <-changed:
-		case <-late.C:
-			waiting = false
-		case <-r.ended.Done():
-			waiting = false
-		}
-		r.mu.Lock()
-	}
 	r.forget(taken[r.topic])
 }
 

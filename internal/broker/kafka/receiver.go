@@ -63,7 +63,14 @@ func (c *conn) Open(ctx context.Context, topic string) (driver.Receiver, error) 
 		return nil, err
 	}
 	r.ended, r.end = context.WithCancel(c.ended)
-	r.client, err = c.newConsumer(kgo.WithContext(r.ended), kgo.ConsumerGroup(c.groupOf(topic)),
+	isolation := kgo.ReadCommitted()
+	if c.opts.uncommitted {
+		isolation = kgo.ReadUncommitted()
+	}
+	// It reads what ends transactions, too, and never goes to another offset in silence.
+	r.client, err = c.newClient(kgo.FetchIsolationLevel(isolation), kgo.KeepControlRecords(),
+		kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchBytes/4),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.WithContext(r.ended), kgo.ConsumerGroup(c.groupOf(topic)),
 		kgo.ConsumeTopics(topic), kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(),
 		kgo.FetchMaxWait(time.Second), kgo.MetadataMaxAge(30*time.Second),
 		kgo.SessionTimeout(c.opts.session), kgo.HeartbeatInterval(min(c.opts.session/4, 3*time.Second)),
@@ -112,23 +119,30 @@ func (r *receiver) pump() {
 	}
 }
 
-// room waits until there is room for more messages. It returns false when the receiver has ended.
-func (r *receiver) room() bool {
+// await waits until ready, which it calls with mu held, returns true. It returns false if ctx ends before.
+func (r *receiver) await(ctx context.Context, ready func() bool) bool {
 	for {
 		r.mu.Lock()
-		full, changed, failed := len(r.ready) >= buffered || r.bytes >= driver.BatchBytes, r.changed, r.err != nil
+		ok, changed := ready(), r.changed
 		r.mu.Unlock()
-		if failed || r.ended.Err() != nil {
-			return false
-		}
-		if !full {
+		if ok {
 			return true
 		}
 		select {
 		case <-changed:
-		case <-r.ended.Done():
+		case <-ctx.Done():
+			return false
 		}
 	}
+}
+
+// room waits until there is room for more messages. It returns false when the receiver has ended.
+func (r *receiver) room() (room bool) {
+	r.await(r.ended, func() bool {
+		room = r.err == nil && r.ended.Err() == nil && len(r.ready) < buffered && r.bytes < driver.BatchBytes
+		return room || r.err != nil
+	})
+	return room
 }
 
 // take buffers what was polled, and reports whether control records are among it, which nobody acknowledges. Its error
@@ -204,26 +218,16 @@ func (r *receiver) fail(err error) {
 	}
 }
 
-func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, error) {
-	for {
-		r.mu.Lock()
-		changed, err := r.changed, r.err
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
-		var batch []driver.Message
-		if err == nil && len(r.starts) == 0 {
+func (r *receiver) Receive(ctx context.Context, max int) (batch []driver.Message, err error) {
+	if !r.await(ctx, func() bool {
+		if err = cmp.Or(ctx.Err(), r.err); err == nil && len(r.starts) == 0 {
 			batch = r.deliver(max)
 		}
-		r.mu.Unlock()
-		if err != nil || len(batch) > 0 {
-			return batch, err
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
+		return err != nil || len(batch) > 0
+	}) {
+		return nil, ctx.Err()
 	}
+	return batch, err
 }
 
 // deliver returns what is ready. The caller holds mu.

@@ -200,21 +200,16 @@ func (s *sending) outcome(err error) error {
 	switch {
 	case s.conn.ended.Err() != nil && !wrote:
 		return driver.ErrClosed
-	case wrote && (s.p.cut.Load() || errors.Is(err, kgo.ErrClientClosed) || errors.As(err, &refusal) && doubtful(refusal)):
+	case wrote && (s.p.cut.Load() || errors.Is(err, kgo.ErrClientClosed) ||
+		errors.As(err, &refusal) && slices.Contains(doubtful, refusal)):
 		return fmt.Errorf("%w: %w", driver.ErrUncertain, err)
 	}
 	return unwritten(classify(err))
 }
 
-// doubtful reports whether a broker that answers with an error may have stored the message.
-func doubtful(e *kerr.Error) bool {
-	switch e {
-	case kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.OutOfOrderSequenceNumber,
-		kerr.DuplicateSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch, kerr.UnknownServerError:
-		return true
-	}
-	return false
-}
+// doubtful are the answers of a broker that may have stored the message.
+var doubtful = []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.OutOfOrderSequenceNumber,
+	kerr.DuplicateSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch, kerr.UnknownServerError}
 
 // abandon gives the producer up, because err has ended the wait. Without an answer a message may have been stored,
 // unless nothing was written at all.
