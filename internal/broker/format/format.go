@@ -5,8 +5,7 @@
 // Messages are hostile: a decoder takes no more than bounded texts and times that can be shown, and never fails. What
 // does not follow its convention is decoded as raw, with the reason.
 //
-// format.go has the result and the order in which conventions are tried; message.go and times.go have what decoders
-// share. A new convention is a file with a variable of type convention, an entry in the list, and samples in testdata.
+// format.go has the result and the order in which conventions are tried; message.go has what decoders share. A new convention is a file with a variable of type convention, an entry in the list, and samples in testdata.
 package format
 
 import (
