@@ -27,8 +27,10 @@ type conn struct {
 	mu     sync.Mutex
 	idle   []*publisher
 	closed bool
-	// taken is the size of the largest message that the server has taken.
-	taken int
+	// taken is the size of the largest message that the server has taken, and proven are destinations to which it lets us
+	// publish.
+	taken  int
+	proven map[destination]bool
 	// blocked is why the server does not take messages for now; "" if it does.
 	blocked string
 }
@@ -48,7 +50,7 @@ func Open(ctx context.Context, url string) (driver.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := &conn{Conn: c, prefetch: prefetch}
+	of := &conn{Conn: c, prefetch: prefetch, proven: map[destination]bool{}}
 	go of.watch(c.NotifyBlocked(make(chan amqp091.Blocking, 1)))
 	return of, nil
 }

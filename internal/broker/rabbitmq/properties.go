@@ -197,13 +197,20 @@ func publishing(m *driver.Message) (*parsed, error) {
 			return nil, fmt.Errorf("%w: the name of a header is longer than %d bytes", driver.ErrRefused, maxShort)
 		}
 	}
-	for _, s := range []string{p.MessageId, p.ContentType, p.ContentEncoding, p.CorrelationId, p.ReplyTo, p.Type,
-		p.AppId} {
-		if len(s) > maxShort {
+	for _, s := range append(p.texts(), &p.MessageId) {
+		if len(*s) > maxShort {
 			return nil, fmt.Errorf("%w: a property is longer than %d bytes", driver.ErrRefused, maxShort)
 		}
 	}
 	return p, nil
+}
+
+// textNames are the headers that stand for texts.
+var textNames = []string{nameContentType, nameContentEncoding, nameCorrelationID, nameReplyTo, nameType, nameAppID}
+
+// texts returns where the texts of textNames go.
+func (p *parsed) texts() []*string {
+	return []*string{&p.ContentType, &p.ContentEncoding, &p.CorrelationId, &p.ReplyTo, &p.Type, &p.AppId}
 }
 
 // header adds a header of the application. A value that does not fit its kind any more is sent as a string. AMQP has
@@ -231,56 +238,38 @@ func (p *parsed) header(h deadletter.Header, kind any) {
 	}
 }
 
+// numbers are the headers that stand for numbers, and the greatest ones. The server closes the channel of a message
+// that has another expiration.
+var numbers = map[string]uint64{namePriority: 255, nameDeliveryMode: 2, nameExpiration: 1<<32 - 2}
+
 // property sets a property from its header.
 func (p *parsed) property(h deadletter.Header) error {
 	text := string(h.Value)
-	number := func(low, high uint64) uint64 {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil || n < low || n > high {
-			return high + 1
-		}
-		return n
+	if i := slices.Index(textNames, h.Name); i >= 0 {
+		*p.texts()[i] = text
+		return nil
 	}
-	bad := fmt.Errorf("%w: %.40q", errProperty, text)
+	n, err := strconv.ParseUint(text, 10, 64)
+	most, isNumber := numbers[h.Name]
+	if isNumber && (err != nil || n > most) {
+		return fmt.Errorf("%w: %.40q", errProperty, text)
+	}
 	switch h.Name {
-	case nameContentType:
-		p.ContentType = text
-	case nameContentEncoding:
-		p.ContentEncoding = text
-	case nameCorrelationID:
-		p.CorrelationId = text
-	case nameReplyTo:
-		p.ReplyTo = text
-	case nameType:
-		p.Type = text
-	case nameAppID:
-		p.AppId = text
 	case nameExchange:
 		p.exchange = &text
 	case nameRouting:
 		p.routing = &text
 	case nameUserID, nameExpired:
 	case namePriority:
-		n := number(0, 255)
-		if n > 255 {
-			return bad
-		}
 		p.Priority = uint8(n)
 	case nameDeliveryMode: // 0: the message has no such property
-		n := number(0, 2)
-		if n > 2 {
-			return bad
-		}
 		p.DeliveryMode = uint8(n)
-	case nameExpiration: // the server closes the channel of a message that has another one
-		if number(0, 1<<32-2) > 1<<32-2 {
-			return bad
-		}
+	case nameExpiration:
 		p.Expiration = text
 	case nameTimestamp:
 		seconds, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return bad
+			return fmt.Errorf("%w: %.40q", errProperty, text)
 		}
 		p.Timestamp = time.Unix(seconds, 0)
 	default:

@@ -16,7 +16,7 @@ import (
 const (
 	// window bounds the messages that were published and not confirmed. The server may return all of them.
 	window = 1024
-	// destinations bounds what a publisher remembers.
+	// destinations bounds what a connection remembers.
 	destinations = 10_000
 	// large is the size above which a message is sent alone, unless the server has taken one of its size.
 	large = 1 << 20
@@ -27,10 +27,8 @@ type publisher struct {
 	ch      *amqp091.Channel
 	returns chan amqp091.Return
 	closed  chan *amqp091.Error
-	why     error // the server has closed the channel
-	// proven are destinations to which the server lets us publish.
-	proven map[destination]bool
-	open   []*pending // in the order of publishing
+	why     error      // the server has closed the channel
+	open    []*pending // in the order of publishing
 }
 
 // pending is a message that was published and not confirmed.
@@ -62,7 +60,7 @@ func (c *conn) publisher(ctx context.Context) (*publisher, error) {
 		return nil, c.classify(err)
 	}
 	return &publisher{ch: ch, returns: ch.NotifyReturn(make(chan amqp091.Return, window)),
-		closed: ch.NotifyClose(make(chan *amqp091.Error, 1)), proven: map[destination]bool{}}, nil
+		closed: ch.NotifyClose(make(chan *amqp091.Error, 1))}, nil
 }
 
 // rest keeps a publisher for the next Send.
@@ -106,10 +104,6 @@ func (p *publisher) settle(ctx context.Context) (*pending, error) {
 		if oldest.returned != nil {
 			return oldest, unroutable(oldest)
 		}
-		if len(p.proven) >= destinations {
-			clear(p.proven)
-		}
-		p.proven[oldest.to] = true
 		return oldest, nil
 	}
 	if err := p.failure(); err != nil {

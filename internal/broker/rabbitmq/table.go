@@ -2,11 +2,13 @@ package rabbitmq
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -86,26 +88,6 @@ func scalar(value any) (text []byte, kind any) {
 	switch v := value.(type) {
 	case nil:
 		return []byte{}, "V"
-	case bool:
-		return strconv.AppendBool(nil, v), "t"
-	case int8:
-		return strconv.AppendInt(nil, int64(v), 10), "b"
-	case uint8:
-		return strconv.AppendUint(nil, uint64(v), 10), "B"
-	case int16:
-		return strconv.AppendInt(nil, int64(v), 10), "s"
-	case uint16:
-		return strconv.AppendUint(nil, uint64(v), 10), "u"
-	case int32:
-		return strconv.AppendInt(nil, int64(v), 10), "I"
-	case uint32:
-		return strconv.AppendUint(nil, uint64(v), 10), "i"
-	case int64:
-		return strconv.AppendInt(nil, v, 10), "l"
-	case float32:
-		return strconv.AppendFloat(nil, float64(v), 'g', -1, 32), "f"
-	case float64:
-		return strconv.AppendFloat(nil, v, 'g', -1, 64), "d"
 	case amqp091.Decimal:
 		return fmt.Appendf(nil, "%de-%d", v.Value, v.Scale), "D"
 	case time.Time:
@@ -114,8 +96,13 @@ func scalar(value any) (text []byte, kind any) {
 		}
 		return v.UTC().AppendFormat(nil, time.RFC3339), "T"
 	}
-	return fmt.Append(nil, value), kindString // the client knows no other type
+	return fmt.Append(nil, value), cmp.Or(letters[reflect.TypeOf(value).Kind()], kindString)
 }
+
+// letters are the kinds of bools and numbers. The client knows no other type.
+var letters = map[reflect.Kind]string{reflect.Bool: "t", reflect.Int8: "b", reflect.Uint8: "B", reflect.Int16: "s",
+	reflect.Uint16: "u", reflect.Int32: "I", reflect.Uint32: "i", reflect.Int64: "l", reflect.Float32: "f",
+	reflect.Float64: "d"}
 
 // errKind is why a value cannot be restored.
 var errKind = errors.New("the text does not fit the type")
