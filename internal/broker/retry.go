@@ -39,8 +39,8 @@ type breaker struct {
 	testing  bool
 }
 
-// allow reports whether a send may go through, and else how long the breaker is open. Whoever is allowed calls record
-// or forget.
+// allow reports whether a send may go through, and else how long the breaker is open. After a send the caller calls
+// record or forget.
 func (b *breaker) allow(now time.Time) (bool, time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +90,6 @@ func (b *breaker) state(now time.Time) task.BreakerState {
 	return task.BreakerHalfOpen
 }
 
-// closed reports whether the breaker lets all sends through.
 func (b *breaker) closed() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -18,14 +18,12 @@ type sending struct {
 	limits      driver.Limits
 	turn        context.Context //nolint:containedctx // that of the call, which ends with its turn as well
 	results     []Result
-	// held has the keys of which nothing more is sent.
-	held map[string]bool
-	// doubtful are the messages, by their places, that may have been sent and can be sent again.
-	doubtful map[int]bool
+	held        map[string]bool // keys of which nothing more is sent
+	doubtful    map[int]bool    // messages, by their places, that may have been sent and can be sent again
 }
 
-// batch sends the messages from begin to end, and tries again those that fail for a moment. A message whose turn did
-// not come is not counted as tried as long as others are decided: a slow destination needs several tries.
+// batch sends the messages from begin to end, and tries again those that fail for a moment. While others are decided, a
+// turn that did not come is no try: a slow destination needs several.
 func (s *sending) batch(ctx context.Context, begin, end int) {
 	open := make([]int, 0, end-begin) // not decided yet
 	for i := begin; i < end; i++ {
@@ -186,7 +184,6 @@ func (s *sending) failed(open []int, err error) ([]int, bool, error) {
 	return open, false, err
 }
 
-// decide decides a message.
 func (s *sending) decide(i int, o Outcome, err error) {
 	s.results[i] = Result{Outcome: o, Err: err, Repeated: o == Sent && s.doubtful[i]}
 	if key := s.messages[i].Key; key != nil && (o == Unavailable || o == Untried || o == Uncertain) {

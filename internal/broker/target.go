@@ -36,15 +36,13 @@ var ErrOpen = errors.New("the circuit breaker is open")
 
 // TargetOptions configures a target. Zero fields have defaults.
 type TargetOptions struct {
-	// Batch bounds what is given to the driver at a time, in messages; driver.BatchBytes bounds its bytes. Defaults to
-	// 500.
+	// Batch bounds what the driver gets at a time, in messages; driver.BatchBytes bounds its bytes. Defaults to 500.
 	Batch int
 	// Tries bounds the tries of a message that fails for a moment, the first included. Defaults to 4.
 	Tries int
 	// Each bounds one try of one message; see driver.Limits. Defaults to driver.MessageTime.
 	Each time.Duration
-	// BreakAfter is the number of tries in a row that failed as a whole, after which the circuit breaker opens, for
-	// BreakFor. They default to 5 and 10 s.
+	// After BreakAfter tries in a row that failed as a whole the circuit breaker opens for BreakFor. Default: 5, 10 s.
 	BreakAfter int
 	BreakFor   time.Duration
 	// MaxPause bounds the pause between tries. Defaults to 5 s.
@@ -141,11 +139,10 @@ func (t *Target) ReadLog(ctx context.Context, queue string, part driver.LogPart,
 	return entries, next, err
 }
 
-// Send sends messages to a destination in their order, and returns a result for each. It blocks until all are decided:
-// what fails for a moment is tried again. No message is begun once until has passed, unless it is zero: those are
-// Untried. What was begun by then has the time of a message. When ctx ends, what was begun is Uncertain. After a
-// message that was not sent for a reason that may pass, or is Uncertain, no later message of its key is sent, so that
-// the order within a key stays; those are Untried as well.
+// Send sends messages to a destination in their order, tries again what fails for a moment, and returns a result for
+// each once all are decided. It begins none after until, unless that is zero: those are Untried. What was begun has the
+// time of a message; when ctx ends it is Uncertain. To keep the order within a key, Send sends no message behind one
+// that is Uncertain or was not sent for a reason that may pass; those are Untried, too.
 func (t *Target) Send(ctx context.Context, destination string, messages []driver.Message, until time.Time) []Result {
 	s := &sending{target: t, destination: destination, messages: messages, results: make([]Result, len(messages)),
 		limits: driver.Limits{Until: until, Each: t.opts.Each}, turn: ctx, held: map[string]bool{},

@@ -13,20 +13,17 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// BatchBytes is about how many bytes of payload a Receive returns at most, and a Send is given: a batch of large
-// messages is short.
+// BatchBytes is about how many bytes of payload a Receive returns, and a Send gets, at most.
 const BatchBytes = 16 << 20
 
-// MessageTime bounds a message that is sent, from the moment it is handed to its broker until the answer. It is the
-// only limit of a send: a batch has none.
+// MessageTime bounds the way of a message to its broker, and of the answer. A batch has no limit.
 const MessageTime = 15 * time.Second
 
 // Limits bound a Send.
 type Limits struct {
 	// Until ends the turn of the caller: no message is begun after it. The zero time: it does not end.
 	Until time.Time
-	// Each bounds each message that was begun, from the moment it is handed to the broker until its answer, also beyond
-	// Until. Defaults to MessageTime.
+	// Each bounds each message that was begun, also beyond Until. Defaults to MessageTime.
 	Each time.Duration
 }
 
@@ -45,8 +42,8 @@ func (l Limits) Message(ctx context.Context) (context.Context, context.CancelFun
 // changes the bytes of a message that was received.
 type Message struct {
 	// Position identifies the message on its broker, the same at every delivery: queue, partition and offset, or the ID
-	// of an entry. It is "" where the broker has none. Where it is of the driver's making, a message that was given back
-	// may have another one, unless somebody has tried to acknowledge it.
+	// of an entry; "" where there is none. Where the driver has made it, a message that was given back may have another
+	// one, unless somebody has tried to acknowledge it.
 	Position string
 	Key      []byte // nil: none
 	Headers  []deadletter.Header
@@ -57,14 +54,13 @@ type Message struct {
 	Origin string
 	// MessageID is the sender's identifier; "" for none. Where a broker has no field for it, a driver leaves it empty.
 	MessageID string
-	// SendID identifies one send of the message, the same if it is tried again; "" for none. A driver that can remember
-	// it adds nothing at the second time, and says so with ErrRepeatable where the outcome of the first is not known. It
-	// is not sent.
+	// SendID identifies a send of the message, through all its tries; "" for none. A driver that can remember it adds
+	// nothing the second time, and says so with ErrRepeatable if the outcome of a try is not known. It is not sent.
 	SendID string
 	// Redelivered: the broker says that it has delivered the message before.
 	Redelivered bool
-	// Receiver identifies who received it, which package broker sets: what a receiver gets after it has acknowledged is no
-	// repetition.
+	// Receiver identifies who received it: what a receiver gets after an acknowledgement is no repetition. Package broker
+	// sets it.
 	Receiver string
 	// Deliveries is how often the broker has delivered the message before, where it drops one that was delivered too
 	// often; else 0.

@@ -58,7 +58,7 @@ type Loss struct {
 	Why      string
 }
 
-// Messages returns how many positions there were; some of them may not have been messages.
+// Messages returns how many positions there were, some of which may have had no message.
 func (l Loss) Messages() int64 { return max(l.To-l.From, 0) }
 
 // LossError is the error of a Receive that finds out that messages are gone. It is returned once: a receiver that is

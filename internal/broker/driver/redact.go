@@ -88,7 +88,6 @@ func (s secrets) hide(err error) error {
 	return &redacted{text: clean, err: err}
 }
 
-// redacted is an error with another text.
 type redacted struct {
 	text string
 	err  error

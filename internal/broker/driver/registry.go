@@ -12,8 +12,7 @@ import (
 // OpenFunc connects to the broker that a URL names.
 type OpenFunc func(ctx context.Context, url string) (Driver, error)
 
-// Registry maps the names of drivers to how they are opened. The program that wires drivers makes one; there is no
-// global one.
+// Registry maps the names of drivers to how they are opened. The program that wires drivers makes one.
 type Registry map[string]OpenFunc
 
 // Names returns the names of the drivers in alphabetical order.

@@ -19,8 +19,7 @@ var jobFailure = convention{
 	decode: decodeJobFailure,
 }
 
-// decodeJobFailure takes the job out of its wrapper: a redrive must send the job, not the wrapper. Its bytes stay as
-// they are in the wrapper.
+// decodeJobFailure takes the job out of its wrapper, byte for byte: a redrive must send the job.
 func decodeJobFailure(m *message, d *Decoded) error {
 	o, err := m.fields()
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// message is a message with the look-ups that decoders need. The payload is parsed at most once, and only if a cheap
-// search finds the names in it.
+// message is a message with the look-ups that decoders need. It parses the payload at most once.
 type message struct {
 	*driver.Message
 	parsed bool
@@ -157,8 +156,7 @@ func instant(s string) task.Instant {
 	return 0
 }
 
-// since1970 reads a number of seconds (below the year 5138), milliseconds (from 1973), microseconds or nanoseconds. The
-// ranges do not overlap for times that a program of today can have written.
+// since1970 reads a number of seconds (below the year 5138), milliseconds (from 1973), microseconds or nanoseconds.
 func since1970(n int64) task.Instant {
 	switch {
 	case n <= 0:

@@ -35,7 +35,6 @@ const (
 	uTimeouts  protowire.Number = 7
 )
 
-// decodeUForwarder takes the original key out of the record's. The failure stays empty: there is nothing to tell.
 func decodeUForwarder(m *message, d *Decoded) error {
 	meta, err := parseUForwarder(m.Key)
 	if err != nil {

@@ -30,14 +30,13 @@ type death struct {
 	Expiration  json.RawMessage `json:"original-expiration"`
 }
 
-// consumed reports whether a consumer had the message: it rejected it, or was given it too often.
+// consumed reports whether a consumer had the message.
 func (e *death) consumed() bool {
 	reason := jsonText(e.Reason)
 	return reason == "rejected" || reason == "delivery_limit"
 }
 
-// decodeXDeath reads the table and the headers of Spring AMQP. Without an exception the reason, such as rejected, is
-// all that is known of the failure.
+// decodeXDeath takes the reason, such as rejected, for the failure where Spring AMQP tells no exception.
 func decodeXDeath(m *message, d *Decoded) error {
 	var deaths []death
 	if value := m.last("x-death"); len(bytes.TrimSpace(value)) > 0 {

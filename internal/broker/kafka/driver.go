@@ -66,7 +66,7 @@ func Open(ctx context.Context, url string) (driver.Driver, error) {
 		return nil, err
 	}
 	c.ended, c.end = context.WithCancel(context.Background())
-	// What it asks about topics it does not answer from its memory: a topic may have been made just now.
+	// It has no memory of topics: one may have been made just now.
 	if c.client, err = c.newClient(kgo.MetadataMinAge(10 * time.Millisecond)); err != nil {
 		c.end()
 		return nil, err
@@ -109,14 +109,14 @@ func parseOptions(t *kafkaurl.Target) (o options, err error) {
 
 func (c *conn) groupOf(topic string) string { return cmp.Or(c.opts.group, "tasker-"+topic) }
 
-// newClient returns a client that ends with the connection. A request that the cluster does not answer is given up
-// after some seconds; the code above tries again.
+// newClient returns a client that ends with the connection. It gives up a request without an answer after some seconds;
+// the code above tries again.
 func (c *conn) newClient(options ...kgo.Opt) (*kgo.Client, error) {
 	return c.target.Client(append([]kgo.Opt{kgo.WithContext(c.ended), kgo.RequestTimeoutOverhead(5 * time.Second),
 		kgo.RetryTimeout(10 * time.Second), kgo.MetadataMinAge(250 * time.Millisecond)}, options...)...)
 }
 
-// topic describes a topic. It never creates one.
+// topic describes a topic; it never creates one.
 func (c *conn) topic(ctx context.Context, name string) (kadm.TopicDetail, error) {
 	if c.ended.Err() != nil {
 		return kadm.TopicDetail{}, driver.ErrClosed
@@ -175,14 +175,13 @@ func (c *conn) Close() error {
 	}
 	c.end()
 	for _, p := range idle {
-		p.close()
+		p.client.Close()
 	}
 	c.client.Close()
 	c.closing.Wait()
 	return nil
 }
 
-// fail classifies an error of a call, which may be the end of the connection.
 func (c *conn) fail(err error) error {
 	if err != nil && c.ended.Err() != nil {
 		return driver.ErrClosed

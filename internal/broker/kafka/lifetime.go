@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -22,8 +23,8 @@ const (
 	settingsTime = 2 * time.Second
 )
 
-// lifetime is the age from which a topic does not keep a record with a time of its producer: Kafka deletes it, maybe at
-// once, although it has confirmed it, or refuses it. It is negative for a topic that keeps all.
+// lifetime is the age from which a topic does not keep a record with a time of its producer: Kafka refuses it, or
+// deletes it, maybe at once, although it has confirmed it. It is negative for a topic that keeps all.
 type lifetime time.Duration
 
 // lifetimeOf derives it from the settings of a topic. A tenth of the retention is left for a consumer.
@@ -83,7 +84,6 @@ func originalTime(r *kgo.Record) (ms int64, ok bool) {
 	return ms, ok && sent
 }
 
-// known is a lifetime that was found out at a time.
 type known struct {
 	lifetime
 	at time.Time
@@ -109,11 +109,7 @@ func (c *conn) lifetime(ctx context.Context, topic string, now time.Time) lifeti
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for name, old := range c.lifetimes {
-		if now.Sub(old.at) >= rememberFor {
-			delete(c.lifetimes, name)
-		}
-	}
+	maps.DeleteFunc(c.lifetimes, func(_ string, old known) bool { return now.Sub(old.at) >= rememberFor })
 	c.lifetimes[topic] = of
 	return of.lifetime
 }

@@ -97,7 +97,7 @@ func (c *conn) readPart(ctx context.Context, of *kadm.TopicDetail, part driver.L
 	return nil, next, nil
 }
 
-// fetch reads records of a partition from an offset on, and returns the offset behind what was read.
+// fetch reads records of a partition from an offset on, and returns the offset behind them.
 func (c *conn) fetch(ctx context.Context, of *kadm.TopicDetail, partition int32, offset int64) ([]*kgo.Record, int64,
 	error,
 ) {
@@ -135,7 +135,7 @@ func (c *conn) fetch(ctx context.Context, of *kadm.TopicDetail, partition int32,
 	return records.Records, behind, records.Err
 }
 
-// gap is the answer for offsets that the log does not have any more.
+// gap answers for offsets that the log does not have any more.
 func (c *conn) gap(ctx context.Context, topic string, part driver.LogPart, next int64) ([]driver.Entry, int64, error) {
 	starts, err := c.admin.ListStartOffsets(ctx, topic)
 	if err != nil {

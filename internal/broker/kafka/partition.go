@@ -75,7 +75,7 @@ func (r *receiver) assigned(_ context.Context, _ *kgo.Client, given map[string][
 }
 
 // revoked gives partitions back to the group. What the caller has of them may be acknowledged first, so that it does
-// not come again to another member. The member keeps sending signs of life meanwhile.
+// not come again to another member; the group hears signs of life meanwhile.
 func (r *receiver) revoked(_ context.Context, _ *kgo.Client, taken map[string][]int32) {
 	late, cancel := context.WithTimeout(r.ended, handOver)
 	defer cancel()
@@ -112,8 +112,7 @@ func (r *receiver) withdraw(taken []int32) {
 	r.signal()
 }
 
-// held reports whether the caller has messages of partitions that can still be acknowledged, or a commit is under way.
-// The caller holds mu.
+// held reports whether messages of partitions can still be acknowledged, or a commit is under way. The caller holds mu.
 func (r *receiver) held(taken []int32) bool {
 	for _, n := range taken {
 		if p := r.partitions[n]; p != nil && (p.delivered > 0 || r.committing > 0) {

@@ -100,8 +100,7 @@ func (c *conn) Lag(ctx context.Context, topic string) ([]driver.PartitionLag, er
 	return lags, nil
 }
 
-// committed returns what a group has committed. A coordinator that moves, or is made for the first group of all, is
-// waited for.
+// committed returns what a group has committed. It waits for a coordinator that moves, or is made for the first group.
 func (c *conn) committed(ctx context.Context, group, topic string) (kadm.OffsetResponses, error) {
 	bounded, cancel := context.WithTimeout(ctx, coordinatorTime)
 	defer cancel()
@@ -114,10 +113,9 @@ func (c *conn) committed(ctx context.Context, group, topic string) (kadm.OffsetR
 	}
 }
 
-// adjust decides where to begin in partitions that the group has given to the receiver. The client calls it before it
-// fetches. Where the group has committed nothing, the beginning is committed first, so that a restart does not begin
-// elsewhere. Where the log does not have what comes next, that is a loss, and the receiver ends with it once the new
-// position is committed.
+// adjust decides where to begin in partitions that the group has given to the receiver, before the client fetches.
+// Where the group has committed nothing, pin commits the beginning first, so that a restart does not begin elsewhere.
+// Where the log does not have what comes next, the receiver ends with that loss once the new position is committed.
 func (r *receiver) adjust(ctx context.Context, given map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset,
 	error,
 ) {
@@ -201,8 +199,8 @@ func (r *receiver) commit(ctx context.Context) error {
 	return nil
 }
 
-// store commits offsets. While the group rebalances the broker may refuse that for a moment. A member that the group
-// has put out gets an error: it must not move the offsets of others.
+// store commits offsets. It tries again what the broker refuses while the group rebalances. A member that the group has
+// put out gets an error: it must not move the offsets of others.
 func (r *receiver) store(ctx context.Context, offsets map[int32]kgo.EpochOffset) error {
 	for {
 		var failed error
@@ -221,7 +219,6 @@ func (r *receiver) store(ctx context.Context, offsets map[int32]kgo.EpochOffset)
 	}
 }
 
-// refusal returns the first error of an answer.
 func refusal(answer *kmsg.OffsetCommitResponse) error {
 	for _, t := range answer.Topics {
 		for _, p := range t.Partitions {

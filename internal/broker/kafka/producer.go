@@ -43,14 +43,14 @@ func (p *producer) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e kgo.BrokerE2E)
 	}
 }
 
-// fresh says that the messages that are written from now on are others: none is on its way.
+// fresh begins with other messages: none is on its way.
 func (p *producer) fresh() {
 	p.wrote.Store(false)
 	p.cut.Store(false)
 }
 
-// refusals is how often a record is tried that is refused for a moment: for some seconds, in which a partition may get
-// another leader. Then it fails with what the broker says.
+// refusals is how often a record is tried that is refused for a moment: the seconds in which a partition may get
+// another leader.
 const refusals = 10
 
 // producer returns an idempotent producer, which waits for all replicas that are in sync. Nothing is sent before Flush,
@@ -66,7 +66,7 @@ func (c *conn) producer(of *kadm.TopicDetail) (*producer, error) {
 		p := c.idle[n-1]
 		c.idle = c.idle[:n-1]
 		if known, ok := p.topics[of.Topic]; ok && known != now {
-			c.closing.Go(p.close)
+			c.closing.Go(p.client.Close)
 			continue
 		}
 		c.mu.Unlock()
@@ -96,12 +96,9 @@ func (c *conn) rest(p *producer) {
 	}
 	c.mu.Unlock()
 	if p != nil {
-		p.close()
+		p.client.Close()
 	}
 }
-
-// close ends a producer at once: what it has in the air fails.
-func (p *producer) close() { p.client.Close() }
 
 // partitions chooses the partition of a record: the one that it names, or that of its key as Java's client finds it
 // (murmur2), or one for some time.

@@ -51,7 +51,7 @@ type receiver struct {
 	err        error                     // why nothing more comes
 }
 
-// Open implements driver.Driver. It joins the group; messages come when the group has given it partitions.
+// Open implements driver.Driver. Messages come when the group has given partitions to the receiver.
 func (c *conn) Open(ctx context.Context, topic string) (driver.Receiver, error) {
 	of, err := c.topic(ctx, topic)
 	if err != nil {
@@ -145,8 +145,8 @@ func (r *receiver) room() (room bool) {
 	return room
 }
 
-// take buffers what was polled, and reports whether control records are among it, which nobody acknowledges. Its error
-// is the first one that a partition or the group has.
+// take buffers what was polled, and reports whether control records are among it, which nobody acknowledges. It returns
+// the first error that a partition or the group has.
 func (r *receiver) take(fetches kgo.Fetches) (controls bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,7 +172,6 @@ func (r *receiver) take(fetches kgo.Fetches) (controls bool, err error) {
 	return controls, nil
 }
 
-// ending classifies what ends a receiver.
 func (r *receiver) ending(err error) error {
 	err = r.conn.fail(err)
 	if driver.Permanent(err) || errors.Is(err, driver.ErrClosed) || errors.Is(err, driver.ErrLost) {
@@ -183,7 +182,7 @@ func (r *receiver) ending(err error) error {
 
 func sizeOf(r *kgo.Record) int { return len(r.Key) + len(r.Value) + 64 }
 
-// look asks whether the topic is there, and still the same. The client alone would wait for ever, in silence.
+// look asks whether the topic is there, and still the same. Without a topic the client waits in silence.
 func (r *receiver) look() error {
 	ctx, cancel := context.WithTimeout(r.ended, 3*lookEvery)
 	defer cancel()
@@ -202,7 +201,7 @@ func (r *receiver) look() error {
 	return nil
 }
 
-// signal wakes those who wait for a change. The caller holds mu.
+// signal ends await's waits for a change. The caller holds mu.
 func (r *receiver) signal() {
 	close(r.changed)
 	r.changed = make(chan struct{})

@@ -139,7 +139,7 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 	return s.errs
 }
 
-// known describes a topic that is sent to. The answer comes within the turn, or no message is begun.
+// known describes the topic of a send, within its turn.
 func (c *conn) known(ctx context.Context, topic string, limits driver.Limits) (kadm.TopicDetail, error) {
 	if !limits.Until.IsZero() {
 		var cancel context.CancelFunc
@@ -188,7 +188,7 @@ func (s *sending) run(ctx context.Context, from int) (next int) {
 	return next
 }
 
-// ready reports whether a message may be sent. Else it has an error.
+// ready reports whether a message may be sent, and else gives it an error.
 func (s *sending) ready(ctx context.Context, i int) bool {
 	m := &s.messages[i]
 	switch {
@@ -202,7 +202,7 @@ func (s *sending) ready(ctx context.Context, i int) bool {
 	return false
 }
 
-// isolate sends messages alone whose batch was refused for what one of its messages is: then nothing of it was stored.
+// isolate sends messages alone whose batch was refused, and not stored, because of one of them.
 func (s *sending) isolate(ctx context.Context, batch []int) {
 	for _, i := range batch {
 		if err := s.errs[i]; errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge) ||
@@ -253,8 +253,8 @@ func (s *sending) answer(i int, err error) {
 	s.errs[i] = s.outcome(err)
 }
 
-// outcome classifies what the client says of a message. It tries again what was refused for a moment, or had no answer;
-// what it gives up in the end was not stored by any try that was answered. A try without an answer may have been.
+// outcome classifies what the client says of a message, after its own tries. None that was answered has stored the
+// message; one without an answer may have.
 func (s *sending) outcome(err error) error {
 	if err == nil {
 		return nil
@@ -275,8 +275,8 @@ func (s *sending) outcome(err error) error {
 var doubtful = []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.OutOfOrderSequenceNumber,
 	kerr.DuplicateSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch, kerr.UnknownServerError}
 
-// abandon gives the producer up, because err has ended the wait. Without an answer a message may have been stored,
-// unless nothing was written at all.
+// abandon gives the producer up, because err has ended the wait. Unless nothing was written at all, a message without
+// an answer may have been stored.
 func (s *sending) abandon(batch []int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -290,6 +290,6 @@ func (s *sending) abandon(batch []int, err error) {
 			s.errs[i] = unwritten(err)
 		}
 	}
-	s.conn.closing.Go(s.p.close)
+	s.conn.closing.Go(s.p.client.Close)
 	s.p = nil
 }

@@ -92,7 +92,7 @@ func (c *conn) usable() error {
 	return nil
 }
 
-// run runs a script within the time of a call.
+// run runs a script within the time of a call; exec within that of its caller.
 func (c *conn) run(ctx context.Context, s *rueidis.Lua, keys []string, args ...string) ([]rueidis.RedisMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.timeout)
 	defer cancel()
@@ -153,8 +153,7 @@ const (
 )
 
 // send adds messages to the end of a list or a stream; parts returns what a message consists of. Those of one run of
-// the script begin together. After one that was not sent it tries no other: what fails for one of them, such as a
-// missing permission, fails for all.
+// the script begin together. What fails for one, such as a missing permission, fails for all: no other is tried.
 func (c *conn) send(ctx context.Context, verb, target string, messages []driver.Message, limits driver.Limits,
 	parts func(*driver.Message) []string,
 ) []error {
@@ -222,8 +221,7 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// callContext is a context for a call that its caller's context must not cut off, because the answer says what this
-// process holds.
+// callContext is for a call whose answer says what this process holds: its caller's context must not cut it off.
 func (c *conn) callContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), c.opts.timeout)
 }
@@ -261,19 +259,14 @@ func answered(text string) error {
 // classify gives an error of the client its meaning on the seam. Without an answer, only a failure to connect says that
 // nothing was done.
 func classify(err error) error {
-	var op *net.OpError
-	if err == nil {
-		return nil
-	}
 	if answer, ok := rueidis.IsRedisErr(err); ok {
 		return answered(answer.Error())
 	}
+	var op *net.OpError
 	switch {
-	case errors.Is(err, context.Canceled):
+	case err == nil, errors.Is(err, context.Canceled):
 		return err
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%w: %w", driver.ErrLost, err)
-	case errors.As(err, &op) && op.Op == "dial":
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &op) && op.Op == "dial":
 		return fmt.Errorf("%w: %w", driver.ErrLost, err)
 	}
 	return fmt.Errorf("%w: %w: %w", driver.ErrLost, driver.ErrUncertain, err)

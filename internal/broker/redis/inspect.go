@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/redislist"
 )
 
-// Inspector looks at a server and at the queues of one source on it, for an operator. It changes nothing. Its methods
-// block for at most the timeout of the URL for each question.
+// Inspector looks at a server and at the queues of one source on it, for an operator. It changes nothing, and waits for
+// each answer as long as the URL says.
 type Inspector struct {
 	*conn
 	url  string
@@ -286,9 +286,8 @@ func (i *Inspector) sending(target string) []command {
 	return append(on(target, "LLEN KEY", "RPUSH KEY x"), marks...)
 }
 
-// Missing returns the commands that the user may not run although reading the queue and sending to the targets need
-// them, as "COMMAND" or "COMMAND on KEY". The error says that the server does not tell: it is older than Redis 7, or
-// refuses scripts.
+// Missing returns the commands that reading the queue and sending to the targets need and the user may not run, as
+// "COMMAND" or "COMMAND on KEY". It fails if the server does not tell: it is older than Redis 7, or refuses scripts.
 func (i *Inspector) Missing(ctx context.Context, queue string, targets []string) ([]string, error) {
 	needed := i.needed(queue, targets)
 	var args []string

@@ -157,7 +157,7 @@ func (l *list) wait(ctx context.Context, d time.Duration) error {
 	return waited(l.client.Do(ctx, command).Error())
 }
 
-// waited is the error of a command that waits: none if there was nothing.
+// waited forgives a command that waits that nothing came.
 func waited(err error) error {
 	if rueidis.IsRedisNil(err) {
 		return nil

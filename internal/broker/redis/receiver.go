@@ -59,7 +59,7 @@ type receiver struct {
 
 func newID() string { return strings.ToLower(rand.Text()[:13]) }
 
-// receive begins to receive; the holder has done what is needed for it.
+// receive begins to receive with a holder.
 func (c *conn) receive(name string, h holder) (driver.Receiver, error) {
 	r := &receiver{conn: c, holder: h, name: name, unsure: map[string]bool{}}
 	r.ended, r.end = context.WithCancel(context.Background())
@@ -74,8 +74,8 @@ func (c *conn) receive(name string, h holder) (driver.Receiver, error) {
 	return r, nil
 }
 
-// beat says that the receiver is alive until it ends or has lost the connection. An error may pass; if it does not,
-// what the receiver holds is taken over, and its acknowledgements do nothing.
+// beat says that the receiver is alive until it ends or has lost the connection. After an error that does not pass,
+// another receiver takes over what this one holds, and its acknowledgements do nothing.
 func (r *receiver) beat() {
 	for clock.Sleep(r.ended, r.conn.opts.gone/3) == nil {
 		r.mu.Lock()
@@ -90,8 +90,8 @@ func (r *receiver) beat() {
 	}
 }
 
-// Receive implements driver.Receiver. A script that takes messages is not cut off by the end of ctx: what it has taken
-// must be known here. After a lost connection that is not so, and nothing more is received.
+// Receive implements driver.Receiver. The end of ctx does not cut off a script that takes messages: what it has taken
+// must be known here. After a lost connection it is not, and nothing more is received.
 func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -213,7 +213,7 @@ func (r *receiver) Return(ctx context.Context, most int) ([]driver.Left, error) 
 	return r.holder.returns(ctx, most)
 }
 
-// settle calls fn with the IDs of messages, while the receiver is open.
+// settle calls fn with the IDs of messages, if there are any, while the receiver is open.
 func (r *receiver) settle(messages []driver.Message, fn func([]string) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
