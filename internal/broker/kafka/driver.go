@@ -80,31 +80,29 @@ func Open(ctx context.Context, url string) (driver.Driver, error) {
 }
 
 func parseOptions(t *kafkaurl.Target) (o options, err error) {
-	o.group = t.Own.Get("group")
-	switch t.Own.Get("start") {
-	case "", "earliest":
-	case "latest":
-		o.latest = true
-	default:
-		return o, errors.New("start in the URL of Kafka must be earliest or latest")
+	bad := func(name, must string) {
+		if err == nil {
+			err = fmt.Errorf("%s in the URL of Kafka must be %s", name, must)
+		}
 	}
-	switch t.Own.Get("isolation") {
-	case "", "read_committed":
-	case "read_uncommitted":
-		o.uncommitted = true
-	default:
-		return o, errors.New("isolation in the URL of Kafka must be read_committed or read_uncommitted")
+	second := func(name, first, second string) bool {
+		if word := cmp.Or(t.Own.Get(name), first); word != first && word != second {
+			bad(name, first+" or "+second)
+		}
+		return t.Own.Get(name) == second
 	}
-	seconds, err := strconv.Atoi(cmp.Or(t.Own.Get("session"), "10"))
-	if err != nil || seconds < 1 || seconds > 1800 {
-		return o, errors.New("session in the URL of Kafka must be 1 to 1800 seconds")
+	number := func(name string, otherwise, low, high int, unit string) int {
+		n, wrong := strconv.Atoi(cmp.Or(t.Own.Get(name), strconv.Itoa(otherwise)))
+		if wrong != nil || n < low || n > high {
+			bad(name, fmt.Sprintf("%d to %d %s", low, high, unit))
+		}
+		return n
 	}
-	o.session = time.Duration(seconds) * time.Second
-	o.largest, err = strconv.Atoi(cmp.Or(t.Own.Get("max_message"), strconv.Itoa(64<<20)))
-	if err != nil || o.largest < 1024 || o.largest > 1<<30 {
-		return o, errors.New("max_message in the URL of Kafka must be 1024 to 1073741824 bytes")
-	}
-	return o, nil
+	o = options{group: t.Own.Get("group"), latest: second("start", "earliest", "latest"),
+		uncommitted: second("isolation", "read_committed", "read_uncommitted"),
+		session:     time.Duration(number("session", 10, 1, 1800, "seconds")) * time.Second,
+		largest:     number("max_message", 64<<20, 1024, 1<<30, "bytes")}
+	return o, err
 }
 
 func (c *conn) groupOf(topic string) string { return cmp.Or(c.opts.group, "tasker-"+topic) }

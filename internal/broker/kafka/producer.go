@@ -90,14 +90,12 @@ func (c *conn) producer(of *kadm.TopicDetail) (*producer, error) {
 // rest keeps a producer for the next Send.
 func (c *conn) rest(p *producer) {
 	c.mu.Lock()
-	if !c.closed {
-		c.idle = append(c.idle, p)
-		p = nil
-	}
-	c.mu.Unlock()
-	if p != nil {
+	defer c.mu.Unlock()
+	if c.closed {
 		p.client.Close()
+		return
 	}
+	c.idle = append(c.idle, p)
 }
 
 // partitions chooses the partition of a record: the one that it names, or that of its key as Java's client finds it

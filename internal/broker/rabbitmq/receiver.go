@@ -224,35 +224,23 @@ func (r *receiver) consumeAgain(ctx context.Context, prefetch int) {
 func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	settled := make([]uint64, 0, len(messages))
 	for i := range messages {
-		if of, ok := messages[i].Receipt.(receipt); ok && of.receiver == r {
+		of, ok := messages[i].Receipt.(receipt)
+		if _, holds := slices.BinarySearch(r.held, of.tag); ok && of.receiver == r && holds {
 			settled = append(settled, of.tag)
 		}
 	}
-	slices.Sort(settled)
-	var rest, single []uint64
-	last, prefix := uint64(0), true // all up to last are settled
-	for _, tag := range r.held {
-		_, found := slices.BinarySearch(settled, tag)
-		switch {
-		case !found:
-			rest, prefix = append(rest, tag), false
-		case prefix:
-			last = tag
-		default:
-			single = append(single, tag)
-		}
-	}
-	if last == 0 && len(single) == 0 {
+	if len(settled) == 0 {
 		return r.failed()
 	}
+	slices.Sort(settled)
+	settled = slices.Compact(settled)
+	n := 0 // so many are the first that are held: one acknowledgement is for all of them
+	for n < len(settled) && settled[n] == r.held[n] {
+		n++
+	}
 	err := r.conn.Await(ctx, func() error {
-		if last > 0 {
-			if err := r.ch.Ack(last, true); err != nil {
-				return err
-			}
-		}
-		for _, tag := range single {
-			if err := r.ch.Ack(tag, false); err != nil {
+		for i := max(n-1, 0); i < len(settled); i++ {
+			if err := r.ch.Ack(settled[i], i < n); err != nil {
 				return err
 			}
 		}
@@ -264,8 +252,11 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 		}
 		return fmt.Errorf("%w: %w", driver.ErrLost, err)
 	}
-	r.here.Add(int64(len(rest) - len(r.held)))
-	r.held = rest
+	r.here.Add(-int64(len(settled)))
+	r.held = slices.DeleteFunc(r.held, func(tag uint64) bool {
+		_, ok := slices.BinarySearch(settled, tag)
+		return ok
+	})
 	return nil
 }
 
