@@ -142,12 +142,8 @@ func (s *sending) take(open []int, errs []error) (rest []int, sent int, answered
 // begun reports whether a message whose try failed with err was begun: given to the broker, or to a connection that
 // could not be made.
 func begun(err error) bool {
-	for _, not := range []error{driver.ErrUntried, driver.ErrBehind, driver.ErrClosed, ErrOpen} {
-		if errors.Is(err, not) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]error{driver.ErrUntried, driver.ErrBehind, driver.ErrClosed, ErrOpen},
+		func(not error) bool { return errors.Is(err, not) })
 }
 
 // note notes why a message is not sent yet. Why a try failed says more than that there was no other one.

@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -43,13 +44,7 @@ func Permanent(err error) bool {
 }
 
 // Fail returns n times err: the answer of a Send that failed as a whole.
-func Fail(n int, err error) []error {
-	errs := make([]error, n)
-	for i := range errs {
-		errs[i] = err
-	}
-	return errs
-}
+func Fail(n int, err error) []error { return slices.Repeat([]error{err}, n) }
 
 // Loss is a range of messages that were gone from a broker before they were received.
 type Loss struct {

@@ -26,21 +26,21 @@ func decodeJobFailure(m *message, d *Decoded) error {
 		return err
 	}
 	d.Content = deadletter.Content{Key: d.Content.Key, Headers: d.Content.Headers}
-	// The other wrapper: the job was moved because its queue was full, so it has not failed.
-	if job, ok := o["original_job"]; !ok {
+	job, failed := o["original_job"]
+	switch {
+	case !failed: // the other wrapper: the job was moved because its queue was full
 		d.Origin = jsonName(o["original_queue"])
 		d.Failure.Type = jsonName(o["reason"])
 		d.Failure.Message = jsonText(o["reason"])
 		d.detail("overflow_policy", jsonText(o["overflow_policy"]))
 		d.Content.Payload = []byte(jsonText(o["data"]))
 		return decodeText(&d.Content.Payload, o["data"], "data", o["data_encoding"])
-	} else if string(job) == "null" {
+	case string(job) == "null":
 		return errors.New("original_job is null")
-	} else {
-		d.Content.Payload = job
-		if err := decodeText(&d.Content.Payload, job, "original_job", o["original_job_encoding"]); err != nil {
-			return err
-		}
+	}
+	d.Content.Payload = job
+	if err := decodeText(&d.Content.Payload, job, "original_job", o["original_job_encoding"]); err != nil {
+		return err
 	}
 	d.Origin = jsonName(o["queue_name"])
 	d.Failure.Type = jsonName(o["error_type"])

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func (b *Broker) tell(change func(*faults)) {
 
 // FailSends fails the next n messages that are sent: they do not enter their queues. A nil err is a transient one.
 func (b *Broker) FailSends(n int, err error) {
-	b.tell(func(f *faults) { f.sends = countdown{n, orFault(err)} })
+	b.tell(func(f *faults) { f.sends = countdown{n, cmp.Or(err, errFault)} })
 }
 
 // LoseConfirms accepts the next n messages that are sent, and answers driver.ErrUncertain.
@@ -56,12 +57,12 @@ func (b *Broker) LoseConfirms(n int) {
 
 // FailReceives fails the next n calls that would receive anything; nothing is delivered. A nil err is a transient one.
 func (b *Broker) FailReceives(n int, err error) {
-	b.tell(func(f *faults) { f.receives = countdown{n, orFault(err)} })
+	b.tell(func(f *faults) { f.receives = countdown{n, cmp.Or(err, errFault)} })
 }
 
 // FailAcks fails the next n acknowledgements; the messages stay with their receivers. A nil err is a transient one.
 func (b *Broker) FailAcks(n int, err error) {
-	b.tell(func(f *faults) { f.acks = countdown{n, orFault(err)} })
+	b.tell(func(f *faults) { f.acks = countdown{n, cmp.Or(err, errFault)} })
 }
 
 // DeliverTwice delivers each of the next n messages twice to its receiver.
@@ -107,11 +108,4 @@ func (b *Broker) reach(ctx context.Context) error {
 		return fmt.Errorf("connection refused: %w", driver.ErrLost)
 	}
 	return ctx.Err()
-}
-
-func orFault(err error) error {
-	if err == nil {
-		return errFault
-	}
-	return err
 }

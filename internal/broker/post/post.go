@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -158,25 +159,18 @@ func (d *Driver) post(ctx context.Context, u *url.URL, m *driver.Message) error 
 	return verdict(answer.StatusCode)
 }
 
+var headerName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
 // carried reports whether a header of a letter may become one of the request. Those that HTTP itself uses may not, nor
 // those that carry credentials: a letter's sender must not speak in the name of this server.
 func carried(name string, value []byte) bool {
 	switch strings.ToLower(name) {
-	case "", "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "expect",
+	case "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "expect",
 		"authorization", "cookie", "proxy-authorization", "keep-alive":
 		return false
 	}
-	for _, c := range []byte(name) {
-		if !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.') {
-			return false
-		}
-	}
-	for _, c := range value {
-		if c < ' ' && c != '\t' || c >= 0x7f {
-			return false
-		}
-	}
-	return true
+	return headerName.MatchString(name) &&
+		!bytes.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c >= 0x7f })
 }
 
 // progress is how far a request has come. The client writes from goroutines that may outlive the call.

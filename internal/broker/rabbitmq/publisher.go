@@ -109,7 +109,8 @@ func (p *publisher) settle(ctx context.Context) (*pending, error) {
 	if err := p.failure(); err != nil {
 		return oldest, err
 	}
-	return oldest, errNack
+	return oldest, errors.New("the server has not taken the message (nack): a queue that rejects what is over its limit, " +
+		"or an error of the server")
 }
 
 func answered(of *pending) bool {
@@ -120,10 +121,6 @@ func answered(of *pending) bool {
 		return false
 	}
 }
-
-// errNack is an answer of the server. A queue with overflow reject-publish that is full gives it.
-var errNack = errors.New("the server has not taken the message (nack): a queue that rejects what is over its limit, " +
-	"or an error of the server")
 
 // failure returns why the channel is closed, nil if it is open.
 func (p *publisher) failure() error {

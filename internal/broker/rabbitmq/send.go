@@ -49,16 +49,13 @@ func parse(text string) (destination, error) {
 	return destination{exchange: exchange, key: key, ownKey: !hasKey, own: !hasKey && exchange == ""}, nil
 }
 
-// errNoOrigin is why a message cannot be sent to where it was published first.
-var errNoOrigin = errors.New("the message does not say to which exchange it was published")
-
 // of returns where one message is published, by what its headers say of its first time.
 func (to destination) of(p *parsed) (destination, error) {
 	if !to.ownKey {
 		return to, nil
 	}
 	if p.routing == nil || to.own && p.exchange == nil {
-		return to, fmt.Errorf("%w: %w", driver.ErrRefused, errNoOrigin)
+		return to, fmt.Errorf("%w: the message does not say to which exchange it was published", driver.ErrRefused)
 	}
 	to.key = *p.routing
 	if to.own {

@@ -45,8 +45,8 @@ type conn struct {
 	receivers map[*receiver]struct{}
 }
 
-func connect(text string, own []string) (*conn, error) {
-	u, o, err := parse(text, own)
+func connect(text string, list bool) (*conn, error) {
+	u, o, err := parse(text, list)
 	if err != nil {
 		return nil, err
 	}

@@ -24,11 +24,7 @@ type Inspector struct {
 // NewInspector connects to the server of a URL, as the driver of lists or else that of streams does. The caller closes
 // it. No error of it or of its methods shows secrets of the URL.
 func NewInspector(url string, list bool) (*Inspector, error) {
-	own := ofStreams
-	if list {
-		own = ofLists
-	}
-	c, err := connect(url, own)
+	c, err := connect(url, list)
 	if err != nil {
 		return nil, driver.Hide(err, url)
 	}

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -25,7 +26,7 @@ type lists struct{ *conn }
 
 // OpenLists connects to the server of a URL, for lists. It is a driver.OpenFunc.
 func OpenLists(_ context.Context, url string) (driver.Driver, error) {
-	c, err := connect(url, ofLists)
+	c, err := connect(url, true)
 	if err != nil {
 		return nil, err
 	}
@@ -147,14 +148,8 @@ func (l *list) messages(answer []rueidis.RedisMessage, again bool) ([]driver.Mes
 
 // wait moves the first message to where it is, which blocks while there is none.
 func (l *list) wait(ctx context.Context, d time.Duration) error {
-	var command rueidis.Completed
-	b := l.client.B().Blmove().Source(l.keys[0]).Destination(l.keys[0])
-	if l.opts.head == "RIGHT" {
-		command = b.Right().Right().Timeout(d.Seconds()).Build()
-	} else {
-		command = b.Left().Left().Timeout(d.Seconds()).Build()
-	}
-	return waited(l.client.Do(ctx, command).Error())
+	return waited(l.client.Do(ctx, l.client.B().Arbitrary("BLMOVE").Keys(l.keys[0], l.keys[0]).
+		Args(l.opts.head, l.opts.head, fmt.Sprint(d.Seconds())).Blocking()).Error())
 }
 
 // waited forgives a command that waits that nothing came.

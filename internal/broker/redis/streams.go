@@ -24,7 +24,7 @@ type streams struct{ *conn }
 
 // OpenStreams connects to the server of a URL, for streams. It is a driver.OpenFunc.
 func OpenStreams(_ context.Context, url string) (driver.Driver, error) {
-	c, err := connect(url, ofStreams)
+	c, err := connect(url, false)
 	if err != nil {
 		return nil, err
 	}
