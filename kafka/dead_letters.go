@@ -33,8 +33,7 @@ const (
 	aside = "refused"
 )
 
-// ErrSpoolFull reports that Kafka did not take a dead letter, and that the files that would keep it have no space. The
-// caller must not commit the offset of the event.
+// ErrSpoolFull reports that neither Kafka nor the spool takes a dead letter: the offset must not be committed.
 var ErrSpoolFull = errors.New("the dead letter could be stored neither in Kafka nor in the spool, which is full")
 
 // DeadLetterOptions are the settings of DeadLetters.
@@ -54,8 +53,7 @@ type DeadLetterOptions struct {
 	ProducerID string
 	// Now is the time. Defaults to time.Now.
 	Now func() time.Time
-	// Logger gets a message when letters go to the spool, when they are sent on, and for each that Kafka refuses.
-	// Defaults to silence.
+	// Logger hears of letters that go to the spool, are sent on, or are refused. Defaults to silence.
 	Logger *slog.Logger
 }
 
@@ -166,8 +164,7 @@ func (d *DeadLetters) keep(ctx context.Context, letter *kgo.Record) error {
 	return nil
 }
 
-// produce sends letters and returns an error for each, nil for those that are confirmed. Letters without an answer may
-// have arrived.
+// produce sends letters; nil: it is confirmed. Letters without an answer may have arrived.
 func (d *DeadLetters) produce(ctx context.Context, letters ...*kgo.Record) []error {
 	ctx, cancel := context.WithTimeout(ctx, d.o.Timeout)
 	defer cancel()

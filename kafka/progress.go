@@ -19,8 +19,7 @@ import (
 	"github.com/taskerhq/tasker/internal/clock"
 )
 
-// often is after how many events a partition is committed before its time: an event that ends the process is then not
-// far behind the offset that the group has.
+// often bounds the events without a commit: one that ends the process is then not far ahead.
 const often = 1000
 
 // past is what the group has of a partition, and how its former member left it.
@@ -54,8 +53,7 @@ func newProgress(client *kgo.Client, group string) *progress {
 	return &progress{client: client, group: group, due: make(chan struct{}, 1), places: map[place]*mark{}}
 }
 
-// done notes that an event needs no more care. It is committed later. Attempts of so many events behind it may begin
-// without another note.
+// done notes that an event needs no more care. The next among attempts may begin without another note.
 func (g *progress) done(at place, r *kgo.Record, among int) {
 	g.set(at, kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset + 1}, note{among: among})
 }
@@ -218,8 +216,7 @@ func (g *progress) pasts(ctx context.Context, list []place) (map[place]past, err
 	return out, nil
 }
 
-// note is what is stored with an offset that the group has committed. Without one, a member has the partition, or its
-// process has ended without a word.
+// note is stored with a committed offset. Without one the partition is in use, or its process ended without a word.
 type note struct {
 	failures int  // of the event there, without an attempt that has started
 	started  bool // an attempt of the event has begun

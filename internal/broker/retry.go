@@ -27,8 +27,7 @@ func pause(ctx context.Context, failures int, limit time.Duration) error {
 	return clock.Sleep(ctx, r.Delay(failures, 0, rand.Float64()))
 }
 
-// breaker stops sends to a broker that fails: after a number of failures in a row it is open for a time, then lets one
-// send through as a test. A success closes it.
+// breaker stops sends after a number of failures in a row, for a time; then one send is a test that closes it.
 type breaker struct {
 	limit int
 	open  time.Duration
@@ -39,8 +38,7 @@ type breaker struct {
 	testing  bool
 }
 
-// allow reports whether a send may go through, and else how long the breaker is open. After a send the caller calls
-// record or forget.
+// allow reports whether a send may go through, to be recorded or forgotten, or how long the breaker is open.
 func (b *breaker) allow(now time.Time) (bool, time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

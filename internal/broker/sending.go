@@ -139,8 +139,7 @@ func (s *sending) take(open []int, errs []error) (rest []int, sent int, answered
 	return rest, sent, answered, last
 }
 
-// begun reports whether a message whose try failed with err was begun: given to the broker, or to a connection that
-// could not be made.
+// begun reports whether a try that failed with err was begun: at the broker, or with a failed connection.
 func begun(err error) bool {
 	return !slices.ContainsFunc([]error{driver.ErrUntried, driver.ErrBehind, driver.ErrClosed, ErrOpen},
 		func(not error) bool { return errors.Is(err, not) })
@@ -153,8 +152,7 @@ func (s *sending) note(i int, err error) {
 	}
 }
 
-// left is the outcome of a message that is not decided after the last try. One that may have been sent by any try stays
-// uncertain, whatever the later ones failed with.
+// left is the outcome after the last try. A message that any try may have sent stays uncertain.
 func (s *sending) left(i int) Outcome {
 	switch {
 	case s.doubtful[i]:
@@ -165,8 +163,7 @@ func (s *sending) left(i int) Outcome {
 	return Untried
 }
 
-// uncertain reports whether a message may have been sent, in spite of the error. A driver that was interrupted and does
-// not say more may have written.
+// uncertain reports whether a message may have been sent. A driver that was interrupted may have written.
 func uncertain(err error) bool {
 	return errors.Is(err, driver.ErrUncertain) ||
 		begun(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))

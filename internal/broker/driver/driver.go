@@ -59,11 +59,9 @@ type Message struct {
 	SendID string
 	// Redelivered: the broker says that it has delivered the message before.
 	Redelivered bool
-	// Receiver identifies who received it: what a receiver gets after an acknowledgement is no repetition. Package broker
-	// sets it.
+	// Receiver identifies who received it, to tell repetitions from new messages. Package broker sets it.
 	Receiver string
-	// Deliveries is how often the broker has delivered the message before, where it drops one that was delivered too
-	// often; else 0.
+	// Deliveries counts earlier deliveries where the broker drops a message after too many; else 0.
 	Deliveries int
 	// Log is where a log has the message, To being the offset behind it; zero if its broker keeps no log.
 	Log LogPart
@@ -110,8 +108,7 @@ type Driver interface {
 	// that of the end of the part once all is read. A *LossError says that the first messages are gone; next is behind
 	// them then.
 	ReadLog(ctx context.Context, queue string, part LogPart, max int) (entries []Entry, next int64, err error)
-	// Close ends the connection and its receivers. What was not acknowledged stays on the broker. A second call does
-	// nothing.
+	// Close ends the connection and its receivers. The broker keeps what was not acknowledged. It may be repeated.
 	Close() error
 }
 
@@ -155,8 +152,7 @@ type Receiver interface {
 	// Leave lets the receiver go on behind messages that stay on the broker, if one that is neither acknowledged nor given
 	// back is in the way of others. again: the next receiver gets them, or returns them from Return.
 	Leave(ctx context.Context, messages []Message) (again bool, err error)
-	// Return gives back what Leave has put aside on the broker and has up to most bytes, as Release would. It returns the
-	// others.
+	// Return gives back what Leave has put aside on the broker and has up to most bytes. It returns the rest.
 	Return(ctx context.Context, most int) ([]Left, error)
 	// Held returns how many messages have come from the broker and are not acknowledged, those that Receive has not
 	// returned yet included; -1 if Stat counts them.

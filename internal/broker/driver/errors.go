@@ -15,14 +15,11 @@ var (
 	ErrNotFound = errors.New("no such queue")
 	// ErrTooLarge: the broker does not take a message of that size. For good.
 	ErrTooLarge = errors.New("message too large")
-	// ErrRefused: the broker does not take the message for another reason that a retry does not change, such as missing
-	// permission. For good.
+	// ErrRefused: the broker does not take the message for another reason, such as missing permission. For good.
 	ErrRefused = errors.New("message refused")
-	// ErrUncertain: the message was written, and no answer says whether it was stored. A driver says so only if it may
-	// have been.
+	// ErrUncertain: the message was written, no answer says whether it was stored, and it may have been.
 	ErrUncertain = errors.New("no answer after the message was written")
-	// ErrRepeatable: it may have been sent, and to send it again with the same SendID is safe: the broker remembers it.
-	// Wraps ErrUncertain.
+	// ErrRepeatable wraps ErrUncertain: the broker remembers the SendID, so another try is safe.
 	ErrRepeatable = fmt.Errorf("it can be sent again: %w", ErrUncertain)
 	// ErrUntried: the message was not begun, because its turn did not come. It says nothing against the message.
 	ErrUntried = errors.New("there was no time left to send it")
@@ -56,8 +53,7 @@ type Loss struct {
 // Messages returns how many positions there were, some of which may have had no message.
 func (l Loss) Messages() int64 { return max(l.To-l.From, 0) }
 
-// LossError is the error of a Receive that finds out that messages are gone. It is returned once: a receiver that is
-// opened after it goes on behind the gap.
+// LossError is the error of a Receive that misses messages. The next receiver goes on behind the gap.
 type LossError struct{ Losses []Loss }
 
 // Error says what is lost.

@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// jobFailure is a job in a Redis list, wrapped with its failure as a JSON object. A job that was moved because its
-// queue was full has another wrapper, which tells less.
+// jobFailure is a job of a Redis list in a JSON object, beside its failure or, if its queue was full, beside that.
 var jobFailure = convention{
 	name: "job_failure",
 	follows: func(m *message) bool {

@@ -130,8 +130,7 @@ func count(s string) int {
 	return int(min(f, maxCount))
 }
 
-// layouts are how conventions write times. A time without a zone is UTC, as Python's isoformat and Java's LocalDateTime
-// write it.
+// layouts are how conventions write times. Python and Java leave out the zone of UTC.
 var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00",
 	"2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999Z0700"}
 

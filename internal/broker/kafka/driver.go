@@ -107,8 +107,7 @@ func parseOptions(t *kafkaurl.Target) (o options, err error) {
 
 func (c *conn) groupOf(topic string) string { return cmp.Or(c.opts.group, "tasker-"+topic) }
 
-// newClient returns a client that ends with the connection. It gives up a request without an answer after some seconds;
-// the code above tries again.
+// newClient returns a client that ends with the connection, and gives up a request after some seconds.
 func (c *conn) newClient(options ...kgo.Opt) (*kgo.Client, error) {
 	return c.target.Client(append([]kgo.Opt{kgo.WithContext(c.ended), kgo.RequestTimeoutOverhead(5 * time.Second),
 		kgo.RetryTimeout(10 * time.Second), kgo.MetadataMinAge(250 * time.Millisecond)}, options...)...)

@@ -32,8 +32,7 @@ type Finding struct {
 	GroupMissing []string
 	// Sends are the topics to which letters go, in the order that they were asked for.
 	Sends []Topic
-	// OldestUnread is when the oldest record that the group has not read was written; zero without one, or if that may
-	// not be read.
+	// OldestUnread is when the oldest record was written that the group has not read; zero: none, or it may not be read.
 	OldestUnread time.Time
 
 	// ConfigError is why the settings below are not known: they need the permission DescribeConfigs.

@@ -67,8 +67,7 @@ func renewed(r *kgo.Record, l lifetime, now time.Time) {
 	r.Timestamp = now
 }
 
-// originalTime reads the header of renewed, in milliseconds. It is one only beside that of a redrive: an application
-// may have a header of this name, too.
+// originalTime reads the header of renewed, in milliseconds; beside no redrive it is one of an application.
 func originalTime(r *kgo.Record) (ms int64, ok bool) {
 	sent := false
 	for _, h := range r.Headers {
@@ -89,8 +88,7 @@ type known struct {
 	at time.Time
 }
 
-// lifetime returns that of a topic, as it was within the last minute. If the settings may not be read, or cannot be, it
-// is unknownAge.
+// lifetime returns that of a topic, at most a minute old; unknownAge if the settings cannot be read.
 func (c *conn) lifetime(ctx context.Context, topic string, now time.Time) lifetime {
 	c.mu.Lock()
 	of, ok := c.lifetimes[topic]

@@ -44,8 +44,7 @@ func (e *entry) settle() {
 	e.settled, e.record = true, nil
 }
 
-// commit returns how far the partition may be committed: up to the first record that is not settled. ok is false if
-// that is committed already.
+// commit returns how far the partition may be committed, up to the first open record; ok: and is not yet.
 func (p *partition) commit() (to kgo.EpochOffset, ok bool) {
 	done := 0
 	for done < len(p.open) && p.open[done].settled {

@@ -19,8 +19,7 @@ type producer struct {
 	wrote, cut atomic.Bool
 }
 
-// shape is what a producer knows of a topic. One that has changed needs another producer: the client would learn of it
-// minutes later.
+// shape is what a producer knows of a topic. Of a change the client would learn minutes later.
 type shape struct {
 	id    kadm.TopicID
 	parts int
@@ -49,12 +48,10 @@ func (p *producer) fresh() {
 	p.cut.Store(false)
 }
 
-// refusals is how often a record is tried that is refused for a moment: the seconds in which a partition may get
-// another leader.
+// refusals bounds the tries of a record: while they last a partition may get another leader.
 const refusals = 10
 
-// producer returns an idempotent producer, which waits for all replicas that are in sync. Nothing is sent before Flush,
-// so that messages of a run share a request.
+// producer returns an idempotent producer, which waits for all replicas in sync, and sends nothing before Flush.
 func (c *conn) producer(of *kadm.TopicDetail) (*producer, error) {
 	now := shape{of.ID, len(of.Partitions)}
 	c.mu.Lock()
@@ -98,8 +95,7 @@ func (c *conn) rest(p *producer) {
 	c.idle = append(c.idle, p)
 }
 
-// partitions chooses the partition of a record: the one that it names, or that of its key as Java's client finds it
-// (murmur2), or one for some time.
+// partitions chooses the partition that a record names, or that of its key by murmur2 as in Java, or any.
 type partitions struct{ kgo.Partitioner }
 
 func (p partitions) ForTopic(topic string) kgo.TopicPartitioner {

@@ -215,8 +215,7 @@ func (s *sending) isolate(ctx context.Context, batch []int) {
 	}
 }
 
-// produce sends messages and waits for the answers. When the time of a message ends, or ctx, it gives the producer up,
-// and returns false.
+// produce sends messages and awaits the answers. At the end of their time, or of ctx, it gives up: false.
 func (s *sending) produce(ctx context.Context, batch []int) bool {
 	for _, i := range batch {
 		s.errs[i] = errUnanswered
@@ -253,8 +252,7 @@ func (s *sending) answer(i int, err error) {
 	s.errs[i] = s.outcome(err)
 }
 
-// outcome classifies what the client says of a message, after its own tries. None that was answered has stored the
-// message; one without an answer may have.
+// outcome classifies the end of all tries of a message. Only one without an answer may have stored it.
 func (s *sending) outcome(err error) error {
 	if err == nil {
 		return nil
@@ -275,8 +273,7 @@ func (s *sending) outcome(err error) error {
 var doubtful = []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.OutOfOrderSequenceNumber,
 	kerr.DuplicateSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch, kerr.UnknownServerError}
 
-// abandon gives the producer up, because err has ended the wait. Unless nothing was written at all, a message without
-// an answer may have been stored.
+// abandon gives the producer up, because err has ended the wait. What was written may have been stored.
 func (s *sending) abandon(batch []int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

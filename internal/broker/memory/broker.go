@@ -22,8 +22,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Broker is a broker in memory, safe for concurrent use. One lock guards everything: its queues, their connections and
-// the faults. Nothing blocks while it is held.
+// Broker is a broker in memory, safe for concurrent use: one lock guards everything, and nothing blocks under it.
 type Broker struct {
 	opts Options
 
@@ -48,8 +47,7 @@ func New(o *Options) *Broker {
 	return b
 }
 
-// Declare creates the queues that do not exist yet. Nothing else does: sending to a missing queue must fail, as with a
-// real broker that may not create queues.
+// Declare creates the queues that do not exist yet. Nothing else does, as with a broker that may not.
 func (b *Broker) Declare(names ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,8 +108,7 @@ func (c *conn) Open(ctx context.Context, name string) (driver.Receiver, error) {
 	return r, nil
 }
 
-// Send implements driver.Driver. Every message is as durable as the broker once it is in the queue. The errors are nil
-// if all are sent, as the seam allows.
+// Send implements driver.Driver. The errors are nil if all are sent, as the seam allows.
 func (c *conn) Send(ctx context.Context, target string, messages []driver.Message, limits driver.Limits) []error {
 	if ctx.Err() != nil || limits.Over() {
 		return driver.Fail(len(messages), driver.ErrUntried)
@@ -183,8 +180,7 @@ func (c *conn) Lag(ctx context.Context, name string) ([]driver.PartitionLag, err
 	return []driver.PartitionLag{{Committed: -1, End: -1, Lag: waiting}}, nil
 }
 
-// Peek implements driver.Driver. It returns what would be delivered next, without receipts, so that it cannot be
-// acknowledged by mistake.
+// Peek implements driver.Driver. Without a receipt nobody can acknowledge what it returns.
 func (c *conn) Peek(ctx context.Context, name string, max int) (out []driver.Message, err error) {
 	err = c.with(ctx, "peek at", name, func(q *queue) {
 		for _, e := range q.waiting[:min(max, len(q.waiting))] {

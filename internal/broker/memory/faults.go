@@ -68,15 +68,13 @@ func (b *Broker) FailAcks(n int, err error) {
 // DeliverTwice delivers each of the next n messages twice to its receiver.
 func (b *Broker) DeliverTwice(n int) { b.tell(func(f *faults) { f.duplicates = n }) }
 
-// ForgetAcks forgets the next n acknowledgements, of any number of messages each: they succeed, and the messages come
-// back when their receiver closes.
+// ForgetAcks has the next n acknowledgements succeed, and their messages come back when the receiver closes.
 func (b *Broker) ForgetAcks(n int) { b.tell(func(f *faults) { f.forgotten = n }) }
 
 // Slow delays every operation; 0 ends it.
 func (b *Broker) Slow(d time.Duration) { b.tell(func(f *faults) { f.delay = d }) }
 
-// Disconnect cuts all connections. What was not acknowledged is back in its queue. Clients connect again at once; see
-// Stop.
+// Disconnect cuts all connections, which gives back what they hold. Clients connect again at once; see Stop.
 func (b *Broker) Disconnect() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

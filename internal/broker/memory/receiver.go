@@ -18,8 +18,7 @@ type receiver struct {
 	gone  []*entry            // acknowledged, and forgotten: they come back when the receiver closes
 }
 
-// Receive implements driver.Receiver. It takes the channel to wait for under the same lock as the look at the queue, so
-// a message that arrives in between is not missed.
+// Receive implements driver.Receiver. One lock covers the look at the queue and the channel to wait for.
 func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, error) {
 	b := r.conn.broker
 	for {

@@ -67,8 +67,7 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// parse reads the URL of a target, as the allow-list does: what was compared is what is requested. The error shows no
-// part of it, which may be a secret.
+// parse reads a URL as the allow-list does. Its error shows no part of the URL, which may be a secret.
 func parse(target string) (*url.URL, error) {
 	u, fault := posturl.Parse(target)
 	if fault != "" {
@@ -128,8 +127,7 @@ func (d *Driver) lane(ctx context.Context, u *url.URL, messages []driver.Message
 	}
 }
 
-// post sends one message: its payload as the body, its headers as headers. An answer of 2xx confirms it. The key is not
-// sent; it only decides the order.
+// post sends a payload as the body, and headers as headers; the key decides the order only. A 2xx confirms it.
 func (d *Driver) post(ctx context.Context, u *url.URL, m *driver.Message) error {
 	var written progress
 	ctx = httptrace.WithClientTrace(ctx, written.trace())

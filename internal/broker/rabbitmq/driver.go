@@ -27,8 +27,7 @@ type conn struct {
 	mu     sync.Mutex
 	idle   []*publisher
 	closed bool
-	// taken is the size of the largest message that the server has taken, and proven are destinations to which it lets us
-	// publish.
+	// taken is the largest message that the server has taken, proven are destinations that it lets us use.
 	taken  int
 	proven map[destination]bool
 	// blocked is why the server does not take messages for now; "" if it does.
@@ -96,8 +95,7 @@ func (c *conn) ask(ctx context.Context, call func(*amqp091.Channel) error) error
 	return c.classify(c.Await(ctx, ch.Close))
 }
 
-// Stat implements driver.Driver. Exchanges have no depth. Messages that were received and not acknowledged do not
-// count.
+// Stat implements driver.Driver. Exchanges have no depth. What was received does not count.
 func (c *conn) Stat(ctx context.Context, name string) (exists bool, depth int64, err error) {
 	to, err := parse(name)
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// The headers of a message that stand for what AMQP has beside headers. Absent ones have their default: a persistent
-// message without the property.
+// These headers stand for what AMQP has beside headers. A message without them is persistent.
 const (
 	prefix = "amqp-"
 	// nameTypes are the kinds of the headers that are no strings, as a JSON object.
@@ -51,8 +50,7 @@ func ofBroker(name string) bool {
 		strings.HasPrefix(name, "x-first-death-") || strings.HasPrefix(name, "x-last-death-")
 }
 
-// Received converts a delivery from a queue: its headers of all types, and its properties as headers, so that Send can
-// restore them.
+// Received converts a delivery from a queue: headers and properties become headers that Send can restore.
 func Received(queue string, d *amqp091.Delivery) driver.Message {
 	m := driver.Message{Payload: d.Body, Time: d.Timestamp, Origin: queue, MessageID: d.MessageId,
 		Redelivered: d.Redelivered}

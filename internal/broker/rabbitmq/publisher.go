@@ -109,8 +109,9 @@ func (p *publisher) settle(ctx context.Context) (*pending, error) {
 	if err := p.failure(); err != nil {
 		return oldest, err
 	}
-	return oldest, errors.New("the server has not taken the message (nack): a queue that rejects what is over its limit, " +
-		"or an error of the server")
+	// A queue with overflow reject-publish that is full answers so.
+	return oldest, errors.New("the server has not taken the message (nack): a queue that rejects what is over its " +
+		"limit, or an error of the server")
 }
 
 func answered(of *pending) bool {
@@ -155,8 +156,7 @@ func (p *publisher) match() {
 	}
 }
 
-// candidate returns the message that a return is of: the first with that content, or, if the server has changed it on
-// its way, the first with that payload.
+// candidate returns the message of a return: the first with its content, or else, changed on the way, its payload.
 func (p *publisher) candidate(r *amqp091.Return) *pending {
 	var alike *pending
 	for _, o := range p.open {

@@ -186,8 +186,7 @@ func (r *receiver) take(ctx context.Context, most int) []driver.Message {
 	return out
 }
 
-// adapt changes the prefetch if the messages are larger or smaller than was thought: to as many as have two batches in
-// bytes, or four in messages.
+// adapt changes the prefetch with the size of messages: to as many as two batches in bytes, or four in messages.
 func (r *receiver) adapt(ctx context.Context, most, size int, full bool) {
 	if r.average == 0 {
 		r.average = size
@@ -219,8 +218,7 @@ func (r *receiver) consumeAgain(ctx context.Context, prefetch int) {
 	}
 }
 
-// Ack implements driver.Receiver. AMQP has no answer to an acknowledgement; a question after it has one, and the server
-// answers in order.
+// Ack implements driver.Receiver. The question at its end has an answer, which AMQP gives to no acknowledgement.
 func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	settled := make([]uint64, 0, len(messages))
 	for i := range messages {

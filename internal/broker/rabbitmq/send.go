@@ -289,8 +289,7 @@ func (s *sending) abandon(err error) {
 	s.p.open = nil
 }
 
-// retire closes a channel with messages that have no answer: it is not used again. A server that does not answer that
-// either is lost.
+// retire closes a channel with unanswered messages. A server that does not answer that either is lost.
 func (s *sending) retire() {
 	if s.p != nil {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), min(polite, s.limits.Time()))

@@ -127,8 +127,7 @@ func decode(text []byte, kind any) (any, error) {
 	return nil, errKind
 }
 
-// restore is the reverse of nested. Where an editor has added an element or a field, there is no kind: its type follows
-// from JSON.
+// restore is the reverse of nested. What an editor has added has no kind: its type follows from JSON.
 func restore(shown, kind any) (any, error) {
 	switch v := shown.(type) {
 	case nil:

@@ -22,8 +22,7 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// script returns a script by its name. It is called by its checksum, and sent in full only to a server that does not
-// know it.
+// script returns a script by its name. Only a server that does not know its checksum gets the text.
 func script(name string) *rueidis.Lua {
 	text, err := sources.ReadFile("scripts/" + name + ".lua")
 	if err != nil {
@@ -63,8 +62,7 @@ func connect(text string, list bool) (*conn, error) {
 	return &conn{client: client, opts: o, receivers: map[*receiver]struct{}{}}, nil
 }
 
-// key returns the name of one of our keys that belongs to a list or stream. It has the same hash tag, or the whole name
-// as its hash tag.
+// key returns one of our names beside a list or stream, with its hash tag, or its name as the hash tag.
 func key(queue, name string) string {
 	if _, rest, ok := strings.Cut(queue, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
@@ -235,8 +233,7 @@ var meanings = map[string]error{
 	"WRONGTYPE": driver.ErrRefused,
 	"CROSSSLOT": driver.ErrRefused,
 	"NOSTREAM":  driver.ErrNotFound,
-	// A replica, or a group that went with its stream: a new connection finds the master, and a new receiver makes the
-	// group.
+	// A replica, or a group that went with its stream: a new connection or receiver helps.
 	"READONLY": driver.ErrLost,
 	"NOGROUP":  driver.ErrLost,
 	"NOAUTH":   driver.ErrLost,
@@ -256,8 +253,7 @@ func answered(text string) error {
 	return errors.New(text)
 }
 
-// classify gives an error of the client its meaning on the seam. Without an answer, only a failure to connect says that
-// nothing was done.
+// classify gives an error its meaning on the seam. Without an answer, only a failed dial has done nothing.
 func classify(err error) error {
 	if answer, ok := rueidis.IsRedisErr(err); ok {
 		return answered(answer.Error())

@@ -114,8 +114,7 @@ type Holder struct {
 // holdersAtOnce bounds the holders that are looked at.
 const holdersAtOnce = 100
 
-// Holders returns readers of the queue that have counted as gone for a time and hold messages: no node that reads the
-// queue took them over.
+// Holders returns readers of the queue that hold messages and have been silent for a time: nobody took over.
 func (i *Inspector) Holders(ctx context.Context, queue string, silence time.Duration) ([]Holder, error) {
 	var out []Holder
 	var err error
@@ -128,8 +127,7 @@ func (i *Inspector) Holders(ctx context.Context, queue string, silence time.Dura
 	return out, driver.Hide(err, i.url)
 }
 
-// holds returns how many messages a receiver of a list holds, by the key of what it holds. The permissions of users do
-// not include HLEN.
+// holds counts what a receiver of a list holds, by its key. The permissions of users do not include HLEN.
 func (c *conn) holds(ctx context.Context, key string) (int64, error) {
 	ids, err := ask(ctx, c, c.client.B().Hkeys().Key(key).Build(), rueidis.RedisResult.AsStrSlice)
 	return int64(len(ids)), err
@@ -240,8 +238,7 @@ func on(key string, texts ...string) []command {
 	return out
 }
 
-// needed returns the commands that reading a queue and sending to targets take. docs/guides/redis.md lists them too,
-// and a test compares.
+// needed returns the commands that receiving and sending take. A test compares docs/guides/redis.md with them.
 func (i *Inspector) needed(queue string, targets []string) []command {
 	out := on("", "PING", "EVAL script 0", "EVALSHA 0123456789012345678901234567890123456789 0", "TIME")
 	if i.list {

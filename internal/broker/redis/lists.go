@@ -174,8 +174,7 @@ func (l *list) giveBack(ctx context.Context, which string, ids []string) error {
 	return err
 }
 
-// leave implements holder: a list has no place for messages that it shall not give again, so they get a key beside it.
-// The next receiver looks at that.
+// leave implements holder. A key beside the list has what it shall not give again, until the next receiver.
 func (l *list) leave(ctx context.Context, ids []string) (again bool, err error) {
 	_, err = l.run(ctx, listLeave, l.keys[2:], ids...)
 	return true, err
