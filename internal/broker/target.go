@@ -87,44 +87,36 @@ func (t *Target) Breaker() task.BreakerState { return t.breaker.state(t.opts.Now
 func (t *Target) Close() error { return t.link.close() }
 
 // ask asks the broker, and drops a connection that turns out to be lost.
-func (t *Target) ask(ctx context.Context, question func(driver.Driver) error) error {
+func ask[T any](ctx context.Context, t *Target, question func(driver.Driver) (T, error)) (answer T, err error) {
 	d, err := t.link.get(ctx)
 	if err != nil {
-		return err
+		return answer, err
 	}
-	if err = question(d); errors.Is(err, driver.ErrLost) {
+	if answer, err = question(d); errors.Is(err, driver.ErrLost) {
 		t.link.drop(d)
 	}
-	return err
+	return answer, err
 }
 
 // Stat reports whether a destination exists, and how many messages wait in it; -1 where the broker does not say.
 func (t *Target) Stat(ctx context.Context, destination string) (exists bool, depth int64, err error) {
-	err = t.ask(ctx, func(d driver.Driver) (err error) {
+	exists, err = ask(ctx, t, func(d driver.Driver) (exists bool, err error) {
 		exists, depth, err = d.Stat(ctx, destination)
-		return err
+		return exists, err
 	})
 	return exists, depth, err
 }
 
 // Lag returns how far its readers are behind in each part of a queue; nil where queues have no parts.
-func (t *Target) Lag(ctx context.Context, queue string) (lag []driver.PartitionLag, err error) {
-	err = t.ask(ctx, func(d driver.Driver) (err error) {
-		lag, err = d.Lag(ctx, queue)
-		return err
-	})
-	return lag, err
+func (t *Target) Lag(ctx context.Context, queue string) ([]driver.PartitionLag, error) {
+	return ask(ctx, t, func(d driver.Driver) ([]driver.PartitionLag, error) { return d.Lag(ctx, queue) })
 }
 
 // LogParts returns what the parts of a queue hold; see driver.Driver.
-func (t *Target) LogParts(ctx context.Context, queue string, since, before time.Time) (parts []driver.LogPart,
-	err error,
-) {
-	err = t.ask(ctx, func(d driver.Driver) (err error) {
-		parts, err = d.LogParts(ctx, queue, since, before)
-		return err
+func (t *Target) LogParts(ctx context.Context, queue string, since, before time.Time) ([]driver.LogPart, error) {
+	return ask(ctx, t, func(d driver.Driver) ([]driver.LogPart, error) {
+		return d.LogParts(ctx, queue, since, before)
 	})
-	return parts, err
 }
 
 // ReadLog reads messages of a part of a queue; see driver.Driver.
@@ -132,9 +124,9 @@ func (t *Target) ReadLog(ctx context.Context, queue string, part driver.LogPart,
 	next int64, err error,
 ) {
 	next = part.From
-	err = t.ask(ctx, func(d driver.Driver) (err error) {
+	entries, err = ask(ctx, t, func(d driver.Driver) (entries []driver.Entry, err error) {
 		entries, next, err = d.ReadLog(ctx, queue, part, max)
-		return err
+		return entries, err
 	})
 	return entries, next, err
 }

@@ -139,7 +139,8 @@ func firstLife(queue string, d *amqp091.Delivery) life {
 			f.expiration = original
 		}
 		expired = expired || death["reason"] == "expired"
-		if death["queue"] != first && i < len(deaths)-1 || death["reason"] != reason && i < len(deaths)-1 {
+		isFirst := death["queue"] == first && death["reason"] == reason
+		if !isFirst && i < len(deaths)-1 {
 			continue
 		}
 		f.exchange, _ = death["exchange"].(string)
@@ -147,7 +148,7 @@ func firstLife(queue string, d *amqp091.Delivery) life {
 		if keys, _ := death["routing-keys"].([]any); len(keys) > 0 {
 			f.routing, _ = keys[0].(string)
 		}
-		if death["queue"] == first && death["reason"] == reason {
+		if isFirst {
 			break
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -128,7 +129,12 @@ func decode(text []byte, kind any) (any, error) {
 }
 
 // restore is the reverse of nested. What an editor has added has no kind: its type follows from JSON.
-func restore(shown, kind any) (any, error) {
+func restore(shown, kind any) (value any, err error) {
+	part := func(shown, kind any) any {
+		value, failed := restore(shown, kind)
+		err = cmp.Or(err, failed)
+		return value
+	}
 	switch v := shown.(type) {
 	case nil:
 		return nil, nil
@@ -136,28 +142,19 @@ func restore(shown, kind any) (any, error) {
 		return v, nil
 	case []any:
 		kinds, _ := kind.([]any)
+		kinds = slices.Concat(kinds, make([]any, len(v)))
 		out := make([]any, len(v))
 		for i := range v {
-			var err error
-			var k any
-			if i < len(kinds) {
-				k = kinds[i]
-			}
-			if out[i], err = restore(v[i], k); err != nil {
-				return nil, err
-			}
+			out[i] = part(v[i], kinds[i])
 		}
-		return out, nil
+		return out, err
 	case map[string]any:
 		kinds, _ := kind.(map[string]any)
 		out := make(amqp091.Table, len(v))
 		for name, field := range v {
-			var err error
-			if out[name], err = restore(field, kinds[name]); err != nil {
-				return nil, err
-			}
+			out[name] = part(field, kinds[name])
 		}
-		return out, nil
+		return out, err
 	case string:
 		switch kind {
 		case kindBytes:
