@@ -89,7 +89,8 @@ type ConsumerOptions struct {
 	OnResult func(*kgo.Record, Result)
 	// Clock is the time; nil is the machine's.
 	Clock Clock
-	// Random returns a number below 1, concurrently, of which delays grow up to a quarter. Defaults to math/rand.
+	// Random returns a number from 0 to below 1: up to a quarter is added to delays. It is called concurrently. Defaults
+	// to math/rand.
 	Random func() float64
 	// Logger gets a message for each failure, and when Kafka does not answer. Defaults to silence.
 	Logger *slog.Logger
