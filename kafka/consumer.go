@@ -1,10 +1,12 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -101,18 +103,11 @@ func (o *ConsumerOptions) setDefaults() error {
 	if len(o.Kafka) == 0 || o.Group == "" || len(o.Topics) == 0 || o.Handler == nil || o.Letters == nil {
 		return errors.New("ConsumerOptions needs Kafka, Group, Topics, Handler and Letters")
 	}
-	if o.MaxAttempts == 0 {
-		o.MaxAttempts = 3
-	}
-	if o.RetryBase == 0 {
-		o.RetryBase = time.Second
-	}
-	if o.RetryMax == 0 {
-		o.RetryMax = max(30*time.Second, o.RetryBase)
-	}
-	if o.DrainTimeout == 0 {
-		o.DrainTimeout = 30 * time.Second
-	}
+	o.MaxAttempts = cmp.Or(o.MaxAttempts, 3)
+	o.RetryBase = cmp.Or(o.RetryBase, time.Second)
+	o.RetryMax = cmp.Or(o.RetryMax, max(30*time.Second, o.RetryBase))
+	o.DrainTimeout = cmp.Or(o.DrainTimeout, 30*time.Second)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Permanent == nil {
 		o.Permanent = IsPermanent
 	}
@@ -124,9 +119,6 @@ func (o *ConsumerOptions) setDefaults() error {
 	}
 	if o.Random == nil {
 		o.Random = rand.Float64
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o.check()
 }
@@ -278,11 +270,7 @@ func (c *Consumer) partition(at place) *partition {
 func (c *Consumer) all() []place {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var out []place
-	for at := range c.partitions {
-		out = append(out, at)
-	}
-	return out
+	return slices.Collect(maps.Keys(c.partitions))
 }
 
 // assigned begins with partitions that the group has given to this member.

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,8 +33,7 @@ const (
 	aside = "refused"
 )
 
-// ErrSpoolFull reports that Kafka did not take a dead letter, and that the files that would keep it have no space. The
-// caller must not commit the offset of the event.
+// ErrSpoolFull reports that neither Kafka nor the spool takes a dead letter: the offset must not be committed.
 var ErrSpoolFull = errors.New("the dead letter could be stored neither in Kafka nor in the spool, which is full")
 
 // DeadLetterOptions are the settings of DeadLetters.
@@ -53,8 +53,7 @@ type DeadLetterOptions struct {
 	ProducerID string
 	// Now is the time. Defaults to time.Now.
 	Now func() time.Time
-	// Logger gets a message when letters go to the spool, when they are sent on, and for each that Kafka refuses.
-	// Defaults to silence.
+	// Logger hears of letters that go to the spool, are sent on, or are refused. Defaults to silence.
 	Logger *slog.Logger
 }
 
@@ -62,12 +61,9 @@ func (o *DeadLetterOptions) setDefaults() error {
 	if len(o.Kafka) == 0 || o.Dir == "" {
 		return errors.New("DeadLetterOptions needs Kafka and Dir")
 	}
-	if o.Topic == "" {
-		o.Topic = DefaultTopic
-	}
-	if o.Timeout == 0 {
-		o.Timeout = 10 * time.Second
-	}
+	o.Topic = cmp.Or(o.Topic, DefaultTopic)
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Timeout < time.Second || o.Timeout > 5*time.Minute {
 		return fmt.Errorf("DeadLetterOptions.Timeout must be 1s to 5m, not %v", o.Timeout)
 	}
@@ -79,9 +75,6 @@ func (o *DeadLetterOptions) setDefaults() error {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return nil
 }
@@ -171,8 +164,7 @@ func (d *DeadLetters) keep(ctx context.Context, letter *kgo.Record) error {
 	return nil
 }
 
-// produce sends letters and returns an error for each, nil for those that are confirmed. Letters without an answer may
-// have arrived.
+// produce sends letters; nil: it is confirmed. Letters without an answer may have arrived.
 func (d *DeadLetters) produce(ctx context.Context, letters ...*kgo.Record) []error {
 	ctx, cancel := context.WithTimeout(ctx, d.o.Timeout)
 	defer cancel()
@@ -270,15 +262,16 @@ func (d *DeadLetters) sendOn(ctx context.Context, records [][]byte) (sent int, e
 // setAside writes a letter that Kafka refuses to a file.
 func (d *DeadLetters) setAside(record []byte, why error) error {
 	dir := filepath.Join(d.o.Dir, aside)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("set a dead letter aside: %w", err)
+	err := os.MkdirAll(dir, 0o700)
+	var f *os.File
+	if err == nil {
+		f, err = os.CreateTemp(dir, "*.json")
 	}
-	f, err := os.CreateTemp(dir, "*.json")
+	if err == nil {
+		_, err = f.Write(record)
+		err = errors.Join(err, f.Sync(), f.Close())
+	}
 	if err != nil {
-		return fmt.Errorf("set a dead letter aside: %w", err)
-	}
-	_, err = f.Write(record)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("set a dead letter aside: %w", err)
 	}
 	d.denied.Add(1)

@@ -32,6 +32,6 @@
 //
 // # Reading
 //
-// The package contains no engine and no database driver. Begin with consumer.go, then partition.go, progress.go and
-// note.go; dead_letters.go sends, letter.go has the format.
+// The package contains no engine and no database driver. Begin with consumer.go, then partition.go and progress.go;
+// dead_letters.go sends, letter.go has the format.
 package kafka

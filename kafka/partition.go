@@ -12,13 +12,11 @@ import (
 )
 
 const (
-	// maxQueued and fewQueued are how many events of a partition wait here until no more are fetched, and until they are
-	// again.
+	// No more events are fetched from maxQueued on that wait, until there are fewQueued.
 	maxQueued, fewQueued = 2000, 1000
 	// storePause is the pause after a dead letter that could not be stored; it doubles up to maxStorePause.
 	storePause, maxStorePause = time.Second, time.Minute
-	// watch is how many events are watched after a member that did not stop in good order. It may have been so far ahead
-	// of what it had committed.
+	// watch is how far a member that did not stop in good order may have been ahead of its commits.
 	watch = 2 * often
 	// blockEvents is how many of them are noted at a time.
 	blockEvents = 50

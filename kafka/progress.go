@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,8 +19,7 @@ import (
 	"github.com/taskerhq/tasker/internal/clock"
 )
 
-// often is after how many events a partition is committed before its time: an event that ends the process is then not
-// far behind the offset that the group has.
+// often bounds the events without a commit: one that ends the process is then not far ahead.
 const often = 1000
 
 // past is what the group has of a partition, and how its former member left it.
@@ -50,8 +53,7 @@ func newProgress(client *kgo.Client, group string) *progress {
 	return &progress{client: client, group: group, due: make(chan struct{}, 1), places: map[place]*mark{}}
 }
 
-// done notes that an event needs no more care. It is committed later. Attempts of so many events behind it may begin
-// without another note.
+// done notes that an event needs no more care. The next among attempts may begin without another note.
 func (g *progress) done(at place, r *kgo.Record, among int) {
 	g.set(at, kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset + 1}, note{among: among})
 }
@@ -144,9 +146,7 @@ func (g *progress) changed(only []place) map[place]mark {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if only == nil {
-		for at := range g.places {
-			only = append(only, at)
-		}
+		only = slices.Collect(maps.Keys(g.places))
 	}
 	out := map[place]mark{}
 	for _, at := range only {
@@ -214,4 +214,74 @@ func (g *progress) pasts(ctx context.Context, list []place) (map[place]past, err
 		}
 	}
 	return out, nil
+}
+
+// note is stored with a committed offset. Without one the partition is in use, or its process ended without a word.
+type note struct {
+	failures int  // of the event there, without an attempt that has started
+	started  bool // an attempt of the event has begun
+	among    int  // attempts of so many events, from the one there on, may have begun
+	stopped  bool // the member has left the partition in good order
+}
+
+// unread is the past of a partition of which the group has nothing. Nobody has left it.
+var unread = past{offset: -1, note: note{stopped: true}}
+
+// The text of a note: the mark, then words.
+const (
+	noteMark     = "tasker"
+	noteFailures = "failures="
+	noteStarted  = "started"
+	noteAmong    = "among="
+	noteStopped  = "stopped"
+)
+
+// String returns the text that is stored; "" for nothing.
+func (n note) String() string {
+	text := ""
+	if n.failures > 0 {
+		text += " " + noteFailures + strconv.Itoa(n.failures)
+	}
+	if n.started {
+		text += " " + noteStarted
+	}
+	if n.among > 0 {
+		text += " " + noteAmong + strconv.Itoa(n.among)
+	}
+	if n.stopped {
+		text += " " + noteStopped
+	}
+	if text == "" {
+		return ""
+	}
+	return noteMark + text
+}
+
+// parseNote reads such a text. Of one by somebody else it takes nothing.
+func parseNote(text string) (n note) {
+	words := strings.Fields(text)
+	if len(words) == 0 || words[0] != noteMark {
+		return n
+	}
+	for _, word := range words[1:] {
+		switch name, value, _ := strings.Cut(word, "="); {
+		case name+"=" == noteFailures:
+			n.failures = positive(value)
+		case name+"=" == noteAmong:
+			n.among = positive(value)
+		case word == noteStarted:
+			n.started = true
+		case word == noteStopped:
+			n.stopped = true
+		}
+	}
+	return n
+}
+
+func positive(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
 }

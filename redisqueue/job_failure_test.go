@@ -17,6 +17,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/format"
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/redisqueue"
 )
 
@@ -80,7 +81,7 @@ func TestJobFailureIsReadByTasker(t *testing.T) {
 			d.Attempts != 3 || !d.FirstAt.Time().Equal(at) || !d.LastAt.Time().Equal(at.Add(time.Minute)) {
 			t.Errorf("%q: %+v", job, d)
 		}
-		want := []format.Detail{{Name: "http_status", Value: "503"}, {Name: "response_body", Value: "over"},
+		want := []deadletter.Detail{{Name: "http_status", Value: "503"}, {Name: "response_body", Value: "over"},
 			{Name: "retry_delays", Value: "[1.0,2.5]"}, {Name: "context", Value: `{"jobs_depth":4}`}}
 		if !slices.Equal(d.Details, want) {
 			t.Errorf("%q: %+v", job, d.Details)

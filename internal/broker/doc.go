@@ -6,5 +6,5 @@
 // messages and says of each what became of it: sent, refused, or not known.
 //
 // Begin with source.go and large.go, then target.go with sending.go. Both use the connection in link.go, which retry.go
-// and breaker.go keep from overloading a broker that is down; status.go tells an operator how it stands.
+// keeps from overloading a broker that is down; status.go tells an operator how it stands.
 package broker

@@ -15,11 +15,10 @@ var errAgain = errors.New("messages that were left are looked at again")
 // takeBack gives messages back that an earlier receiver has put aside and that fit by now, and records the others;
 // there says whether there are any.
 func (s *Source) takeBack(ctx context.Context, r driver.Receiver) (there bool, err error) {
-	of, ok := r.(driver.Returner)
-	if !ok || s.opts.MaxBytes == 0 {
+	if s.opts.MaxBytes == 0 {
 		return false, nil
 	}
-	left, err := of.Return(ctx, s.opts.MaxBytes)
+	left, err := r.Return(ctx, s.opts.MaxBytes)
 	if err == nil && len(left) > 0 {
 		err = s.opts.Left(ctx, left)
 	}
@@ -29,13 +28,12 @@ func (s *Source) takeBack(ctx context.Context, r driver.Receiver) (there bool, e
 	return len(left) > 0, nil
 }
 
-// leave lets a receiver go on behind messages that are too large. again is that of driver.Leaver.
+// leave lets a receiver go on behind messages that are too large. again is that of driver.Receiver.
 func (s *Source) leave(ctx context.Context, r driver.Receiver, large []driver.Message) (again bool, err error) {
-	l, ok := r.(driver.Leaver)
-	if !ok || len(large) == 0 {
-		return len(large) > 0, nil
+	if len(large) == 0 {
+		return false, nil
 	}
-	if again, err = l.Leave(ctx, large); err != nil {
+	if again, err = r.Leave(ctx, large); err != nil {
 		err = fmt.Errorf("leave %d messages on %q: %w", len(large), s.queue, err)
 	}
 	return again, err

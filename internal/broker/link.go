@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// link keeps one connection for any number of callers: the first opens it, and whoever finds it lost drops it.
+// link keeps one connection for any number of callers: the first opens it, and one that finds it lost drops it.
 type link struct {
 	dial Dial
 	// lock holds one token; unlike a mutex, waiting for it ends with a context.

@@ -18,14 +18,12 @@ type sending struct {
 	limits      driver.Limits
 	turn        context.Context //nolint:containedctx // that of the call, which ends with its turn as well
 	results     []Result
-	// held has the keys of which nothing more is sent.
-	held map[string]bool
-	// doubtful are the messages, by their places, that may have been sent and can be sent again.
-	doubtful map[int]bool
+	held        map[string]bool // keys of which nothing more is sent
+	doubtful    map[int]bool    // messages, by their places, that may have been sent and can be sent again
 }
 
-// batch sends the messages from begin to end, and tries again those that fail for a moment. A message whose turn did
-// not come is not counted as tried as long as others are decided: a slow destination needs several tries.
+// batch sends the messages from begin to end, and tries again those that fail for a moment. While others are decided, a
+// turn that did not come is no try: a slow destination needs several.
 func (s *sending) batch(ctx context.Context, begin, end int) {
 	open := make([]int, 0, end-begin) // not decided yet
 	for i := begin; i < end; i++ {
@@ -141,15 +139,10 @@ func (s *sending) take(open []int, errs []error) (rest []int, sent int, answered
 	return rest, sent, answered, last
 }
 
-// begun reports whether a message whose try failed with err was begun: given to the broker, or to a connection that
-// could not be made.
+// begun reports whether a try that failed with err was begun: at the broker, or with a failed connection.
 func begun(err error) bool {
-	for _, not := range []error{driver.ErrUntried, driver.ErrBehind, driver.ErrClosed, ErrOpen} {
-		if errors.Is(err, not) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]error{driver.ErrUntried, driver.ErrBehind, driver.ErrClosed, ErrOpen},
+		func(not error) bool { return errors.Is(err, not) })
 }
 
 // note notes why a message is not sent yet. Why a try failed says more than that there was no other one.
@@ -159,8 +152,7 @@ func (s *sending) note(i int, err error) {
 	}
 }
 
-// left is the outcome of a message that is not decided after the last try. One that may have been sent by any try stays
-// uncertain, whatever the later ones failed with.
+// left is the outcome after the last try. A message that any try may have sent stays uncertain.
 func (s *sending) left(i int) Outcome {
 	switch {
 	case s.doubtful[i]:
@@ -171,8 +163,7 @@ func (s *sending) left(i int) Outcome {
 	return Untried
 }
 
-// uncertain reports whether a message may have been sent, in spite of the error. A driver that was interrupted and does
-// not say more may have written.
+// uncertain reports whether a message may have been sent. A driver that was interrupted may have written.
 func uncertain(err error) bool {
 	return errors.Is(err, driver.ErrUncertain) ||
 		begun(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
@@ -186,7 +177,6 @@ func (s *sending) failed(open []int, err error) ([]int, bool, error) {
 	return open, false, err
 }
 
-// decide decides a message.
 func (s *sending) decide(i int, o Outcome, err error) {
 	s.results[i] = Result{Outcome: o, Err: err, Repeated: o == Sent && s.doubtful[i]}
 	if key := s.messages[i].Key; key != nil && (o == Unavailable || o == Untried || o == Uncertain) {

@@ -14,9 +14,9 @@ import (
 	"github.com/taskerhq/tasker/internal/clock"
 )
 
-// CaptureFunc decodes a batch of messages, and returns a function that stores it: all or nothing, and it returns once
-// that is durable. A message may come again: a broker delivers at least once. An error stores nothing; the function is
-// called again, or the messages come again in other batches. A batch may be decoded while the one before it is stored.
+// CaptureFunc decodes a batch of messages, and returns a function that stores it durably, all or nothing. After an
+// error the function is called again, or the messages come again in other batches: a broker delivers at least once. A
+// batch may be decoded while the one before it is stored.
 type CaptureFunc func(batch []driver.Message) (store func(ctx context.Context) error)
 
 // ErrNotStored is wrapped by an error of a CaptureFunc's store after which certainly nothing is stored. After another
@@ -27,15 +27,14 @@ var ErrNotStored = errors.New("nothing was stored")
 type SourceOptions struct {
 	// Batch bounds a batch, in messages; driver.BatchBytes bounds its bytes. Defaults to 500.
 	Batch int
-	// MaxBytes bounds a message that is captured; 0 is no bound. A larger one stays on its broker, and the source goes on
-	// behind it, once Left has returned nil: it records them. Some come again, after Hold at the latest.
+	// MaxBytes bounds a message that is captured; 0 is no bound. Left records larger ones: once it returns nil the source
+	// goes on behind them, and they stay on their broker. Some come again, after Hold at the latest.
 	MaxBytes int
 	Left     func(ctx context.Context, messages []driver.Left) error
 	// Linger is how long a batch waits for more messages after its first. Defaults to 50 ms.
 	Linger time.Duration
-	// Hold is how long a batch that cannot be captured is kept before the broker gets it back. Giving back is not free:
-	// a quorum queue of RabbitMQ drops a message that was delivered too often. Defaults to 20 minutes, below the 30 after
-	// which RabbitMQ takes back what nobody acknowledges.
+	// Hold is how long a batch that cannot be captured is kept before the broker gets it back: a quorum queue of RabbitMQ
+	// drops a message that was delivered too often. Defaults to 20 minutes; after 30 RabbitMQ takes it back.
 	Hold time.Duration
 	// Connect bounds one try to connect. Defaults to 30 s.
 	Connect time.Duration
@@ -51,7 +50,7 @@ type Source struct {
 	queue   string
 	opts    SourceOptions
 	monitor *monitor
-	holder  atomic.Pointer[driver.Holder] // the receiver of the session
+	holder  atomic.Pointer[driver.Receiver] // that of the session
 }
 
 // NewSource returns a source that connects with dial. It does nothing before Run.
@@ -85,11 +84,10 @@ func (s *Source) Held() (n int64, ok bool) {
 // Status returns how the source is doing. It may be called at any time.
 func (s *Source) Status() Status { return s.monitor.get() }
 
-// Run receives batches and captures them, in their order, until ctx ends; then it returns nil. One batch is stored at a
-// time; if it is full, the next one is received meanwhile. A batch is acknowledged after it is stored, never without.
-// When that fails Run receives nothing more, and tries again with growing pauses. When the connection is lost, or the
-// queue does not exist, Run connects again with growing pauses. Messages that the broker has deleted before they were
-// received are counted in the status, and Run goes on behind them.
+// Run receives batches and captures them, in their order, until ctx ends; then it returns nil. It stores one batch at a
+// time, and receives the next one meanwhile if that one is full. It acknowledges a batch after it is stored, never
+// without. When that fails, the connection is lost or the queue does not exist, Run receives nothing more, and tries
+// again with growing pauses. The status counts messages that the broker has deleted before they were received.
 //
 // When ctx ends, a capture that is under way may end, its batch is acknowledged, and all else goes back to the broker.
 // Run is not called twice at a time.
@@ -137,7 +135,7 @@ var (
 	errUnsure  = fmt.Errorf("%w", errCapture)
 )
 
-// session connects and receives until something fails or ctx ends. Work goes on a little longer than ctx.
+// session connects and receives until something fails or ctx ends. Work ends a little later.
 func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 	bounded, cancel := context.WithTimeout(ctx, s.opts.Connect)
 	defer cancel()
@@ -155,10 +153,8 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 	if err != nil {
 		return err
 	}
-	if h, ok := r.(driver.Holder); ok {
-		s.holder.Store(&h)
-		defer s.holder.Store(nil)
-	}
+	s.holder.Store(&r)
+	defer s.holder.Store(nil)
 	s.monitor.enter(Connected)
 	until, end := context.WithCancel(ctx)
 	defer end()
@@ -167,7 +163,13 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 	if holds {
 		hold.Reset(s.opts.Hold)
 	}
-	capture = from(rand.Text(), capture)
+	receiver, decode := rand.Text(), capture
+	capture = func(batch []driver.Message) func(context.Context) error {
+		for i := range batch {
+			batch[i].Receiver = receiver
+		}
+		return decode(batch)
+	}
 	var next decoded
 	for {
 		if next.size() == 0 {
@@ -189,27 +191,17 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 	}
 }
 
-// from names the receiver of the messages that are captured.
-func from(receiver string, capture CaptureFunc) CaptureFunc {
-	return func(batch []driver.Message) func(context.Context) error {
-		for i := range batch {
-			batch[i].Receiver = receiver
-		}
-		return capture(batch)
-	}
-}
-
 // never is longer than any session.
 const never = 1 << 62
 
-// settle captures a batch and acknowledges it. It returns the next one, if there is one already, and whether a message
+// settle captures and acknowledges a batch. It returns the next one, if there is one already, and whether a message
 // that it has left comes again.
 func (s *Source) settle(ctx, work context.Context, r driver.Receiver, now decoded, capture CaptureFunc) (
 	next decoded, again bool, err error,
 ) {
 	if next, err = s.captureAhead(ctx, work, r, now, capture); err != nil {
-		if k, ok := r.(driver.Keeper); ok && errors.Is(err, errUnsure) {
-			k.Keep(now.batch)
+		if errors.Is(err, errUnsure) {
+			r.Keep(now.batch)
 		}
 		// If it fails, closing gives back as well.
 		_ = r.Release(work, slices.Concat(now.batch, now.large, next.batch, next.large))
@@ -227,8 +219,8 @@ func (s *Source) settle(ctx, work context.Context, r driver.Receiver, now decode
 	return next, again, nil
 }
 
-// captureAhead stores a batch. If the batch is full, more messages wait: it receives and decodes the next one in the
-// meantime, and returns it, also with an error. Only this goroutine uses the receiver.
+// captureAhead stores a batch. If it is full, more messages wait: captureAhead receives and decodes the next batch in
+// the meantime, and returns it, also with an error. Only this goroutine uses the receiver.
 func (s *Source) captureAhead(ctx, work context.Context, r driver.Receiver, now decoded, capture CaptureFunc) (
 	next decoded, err error,
 ) {

@@ -33,7 +33,6 @@ type Status struct {
 	GoneWhy string
 }
 
-// monitor guards a status.
 type monitor struct {
 	now func() time.Time
 
@@ -51,14 +50,12 @@ func (m *monitor) get() Status {
 	return m.status
 }
 
-// enter changes the state. Since stays if it is the same already.
 func (m *monitor) enter(s State) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.change(s)
 }
 
-// fail changes the state because of an error.
 func (m *monitor) fail(s State, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,7 +63,6 @@ func (m *monitor) fail(s State, err error) {
 	m.status.LastError, m.status.LastErrorAt = err.Error(), m.now()
 }
 
-// gone counts messages that the broker had deleted before they were received.
 func (m *monitor) gone(n int64, why error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +70,7 @@ func (m *monitor) gone(n int64, why error) {
 	m.status.GoneWhy = why.Error()
 }
 
-// done counts messages, any number of which show that all is well.
+// done counts messages; any number of them shows that all is well.
 func (m *monitor) done(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,7 +81,7 @@ func (m *monitor) done(n int) {
 	}
 }
 
-// change changes the state. The caller holds mu.
+// change changes the state; Since stays if it is the same already. The caller holds mu.
 func (m *monitor) change(s State) {
 	if m.status.State != s {
 		m.status.State, m.status.Since = s, m.now()

@@ -36,15 +36,13 @@ var ErrOpen = errors.New("the circuit breaker is open")
 
 // TargetOptions configures a target. Zero fields have defaults.
 type TargetOptions struct {
-	// Batch bounds what is given to the driver at a time, in messages; driver.BatchBytes bounds its bytes. Defaults to
-	// 500.
+	// Batch bounds what the driver gets at a time, in messages; driver.BatchBytes bounds its bytes. Defaults to 500.
 	Batch int
 	// Tries bounds the tries of a message that fails for a moment, the first included. Defaults to 4.
 	Tries int
 	// Each bounds one try of one message; see driver.Limits. Defaults to driver.MessageTime.
 	Each time.Duration
-	// BreakAfter is the number of tries in a row that failed as a whole, after which the circuit breaker opens, for
-	// BreakFor. They default to 5 and 10 s.
+	// After BreakAfter tries in a row that failed as a whole the circuit breaker opens for BreakFor. Default: 5, 10 s.
 	BreakAfter int
 	BreakFor   time.Duration
 	// MaxPause bounds the pause between tries. Defaults to 5 s.
@@ -89,75 +87,54 @@ func (t *Target) Breaker() task.BreakerState { return t.breaker.state(t.opts.Now
 func (t *Target) Close() error { return t.link.close() }
 
 // ask asks the broker, and drops a connection that turns out to be lost.
-func (t *Target) ask(ctx context.Context, question func(driver.Driver) error) error {
+func ask[T any](ctx context.Context, t *Target, question func(driver.Driver) (T, error)) (answer T, err error) {
 	d, err := t.link.get(ctx)
 	if err != nil {
-		return err
+		return answer, err
 	}
-	if err = question(d); errors.Is(err, driver.ErrLost) {
+	if answer, err = question(d); errors.Is(err, driver.ErrLost) {
 		t.link.drop(d)
 	}
-	return err
+	return answer, err
 }
 
 // Stat reports whether a destination exists, and how many messages wait in it; -1 where the broker does not say.
 func (t *Target) Stat(ctx context.Context, destination string) (exists bool, depth int64, err error) {
-	err = t.ask(ctx, func(d driver.Driver) (err error) {
+	exists, err = ask(ctx, t, func(d driver.Driver) (exists bool, err error) {
 		exists, depth, err = d.Stat(ctx, destination)
-		return err
+		return exists, err
 	})
 	return exists, depth, err
 }
 
 // Lag returns how far its readers are behind in each part of a queue; nil where queues have no parts.
-func (t *Target) Lag(ctx context.Context, queue string) (lag []driver.PartitionLag, err error) {
-	err = t.ask(ctx, func(d driver.Driver) (err error) {
-		if l, ok := d.(driver.Lagger); ok {
-			lag, err = l.Lag(ctx, queue)
-		}
-		return err
-	})
-	return lag, err
+func (t *Target) Lag(ctx context.Context, queue string) ([]driver.PartitionLag, error) {
+	return ask(ctx, t, func(d driver.Driver) ([]driver.PartitionLag, error) { return d.Lag(ctx, queue) })
 }
 
-// askLog asks the log of a broker; driver.ErrNoLog where the broker keeps nothing.
-func (t *Target) askLog(ctx context.Context, question func(driver.Log) error) error {
-	return t.ask(ctx, func(d driver.Driver) error {
-		if l, ok := d.(driver.Log); ok {
-			return question(l)
-		}
-		return driver.ErrNoLog
+// LogParts returns what the parts of a queue hold; see driver.Driver.
+func (t *Target) LogParts(ctx context.Context, queue string, since, before time.Time) ([]driver.LogPart, error) {
+	return ask(ctx, t, func(d driver.Driver) ([]driver.LogPart, error) {
+		return d.LogParts(ctx, queue, since, before)
 	})
 }
 
-// LogParts returns what the parts of a queue hold; see driver.Log.
-func (t *Target) LogParts(ctx context.Context, queue string, since, before time.Time) (parts []driver.LogPart,
-	err error,
-) {
-	err = t.askLog(ctx, func(l driver.Log) (err error) {
-		parts, err = l.LogParts(ctx, queue, since, before)
-		return err
-	})
-	return parts, err
-}
-
-// ReadLog reads messages of a part of a queue; see driver.Log.
+// ReadLog reads messages of a part of a queue; see driver.Driver.
 func (t *Target) ReadLog(ctx context.Context, queue string, part driver.LogPart, max int) (entries []driver.Entry,
 	next int64, err error,
 ) {
 	next = part.From
-	err = t.askLog(ctx, func(l driver.Log) (err error) {
-		entries, next, err = l.ReadLog(ctx, queue, part, max)
-		return err
+	entries, err = ask(ctx, t, func(d driver.Driver) (entries []driver.Entry, err error) {
+		entries, next, err = d.ReadLog(ctx, queue, part, max)
+		return entries, err
 	})
 	return entries, next, err
 }
 
-// Send sends messages to a destination in their order, and returns a result for each. It blocks until all are decided:
-// what fails for a moment is tried again. No message is begun once until has passed, unless it is zero: those are
-// Untried. What was begun by then has the time of a message. When ctx ends, what was begun is Uncertain. After a
-// message that was not sent for a reason that may pass, or is Uncertain, no later message of its key is sent, so that
-// the order within a key stays; those are Untried as well.
+// Send sends messages to a destination in their order, tries again what fails for a moment, and returns a result for
+// each once all are decided. It begins none after until, unless that is zero: those are Untried. What was begun has the
+// time of a message; when ctx ends it is Uncertain. To keep the order within a key, Send sends no message behind one
+// that is Uncertain or was not sent for a reason that may pass; those are Untried, too.
 func (t *Target) Send(ctx context.Context, destination string, messages []driver.Message, until time.Time) []Result {
 	s := &sending{target: t, destination: destination, messages: messages, results: make([]Result, len(messages)),
 		limits: driver.Limits{Until: until, Each: t.opts.Each}, turn: ctx, held: map[string]bool{},

@@ -58,7 +58,7 @@ func received(t *testing.T, b *memory.Broker) string {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	got, err := d.(driver.Peeker).Peek(t.Context(), "q", 10_000)
+	got, err := d.Peek(t.Context(), "q", 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}

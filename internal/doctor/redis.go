@@ -230,7 +230,7 @@ func (s source) formats(ctx context.Context) []Check {
 		return s.blind(name, "the messages", err)
 	}
 	defer func() { _ = d.Close() }()
-	messages, err := d.(driver.Peeker).Peek(ctx, s.queue, sampled)
+	messages, err := d.Peek(ctx, s.queue, sampled)
 	if err != nil {
 		return s.blind(name, "the messages", err)
 	}

@@ -17,7 +17,7 @@ func largeIsLeft(t *testing.T, b *Broker) {
 	r := Receiver(t, d, queue)
 	got := b.receive(t, r, 3)
 	Ack(t, r, []driver.Message{got[0], got[2]})
-	again, err := r.(driver.Leaver).Leave(t.Context(), got[1:2])
+	again, err := r.Leave(t.Context(), got[1:2])
 	if err != nil {
 		t.Fatalf("leave: %v", err)
 	}
@@ -30,7 +30,7 @@ func largeIsLeft(t *testing.T, b *Broker) {
 		b.takenBack(t, r, large)
 	default:
 		at := got[1].Log
-		kept, next, err := d.(driver.Log).ReadLog(t.Context(), queue, at, 10)
+		kept, next, err := d.ReadLog(t.Context(), queue, at, 10)
 		if err != nil || len(kept) != 1 || next != at.To || !bytes.Equal(kept[0].Payload, large) {
 			t.Fatalf("the log has %d messages up to %d at %+v: %v", len(kept), next, at, err)
 		}
@@ -42,14 +42,14 @@ func largeIsLeft(t *testing.T, b *Broker) {
 func (b *Broker) takenBack(t *testing.T, r driver.Receiver, large []byte) {
 	t.Helper()
 	// It is still too large, and then it is not. A receiver that puts nothing aside has it anyway.
-	aside, err := r.(driver.Returner).Return(t.Context(), len(large)-1)
+	aside, err := r.Return(t.Context(), len(large)-1)
 	if err != nil || len(aside) > 1 || len(aside) == 1 && (aside[0].Bytes != len(large) || aside[0].Position == "") {
 		t.Fatalf("%+v is aside: %v", aside, err)
 	}
 	if len(aside) == 1 {
 		nothing(t, r)
 	}
-	if rest, err := r.(driver.Returner).Return(t.Context(), len(large)); err != nil || len(rest) > 0 {
+	if rest, err := r.Return(t.Context(), len(large)); err != nil || len(rest) > 0 {
 		t.Fatalf("%d messages stay aside: %v", len(rest), err)
 	}
 	got := b.receive(t, r, 1)

@@ -3,6 +3,8 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // The errors that a driver wraps, so that the code above it knows what happened. An error of Send that wraps none of
@@ -13,14 +15,11 @@ var (
 	ErrNotFound = errors.New("no such queue")
 	// ErrTooLarge: the broker does not take a message of that size. For good.
 	ErrTooLarge = errors.New("message too large")
-	// ErrRefused: the broker does not take the message for another reason that a retry does not change, such as missing
-	// permission. For good.
+	// ErrRefused: the broker does not take the message for another reason, such as missing permission. For good.
 	ErrRefused = errors.New("message refused")
-	// ErrUncertain: the message was written, and no answer says whether it was stored. A driver says so only if it may
-	// have been.
+	// ErrUncertain: the message was written, no answer says whether it was stored, and it may have been.
 	ErrUncertain = errors.New("no answer after the message was written")
-	// ErrRepeatable: it may have been sent, and to send it again with the same SendID is safe: the broker remembers it.
-	// Wraps ErrUncertain.
+	// ErrRepeatable wraps ErrUncertain: the broker remembers the SendID, so another try is safe.
 	ErrRepeatable = fmt.Errorf("it can be sent again: %w", ErrUncertain)
 	// ErrUntried: the message was not begun, because its turn did not come. It says nothing against the message.
 	ErrUntried = errors.New("there was no time left to send it")
@@ -42,10 +41,40 @@ func Permanent(err error) bool {
 }
 
 // Fail returns n times err: the answer of a Send that failed as a whole.
-func Fail(n int, err error) []error {
-	errs := make([]error, n)
-	for i := range errs {
-		errs[i] = err
+func Fail(n int, err error) []error { return slices.Repeat([]error{err}, n) }
+
+// Loss is a range of messages that were gone from a broker before they were received.
+type Loss struct {
+	Where    string // the queue or partition
+	From, To int64  // the first position that is gone, and the first after it
+	Why      string
+}
+
+// Messages returns how many positions there were, some of which may have had no message.
+func (l Loss) Messages() int64 { return max(l.To-l.From, 0) }
+
+// LossError is the error of a Receive that misses messages. The next receiver goes on behind the gap.
+type LossError struct{ Losses []Loss }
+
+// Error says what is lost.
+func (e *LossError) Error() string {
+	var parts []string
+	for _, l := range e.Losses {
+		parts = append(parts, fmt.Sprintf("up to %d messages of %s were LOST before they were read, offsets %d to %d: %s",
+			l.Messages(), l.Where, l.From, l.To-1, l.Why))
 	}
-	return errs
+	return strings.Join(parts, "; ")
+}
+
+// Lost returns how many messages an error says are lost; 0 if it says nothing of that.
+func Lost(err error) int64 {
+	var of *LossError
+	if !errors.As(err, &of) {
+		return 0
+	}
+	n := int64(0)
+	for _, l := range of.Losses {
+		n += l.Messages()
+	}
+	return n
 }

@@ -21,20 +21,17 @@ func Redact(rawURL string) string {
 		}
 		return hidden
 	}
-	clean := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	var b strings.Builder
-	b.WriteString(clean.Scheme)
-	if clean.Scheme != "" {
-		b.WriteString("://")
-	}
+	text := u.Host + u.EscapedPath()
 	if u.User != nil {
-		b.WriteString(hidden + "@")
+		text = hidden + "@" + text
 	}
-	b.WriteString(clean.Host + clean.EscapedPath())
+	if u.Scheme != "" {
+		text = u.Scheme + "://" + text
+	}
 	if u.RawQuery != "" {
-		b.WriteString("?" + hidden)
+		text += "?" + hidden
 	}
-	return b.String()
+	return text
 }
 
 // Hide returns an error whose text shows no secret of a URL. A Registry does so for all drivers.
@@ -88,7 +85,6 @@ func (s secrets) hide(err error) error {
 	return &redacted{text: clean, err: err}
 }
 
-// redacted is an error with another text.
 type redacted struct {
 	text string
 	err  error

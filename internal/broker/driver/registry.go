@@ -6,20 +6,19 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // OpenFunc connects to the broker that a URL names.
 type OpenFunc func(ctx context.Context, url string) (Driver, error)
 
-// Registry maps the names of drivers to how they are opened. The program that wires drivers makes one; there is no
-// global one.
+// Registry maps the names of drivers to how they are opened. The program that wires drivers makes one.
 type Registry map[string]OpenFunc
 
 // Names returns the names of the drivers in alphabetical order.
 func (r Registry) Names() []string { return slices.Sorted(maps.Keys(r)) }
 
-// Open connects to a broker. No error of it, of the driver or of its receivers shows a secret of the URL. The driver is
-// a Peeker, a Lagger and a Log, and its receivers are all that receivers can be, whatever their broker can do.
+// Open connects to a broker. No error of it, of the driver or of its receivers shows a secret of the URL.
 func (r Registry) Open(ctx context.Context, name, url string) (Driver, error) {
 	open, ok := r[name]
 	if !ok {
@@ -32,3 +31,83 @@ func (r Registry) Open(ctx context.Context, name, url string) (Driver, error) {
 	}
 	return &guarded{d, secrets}, nil
 }
+
+// guarded hides the secrets in the errors of a driver.
+type guarded struct {
+	driver  Driver
+	secrets secrets
+}
+
+func (g *guarded) Open(ctx context.Context, queue string) (Receiver, error) {
+	r, err := g.driver.Open(ctx, queue)
+	if err != nil {
+		return nil, g.secrets.hide(err)
+	}
+	return &guardedReceiver{r, g.secrets}, nil
+}
+
+func (g *guarded) Send(ctx context.Context, target string, messages []Message, limits Limits) []error {
+	errs := g.driver.Send(ctx, target, messages, limits)
+	for i, err := range errs {
+		errs[i] = g.secrets.hide(err)
+	}
+	return errs
+}
+
+func (g *guarded) Stat(ctx context.Context, queue string) (bool, int64, error) {
+	exists, depth, err := g.driver.Stat(ctx, queue)
+	return exists, depth, g.secrets.hide(err)
+}
+
+func (g *guarded) Peek(ctx context.Context, queue string, max int) ([]Message, error) {
+	messages, err := g.driver.Peek(ctx, queue, max)
+	return messages, g.secrets.hide(err)
+}
+
+func (g *guarded) Lag(ctx context.Context, queue string) ([]PartitionLag, error) {
+	lags, err := g.driver.Lag(ctx, queue)
+	return lags, g.secrets.hide(err)
+}
+
+func (g *guarded) LogParts(ctx context.Context, queue string, since, before time.Time) ([]LogPart, error) {
+	parts, err := g.driver.LogParts(ctx, queue, since, before)
+	return parts, g.secrets.hide(err)
+}
+
+func (g *guarded) ReadLog(ctx context.Context, queue string, part LogPart, max int) ([]Entry, int64, error) {
+	entries, next, err := g.driver.ReadLog(ctx, queue, part, max)
+	return entries, next, g.secrets.hide(err)
+}
+
+func (g *guarded) Close() error { return g.secrets.hide(g.driver.Close()) }
+
+// guardedReceiver hides the secrets in the errors of a receiver. Keep and Held have none.
+type guardedReceiver struct {
+	Receiver
+	secrets secrets
+}
+
+func (g *guardedReceiver) Receive(ctx context.Context, max int) ([]Message, error) {
+	messages, err := g.Receiver.Receive(ctx, max)
+	return messages, g.secrets.hide(err)
+}
+
+func (g *guardedReceiver) Ack(ctx context.Context, messages []Message) error {
+	return g.secrets.hide(g.Receiver.Ack(ctx, messages))
+}
+
+func (g *guardedReceiver) Release(ctx context.Context, messages []Message) error {
+	return g.secrets.hide(g.Receiver.Release(ctx, messages))
+}
+
+func (g *guardedReceiver) Leave(ctx context.Context, messages []Message) (again bool, err error) {
+	again, err = g.Receiver.Leave(ctx, messages)
+	return again, g.secrets.hide(err)
+}
+
+func (g *guardedReceiver) Return(ctx context.Context, most int) ([]Left, error) {
+	left, err := g.Receiver.Return(ctx, most)
+	return left, g.secrets.hide(err)
+}
+
+func (g *guardedReceiver) Close() error { return g.secrets.hide(g.Receiver.Close()) }

@@ -32,7 +32,11 @@ func TestRedact(t *testing.T) {
 }
 
 // leaky is a driver that puts its URL into every error.
-type leaky struct{ err error }
+type leaky struct {
+	driver.Basic
+	driver.BasicReceiver
+	err error
+}
 
 func (l leaky) Open(context.Context, string) (driver.Receiver, error) { return l, nil }
 func (l leaky) Send(_ context.Context, _ string, m []driver.Message, _ driver.Limits) []error {
@@ -50,7 +54,7 @@ func TestNoErrorShowsASecret(t *testing.T) {
 	const url = "amqp://user:hunter%2F2@host/vhost?token=abcdef"
 	text := "dial " + url + ": login as user with hunter/2 (hunter%2F2), token abcdef"
 	open := func(context.Context, string) (driver.Driver, error) {
-		return leaky{fmt.Errorf("%s: %w", text, driver.ErrLost)}, nil
+		return leaky{err: fmt.Errorf("%s: %w", text, driver.ErrLost)}, nil
 	}
 	registry := driver.Registry{"leaky": open, "broken": func(context.Context, string) (driver.Driver, error) {
 		return nil, errors.New(text)
@@ -87,7 +91,7 @@ func TestNoErrorShowsASecret(t *testing.T) {
 	}
 	_, err = r.Receive(ctx, 1)
 	check(err)
-	_, err = d.(driver.Peeker).Peek(ctx, "q", 1)
+	_, err = d.Peek(ctx, "q", 1)
 	check(err)
 	check(r.Ack(ctx, some))
 	check(r.Release(ctx, some))

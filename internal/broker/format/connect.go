@@ -8,8 +8,7 @@ var connect = convention{
 	decode:  decodeConnect,
 }
 
-// decodeConnect reads the headers. Connect counts no attempts and keeps no time of the failure; the record's own time
-// is that of the dead letter.
+// decodeConnect finds neither attempts nor a time of the failure: Connect tells none.
 func decodeConnect(m *message, d *Decoded) error {
 	const p = "__connect.errors."
 	value := func(name string) string { return string(m.last(p + name)) }

@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// envelope is an event in a dead letter topic: either in a JSON object beside its failure, or as it was, with the
-// failure in headers.
+// envelope is an event in a dead letter topic: in a JSON object beside its failure, or below headers that tell it.
 var envelope = convention{
 	name: "dlq_envelope",
 	follows: func(m *message) bool {

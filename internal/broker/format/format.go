@@ -5,8 +5,8 @@
 // Messages are hostile: a decoder takes no more than bounded texts and times that can be shown, and never fails. What
 // does not follow its convention is decoded as raw, with the reason.
 //
-// format.go has the result and the order in which conventions are tried; message.go and times.go have what decoders
-// share. A new convention is a file with a variable of type convention, an entry in the list, and samples in testdata.
+// A new convention is a file with a variable of type convention, an entry in the list, and samples in testdata.
+// message.go has what decoders share.
 package format
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Decoded is what a message says of itself. All texts are valid UTF-8 without NUL, and bounded; what was longer ends
-// with a mark. A field that the message does not tell is zero.
+// Decoded is what a message says of itself; a field that it does not tell is zero. Texts are valid UTF-8 without NUL,
+// and bounded: a longer one ends with a mark.
 type Decoded struct {
 	Format string // name of the convention
 	// Origin is where the consumer had taken the message from; "" where the message does not say.
@@ -38,16 +38,13 @@ type Decoded struct {
 	Content   deadletter.Content
 	MessageID string
 	// Details are what else the convention tells, in its order.
-	Details []Detail
+	Details []deadletter.Detail
 	// Letter, Redrive and Replays are of a letter that was sent back: from Tasker's headers.
 	Letter, Redrive task.ID
 	Replays         int
 	// Undecoded is why the message could not be decoded, a part of a sentence; "" when it was.
 	Undecoded string
 }
-
-// Detail is one more thing that a message tells of its failure.
-type Detail = deadletter.Detail
 
 // Bounds of what a message tells, in bytes; those of a failure are the same as for tasks.
 const (
@@ -72,9 +69,7 @@ type convention struct {
 }
 
 // conventions are tried in order: headers before bodies, since an application may have put any body below the headers
-// of a framework.
-//
-// An envelope is tried late: its names are common, and a decoder that takes the wrong message loses its payload.
+// of a framework. An envelope is tried late: its names are common, and the wrong decoder loses the payload.
 var conventions = []convention{spring, connect, watermill, xDeath, uForwarder, jobFailure, envelope, tasker}
 
 // Names returns the names of the formats that a source may name.
@@ -86,11 +81,9 @@ func Names() []string {
 	return append(out, Raw)
 }
 
-// Decode reads a message in the named format, or in the one that it follows if name is "". It never fails: what cannot
-// be decoded is raw.
-//
-// A named format that the message does not follow is not replaced by another one: an operator named it, so the reason
-// is worth more than a guess.
+// Decode reads a message in the named format, or in the one that it follows if name is "". It never fails: a message
+// that it cannot decode is raw. It replaces no named format by another one: to the operator who named it, the reason is
+// worth more than a guess.
 func Decode(m driver.Message, name string) Decoded {
 	if name == Raw {
 		return raw(&m, "")
@@ -143,8 +136,7 @@ func (d *Decoded) bound() {
 	d.Attempts = min(max(d.Attempts, 0), maxCount)
 	d.Details = d.Details[:min(len(d.Details), maxDetails)]
 	for i := range d.Details {
-		d.Details[i] = Detail{Name: text(d.Details[i].Name, maxName),
-			Value: text(d.Details[i].Value, maxText)}
+		d.Details[i] = deadletter.Detail{Name: text(d.Details[i].Name, maxName), Value: text(d.Details[i].Value, maxText)}
 	}
 	if d.FirstAt > d.LastAt && d.LastAt != 0 {
 		d.FirstAt, d.LastAt = d.LastAt, d.FirstAt
@@ -153,7 +145,7 @@ func (d *Decoded) bound() {
 
 func (d *Decoded) detail(name, value string) {
 	if value != "" {
-		d.Details = append(d.Details, Detail{Name: name, Value: value})
+		d.Details = append(d.Details, deadletter.Detail{Name: name, Value: value})
 	}
 }
 

@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// jobFailure is a job in a Redis list, wrapped with its failure as a JSON object. A job that was moved because its
-// queue was full has another wrapper, which tells less.
+// jobFailure is a job of a Redis list in a JSON object, beside its failure or, if its queue was full, beside that.
 var jobFailure = convention{
 	name: "job_failure",
 	follows: func(m *message) bool {
@@ -19,29 +18,28 @@ var jobFailure = convention{
 	decode: decodeJobFailure,
 }
 
-// decodeJobFailure takes the job out of its wrapper: a redrive must send the job, not the wrapper. Its bytes stay as
-// they are in the wrapper.
+// decodeJobFailure takes the job out of its wrapper, byte for byte: a redrive must send the job.
 func decodeJobFailure(m *message, d *Decoded) error {
 	o, err := m.fields()
 	if err != nil {
 		return err
 	}
 	d.Content = deadletter.Content{Key: d.Content.Key, Headers: d.Content.Headers}
-	// The other wrapper: the job was moved because its queue was full, so it has not failed.
-	if job, ok := o["original_job"]; !ok {
+	job, failed := o["original_job"]
+	switch {
+	case !failed: // the other wrapper: the job was moved because its queue was full
 		d.Origin = jsonName(o["original_queue"])
 		d.Failure.Type = jsonName(o["reason"])
 		d.Failure.Message = jsonText(o["reason"])
 		d.detail("overflow_policy", jsonText(o["overflow_policy"]))
 		d.Content.Payload = []byte(jsonText(o["data"]))
 		return decodeText(&d.Content.Payload, o["data"], "data", o["data_encoding"])
-	} else if string(job) == "null" {
+	case string(job) == "null":
 		return errors.New("original_job is null")
-	} else {
-		d.Content.Payload = job
-		if err := decodeText(&d.Content.Payload, job, "original_job", o["original_job_encoding"]); err != nil {
-			return err
-		}
+	}
+	d.Content.Payload = job
+	if err := decodeText(&d.Content.Payload, job, "original_job", o["original_job_encoding"]); err != nil {
+		return err
 	}
 	d.Origin = jsonName(o["queue_name"])
 	d.Failure.Type = jsonName(o["error_type"])

@@ -8,13 +8,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
-// message is a message with the look-ups that decoders need. The payload is parsed at most once, and only if a cheap
-// search finds the names in it.
+// message is a message with the look-ups that decoders need. It parses the payload at most once.
 type message struct {
 	*driver.Message
 	parsed bool
@@ -69,7 +70,7 @@ func among(names ...string) func(string) bool {
 func (m *message) fields() (map[string]json.RawMessage, error) {
 	if !m.parsed {
 		m.parsed = true
-		if !bytes.HasPrefix(bytes.TrimLeft(m.Payload, " \t\r\n"), []byte("{")) {
+		if !m.isObject() {
 			m.err = errors.New("its payload is not a JSON object")
 		} else if err := json.Unmarshal(m.Payload, &m.object); err != nil {
 			m.err = fmt.Errorf("its payload is not JSON: %w", err)
@@ -78,35 +79,20 @@ func (m *message) fields() (map[string]json.RawMessage, error) {
 	return m.object, m.err
 }
 
-// mentions reports whether the payload may be a JSON object with members of all these names, without parsing it. It is
-// true for too many, never for too few: a name with escapes is not expected of a program.
-func (m *message) mentions(names ...string) bool {
-	if !bytes.HasPrefix(bytes.TrimLeft(m.Payload, " \t\r\n"), []byte("{")) {
-		return false
-	}
-	for _, name := range names {
-		if !bytes.Contains(m.Payload, []byte(`"`+name+`"`)) {
-			return false
-		}
-	}
-	return true
+// isObject reports whether the payload may be a JSON object.
+func (m *message) isObject() bool {
+	return bytes.HasPrefix(bytes.TrimLeft(m.Payload, " \t\r\n"), []byte("{"))
 }
 
-// members reports whether the payload is a JSON object with members of all these names.
+// members reports whether the payload is a JSON object with members of all these names. It parses none that does not
+// mention them: no program writes such names with escapes.
 func (m *message) members(names ...string) bool {
-	if !m.mentions(names...) {
+	unmentioned := func(name string) bool { return !bytes.Contains(m.Payload, []byte(`"`+name+`"`)) }
+	if !m.isObject() || slices.ContainsFunc(names, unmentioned) {
 		return false
 	}
 	object, err := m.fields()
-	if err != nil {
-		return false
-	}
-	for _, name := range names {
-		if _, ok := object[name]; !ok {
-			return false
-		}
-	}
-	return true
+	return err == nil && !slices.ContainsFunc(names, func(name string) bool { return object[name] == nil })
 }
 
 // jsonText returns a JSON string's text, "" for null, and any other value as it is written.
@@ -142,4 +128,59 @@ func count(s string) int {
 		return 0
 	}
 	return int(min(f, maxCount))
+}
+
+// layouts are how conventions write times. Python and Java leave out the zone of UTC.
+var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00",
+	"2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999Z0700"}
+
+// instant reads a time: one of the layouts, or a number of seconds, milliseconds, microseconds or nanoseconds since
+// 1970, whichever is plausible. It is 0 for anything else, and outside the years 1970 to 9999.
+func instant(s string) task.Instant {
+	s = strings.TrimSpace(s)
+	if len(s) > 64 {
+		return 0
+	}
+	for _, layout := range layouts {
+		if t, err := time.Parse(layout, s); err == nil {
+			return within(t)
+		}
+	}
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return since1970(n)
+	}
+	if f, err := strconv.ParseFloat(s, 64); err == nil && f > 0 && f < 1e11 { // seconds, as Python's time() has them
+		return within(time.UnixMicro(int64(f * 1e6)))
+	}
+	return 0
+}
+
+// since1970 reads a number of seconds (below the year 5138), milliseconds (from 1973), microseconds or nanoseconds.
+func since1970(n int64) task.Instant {
+	switch {
+	case n <= 0:
+		return 0
+	case n < 1e11:
+		return within(time.Unix(n, 0))
+	case n < 1e14:
+		return within(time.UnixMilli(n))
+	case n < 1e17:
+		return within(time.UnixMicro(n))
+	}
+	return within(time.Unix(0, n))
+}
+
+// within returns a time of the years 1970 to 9999 as an instant, and any other as 0.
+func within(t time.Time) task.Instant {
+	if y := t.UTC().Year(); y < 1970 || y > 9999 {
+		return 0
+	}
+	return task.At(t)
+}
+
+func shown(i task.Instant) string {
+	if i == 0 {
+		return ""
+	}
+	return i.Time().Format(time.RFC3339Nano)
 }

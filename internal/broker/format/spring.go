@@ -15,8 +15,7 @@ var spring = convention{
 	decode:  decodeSpring,
 }
 
-// decodeSpring reads the headers. The topic where the message began is where a redrive should send it; a retry topic
-// would delay it again.
+// decodeSpring takes the topic where the message began for its origin: a retry topic would delay a redrive again.
 func decodeSpring(m *message, d *Decoded) error {
 	const p = "kafka_dlt-"
 	value := func(name string) string { return string(m.last(p + name)) }

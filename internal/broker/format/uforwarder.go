@@ -2,6 +2,7 @@ package format
 
 import (
 	"errors"
+	"regexp"
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -13,7 +14,7 @@ var uForwarder = convention{
 	name: "uforwarder",
 	follows: func(m *message) bool {
 		meta, err := parseUForwarder(m.Key)
-		return err == nil && isTopic(meta.topic)
+		return err == nil && topicName.MatchString(meta.topic)
 	},
 	decode: decodeUForwarder,
 }
@@ -34,7 +35,6 @@ const (
 	uTimeouts  protowire.Number = 7
 )
 
-// decodeUForwarder takes the original key out of the record's. The failure stays empty: there is nothing to tell.
 func decodeUForwarder(m *message, d *Decoded) error {
 	meta, err := parseUForwarder(m.Key)
 	if err != nil {
@@ -62,29 +62,24 @@ func parseUForwarder(key []byte) (*uForwarderKey, error) {
 		}
 		key = key[n:]
 		switch {
-		case (number == 2 || number == 6) && kind == protowire.BytesType:
-			value, n := protowire.ConsumeBytes(key)
-			if n < 0 {
-				return nil, errNot
-			}
-			if number == 2 {
-				out.topic = string(value)
-			} else {
-				out.key = value
-			}
-			key = key[n:]
+		case number == 2 && kind == protowire.BytesType:
+			var topic []byte
+			topic, n = protowire.ConsumeBytes(key)
+			out.topic = string(topic)
+		case number == 6 && kind == protowire.BytesType:
+			out.key, n = protowire.ConsumeBytes(key)
 		case (number == uRetries || number >= uPartition && number <= uTimestamp || number == uTimeouts) &&
 			kind == protowire.VarintType:
-			value, n := protowire.ConsumeVarint(key)
-			if n < 0 {
-				return nil, errNot
-			}
+			var value uint64
+			value, n = protowire.ConsumeVarint(key)
 			out.numbers[number] = int64(value)
-			key = key[n:]
-		// A field that DLQMetadata does not have: the key is something else.
-		default:
+		default: // a field that DLQMetadata does not have: the key is something else
 			return nil, errNot
 		}
+		if n < 0 {
+			return nil, errNot
+		}
+		key = key[n:]
 	}
 	if out.topic == "" {
 		return nil, errNot
@@ -92,16 +87,5 @@ func parseUForwarder(key []byte) (*uForwarderKey, error) {
 	return out, nil
 }
 
-func isTopic(s string) bool {
-	if s == "" || len(s) > 249 {
-		return false
-	}
-	for _, c := range []byte(s) {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
-}
+// topicName is what Kafka takes as the name of a topic.
+var topicName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,249}$`)

@@ -7,7 +7,7 @@ var watermill = convention{
 	decode:  decodeWatermill,
 }
 
-// decodeWatermill reads the metadata. The UUID of Watermill stays a header, since its subscribers need it.
+// decodeWatermill leaves the UUID of Watermill in the headers, since its subscribers need it.
 func decodeWatermill(m *message, d *Decoded) error {
 	value := func(name string) string { return string(m.last(name)) }
 	d.Origin = value("topic_poisoned")

@@ -2,11 +2,10 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // xDeath is what RabbitMQ adds when it dead-letters a message. The header x-death is a table, which the driver writes
@@ -31,14 +30,13 @@ type death struct {
 	Expiration  json.RawMessage `json:"original-expiration"`
 }
 
-// consumed reports whether a consumer had the message: it rejected it, or was given it too often.
+// consumed reports whether a consumer had the message.
 func (e *death) consumed() bool {
 	reason := jsonText(e.Reason)
 	return reason == "rejected" || reason == "delivery_limit"
 }
 
-// decodeXDeath reads the table and the headers of Spring AMQP. Without an exception the reason, such as rejected, is
-// all that is known of the failure.
+// decodeXDeath takes the reason, such as rejected, for the failure where Spring AMQP tells no exception.
 func decodeXDeath(m *message, d *Decoded) error {
 	var deaths []death
 	if value := m.last("x-death"); len(bytes.TrimSpace(value)) > 0 {
@@ -78,14 +76,11 @@ func decodeXDeath(m *message, d *Decoded) error {
 // which messages only wait for a retry let them expire; else the earliest. It returns nil if there is none.
 func decisive(deaths []death) *death {
 	for i := range deaths {
-		if deaths[i].consumed() {
+		if deaths[i].consumed() || i == len(deaths)-1 {
 			return &deaths[i]
 		}
 	}
-	if len(deaths) == 0 {
-		return nil
-	}
-	return &deaths[len(deaths)-1]
+	return nil
 }
 
 // countDeaths adds up the attempts at the origin, and finds the first and the last time.
@@ -99,14 +94,7 @@ func (d *Decoded) countDeaths(deaths []death) {
 		if at == 0 {
 			continue
 		}
-		d.FirstAt = earlier(d.FirstAt, at)
+		d.FirstAt = min(cmp.Or(d.FirstAt, at), at)
 		d.LastAt = max(d.LastAt, at)
 	}
-}
-
-func earlier(a, b task.Instant) task.Instant {
-	if a == 0 {
-		return b
-	}
-	return min(a, b)
 }

@@ -181,7 +181,7 @@ func TestTransactions(t *testing.T) {
 	}
 	ack(t, r, got)
 	depth(t, d, topic, 0)
-	if peeked, err := d.(driver.Peeker).Peek(t.Context(), topic, 10); err != nil || len(peeked) != 0 {
+	if peeked, err := d.Peek(t.Context(), topic, 10); err != nil || len(peeked) != 0 {
 		t.Errorf("%d messages wait: %v", len(peeked), err)
 	}
 }

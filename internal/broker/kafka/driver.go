@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -39,13 +40,6 @@ type conn struct {
 	lifetimes map[string]known // of topics to which records with a time were sent
 }
 
-var (
-	_ driver.Driver = (*conn)(nil)
-	_ driver.Peeker = (*conn)(nil)
-	_ driver.Lagger = (*conn)(nil)
-	_ driver.Log    = (*conn)(nil)
-)
-
 // options are the parameters of a URL that are this driver's.
 type options struct {
 	group       string // "": it follows from the topic
@@ -72,7 +66,7 @@ func Open(ctx context.Context, url string) (driver.Driver, error) {
 		return nil, err
 	}
 	c.ended, c.end = context.WithCancel(context.Background())
-	// What it asks about topics it does not answer from its memory: a topic may have been made just now.
+	// It has no memory of topics: one may have been made just now.
 	if c.client, err = c.newClient(kgo.MetadataMinAge(10 * time.Millisecond)); err != nil {
 		c.end()
 		return nil, err
@@ -86,54 +80,40 @@ func Open(ctx context.Context, url string) (driver.Driver, error) {
 }
 
 func parseOptions(t *kafkaurl.Target) (o options, err error) {
-	o.group = t.Own.Get("group")
-	switch t.Own.Get("start") {
-	case "", "earliest":
-	case "latest":
-		o.latest = true
-	default:
-		return o, errors.New("start in the URL of Kafka must be earliest or latest")
+	bad := func(name, must string) {
+		if err == nil {
+			err = fmt.Errorf("%s in the URL of Kafka must be %s", name, must)
+		}
 	}
-	switch t.Own.Get("isolation") {
-	case "", "read_committed":
-	case "read_uncommitted":
-		o.uncommitted = true
-	default:
-		return o, errors.New("isolation in the URL of Kafka must be read_committed or read_uncommitted")
+	second := func(name, first, second string) bool {
+		if word := cmp.Or(t.Own.Get(name), first); word != first && word != second {
+			bad(name, first+" or "+second)
+		}
+		return t.Own.Get(name) == second
 	}
-	seconds, err := strconv.Atoi(cmp.Or(t.Own.Get("session"), "10"))
-	if err != nil || seconds < 1 || seconds > 1800 {
-		return o, errors.New("session in the URL of Kafka must be 1 to 1800 seconds")
+	number := func(name string, otherwise, low, high int, unit string) int {
+		n, wrong := strconv.Atoi(cmp.Or(t.Own.Get(name), strconv.Itoa(otherwise)))
+		if wrong != nil || n < low || n > high {
+			bad(name, fmt.Sprintf("%d to %d %s", low, high, unit))
+		}
+		return n
 	}
-	o.session = time.Duration(seconds) * time.Second
-	o.largest, err = strconv.Atoi(cmp.Or(t.Own.Get("max_message"), strconv.Itoa(64<<20)))
-	if err != nil || o.largest < 1024 || o.largest > 1<<30 {
-		return o, errors.New("max_message in the URL of Kafka must be 1024 to 1073741824 bytes")
-	}
-	return o, nil
+	o = options{group: t.Own.Get("group"), latest: second("start", "earliest", "latest"),
+		uncommitted: second("isolation", "read_committed", "read_uncommitted"),
+		session:     time.Duration(number("session", 10, 1, 1800, "seconds")) * time.Second,
+		largest:     number("max_message", 64<<20, 1024, 1<<30, "bytes")}
+	return o, err
 }
 
 func (c *conn) groupOf(topic string) string { return cmp.Or(c.opts.group, "tasker-"+topic) }
 
-// newClient returns a client that ends with the connection. A request that the cluster does not answer is given up
-// after some seconds; the code above tries again.
+// newClient returns a client that ends with the connection, and gives up a request after some seconds.
 func (c *conn) newClient(options ...kgo.Opt) (*kgo.Client, error) {
 	return c.target.Client(append([]kgo.Opt{kgo.WithContext(c.ended), kgo.RequestTimeoutOverhead(5 * time.Second),
 		kgo.RetryTimeout(10 * time.Second), kgo.MetadataMinAge(250 * time.Millisecond)}, options...)...)
 }
 
-// newConsumer returns a client that reads, also what ends transactions. It never goes to another offset in silence.
-func (c *conn) newConsumer(options ...kgo.Opt) (*kgo.Client, error) {
-	isolation := kgo.ReadCommitted()
-	if c.opts.uncommitted {
-		isolation = kgo.ReadUncommitted()
-	}
-	return c.newClient(append([]kgo.Opt{kgo.FetchIsolationLevel(isolation), kgo.KeepControlRecords(),
-		kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchBytes / 4),
-		kgo.ConsumeResetOffset(kgo.NoResetOffset())}, options...)...)
-}
-
-// topic describes a topic. It never creates one.
+// topic describes a topic; it never creates one.
 func (c *conn) topic(ctx context.Context, name string) (kadm.TopicDetail, error) {
 	if c.ended.Err() != nil {
 		return kadm.TopicDetail{}, driver.ErrClosed
@@ -192,19 +172,30 @@ func (c *conn) Close() error {
 	}
 	c.end()
 	for _, p := range idle {
-		p.close()
+		p.client.Close()
 	}
 	c.client.Close()
 	c.closing.Wait()
 	return nil
 }
 
-// fail classifies an error of a call, which may be the end of the connection.
 func (c *conn) fail(err error) error {
 	if err != nil && c.ended.Err() != nil {
 		return driver.ErrClosed
 	}
 	return classify(err)
+}
+
+// meanings are the answers of Kafka that mean more than a failure for the moment.
+var meanings = []struct {
+	meaning error
+	of      []error
+}{
+	{driver.ErrNotFound, []error{kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.InvalidTopicException}},
+	{driver.ErrTooLarge, []error{kerr.MessageTooLarge, kerr.RecordListTooLarge}},
+	{driver.ErrRefused, []error{kerr.TopicAuthorizationFailed, kerr.GroupAuthorizationFailed,
+		kerr.ClusterAuthorizationFailed, kerr.InvalidTimestamp, kerr.InvalidRecord, kerr.PolicyViolation,
+		kerr.InvalidGroupID}},
 }
 
 // classify gives an error of the client its meaning on the seam. It says nothing of what became of a message.
@@ -214,17 +205,13 @@ func classify(err error) error {
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.Is(err, kerr.UnknownTopicOrPartition), errors.Is(err, kerr.UnknownTopicID),
-		errors.Is(err, kerr.InvalidTopicException):
-		return fmt.Errorf("%w: %w", driver.ErrNotFound, err)
-	case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.RecordListTooLarge):
-		return fmt.Errorf("%w: %w", driver.ErrTooLarge, err)
-	case errors.Is(err, kerr.TopicAuthorizationFailed), errors.Is(err, kerr.GroupAuthorizationFailed),
-		errors.Is(err, kerr.ClusterAuthorizationFailed), errors.Is(err, kerr.InvalidTimestamp),
-		errors.Is(err, kerr.InvalidRecord), errors.Is(err, kerr.PolicyViolation), errors.Is(err, kerr.InvalidGroupID):
-		return fmt.Errorf("%w: %w", driver.ErrRefused, err)
 	case errors.Is(err, kgo.ErrClientClosed):
 		return fmt.Errorf("%w: %w", driver.ErrLost, err)
+	}
+	for _, m := range meanings {
+		if slices.ContainsFunc(m.of, func(of error) bool { return errors.Is(err, of) }) {
+			return fmt.Errorf("%w: %w", m.meaning, err)
+		}
 	}
 	return err
 }

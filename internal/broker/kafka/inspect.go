@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,8 +32,7 @@ type Finding struct {
 	GroupMissing []string
 	// Sends are the topics to which letters go, in the order that they were asked for.
 	Sends []Topic
-	// OldestUnread is when the oldest record that the group has not read was written; zero without one, or if that may
-	// not be read.
+	// OldestUnread is when the oldest record was written that the group has not read; zero: none, or it may not be read.
 	OldestUnread time.Time
 
 	// ConfigError is why the settings below are not known: they need the permission DescribeConfigs.
@@ -43,8 +43,8 @@ type Finding struct {
 	InSync    int    // min.insync.replicas
 }
 
-// Inspect looks at the topic that a source reads, and at those to which its letters go. It changes nothing, and blocks
-// until the cluster has answered or ctx ends. An error means that the cluster does not answer, or the URL is wrong.
+// Inspect looks at the topic that a source reads, and at those to which its letters go. It changes nothing. It fails if
+// the cluster does not answer, or the URL is wrong.
 func Inspect(ctx context.Context, url, queue string, sends []string) (*Finding, error) {
 	d, err := Open(ctx, url)
 	if err != nil {
@@ -84,8 +84,8 @@ func Inspect(ctx context.Context, url, queue string, sends []string) (*Finding, 
 	return f, nil
 }
 
-// look returns what the cluster says of a topic, and counts the brokers. It asks for one topic at a time: a question
-// for several has no answer if the user may not describe one of them. Such a topic counts as one that exists.
+// look returns what the cluster says of a topic, and counts the brokers. It asks for one topic: a question for several
+// has no answer if the user may not describe one of them. That one counts as a topic that exists.
 func (c *conn) look(ctx context.Context, f *Finding, name string, needs kadm.ACLOperation) (Topic, error) {
 	t := Topic{Name: name}
 	meta, err := c.admin.Metadata(kadm.WithAuthorizedOps(ctx), name)
@@ -103,9 +103,7 @@ func (c *conn) look(ctx context.Context, f *Finding, name string, needs kadm.ACL
 	}
 	t.Exists = true
 	for _, p := range of.Partitions {
-		if t.Replicas == 0 || len(p.Replicas) < t.Replicas {
-			t.Replicas = len(p.Replicas)
-		}
+		t.Replicas = min(cmp.Or(t.Replicas, len(p.Replicas)), len(p.Replicas))
 	}
 	if !slices.Contains(of.AuthorizedOperations, needs) {
 		t.Missing = []string{needs.String()}
@@ -115,10 +113,10 @@ func (c *conn) look(ctx context.Context, f *Finding, name string, needs kadm.ACL
 
 // oldestUnread returns when the oldest record was written that the group has not read; zero without one.
 func (c *conn) oldestUnread(ctx context.Context, topic string) (oldest time.Time, err error) {
-	records, err := c.unread(ctx, topic, 1)
-	for _, r := range records {
-		if oldest.IsZero() || r.Timestamp.Before(oldest) {
-			oldest = r.Timestamp
+	messages, err := c.unread(ctx, topic, 1)
+	for _, m := range messages {
+		if !m.Time.IsZero() && (oldest.IsZero() || m.Time.Before(oldest)) {
+			oldest = m.Time
 		}
 	}
 	return oldest, err

@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -22,8 +23,8 @@ const (
 	settingsTime = 2 * time.Second
 )
 
-// lifetime is the age from which a topic does not keep a record with a time of its producer: Kafka deletes it, maybe at
-// once, although it has confirmed it, or refuses it. It is negative for a topic that keeps all.
+// lifetime is the age from which a topic does not keep a record with a time of its producer: Kafka refuses it, or
+// deletes it, maybe at once, although it has confirmed it. It is negative for a topic that keeps all.
 type lifetime time.Duration
 
 // lifetimeOf derives it from the settings of a topic. A tenth of the retention is left for a consumer.
@@ -66,8 +67,7 @@ func renewed(r *kgo.Record, l lifetime, now time.Time) {
 	r.Timestamp = now
 }
 
-// originalTime reads the header of renewed, in milliseconds. It is one only beside that of a redrive: an application
-// may have a header of this name, too.
+// originalTime reads the header of renewed, in milliseconds; beside no redrive it is one of an application.
 func originalTime(r *kgo.Record) (ms int64, ok bool) {
 	sent := false
 	for _, h := range r.Headers {
@@ -83,14 +83,12 @@ func originalTime(r *kgo.Record) (ms int64, ok bool) {
 	return ms, ok && sent
 }
 
-// known is a lifetime that was found out at a time.
 type known struct {
 	lifetime
 	at time.Time
 }
 
-// lifetime returns that of a topic, as it was within the last minute. If the settings may not be read, or cannot be, it
-// is unknownAge.
+// lifetime returns that of a topic, at most a minute old; unknownAge if the settings cannot be read.
 func (c *conn) lifetime(ctx context.Context, topic string, now time.Time) lifetime {
 	c.mu.Lock()
 	of, ok := c.lifetimes[topic]
@@ -109,11 +107,7 @@ func (c *conn) lifetime(ctx context.Context, topic string, now time.Time) lifeti
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for name, old := range c.lifetimes {
-		if now.Sub(old.at) >= rememberFor {
-			delete(c.lifetimes, name)
-		}
-	}
+	maps.DeleteFunc(c.lifetimes, func(_ string, old known) bool { return now.Sub(old.at) >= rememberFor })
 	c.lifetimes[topic] = of
 	return of.lifetime
 }

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ import (
 // logWait bounds how long a broker waits for messages that are in its log: it has them.
 const logWait = 500 * time.Millisecond
 
-// LogParts implements driver.Log. The end is where a reader of committed messages stops.
+// LogParts implements driver.Driver. The end is where a reader of committed messages stops.
 func (c *conn) LogParts(ctx context.Context, topic string, since, before time.Time) ([]driver.LogPart, error) {
 	if _, err := c.topic(ctx, topic); err != nil {
 		return nil, err
@@ -53,23 +54,29 @@ func (c *conn) LogParts(ctx context.Context, topic string, since, before time.Ti
 	return parts, nil
 }
 
-// ReadLog implements driver.Log. It asks the leader of the partition itself, because only the answer to a fetch tells
+// ReadLog implements driver.Driver. It asks the leader of the partition: only the answer to a fetch tells
 // how far it goes where the log has gaps: markers and messages of transactions, and what compaction has removed.
 func (c *conn) ReadLog(ctx context.Context, topic string, part driver.LogPart, max int) ([]driver.Entry, int64, error) {
+	of, err := c.topic(ctx, topic)
+	if err != nil {
+		return nil, part.From, err
+	}
+	return c.readPart(ctx, &of, part, max)
+}
+
+func (c *conn) readPart(ctx context.Context, of *kadm.TopicDetail, part driver.LogPart, max int) ([]driver.Entry, int64,
+	error,
+) {
 	next := part.From
 	for next < part.To {
-		of, err := c.topic(ctx, topic)
-		if err != nil {
-			return nil, next, err
-		}
-		fetched, behind, err := c.fetch(ctx, &of, part.Partition, next)
+		fetched, behind, err := c.fetch(ctx, of, part.Partition, next)
 		switch {
 		case errors.Is(err, kerr.OffsetOutOfRange):
-			return c.gap(ctx, topic, part, next)
+			return c.gap(ctx, of.Topic, part, next)
 		case err != nil:
-			return nil, next, fmt.Errorf("read %s/%d: %w", topic, part.Partition, c.fail(err))
+			return nil, next, fmt.Errorf("read %s/%d: %w", of.Topic, part.Partition, c.fail(err))
 		case behind <= next:
-			return nil, next, fmt.Errorf("read %s/%d: the broker returns nothing at offset %d", topic, part.Partition, next)
+			return nil, next, fmt.Errorf("read %s/%d: the broker returns nothing at offset %d", of.Topic, part.Partition, next)
 		}
 		var entries []driver.Entry
 		next = min(behind, part.To)
@@ -90,7 +97,7 @@ func (c *conn) ReadLog(ctx context.Context, topic string, part driver.LogPart, m
 	return nil, next, nil
 }
 
-// fetch reads records of a partition from an offset on, and returns the offset behind what was read.
+// fetch reads records of a partition from an offset on, and returns the offset behind them.
 func (c *conn) fetch(ctx context.Context, of *kadm.TopicDetail, partition int32, offset int64) ([]*kgo.Record, int64,
 	error,
 ) {
@@ -128,7 +135,7 @@ func (c *conn) fetch(ctx context.Context, of *kadm.TopicDetail, partition int32,
 	return records.Records, behind, records.Err
 }
 
-// gap is the answer for offsets that the log does not have any more.
+// gap answers for offsets that the log does not have any more.
 func (c *conn) gap(ctx context.Context, topic string, part driver.LogPart, next int64) ([]driver.Entry, int64, error) {
 	starts, err := c.admin.ListStartOffsets(ctx, topic)
 	if err != nil {
@@ -144,4 +151,45 @@ func (c *conn) gap(ctx context.Context, topic string, part driver.LogPart, next 
 	}
 	return nil, to, &driver.LossError{Losses: []driver.Loss{{Where: fmt.Sprintf("%s/%d", topic, part.Partition),
 		From: next, To: to, Why: "the log does not have them any more"}}}
+}
+
+// Peek implements driver.Driver. It reads what the group has not committed, without being a member of it: nothing
+// changes. Of several partitions the oldest messages come first.
+func (c *conn) Peek(ctx context.Context, topic string, max int) ([]driver.Message, error) {
+	messages, err := c.unread(ctx, topic, max)
+	slices.SortStableFunc(messages, func(a, b driver.Message) int {
+		if a.Log.Partition == b.Log.Partition {
+			return cmp.Compare(a.Log.From, b.Log.From)
+		}
+		return a.Time.Compare(b.Time)
+	})
+	return messages[:min(len(messages), max)], err
+}
+
+// unread returns up to max messages of each partition that the group has not committed.
+func (c *conn) unread(ctx context.Context, topic string, max int) (messages []driver.Message, err error) {
+	of, err := c.topic(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.spans(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	for _, s := range all {
+		part := driver.LogPart{Partition: s.partition, From: s.next, To: s.end}
+		for left := max; left > 0 && part.From < part.To && size < driver.BatchBytes; {
+			var entries []driver.Entry
+			if entries, part.From, err = c.readPart(ctx, &of, part, left); err != nil {
+				return nil, err
+			}
+			for _, e := range entries {
+				messages = append(messages, e.Message)
+				size += e.Size()
+			}
+			left -= len(entries)
+		}
+	}
+	return messages, nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // readLog reads a part of a log to its end, max messages at a time.
-func readLog(t *testing.T, l driver.Log, topic string, part driver.LogPart, max int) []driver.Entry {
+func readLog(t *testing.T, l driver.Driver, topic string, part driver.LogPart, max int) []driver.Entry {
 	t.Helper()
 	var all []driver.Entry
 	for part.From < part.To {
@@ -49,24 +49,23 @@ func TestLog(t *testing.T) {
 		produce(t, client, append(records, &kgo.Record{Partition: 0, Value: large, Timestamp: noon})...)
 	}
 	d := open(t, url)
-	l := d.(driver.Log)
-	parts, err := l.LogParts(t.Context(), topic, time.Time{}, time.Time{})
+	parts, err := d.LogParts(t.Context(), topic, time.Time{}, time.Time{})
 	if want := "[{0 0 3} {1 0 15}]"; err != nil || fmt.Sprint(parts) != want {
 		t.Fatalf("the parts are %v, want %s: %v", parts, want, err)
 	}
-	for _, e := range readLog(t, l, topic, parts[0], 10) {
+	for _, e := range readLog(t, d, topic, parts[0], 10) {
 		if !bytes.Equal(e.Payload, large) {
 			t.Errorf("message %d has %d bytes", e.Offset, len(e.Payload))
 		}
 	}
 	read := map[string]bool{}
-	for i, e := range readLog(t, l, topic, parts[1], 4) {
+	for i, e := range readLog(t, d, topic, parts[1], 4) {
 		if e.Offset != int64(i) || string(e.Payload) != fmt.Sprint(i/5, " ", i%5) {
 			t.Errorf("message %d is %q with offset %d", i, e.Payload, e.Offset)
 		}
 		read[e.Position] = true
 	}
-	parts, err = l.LogParts(t.Context(), topic, noon.Add(time.Minute), noon.Add(2*time.Minute))
+	parts, err = d.LogParts(t.Context(), topic, noon.Add(time.Minute), noon.Add(2*time.Minute))
 	if want := "[{0 3 3} {1 5 10}]"; err != nil || fmt.Sprint(parts) != want {
 		t.Errorf("the parts of a minute are %v, want %s: %v", parts, want, err)
 	}
@@ -76,10 +75,10 @@ func TestLog(t *testing.T) {
 			t.Errorf("the position %s was another one in the log", m.Position)
 		}
 	}
-	if _, err := l.LogParts(t.Context(), topic+"-missing", time.Time{}, time.Time{}); !errors.Is(err, driver.ErrNotFound) {
+	if _, err := d.LogParts(t.Context(), topic+"-missing", time.Time{}, time.Time{}); !errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("a missing topic is %v", err)
 	}
-	_, _, err = l.ReadLog(t.Context(), topic, driver.LogPart{Partition: 7, To: 1}, 1)
+	_, _, err = d.ReadLog(t.Context(), topic, driver.LogPart{Partition: 7, To: 1}, 1)
 	if !errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("a missing partition is %v", err)
 	}
@@ -100,7 +99,7 @@ func TestLogGaps(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l := open(t, url).(driver.Log)
+	l := open(t, url)
 	parts, err := l.LogParts(t.Context(), topic, time.Time{}, time.Time{})
 	if err != nil || len(parts) != 1 || parts[0].To != 12 {
 		t.Fatalf("the parts are %v: %v", parts, err)

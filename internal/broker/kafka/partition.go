@@ -1,6 +1,9 @@
 package kafka
 
 import (
+	"context"
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -41,8 +44,7 @@ func (e *entry) settle() {
 	e.settled, e.record = true, nil
 }
 
-// commit returns how far the partition may be committed: up to the first record that is not settled. ok is false if
-// that is committed already.
+// commit returns how far the partition may be committed, up to the first open record; ok: and is not yet.
 func (p *partition) commit() (to kgo.EpochOffset, ok bool) {
 	done := 0
 	for done < len(p.open) && p.open[done].settled {
@@ -59,4 +61,74 @@ func (p *partition) committed(to int64) {
 	for len(p.open) > 0 && p.open[0].offset < to {
 		p.open = p.open[1:]
 	}
+}
+
+// assigned notes the partitions that the group gives to the receiver. The client calls it, and revoked and lost, one
+// at a time, and never between a poll and AllowRebalance.
+func (r *receiver) assigned(_ context.Context, _ *kgo.Client, given map[string][]int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range given[r.topic] {
+		r.partitions[n] = &partition{number: n}
+	}
+}
+
+// revoked gives partitions back to the group. What the caller has of them may be acknowledged first, so that it does
+// not come again to another member; the group hears signs of life meanwhile.
+func (r *receiver) revoked(_ context.Context, _ *kgo.Client, taken map[string][]int32) {
+	late, cancel := context.WithTimeout(r.ended, handOver)
+	defer cancel()
+	r.mu.Lock()
+	r.withdraw(taken[r.topic])
+	r.mu.Unlock()
+	r.await(late, func() bool { return r.err != nil || !r.held(taken[r.topic]) })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forget(taken[r.topic])
+}
+
+// lost notes that the group has put the receiver out: nothing of these partitions can be committed any more.
+func (r *receiver) lost(_ context.Context, _ *kgo.Client, taken map[string][]int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.withdraw(taken[r.topic])
+	r.forget(taken[r.topic])
+}
+
+// withdraw takes what is not delivered out of the buffer. The caller holds mu.
+func (r *receiver) withdraw(taken []int32) {
+	for _, n := range taken {
+		if p := r.partitions[n]; p != nil {
+			p.leaving = true
+		}
+	}
+	r.ready = slices.DeleteFunc(r.ready, func(e *entry) bool {
+		if e.of.leaving {
+			r.bytes -= sizeOf(e.record)
+		}
+		return e.of.leaving
+	})
+	r.signal()
+}
+
+// held reports whether messages of partitions can still be acknowledged, or a commit is under way. The caller holds mu.
+func (r *receiver) held(taken []int32) bool {
+	for _, n := range taken {
+		if p := r.partitions[n]; p != nil && (p.delivered > 0 || r.committing > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// forget drops partitions. The caller holds mu.
+func (r *receiver) forget(taken []int32) {
+	for _, n := range taken {
+		if p := r.partitions[n]; p != nil {
+			p.gone = true
+			delete(r.partitions, n)
+		}
+		delete(r.starts, n)
+	}
+	r.signal()
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -15,10 +17,105 @@ import (
 	"github.com/taskerhq/tasker/internal/clock"
 )
 
-// adjust decides where to begin in partitions that the group has given to the receiver. The client calls it before it
-// fetches. Where the group has committed nothing, the beginning is committed first, so that a restart does not begin
-// elsewhere. Where the log does not have what comes next, that is a loss, and the receiver ends with it once the new
-// position is committed.
+// coordinatorTime bounds the wait for the coordinator of a group.
+const coordinatorTime = 10 * time.Second
+
+// span is what a partition holds, and how far the group has read it.
+type span struct {
+	partition  int32
+	start, end int64
+	committed  int64 // -1: nothing yet
+	next       int64 // where the group reads on; other than committed, if that is not in the log
+}
+
+// bounds returns where the partitions of a topic begin and end. The end is where a reader of committed messages stops.
+func (c *conn) bounds(ctx context.Context, topic string) (starts, ends kadm.ListedOffsets, err error) {
+	if starts, err = c.admin.ListStartOffsets(ctx, topic); err != nil {
+		return nil, nil, c.fail(err)
+	}
+	list := c.admin.ListCommittedOffsets
+	if c.opts.uncommitted {
+		list = c.admin.ListEndOffsets
+	}
+	if ends, err = list(ctx, topic); err != nil {
+		return nil, nil, c.fail(err)
+	}
+	return starts, ends, nil
+}
+
+func (c *conn) spans(ctx context.Context, topic string) ([]span, error) {
+	starts, ends, err := c.bounds(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	group := c.groupOf(topic)
+	committed, err := c.committed(ctx, group, topic)
+	if err != nil {
+		return nil, fmt.Errorf("the group %q: %w", group, c.fail(err))
+	}
+	var all []span
+	for n, of := range starts[topic] {
+		end, ok := ends.Lookup(topic, n)
+		if !ok || of.Err != nil || end.Err != nil {
+			return nil, fmt.Errorf("the offsets of %s/%d: %w", topic, n, classify(errors.Join(of.Err, end.Err)))
+		}
+		s := span{partition: n, start: of.Offset, end: end.Offset, committed: -1}
+		if at, ok := committed.Lookup(topic, n); ok {
+			if at.Err != nil {
+				return nil, fmt.Errorf("the group %q: %w", group, classify(at.Err))
+			}
+			s.committed = at.At
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b span) int { return int(a.partition - b.partition) })
+	begun := slices.ContainsFunc(all, func(s span) bool { return s.committed >= 0 })
+	for i := range all {
+		all[i].next = all[i].front(c.opts.latest && !begun)
+	}
+	return all, nil
+}
+
+// front returns where the group reads on. latest says that it begins with the end of what it has not read yet.
+func (s span) front(latest bool) int64 {
+	switch {
+	case s.committed < 0 && latest:
+		return s.end
+	case s.committed > s.end:
+		return s.start
+	}
+	return max(s.committed, s.start)
+}
+
+func (c *conn) Lag(ctx context.Context, topic string) ([]driver.PartitionLag, error) {
+	all, err := c.spans(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	lags := make([]driver.PartitionLag, len(all))
+	for i, s := range all {
+		lags[i] = driver.PartitionLag{Partition: s.partition, Committed: s.committed, End: s.end,
+			Lag: s.end - s.next}
+	}
+	return lags, nil
+}
+
+// committed returns what a group has committed. It waits for a coordinator that moves, or is made for the first group.
+func (c *conn) committed(ctx context.Context, group, topic string) (kadm.OffsetResponses, error) {
+	bounded, cancel := context.WithTimeout(ctx, coordinatorTime)
+	defer cancel()
+	for {
+		found, err := c.admin.FetchOffsetsForTopics(bounded, group, topic)
+		if !errors.Is(err, kerr.CoordinatorNotAvailable) && !errors.Is(err, kerr.NotCoordinator) &&
+			!errors.Is(err, kerr.CoordinatorLoadInProgress) || clock.Sleep(bounded, 50*time.Millisecond) != nil {
+			return found, err
+		}
+	}
+}
+
+// adjust decides where to begin in partitions that the group has given to the receiver, before the client fetches.
+// Where the group has committed nothing, pin commits the beginning first, so that a restart does not begin elsewhere.
+// Where the log does not have what comes next, the receiver ends with that loss once the new position is committed.
 func (r *receiver) adjust(ctx context.Context, given map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset,
 	error,
 ) {
@@ -102,8 +199,8 @@ func (r *receiver) commit(ctx context.Context) error {
 	return nil
 }
 
-// store commits offsets. While the group rebalances the broker may refuse that for a moment. A member that the group
-// has put out gets an error: it must not move the offsets of others.
+// store commits offsets. It tries again what the broker refuses while the group rebalances. A member that the group has
+// put out gets an error: it must not move the offsets of others.
 func (r *receiver) store(ctx context.Context, offsets map[int32]kgo.EpochOffset) error {
 	for {
 		var failed error
@@ -122,7 +219,6 @@ func (r *receiver) store(ctx context.Context, offsets map[int32]kgo.EpochOffset)
 	}
 }
 
-// refusal returns the first error of an answer.
 func refusal(answer *kmsg.OffsetCommitResponse) error {
 	for _, t := range answer.Topics {
 		for _, p := range t.Partitions {

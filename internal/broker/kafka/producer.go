@@ -19,8 +19,7 @@ type producer struct {
 	wrote, cut atomic.Bool
 }
 
-// shape is what a producer knows of a topic. One that has changed needs another producer: the client would learn of it
-// minutes later.
+// shape is what a producer knows of a topic. Of a change the client would learn minutes later.
 type shape struct {
 	id    kadm.TopicID
 	parts int
@@ -43,18 +42,16 @@ func (p *producer) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e kgo.BrokerE2E)
 	}
 }
 
-// fresh says that the messages that are written from now on are others: none is on its way.
+// fresh begins with other messages: none is on its way.
 func (p *producer) fresh() {
 	p.wrote.Store(false)
 	p.cut.Store(false)
 }
 
-// refusals is how often a record is tried that is refused for a moment: for some seconds, in which a partition may get
-// another leader. Then it fails with what the broker says.
+// refusals bounds the tries of a record: while they last a partition may get another leader.
 const refusals = 10
 
-// producer returns an idempotent producer, which waits for all replicas that are in sync. Nothing is sent before Flush,
-// so that messages of a run share a request.
+// producer returns an idempotent producer, which waits for all replicas in sync, and sends nothing before Flush.
 func (c *conn) producer(of *kadm.TopicDetail) (*producer, error) {
 	now := shape{of.ID, len(of.Partitions)}
 	c.mu.Lock()
@@ -66,7 +63,7 @@ func (c *conn) producer(of *kadm.TopicDetail) (*producer, error) {
 		p := c.idle[n-1]
 		c.idle = c.idle[:n-1]
 		if known, ok := p.topics[of.Topic]; ok && known != now {
-			c.closing.Go(p.close)
+			c.closing.Go(p.client.Close)
 			continue
 		}
 		c.mu.Unlock()
@@ -90,21 +87,15 @@ func (c *conn) producer(of *kadm.TopicDetail) (*producer, error) {
 // rest keeps a producer for the next Send.
 func (c *conn) rest(p *producer) {
 	c.mu.Lock()
-	if !c.closed {
-		c.idle = append(c.idle, p)
-		p = nil
+	defer c.mu.Unlock()
+	if c.closed {
+		p.client.Close()
+		return
 	}
-	c.mu.Unlock()
-	if p != nil {
-		p.close()
-	}
+	c.idle = append(c.idle, p)
 }
 
-// close ends a producer at once: what it has in the air fails.
-func (p *producer) close() { p.client.Close() }
-
-// partitions chooses the partition of a record: the one that it names, or that of its key as Java's client finds it
-// (murmur2), or one for some time.
+// partitions chooses the partition that a record names, or that of its key by murmur2 as in Java, or any.
 type partitions struct{ kgo.Partitioner }
 
 func (p partitions) ForTopic(topic string) kgo.TopicPartitioner {

@@ -28,6 +28,7 @@ const (
 
 // receiver is a member of a consumer group.
 type receiver struct {
+	driver.BasicReceiver
 	conn   *conn
 	client *kgo.Client
 	topic  string
@@ -50,9 +51,7 @@ type receiver struct {
 	err        error                     // why nothing more comes
 }
 
-var _ driver.Receiver = (*receiver)(nil)
-
-// Open implements driver.Driver. It joins the group; messages come when the group has given it partitions.
+// Open implements driver.Driver. Messages come when the group has given partitions to the receiver.
 func (c *conn) Open(ctx context.Context, topic string) (driver.Receiver, error) {
 	of, err := c.topic(ctx, topic)
 	if err != nil {
@@ -64,7 +63,14 @@ func (c *conn) Open(ctx context.Context, topic string) (driver.Receiver, error) 
 		return nil, err
 	}
 	r.ended, r.end = context.WithCancel(c.ended)
-	r.client, err = c.newConsumer(kgo.WithContext(r.ended), kgo.ConsumerGroup(c.groupOf(topic)),
+	isolation := kgo.ReadCommitted()
+	if c.opts.uncommitted {
+		isolation = kgo.ReadUncommitted()
+	}
+	// It reads what ends transactions, too, and never goes to another offset in silence.
+	r.client, err = c.newClient(kgo.FetchIsolationLevel(isolation), kgo.KeepControlRecords(),
+		kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchBytes/4),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.WithContext(r.ended), kgo.ConsumerGroup(c.groupOf(topic)),
 		kgo.ConsumeTopics(topic), kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(),
 		kgo.FetchMaxWait(time.Second), kgo.MetadataMaxAge(30*time.Second),
 		kgo.SessionTimeout(c.opts.session), kgo.HeartbeatInterval(min(c.opts.session/4, 3*time.Second)),
@@ -113,27 +119,34 @@ func (r *receiver) pump() {
 	}
 }
 
-// room waits until there is room for more messages. It returns false when the receiver has ended.
-func (r *receiver) room() bool {
+// await waits until ready, which it calls with mu held, returns true. It returns false if ctx ends before.
+func (r *receiver) await(ctx context.Context, ready func() bool) bool {
 	for {
 		r.mu.Lock()
-		full, changed, failed := len(r.ready) >= buffered || r.bytes >= driver.BatchBytes, r.changed, r.err != nil
+		ok, changed := ready(), r.changed
 		r.mu.Unlock()
-		if failed || r.ended.Err() != nil {
-			return false
-		}
-		if !full {
+		if ok {
 			return true
 		}
 		select {
 		case <-changed:
-		case <-r.ended.Done():
+		case <-ctx.Done():
+			return false
 		}
 	}
 }
 
-// take buffers what was polled, and reports whether control records are among it, which nobody acknowledges. Its error
-// is the first one that a partition or the group has.
+// room waits until there is room for more messages. It returns false when the receiver has ended.
+func (r *receiver) room() (room bool) {
+	r.await(r.ended, func() bool {
+		room = r.err == nil && r.ended.Err() == nil && len(r.ready) < buffered && r.bytes < driver.BatchBytes
+		return room || r.err != nil
+	})
+	return room
+}
+
+// take buffers what was polled, and reports whether control records are among it, which nobody acknowledges. It returns
+// the first error that a partition or the group has.
 func (r *receiver) take(fetches kgo.Fetches) (controls bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,7 +172,6 @@ func (r *receiver) take(fetches kgo.Fetches) (controls bool, err error) {
 	return controls, nil
 }
 
-// ending classifies what ends a receiver.
 func (r *receiver) ending(err error) error {
 	err = r.conn.fail(err)
 	if driver.Permanent(err) || errors.Is(err, driver.ErrClosed) || errors.Is(err, driver.ErrLost) {
@@ -170,7 +182,7 @@ func (r *receiver) ending(err error) error {
 
 func sizeOf(r *kgo.Record) int { return len(r.Key) + len(r.Value) + 64 }
 
-// look asks whether the topic is there, and still the same. The client alone would wait for ever, in silence.
+// look asks whether the topic is there, and still the same. Without a topic the client waits in silence.
 func (r *receiver) look() error {
 	ctx, cancel := context.WithTimeout(r.ended, 3*lookEvery)
 	defer cancel()
@@ -189,7 +201,7 @@ func (r *receiver) look() error {
 	return nil
 }
 
-// signal wakes those who wait for a change. The caller holds mu.
+// signal ends await's waits for a change. The caller holds mu.
 func (r *receiver) signal() {
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -205,26 +217,16 @@ func (r *receiver) fail(err error) {
 	}
 }
 
-func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, error) {
-	for {
-		r.mu.Lock()
-		changed, err := r.changed, r.err
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
-		var batch []driver.Message
-		if err == nil && len(r.starts) == 0 {
+func (r *receiver) Receive(ctx context.Context, max int) (batch []driver.Message, err error) {
+	if !r.await(ctx, func() bool {
+		if err = cmp.Or(ctx.Err(), r.err); err == nil && len(r.starts) == 0 {
 			batch = r.deliver(max)
 		}
-		r.mu.Unlock()
-		if err != nil || len(batch) > 0 {
-			return batch, err
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
+		return err != nil || len(batch) > 0
+	}) {
+		return nil, ctx.Err()
 	}
+	return batch, err
 }
 
 // deliver returns what is ready. The caller holds mu.
@@ -280,7 +282,7 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	return err
 }
 
-// Leave implements driver.Leaver: the log keeps what is committed.
+// Leave implements driver.Receiver: the log keeps what is committed.
 func (r *receiver) Leave(ctx context.Context, messages []driver.Message) (again bool, err error) {
 	return false, r.Ack(ctx, messages)
 }

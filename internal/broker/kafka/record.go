@@ -35,8 +35,8 @@ const (
 // nulls says which headers have no value: of each name, their places among the headers of the name.
 type nulls map[string][]int
 
-// readNulls reads the header that says so. That of a letter which an older version has captured is a list of names: all
-// headers of these names that are empty. One that was edited into something else names none.
+// readNulls reads the header that says so. An older version has captured letters with a list of names there: all empty
+// headers of these names. One that was edited into something else names none.
 func readNulls(value []byte) func(name string, place int) bool {
 	var all []string
 	if json.Unmarshal(value, &all) == nil {

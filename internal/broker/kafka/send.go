@@ -2,9 +2,12 @@ package kafka
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +17,67 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
+
+// destination is where a message is sent. There are these forms:
+//
+//	TOPIC            the partition that its key belongs to, as Java's client finds it
+//	TOPIC#N          the partition N
+//	TOPIC#original   the partition that its headers name, as those of Spring and Kafka Connect do
+type destination struct {
+	topic     string
+	partition int32 // -1: not a certain one
+	original  bool
+}
+
+func parse(text string) (destination, error) {
+	topic, where, certain := strings.Cut(text, "#")
+	to := destination{topic: topic, partition: -1}
+	switch {
+	case !certain:
+	case where == "original":
+		to.original = true
+	default:
+		n, err := strconv.ParseInt(where, 10, 32)
+		if err != nil || n < 0 {
+			return to, fmt.Errorf("%w: a destination is written TOPIC, TOPIC#PARTITION or TOPIC#original",
+				driver.ErrRefused)
+		}
+		to.partition = int32(n)
+	}
+	return to, nil
+}
+
+// of returns the partition to which one message is sent, -1 for that of its key.
+func (to destination) of(m *driver.Message, partitions int) (int32, error) {
+	at := to.partition
+	if to.original {
+		var ok bool
+		if at, ok = originalPartition(m); !ok {
+			return -1, fmt.Errorf("%w: the message does not say in which partition it was", driver.ErrRefused)
+		}
+	}
+	if int(at) >= partitions {
+		return -1, fmt.Errorf("%w: the topic %q has no partition %d", driver.ErrNotFound, to.topic, at)
+	}
+	return at, nil
+}
+
+// originalPartition reads the headers that name a partition: four bytes by Spring, else text.
+func originalPartition(m *driver.Message) (int32, bool) {
+	for _, h := range slices.Backward(m.Headers) { // our own is the last
+		switch h.Name {
+		case "kafka_dlt-original-partition":
+			if len(h.Value) == 4 && h.Value[0] < 0x80 {
+				return int32(binary.BigEndian.Uint32(h.Value)), true
+			}
+		case headerPartition, "__connect.errors.partition", "original_partition":
+			if n, err := strconv.ParseInt(string(h.Value), 10, 32); err == nil && n >= 0 {
+				return int32(n), true
+			}
+		}
+	}
+	return 0, false
+}
 
 // A run is sent at once, as one batch for each partition: below the default limit of a topic, 1 MiB. A larger message
 // is a run of its own. The next run is sent when the answers to this one are there, so a failure can hold back its key.
@@ -75,7 +139,7 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 	return s.errs
 }
 
-// known describes a topic that is sent to. The answer comes within the turn, or no message is begun.
+// known describes the topic of a send, within its turn.
 func (c *conn) known(ctx context.Context, topic string, limits driver.Limits) (kadm.TopicDetail, error) {
 	if !limits.Until.IsZero() {
 		var cancel context.CancelFunc
@@ -124,7 +188,7 @@ func (s *sending) run(ctx context.Context, from int) (next int) {
 	return next
 }
 
-// ready reports whether a message may be sent. Else it has an error.
+// ready reports whether a message may be sent, and else gives it an error.
 func (s *sending) ready(ctx context.Context, i int) bool {
 	m := &s.messages[i]
 	switch {
@@ -138,7 +202,7 @@ func (s *sending) ready(ctx context.Context, i int) bool {
 	return false
 }
 
-// isolate sends messages alone whose batch was refused for what one of its messages is: then nothing of it was stored.
+// isolate sends messages alone whose batch was refused, and not stored, because of one of them.
 func (s *sending) isolate(ctx context.Context, batch []int) {
 	for _, i := range batch {
 		if err := s.errs[i]; errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge) ||
@@ -151,8 +215,7 @@ func (s *sending) isolate(ctx context.Context, batch []int) {
 	}
 }
 
-// produce sends messages and waits for the answers. When the time of a message ends, or ctx, it gives the producer up,
-// and returns false.
+// produce sends messages and awaits the answers. At the end of their time, or of ctx, it gives up: false.
 func (s *sending) produce(ctx context.Context, batch []int) bool {
 	for _, i := range batch {
 		s.errs[i] = errUnanswered
@@ -189,8 +252,7 @@ func (s *sending) answer(i int, err error) {
 	s.errs[i] = s.outcome(err)
 }
 
-// outcome classifies what the client says of a message. It tries again what was refused for a moment, or had no answer;
-// what it gives up in the end was not stored by any try that was answered. A try without an answer may have been.
+// outcome classifies the end of all tries of a message. Only one without an answer may have stored it.
 func (s *sending) outcome(err error) error {
 	if err == nil {
 		return nil
@@ -200,24 +262,18 @@ func (s *sending) outcome(err error) error {
 	switch {
 	case s.conn.ended.Err() != nil && !wrote:
 		return driver.ErrClosed
-	case wrote && (s.p.cut.Load() || errors.Is(err, kgo.ErrClientClosed) || errors.As(err, &refusal) && doubtful(refusal)):
+	case wrote && (s.p.cut.Load() || errors.Is(err, kgo.ErrClientClosed) ||
+		errors.As(err, &refusal) && slices.Contains(doubtful, refusal)):
 		return fmt.Errorf("%w: %w", driver.ErrUncertain, err)
 	}
 	return unwritten(classify(err))
 }
 
-// doubtful reports whether a broker that answers with an error may have stored the message.
-func doubtful(e *kerr.Error) bool {
-	switch e {
-	case kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.OutOfOrderSequenceNumber,
-		kerr.DuplicateSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch, kerr.UnknownServerError:
-		return true
-	}
-	return false
-}
+// doubtful are the answers of a broker that may have stored the message.
+var doubtful = []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.OutOfOrderSequenceNumber,
+	kerr.DuplicateSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch, kerr.UnknownServerError}
 
-// abandon gives the producer up, because err has ended the wait. Without an answer a message may have been stored,
-// unless nothing was written at all.
+// abandon gives the producer up, because err has ended the wait. What was written may have been stored.
 func (s *sending) abandon(batch []int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,6 +287,6 @@ func (s *sending) abandon(batch []int, err error) {
 			s.errs[i] = unwritten(err)
 		}
 	}
-	s.conn.closing.Go(s.p.close)
+	s.conn.closing.Go(s.p.client.Close)
 	s.p = nil
 }

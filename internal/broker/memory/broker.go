@@ -2,8 +2,8 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -22,8 +22,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Broker is a broker in memory, safe for concurrent use. One lock guards everything: its queues, their connections and
-// the faults. Nothing blocks while it is held.
+// Broker is a broker in memory, safe for concurrent use: one lock guards everything, and nothing blocks under it.
 type Broker struct {
 	opts Options
 
@@ -48,8 +47,7 @@ func New(o *Options) *Broker {
 	return b
 }
 
-// Declare creates the queues that do not exist yet. Nothing else does: sending to a missing queue must fail, as with a
-// real broker that may not create queues.
+// Declare creates the queues that do not exist yet. Nothing else does, as with a broker that may not.
 func (b *Broker) Declare(names ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,73 +77,65 @@ type conn struct {
 	receivers map[*receiver]struct{}
 }
 
-var (
-	_ driver.Driver = (*conn)(nil)
-	_ driver.Peeker = (*conn)(nil)
-	_ driver.Lagger = (*conn)(nil)
-	_ driver.Log    = (*conn)(nil)
-)
-
-// use checks that the connection is open, and waits as long as the broker is slow.
-func (c *conn) use(ctx context.Context) error {
-	if err := c.broker.reach(ctx); err != nil {
+// with calls fn with a queue, while nothing else happens to the broker. doing is for the error.
+func (c *conn) with(ctx context.Context, doing, name string, fn func(*queue)) error {
+	b := c.broker
+	if err := b.reach(ctx); err != nil {
 		return err
 	}
-	c.broker.mu.Lock()
-	defer c.broker.mu.Unlock()
-	return c.err
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c.err != nil {
+		return c.err
+	}
+	q := b.queues[name]
+	if q == nil {
+		return fmt.Errorf("%s %q: %w", doing, name, driver.ErrNotFound)
+	}
+	fn(q)
+	return nil
 }
 
 func (c *conn) Open(ctx context.Context, name string) (driver.Receiver, error) {
-	if err := c.use(ctx); err != nil {
+	var r *receiver
+	err := c.with(ctx, "open", name, func(q *queue) {
+		r = &receiver{conn: c, queue: q, held: map[*entry]struct{}{}}
+		c.receivers[r] = struct{}{}
+	})
+	if err != nil {
 		return nil, err
 	}
-	b := c.broker
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	q := b.queues[name]
-	if q == nil {
-		return nil, fmt.Errorf("open %q: %w", name, driver.ErrNotFound)
-	}
-	r := &receiver{conn: c, queue: q, held: map[*entry]struct{}{}}
-	c.receivers[r] = struct{}{}
 	return r, nil
 }
 
-// Send implements driver.Driver. Every message is as durable as the broker once it is in the queue. The errors are nil
-// if all are sent, as the seam allows.
+// Send implements driver.Driver. The errors are nil if all are sent, as the seam allows.
 func (c *conn) Send(ctx context.Context, target string, messages []driver.Message, limits driver.Limits) []error {
 	if ctx.Err() != nil || limits.Over() {
 		return driver.Fail(len(messages), driver.ErrUntried)
 	}
 	each, cancel := limits.Message(ctx)
 	defer cancel()
-	if err := c.use(each); err != nil {
-		if each.Err() != nil {
-			err = fmt.Errorf("%w: %w", driver.ErrUncertain, err)
+	var errs []error // nil as long as all are sent
+	err := c.with(each, "send to", target, func(q *queue) {
+		behind := map[string]bool{}
+		now := c.broker.opts.Now()
+		for i := range messages {
+			err := c.broker.accept(q, &messages[i], behind, now)
+			if err != nil && errs == nil {
+				errs = make([]error, len(messages))
+			}
+			if errs != nil {
+				errs[i] = err
+			}
 		}
+		q.signal()
+	})
+	switch {
+	case err != nil && each.Err() != nil:
+		return driver.Fail(len(messages), fmt.Errorf("%w: %w", driver.ErrUncertain, err))
+	case err != nil:
 		return driver.Fail(len(messages), err)
 	}
-	b := c.broker
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	q := b.queues[target]
-	if q == nil {
-		return driver.Fail(len(messages), fmt.Errorf("send to %q: %w", target, driver.ErrNotFound))
-	}
-	var errs []error // nil as long as all are sent
-	behind := map[string]bool{}
-	now := b.opts.Now()
-	for i := range messages {
-		err := b.accept(q, &messages[i], behind, now)
-		if err != nil && errs == nil {
-			errs = make([]error, len(messages))
-		}
-		if errs != nil {
-			errs[i] = err
-		}
-	}
-	q.signal()
 	return errs
 }
 
@@ -173,20 +163,15 @@ func (b *Broker) accept(q *queue, m *driver.Message, behind map[string]bool, now
 }
 
 // Stat implements driver.Driver. Messages that were received and not acknowledged do not count.
-func (c *conn) Stat(ctx context.Context, name string) (bool, int64, error) {
-	if err := c.use(ctx); err != nil {
-		return false, 0, err
-	}
-	c.broker.mu.Lock()
-	defer c.broker.mu.Unlock()
-	q := c.broker.queues[name]
-	if q == nil {
+func (c *conn) Stat(ctx context.Context, name string) (exists bool, depth int64, err error) {
+	err = c.with(ctx, "look at", name, func(q *queue) { depth = int64(len(q.waiting)) })
+	if errors.Is(err, driver.ErrNotFound) {
 		return false, 0, nil
 	}
-	return true, int64(q.len()), nil
+	return err == nil, depth, err
 }
 
-// Lag implements driver.Lagger: a queue has one part.
+// Lag implements driver.Driver: a queue has one part.
 func (c *conn) Lag(ctx context.Context, name string) ([]driver.PartitionLag, error) {
 	exists, waiting, err := c.Stat(ctx, name)
 	if err != nil || !exists {
@@ -195,26 +180,16 @@ func (c *conn) Lag(ctx context.Context, name string) ([]driver.PartitionLag, err
 	return []driver.PartitionLag{{Committed: -1, End: -1, Lag: waiting}}, nil
 }
 
-// Peek implements driver.Peeker. It returns what would be delivered next, without receipts.
-func (c *conn) Peek(ctx context.Context, name string, max int) ([]driver.Message, error) {
-	if err := c.use(ctx); err != nil {
-		return nil, err
-	}
-	b := c.broker
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	q := b.queues[name]
-	if q == nil {
-		return nil, fmt.Errorf("peek at %q: %w", name, driver.ErrNotFound)
-	}
-	var out []driver.Message
-	for _, e := range slices.Concat(q.returned, q.fresh[q.head:])[:min(max, q.len())] {
-		m := b.deliver(e)
-		// Without a receipt the message cannot be acknowledged by mistake.
-		m.Receipt = nil
-		out = append(out, m)
-	}
-	return out, nil
+// Peek implements driver.Driver. Without a receipt nobody can acknowledge what it returns.
+func (c *conn) Peek(ctx context.Context, name string, max int) (out []driver.Message, err error) {
+	err = c.with(ctx, "peek at", name, func(q *queue) {
+		for _, e := range q.waiting[:min(max, len(q.waiting))] {
+			m := c.broker.deliver(e)
+			m.Receipt = nil
+			out = append(out, m)
+		}
+	})
+	return out, err
 }
 
 // Close implements driver.Driver. Its receivers give back what they hold.

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func (b *Broker) tell(change func(*faults)) {
 
 // FailSends fails the next n messages that are sent: they do not enter their queues. A nil err is a transient one.
 func (b *Broker) FailSends(n int, err error) {
-	b.tell(func(f *faults) { f.sends = countdown{n, orFault(err)} })
+	b.tell(func(f *faults) { f.sends = countdown{n, cmp.Or(err, errFault)} })
 }
 
 // LoseConfirms accepts the next n messages that are sent, and answers driver.ErrUncertain.
@@ -56,26 +57,24 @@ func (b *Broker) LoseConfirms(n int) {
 
 // FailReceives fails the next n calls that would receive anything; nothing is delivered. A nil err is a transient one.
 func (b *Broker) FailReceives(n int, err error) {
-	b.tell(func(f *faults) { f.receives = countdown{n, orFault(err)} })
+	b.tell(func(f *faults) { f.receives = countdown{n, cmp.Or(err, errFault)} })
 }
 
 // FailAcks fails the next n acknowledgements; the messages stay with their receivers. A nil err is a transient one.
 func (b *Broker) FailAcks(n int, err error) {
-	b.tell(func(f *faults) { f.acks = countdown{n, orFault(err)} })
+	b.tell(func(f *faults) { f.acks = countdown{n, cmp.Or(err, errFault)} })
 }
 
 // DeliverTwice delivers each of the next n messages twice to its receiver.
 func (b *Broker) DeliverTwice(n int) { b.tell(func(f *faults) { f.duplicates = n }) }
 
-// ForgetAcks forgets the next n acknowledgements, of any number of messages each: they succeed, and the messages come
-// back when their receiver closes.
+// ForgetAcks has the next n acknowledgements succeed, and their messages come back when the receiver closes.
 func (b *Broker) ForgetAcks(n int) { b.tell(func(f *faults) { f.forgotten = n }) }
 
 // Slow delays every operation; 0 ends it.
 func (b *Broker) Slow(d time.Duration) { b.tell(func(f *faults) { f.delay = d }) }
 
-// Disconnect cuts all connections. What was not acknowledged is back in its queue. Clients connect again at once; see
-// Stop.
+// Disconnect cuts all connections, which gives back what they hold. Clients connect again at once; see Stop.
 func (b *Broker) Disconnect() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,11 +106,4 @@ func (b *Broker) reach(ctx context.Context) error {
 		return fmt.Errorf("connection refused: %w", driver.ErrLost)
 	}
 	return ctx.Err()
-}
-
-func orFault(err error) error {
-	if err == nil {
-		return errFault
-	}
-	return err
 }

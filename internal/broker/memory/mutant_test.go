@@ -153,8 +153,6 @@ func (r *mutantReceiver) Ack(ctx context.Context, messages []driver.Message) err
 	return r.Receiver.Ack(ctx, messages)
 }
 
-func (r *mutantReceiver) Held() int64 { return r.Receiver.(driver.Holder).Held() }
-
 func (r *mutantReceiver) Close() error {
 	if r.mutant.close != nil {
 		return r.mutant.close(r)

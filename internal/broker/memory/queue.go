@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"slices"
 	"strconv"
 	"time"
@@ -11,19 +12,14 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// queue is a queue of a broker, whose mu guards it. Given-back messages stand before those that were never delivered,
-// so the order of sending is kept.
+// queue is a queue of a broker, whose mu guards it.
 type queue struct {
 	name string
 	seq  int64
 
-	returned []*entry // delivered and given back, by number; all before fresh
-	fresh    []*entry // never delivered; those before head are gone
-	head     int
-
-	log []*entry // all that was ever sent, by number from 1; empty unless the broker keeps a log
-
-	wake chan struct{} // closed when receivers should look again
+	waiting []*entry      // by number
+	log     []*entry      // all that was ever sent, by number from 1; empty unless the broker keeps a log
+	wake    chan struct{} // closed when receivers should look again
 }
 
 // entry is a message in a queue.
@@ -33,14 +29,12 @@ type entry struct {
 	delivered bool
 }
 
-func (q *queue) len() int { return len(q.returned) + len(q.fresh) - q.head }
-
 // push adds a copy of what a sender determines about a message. The copy is deep: a sender may reuse its memory.
 func (q *queue) push(m *driver.Message, now time.Time) *entry {
 	q.seq++
 	e := &entry{seq: q.seq, message: driver.Message{Key: bytes.Clone(m.Key), Headers: copyHeaders(m.Headers),
 		Payload: bytes.Clone(m.Payload), Time: now, Origin: q.name, MessageID: m.MessageID}}
-	q.fresh = append(q.fresh, e)
+	q.waiting = append(q.waiting, e)
 	return e
 }
 
@@ -52,51 +46,30 @@ func copyHeaders(headers []deadletter.Header) []deadletter.Header {
 	return headers
 }
 
-// take removes up to max entries, and about driver.BatchBytes, from the front.
-//
-// The slice is copied from time to time, because a queue that is never empty would keep all entries of the past.
+// take removes up to max entries, and about driver.BatchBytes, from the front; at least one, however large it is.
 func (q *queue) take(max int) []*entry {
 	var out []*entry
 	size := 0
-	// At least one message, however large it is.
-	for len(out) < max && q.len() > 0 && size < driver.BatchBytes {
-		var e *entry
-		if len(q.returned) > 0 {
-			e, q.returned = q.returned[0], q.returned[1:]
-		} else {
-			e = q.fresh[q.head]
-			q.fresh[q.head] = nil // the message may be garbage soon
-			q.head++
-		}
+	for len(out) < max && len(q.waiting) > 0 && size < driver.BatchBytes {
+		e := q.waiting[0]
+		q.waiting[0], q.waiting = nil, q.waiting[1:] // the message may be garbage soon
 		size += e.message.Size()
 		out = append(out, e)
-	}
-	if q.head > 1024 && q.head > len(q.fresh)/2 {
-		q.fresh, q.head = slices.Clone(q.fresh[q.head:]), 0
 	}
 	return out
 }
 
-// giveBack returns entries that were taken to their places.
+// giveBack returns entries that were taken to their places. Receivers may give back in any order.
 func (q *queue) giveBack(entries []*entry) {
-	if len(entries) == 0 {
-		return
+	if len(entries) > 0 {
+		q.waiting = slices.Concat(entries, q.waiting)
+		slices.SortFunc(q.waiting, func(a, b *entry) int { return cmp.Compare(a.seq, b.seq) })
 	}
-	q.returned = slices.Concat(q.returned, entries)
-	// Receivers may give back in any order.
-	slices.SortFunc(q.returned, func(a, b *entry) int { return cmp.Compare(a.seq, b.seq) })
 	q.signal()
 }
 
-// signal wakes the receivers if there is anything to receive.
+// signal wakes the receivers, so that they look again: at the queue, and whether they are closed.
 func (q *queue) signal() {
-	if q.len() > 0 {
-		q.wakeAll()
-	}
-}
-
-// wakeAll wakes the receivers, so that they look again: at the queue, and whether they are closed.
-func (q *queue) wakeAll() {
 	close(q.wake)
 	q.wake = make(chan struct{})
 }
@@ -109,4 +82,47 @@ func (b *Broker) deliver(e *entry) driver.Message {
 		m.Position = m.Origin + "@" + strconv.FormatInt(e.seq, 10)
 	}
 	return m
+}
+
+// LogParts implements driver.Driver: a queue has one part, whose offsets begin at 1.
+func (c *conn) LogParts(ctx context.Context, name string, since, before time.Time) (parts []driver.LogPart, err error) {
+	if !c.broker.opts.KeepLog {
+		return nil, driver.ErrNoLog
+	}
+	err = c.with(ctx, "read the log of", name, func(q *queue) {
+		first := func(at time.Time) int64 {
+			i := slices.IndexFunc(q.log, func(e *entry) bool { return !e.message.Time.Before(at) })
+			if at.IsZero() || i < 0 {
+				return int64(len(q.log)) + 1
+			}
+			return q.log[i].seq
+		}
+		part := driver.LogPart{From: 1, To: first(before)}
+		if !since.IsZero() {
+			part.From = first(since)
+		}
+		parts = []driver.LogPart{part}
+	})
+	return parts, err
+}
+
+func (c *conn) ReadLog(ctx context.Context, name string, part driver.LogPart, max int) (entries []driver.Entry,
+	next int64, err error,
+) {
+	next = part.From
+	if !c.broker.opts.KeepLog {
+		return nil, next, driver.ErrNoLog
+	}
+	err = c.with(ctx, "read the log of", name, func(q *queue) {
+		if part.Partition != 0 || part.From < 1 || part.To > int64(len(q.log))+1 {
+			return
+		}
+		for size := 0; next < part.To && len(entries) < max && size < driver.BatchBytes; next++ {
+			m := c.broker.deliver(q.log[next-1])
+			m.Receipt, m.Redelivered = nil, false
+			size += m.Size()
+			entries = append(entries, driver.Entry{Offset: next, Message: m})
+		}
+	})
+	return entries, next, err
 }

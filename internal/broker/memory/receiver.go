@@ -9,6 +9,7 @@ import (
 
 // receiver receives from a queue. The broker's mu guards it.
 type receiver struct {
+	driver.BasicReceiver
 	conn  *conn
 	queue *queue
 	err   error               // why it is closed; nil while it is open
@@ -17,8 +18,7 @@ type receiver struct {
 	gone  []*entry            // acknowledged, and forgotten: they come back when the receiver closes
 }
 
-// Receive implements driver.Receiver. It takes the channel to wait for under the same lock as the look at the queue, so
-// a message that arrives in between is not missed.
+// Receive implements driver.Receiver. One lock covers the look at the queue and the channel to wait for.
 func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, error) {
 	b := r.conn.broker
 	for {
@@ -45,7 +45,7 @@ func (r *receiver) tryReceive(max int) ([]driver.Message, <-chan struct{}, error
 	if r.err != nil {
 		return nil, nil, r.err
 	}
-	if len(r.again) == 0 && r.queue.len() == 0 {
+	if len(r.again) == 0 && len(r.queue.waiting) == 0 {
 		return nil, r.queue.wake, nil
 	}
 	// Only a call that would deliver counts as a failed receive.
@@ -158,5 +158,4 @@ func (r *receiver) end(reason error) {
 	}
 	r.held, r.again, r.gone = nil, nil, nil
 	r.queue.giveBack(entries)
-	r.queue.wakeAll()
 }

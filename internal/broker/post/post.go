@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,7 +33,10 @@ const (
 )
 
 // Driver sends messages to URLs. It is safe for concurrent use.
-type Driver struct{ client *http.Client }
+type Driver struct {
+	driver.Basic
+	client *http.Client
+}
 
 // Open returns a driver. It needs no server, and connects when it sends. A redirect is an answer like any other, and
 // refuses the message: it may lead to a host that no operator has allowed.
@@ -63,8 +67,7 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// parse reads the URL of a target, as the allow-list does: what was compared is what is requested. The error shows no
-// part of it, which may be a secret.
+// parse reads a URL as the allow-list does. Its error shows no part of the URL, which may be a secret.
 func parse(target string) (*url.URL, error) {
 	u, fault := posturl.Parse(target)
 	if fault != "" {
@@ -124,8 +127,7 @@ func (d *Driver) lane(ctx context.Context, u *url.URL, messages []driver.Message
 	}
 }
 
-// post sends one message: its payload as the body, its headers as headers. An answer of 2xx confirms it. The key is not
-// sent; it only decides the order.
+// post sends a payload as the body, and headers as headers; the key decides the order only. A 2xx confirms it.
 func (d *Driver) post(ctx context.Context, u *url.URL, m *driver.Message) error {
 	var written progress
 	ctx = httptrace.WithClientTrace(ctx, written.trace())
@@ -155,25 +157,18 @@ func (d *Driver) post(ctx context.Context, u *url.URL, m *driver.Message) error 
 	return verdict(answer.StatusCode)
 }
 
+var headerName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
 // carried reports whether a header of a letter may become one of the request. Those that HTTP itself uses may not, nor
 // those that carry credentials: a letter's sender must not speak in the name of this server.
 func carried(name string, value []byte) bool {
 	switch strings.ToLower(name) {
-	case "", "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "expect",
+	case "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "expect",
 		"authorization", "cookie", "proxy-authorization", "keep-alive":
 		return false
 	}
-	for _, c := range []byte(name) {
-		if !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.') {
-			return false
-		}
-	}
-	for _, c := range value {
-		if c < ' ' && c != '\t' || c >= 0x7f {
-			return false
-		}
-	}
-	return true
+	return headerName.MatchString(name) &&
+		!bytes.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c >= 0x7f })
 }
 
 // progress is how far a request has come. The client writes from goroutines that may outlive the call.

@@ -8,7 +8,7 @@
 //
 // # Sending
 //
-// A destination is a queue, or an exchange with a routing key (destination.go). Messages are published as mandatory and
+// A destination is a queue, or an exchange with a routing key (send.go). Messages are published as mandatory and
 // with confirms, many at a time. A message that no queue takes is returned by the server, and fails. What the server
 // answers by closing the channel, such as a missing permission, is not told of a single message; therefore the first
 // message to a destination, and large ones, are sent alone (publisher.go).

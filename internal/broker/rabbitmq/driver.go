@@ -20,19 +20,19 @@ const polite = 5 * time.Second
 
 // conn is a connection to RabbitMQ.
 type conn struct {
+	driver.Basic
 	*amqp.Conn
 	prefetch int // that the URL names; 0: it follows from the messages
 
 	mu     sync.Mutex
 	idle   []*publisher
 	closed bool
-	// taken is the size of the largest message that the server has taken.
-	taken int
+	// taken is the largest message that the server has taken, proven are destinations that it lets us use.
+	taken  int
+	proven map[destination]bool
 	// blocked is why the server does not take messages for now; "" if it does.
 	blocked string
 }
-
-var _ driver.Driver = (*conn)(nil)
 
 // Open connects to the RabbitMQ of a URL. Besides the parameters of package amqp it takes prefetch=N, 1 to 65535: how
 // many messages the server sends ahead, whatever their size.
@@ -49,7 +49,7 @@ func Open(ctx context.Context, url string) (driver.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := &conn{Conn: c, prefetch: prefetch}
+	of := &conn{Conn: c, prefetch: prefetch, proven: map[destination]bool{}}
 	go of.watch(c.NotifyBlocked(make(chan amqp091.Blocking, 1)))
 	return of, nil
 }
@@ -95,8 +95,7 @@ func (c *conn) ask(ctx context.Context, call func(*amqp091.Channel) error) error
 	return c.classify(c.Await(ctx, ch.Close))
 }
 
-// Stat implements driver.Driver. Exchanges have no depth. Messages that were received and not acknowledged do not
-// count.
+// Stat implements driver.Driver. Exchanges have no depth. What was received does not count.
 func (c *conn) Stat(ctx context.Context, name string) (exists bool, depth int64, err error) {
 	to, err := parse(name)
 	if err != nil {

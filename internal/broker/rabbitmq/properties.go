@@ -16,8 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// The headers of a message that stand for what AMQP has beside headers. Absent ones have their default: a persistent
-// message without the property.
+// These headers stand for what AMQP has beside headers. A message without them is persistent.
 const (
 	prefix = "amqp-"
 	// nameTypes are the kinds of the headers that are no strings, as a JSON object.
@@ -51,8 +50,7 @@ func ofBroker(name string) bool {
 		strings.HasPrefix(name, "x-first-death-") || strings.HasPrefix(name, "x-last-death-")
 }
 
-// Received converts a delivery from a queue: its headers of all types, and its properties as headers, so that Send can
-// restore them.
+// Received converts a delivery from a queue: headers and properties become headers that Send can restore.
 func Received(queue string, d *amqp091.Delivery) driver.Message {
 	m := driver.Message{Payload: d.Body, Time: d.Timestamp, Origin: queue, MessageID: d.MessageId,
 		Redelivered: d.Redelivered}
@@ -141,7 +139,8 @@ func firstLife(queue string, d *amqp091.Delivery) life {
 			f.expiration = original
 		}
 		expired = expired || death["reason"] == "expired"
-		if death["queue"] != first && i < len(deaths)-1 || death["reason"] != reason && i < len(deaths)-1 {
+		isFirst := death["queue"] == first && death["reason"] == reason
+		if !isFirst && i < len(deaths)-1 {
 			continue
 		}
 		f.exchange, _ = death["exchange"].(string)
@@ -149,7 +148,7 @@ func firstLife(queue string, d *amqp091.Delivery) life {
 		if keys, _ := death["routing-keys"].([]any); len(keys) > 0 {
 			f.routing, _ = keys[0].(string)
 		}
-		if death["queue"] == first && death["reason"] == reason {
+		if isFirst {
 			break
 		}
 	}
@@ -197,13 +196,20 @@ func publishing(m *driver.Message) (*parsed, error) {
 			return nil, fmt.Errorf("%w: the name of a header is longer than %d bytes", driver.ErrRefused, maxShort)
 		}
 	}
-	for _, s := range []string{p.MessageId, p.ContentType, p.ContentEncoding, p.CorrelationId, p.ReplyTo, p.Type,
-		p.AppId} {
-		if len(s) > maxShort {
+	for _, s := range append(p.texts(), &p.MessageId) {
+		if len(*s) > maxShort {
 			return nil, fmt.Errorf("%w: a property is longer than %d bytes", driver.ErrRefused, maxShort)
 		}
 	}
 	return p, nil
+}
+
+// textNames are the headers that stand for texts.
+var textNames = []string{nameContentType, nameContentEncoding, nameCorrelationID, nameReplyTo, nameType, nameAppID}
+
+// texts returns where the texts of textNames go.
+func (p *parsed) texts() []*string {
+	return []*string{&p.ContentType, &p.ContentEncoding, &p.CorrelationId, &p.ReplyTo, &p.Type, &p.AppId}
 }
 
 // header adds a header of the application. A value that does not fit its kind any more is sent as a string. AMQP has
@@ -231,56 +237,38 @@ func (p *parsed) header(h deadletter.Header, kind any) {
 	}
 }
 
+// numbers are the headers that stand for numbers, and the greatest ones. The server closes the channel of a message
+// that has another expiration.
+var numbers = map[string]uint64{namePriority: 255, nameDeliveryMode: 2, nameExpiration: 1<<32 - 2}
+
 // property sets a property from its header.
 func (p *parsed) property(h deadletter.Header) error {
 	text := string(h.Value)
-	number := func(low, high uint64) uint64 {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil || n < low || n > high {
-			return high + 1
-		}
-		return n
+	if i := slices.Index(textNames, h.Name); i >= 0 {
+		*p.texts()[i] = text
+		return nil
 	}
-	bad := fmt.Errorf("%w: %.40q", errProperty, text)
+	n, err := strconv.ParseUint(text, 10, 64)
+	most, isNumber := numbers[h.Name]
+	if isNumber && (err != nil || n > most) {
+		return fmt.Errorf("%w: %.40q", errProperty, text)
+	}
 	switch h.Name {
-	case nameContentType:
-		p.ContentType = text
-	case nameContentEncoding:
-		p.ContentEncoding = text
-	case nameCorrelationID:
-		p.CorrelationId = text
-	case nameReplyTo:
-		p.ReplyTo = text
-	case nameType:
-		p.Type = text
-	case nameAppID:
-		p.AppId = text
 	case nameExchange:
 		p.exchange = &text
 	case nameRouting:
 		p.routing = &text
 	case nameUserID, nameExpired:
 	case namePriority:
-		n := number(0, 255)
-		if n > 255 {
-			return bad
-		}
 		p.Priority = uint8(n)
 	case nameDeliveryMode: // 0: the message has no such property
-		n := number(0, 2)
-		if n > 2 {
-			return bad
-		}
 		p.DeliveryMode = uint8(n)
-	case nameExpiration: // the server closes the channel of a message that has another one
-		if number(0, 1<<32-2) > 1<<32-2 {
-			return bad
-		}
+	case nameExpiration:
 		p.Expiration = text
 	case nameTimestamp:
 		seconds, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return bad
+			return fmt.Errorf("%w: %.40q", errProperty, text)
 		}
 		p.Timestamp = time.Unix(seconds, 0)
 	default:

@@ -16,7 +16,7 @@ import (
 const (
 	// window bounds the messages that were published and not confirmed. The server may return all of them.
 	window = 1024
-	// destinations bounds what a publisher remembers.
+	// destinations bounds what a connection remembers.
 	destinations = 10_000
 	// large is the size above which a message is sent alone, unless the server has taken one of its size.
 	large = 1 << 20
@@ -27,10 +27,8 @@ type publisher struct {
 	ch      *amqp091.Channel
 	returns chan amqp091.Return
 	closed  chan *amqp091.Error
-	why     error // the server has closed the channel
-	// proven are destinations to which the server lets us publish.
-	proven map[destination]bool
-	open   []*pending // in the order of publishing
+	why     error      // the server has closed the channel
+	open    []*pending // in the order of publishing
 }
 
 // pending is a message that was published and not confirmed.
@@ -62,7 +60,7 @@ func (c *conn) publisher(ctx context.Context) (*publisher, error) {
 		return nil, c.classify(err)
 	}
 	return &publisher{ch: ch, returns: ch.NotifyReturn(make(chan amqp091.Return, window)),
-		closed: ch.NotifyClose(make(chan *amqp091.Error, 1)), proven: map[destination]bool{}}, nil
+		closed: ch.NotifyClose(make(chan *amqp091.Error, 1))}, nil
 }
 
 // rest keeps a publisher for the next Send.
@@ -106,16 +104,14 @@ func (p *publisher) settle(ctx context.Context) (*pending, error) {
 		if oldest.returned != nil {
 			return oldest, unroutable(oldest)
 		}
-		if len(p.proven) >= destinations {
-			clear(p.proven)
-		}
-		p.proven[oldest.to] = true
 		return oldest, nil
 	}
 	if err := p.failure(); err != nil {
 		return oldest, err
 	}
-	return oldest, errNack
+	// A queue with overflow reject-publish that is full answers so.
+	return oldest, errors.New("the server has not taken the message (nack): a queue that rejects what is over its " +
+		"limit, or an error of the server")
 }
 
 func answered(of *pending) bool {
@@ -126,10 +122,6 @@ func answered(of *pending) bool {
 		return false
 	}
 }
-
-// errNack is an answer of the server. A queue with overflow reject-publish that is full gives it.
-var errNack = errors.New("the server has not taken the message (nack): a queue that rejects what is over its limit, " +
-	"or an error of the server")
 
 // failure returns why the channel is closed, nil if it is open.
 func (p *publisher) failure() error {
@@ -164,8 +156,7 @@ func (p *publisher) match() {
 	}
 }
 
-// candidate returns the message that a return is of: the first with that content, or, if the server has changed it on
-// its way, the first with that payload.
+// candidate returns the message of a return: the first with its content, or else, changed on the way, its payload.
 func (p *publisher) candidate(r *amqp091.Return) *pending {
 	var alike *pending
 	for _, o := range p.open {

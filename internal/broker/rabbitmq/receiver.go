@@ -23,6 +23,7 @@ const (
 
 // receiver consumes from a queue. A goroutine takes what the server sends, so that Receive finds all that has come.
 type receiver struct {
+	driver.BasicReceiver
 	conn  *conn
 	queue string
 	ch    *amqp091.Channel
@@ -49,11 +50,6 @@ type receipt struct {
 	receiver *receiver
 	tag      uint64
 }
-
-var (
-	_ driver.Receiver = (*receiver)(nil)
-	_ driver.Holder   = (*receiver)(nil)
-)
 
 // Open implements driver.Driver. The queue is not declared: it is somebody else's.
 func (c *conn) Open(ctx context.Context, queue string) (driver.Receiver, error) {
@@ -190,8 +186,7 @@ func (r *receiver) take(ctx context.Context, most int) []driver.Message {
 	return out
 }
 
-// adapt changes the prefetch if the messages are larger or smaller than was thought: to as many as have two batches in
-// bytes, or four in messages.
+// adapt changes the prefetch with the size of messages: to as many as two batches in bytes, or four in messages.
 func (r *receiver) adapt(ctx context.Context, most, size int, full bool) {
 	if r.average == 0 {
 		r.average = size
@@ -223,40 +218,27 @@ func (r *receiver) consumeAgain(ctx context.Context, prefetch int) {
 	}
 }
 
-// Ack implements driver.Receiver. AMQP has no answer to an acknowledgement; a question after it has one, and the server
-// answers in order.
+// Ack implements driver.Receiver. The question at its end has an answer, which AMQP gives to no acknowledgement.
 func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	settled := make([]uint64, 0, len(messages))
 	for i := range messages {
-		if of, ok := messages[i].Receipt.(receipt); ok && of.receiver == r {
+		of, ok := messages[i].Receipt.(receipt)
+		if _, holds := slices.BinarySearch(r.held, of.tag); ok && of.receiver == r && holds {
 			settled = append(settled, of.tag)
 		}
 	}
-	slices.Sort(settled)
-	var rest, single []uint64
-	last, prefix := uint64(0), true // all up to last are settled
-	for _, tag := range r.held {
-		_, found := slices.BinarySearch(settled, tag)
-		switch {
-		case !found:
-			rest, prefix = append(rest, tag), false
-		case prefix:
-			last = tag
-		default:
-			single = append(single, tag)
-		}
-	}
-	if last == 0 && len(single) == 0 {
+	if len(settled) == 0 {
 		return r.failed()
 	}
+	slices.Sort(settled)
+	settled = slices.Compact(settled)
+	n := 0 // so many are the first that are held: one acknowledgement is for all of them
+	for n < len(settled) && settled[n] == r.held[n] {
+		n++
+	}
 	err := r.conn.Await(ctx, func() error {
-		if last > 0 {
-			if err := r.ch.Ack(last, true); err != nil {
-				return err
-			}
-		}
-		for _, tag := range single {
-			if err := r.ch.Ack(tag, false); err != nil {
+		for i := max(n-1, 0); i < len(settled); i++ {
+			if err := r.ch.Ack(settled[i], i < n); err != nil {
 				return err
 			}
 		}
@@ -268,20 +250,23 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 		}
 		return fmt.Errorf("%w: %w", driver.ErrLost, err)
 	}
-	r.here.Add(int64(len(rest) - len(r.held)))
-	r.held = rest
+	r.here.Add(-int64(len(settled)))
+	r.held = slices.DeleteFunc(r.held, func(tag uint64) bool {
+		_, ok := slices.BinarySearch(settled, tag)
+		return ok
+	})
 	return nil
 }
 
-// Leave implements driver.Leaver: the server keeps what is not acknowledged, and sends as many messages more. Qos holds
-// for the next consumer only, so there is another one.
+// Leave implements driver.Receiver: the server keeps what is not acknowledged, and sends as many messages more. Qos
+// holds for the next consumer only, so there is another one.
 func (r *receiver) Leave(ctx context.Context, messages []driver.Message) (again bool, err error) {
 	r.left += len(messages)
 	r.consumeAgain(ctx, r.prefetch)
 	return true, r.failed()
 }
 
-// Held implements driver.Holder. RabbitMQ tells only how many messages it has not sent to anybody.
+// Held implements driver.Receiver. RabbitMQ tells only how many messages it has not sent to anybody.
 func (r *receiver) Held() int64 { return r.here.Load() }
 
 // failed returns why the receiver has ended, nil if it has not.

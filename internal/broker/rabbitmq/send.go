@@ -5,13 +5,64 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/rabbitmq/amqp091-go"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
+
+// destination is where a message is published. There are these forms:
+//
+//	QUEUE                the queue, past all exchanges
+//	exchange:NAME/KEY    the exchange, with the routing key
+//	exchange:NAME        the exchange, with the routing key of the message when it was published first
+//	exchange:            the exchange and the routing key of the message when it was published first
+//
+// A "/" in the name of an exchange is written as %2F.
+type destination struct {
+	exchange string
+	key      string
+	ownKey   bool // the key is the message's own
+	own      bool // and so is the exchange
+}
+
+// exchangePrefix begins destinations that are exchanges.
+const exchangePrefix = "exchange:"
+
+func parse(text string) (destination, error) {
+	rest, ok := strings.CutPrefix(text, exchangePrefix)
+	if !ok {
+		if text == "" || len(text) > 255 {
+			return destination{}, fmt.Errorf("%w: the name of a queue has 1 to 255 bytes", driver.ErrRefused)
+		}
+		return destination{key: text}, nil
+	}
+	name, key, hasKey := strings.Cut(rest, "/")
+	exchange, err := url.PathUnescape(name)
+	if err != nil || len(exchange) > 255 || len(key) > 255 {
+		return destination{}, fmt.Errorf("%w: an exchange is written exchange:NAME/KEY, with %%2F for a / in its name",
+			driver.ErrRefused)
+	}
+	return destination{exchange: exchange, key: key, ownKey: !hasKey, own: !hasKey && exchange == ""}, nil
+}
+
+// of returns where one message is published, by what its headers say of its first time.
+func (to destination) of(p *parsed) (destination, error) {
+	if !to.ownKey {
+		return to, nil
+	}
+	if p.routing == nil || to.own && p.exchange == nil {
+		return to, fmt.Errorf("%w: the message does not say to which exchange it was published", driver.ErrRefused)
+	}
+	to.key = *p.routing
+	if to.own {
+		to.exchange = *p.exchange
+	}
+	return to, nil
+}
 
 // sending is one call of Send.
 type sending struct {
@@ -22,7 +73,6 @@ type sending struct {
 	limits   driver.Limits
 	errs     []error
 	p        *publisher
-	proven   map[destination]bool
 	exists   map[string]bool       // exchanges that have taken a message in this call
 	refused  map[destination]error // what the server has answered for a destination
 	gone     map[string]error      // and for an exchange that does not exist
@@ -38,8 +88,7 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 		return driver.Fail(len(messages), err)
 	}
 	s := &sending{conn: c, ctx: ctx, to: to, messages: messages, limits: limits, errs: make([]error, len(messages)),
-		proven: map[destination]bool{}, exists: map[string]bool{"": true}, refused: map[destination]error{},
-		gone: map[string]error{}}
+		exists: map[string]bool{"": true}, refused: map[destination]error{}, gone: map[string]error{}}
 	for i := range messages {
 		if !s.send(i) {
 			break
@@ -68,7 +117,7 @@ func (s *sending) send(i int) bool {
 	if err := s.ready(); err != nil {
 		return s.stop(i, err)
 	}
-	alone := !s.p.proven[to] || !s.exists[to.exchange] || len(m.Body) > max(large, s.conn.largest())
+	alone := !s.exists[to.exchange] || s.conn.alone(m, to)
 	if alone {
 		if !s.drain(0) {
 			return s.stop(i, nil)
@@ -132,7 +181,6 @@ func (s *sending) ready() error {
 		}
 		return err
 	}
-	maps.Copy(p.proven, s.proven)
 	s.p = p
 	return nil
 }
@@ -179,8 +227,8 @@ func (s *sending) drain(left int) bool {
 		because := open && s.p.why != nil && len(s.p.open) == 0
 		switch {
 		case err == nil:
-			s.conn.took(len(of.message.Body))
-			s.proven[of.to], s.exists[of.to.exchange] = true, true
+			s.conn.took(of)
+			s.exists[of.to.exchange] = true
 		case errors.Is(err, errLate):
 			s.errs[of.at] = fmt.Errorf("%w: %w", driver.ErrUncertain, err)
 			s.late = append(s.late, of.at)
@@ -203,7 +251,9 @@ func (s *sending) drain(left int) bool {
 
 // forget has the next message to a destination be alone on its way.
 func (s *sending) forget(to destination) {
-	delete(s.proven, to)
+	s.conn.mu.Lock()
+	delete(s.conn.proven, to)
+	s.conn.mu.Unlock()
 	if to.exchange != "" {
 		delete(s.exists, to.exchange)
 	}
@@ -239,8 +289,7 @@ func (s *sending) abandon(err error) {
 	s.p.open = nil
 }
 
-// retire closes a channel with messages that have no answer: it is not used again. A server that does not answer that
-// either is lost.
+// retire closes a channel with unanswered messages. A server that does not answer that either is lost.
 func (s *sending) retire() {
 	if s.p != nil {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), min(polite, s.limits.Time()))
@@ -261,14 +310,20 @@ func (c *conn) blockedFor() string {
 	return c.blocked
 }
 
-func (c *conn) largest() int {
+// alone reports whether a message is alone on its way, because the server may close the channel over it.
+func (c *conn) alone(m *parsed, to destination) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.taken
+	return !c.proven[to] || len(m.Body) > max(large, c.taken)
 }
 
-func (c *conn) took(size int) {
+// took notes that the server has taken a message.
+func (c *conn) took(of *pending) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.taken = max(c.taken, size)
+	c.taken = max(c.taken, len(of.message.Body))
+	if len(c.proven) >= destinations {
+		clear(c.proven)
+	}
+	c.proven[of.to] = true
 }

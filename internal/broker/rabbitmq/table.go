@@ -2,11 +2,14 @@ package rabbitmq
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,26 +89,6 @@ func scalar(value any) (text []byte, kind any) {
 	switch v := value.(type) {
 	case nil:
 		return []byte{}, "V"
-	case bool:
-		return strconv.AppendBool(nil, v), "t"
-	case int8:
-		return strconv.AppendInt(nil, int64(v), 10), "b"
-	case uint8:
-		return strconv.AppendUint(nil, uint64(v), 10), "B"
-	case int16:
-		return strconv.AppendInt(nil, int64(v), 10), "s"
-	case uint16:
-		return strconv.AppendUint(nil, uint64(v), 10), "u"
-	case int32:
-		return strconv.AppendInt(nil, int64(v), 10), "I"
-	case uint32:
-		return strconv.AppendUint(nil, uint64(v), 10), "i"
-	case int64:
-		return strconv.AppendInt(nil, v, 10), "l"
-	case float32:
-		return strconv.AppendFloat(nil, float64(v), 'g', -1, 32), "f"
-	case float64:
-		return strconv.AppendFloat(nil, v, 'g', -1, 64), "d"
 	case amqp091.Decimal:
 		return fmt.Appendf(nil, "%de-%d", v.Value, v.Scale), "D"
 	case time.Time:
@@ -114,8 +97,13 @@ func scalar(value any) (text []byte, kind any) {
 		}
 		return v.UTC().AppendFormat(nil, time.RFC3339), "T"
 	}
-	return fmt.Append(nil, value), kindString // the client knows no other type
+	return fmt.Append(nil, value), cmp.Or(letters[reflect.TypeOf(value).Kind()], kindString)
 }
+
+// letters are the kinds of bools and numbers. The client knows no other type.
+var letters = map[reflect.Kind]string{reflect.Bool: "t", reflect.Int8: "b", reflect.Uint8: "B", reflect.Int16: "s",
+	reflect.Uint16: "u", reflect.Int32: "I", reflect.Uint32: "i", reflect.Int64: "l", reflect.Float32: "f",
+	reflect.Float64: "d"}
 
 // errKind is why a value cannot be restored.
 var errKind = errors.New("the text does not fit the type")
@@ -140,9 +128,13 @@ func decode(text []byte, kind any) (any, error) {
 	return nil, errKind
 }
 
-// restore is the reverse of nested. Where an editor has added an element or a field, there is no kind: its type follows
-// from JSON.
-func restore(shown, kind any) (any, error) {
+// restore is the reverse of nested. What an editor has added has no kind: its type follows from JSON.
+func restore(shown, kind any) (value any, err error) {
+	part := func(shown, kind any) any {
+		value, failed := restore(shown, kind)
+		err = cmp.Or(err, failed)
+		return value
+	}
 	switch v := shown.(type) {
 	case nil:
 		return nil, nil
@@ -150,28 +142,19 @@ func restore(shown, kind any) (any, error) {
 		return v, nil
 	case []any:
 		kinds, _ := kind.([]any)
+		kinds = slices.Concat(kinds, make([]any, len(v)))
 		out := make([]any, len(v))
 		for i := range v {
-			var err error
-			var k any
-			if i < len(kinds) {
-				k = kinds[i]
-			}
-			if out[i], err = restore(v[i], k); err != nil {
-				return nil, err
-			}
+			out[i] = part(v[i], kinds[i])
 		}
-		return out, nil
+		return out, err
 	case map[string]any:
 		kinds, _ := kind.(map[string]any)
 		out := make(amqp091.Table, len(v))
 		for name, field := range v {
-			var err error
-			if out[name], err = restore(field, kinds[name]); err != nil {
-				return nil, err
-			}
+			out[name] = part(field, kinds[name])
 		}
-		return out, nil
+		return out, err
 	case string:
 		switch kind {
 		case kindBytes:

@@ -2,9 +2,12 @@ package redis
 
 import (
 	"context"
+	"crypto/sha256"
 	"embed"
+	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +22,7 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// script returns a script by its name. It is called by its checksum, and sent in full only to a server that does not
-// know it.
+// script returns a script by its name. Only a server that does not know its checksum gets the text.
 func script(name string) *rueidis.Lua {
 	text, err := sources.ReadFile("scripts/" + name + ".lua")
 	if err != nil {
@@ -33,6 +35,7 @@ var sendScript = script("send")
 
 // conn is a connection, the same for both kinds of drivers.
 type conn struct {
+	driver.Basic
 	client rueidis.Client
 	opts   options
 
@@ -41,8 +44,8 @@ type conn struct {
 	receivers map[*receiver]struct{}
 }
 
-func connect(text string, own []string) (*conn, error) {
-	u, o, err := parse(text, own)
+func connect(text string, list bool) (*conn, error) {
+	u, o, err := parse(text, list)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +62,7 @@ func connect(text string, own []string) (*conn, error) {
 	return &conn{client: client, opts: o, receivers: map[*receiver]struct{}{}}, nil
 }
 
-// key returns the name of one of our keys that belongs to a list or stream. It has the same hash tag, or the whole name
-// as its hash tag.
+// key returns one of our names beside a list or stream, with its hash tag, or its name as the hash tag.
 func key(queue, name string) string {
 	if _, rest, ok := strings.Cut(queue, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
@@ -88,7 +90,7 @@ func (c *conn) usable() error {
 	return nil
 }
 
-// run runs a script within the time of a call.
+// run runs a script within the time of a call; exec within that of its caller.
 func (c *conn) run(ctx context.Context, s *rueidis.Lua, keys []string, args ...string) ([]rueidis.RedisMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.timeout)
 	defer cancel()
@@ -110,15 +112,36 @@ func (c *conn) exec(ctx context.Context, s *rueidis.Lua, keys, args []string) ([
 	return answer.ToArray()
 }
 
-// do runs a command within the time of a call.
-func (c *conn) do(ctx context.Context, command rueidis.Completed) (rueidis.RedisResult, error) {
+// ask runs a command within the time of a call, and reads its answer.
+func ask[T any](ctx context.Context, c *conn, command rueidis.Completed, read func(rueidis.RedisResult) (T, error)) (
+	answer T, err error,
+) {
 	if err := c.usable(); err != nil {
-		return rueidis.RedisResult{}, err
+		return answer, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.opts.timeout)
 	defer cancel()
-	answer := c.client.Do(ctx, command)
-	return answer, classify(answer.Error())
+	result := c.client.Do(ctx, command)
+	if err := result.Error(); err != nil {
+		return answer, classify(err)
+	}
+	return read(result)
+}
+
+// pairs reads an answer that has two texts for each message.
+func pairs(answer []rueidis.RedisMessage, read func(first, second string)) error {
+	for i := 0; i+1 < len(answer); i += 2 {
+		first, err := answer[i].ToString()
+		if err != nil {
+			return err
+		}
+		second, err := answer[i+1].ToString()
+		if err != nil {
+			return err
+		}
+		read(first, second)
+	}
+	return nil
 }
 
 // Bounds of one run of the script that sends. While a script runs, the server does nothing else.
@@ -128,8 +151,7 @@ const (
 )
 
 // send adds messages to the end of a list or a stream; parts returns what a message consists of. Those of one run of
-// the script begin together. After one that was not sent it tries no other: what fails for one of them, such as a
-// missing permission, fails for all.
+// the script begin together. What fails for one, such as a missing permission, fails for all: no other is tried.
 func (c *conn) send(ctx context.Context, verb, target string, messages []driver.Message, limits driver.Limits,
 	parts func(*driver.Message) []string,
 ) []error {
@@ -197,10 +219,79 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// callContext is a context for a call that its caller's context must not cut off, because the answer says what this
-// process holds.
+// callContext is for a call whose answer says what this process holds: its caller's context must not cut it off.
 func (c *conn) callContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), c.opts.timeout)
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// meanings are the answers of Redis, by their first word, that mean more than a failure for the moment. OOM, LOADING,
+// MISCONF, CLUSTERDOWN and the like pass: nothing was done, and a later try may succeed.
+var meanings = map[string]error{
+	"NOPERM":    driver.ErrRefused,
+	"WRONGTYPE": driver.ErrRefused,
+	"CROSSSLOT": driver.ErrRefused,
+	"NOSTREAM":  driver.ErrNotFound,
+	// A replica, or a group that went with its stream: a new connection or receiver helps.
+	"READONLY": driver.ErrLost,
+	"NOGROUP":  driver.ErrLost,
+	"NOAUTH":   driver.ErrLost,
+}
+
+// answered gives an answer that is an error its meaning.
+func answered(text string) error {
+	word, _, _ := strings.Cut(text, " ")
+	meaning := meanings[word]
+	// What a script may not do has no word, and other texts in other versions.
+	if strings.Contains(text, "ACL failure in script") || strings.Contains(text, "The user executing the script can't") {
+		meaning = driver.ErrRefused
+	}
+	if meaning != nil {
+		return fmt.Errorf("%w: %s", meaning, text)
+	}
+	return errors.New(text)
+}
+
+// classify gives an error its meaning on the seam. Without an answer, only a failed dial has done nothing.
+func classify(err error) error {
+	if answer, ok := rueidis.IsRedisErr(err); ok {
+		return answered(answer.Error())
+	}
+	var op *net.OpError
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &op) && op.Op == "dial":
+		return fmt.Errorf("%w: %w", driver.ErrLost, err)
+	}
+	return fmt.Errorf("%w: %w: %w", driver.ErrLost, driver.ErrUncertain, err)
+}
+
+// fail notes why messages from begin on were not sent, or perhaps were; those from end on were not begun, but what is
+// for good is so for them, too. One that has a mark may be sent again, whatever happened to it.
+func fail(errs []error, messages []driver.Message, begin, end int, err error) {
+	unknown := errors.Is(err, driver.ErrUncertain) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled)
+	for i := begin; i < len(errs); i++ {
+		switch {
+		case i >= end && !driver.Permanent(err):
+			errs[i] = driver.ErrUntried
+		case unknown && messages[i].SendID != "":
+			errs[i] = fmt.Errorf("%w: %w", driver.ErrRepeatable, err)
+		case unknown:
+			errs[i] = fmt.Errorf("%w: %w", driver.ErrUncertain, err)
+		default:
+			errs[i] = err
+		}
+	}
+}
+
+// mark is what is remembered of a message that was sent, short and of one length; "" for none.
+func mark(sendID string) string {
+	if sendID == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(sendID))
+	return string(sum[:16])
+}

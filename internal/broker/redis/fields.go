@@ -123,8 +123,7 @@ func (w *writer) write(letter rune) {
 	w.out = append(w.out, name, value)
 }
 
-// message returns the message of fields. Of several fields with one of the special names the first counts, and the
-// others are headers.
+// message returns the message of fields. The first field of a special name counts; more of them are headers.
 func (l layout) message(fields []string) driver.Message {
 	var m driver.Message
 	var order []rune

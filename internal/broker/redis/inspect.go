@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/redislist"
 )
 
-// Inspector looks at a server and at the queues of one source on it, for an operator. It changes nothing. Its methods
-// block for at most the timeout of the URL for each question.
+// Inspector looks at a server and at the queues of one source on it, for an operator. It changes nothing, and waits for
+// each answer as long as the URL says.
 type Inspector struct {
 	*conn
 	url  string
@@ -23,11 +24,7 @@ type Inspector struct {
 // NewInspector connects to the server of a URL, as the driver of lists or else that of streams does. The caller closes
 // it. No error of it or of its methods shows secrets of the URL.
 func NewInspector(url string, list bool) (*Inspector, error) {
-	own := ofStreams
-	if list {
-		own = ofLists
-	}
-	c, err := connect(url, own)
+	c, err := connect(url, list)
 	if err != nil {
 		return nil, driver.Hide(err, url)
 	}
@@ -66,22 +63,21 @@ func (i *Inspector) Servers(ctx context.Context) ([]Server, error) {
 	return out, nil
 }
 
-// server looks at one server.
 func (i *Inspector) server(ctx context.Context, address string, node rueidis.Client) (Server, error) {
 	s := Server{Address: address}
-	ask := func(words ...string) rueidis.RedisResult {
+	question := func(words ...string) rueidis.RedisResult {
 		ctx, cancel := context.WithTimeout(ctx, i.opts.timeout)
 		defer cancel()
 		return node.Do(ctx, node.B().Arbitrary(words...).Build())
 	}
-	text, err := ask("INFO").ToString()
+	text, err := question("INFO").ToString()
 	if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
 		return s, classify(err)
 	}
 	if s.Unseen = err; err == nil {
 		s.read(text)
 	}
-	config, err := ask("CONFIG", "GET", "save").AsStrMap()
+	config, err := question("CONFIG", "GET", "save").AsStrMap()
 	if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
 		return s, classify(err)
 	}
@@ -118,8 +114,7 @@ type Holder struct {
 // holdersAtOnce bounds the holders that are looked at.
 const holdersAtOnce = 100
 
-// Holders returns readers of the queue that have counted as gone for a time and hold messages: no node that reads the
-// queue took them over.
+// Holders returns readers of the queue that hold messages and have been silent for a time: nobody took over.
 func (i *Inspector) Holders(ctx context.Context, queue string, silence time.Duration) ([]Holder, error) {
 	var out []Holder
 	var err error
@@ -132,14 +127,9 @@ func (i *Inspector) Holders(ctx context.Context, queue string, silence time.Dura
 	return out, driver.Hide(err, i.url)
 }
 
-// holds returns how many messages a receiver of a list holds, by the key of what it holds. The permissions of users do
-// not include HLEN.
+// holds counts what a receiver of a list holds, by its key. The permissions of users do not include HLEN.
 func (c *conn) holds(ctx context.Context, key string) (int64, error) {
-	answer, err := c.do(ctx, c.client.B().Hkeys().Key(key).Build())
-	if err != nil {
-		return 0, err
-	}
-	ids, err := answer.AsStrSlice()
+	ids, err := ask(ctx, c, c.client.B().Hkeys().Key(key).Build(), rueidis.RedisResult.AsStrSlice)
 	return int64(len(ids)), err
 }
 
@@ -152,11 +142,7 @@ func (i *Inspector) Consumers(ctx context.Context, queue string, silence time.Du
 	held := func(id string) string { return redislist.Processing(queue, id) }
 	out, err := i.silent(ctx, redislist.Consumers(queue), silence, held,
 		func(ctx context.Context, of string) (int64, error) {
-			answer, err := i.do(ctx, i.client.B().Llen().Key(of).Build())
-			if err != nil {
-				return 0, err
-			}
-			return answer.AsInt64()
+			return ask(ctx, i.conn, i.client.B().Llen().Key(of).Build(), rueidis.RedisResult.AsInt64)
 		})
 	return out, driver.Hide(err, i.url)
 }
@@ -165,22 +151,14 @@ func (i *Inspector) Consumers(ctx context.Context, queue string, silence time.Du
 func (i *Inspector) silent(ctx context.Context, members string, silence time.Duration, held func(id string) string,
 	count func(ctx context.Context, key string) (int64, error),
 ) ([]Holder, error) {
-	answer, err := i.do(ctx, i.client.B().Time().Build())
-	if err != nil {
-		return nil, err
-	}
-	parts, err := answer.AsIntSlice()
+	parts, err := ask(ctx, i.conn, i.client.B().Time().Build(), rueidis.RedisResult.AsIntSlice)
 	if err != nil || len(parts) != 2 {
 		return nil, err
 	}
 	now := time.Unix(parts[0], parts[1]*1000)
 	until := strconv.FormatInt(now.Add(-silence).UnixMilli(), 10)
-	answer, err = i.do(ctx, i.client.B().Zrangebyscore().Key(members).Min("-inf").Max(until).Withscores().
-		Limit(0, holdersAtOnce).Build())
-	if err != nil {
-		return nil, err
-	}
-	scores, err := answer.AsZScores()
+	scores, err := ask(ctx, i.conn, i.client.B().Zrangebyscore().Key(members).Min("-inf").Max(until).Withscores().
+		Limit(0, holdersAtOnce).Build(), rueidis.RedisResult.AsZScores)
 	if err != nil {
 		return nil, err
 	}
@@ -203,20 +181,15 @@ func (i *Inspector) silent(ctx context.Context, members string, silence time.Dur
 // pending returns the consumers of our group that hold entries which were taken longer ago than silence. A consumer
 // that lives takes its entries again every few seconds.
 func (i *Inspector) pending(ctx context.Context, queue string, silence time.Duration) ([]Holder, error) {
-	answer, err := i.do(ctx, i.client.B().Xpending().Key(queue).Group(i.opts.group).Idle(silence.Milliseconds()).
-		Start("-").End("+").Count(10_000).Build())
+	entries, err := ask(ctx, i.conn, i.client.B().Xpending().Key(queue).Group(i.opts.group).
+		Idle(silence.Milliseconds()).Start("-").End("+").Count(10_000).Build(), rueidis.RedisResult.ToArray)
 	if err != nil && strings.Contains(err.Error(), "NOGROUP") {
 		return nil, nil // nobody has read from it yet
 	}
 	if err != nil {
 		return nil, err
 	}
-	entries, err := answer.ToArray()
-	if err != nil {
-		return nil, err
-	}
 	var out []Holder
-	at := map[string]int{}
 	for _, e := range entries {
 		parts, err := e.ToArray()
 		if err != nil || len(parts) < 3 {
@@ -224,13 +197,112 @@ func (i *Inspector) pending(ctx context.Context, queue string, silence time.Dura
 		}
 		id, _ := parts[1].ToString()
 		idle, _ := parts[2].AsInt64()
-		n, ok := at[id]
-		if !ok {
-			n = len(out)
-			at[id], out = n, append(out, Holder{Key: queue, ID: id})
+		n := slices.IndexFunc(out, func(h Holder) bool { return h.ID == id })
+		if n < 0 {
+			n, out = len(out), append(out, Holder{Key: queue, ID: id})
 		}
 		out[n].Held++
 		out[n].Silence = max(out[n].Silence, time.Duration(idle)*time.Millisecond)
+	}
+	return out, nil
+}
+
+var allowedScript = script("allowed")
+
+// command is a command that a driver runs, with the words that make it one. on is the key that it needs.
+type command struct {
+	words []string
+	on    string
+}
+
+// name is how an operator grants a command: the first word, or the first two of one that has subcommands.
+func (c command) name() string {
+	if c.words[0] == "XINFO" || c.words[0] == "XGROUP" {
+		return c.words[0] + "|" + c.words[1]
+	}
+	return c.words[0]
+}
+
+// on returns commands on a key. In each of them KEY stands for it.
+func on(key string, texts ...string) []command {
+	out := make([]command, len(texts))
+	for i, text := range texts {
+		words := strings.Fields(text)
+		for at, w := range words {
+			if w == "KEY" {
+				words[at] = key
+			}
+		}
+		out[i] = command{words, key}
+	}
+	return out
+}
+
+// needed returns the commands that receiving and sending take. A test compares docs/guides/redis.md with them.
+func (i *Inspector) needed(queue string, targets []string) []command {
+	out := on("", "PING", "EVAL script 0", "EVALSHA 0123456789012345678901234567890123456789 0", "TIME")
+	if i.list {
+		pop, push := "LPOP KEY", "LPUSH KEY x"
+		if i.opts.head == "RIGHT" {
+			pop, push = "RPOP KEY", "RPUSH KEY x"
+		}
+		out = slices.Concat(out,
+			on(queue, "LLEN KEY", "LRANGE KEY 0 0", "BLMOVE KEY KEY LEFT LEFT 1", pop, push),
+			on(key(queue, "receivers"), "ZADD KEY 1 x", "ZREM KEY x", "ZSCORE KEY x", "ZRANGEBYSCORE KEY -inf 0"),
+			on(key(queue, "held:x"), "HSET KEY x x", "HGET KEY x", "HKEYS KEY", "HDEL KEY x", "EXISTS KEY"),
+			on(key(queue, "oversized"), "HSET KEY x x", "HGET KEY x", "HKEYS KEY", "HDEL KEY x"))
+	} else {
+		out = slices.Concat(out,
+			on(queue, "EXISTS KEY", "XLEN KEY", "XRANGE KEY - +", "XREAD COUNT 1 STREAMS KEY 0",
+				"XREADGROUP GROUP x x COUNT 1 STREAMS KEY >", "XPENDING KEY x - + 1", "XCLAIM KEY x x 0 0-0", "XACK KEY x 0-0",
+				"XINFO STREAM KEY", "XINFO GROUPS KEY", "XINFO CONSUMERS KEY x", "XGROUP CREATE KEY x 0",
+				"XGROUP DELCONSUMER KEY x x"))
+		if i.opts.remove {
+			out = append(out, on(queue, "XDEL KEY 0-0")...)
+		}
+	}
+	for _, target := range targets {
+		out = slices.Concat(out, i.sending(target))
+	}
+	return out
+}
+
+// sending returns the commands that sending to a target takes.
+func (i *Inspector) sending(target string) []command {
+	marks := on(key(target, "sent"), "ZADD KEY NX 1 x", "ZREM KEY x", "ZREMRANGEBYSCORE KEY -inf 0", "PEXPIRE KEY 1")
+	switch {
+	case !i.list:
+		return append(on(target, "EXISTS KEY", "XLEN KEY", "XINFO GROUPS KEY", "XADD KEY * x x"), marks...)
+	case i.opts.head == "RIGHT":
+		return append(on(target, "LLEN KEY", "LPUSH KEY x"), marks...)
+	}
+	return append(on(target, "LLEN KEY", "RPUSH KEY x"), marks...)
+}
+
+// Missing returns the commands that reading the queue and sending to the targets need and the user may not run, as
+// "COMMAND" or "COMMAND on KEY". It fails if the server does not tell: it is older than Redis 7, or refuses scripts.
+func (i *Inspector) Missing(ctx context.Context, queue string, targets []string) ([]string, error) {
+	needed := i.needed(queue, targets)
+	var args []string
+	for _, c := range needed {
+		args = append(append(args, strconv.Itoa(len(c.words))), c.words...)
+	}
+	ctx, cancel := context.WithTimeout(ctx, i.opts.timeout)
+	defer cancel()
+	// Without keys: those of the queue might be refused.
+	allowed, err := allowedScript.Exec(ctx, i.client, nil, args).AsIntSlice()
+	if err != nil {
+		return nil, driver.Hide(classify(err), i.url)
+	}
+	var out []string
+	for at, yes := range allowed {
+		text := needed[at].name()
+		if needed[at].on != "" {
+			text += " on " + needed[at].on
+		}
+		if yes == 0 && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
 	}
 	return out, nil
 }

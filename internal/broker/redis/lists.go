@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -23,11 +24,9 @@ var (
 // lists is the driver of lists. Any name is a list: one that does not exist is empty.
 type lists struct{ *conn }
 
-var _ driver.Peeker = lists{}
-
 // OpenLists connects to the server of a URL, for lists. It is a driver.OpenFunc.
 func OpenLists(_ context.Context, url string) (driver.Driver, error) {
-	c, err := connect(url, ofLists)
+	c, err := connect(url, true)
 	if err != nil {
 		return nil, err
 	}
@@ -60,13 +59,9 @@ func (l lists) Send(ctx context.Context, target string, messages []driver.Messag
 // Stat implements driver.Driver. It counts what receivers hold, after what is in the list: a message that is taken in
 // between counts twice, and not never. Who may only send to a list need not be allowed to know its receivers.
 func (l lists) Stat(ctx context.Context, queue string) (bool, int64, error) {
-	answer, err := l.do(ctx, l.client.B().Llen().Key(queue).Build())
+	n, err := ask(ctx, l.conn, l.client.B().Llen().Key(queue).Build(), rueidis.RedisResult.AsInt64)
 	if err != nil {
 		return false, 0, err
-	}
-	n, err := answer.AsInt64()
-	if err != nil {
-		return true, n, err
 	}
 	held, err := l.held(ctx, queue)
 	if errors.Is(err, driver.ErrRefused) {
@@ -76,11 +71,8 @@ func (l lists) Stat(ctx context.Context, queue string) (bool, int64, error) {
 }
 
 func (l lists) held(ctx context.Context, queue string) (n int64, err error) {
-	answer, err := l.do(ctx, l.client.B().Zrangebyscore().Key(key(queue, "receivers")).Min("-inf").Max("+inf").Build())
-	if err != nil {
-		return 0, err
-	}
-	ids, err := answer.AsStrSlice()
+	ids, err := ask(ctx, l.conn, l.client.B().Zrangebyscore().Key(key(queue, "receivers")).Min("-inf").Max("+inf").
+		Build(), rueidis.RedisResult.AsStrSlice)
 	if err != nil {
 		return 0, err
 	}
@@ -99,11 +91,11 @@ func (l lists) Peek(ctx context.Context, queue string, max int) ([]driver.Messag
 	if l.opts.head == "RIGHT" {
 		first, last = -int64(max), -1
 	}
-	answer, err := l.do(ctx, l.client.B().Lrange().Key(queue).Start(first).Stop(last).Build())
+	payloads, err := ask(ctx, l.conn, l.client.B().Lrange().Key(queue).Start(first).Stop(last).Build(),
+		rueidis.RedisResult.AsStrSlice)
 	if err != nil {
 		return nil, err
 	}
-	payloads, err := answer.AsStrSlice()
 	if l.opts.head == "RIGHT" {
 		slices.Reverse(payloads)
 	}
@@ -111,7 +103,7 @@ func (l lists) Peek(ctx context.Context, queue string, max int) ([]driver.Messag
 	for i, p := range payloads {
 		messages[i] = driver.Message{Payload: []byte(p), Origin: queue}
 	}
-	return messages, err
+	return messages, nil
 }
 
 // list is the holder of a receiver of a list.
@@ -147,34 +139,20 @@ func (l *list) take(ctx context.Context, max int) ([]driver.Message, error) {
 
 func (l *list) messages(answer []rueidis.RedisMessage, again bool) ([]driver.Message, error) {
 	messages := make([]driver.Message, 0, len(answer)/2)
-	for i := 0; i+1 < len(answer); i += 2 {
-		id, err := answer[i].ToString()
-		if err != nil {
-			return nil, err
-		}
-		payload, err := answer[i+1].ToString()
-		if err != nil {
-			return nil, err
-		}
+	err := pairs(answer, func(id, payload string) {
 		messages = append(messages, driver.Message{Position: l.keys[0] + "@" + id, Payload: []byte(payload),
 			Origin: l.keys[0], Redelivered: again, Receipt: id})
-	}
-	return messages, nil
+	})
+	return messages, err
 }
 
 // wait moves the first message to where it is, which blocks while there is none.
 func (l *list) wait(ctx context.Context, d time.Duration) error {
-	var command rueidis.Completed
-	b := l.client.B().Blmove().Source(l.keys[0]).Destination(l.keys[0])
-	if l.opts.head == "RIGHT" {
-		command = b.Right().Right().Timeout(d.Seconds()).Build()
-	} else {
-		command = b.Left().Left().Timeout(d.Seconds()).Build()
-	}
-	return waited(l.client.Do(ctx, command).Error())
+	return waited(l.client.Do(ctx, l.client.B().Arbitrary("BLMOVE").Keys(l.keys[0], l.keys[0]).
+		Args(l.opts.head, l.opts.head, fmt.Sprint(d.Seconds())).Blocking()).Error())
 }
 
-// waited is the error of a command that waits: none if there was nothing.
+// waited forgives a command that waits that nothing came.
 func waited(err error) error {
 	if rueidis.IsRedisNil(err) {
 		return nil
@@ -183,7 +161,7 @@ func waited(err error) error {
 }
 
 func (l *list) ack(ctx context.Context, ids []string) error {
-	_, err := l.do(ctx, l.client.B().Hdel().Key(l.keys[2]).Field(ids...).Build())
+	_, err := ask(ctx, l.conn, l.client.B().Hdel().Key(l.keys[2]).Field(ids...).Build(), rueidis.RedisResult.AsInt64)
 	return err
 }
 
@@ -196,8 +174,7 @@ func (l *list) giveBack(ctx context.Context, which string, ids []string) error {
 	return err
 }
 
-// leave implements holder: a list has no place for messages that it shall not give again, so they get a key beside it.
-// The next receiver looks at that.
+// leave implements holder. A key beside the list has what it shall not give again, until the next receiver.
 func (l *list) leave(ctx context.Context, ids []string) (again bool, err error) {
 	_, err = l.run(ctx, listLeave, l.keys[2:], ids...)
 	return true, err
@@ -209,16 +186,9 @@ func (l *list) returns(ctx context.Context, most int) ([]driver.Left, error) {
 		return nil, err
 	}
 	var left []driver.Left
-	for i := 0; i+1 < len(answer); i += 2 {
-		id, err := answer[i].ToString()
-		if err != nil {
-			return nil, err
-		}
-		size, err := answer[i+1].AsInt64()
-		if err != nil {
-			return nil, err
-		}
-		left = append(left, driver.Left{Message: driver.Message{Position: l.keys[0] + "@" + id}, Bytes: int(size)})
-	}
-	return left, nil
+	err = pairs(answer, func(id, size string) {
+		bytes, _ := strconv.Atoi(size) // the script has matched digits
+		left = append(left, driver.Left{Message: driver.Message{Position: l.keys[0] + "@" + id}, Bytes: bytes})
+	})
+	return left, err
 }

@@ -30,14 +30,12 @@ type options struct {
 // recalled is the shortest time for marks: a send whose outcome is unknown is tried again minutes later.
 const recalled = time.Hour
 
-// Parameters of URLs, by kind.
-var (
-	ofLists   = []string{"gone", "remember", "head"}
-	ofStreams = []string{"gone", "remember", "group", "payload", "acknowledged", "missing"}
-)
-
-// parse reads a URL. No error contains it.
-func parse(text string, own []string) (redisurl.Target, options, error) {
+// parse reads a URL, for lists or streams. No error contains it.
+func parse(text string, list bool) (redisurl.Target, options, error) {
+	own := []string{"gone", "remember", "group", "payload", "acknowledged", "missing"}
+	if list {
+		own = []string{"gone", "remember", "head"}
+	}
 	u, err := redisurl.Parse(text, own...)
 	if err != nil {
 		return u, options{}, err

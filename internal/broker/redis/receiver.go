@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -30,7 +31,7 @@ type holder interface {
 	wait(ctx context.Context, d time.Duration) error
 	ack(ctx context.Context, ids []string) error
 	release(ctx context.Context, ids []string) error
-	// leave and returns are driver.Leaver and driver.Returner.
+	// leave and returns are Leave and Return.
 	leave(ctx context.Context, ids []string) (again bool, err error)
 	returns(ctx context.Context, most int) ([]driver.Left, error)
 	// close gives back all but the messages of IDs, which are left to be taken over with the same positions.
@@ -39,6 +40,7 @@ type holder interface {
 
 // receiver implements driver.Receiver over a holder.
 type receiver struct {
+	driver.BasicReceiver
 	conn   *conn
 	holder holder
 	name   string // of the list or stream
@@ -57,7 +59,7 @@ type receiver struct {
 
 func newID() string { return strings.ToLower(rand.Text()[:13]) }
 
-// receive begins to receive; the holder has done what is needed for it.
+// receive begins to receive with a holder.
 func (c *conn) receive(name string, h holder) (driver.Receiver, error) {
 	r := &receiver{conn: c, holder: h, name: name, unsure: map[string]bool{}}
 	r.ended, r.end = context.WithCancel(context.Background())
@@ -72,8 +74,8 @@ func (c *conn) receive(name string, h holder) (driver.Receiver, error) {
 	return r, nil
 }
 
-// beat says that the receiver is alive until it ends or has lost the connection. An error may pass; if it does not,
-// what the receiver holds is taken over, and its acknowledgements do nothing.
+// beat says that the receiver is alive until it ends or has lost the connection. After an error that does not pass,
+// another receiver takes over what this one holds, and its acknowledgements do nothing.
 func (r *receiver) beat() {
 	for clock.Sleep(r.ended, r.conn.opts.gone/3) == nil {
 		r.mu.Lock()
@@ -88,8 +90,8 @@ func (r *receiver) beat() {
 	}
 }
 
-// Receive implements driver.Receiver. A script that takes messages is not cut off by the end of ctx: what it has taken
-// must be known here. After a lost connection that is not so, and nothing more is received.
+// Receive implements driver.Receiver. The end of ctx does not cut off a script that takes messages: what it has taken
+// must be known here. After a lost connection it is not, and nothing more is received.
 func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -211,7 +213,7 @@ func (r *receiver) Return(ctx context.Context, most int) ([]driver.Left, error) 
 	return r.holder.returns(ctx, most)
 }
 
-// settle calls fn with the IDs of messages, while the receiver is open.
+// settle calls fn with the IDs of messages, if there are any, while the receiver is open.
 func (r *receiver) settle(messages []driver.Message, fn func([]string) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -244,11 +246,7 @@ func (r *receiver) Close() error {
 	r.conn.mu.Unlock()
 	ctx, cancel := r.conn.callContext(r.ended)
 	defer cancel()
-	but := make([]string, 0, len(r.unsure))
-	for id := range r.unsure {
-		but = append(but, id)
-	}
-	if err := r.holder.close(ctx, but); err != nil {
+	if err := r.holder.close(ctx, slices.Collect(maps.Keys(r.unsure))); err != nil {
 		return fmt.Errorf("give back to %q: %w", r.name, err)
 	}
 	return nil

@@ -22,11 +22,9 @@ var (
 // streams is the driver of streams.
 type streams struct{ *conn }
 
-var _ driver.Peeker = streams{}
-
 // OpenStreams connects to the server of a URL, for streams. It is a driver.OpenFunc.
 func OpenStreams(_ context.Context, url string) (driver.Driver, error) {
-	c, err := connect(url, ofStreams)
+	c, err := connect(url, false)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +63,7 @@ func (s streams) Stat(ctx context.Context, queue string) (bool, int64, error) {
 	return exists == 1, depth, err
 }
 
-// Peek implements driver.Peeker. It shows what nobody of the group has taken.
+// Peek implements driver.Driver. It shows what nobody of the group has taken.
 func (s streams) Peek(ctx context.Context, queue string, max int) ([]driver.Message, error) {
 	answer, err := s.look(ctx, queue, max)
 	if err != nil {

@@ -12,7 +12,10 @@ import (
 )
 
 // remote is the driver that a node has for the bridge.
-type remote struct{ client *rpc.Client }
+type remote struct {
+	driver.Basic
+	client *rpc.Client
+}
 
 // dial connects to the bridge at the address that a URL is.
 func dial(_ context.Context, url string) (driver.Driver, error) {
@@ -20,7 +23,7 @@ func dial(_ context.Context, url string) (driver.Driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", driver.ErrLost, err)
 	}
-	d := &remote{c}
+	d := &remote{client: c}
 	return d, d.call(context.Background(), "Hello", os.Getenv("CRASH_NODE"), new(bool))
 }
 
@@ -46,7 +49,7 @@ func (d *remote) Open(ctx context.Context, queue string) (driver.Receiver, error
 	if err := o.Fault.err(); err != nil {
 		return nil, err
 	}
-	return &remoteReceiver{d, o.Receiver}, nil
+	return &remoteReceiver{driver: d, no: o.Receiver}, nil
 }
 
 func (d *remote) Send(ctx context.Context, target string, messages []driver.Message, _ driver.Limits) []error {
@@ -81,6 +84,7 @@ func (d *remote) Close() error {
 
 // remoteReceiver is a receiver on the bridge.
 type remoteReceiver struct {
+	driver.BasicReceiver
 	driver *remote
 	no     int
 }

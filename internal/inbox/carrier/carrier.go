@@ -274,7 +274,7 @@ func (c *Carrier) Peek(ctx context.Context, source *deadletter.Source, max int) 
 		return nil, err
 	}
 	defer func() { _ = d.Close() }() // nothing was sent
-	messages, err := d.(driver.Peeker).Peek(ctx, source.Queue, max)
+	messages, err := d.Peek(ctx, source.Queue, max)
 	if errors.Is(err, driver.ErrNoPeek) {
 		err = inbox.ErrNoPeek
 	}

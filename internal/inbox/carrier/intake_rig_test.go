@@ -3,6 +3,7 @@ package carrier_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -215,20 +216,6 @@ func (d deaf) Ack(ctx context.Context, m []driver.Message) error {
 	return d.Receiver.Ack(ctx, m)
 }
 
-func (d deaf) Leave(ctx context.Context, m []driver.Message) (bool, error) {
-	if of, ok := d.Receiver.(driver.Leaver); ok {
-		return of.Leave(ctx, m)
-	}
-	return true, nil
-}
-
-func (d deaf) Return(ctx context.Context, most int) ([]driver.Left, error) {
-	if of, ok := d.Receiver.(driver.Returner); ok {
-		return of.Return(ctx, most)
-	}
-	return nil, nil
-}
-
 type deafDriver struct {
 	driver.Driver
 	rig *intakeRig
@@ -240,20 +227,6 @@ func (d deafDriver) Open(ctx context.Context, queue string) (driver.Receiver, er
 		return nil, err
 	}
 	return deaf{r, d.rig}, nil
-}
-
-func (d deafDriver) Peek(ctx context.Context, queue string, max int) ([]driver.Message, error) {
-	return d.Driver.(driver.Peeker).Peek(ctx, queue, max)
-}
-
-func (d deafDriver) LogParts(ctx context.Context, queue string, since, before time.Time) ([]driver.LogPart, error) {
-	return d.Driver.(driver.Log).LogParts(ctx, queue, since, before)
-}
-
-func (d deafDriver) ReadLog(ctx context.Context, queue string, part driver.LogPart, max int) ([]driver.Entry, int64,
-	error,
-) {
-	return d.Driver.(driver.Log).ReadLog(ctx, queue, part, max)
 }
 
 // start runs a node; stop ends it.
@@ -317,12 +290,9 @@ func (r *intakeRig) put(payloads ...string) {
 // peek returns what is in a queue, and leaves it there.
 func (r *intakeRig) peek(queue string) []driver.Message {
 	r.t.Helper()
-	if p, ok := r.driver.(driver.Peeker); ok {
-		got, err := p.Peek(r.t.Context(), queue, 10)
-		if err != nil {
-			return nil // it does not exist yet
-		}
-		return got
+	got, err := r.driver.Peek(r.t.Context(), queue, 10)
+	if !errors.Is(err, driver.ErrNoPeek) {
+		return got // none: it does not exist yet
 	}
 	receiver, err := r.driver.Open(r.t.Context(), queue)
 	if err != nil {
@@ -331,7 +301,6 @@ func (r *intakeRig) peek(queue string) []driver.Message {
 	defer receiver.Close()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 100*time.Millisecond)
 	defer cancel()
-	var got []driver.Message
 	for {
 		batch, err := receiver.Receive(ctx, 10)
 		if got = append(got, batch...); err != nil {

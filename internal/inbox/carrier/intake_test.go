@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/node"
@@ -353,7 +352,7 @@ func TestIntakeFailureIsTriedAgain(t *testing.T) {
 	r.soon("failures that wait", "1", waiting)
 	r.declare("dlq:later")
 	r.soon("failures that wait", "0", waiting)
-	got, err := r.driver.(driver.Peeker).Peek(t.Context(), "dlq:later", 10)
+	got, err := r.driver.Peek(t.Context(), "dlq:later", 10)
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%v: %d failures were written", err, len(got))
 	}

@@ -9,7 +9,7 @@ local out = {}
 for _, field in ipairs(fields) do
   local id, size = string.match(field, '^(.*):(%d+)$')
   if id and tonumber(size) > tonumber(ARGV[2]) then
-    out[#out + 1], out[#out + 2] = id, tonumber(size)
+    out[#out + 1], out[#out + 2] = id, size
   else
     redis.call(ARGV[1] == 'RIGHT' and 'RPUSH' or 'LPUSH', KEYS[1], redis.call('HGET', KEYS[2], field))
     redis.call('HDEL', KEYS[2], field)
