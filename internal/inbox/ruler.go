@@ -38,7 +38,7 @@ const (
 // a failover, and a database that was restored to an earlier time are noticed within that second. Compiled rules are
 // kept as long as their text is the same.
 type Ruler struct {
-	rows    RuleRows
+	rows    Store
 	compile RuleCompiler
 
 	mu   sync.Mutex
