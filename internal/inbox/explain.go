@@ -7,16 +7,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// ExplainLetter returns a letter and tells in sentences how it came to its state, and what changes it. NotFound when
-// there is no such letter.
+// ExplainLetter returns a letter, and tells in sentences how it came to its state, and what changes it.
 func (in *Inbox) ExplainLetter(ctx context.Context, id task.ID) (*deadletter.Letter, deadletter.Explanation, error) {
 	var none deadletter.Explanation
-	l, err := in.store.FindLetter(ctx, id)
+	l, err := in.letter(ctx, id)
 	if err != nil {
 		return nil, none, err
-	}
-	if l == nil || !reaches(ctx, l.Namespace) {
-		return nil, none, noLetter(id)
 	}
 	s, err := in.store.FindSource(ctx, l.Namespace, l.Source)
 	if err != nil || s == nil {
