@@ -17,44 +17,9 @@ type Database interface {
 	engine.Writer
 	// IDs makes the IDs of new rows; they grow with time.
 	IDs() *task.Source
-	ActStore() engine.ActStore // the audit trail
-	// NoteStore keeps what configurations have declared.
-	NoteStore() engine.NoteStore
+	ActStore() engine.ActStore
+	NoteStore() engine.NoteStore // of entries of configurations
 	Inbox() Store
-}
-
-// Tasks are the verbs of the engine that operations on cases use. *engine.Engine implements it. A verb that takes a
-// transaction is part of it, so that an act and the result of its item are stored together.
-type Tasks interface {
-	// Now is the time of the store.
-	Now() task.Instant // of the store
-	Level(priority string) (int, bool)
-	// ReplayIn runs the failed steps of a task in error again.
-	ReplayIn(ctx context.Context, tx engine.Tx, id task.ID, r engine.Replay) (*engine.Replayed, error)
-	// CancelIn cancels tasks; receipts are in their order.
-	CancelIn(ctx context.Context, tx engine.Tx, ids []task.ID, c engine.Cancellation) ([]engine.Receipt, error)
-	// EditContextWithin changes the context of a task in error, and replays it on request, in a transaction that write
-	// begins.
-	EditContextWithin(ctx context.Context, id task.ID, edit engine.ContextEdit,
-		write func(edit func(context.Context, engine.Tx) error) error) (*engine.EditedContext, error)
-	// UpdateCaseIn stores the findings of an investigation.
-	UpdateCaseIn(ctx context.Context, tx engine.Tx, id task.ID, ch task.CaseChange) (*task.Case, error)
-	// Case returns a case, or NotFound. Steps returns a task and its steps, or NotFound.
-	Case(ctx context.Context, id task.ID) (*task.Case, error)
-	// SubmitWithin submits tasks in a transaction that write begins.
-	SubmitWithin(ctx context.Context, subs []engine.Submission,
-		write func(submit func(context.Context, engine.Tx) error) error) ([]engine.Receipt, error)
-	// SubmitEachWithin does so, and answers each that is refused in its receipt.
-	SubmitEachWithin(ctx context.Context, subs []engine.Submission,
-		write func(submit func(context.Context, engine.Tx) ([]engine.Receipt, error)) error) error
-	// CheckSubmissions returns for each submission why it would be refused, or nil. It stores nothing.
-	CheckSubmissions(ctx context.Context, subs []engine.Submission) []error
-	Steps(ctx context.Context, id task.ID) (*task.Task, []*task.Step, error)
-	// Records returns the attempts of a task, the oldest first.
-	Records(ctx context.Context, id task.ID) (engine.Records, error)
-	TemplateOf(ctx context.Context, def int64) (*task.Template, error)
-	// Announce tells listeners of events once the transaction is committed.
-	Announce(tx engine.Tx, events ...deadletter.Event)
 }
 
 // Options configure an Inbox. What is told of something must not block; it defaults to nothing.
@@ -88,7 +53,7 @@ type Options struct {
 type Inbox struct {
 	store Store
 	db    Database
-	tasks Tasks
+	tasks *engine.Engine
 	opts  Options
 
 	// alone: no other process shares the database, so what was under way before begun was left by one that has ended.
@@ -106,7 +71,7 @@ type Inbox struct {
 
 // New returns an Inbox on a database. It starts nothing: internal/upkeep calls Advance, SendDue, Triage and Tidy, and
 // internal/node runs Read.
-func New(db Database, tasks Tasks, opts Options) *Inbox {
+func New(db Database, tasks *engine.Engine, opts Options) *Inbox {
 	opts.LetterBytes = cmp.Or(opts.LetterBytes, 16<<20)
 	opts.PageItems = cmp.Or(opts.PageItems, 1000)
 	opts.IntakeBatch = max(opts.IntakeBatch, 1)
