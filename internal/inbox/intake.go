@@ -111,10 +111,7 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 			return b.also(ctx, tx, done)
 		})
 	})
-	if err != nil {
-		return Intaken{}, err
-	}
-	return done, nil
+	return done, err
 }
 
 // submit submits the tasks in a transaction, and calls then in it with their receipts.
@@ -289,4 +286,43 @@ func refusalOf(err error) *intake.Refusal {
 		reason = "its idempotency key " + p.Message
 	}
 	return &intake.Refusal{Code: "bad_" + name, Reason: reason}
+}
+
+// previewMessages bounds the messages of a preview.
+const previewMessages = 10
+
+// IntakePreview is what a message would become: a task, or a letter for a reason.
+type IntakePreview struct {
+	Task    *intake.Task
+	Refusal *intake.Refusal
+}
+
+// previewIntake returns what the first messages of a source would become, nil where the broker cannot show them. They
+// stay there; nothing is stored. The error is the broker's.
+func (in *Inbox) previewIntake(ctx context.Context, s *deadletter.Source) ([]IntakePreview, error) {
+	arrivals, err := in.opts.Carriers[s.Driver].Peek(ctx, s, previewMessages)
+	switch {
+	case errors.Is(err, ErrNoPeek):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return in.previewed(ctx, in.takeIn(s, intake.NewPlan(s), arrivals)), nil
+}
+
+func (in *Inbox) previewed(ctx context.Context, b *intakeBatch) []IntakePreview {
+	subs, places := b.submissions(nil)
+	refused := b.refused
+	for i, err := range in.tasks.CheckSubmissions(ctx, subs) {
+		if err != nil {
+			refused[places[i]] = refusalOf(err)
+		}
+	}
+	list := make([]IntakePreview, len(b.arrivals))
+	for i := range b.arrivals {
+		if list[i].Refusal = refused[i]; refused[i] == nil {
+			list[i].Task = b.orders[i]
+		}
+	}
+	return list
 }

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// lookEvery is how often a source looks again at messages that stay on its broker, and lookRetry after an error. The
-	// broker would have delivered a message that is still there in lookEvery.
+	// lookEvery is how often a source looks again at messages that stay on its broker, and lookRetry after an error. A
+	// message that its broker has not delivered again within lookEvery is gone.
 	lookEvery, lookRetry = time.Hour, time.Minute
 	// maxDeliveries is how often a message that is too large is received from a broker that counts: RabbitMQ drops one
 	// after 20 deliveries by default, in a quorum queue.
@@ -187,7 +187,8 @@ func (run *reading) fromLog(ctx context.Context, o deadletter.Oversized) (ended 
 }
 
 func (run *reading) gone(o deadletter.Oversized) {
-	run.log.Error("a message of a source was LOST: it was too large, and its broker has deleted it", "position", o.Position)
+	run.log.Error("a message of a source was LOST: it was too large, and its broker has deleted it",
+		"position", o.Position)
 	run.in.opts.Gone(run.source.Namespace, run.source.Name, 1)
 }
 

@@ -160,3 +160,26 @@ func opened(s model.LetterState) int64 {
 	}
 	return 0
 }
+
+// ExplainLetter returns a letter, and tells in sentences how it came to its state, and what changes it.
+func (in *Inbox) ExplainLetter(ctx context.Context, id task.ID) (*deadletter.Letter, deadletter.Explanation, error) {
+	l, err := in.letter(ctx, id)
+	if err != nil {
+		return nil, deadletter.Explanation{}, err
+	}
+	s, err := in.store.FindSource(ctx, l.Namespace, l.Source)
+	if err != nil || s == nil {
+		return l, deadletter.ExplainLetter(l, nil, nil), err
+	}
+	policies, err := in.policiesOf(ctx, l.Namespace)
+	return l, deadletter.ExplainLetter(l, s, policies.of(l)), err
+}
+
+// ExplainRedrive is ExplainLetter for a redrive.
+func (in *Inbox) ExplainRedrive(ctx context.Context, id task.ID) (*deadletter.Redrive, deadletter.Explanation, error) {
+	r, err := in.Redrive(ctx, id)
+	if err != nil {
+		return nil, deadletter.Explanation{}, err
+	}
+	return r, deadletter.ExplainRedrive(r), nil
+}

@@ -46,11 +46,10 @@ func (q *Queue) Depth() int64 { return int64(q.Letters) + q.Waiting }
 
 // Origin is the queue from which the jobs of a dead letter queue came, by its name; "" if the name does not tell.
 func (q *Queue) Origin() string {
-	name, ok := strings.CutPrefix(q.Name, QueuePrefix)
-	if !ok {
-		return ""
+	if name, ok := strings.CutPrefix(q.Name, QueuePrefix); ok {
+		return strings.TrimPrefix(name, overflowPrefix)
 	}
-	return strings.TrimPrefix(name, overflowPrefix)
+	return ""
 }
 
 // Queues returns the sources of a namespace as queues, in the order of their names; one that makes tasks of messages
@@ -158,7 +157,8 @@ func (in *Inbox) waiting(ctx context.Context, s *deadletter.Source) (int64, erro
 	return max(n, 0), nil
 }
 
-// unasked says that the broker of a source does not answer a question, in the words of its driver, which show no secret.
+// unasked says that the broker of a source does not answer a question, in the words of its driver, which show no
+// secret.
 func unasked(s *deadletter.Source, err error) string {
 	return fmt.Sprintf("the broker of the source %s cannot be asked: %s", s.Name, itemMessage(err))
 }

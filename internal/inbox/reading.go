@@ -74,12 +74,12 @@ var ErrRefused = errors.New("the broker refuses")
 // lostAfter is how long a source must fail before it counts as lost: a broker that restarts is no news.
 const lostAfter = 30 * time.Second
 
-// readEvery is how often a node looks for sources to read, and readLease how long it may read one without looking again:
-// so long a source stands still when its node has died.
+// readEvery is how often a node looks for sources to read, and readLease how long it may read one without looking
+// again: so long a source stands still when its node has died.
 const readEvery, readLease = time.Second, 4 * time.Second
 
-// Read reads the sources that no other node reads, until ctx ends; then it gives them back, and waits for captures under
-// way. node is the name of this process and must be unique among the nodes. Read logs errors. Call it once.
+// Read reads the sources that no other node reads, until ctx ends; then it gives them back, and waits for captures
+// under way. node is the name of this process and must be unique among the nodes. Read logs errors. Call it once.
 func (in *Inbox) Read(ctx context.Context, node string, log *slog.Logger) {
 	tick := time.NewTicker(readEvery)
 	defer tick.Stop()
@@ -206,8 +206,8 @@ func (in *Inbox) markSource(ctx context.Context, s *deadletter.Source, lost task
 	})
 }
 
-// take takes or renews the right to read a source for a time, and reports whether this node has it; a hold of 0 gives it
-// back.
+// take takes or renews the right to read a source for a time, and reports whether this node has it; a hold of 0 gives
+// it back.
 func (r *readers) take(ctx context.Context, s *deadletter.Source, hold time.Duration) (mine bool, err error) {
 	now := r.in.now()
 	free := now
@@ -251,8 +251,8 @@ func (r *readers) begin(ctx context.Context, s *deadletter.Source) {
 	}()
 }
 
-// capture prepares a batch, and returns what stores it. The carrier retries without an end, so a full source is reported
-// here. Other errors of the database show in look.
+// capture prepares a batch, and returns what stores it. The carrier retries without an end, so a full source is
+// reported here. Other errors of the database show in look.
 func (run *reading) capture(arrivals []Arrival) func(context.Context) error {
 	store := run.prepare(arrivals)
 	return func(ctx context.Context) error {

@@ -70,7 +70,8 @@ type RuleFaults struct {
 	Last  string // "" for none
 }
 
-// Print implements engine.Grouper. It passes over a rule that fails, and counts that: the failure is stored in any case.
+// Print implements engine.Grouper. It passes over a rule that fails, and counts that: the failure is stored in any
+// case.
 func (r *Ruler) Print(ctx context.Context, tx engine.Tx, namespace string, print failure.Print,
 	facts func() deadletter.Facts, now task.Instant,
 ) (failure.Print, error) {
@@ -141,8 +142,8 @@ func (c *compiledRule) failed(message string) {
 	c.faults.Last = message
 }
 
-// set returns the rules of a namespace, which it reads if they may have changed, or the clock has gone back, as that of a
-// database after a failover.
+// set returns the rules of a namespace, which it reads if they may have changed, or the clock has gone back, as that of
+// a database after a failover.
 func (r *Ruler) set(ctx context.Context, tx engine.Tx, namespace string, now task.Instant) (*ruleSet, error) {
 	r.mu.Lock()
 	known := r.sets[namespace]

@@ -72,8 +72,8 @@ func refuseUnmasking(ctx context.Context, known, next *deadletter.Source) error 
 	return refuseReading(ctx, next, next.Intake, nil)
 }
 
-// refuseReading refuses a key that may not see sensitive values of a source an intake that reads them, and the choice of
-// messages by headers that are sensitive.
+// refuseReading refuses a key that may not see sensitive values of a source an intake that reads them, and the choice
+// of messages by headers that are sensitive.
 func refuseReading(ctx context.Context, s *deadletter.Source, intake *deadletter.Intake,
 	headers []deadletter.Header,
 ) error {

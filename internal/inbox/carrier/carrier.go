@@ -27,9 +27,9 @@ const (
 )
 
 // Carrier is an inbox.Carrier over the driver of a name. It keeps one connection for each namespace and URL of a broker
-// to which letters are sent, until Close. Sources without a URL send to the hosts of their destinations; each host has a
-// circuit breaker for each namespace, so that one that is down stops no others. Readers have other connections, so that
-// a blocked read never delays a send. It is safe for concurrent use.
+// to which letters are sent, until Close. Sources without a URL send to the hosts of their destinations; each host has
+// a circuit breaker for each namespace, so that one that is down stops no others. Readers have other connections, so
+// that a blocked read never delays a send. It is safe for concurrent use.
 type Carrier struct {
 	registry driver.Registry
 	name     string
@@ -96,8 +96,8 @@ func (c *Carrier) OnTheWay(source *deadletter.Source) bool {
 	return ok
 }
 
-// held returns how many messages the reader of a source holds. ok is false where the broker counts them, or another node
-// reads.
+// held returns how many messages the reader of a source holds. ok is false where the broker counts them, or another
+// node reads.
 func (c *Carrier) held(source *deadletter.Source) (n int64, ok bool) {
 	c.mu.Lock()
 	s := c.reading[queueOf(source)]
@@ -138,8 +138,8 @@ func (c *Carrier) Breaker(source *deadletter.Source) task.BreakerState {
 	return t.Breaker()
 }
 
-// Send implements inbox.Sender. A letter that was begun within the turn has driver.MessageTime. A broker without headers
-// drops the lineage in them; then the inbox recognises the letter by its content.
+// Send implements inbox.Sender. A letter that was begun within the turn has driver.MessageTime. A broker without
+// headers drops the lineage in them; then the inbox recognises the letter by its content.
 func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destination string,
 	letters []inbox.Outgoing,
 ) []error {
@@ -229,8 +229,8 @@ func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, of inbox.
 	}
 }
 
-// oversized describes messages that stay on the broker. Where they have no position there, headers do not identify them:
-// the broker changes some.
+// oversized describes messages that stay on the broker. Where they have no position there, headers do not identify
+// them: the broker changes some.
 func oversized(messages []driver.Left) []deadletter.Oversized {
 	list := make([]deadletter.Oversized, len(messages))
 	for i, m := range messages {
