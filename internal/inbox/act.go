@@ -35,7 +35,26 @@ func written[T any](ctx context.Context, in *Inbox, fn func(context.Context, eng
 	return changed, nil
 }
 
-// acting is written for somebody who acts.
+// versionRuns is how often a change that names no version is tried when others come first.
+const versionRuns = 5
+
+// versioned is written for an object of the version that fn reads. An act that names no version runs again when another
+// change came first.
+func versioned[T any](ctx context.Context, in *Inbox, by By, fn func(context.Context, engine.Tx) (*T, error)) (
+	changed *T, err error,
+) {
+	runs := versionRuns
+	if by.Version != 0 {
+		runs = 1
+	}
+	err = onConflict(runs, func(int) error {
+		changed, err = written(ctx, in, fn)
+		return err
+	})
+	return changed, err
+}
+
+// acting is versioned for somebody who acts.
 func acting[T any](ctx context.Context, in *Inbox, by By, fn func(context.Context, engine.Tx, By) (*T, error)) (*T,
 	error,
 ) {
@@ -43,7 +62,7 @@ func acting[T any](ctx context.Context, in *Inbox, by By, fn func(context.Contex
 	if err != nil {
 		return nil, err
 	}
-	return written(ctx, in, func(ctx context.Context, tx engine.Tx) (*T, error) { return fn(ctx, tx, by) })
+	return versioned(ctx, in, by, func(ctx context.Context, tx engine.Tx) (*T, error) { return fn(ctx, tx, by) })
 }
 
 // act stores an act in the audit trail, in the transaction of what was done: there is no change without its act, and no

@@ -3,6 +3,7 @@ package inbox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -31,12 +32,9 @@ type Arrival struct {
 // maxReports bounds the messages of one call.
 const maxReports = 1000
 
-// Report captures failures that a program reports under the name of a source. All are stored in one transaction, or
-// none. A source that does not exist is made, with the driver "http".
-//
-// It refuses with Invalid reports that break a rule, with a JSON pointer for each fault; with NotFound a namespace that
-// the key of the request does not reach; with Exhausted if the source or the namespace is full. A report that has a
-// MessageID and is equal to an earlier one changes nothing, so a caller may retry after a lost answer.
+// Report captures failures that a program reports under the name of a source, all in one transaction, or none. It adds
+// a source that does not exist, with the driver "http". A report that has a MessageID and is equal to an earlier one
+// changes nothing, so a caller may retry after a lost answer. Exhausted: the source or the namespace is full.
 func (in *Inbox) Report(ctx context.Context, namespace, source string, reports []Report) ([]Receipt, error) {
 	if err := reach(ctx, namespace); err != nil {
 		return nil, err
@@ -52,11 +50,11 @@ func (in *Inbox) Report(ctx context.Context, namespace, source string, reports [
 }
 
 // Capture stores messages that died, in one transaction: as new letters, or as occurrences of letters that were sent
-// back. A message that is stored already changes nothing. Exhausted when one is not, and the source has too many open
-// letters; then nothing is stored.
+// back. A message that is stored already changes nothing. Exhausted: one is not, and the source has too many open
+// letters.
 //
-// Receipts are in the order of the arrivals. Capture returns nil only after the commit: a broker's message may be
-// acknowledged then, and not before. Concurrent captures of the same message are safe; one of them stores it.
+// Receipts are in the order of the arrivals. A broker's message may be acknowledged when Capture returns nil, after the
+// commit, and not before. Concurrent captures of one message are safe.
 func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []Arrival) ([]Receipt, error) {
 	prepared := in.prepare(of, arrivals)
 	t, err := in.termsOf(ctx, of)
@@ -74,7 +72,7 @@ type terms struct {
 	policies policies
 }
 
-// termsOf reads the terms of a source. The stored settings count, not those that the caller has read some time ago.
+// termsOf reads the terms of a source: its stored settings, not those that the caller has read some time ago.
 func (in *Inbox) termsOf(ctx context.Context, of *deadletter.Source) (t terms, err error) {
 	defer func() { in.observeFailure(observedCapture, err) }()
 	t.source = of
@@ -91,7 +89,6 @@ func (in *Inbox) termsOf(ctx context.Context, of *deadletter.Source) (t terms, e
 	return t, err
 }
 
-// load reads what depends on the source.
 func (t *terms) load(ctx context.Context, in *Inbox) (err error) {
 	if t.full = in.room(ctx, t.source); t.full != nil && task.CodeOf(t.full) != task.Exhausted {
 		return t.full
@@ -100,8 +97,8 @@ func (t *terms) load(ctx context.Context, in *Inbox) (err error) {
 	return err
 }
 
-// captureWith captures arrivals that are prepared, with what else the transaction does at its end, unless that is nil.
-// Then many of the messages may be letters already. newID returns the ID of a letter by the place of its arrival.
+// captureWith captures arrivals, with what else the transaction does at its end, unless that is nil: then many of the
+// messages may be letters already. newID returns the ID of a letter by the place of its arrival.
 func (in *Inbox) captureWith(ctx context.Context, t terms, arrivals []prepared, newID func(no int) task.ID,
 	also func(context.Context, engine.Tx, []Receipt) error,
 ) (receipts []Receipt, err error) {
@@ -110,8 +107,8 @@ func (in *Inbox) captureWith(ctx context.Context, t terms, arrivals []prepared, 
 			in.observeCaptured(t.source, arrivals, receipts)
 		}
 	}(time.Now())
-	for run := range captureRuns {
-		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	err = onConflict(captureRuns, func(run int) error {
+		return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			// A new capture for each run: a transaction that failed has changed the letters in memory.
 			c := &capture{in: in, ctx: ctx, tx: tx, terms: t, now: in.now(), newID: newID,
 				look: run > 0 || t.full != nil || also != nil, decisions: newDecisions()}
@@ -125,23 +122,18 @@ func (in *Inbox) captureWith(ctx context.Context, t terms, arrivals []prepared, 
 			}
 			return also(ctx, tx, receipts)
 		})
-		if task.CodeOf(err) != task.Conflict { // another transaction has stored one of them
-			break
-		}
-	}
+	})
 	return receipts, err
 }
 
-// captureRuns is how often a capture is tried. The first run takes messages that nothing connects with a letter for new
-// ones; a unique index finds out if they are not. The second run looks for all of them first, so one more is enough
-// unless a third process takes part.
+// captureRuns is how often a capture is tried while other transactions store its messages. The first run takes messages
+// that nothing connects with a letter for new ones, unless a unique index refuses them. The second looks for all of
+// them first, so it is the last unless a third process takes part.
 const captureRuns = 4
 
-// capture is one transaction that captures messages of a source.
-//
-// run takes the messages one by one and collects the changes in memory; save stores them with one call per kind of row.
-// The claims find out what a message is; see recognise.go. There is one object for each row, so two messages of one
-// batch that belong to one letter see each other's changes.
+// capture is one transaction that captures messages of a source. run collects the changes message by message; save
+// stores them with one call per kind of row. The claims find out what a message is; see recognise.go. There is one
+// object for each row, so two messages of a batch that belong to one letter see each other's changes.
 type capture struct {
 	in  *Inbox
 	ctx context.Context
@@ -162,38 +154,37 @@ type capture struct {
 	decisions   *decisions
 }
 
-// run captures the messages in their order.
-func (c *capture) run(arrivals []prepared) ([]Receipt, error) {
+func (c *capture) run(arrivals []prepared) (receipts []Receipt, err error) {
 	if len(arrivals) == 0 || !arrivals[0].journaled() {
 		return c.takeAll(arrivals)
 	}
 	receiver, batch := arrivals[0].Receiver, arrivals[0].batch
-	var err error
-	if c.journal == nil {
-		if c.journal, err = c.in.openJournal(c.ctx, c.tx, c.source, receiver, c.now); err != nil {
-			return nil, err
-		}
+	if c.journal, err = c.in.openJournal(c.ctx, c.tx, c.source, receiver, c.now); err != nil {
+		return nil, err
 	}
 	if c.journal.stored(receiver, batch) {
-		receipts := make([]Receipt, len(arrivals))
-		for i, e := range c.journal.now { // as many
-			receipts[i] = Receipt{Letter: e.Letter, Group: deadletter.GroupID(e.Group), Status: model.Duplicate}
+		for _, e := range c.journal.now { // one for each arrival
+			receipts = append(receipts, e.receipt())
 		}
 		return receipts, nil
 	}
+	return c.journalAll(arrivals, receiver, batch, nil)
+}
+
+// journalAll captures the messages, and notes them in the journal behind entries.
+func (c *capture) journalAll(arrivals []prepared, receiver, batch string, entries []journalEntry) ([]Receipt, error) {
 	receipts, err := c.takeAll(arrivals)
 	if err != nil {
 		return nil, err
 	}
-	entries := make([]journalEntry, len(arrivals))
 	for i := range arrivals {
-		entries[i] = journalEntry{arrivals[i].delivery(), receipts[i].Letter, int64(receipts[i].Group)}
+		entries = append(entries, journalEntry{arrivals[i].delivery(), receipts[i].Letter, int64(receipts[i].Group)})
 	}
-	c.journal.note(receiver, batch, entries)
+	c.journal.Receiver, c.journal.Batch, c.journal.now = receiver, batch, entries
 	return receipts, c.in.saveJournal(c.ctx, c.tx, c.source, c.journal)
 }
 
-// takeAll captures the messages one by one, and stores what that changes.
+// takeAll captures the messages one by one, and stores the changes.
 func (c *capture) takeAll(arrivals []prepared) ([]Receipt, error) {
 	if err := c.load(arrivals); err != nil {
 		return nil, err
@@ -210,10 +201,8 @@ func (c *capture) takeAll(arrivals []prepared) ([]Receipt, error) {
 
 // take captures one message: a duplicate changes nothing, a return opens its letter, and any other is a new letter.
 func (c *capture) take(a *prepared) (Receipt, error) {
-	if c.journal != nil {
-		if e, ok := c.journal.redelivered(a.Arrival); ok {
-			return Receipt{Letter: e.Letter, Group: deadletter.GroupID(e.Group), Status: model.Duplicate}, nil
-		}
+	if e, ok := c.journal.redelivered(a.Arrival); ok {
+		return e.receipt(), nil
 	}
 	l, send := c.recognise(a)
 	if l != nil && send == nil {
@@ -249,8 +238,7 @@ func (c *capture) letter(a *prepared, group deadletter.GroupID) *deadletter.Lett
 	l := &deadletter.Letter{
 		ID: c.newID(a.no), Namespace: c.source.Namespace, Source: c.source.Name,
 		Origin: a.Origin, Format: a.Format, Position: a.Position, MessageID: a.MessageID, EventType: a.eventType,
-		Identity:  a.identity,
-		Canonical: a.canonical, State: model.LetterOpen, StateAt: c.now, Group: group,
+		Identity: a.identity, Canonical: a.canonical, State: model.LetterOpen, StateAt: c.now, Group: group,
 		Failure: a.failure, Handler: a.Handler, Stack: a.stack, Details: boundDetails(a.Details),
 		Occurrences: 1, Attempts: a.Attempts, FirstAt: c.diedFirst(a), LastAt: c.died(a), CapturedAt: c.now,
 		Original: a.Content, Size: len(a.Content.Payload), Undecoded: a.Undecoded, Version: 1,
@@ -261,7 +249,7 @@ func (c *capture) letter(a *prepared, group deadletter.GroupID) *deadletter.Lett
 	return l
 }
 
-// back records that a letter has died again, of a send.
+// back records that a letter has died again, by a send.
 func (c *capture) back(l *deadletter.Letter, send *deadletter.Send, a *prepared, print failure.Print,
 	group deadletter.GroupID,
 ) (Receipt, error) {
@@ -298,8 +286,7 @@ func (c *capture) consume(s *deadletter.Send) {
 	}
 }
 
-// died is when a message died. A time that is not possible is a wrong clock, and would be the latest of its group for
-// ever.
+// died is when a message died. An impossible time is that of a wrong clock, and would stay the latest of its group.
 func (c *capture) died(a *prepared) task.Instant {
 	if a.FailedAt <= 0 || a.FailedAt > c.now.Add(maxAhead) {
 		return c.now
@@ -307,7 +294,6 @@ func (c *capture) died(a *prepared) task.Instant {
 	return a.FailedAt
 }
 
-// diedFirst is when a message died first, as it says.
 func (c *capture) diedFirst(a *prepared) task.Instant {
 	if a.FirstAt <= 0 {
 		return c.died(a)
@@ -315,7 +301,7 @@ func (c *capture) diedFirst(a *prepared) task.Instant {
 	return min(a.FirstAt, c.died(a))
 }
 
-// returned records in the redrive that had sent a letter that it has come back.
+// returned records in the redrive of a send that the letter has come back.
 func (c *capture) returned(send *deadletter.Send, group deadletter.GroupID) error {
 	item, err := c.in.itemOf(c.ctx, c.tx, send)
 	if err != nil || item.Redrive.IsZero() {
@@ -325,8 +311,8 @@ func (c *capture) returned(send *deadletter.Send, group deadletter.GroupID) erro
 	return c.in.store.SaveItems(c.ctx, c.tx, []deadletter.Item{item})
 }
 
-// count counts a failure in its group, and open letters more. Groups go by the clock of this node: that of a consumer
-// must not hide a failure from a group that was resolved.
+// count counts a failure in its group, and open letters more. Groups go by the clock of this node: the clock of a
+// consumer must not hide a failure from a resolved group.
 func (c *capture) count(id deadletter.GroupID, print failure.Print, open int64) {
 	c.tally.Join(deadletter.NewGroup(c.source.Namespace, print, c.now))
 	d := c.tally.Of(id)
@@ -352,33 +338,12 @@ func (c *capture) save() error {
 			return task.Errorf(task.Conflict, "another transaction has just captured one of the messages")
 		}
 	}
-	if err := rows.AddAliases(c.ctx, c.tx, c.aliases); err != nil {
-		return err
+	sends := make([]deadletter.Send, len(c.consumed))
+	for i, s := range c.consumed {
+		sends[i] = *s
 	}
-	if len(c.changed) > 0 {
-		if err := rows.SaveLetters(c.ctx, c.tx, c.changed); err != nil {
-			return err
-		}
-	}
-	if len(c.consumed) > 0 {
-		sends := make([]deadletter.Send, len(c.consumed))
-		for i, s := range c.consumed {
-			sends[i] = *s
-		}
-		if err := rows.SaveSends(c.ctx, c.tx, sends); err != nil {
-			return err
-		}
-	}
-	if len(c.occurrences) > 0 {
-		if err := rows.AddOccurrences(c.ctx, c.tx, c.occurrences); err != nil {
-			return err
-		}
-	}
-	if err := c.decisions.store(c.ctx, c.tx, c.in); err != nil {
-		return err
-	}
-	if err := rows.AddTally(c.ctx, c.tx, &c.tally); err != nil {
-		return err
-	}
-	return c.in.tell(c.ctx, c.tx, c.decisions.events(c.now)...)
+	return errors.Join(rows.AddAliases(c.ctx, c.tx, c.aliases), rows.SaveLetters(c.ctx, c.tx, c.changed),
+		rows.SaveSends(c.ctx, c.tx, sends), rows.AddOccurrences(c.ctx, c.tx, c.occurrences),
+		c.decisions.store(c.ctx, c.tx, c.in), rows.AddTally(c.ctx, c.tx, &c.tally),
+		c.in.tell(c.ctx, c.tx, c.decisions.events(c.now)...))
 }

@@ -13,13 +13,20 @@ import (
 // errStopped reports that an operator has paused or cancelled a redrive before an item of it was decided.
 var errStopped = errors.New("the redrive was paused or cancelled")
 
-// onCases does something to cases, one by one, until an operator pauses or cancels the redrive. It returns the results
-// that are not stored yet, and the items that are left.
+// onCases does something to pending cases, one by one, until an operator pauses or cancels the redrive. It returns the
+// results that are not stored yet, and the items that are left.
 func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
-	do func(context.Context, deadletter.Item) error,
+	do func(context.Context, deadletter.Item, task.ID) error,
 ) (done, left []deadletter.Item, err error) {
 	for n, i := range cases {
-		err := do(ctx, i)
+		c, err := r.in.tasks.Case(ctx, i.ID)
+		switch {
+		case err != nil:
+		case c.Status != task.CasePending: // it has changed since the freeze
+			err = task.Errorf(task.WrongState, "its case is %s", c.Status)
+		default:
+			err = do(ctx, i, c.TaskID)
+		}
 		switch code := task.CodeOf(err); {
 		case err == nil:
 			continue
@@ -38,13 +45,9 @@ func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
 	return done, nil, nil
 }
 
-func (r *runner) discardCase(ctx context.Context, i deadletter.Item) error {
-	c, err := r.pendingCase(ctx, i)
-	if err != nil {
-		return err
-	}
+func (r *runner) discardCase(ctx context.Context, i deadletter.Item, of task.ID) error {
 	return r.onCase(ctx, i, model.ItemCompleted, func(ctx context.Context, tx engine.Tx) error {
-		receipts, err := r.in.tasks.CancelIn(ctx, tx, []task.ID{c.TaskID},
+		receipts, err := r.in.tasks.CancelIn(ctx, tx, []task.ID{of},
 			engine.Cancellation{Actor: r.redrive.Actor, Reason: reasonOf(r.redrive)})
 		if err == nil && len(receipts) == 1 {
 			err = receipts[0].Err
@@ -54,13 +57,9 @@ func (r *runner) discardCase(ctx context.Context, i deadletter.Item) error {
 }
 
 // replay runs the failed steps of the task of a case again, with an edited context if the redrive edits.
-func (r *runner) replay(ctx context.Context, i deadletter.Item) error {
-	c, err := r.pendingCase(ctx, i)
-	if err != nil {
-		return err
-	}
+func (r *runner) replay(ctx context.Context, i deadletter.Item, of task.ID) error {
 	if r.redrive.Edit != nil {
-		_, err := r.in.tasks.EditContextWithin(ctx, c.TaskID, engine.ContextEdit{Merge: r.redrive.Edit.Patch,
+		_, err := r.in.tasks.EditContextWithin(ctx, of, engine.ContextEdit{Merge: r.redrive.Edit.Patch,
 			Actor: r.redrive.Actor, Reason: reasonOf(r.redrive), Replay: true, ResetAttempts: true},
 			func(edit func(context.Context, engine.Tx) error) error {
 				return r.onCase(ctx, i, model.ItemSent, edit)
@@ -68,14 +67,14 @@ func (r *runner) replay(ctx context.Context, i deadletter.Item) error {
 		return err
 	}
 	return r.onCase(ctx, i, model.ItemSent, func(ctx context.Context, tx engine.Tx) error {
-		_, err := r.in.tasks.ReplayIn(ctx, tx, c.TaskID, engine.Replay{Actor: r.redrive.Actor, Reason: reasonOf(r.redrive),
+		_, err := r.in.tasks.ReplayIn(ctx, tx, of, engine.Replay{Actor: r.redrive.Actor, Reason: reasonOf(r.redrive),
 			ResetAttempts: !r.redrive.Plan.KeepAttempts, Priority: r.redrive.Plan.Priority})
 		return err
 	})
 }
 
 // onCase acts on a case and stores its result in one transaction, so that a crash can neither repeat the act nor lose
-// the result. Nothing is done for a redrive that an operator has paused or cancelled.
+// the result. It does nothing for a redrive that an operator has paused or cancelled.
 func (r *runner) onCase(ctx context.Context, i deadletter.Item, done model.ItemState,
 	act func(context.Context, engine.Tx) error,
 ) error {
@@ -95,15 +94,6 @@ func (r *runner) onCase(ctx context.Context, i deadletter.Item, done model.ItemS
 	})
 }
 
-// pendingCase returns the case of an item. WrongState when it has changed since the freeze.
-func (r *runner) pendingCase(ctx context.Context, i deadletter.Item) (*task.Case, error) {
-	c, err := r.in.tasks.Case(ctx, i.ID)
-	if err == nil && c.Status != task.CasePending {
-		return nil, task.Errorf(task.WrongState, "its case is %s", c.Status)
-	}
-	return c, err
-}
-
 func reasonOf(r *deadletter.Redrive) string { return "redrive " + r.ID.String() + ": " + r.Reason }
 
 // watchPage bounds the items of cases that are looked at together.
@@ -118,8 +108,7 @@ type CaseItem struct {
 	Since  task.Instant
 }
 
-// became returns the item with what has become of its task, and whether the task has come to an end: complete, or in
-// error again.
+// became returns the item with what has become of its task, and whether the task has ended: complete, or in error.
 func (i *CaseItem) became(now task.Instant) (deadletter.Item, bool) {
 	item := i.Item
 	item.At = now
@@ -136,8 +125,8 @@ func (i *CaseItem) became(now task.Instant) (deadletter.Item, bool) {
 	return item, true
 }
 
-// watchCases records what became of tasks that redrives have replayed, of one page at a time: redrives that have ended
-// are watched too, for as long as a task may take. It goes round, and begins anew in each process.
+// watchCases records what became of tasks that redrives have replayed, one page at a time, also of redrives that have
+// ended, for as long as a task may take. It goes round, and begins anew in each process.
 func (in *Inbox) watchCases(ctx context.Context) error {
 	items, err := in.store.SentCases(ctx, in.watched, 0, watchPage)
 	if err != nil {
@@ -151,7 +140,7 @@ func (in *Inbox) watchCases(ctx context.Context) error {
 	return err
 }
 
-// watchWave records what became of the tasks of the wave under way, all of them, and reports whether it recorded any.
+// watchWave records what became of the tasks of the wave under way, and reports whether it recorded any.
 func (r *runner) watchWave(ctx context.Context) (changed bool, err error) {
 	for from := (deadletter.Item{Redrive: r.redrive.ID}); ; {
 		items, err := r.in.store.SentCases(ctx, from, r.redrive.Wave, watchPage)
@@ -184,11 +173,11 @@ func (in *Inbox) settleCases(ctx context.Context, items []CaseItem) (int, error)
 	}
 	redrives := map[task.ID]*deadletter.Redrive{}
 	for _, i := range solved {
-		if redrives[i.Redrive] != nil {
-			continue
-		}
 		var err error
-		if redrives[i.Redrive], err = in.store.FindRedrive(ctx, i.Redrive); err != nil {
+		if redrives[i.Redrive] == nil {
+			redrives[i.Redrive], err = in.store.FindRedrive(ctx, i.Redrive)
+		}
+		if err != nil {
 			return 0, err
 		}
 	}

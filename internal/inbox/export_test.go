@@ -39,13 +39,11 @@ func StoreBatch(in *Inbox, s *deadletter.Source, batch []Arrival) func(context.C
 }
 
 // Large keeps account of the large messages of a source, as a node does that has read it since begun.
-type Large struct{ *large }
+type Large struct{ *reading }
 
 // LargeOf returns that of a source.
 func LargeOf(in *Inbox, s *deadletter.Source, log *slog.Logger) Large {
-	run := &reading{source: s}
-	return Large{&large{in: in, source: s, carrier: in.opts.Carriers[s.Driver], prepare: in.letters(s), log: log, run: run,
-		begun: in.now()}}
+	return Large{&reading{in: in, source: s, carrier: in.brokerOf(s), prepare: in.letters(s), log: log, begun: in.now()}}
 }
 
 // Record is what a carrier calls.
@@ -73,10 +71,7 @@ func SendFailures(ctx context.Context, in *Inbox, of []*deadletter.Source) {
 
 // OlderNote puts the note of a declared source to where older versions have written it.
 func OlderNote(ctx context.Context, in *Inbox, s *deadletter.Source) error {
-	key, err := entryKey(declaredNote, s.Namespace, s.Name)
-	if err != nil {
-		return err
-	}
+	key := entryKey(declaredNote, s.Namespace, s.Name)
 	notes := in.db.NoteStore()
 	hash, err := notes.FindNote(ctx, key)
 	if err != nil {

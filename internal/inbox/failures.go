@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,18 +39,16 @@ const (
 // failureWrite is a failure that is due, and the job that tells of it.
 type failureWrite struct {
 	send   deadletter.Send
-	source *deadletter.Source // nil: nobody waits for it any more
+	source *deadletter.Source // nil: nobody waits for it
 	job    []byte
 	err    error // why there is no job
 }
 
-// WriteFailures writes failures of tasks that intakes have made to the queues that their sources name. It must run in
-// one process at a time; another may go on where this one stopped. A failure that cannot be written, or whose outcome
-// is not known, is sent again after growing pauses until it is confirmed: under the same identifier, by which brokers
-// that remember identifiers add it once. What a source no longer wants, and what belongs to a task that was deleted, is
-// dropped. One that cannot be read, such as one that cannot be decrypted here, holds up no other.
-//
-// It returns how many failures are done, and whether more are due. A *due.Error tells of those that were stepped over.
+// WriteFailures writes failures of tasks that intakes have made to the queues that their sources name, in one process
+// at a time. It sends a failure again, after growing pauses and under the same identifier, until it is confirmed:
+// brokers that remember identifiers add it once. It drops failures that a source no longer wants, and those of deleted
+// tasks. It returns how many failures are done, and whether more are due. A *due.Error tells of those that it has
+// stepped over.
 func (in *Inbox) WriteFailures(ctx context.Context) (n int, more bool, err error) {
 	now := in.now()
 	list, err := in.due.failures.Read(now, writeBatch, func(limit int) ([]deadletter.Send, error) {
@@ -98,7 +97,7 @@ func (in *Inbox) writeFailures(ctx context.Context, t turn, list []deadletter.Se
 	return n, err
 }
 
-// lostTurn is an error, unless another process has taken the turn and goes on.
+// lostTurn is an error, unless another process has taken the turn.
 func lostTurn(err error) error {
 	if errors.Is(err, errTurnLost) {
 		return nil
@@ -109,8 +108,7 @@ func lostTurn(err error) error {
 // maxWaiting bounds the failures that metrics count.
 const maxWaiting = 10_000
 
-// IntakeFailures returns how many failures are still to be written, up to maxWaiting, and the time of the oldest; 0 for
-// none.
+// IntakeFailures returns how many failures wait, up to maxWaiting, and the time of the oldest; 0 for none.
 func (in *Inbox) IntakeFailures(ctx context.Context) (waiting int, oldest task.Instant, err error) {
 	return in.store.CountFailures(ctx, maxWaiting)
 }
@@ -144,13 +142,12 @@ func (in *Inbox) failureWrite(ctx context.Context, s deadletter.Send) (*failureW
 	if err != nil { // the context was edited into something else: it is the job now
 		payload = t.Context
 	}
-	w.source = source
-	w.job = in.opts.FailedJob(failedJob(t, steps, records.Attempts, payload, s.At))
+	w.source, w.job = source, in.opts.FailedJob(failedJob(t, steps, records.Attempts, payload, s.At))
 	return w, nil
 }
 
 // markFailures marks failures that have a job, puts off those that cannot be read, and drops those that nobody waits
-// for. The time of a failure stays that of its task: what marks it is the turn.
+// for. The time of a failure stays that of its task: the turn marks it.
 func (in *Inbox) markFailures(ctx context.Context, tx engine.Tx, t turn, writes []*failureWrite) (
 	sending []outgoing, err error,
 ) {
@@ -176,8 +173,7 @@ func (in *Inbox) markFailures(ctx context.Context, tx engine.Tx, t turn, writes 
 			continue
 		}
 		s.Mark(t.no, now)
-		s.At = w.send.At
-		s.Destination = w.source.Intake.WriteFailures
+		s.At, s.Destination = w.send.At, w.source.Intake.WriteFailures
 		changed = append(changed, s)
 		sending = append(sending, outgoing{send: s, source: w.source, out: Outgoing{SendID: s.Owner.String(),
 			Letter: &deadletter.Letter{ID: s.Owner, Namespace: w.source.Namespace, Source: w.source.Name,
@@ -243,7 +239,7 @@ func failedJob(t *task.Task, steps []*task.Step, attempts []task.Attempt, payloa
 	attempts = slices.DeleteFunc(slices.Clone(attempts), func(a task.Attempt) bool {
 		return a.Failure == nil || !failed[a.StepID] || a.FinishedAt > at
 	})
-	slices.SortStableFunc(attempts, func(a, b task.Attempt) int { return int(min(max(a.FinishedAt-b.FinishedAt, -1), 1)) })
+	slices.SortStableFunc(attempts, func(a, b task.Attempt) int { return cmp.Compare(a.FinishedAt, b.FinishedAt) })
 	if len(attempts) > 0 {
 		last := attempts[len(attempts)-1]
 		attempts = slices.DeleteFunc(attempts, func(a task.Attempt) bool { return a.StepID != last.StepID })

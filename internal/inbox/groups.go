@@ -3,6 +3,7 @@ package inbox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"reflect"
@@ -14,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -27,11 +27,9 @@ const (
 	maxMerged = 100
 )
 
-// Groups returns a page of the inbox, behind a cursor. Groups that are merged into others are shown by those, with
-// their counts and times.
-//
-// The cursor holds the sort value and the ID of the last group. A group that fails while somebody pages moves to the
-// front of the default order, so later pages may lack it; it is on the first page then.
+// Groups returns a page of the inbox, behind a cursor: the sort value and the ID of the last group. A group shows those
+// that are merged into it, with their counts and times. In the default order a group that fails while somebody pages
+// moves to the first page, so later pages may lack it.
 func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*GroupPage, error) {
 	err := in.page(ctx, f.Limit, &f.Namespace)
 	if err != nil {
@@ -50,7 +48,6 @@ func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*Gro
 	for i, g := range page.Groups {
 		ids[i] = g.ID
 	}
-	// One statement for all groups of the page.
 	if page.Hours, err = in.store.Hours(ctx, ids, in.now().Add(-24*time.Hour)); err != nil {
 		return nil, err
 	}
@@ -69,14 +66,12 @@ func groupCursor(cursor string) (value int64, after deadletter.GroupID, err erro
 	value, err = strconv.ParseInt(before, 10, 64)
 	id, err2 := strconv.ParseInt(behind, 16, 64)
 	if err != nil || err2 != nil || fmt.Sprintf("%d.%x", value, id) != cursor {
-		return 0, 0, &task.Error{Code: task.Invalid, Message: "the cursor is not one of this list",
-			Problems: []task.Problem{{Location: "cursor", Message: "use next_cursor of the page before"}}}
+		return 0, 0, invalid("the cursor is not one of this list", "cursor", "use next_cursor of the page before")
 	}
 	return value, deadletter.GroupID(id), nil
 }
 
-// Value is the value by which a filter orders a group. It must agree with the ORDER BY of the store: a cursor is made
-// here and compared there.
+// Value is the value by which a filter orders a group, as the ORDER BY of the store does: it compares cursors.
 func (f *GroupFilter) Value(g *deadletter.Group) int64 {
 	switch f.Order {
 	case "open":
@@ -88,8 +83,8 @@ func (f *GroupFilter) Value(g *deadletter.Group) int64 {
 	}
 }
 
-// Group returns all that is known of a group, or NotFound. The counts of the groups that are merged into it are added
-// to its own. Its sample is the newest letter of any of them.
+// Group returns all that is known of a group, or NotFound. Its counts include those of the groups that are merged into
+// it. Its sample is the newest letter of any of them.
 func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory, error) {
 	g, err := in.group(ctx, id)
 	if err != nil {
@@ -99,7 +94,9 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 	if s.Merged, err = in.store.MergedGroups(ctx, id); err != nil {
 		return nil, err
 	}
+	ids := []deadletter.GroupID{id}
 	for _, m := range s.Merged {
+		ids = append(ids, m.ID)
 		g.Failures, g.OpenLetters, g.OpenCases = g.Failures+m.Failures, g.OpenLetters+m.OpenLetters, g.OpenCases+m.OpenCases
 		g.FirstAt, g.LastAt = min(g.FirstAt, m.FirstAt), max(g.LastAt, m.LastAt)
 	}
@@ -110,10 +107,8 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 	if err != nil {
 		return nil, err
 	}
-	s.Hours = addHours(hours)
-	ids := []deadletter.GroupID{id}
-	for _, m := range s.Merged {
-		ids = append(ids, m.ID)
+	for _, of := range hours { // under the ID of the group that shows it
+		s.Hours = of
 	}
 	// A list omits stacks and large payloads; FindLetter reads the one letter whole.
 	page, err := in.store.ListLetters(ctx, LetterFilter{Selection: deadletter.Selection{Namespace: g.Namespace,
@@ -126,11 +121,8 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 			return nil, err
 		}
 	}
-	if l := s.Sample; l != nil {
-		s.Why = g.Print.Why(l.Failure, l.Stack, cmp.Or(l.Handler, l.Source))
-	} else {
-		s.Why = g.Print.Why(failure.Report{}, "", "")
-	}
+	l := cmp.Or(s.Sample, &deadletter.Letter{})
+	s.Why = g.Print.Why(l.Failure, l.Stack, cmp.Or(l.Handler, l.Source))
 	s.Why, err = in.whyRule(ctx, g, s.Why)
 	return s, err
 }
@@ -161,26 +153,8 @@ func (in *Inbox) withMerged(ctx context.Context, ids []deadletter.GroupID) ([]de
 	return all, nil
 }
 
-// addHours adds up the hours of several groups, the earliest first. Hours without failures have no entry.
-func addHours(of map[deadletter.GroupID][]deadletter.Hour) []deadletter.Hour {
-	sums := map[task.Instant]int64{}
-	for _, hours := range of {
-		for _, h := range hours {
-			sums[h.At] += h.Failures
-		}
-	}
-	out := make([]deadletter.Hour, 0, len(sums))
-	for at, n := range sums {
-		out = append(out, deadletter.Hour{At: at, Failures: n})
-	}
-	slices.SortFunc(out, func(a, b deadletter.Hour) int { return int(min(max(a.At-b.At, -1), 1)) })
-	return out
-}
-
 // ChangeGroup changes the state of a group, who owns it, when it is due, its runbook, and adds a note to its thread.
-//
-// It returns the group as stored, or refuses: Invalid with a JSON pointer for each fault, NotFound, WrongState for a
-// transition that the state does not allow, Conflict for another version, Exhausted for a thread that is full.
+// Exhausted: the thread is full.
 func (in *Inbox) ChangeGroup(ctx context.Context, id deadletter.GroupID, ch GroupChange) (*deadletter.Group, error) {
 	if problems := in.checkGroupChange(&ch); len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the group was not changed", Problems: problems}
@@ -206,89 +180,56 @@ func (in *Inbox) ChangeGroup(ctx context.Context, id deadletter.GroupID, ch Grou
 	}, ch.Note)
 }
 
-// checkGroupChange returns the problems of a change, all at once. It reports fields that go with another state than the
-// given one: they would have no effect.
-func (in *Inbox) checkGroupChange(ch *GroupChange) []task.Problem {
-	var problems []task.Problem
-	bad := func(at, fault string) {
-		if fault != "" {
-			problems = append(problems, task.Problem{Location: at, Message: fault})
-		}
-	}
-	if ch.State != "" && !slices.Contains(model.GroupStates, ch.State) {
-		bad("/state", "must be open, acknowledged, resolved or ignored")
-	}
-	bad("/resolved_in", task.TextFault(ch.ResolvedIn, maxName))
-	if ch.ResolvedIn != "" && ch.State != model.GroupResolved {
-		bad("/resolved_in", "goes with the state resolved")
-	}
-	if ch.Ignore != (deadletter.Ignore{}) && ch.State != model.GroupIgnored {
-		bad("/ignore", "goes with the state ignored")
-	}
-	if ch.Ignore.Count < 0 || ch.Ignore.PerHour < 0 {
-		bad("/ignore", "must not be negative")
-	}
-	if ch.Ignore.Until != 0 && ch.Ignore.Until <= in.now() {
-		bad("/ignore/until", "must be in the future")
-	}
+// checkGroupChange returns the faults of a change, also fields that go with another state than the given one: they
+// would have no effect.
+func (in *Inbox) checkGroupChange(ch *GroupChange) (f faults) {
+	f.when(ch.State != "" && !slices.Contains(model.GroupStates, ch.State), "/state",
+		"must be open, acknowledged, resolved or ignored")
+	f.add("/resolved_in", task.TextFault(ch.ResolvedIn, maxName))
+	f.when(ch.ResolvedIn != "" && ch.State != model.GroupResolved, "/resolved_in", "goes with the state resolved")
+	f.when(ch.Ignore != (deadletter.Ignore{}) && ch.State != model.GroupIgnored, "/ignore", "goes with the state ignored")
+	f.when(ch.Ignore.Count < 0 || ch.Ignore.PerHour < 0, "/ignore", "must not be negative")
+	f.when(ch.Ignore.Until != 0 && ch.Ignore.Until <= in.now(), "/ignore/until", "must be in the future")
 	if ch.Owner != nil {
-		bad("/owner", task.TextFault(*ch.Owner, maxName))
+		f.add("/owner", task.TextFault(*ch.Owner, maxName))
 	}
 	// Pages show the runbook as a link, so other schemes, such as javascript, are refused.
 	if ch.Runbook != nil && *ch.Runbook != "" {
-		if u, err := url.Parse(*ch.Runbook); err != nil || u.Scheme != "https" && u.Scheme != "http" ||
-			len(*ch.Runbook) > 2048 {
-			bad("/runbook", "must be a URL that begins with https:// or http://, of at most 2048 bytes")
-		}
+		u, err := url.Parse(*ch.Runbook)
+		f.when(err != nil || u.Scheme != "https" && u.Scheme != "http" || len(*ch.Runbook) > 2048, "/runbook",
+			"must be a URL that begins with https:// or http://, of at most 2048 bytes")
 	}
-	if len(ch.Note) > maxNote {
-		bad("/note", fmt.Sprintf("must not be longer than %d bytes", maxNote))
-	}
-	bad("/note", task.TextFault(ch.Note, maxNote))
-	if ch.State == "" && ch.Owner == nil && ch.Runbook == nil && ch.DueAt == nil && ch.Note == "" {
-		bad("", "there is nothing to change: give state, owner, runbook, due_at, no_due_at or note")
-	}
-	return problems
+	f.when(len(ch.Note) > maxNote, "/note", fmt.Sprintf("must not be longer than %d bytes", maxNote))
+	f.add("/note", task.TextFault(ch.Note, maxNote))
+	f.when(ch.State == "" && ch.Owner == nil && ch.Runbook == nil && ch.DueAt == nil && ch.Note == "", "",
+		"there is nothing to change: give state, owner, runbook, due_at, no_due_at or note")
+	return f
 }
 
 // input is what the audit trail keeps of a change. State and note have columns of their own.
 func (ch *GroupChange) input() any {
-	return struct {
-		ResolvedIn string             `json:"resolved_in,omitempty"`
-		Ignore     *deadletter.Ignore `json:"ignore,omitempty"`
-		Owner      *string            `json:"owner,omitempty"`
-		Runbook    *string            `json:"runbook,omitempty"`
-		DueAt      *time.Time         `json:"due_at,omitempty"`
-	}{ch.ResolvedIn, nonZero(ch.Ignore), ch.Owner, ch.Runbook, dueTime(ch.DueAt)}
-}
-
-// nonZero returns nil for the zero value, which JSON then omits.
-func nonZero(i deadletter.Ignore) *deadletter.Ignore {
-	if i == (deadletter.Ignore{}) {
-		return nil
+	in := struct {
+		ResolvedIn string            `json:"resolved_in,omitempty"`
+		Ignore     deadletter.Ignore `json:"ignore,omitzero"`
+		Owner      *string           `json:"owner,omitempty"`
+		Runbook    *string           `json:"runbook,omitempty"`
+		DueAt      *time.Time        `json:"due_at,omitempty"`
+	}{ch.ResolvedIn, ch.Ignore, ch.Owner, ch.Runbook, nil}
+	if ch.DueAt != nil {
+		in.DueAt = ch.DueAt.Ptr()
 	}
-	return &i
-}
-
-// dueTime is an optional time as JSON has it.
-func dueTime(at *task.Instant) *time.Time {
-	if at == nil {
-		return nil
-	}
-	return at.Ptr()
+	return in
 }
 
 // MergeGroups lets one group show the failures of others as its own, all of them or none. The members keep their rows,
-// so UnmergeGroup can undo it. It refuses with Invalid an empty or too long list; with NotFound a group of another
-// namespace; with WrongState merges that are not flat (see Group.Merge), and more groups than one may show.
+// so UnmergeGroup can undo it. WrongState: the merge is not flat (see Group.Merge), or the group shows too many others.
 func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []deadletter.GroupID, by By) (
 	*deadletter.Group, error,
 ) {
 	if len(of) == 0 || len(of) > maxMerged {
-		return nil, &task.Error{Code: task.Invalid, Message: "nothing was merged", Problems: []task.Problem{
-			{Location: "/groups", Message: fmt.Sprintf("must name 1 to %d groups", maxMerged)}}}
+		return nil, invalid("nothing was merged", "/groups", fmt.Sprintf("must name 1 to %d groups", maxMerged))
 	}
-	// Sorted and without repetitions: a group that is named twice is merged once.
+	// Sorted, and a group that is named twice is merged once.
 	of = slices.Compact(slices.Sorted(slices.Values(of)))
 	return in.regroup(ctx, into, by, "merge_groups", func(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
 		shown, err := in.store.Merged(ctx, tx, into)
@@ -296,8 +237,8 @@ func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []
 			return err
 		}
 		if len(shown)+len(of) > maxMerged {
-			return &task.Error{Code: task.WrongState, Hint: "a rule can put such failures into one group: tasker rule add",
-				Message: fmt.Sprintf("the group %s shows %d others; a group shows at most %d", into, len(shown), maxMerged)}
+			return hinted(task.WrongState, "a rule can put such failures into one group: tasker rule add",
+				"the group %s shows %d others; a group shows at most %d", into, len(shown), maxMerged)
 		}
 		for _, id := range of {
 			m, err := in.store.Group(ctx, tx, id)
@@ -323,7 +264,7 @@ func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []
 	}, fmt.Sprintf("merged %s into this group", of), of...)
 }
 
-// UnmergeGroup makes a group that was merged into another stand on its own again.
+// UnmergeGroup makes a group that was merged into another stand alone again.
 func (in *Inbox) UnmergeGroup(ctx context.Context, id deadletter.GroupID, by By) (*deadletter.Group, error) {
 	known, err := in.group(ctx, id)
 	if err != nil {
@@ -366,8 +307,8 @@ func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by By, kind
 	})
 }
 
-// changeGroup loads a group, lets fn change it and fill in the act, and stores both with a note in one transaction. fn
-// runs again if the store repeats the transaction.
+// changeGroup changes a group with fn, which fills in the act, and stores both with a note in one transaction. fn runs
+// again if the store repeats the transaction.
 func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 	fn func(*deadletter.Group, *act) error, note string,
 ) (*deadletter.Group, error) {
@@ -376,9 +317,11 @@ func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 		if err != nil {
 			return nil, err
 		}
-		if err := in.sumShown(ctx, tx, g); err != nil {
+		shown, err := in.store.ShownFailures(ctx, tx, []deadletter.GroupID{g.ID})
+		if err != nil {
 			return nil, err
 		}
+		g.Shown = shown[g.ID]
 		was := g.State
 		a := act{kind: "change_group", by: by, from: string(was)}
 		before := recordOfGroup(g)
@@ -396,8 +339,7 @@ func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 	})
 }
 
-// reachedGroup loads a group, locked, that the request may change. A group that the key does not reach is answered as
-// if it did not exist.
+// reachedGroup loads a group, locked, that the request may change. Others do not exist for it.
 func (in *Inbox) reachedGroup(ctx context.Context, tx engine.Tx, id deadletter.GroupID, by By) (*deadletter.Group,
 	error,
 ) {
@@ -411,30 +353,15 @@ func (in *Inbox) reachedGroup(ctx context.Context, tx engine.Tx, id deadletter.G
 	return g, by.expected("the group", g.Version)
 }
 
-// saveGroup stores a group, the act, and the entry in its thread.
+// saveGroup stores a group, the act, and the entry in its thread, which every act has.
 func (in *Inbox) saveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group, a act, note string) error {
 	if note != "" && g.Notes >= maxNotes { // what was done is noted even then
 		return task.Errorf(task.Exhausted, "the group has %d notes, as many as it may have", maxNotes)
 	}
-	// Every act is an entry of the thread, also without a text.
 	g.Notes++
-	if err := in.store.SaveGroup(ctx, tx, g); err != nil {
-		return err
-	}
-	entry := deadletter.Note{Group: g.ID, At: in.now(), Author: a.by.Actor, Key: a.by.key, Kind: a.kind, Text: note}
-	if entry.Text == "" {
-		entry.Text = a.by.Reason
-	}
-	if err := in.store.AddGroupNotes(ctx, tx, []deadletter.Note{entry}); err != nil {
-		return err
-	}
+	entry := deadletter.Note{Group: g.ID, At: in.now(), Author: a.by.Actor, Key: a.by.key, Kind: a.kind,
+		Text: cmp.Or(note, a.by.Reason)}
 	a.namespace, a.of = g.Namespace, g.ID.String()
-	return in.act(ctx, tx, a)
-}
-
-// sumShown sets the failures of the groups that are merged into a group.
-func (in *Inbox) sumShown(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
-	shown, err := in.store.ShownFailures(ctx, tx, []deadletter.GroupID{g.ID})
-	g.Shown = shown[g.ID]
-	return err
+	return errors.Join(in.store.SaveGroup(ctx, tx, g), in.store.AddGroupNotes(ctx, tx, []deadletter.Note{entry}),
+		in.act(ctx, tx, a))
 }

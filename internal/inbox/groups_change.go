@@ -12,13 +12,10 @@ import (
 // maxChanged bounds the groups of one GroupsChange.
 const maxChanged = 1000
 
-// ChangeGroups changes many groups alike, each as ChangeGroup does and in a transaction of its own, and answers for
-// each in order. The groups of a filter are found first, so the change does not move what it selects.
-//
-// It refuses the whole request, before any group is changed, with Invalid when the change itself is, when no group is
-// named or selected by at least one field, or when a version is expected, and with Conflict when the filter selects
-// more than maxChanged groups. An error of the database ends it; the groups before it stay changed, and the same
-// request can be sent again.
+// ChangeGroups changes many groups alike, each as ChangeGroup does, one by one, and answers for each in order. It finds
+// the groups of a filter first, so the change does not move the selection. It refuses the whole request before it
+// changes any group; Conflict: the filter selects more than maxChanged. An error of the database ends it; the groups
+// before it stay changed, and the same request can be sent again.
 func (in *Inbox) ChangeGroups(ctx context.Context, ch GroupsChange) ([]GroupResult, error) {
 	if problems := in.checkGroupsChange(&ch); len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "no group was changed", Problems: problems}
@@ -40,27 +37,23 @@ func (in *Inbox) ChangeGroups(ctx context.Context, ch GroupsChange) ([]GroupResu
 	return results, nil
 }
 
-func (in *Inbox) checkGroupsChange(ch *GroupsChange) []task.Problem {
-	problems := in.checkGroupChange(&ch.GroupChange)
-	bad := func(at, fault string) { problems = append(problems, task.Problem{Location: at, Message: fault}) }
+func (in *Inbox) checkGroupsChange(ch *GroupsChange) faults {
+	f := in.checkGroupChange(&ch.GroupChange)
 	switch {
 	case len(ch.Groups) == 0 && ch.Filter == nil:
-		bad("", "give groups or a filter")
+		f.add("", "give groups or a filter")
 	case len(ch.Groups) > 0 && ch.Filter != nil:
-		bad("/filter", "goes without groups")
+		f.add("/filter", "goes without groups")
 	case len(ch.Groups) > maxChanged:
-		bad("/groups", fmt.Sprintf("must name at most %d groups", maxChanged))
+		f.add("/groups", fmt.Sprintf("must name at most %d groups", maxChanged))
 	case ch.Filter != nil && *ch.Filter == (GroupFilter{}):
-		bad("/filter", "must have at least one field")
+		f.add("/filter", "must have at least one field")
 	}
-	if ch.Version != 0 {
-		bad("/if_match", "goes with the change of one group")
-	}
-	return problems
+	f.when(ch.Version != 0, "/if_match", "goes with the change of one group")
+	return f
 }
 
-// selected returns the groups of a request, without repetitions. It does not tell whether named groups exist, except in
-// a dry run.
+// selected returns the groups of a request, without repetitions; only in a dry run does it tell whether they exist.
 func (in *Inbox) selected(ctx context.Context, ch *GroupsChange) ([]GroupResult, error) {
 	if ch.Filter != nil {
 		return in.listed(ctx, *ch.Filter)
@@ -85,7 +78,6 @@ func (in *Inbox) selected(ctx context.Context, ch *GroupsChange) ([]GroupResult,
 	return results, nil
 }
 
-// listed returns the groups that a filter selects, or refuses with Conflict when they are too many.
 func (in *Inbox) listed(ctx context.Context, f GroupFilter) ([]GroupResult, error) {
 	namespace, err := narrow(ctx, f.Namespace)
 	if err != nil {
@@ -97,8 +89,8 @@ func (in *Inbox) listed(ctx context.Context, f GroupFilter) ([]GroupResult, erro
 		return nil, err
 	}
 	if len(groups) > maxChanged {
-		return nil, &task.Error{Code: task.Conflict, Hint: "narrow the filter",
-			Message: fmt.Sprintf("the filter selects more than %d groups; none was changed", maxChanged)}
+		return nil, hinted(task.Conflict, "narrow the filter", "the filter selects more than %d groups; none was changed",
+			maxChanged)
 	}
 	results := make([]GroupResult, len(groups))
 	for i, g := range groups {

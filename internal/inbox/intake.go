@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -16,10 +17,9 @@ import (
 // RefusedByIntake is the type of the failure of letters that could not become tasks; its code says why.
 const RefusedByIntake = "IntakeRefused"
 
-// intakeBatch is a batch of messages that become tasks. All of them are stored in one transaction, as tasks or, those
-// that cannot be tasks, as letters; or none is, and the broker keeps them.
-//
-// The batch is prepared once, outside of any transaction, and stored until that succeeds.
+// intakeBatch is a batch of messages that become tasks. One transaction stores all of them, as tasks or, those that
+// cannot be tasks, as letters; or none, and the broker keeps them. The batch is prepared once, outside of any
+// transaction, and stored until that succeeds.
 type intakeBatch struct {
 	in       *Inbox
 	of       *deadletter.Source
@@ -30,8 +30,7 @@ type intakeBatch struct {
 	delayed  bool // a task waits before it may run
 	tried    bool // an earlier store may have been committed, and its answer lost
 	batch    string
-	// also is what else the transaction does at its end; nil: nothing.
-	also func(context.Context, engine.Tx, Intaken) error
+	also     func(context.Context, engine.Tx, Intaken) error // what else the transaction does at its end; nil: nothing
 }
 
 // Intaken is what became of the messages of a batch.
@@ -99,9 +98,9 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 	}
 	subs, places := b.submissions(letters)
 	b.tried = true
-	for range captureRuns {
-		var done Intaken
-		err = b.submit(ctx, subs, func(ctx context.Context, tx engine.Tx, receipts []engine.Receipt) error {
+	var done Intaken
+	err = onConflict(captureRuns, func(int) error {
+		return b.submit(ctx, subs, func(ctx context.Context, tx engine.Tx, receipts []engine.Receipt) error {
 			done = Intaken{Known: len(letters)}
 			refused := b.refusals(letters, places, receipts, &done)
 			c := &capture{in: in, ctx: ctx, tx: tx, terms: t, now: in.now(), newID: in.newIDs(len(refused)), look: true,
@@ -111,14 +110,8 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 			}
 			return b.also(ctx, tx, done)
 		})
-		if err == nil {
-			return done, nil
-		}
-		if task.CodeOf(err) != task.Conflict { // another transaction has stored one of the letters
-			break
-		}
-	}
-	return Intaken{}, err
+	})
+	return done, err
 }
 
 // submit submits the tasks in a transaction, and calls then in it with their receipts.
@@ -144,10 +137,10 @@ func (b *intakeBatch) submit(ctx context.Context, subs []engine.Submission,
 // capture stores the messages that become letters. Where the broker has no positions, the journal of the source has
 // them, until their acknowledgement is known; letters are those of an earlier delivery.
 func (b *intakeBatch) capture(c *capture, refused []Arrival, letters map[int]bool) (err error) {
-	first := &b.arrivals[0]
+	first, prepared := &b.arrivals[0], b.in.prepare(c.source, refused)
 	if !first.journaled() {
 		if len(refused) > 0 {
-			_, err = c.run(b.in.prepare(c.source, refused))
+			_, err = c.run(prepared)
 		}
 		return err
 	}
@@ -160,21 +153,12 @@ func (b *intakeBatch) capture(c *capture, refused []Arrival, letters map[int]boo
 			entries = append(entries, e)
 		}
 	}
-	prepared := b.in.prepare(c.source, refused)
-	receipts, err := c.takeAll(prepared)
-	if err != nil {
-		return err
-	}
-	for i := range prepared {
-		entries = append(entries, journalEntry{prepared[i].delivery(), receipts[i].Letter, int64(receipts[i].Group)})
-	}
-	c.journal.note(first.Receiver, b.batch, entries)
-	return b.in.saveJournal(c.ctx, c.tx, c.source, c.journal)
+	_, err = c.journalAll(prepared, first.Receiver, b.batch, entries)
+	return err
 }
 
-// lettersAlready returns the places of messages that are letters: they were refused at an earlier delivery, whose
-// acknowledgement was lost. They stay letters, even if they could be tasks by now. stored: all of the batch is stored,
-// and only the answer to its commit was lost.
+// lettersAlready returns the places of messages that are letters: an earlier delivery was refused, and its
+// acknowledgement lost. They stay letters even if they could be tasks by now. stored: the whole batch is.
 func (b *intakeBatch) lettersAlready(ctx context.Context) (letters map[int]bool, stored bool, err error) {
 	first, places := &b.arrivals[0], map[string]int{}
 	var sought []string
@@ -233,14 +217,12 @@ func (b *intakeBatch) submissions(letters map[int]bool) ([]engine.Submission, []
 	return subs, places
 }
 
-// refusals returns the messages that become letters: those of which no task could be made, and those that the engine
-// refuses. It counts what became of the others.
+// refusals returns the messages that become letters: those that make no task, and those that the engine refuses. It
+// counts the others.
 func (b *intakeBatch) refusals(letters map[int]bool, places []int, receipts []engine.Receipt, done *Intaken) []Arrival {
-	refused := make(map[int]*intake.Refusal, len(receipts))
-	for i, r := range b.refused {
-		if r != nil && !letters[i] {
-			refused[i] = r
-		}
+	refused := slices.Clone(b.refused)
+	for i := range letters {
+		refused[i] = nil
 	}
 	for n, r := range receipts {
 		switch {
@@ -253,8 +235,8 @@ func (b *intakeBatch) refusals(letters map[int]bool, places []int, receipts []en
 		}
 	}
 	var list []Arrival
-	for i := range b.arrivals {
-		if r := refused[i]; r != nil {
+	for i, r := range refused {
+		if r != nil {
 			list = append(list, b.letter(i, r))
 		}
 	}
@@ -262,8 +244,7 @@ func (b *intakeBatch) refusals(letters map[int]bool, places []int, receipts []en
 	return list
 }
 
-// letter returns a message that could not be a task, as one that has died of that. Sent back to its queue, it is taken
-// in anew.
+// letter returns a message that has died because it could be no task. Sent back to its queue, it is taken in anew.
 func (b *intakeBatch) letter(i int, r *intake.Refusal) Arrival {
 	a := b.arrivals[i]
 	a.Origin = b.of.Queue
@@ -273,21 +254,17 @@ func (b *intakeBatch) letter(i int, r *intake.Refusal) Arrival {
 	return a
 }
 
-// refusedByEngine is the code of refusals for which the engine has no problem with a location.
-const refusedByEngine = "refused"
-
 // refusalOf returns why a message becomes no task. A problem of the engine names the field of the task; its message
 // follows the name.
 func refusalOf(err error) *intake.Refusal {
 	var refusal *intake.Refusal
-	if errors.As(err, &refusal) {
-		return refusal
-	}
 	var e *task.Error
-	if !errors.As(err, &e) {
-		return &intake.Refusal{Code: refusedByEngine, Reason: err.Error()}
-	}
-	if len(e.Problems) == 0 {
+	switch {
+	case errors.As(err, &refusal):
+		return refusal
+	case !errors.As(err, &e):
+		return &intake.Refusal{Code: "refused", Reason: err.Error()}
+	case len(e.Problems) == 0:
 		return &intake.Refusal{Code: string(e.Code), Reason: e.Message}
 	}
 	p := e.Problems[0]
@@ -309,4 +286,43 @@ func refusalOf(err error) *intake.Refusal {
 		reason = "its idempotency key " + p.Message
 	}
 	return &intake.Refusal{Code: "bad_" + name, Reason: reason}
+}
+
+// previewMessages bounds the messages of a preview.
+const previewMessages = 10
+
+// IntakePreview is what a message would become: a task, or a letter for a reason.
+type IntakePreview struct {
+	Task    *intake.Task
+	Refusal *intake.Refusal
+}
+
+// previewIntake returns what the first messages of a source would become, nil where the broker cannot show them. They
+// stay there; nothing is stored. The error is the broker's.
+func (in *Inbox) previewIntake(ctx context.Context, s *deadletter.Source) ([]IntakePreview, error) {
+	arrivals, err := in.opts.Carriers[s.Driver].Peek(ctx, s, previewMessages)
+	switch {
+	case errors.Is(err, ErrNoPeek):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return in.previewed(ctx, in.takeIn(s, intake.NewPlan(s), arrivals)), nil
+}
+
+func (in *Inbox) previewed(ctx context.Context, b *intakeBatch) []IntakePreview {
+	subs, places := b.submissions(nil)
+	refused := b.refused
+	for i, err := range in.tasks.CheckSubmissions(ctx, subs) {
+		if err != nil {
+			refused[places[i]] = refusalOf(err)
+		}
+	}
+	list := make([]IntakePreview, len(b.arrivals))
+	for i := range b.arrivals {
+		if list[i].Refusal = refused[i]; refused[i] == nil {
+			list[i].Task = b.orders[i]
+		}
+	}
+	return list
 }

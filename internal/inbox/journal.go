@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -20,8 +21,8 @@ import (
 // the acknowledgement. A message that the broker delivers again is a duplicate only if the journal has it: neither its
 // ID nor its content proves that it was stored.
 //
-// Batches of a source are stored one at a time, and a receiver gets the next one to store after the one before was
-// acknowledged. So the journal has the latest batch, and the latest ones of receivers that have ended.
+// A receiver gets the next batch of its source after the one before was acknowledged. So the journal has the latest
+// batch, and the latest ones of receivers that have ended.
 type journal struct {
 	Receiver string // of Now
 	Batch    string
@@ -37,8 +38,12 @@ type journalEntry struct {
 	Group   int64
 }
 
-// journalFor is how long a receiver that has ended is remembered: a broker delivers what was not acknowledged to the
-// next one at once.
+// receipt is the answer to the message when it is delivered again.
+func (e journalEntry) receipt() Receipt {
+	return Receipt{Letter: e.Letter, Group: deadletter.GroupID(e.Group), Status: model.Duplicate}
+}
+
+// journalFor is how long a journal keeps a receiver that has ended: a broker delivers again at once.
 const journalFor = 10 * time.Minute
 
 // journaled reports whether a message, and its batch, is known by the journal of its source.
@@ -69,9 +74,10 @@ func (j *journal) stored(receiver, batch string) bool {
 	return j.Receiver == receiver && j.Batch == batch
 }
 
-// redelivered returns what a message became that the broker delivers again, and forgets it: n deliveries match n.
+// redelivered returns what a message became that the broker delivers again, and forgets it: n deliveries match n. A
+// nil journal has none.
 func (j *journal) redelivered(a *Arrival) (journalEntry, bool) {
-	if !a.Redelivered || len(j.left) == 0 {
+	if j == nil || !a.Redelivered || len(j.left) == 0 {
 		return journalEntry{}, false
 	}
 	hash := a.delivery()
@@ -82,10 +88,6 @@ func (j *journal) redelivered(a *Arrival) (journalEntry, bool) {
 	e := j.left[i]
 	j.left = slices.Delete(j.left, i, i+1)
 	return e, true
-}
-
-func (j *journal) note(receiver, batch string, entries []journalEntry) {
-	j.Receiver, j.Batch, j.now = receiver, batch, entries
 }
 
 func (in *Inbox) saveJournal(ctx context.Context, tx engine.Tx, of *deadletter.Source, j *journal) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -16,30 +15,19 @@ import (
 )
 
 const (
-	// lookEvery is how often a source looks again at messages that stay on its broker, and lookRetry after an error. One
-	// that its broker would have delivered again in lookEvery is not there any more.
+	// lookEvery is how often a source looks again at messages that stay on its broker, and lookRetry after an error. A
+	// message that its broker has not delivered again within lookEvery is gone.
 	lookEvery, lookRetry = time.Hour, time.Minute
 	// maxDeliveries is how often a message that is too large is received from a broker that counts: RabbitMQ drops one
 	// after 20 deliveries by default, in a quorum queue.
 	maxDeliveries = 10
 )
 
-// large keeps account of the messages of a source that stay on its broker because they are too large.
-type large struct {
-	in      *Inbox
-	source  *deadletter.Source
-	carrier Carrier
-	prepare storing
-	log     *slog.Logger
-	run     *reading
-	begun   task.Instant
-}
-
-// record records messages that stay on the broker. Exhausted when there are too many: then nobody would know of the
-// next one, and the source is not read on.
-func (l *large) record(ctx context.Context, list []deadletter.Oversized) error {
-	in, now := l.in, l.in.now()
-	known, err := in.store.Oversized(ctx, l.source.Namespace, l.source.Name)
+// record records messages that stay on the broker because they are too large. Exhausted when there are too many: then
+// nobody would know of the next one, and the source is not read on.
+func (run *reading) record(ctx context.Context, list []deadletter.Oversized) error {
+	in, now := run.in, run.in.now()
+	known, err := in.store.Oversized(ctx, run.source.Namespace, run.source.Name)
 	if err != nil {
 		return err
 	}
@@ -61,23 +49,23 @@ func (l *large) record(ctx context.Context, list []deadletter.Oversized) error {
 	}
 	if len(known)+len(fresh) > MaxOversized {
 		err := task.Errorf(task.Exhausted, "%s", tooManyLarge(in.opts.LetterBytes))
-		l.run.report(l.log, err)
+		run.report(err)
 		return err
 	}
 	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		return in.store.SaveOversized(ctx, tx, l.source.Namespace, l.source.Name, rows)
+		return in.store.SaveOversized(ctx, tx, run.source.Namespace, run.source.Name, rows)
 	})
 	if err != nil {
 		return err
 	}
 	for _, o := range fresh {
-		l.log.Warn("a message stays on its broker: it is larger than a letter may be (engine.limits.letter_bytes)",
+		run.log.Warn("a message stays on its broker: it is larger than a letter may be (engine.limits.letter_bytes)",
 			"position", o.Position, "bytes", o.Bytes, "limit", in.opts.LetterBytes)
 	}
-	if worn {
-		return l.protect(ctx)
+	if !worn {
+		return nil
 	}
-	return nil
+	return run.protect(ctx)
 }
 
 // tooManyLarge is why a source is not read on.
@@ -87,38 +75,36 @@ func tooManyLarge(limit int) string {
 }
 
 // protect pauses the source, because its broker is about to drop a message that it delivers again and again.
-func (l *large) protect(ctx context.Context) error {
+func (run *reading) protect(ctx context.Context) error {
 	by := By{Actor: engine.System, Reason: fmt.Sprintf("a message that is too large was delivered %d times: the broker "+
 		"would drop it after some more; raise engine.limits.letter_bytes, or take the message away", maxDeliveries)}
-	in, namespace, name := l.in, l.source.Namespace, l.source.Name
-	l.log.Error("the source is paused: " + by.Reason)
+	in, namespace, name := run.in, run.source.Namespace, run.source.Name
+	run.log.Error("the source is paused: " + by.Reason)
 	defer in.wakeReaders()
-	return in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
+	_, err := versioned(ctx, in, by, func(ctx context.Context, tx engine.Tx) (*deadletter.Source, error) {
 		s, err := in.store.Source(ctx, tx, namespace, name)
 		if err != nil || s == nil || s.Paused {
-			return err
+			return nil, err
 		}
 		before := sourceState(s)
 		s.Paused = true
 		s.Version++
-		if err := in.store.SaveSource(ctx, tx, s); err != nil {
-			return err
-		}
-		return in.act(ctx, tx, act{kind: "pause_source", by: by, namespace: namespace, of: name, from: before,
-			to: sourceState(s)})
+		return s, errors.Join(in.store.SaveSource(ctx, tx, s), in.act(ctx, tx, act{kind: "pause_source", by: by,
+			namespace: namespace, of: name, from: before, to: sourceState(s)}))
 	})
+	return err
 }
 
-// again looks at all messages that are recorded. What fits by now is captured from a log, or forgotten where the broker
-// delivers it again. What is not on the broker any more is forgotten, too.
-func (l *large) again(ctx context.Context) error {
-	in := l.in
-	list, err := in.store.Oversized(ctx, l.source.Namespace, l.source.Name)
+// again looks at all messages that are recorded. It captures from a log those that fit by now, and forgets those that
+// the broker delivers again, and those that are not there any more.
+func (run *reading) again(ctx context.Context) error {
+	in := run.in
+	list, err := in.store.Oversized(ctx, run.source.Namespace, run.source.Name)
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	_, trouble, _ := l.run.trouble()
-	delivered := trouble == "" && in.now().Sub(l.begun) >= lookEvery // all that is there was
+	_, trouble, _ := run.trouble()
+	delivered := trouble == "" && in.now().Sub(run.begun) >= lookEvery // all that is there was
 	var starts map[int32]int64
 	var errs []error
 	var done []string
@@ -128,16 +114,16 @@ func (l *large) again(ctx context.Context) error {
 		case !o.InLog():
 			ended = fits || delivered && in.now().Sub(o.SeenAt) > lookEvery
 		case fits:
-			ended, err = l.capture(ctx, o)
+			ended, err = run.fromLog(ctx, o)
 			errs = append(errs, err)
 		default:
 			if starts == nil {
-				if starts, err = l.starts(ctx); err != nil {
+				if starts, err = run.starts(ctx); err != nil {
 					return err
 				}
 			}
 			if ended = o.Offset < starts[o.Partition]; ended {
-				l.gone(o)
+				run.gone(o)
 			}
 		}
 		if ended {
@@ -148,7 +134,7 @@ func (l *large) again(ctx context.Context) error {
 		return errors.Join(errs...)
 	}
 	return errors.Join(append(errs, in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		return in.store.DropOversized(ctx, tx, l.source.Namespace, l.source.Name, done)
+		return in.store.DropOversized(ctx, tx, run.source.Namespace, run.source.Name, done)
 	}))...)
 }
 
@@ -168,8 +154,9 @@ func (in *Inbox) oversized(ctx context.Context, s *deadletter.Source) (sum Overs
 	return sum, err
 }
 
-func (l *large) starts(ctx context.Context) (map[int32]int64, error) {
-	parts, err := l.carrier.LogParts(ctx, l.source, l.source.Queue, time.Time{}, time.Time{})
+// starts returns the first offsets of the parts of the source.
+func (run *reading) starts(ctx context.Context) (map[int32]int64, error) {
+	parts, err := run.carrier.LogParts(ctx, run.source, run.source.Queue, time.Time{}, time.Time{})
 	starts := make(map[int32]int64, len(parts))
 	for _, p := range parts {
 		starts[p.Partition] = p.From
@@ -177,35 +164,35 @@ func (l *large) starts(ctx context.Context) (map[int32]int64, error) {
 	return starts, err
 }
 
-// capture captures a message of a log, and reports whether it is a letter now, or gone.
-func (l *large) capture(ctx context.Context, o deadletter.Oversized) (ended bool, err error) {
+// fromLog captures a message of a log, and reports whether it is a letter now, or gone.
+func (run *reading) fromLog(ctx context.Context, o deadletter.Oversized) (ended bool, err error) {
 	at := model.ReplayPart{Partition: o.Partition, From: o.Offset, Next: o.Offset, To: o.Offset + 1}
-	entries, _, err := l.carrier.ReadLog(ctx, l.source, l.source.Queue, at, 1)
+	entries, _, err := run.carrier.ReadLog(ctx, run.source, run.source.Queue, at, 1)
 	if err != nil && !isGone(err) {
 		return false, err
 	}
-	if err != nil || len(entries) == 0 {
-		l.gone(o)
+	var a Arrival
+	if err == nil && len(entries) > 0 {
+		a = entries[0].Arrival()
+	}
+	if a.Position != o.Position { // also in a topic that was deleted and made again
+		run.gone(o)
 		return true, nil
 	}
-	a := entries[0].Arrival()
-	if a.Position != o.Position { // of a topic that was deleted and made again
-		l.gone(o)
-		return true, nil
-	}
-	if err := l.prepare([]Arrival{a})(ctx); err != nil {
+	if err := run.prepare([]Arrival{a})(ctx); err != nil {
 		return false, err
 	}
-	l.log.Info("a message that was too large is captured", "position", o.Position, "bytes", o.Bytes)
+	run.log.Info("a message that was too large is captured", "position", o.Position, "bytes", o.Bytes)
 	return true, nil
 }
 
-func (l *large) gone(o deadletter.Oversized) {
-	l.log.Error("a message of a source was LOST: it was too large, and its broker has deleted it", "position", o.Position)
-	l.in.opts.Gone(l.source.Namespace, l.source.Name, 1)
+func (run *reading) gone(o deadletter.Oversized) {
+	run.log.Error("a message of a source was LOST: it was too large, and its broker has deleted it",
+		"position", o.Position)
+	run.in.opts.Gone(run.source.Namespace, run.source.Name, 1)
 }
 
-// looks calls again when its time has come, one call at a time. look and wait are of the goroutine of Read.
+// looks calls again when its time has come, one call at a time.
 type looks struct {
 	again func() error
 	work  sync.WaitGroup

@@ -10,16 +10,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// letterNews collects what happened to letters in one transaction, for listeners: one event for each kind, source,
-// origin and kind of cause, however many letters there are.
-type letterNews map[letterNewsKey]*deadletter.Event
-
-type letterNewsKey struct {
-	kind                      deadletter.EventKind
-	namespace, source, origin string
-	to                        string
-	because                   deadletter.DiscardKind
-}
+// letterNews collects what happened to letters in one transaction, for listeners: one event for each namespace, source,
+// origin, kind, result and kind of cause, however many letters there are.
+type letterNews map[[6]string]*deadletter.Event
 
 // maxLetterNews bounds the events of one transaction: letters claim their origins themselves. Beyond it, events name no
 // origin.
@@ -27,23 +20,24 @@ const maxLetterNews = 50
 
 // add counts a letter; cause is a reason or an error of this letter, and shown for the first one.
 func (n letterNews) add(kind deadletter.EventKind, l *deadletter.Letter, cause string) {
-	key := letterNewsKey{kind: kind, namespace: l.Namespace, source: l.Source, origin: l.Origin}
+	origin, to, because := l.Origin, "", ""
 	switch kind {
 	case deadletter.EventDiscarded:
-		key.because = deadletter.KindOfDiscard(cause)
+		because = string(deadletter.KindOfDiscard(cause))
 	case deadletter.EventRetried:
-		key.to = deadletter.RetrySent
+		to = deadletter.RetrySent
 		if cause != "" {
-			key.to = deadletter.RetryFailed
+			to = deadletter.RetryFailed
 		}
 	}
+	key := [6]string{l.Namespace, l.Source, origin, string(kind), to, because}
 	if n[key] == nil && len(n) >= maxLetterNews {
-		key.origin = ""
+		origin, key[2] = "", ""
 	}
 	e := n[key]
 	if e == nil {
-		e = &deadletter.Event{Kind: kind, Namespace: key.namespace, Object: key.source, Where: failure.Cut(key.origin,
-			deadletter.MaxEventOrigin), To: key.to, Title: string(key.because), Cause: failure.Cut(cause, deadletter.MaxCause)}
+		e = &deadletter.Event{Kind: kind, Namespace: l.Namespace, Object: l.Source, Where: failure.Cut(origin,
+			deadletter.MaxEventOrigin), To: to, Title: because, Cause: failure.Cut(cause, deadletter.MaxCause)}
 		n[key] = e
 	}
 	e.Total++
@@ -73,16 +67,10 @@ func (n letterNews) discarded(l *deadletter.Letter) {
 // events returns the events in a fixed order.
 func (n letterNews) events(now task.Instant) []deadletter.Event {
 	out := make([]deadletter.Event, 0, len(n))
-	for _, key := range slices.SortedFunc(maps.Keys(n), func(a, b letterNewsKey) int {
-		return slices.Compare(a.parts(), b.parts())
-	}) {
+	for _, key := range slices.SortedFunc(maps.Keys(n), func(a, b [6]string) int { return slices.Compare(a[:], b[:]) }) {
 		e := *n[key]
 		e.At = now
 		out = append(out, e)
 	}
 	return out
-}
-
-func (k letterNewsKey) parts() []string {
-	return []string{k.namespace, k.source, k.origin, string(k.kind), k.to, string(k.because)}
 }

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -12,8 +13,8 @@ import (
 // shownOccurrences bounds the occurrences of a LetterStory.
 const shownOccurrences = 100
 
-// Letters returns a page, the newest first. A page may be empty and still have a next one, since a search looks through
-// a bounded number of rows. Invalid when the limit, the cursor or the filter breaks a rule.
+// Letters returns a page, the newest first. A page may be empty and still have a next one: a search looks through a
+// bounded number of rows.
 func (in *Inbox) Letters(ctx context.Context, f LetterFilter) (LetterPage, error) {
 	err := in.page(ctx, f.Limit, &f.Namespace)
 	if err != nil {
@@ -30,14 +31,20 @@ func (in *Inbox) Letters(ctx context.Context, f LetterFilter) (LetterPage, error
 	return in.store.ListLetters(ctx, f)
 }
 
-// Letter returns a letter whole, with its latest 100 occurrences and its group, or NotFound.
-func (in *Inbox) Letter(ctx context.Context, id task.ID) (*LetterStory, error) {
+// letter returns a letter that the request reaches, whole, or NotFound.
+func (in *Inbox) letter(ctx context.Context, id task.ID) (*deadletter.Letter, error) {
 	l, err := in.store.FindLetter(ctx, id)
+	if err == nil && (l == nil || !reaches(ctx, l.Namespace)) {
+		return nil, noLetter(id)
+	}
+	return l, err
+}
+
+// Letter returns a letter whole, with its latest 100 occurrences and its group.
+func (in *Inbox) Letter(ctx context.Context, id task.ID) (*LetterStory, error) {
+	l, err := in.letter(ctx, id)
 	if err != nil {
 		return nil, err
-	}
-	if l == nil || !reaches(ctx, l.Namespace) {
-		return nil, noLetter(id)
 	}
 	story := &LetterStory{Letter: l}
 	if story.Occurrences, err = in.store.Occurrences(ctx, id, shownOccurrences); err != nil {
@@ -47,28 +54,24 @@ func (in *Inbox) Letter(ctx context.Context, id task.ID) (*LetterStory, error) {
 	return story, err
 }
 
-// DiscardLetter gives a letter up, for a reason; it can be restored until it is purged. WrongState when it is being
-// sent back or was discarded before.
+// DiscardLetter gives a letter up, for a reason, until it is restored or purged. WrongState: it is being sent back, or
+// was discarded before.
 func (in *Inbox) DiscardLetter(ctx context.Context, id task.ID, by By) (*deadletter.Letter, error) {
 	if by.Reason == "" {
-		return nil, &task.Error{Code: task.Invalid, Message: "the letter was not discarded",
-			Problems: []task.Problem{{Location: "/reason", Message: "say why; the reason is kept with the letter"}}}
+		return nil, invalid("the letter was not discarded", "/reason", "say why; the reason is kept with the letter")
 	}
 	return in.change(ctx, id, by, "discard_letter", func(l *deadletter.Letter, by By) error {
 		return l.Discard(by.Reason, in.now(), deadletter.Retention)
 	})
 }
 
-// RestoreLetter opens a letter that was discarded. WrongState for any other; NotFound once it is purged.
+// RestoreLetter opens a letter that was discarded. WrongState for any other.
 func (in *Inbox) RestoreLetter(ctx context.Context, id task.ID, by By) (*deadletter.Letter, error) {
-	return in.change(ctx, id, by, "restore_letter", func(l *deadletter.Letter, _ By) error {
-		return l.Restore(in.now())
-	})
+	return in.change(ctx, id, by, "restore_letter", func(l *deadletter.Letter, _ By) error { return l.Restore(in.now()) })
 }
 
-// EditLetter changes what is sent in place of a letter's original, which is kept. It applies the edit to what would be
-// sent now. Invalid for an edit that is malformed or does not apply, TooLarge for its result, WrongState for a letter
-// that is neither open nor scheduled, or whose payload was cut.
+// EditLetter changes what is sent in place of a letter's original, which is kept. TooLarge: the result. WrongState: the
+// letter is neither open nor scheduled, or its payload was cut.
 func (in *Inbox) EditLetter(ctx context.Context, id task.ID, edit LetterEdit) (*deadletter.Letter, error) {
 	return in.change(ctx, id, edit.By, "edit_letter", func(l *deadletter.Letter, _ By) error {
 		if edit.Clear {
@@ -97,8 +100,7 @@ func (in *Inbox) edited(l *deadletter.Letter, edit *deadletter.Edit) (deadletter
 	return content, err
 }
 
-// change loads a letter, locked, changes it with fn, and stores it with the act and the change of its group's counts,
-// in one transaction. Conflict when the caller has read another version.
+// change changes a letter, locked, and stores it with the act and the counts of its group, in one transaction.
 func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 	fn func(*deadletter.Letter, By) error,
 ) (*deadletter.Letter, error) {
@@ -114,30 +116,20 @@ func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 		if err := by.expected("the letter", l.Version); err != nil {
 			return nil, err
 		}
-		was := l.State
-		before := recordOfContent(l)
+		was, before := l.State, recordOfContent(l)
 		if err := fn(l, by); err != nil {
 			return nil, err
 		}
-		if err := in.store.SaveLetters(ctx, tx, letters); err != nil {
-			return nil, err
-		}
-		if err := in.counted(ctx, tx, l, was); err != nil {
-			return nil, err
-		}
-		a := act{kind: kind, by: by, namespace: l.Namespace, of: id.String(), from: string(was),
-			to: string(l.State)}
+		a := act{kind: kind, by: by, namespace: l.Namespace, of: id.String(), from: string(was), to: string(l.State)}
 		if after := recordOfContent(l); after != before {
 			a.before, a.after = before, after
 		}
-		if err := in.act(ctx, tx, a); err != nil {
-			return nil, err
-		}
-		news := letterNews{}
-		if was != model.LetterDiscarded {
+		news, changed := letterNews{}, changedLetters{}
+		if changed.add(l, was); was != model.LetterDiscarded {
 			news.discarded(l)
 		}
-		return l, in.tell(ctx, tx, news.events(in.now())...)
+		return l, errors.Join(in.store.SaveLetters(ctx, tx, letters), in.store.AddDeltas(ctx, tx, changed.tally.Deltas()),
+			in.act(ctx, tx, a), in.tell(ctx, tx, news.events(in.now())...))
 	})
 }
 
@@ -161,21 +153,33 @@ func (c *changedLetters) save(ctx context.Context, tx engine.Tx, in *Inbox) erro
 	return in.store.AddDeltas(ctx, tx, c.tally.Deltas())
 }
 
-// counted stores the effect of a letter's new state on the open letters of its group, as a delta: a group's own row
-// would be locked by everybody who touches one of its letters.
-func (in *Inbox) counted(ctx context.Context, tx engine.Tx, l *deadletter.Letter, was model.LetterState) error {
-	d := opened(l.State) - opened(was)
-	if d == 0 {
-		return nil
-	}
-	return in.store.AddDeltas(ctx, tx, []deadletter.Delta{{Group: l.Group, OpenLetters: d}})
-}
-
-// opened is 1 for a letter that counts as open, and 0 for others. The difference of two states is the delta of a
-// change.
+// opened is 1 for a letter that counts as open, else 0. The difference of two states is the delta of a change.
 func opened(s model.LetterState) int64 {
 	if s == model.LetterOpen || s == model.LetterScheduled {
 		return 1
 	}
 	return 0
+}
+
+// ExplainLetter returns a letter, and tells in sentences how it came to its state, and what changes it.
+func (in *Inbox) ExplainLetter(ctx context.Context, id task.ID) (*deadletter.Letter, deadletter.Explanation, error) {
+	l, err := in.letter(ctx, id)
+	if err != nil {
+		return nil, deadletter.Explanation{}, err
+	}
+	s, err := in.store.FindSource(ctx, l.Namespace, l.Source)
+	if err != nil || s == nil {
+		return l, deadletter.ExplainLetter(l, nil, nil), err
+	}
+	policies, err := in.policiesOf(ctx, l.Namespace)
+	return l, deadletter.ExplainLetter(l, s, policies.of(l)), err
+}
+
+// ExplainRedrive is ExplainLetter for a redrive.
+func (in *Inbox) ExplainRedrive(ctx context.Context, id task.ID) (*deadletter.Redrive, deadletter.Explanation, error) {
+	r, err := in.Redrive(ctx, id)
+	if err != nil {
+		return nil, deadletter.Explanation{}, err
+	}
+	return r, deadletter.ExplainRedrive(r), nil
 }

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -24,28 +25,22 @@ const (
 // Level is the depth of a queue and the way to its broker, for metrics.
 type Level struct {
 	Queue
-	// Err is why Waiting is not known: the broker does not answer. nil for a source of reports, which has no broker.
-	Err error
-	// Oversized is how many messages stay on the broker because they are too large.
-	Oversized int
+	Err       error // why Waiting is not known: the broker does not answer
+	Oversized int   // messages that stay on the broker because they are too large
 	// Lag is how many messages wait in each part of the queue, such as a partition, by its number; nil where it has none.
-	Lag map[int32]int64
-	// Breaker is the state of the circuit breaker of sends to the broker; "" where there is none.
-	Breaker task.BreakerState
+	Lag     map[int32]int64
+	Breaker task.BreakerState // of sends to the broker; "" where there is none
 }
 
 // Levels returns the depths of the queues of all namespaces, the first 200 by namespace and name of the source. A
-// broker that does not answer within 2 s is an error in its Level. The error is that of the database.
+// broker that does not answer within 2 s is an error in its Level.
 func (in *Inbox) Levels(ctx context.Context) ([]Level, error) {
 	sources, err := in.store.Sources(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(sources, func(a, b *deadletter.Source) int {
-		if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	levels := make([]Level, min(len(sources), levelSources))
 	slots := make(chan struct{}, levelsAtOnce)
@@ -85,8 +80,7 @@ type OriginLevel struct {
 var undecided = []model.LetterState{model.LetterOpen, model.LetterScheduled, model.LetterRedriving}
 
 // OriginLevels returns how many letters of each origin are to be decided, for metrics: of the namespaces that have
-// sources, and the first 200 origins by namespace and name. An origin whose letters are all decided has 0 until they
-// are purged. The error is that of the database.
+// sources, and the first 200 origins by namespace and name. An origin stays until its letters are purged.
 func (in *Inbox) OriginLevels(ctx context.Context) ([]OriginLevel, error) {
 	sources, err := in.store.Sources(ctx, "")
 	if err != nil {
@@ -120,8 +114,8 @@ func (in *Inbox) OriginLevels(ctx context.Context) ([]OriginLevel, error) {
 }
 
 func (in *Inbox) askLevel(ctx context.Context, l *Level) {
-	carrier := in.opts.Carriers[l.Source.Driver]
-	if l.Source.Driver == HTTP || carrier == nil {
+	carrier := in.brokerOf(l.Source)
+	if carrier == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, levelTime)

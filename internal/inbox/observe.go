@@ -10,19 +10,17 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Observer is told what happens to letters, for metrics. Numbers are those of one batch, after its commit. Methods are
-// called concurrently, and must not block.
+// Observer is told of letters, for metrics. Numbers are those of one batch, after its commit. Methods are called
+// concurrently, and must not block.
 type Observer interface {
-	// Captured is told of messages of a source by their origin and the type of their events, and how long before each
-	// of them had died. outcome is a CaptureStatus.
+	// Captured is told how long before each message had died. outcome is a CaptureStatus.
 	Captured(namespace, source, origin, eventType, outcome string, ages []time.Duration)
-	// Sent is told of letters that were sent by a policy or a redrive. result is sent, unknown, failed or not_tried.
+	// Sent is told of sends by policies and redrives. result is sent, unknown, failed or not_tried.
 	Sent(namespace, source, origin, result string, letters int)
-	// Discarded is told of letters that a policy or an operator has discarded; reason is a deadletter.DiscardKind.
+	// Discarded is told of discards by policies and operators; reason is a deadletter.DiscardKind.
 	Discarded(namespace, source, origin, reason string, letters int)
 	// Replayed is told of messages that replays have read and stored. result is letter, task, known or gone.
 	Replayed(namespace, source, result string, messages int64)
-	// ReplayEntered is told of a replay that has entered a state.
 	ReplayEntered(namespace, source, state string)
 	// Took is told how long a batch took. operation is capture or send.
 	Took(operation string, d time.Duration)
@@ -64,11 +62,11 @@ func (in *Inbox) observeCaptured(of *deadletter.Source, arrivals []prepared, rec
 	for i := range arrivals {
 		a := &arrivals[i]
 		k := key{a.Origin, a.eventType, receipts[i].Status}
-		age := time.Duration(0)
-		if a.FailedAt > 0 && a.FailedAt < now {
-			age = now.Sub(a.FailedAt)
+		died := now
+		if a.FailedAt > 0 {
+			died = min(now, a.FailedAt)
 		}
-		ages[k] = append(ages[k], age)
+		ages[k] = append(ages[k], now.Sub(died))
 	}
 	for k, list := range ages {
 		in.opts.Observer.Captured(of.Namespace, of.Name, k.origin, k.event, string(k.outcome), list)
@@ -102,7 +100,7 @@ func resultOf(o *outcome) string {
 	return "failed"
 }
 
-// observeDiscards reports the letters that events say are discarded, after the commit of their transaction.
+// observeDiscards reports the discards among events, after the commit of their transaction.
 func (in *Inbox) observeDiscards(tx engine.Tx, events []deadletter.Event) {
 	for _, e := range events {
 		if e.Kind == deadletter.EventDiscarded {

@@ -25,10 +25,8 @@ var partSeed = maphash.MakeSeed()
 var ErrPartly = errors.New("a part of the batch is stored")
 
 // batchInParts is a batch that is captured in several transactions at once, where the store runs them at once: a
-// connection to PostgreSQL uses one of its cores.
-//
-// Arrivals with one key are in one part, in their order, as are those with one content. The IDs of all letters are in
-// the order of the arrivals. It is not safe for concurrent use.
+// connection to PostgreSQL uses one of its cores. Arrivals with one key are in one part, in their order, as are those
+// with one content. The IDs of all letters are in the order of the arrivals. It is not safe for concurrent use.
 type batchInParts struct {
 	in     *Inbox
 	source *deadletter.Source
@@ -38,16 +36,17 @@ type batchInParts struct {
 }
 
 func (in *Inbox) inParts(s *deadletter.Source, arrivals []prepared) *batchInParts {
-	n := in.parts(len(arrivals))
-	if len(arrivals) > 0 && arrivals[0].journaled() { // one transaction has the journal
+	n := min(max(len(arrivals)/partSize, 1), captureParts)
+	// SQLite has one writer, and a journal one transaction.
+	if in.alone || len(arrivals) > 0 && arrivals[0].journaled() {
 		n = 1
 	}
 	parts := partsOf(arrivals, n)
 	return &batchInParts{in: in, source: s, size: len(arrivals), parts: parts, done: make([]bool, len(parts))}
 }
 
-// store captures the parts that are not stored yet. It returns nil after all have committed, and may be called again
-// after an error. Errors are those of Inbox.Capture, and ErrPartly beside them.
+// store captures the parts that are not stored yet. It may be called again after an error: one of Inbox.Capture, with
+// ErrPartly beside it if some parts are stored.
 func (b *batchInParts) store(ctx context.Context) error {
 	t, err := b.in.termsOf(ctx, b.source)
 	if err != nil {
@@ -68,20 +67,11 @@ func (b *batchInParts) store(ctx context.Context) error {
 	return b.partly(errors.Join(errs...))
 }
 
-// partly returns an error of the batch, with ErrPartly if some parts are stored.
 func (b *batchInParts) partly(err error) error {
 	if err != nil && slices.Contains(b.done, true) {
 		return fmt.Errorf("%w, the rest is not: %w", ErrPartly, err)
 	}
 	return err
-}
-
-// parts returns in how many transactions a batch of n is captured.
-func (in *Inbox) parts(n int) int {
-	if in.alone { // SQLite has one writer
-		return 1
-	}
-	return min(max(n/partSize, 1), captureParts)
 }
 
 func partsOf(arrivals []prepared, n int) [][]prepared {

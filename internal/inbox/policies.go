@@ -3,6 +3,7 @@ package inbox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 
@@ -13,9 +14,8 @@ import (
 )
 
 // SavePolicy adds a policy for a source, or one of its origins, or replaces it whole; without a source it is for all
-// sources of the namespace. It applies to letters that arrive or come back from then on; those that are scheduled keep
-// their time. NotFound for an unknown source or namespace, Invalid with a pointer for each fault, Conflict for another
-// version.
+// sources of the namespace. It applies to letters that arrive or come back from then on; scheduled ones keep their
+// time.
 func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*deadletter.Policy, error) {
 	if err := reach(ctx, p.Namespace); err != nil {
 		return nil, err
@@ -29,12 +29,12 @@ func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*
 	if err != nil {
 		return nil, err
 	}
-	return in.savePolicy(ctx, p, by, nil)
+	return in.savePolicy(ctx, p, by, func(context.Context, engine.Tx) error { return nil })
 }
 
-// savePolicy is SavePolicy for a request that is checked. before, unless it is nil, runs in the same transaction.
+// savePolicy is SavePolicy for a request that is checked. also runs in the same transaction.
 func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By,
-	before func(ctx context.Context, tx engine.Tx) error,
+	also func(ctx context.Context, tx engine.Tx) error,
 ) (*deadletter.Policy, error) {
 	next := p.WithDefaults()
 	next.SetFrom, next.SetAt = cmp.Or(p.SetFrom, model.SetByOperator), in.now()
@@ -44,38 +44,27 @@ func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By,
 	if problems := next.Validate(); len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the policy was not saved", Problems: problems}
 	}
-	err := in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
-		if before != nil {
-			if err := before(ctx, tx); err != nil {
-				return err
-			}
-		}
+	return versioned(ctx, in, by, func(ctx context.Context, tx engine.Tx) (*deadletter.Policy, error) {
 		known, err := in.store.Policy(ctx, tx, p.Namespace, p.Source, p.Origin)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		version := int64(0)
 		if known != nil {
 			version = known.Version
 		}
 		if err := by.expected("the policy", version); err != nil {
-			return err
+			return nil, err
 		}
 		next.Version = version + 1
-		if err := in.store.SavePolicy(ctx, tx, &next); err != nil {
-			return err
-		}
-		return in.act(ctx, tx, act{kind: "set_policy", by: by, namespace: p.Namespace, of: policyName(p),
-			before: recordOfPolicy(known), after: recordOfPolicy(&next)})
+		return &next, errors.Join(in.store.SavePolicy(ctx, tx, &next), in.act(ctx, tx, act{kind: "set_policy", by: by,
+			namespace: p.Namespace, of: policyName(p), before: recordOfPolicy(known), after: recordOfPolicy(&next)}),
+			also(ctx, tx))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &next, nil
 }
 
 // ChangePolicy changes the policy of a source and origin, or a new one whose letters end after seven days, or the
-// greatest age of the default policy. See SavePolicy.
+// greatest age of the default policy.
 func (in *Inbox) ChangePolicy(ctx context.Context, namespace, source, origin string, by By,
 	change func(p *deadletter.Policy),
 ) (*deadletter.Policy, error) {
@@ -102,40 +91,32 @@ func (in *Inbox) ChangePolicy(ctx context.Context, namespace, source, origin str
 			return saved, err
 		}
 	}
-	return nil, &task.Error{Code: task.Conflict, Message: "others change the policy all the time", Hint: "try again"}
+	return nil, hinted(task.Conflict, "try again", "others change the policy all the time")
 }
 
-// DropPolicy removes a policy: letters of its origin are then left to operators. Letters that are scheduled are still
-// sent. origin is "" for the policy of the whole source. NotFound when there is none. A policy whose source was removed
-// can be removed, too: it would apply again to a source that is added under the name.
+// DropPolicy removes a policy: its letters are left to operators, except that scheduled ones are still sent. origin is
+// "" for the policy of the whole source. The source may be gone: its policy would apply to a new one of that name.
 func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin string, by By) error {
 	if !nameable(ctx, namespace, source) {
 		return noSource(source)
 	}
-	by, err := signed(ctx, by)
-	if err != nil {
-		return err
-	}
-	return in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
+	_, err := acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Policy, error) {
 		known, err := in.store.Policy(ctx, tx, namespace, source, origin)
-		if err != nil {
-			return err
-		}
-		if known == nil {
-			if origin == "" {
-				return task.Errorf(task.NotFound, "the source %q has no policy for all its origins", cmp.Or(source, "*"))
-			}
-			return task.Errorf(task.NotFound, "the source %q has no policy for the origin %q", source, origin)
+		switch {
+		case err != nil:
+			return nil, err
+		case known == nil && origin == "":
+			return nil, task.Errorf(task.NotFound, "the source %q has no policy for all its origins", cmp.Or(source, "*"))
+		case known == nil:
+			return nil, task.Errorf(task.NotFound, "the source %q has no policy for the origin %q", source, origin)
 		}
 		if err := by.expected("the policy", known.Version); err != nil {
-			return err
+			return nil, err
 		}
-		if err := in.store.DropPolicy(ctx, tx, known); err != nil {
-			return err
-		}
-		return in.act(ctx, tx, act{kind: "remove_policy", by: by, namespace: namespace, of: policyName(known),
-			before: recordOfPolicy(known)})
+		return known, errors.Join(in.store.DropPolicy(ctx, tx, known), in.act(ctx, tx, act{kind: "remove_policy", by: by,
+			namespace: namespace, of: policyName(known), before: recordOfPolicy(known)}))
 	})
+	return err
 }
 
 // Policies returns the policies of a namespace, or of all that the request reaches (""). For one namespace, the default
@@ -155,7 +136,7 @@ func (in *Inbox) Policies(ctx context.Context, namespace string) ([]*deadletter.
 	return list, err
 }
 
-// policies are the policies of one or more namespaces, with what applies where there is none.
+// policies are those of one or more namespaces, with what applies where there is none.
 type policies struct {
 	list []*deadletter.Policy
 	rest *deadletter.Policy // nil: letters are left to operators
@@ -185,9 +166,9 @@ func (p policies) of(l *deadletter.Letter) *deadletter.Policy {
 }
 
 func (p policies) find(namespace, source, origin string) *deadletter.Policy {
-	list := p.list
-	if slices.ContainsFunc(list, func(p *deadletter.Policy) bool { return p.Namespace != namespace }) {
-		list = slices.DeleteFunc(slices.Clone(list), func(p *deadletter.Policy) bool { return p.Namespace != namespace })
+	list, other := p.list, func(p *deadletter.Policy) bool { return p.Namespace != namespace }
+	if slices.ContainsFunc(list, other) {
+		list = slices.DeleteFunc(slices.Clone(list), other)
 	}
 	if found := deadletter.PolicyFor(list, source, origin); found != nil {
 		return found
@@ -196,7 +177,7 @@ func (p policies) find(namespace, source, origin string) *deadletter.Policy {
 }
 
 // decide applies the policies to an open letter: it is scheduled, discarded, or left with a reason. failed is why the
-// last send failed, "" where none did. The decision is noted in made, for the audit trail and listeners.
+// last send failed, or "". made notes the decision, for the audit trail and listeners.
 func (in *Inbox) decide(of policies, l *deadletter.Letter, failed string, now task.Instant, made *decisions) {
 	p := of.of(l)
 	if p == nil {

@@ -24,7 +24,7 @@ const (
 	CountedLetters = 1_000_000
 	// depthTime bounds how long the brokers of a namespace are asked for their depths.
 	depthTime = 5 * time.Second
-	// pageBytes is about how many bytes of letters a page has at most, and pagePart how many letters are read together.
+	// pageBytes is about how many bytes of letters a page has at most, and pagePart how many letters are read at once.
 	pageBytes, pagePart = 16 << 20, 20
 	// catchUpTime is how long a question waits for messages that are on the broker to be captured, and catchUpEvery how
 	// often it looks.
@@ -34,13 +34,11 @@ const (
 // Queue is a source as an application knows it: a dead letter queue with a name.
 type Queue struct {
 	Source *deadletter.Source
-	// Name is the queue that the source reads, or the name of a source that programs report to.
-	Name string
+	Name   string // the queue that the source reads, or the name of a source that programs report to
 	// Letters are those that wait for a decision or for their policy, up to a million; Capped: there are more.
 	Letters int
 	Capped  bool
-	// Waiting are the messages on the broker that are not captured yet; 0 where the broker does not count.
-	Waiting int64
+	Waiting int64 // messages on the broker that are not captured yet; 0 where the broker does not count
 }
 
 // Depth is the number of jobs in the queue. A message that is being captured can count twice for a moment.
@@ -48,16 +46,14 @@ func (q *Queue) Depth() int64 { return int64(q.Letters) + q.Waiting }
 
 // Origin is the queue from which the jobs of a dead letter queue came, by its name; "" if the name does not tell.
 func (q *Queue) Origin() string {
-	name, ok := strings.CutPrefix(q.Name, QueuePrefix)
-	if !ok {
-		return ""
+	if name, ok := strings.CutPrefix(q.Name, QueuePrefix); ok {
+		return strings.TrimPrefix(name, overflowPrefix)
 	}
-	return strings.TrimPrefix(name, overflowPrefix)
+	return ""
 }
 
 // Queues returns the sources of a namespace as queues, in the order of their names; one that makes tasks of messages
-// only with the letters that it has. It asks each broker: Unavailable if
-// one does not answer, and Conflict if one refuses, because such a queue is not empty.
+// only with the letters that it has. It asks each broker. Unavailable: one does not answer. Conflict: one refuses.
 func (in *Inbox) Queues(ctx context.Context, namespace string) ([]Queue, error) {
 	if err := reach(ctx, namespace); err != nil {
 		return nil, err
@@ -97,11 +93,10 @@ func queueOf(s *deadletter.Source) Queue {
 }
 
 // FindQueue returns the queue of a name, without counts: that of a source that reads it, else the source of that name.
-// The prefix "dlq:" may be left out, or added to the name of a source. NotFound: no source reads it. Conflict: several
-// do, and the name of one of them is needed.
+// The prefix "dlq:" may be left out, or added to the name of a source. Conflict: several sources read it.
 func (in *Inbox) FindQueue(ctx context.Context, namespace, name string) (*Queue, error) {
-	faults := task.TextFault(namespace, maxName) + task.TextFault(name, maxName)
-	if name == "" || !reaches(ctx, namespace) || faults != "" {
+	fault := task.TextFault(namespace, maxName) + task.TextFault(name, maxName)
+	if name == "" || !reaches(ctx, namespace) || fault != "" {
 		return nil, noQueue(name)
 	}
 	sources, err := in.store.Sources(ctx, namespace)
@@ -133,22 +128,22 @@ func (in *Inbox) FindQueue(ctx context.Context, namespace, name string) (*Queue,
 		case 1:
 			return &q, nil
 		}
-		return nil, &task.Error{Code: task.Conflict, Message: fmt.Sprintf("several sources read the queue %q", q.Name),
-			Hint: "name a source in place of the queue: " + strings.Join(found, ", ")}
+		return nil, hinted(task.Conflict, "name a source in place of the queue: "+strings.Join(found, ", "),
+			"several sources read the queue %q", q.Name)
 	}
 	return nil, noQueue(name)
 }
 
 func noQueue(name string) error {
-	return &task.Error{Code: task.NotFound, Message: fmt.Sprintf("there is no dead letter queue %q", name),
-		Hint: "it must be the queue of a source: see tasker source list"}
+	return hinted(task.NotFound, "it must be the queue of a source: see tasker source list",
+		"there is no dead letter queue %q", name)
 }
 
 // waiting returns how many messages of a source are on its broker; 0 where the broker does not count, and for a source
 // of reports. Unavailable: the broker does not answer. Conflict: it refuses. A queue that does not exist has none.
 func (in *Inbox) waiting(ctx context.Context, s *deadletter.Source) (int64, error) {
-	carrier := in.opts.Carriers[s.Driver]
-	if s.Driver == HTTP || carrier == nil {
+	carrier := in.brokerOf(s)
+	if carrier == nil {
 		return 0, nil
 	}
 	n, err := carrier.Depth(ctx, s)
@@ -162,7 +157,7 @@ func (in *Inbox) waiting(ctx context.Context, s *deadletter.Source) (int64, erro
 	return max(n, 0), nil
 }
 
-// unasked says that the broker of a source does not tell what it is asked, in the words of its driver, which show no
+// unasked says that the broker of a source does not answer a question, in the words of its driver, which show no
 // secret.
 func unasked(s *deadletter.Source, err error) string {
 	return fmt.Sprintf("the broker of the source %s cannot be asked: %s", s.Name, itemMessage(err))
@@ -171,11 +166,13 @@ func unasked(s *deadletter.Source, err error) string {
 // catchUp waits until the messages of a source are captured, a second at most: an application that has pushed a job
 // expects to see it. It does not wait for a source that is not read. The error says that the broker does not answer.
 func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
+	carrier := in.brokerOf(s)
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
 	for again := false; ; again = true {
 		n, err := in.waiting(ctx, s)
-		if err != nil || s.Paused || n == 0 && (again || !in.onTheWay(s)) {
+		// It looks once more while messages may be where nobody counts them.
+		if err != nil || s.Paused || n == 0 && (again || carrier == nil || !carrier.OnTheWay(s)) {
 			return err
 		}
 		select {
@@ -186,19 +183,20 @@ func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
 	}
 }
 
-// onTheWay reports whether messages of a source may be where nobody counts them.
-func (in *Inbox) onTheWay(s *deadletter.Source) bool {
-	carrier := in.opts.Carriers[s.Driver]
-	return s.Driver != HTTP && carrier != nil && carrier.OnTheWay(s)
+// brokerOf returns the carrier of a source that reads a broker; nil for reports, and where no driver serves the source.
+func (in *Inbox) brokerOf(s *deadletter.Source) Carrier {
+	if s.Driver == HTTP {
+		return nil
+	}
+	return in.opts.Carriers[s.Driver]
 }
 
-// inQueue are the states of the letters of a queue.
+// inQueue are the states of letters in a queue.
 var inQueue = []model.LetterState{model.LetterOpen, model.LetterScheduled}
 
-// QueueLetters returns the letters of a queue from a place in it, whole, the oldest first, and the number of all: one
-// more than CountedLetters stands for all that is more. A page of large letters is shorter than limit. Letters that are
-// captured or sent back between two pages move the places of others. An empty queue whose broker does not answer is
-// Unavailable.
+// QueueLetters returns the letters of a queue from a place in it, whole, the oldest first, and the number of all, up to
+// one more than CountedLetters. A page of large letters is shorter than limit. Letters that are captured or sent back
+// between two pages move the places of others. Unavailable: the queue is empty, and its broker does not answer.
 func (in *Inbox) QueueLetters(ctx context.Context, q *Queue, start, limit int) ([]*deadletter.Letter, int, error) {
 	if err := in.limit(limit); err != nil {
 		return nil, 0, err
@@ -239,4 +237,22 @@ func (in *Inbox) QueueLetters(ctx context.Context, q *Queue, start, limit int) (
 		}
 	}
 	return letters, total, nil
+}
+
+// byBytes divides letters, in their order, into parts of at most so many and of about so many bytes: a part ends with
+// the letter that exceeds them. 500 of the largest, read whole, do not fit into memory.
+func (in *Inbox) byBytes(ctx context.Context, ids []task.ID, count, bytes int) ([][]task.ID, error) {
+	sizes, err := in.store.LetterBytes(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var parts [][]task.ID
+	first, size := 0, 0
+	for i, id := range ids {
+		if size += sizes[id]; size >= bytes || i+1-first == count || i+1 == len(ids) {
+			parts = append(parts, ids[first:i+1])
+			first, size = i+1, 0
+		}
+	}
+	return parts, nil
 }

@@ -18,26 +18,23 @@ import (
 // use. Package carrier implements it.
 type Carrier interface {
 	Sender
-	// Depth returns how many messages of a source are not captured yet; -1 where the broker does not count. A queue that
-	// does not exist has 0. What another node has taken and not stored yet counts if the broker counts it. Errors may
-	// wrap ErrRefused.
+	// Depth returns how many messages of a source are not captured yet; -1 where the broker does not count, and 0 for a
+	// queue that does not exist. Messages that another node has taken and not stored count if the broker counts them.
+	// Errors may wrap ErrRefused.
 	Depth(ctx context.Context, source *deadletter.Source) (int64, error)
-	// OnTheWay reports whether messages may be on their way from the broker to this node, where Depth does not see them
-	// for a moment.
+	// OnTheWay reports whether messages may be on their way to this node, where Depth misses them for a moment.
 	OnTheWay(source *deadletter.Source) bool
-	// Lag returns how many messages wait in each part of a source, by the number of the part; nil where its queue has no
-	// parts.
+	// Lag returns how many messages wait in each part of a queue, by its number; nil where there are no parts.
 	Lag(ctx context.Context, source *deadletter.Source) (map[int32]int64, error)
-	// Breaker returns the state of the circuit breaker of sends to the broker of a source; "" for a source whose letters
-	// go to hosts of their own.
+	// Breaker returns the state of the circuit breaker of sends to the broker; "" for a source whose letters go to hosts.
 	Breaker(source *deadletter.Source) task.BreakerState
-	// Read receives messages of a source, and has them acknowledged once they are stored. It connects again after errors,
-	// which it reports, and blocks until ctx ends.
+	// Read receives messages of a source, and has them acknowledged once they are stored. It connects again after
+	// errors, and blocks until ctx ends.
 	//
 	// capture prepares a batch and returns what stores it. A batch may be prepared while the one before it is stored;
 	// batches are stored one at a time, in their order. After an error the messages stay with the broker and are
-	// delivered again. report gets nil when the source answers again. An error that wraps ErrBlocked is none of the
-	// broker: its messages cannot be stored now.
+	// delivered again. report gets errors, and nil when the source answers again. ErrBlocked: messages cannot be stored
+	// now.
 	Read(ctx context.Context, source *deadletter.Source, of ReadOptions,
 		capture func([]Arrival) (store func(context.Context) error), report func(error))
 	// Peek returns up to max messages at the front of a source as Read would, and leaves them there. ErrNoPeek: brokers
@@ -48,8 +45,7 @@ type Carrier interface {
 
 // ReadOptions configure Carrier.Read.
 type ReadOptions struct {
-	// Batch bounds the messages that are captured at a time; 0 is a default.
-	Batch int
+	Batch int // bounds the messages that are captured at a time; 0 is a default
 	// MaxBytes bounds a message that is captured. A larger one stays on its broker, and those behind it are captured, once
 	// Left has returned nil. Left may get a message again.
 	MaxBytes int
@@ -78,14 +74,12 @@ var ErrRefused = errors.New("the broker refuses")
 // lostAfter is how long a source must fail before it counts as lost: a broker that restarts is no news.
 const lostAfter = 30 * time.Second
 
-const (
-	// readEvery is how often a node looks for sources to read, and readLease how long it may read one without looking
-	// again. The lease bounds how long a source stands still when its node has died.
-	readEvery, readLease = time.Second, 4 * time.Second
-)
+// readEvery is how often a node looks for sources to read, and readLease how long it may read one without looking
+// again: so long a source stands still when its node has died.
+const readEvery, readLease = time.Second, 4 * time.Second
 
-// Read reads the sources that no other node reads, until ctx ends; then it gives them back, and waits for what is being
-// captured. node is the name of this process and must be unique among the nodes. Errors are logged. Call it once.
+// Read reads the sources that no other node reads, until ctx ends; then it gives them back, and waits for captures
+// under way. node is the name of this process and must be unique among the nodes. Read logs errors. Call it once.
 func (in *Inbox) Read(ctx context.Context, node string, log *slog.Logger) {
 	tick := time.NewTicker(readEvery)
 	defer tick.Stop()
@@ -126,19 +120,23 @@ type readers struct {
 	running map[deadletter.SourceKey]*reading
 }
 
-// reading is one source that is being read, by a goroutine of its own.
+// reading is one source that a goroutine reads.
 type reading struct {
-	source *deadletter.Source
-	stop   context.CancelFunc
-	done   chan struct{}
+	in      *Inbox
+	source  *deadletter.Source
+	carrier Carrier
+	prepare storing
+	log     *slog.Logger
+	begun   task.Instant
+	stop    context.CancelFunc
+	done    chan struct{}
+	large   looks // at messages that stay on the broker
 
 	mu    sync.Mutex
 	last  string       // the last error that was logged
 	heard bool         // something was reported
 	since task.Instant // since when it fails; 0: it does not
 	why   string
-
-	large looks // at messages that stay on the broker
 }
 
 // look takes sources that are free, keeps those that it has, and stops reading those that are paused, changed or lost.
@@ -151,11 +149,11 @@ func (r *readers) look(ctx context.Context) error {
 	}
 	wanted := map[deadletter.SourceKey]*deadletter.Source{}
 	for _, s := range sources {
-		if !s.Paused && s.Driver != HTTP && r.in.opts.Carriers[s.Driver] != nil {
+		if !s.Paused && r.in.brokerOf(s) != nil {
 			wanted[s.Key()] = s
 		}
 	}
-	// Before the leases are renewed: who reads with old settings must have stopped.
+	// First, so that no lease is renewed for old settings.
 	for key, run := range r.running {
 		if s := wanted[key]; s == nil || s.Version != run.source.Version {
 			r.end(key)
@@ -208,12 +206,12 @@ func (in *Inbox) markSource(ctx context.Context, s *deadletter.Source, lost task
 	})
 }
 
-// take asks for the right to read a source for a time, or renews it; a hold of 0 gives it back. It reports whether this
-// node has the right.
+// take takes or renews the right to read a source for a time, and reports whether this node has it; a hold of 0 gives
+// it back.
 func (r *readers) take(ctx context.Context, s *deadletter.Source, hold time.Duration) (mine bool, err error) {
 	now := r.in.now()
 	free := now
-	if r.in.alone { // whoever has it has ended
+	if r.in.alone { // its holder has ended
 		free = now.Add(readLease)
 	}
 	err = r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -233,41 +231,37 @@ func (r *readers) expire() {
 // begin starts to read a source. The goroutine ends when its context does, and closes done then.
 func (r *readers) begin(ctx context.Context, s *deadletter.Source) {
 	ctx, stop := context.WithCancel(ctx)
-	run := &reading{source: s, stop: stop, done: make(chan struct{})}
+	run := &reading{in: r.in, source: s, carrier: r.in.brokerOf(s), prepare: r.in.letters(s),
+		log: r.log.With("source", s.Name), begun: r.in.now(), stop: stop, done: make(chan struct{})}
+	of := ReadOptions{Batch: r.in.opts.ReadBatch, MaxBytes: r.in.opts.LetterBytes, Left: run.record}
+	if s.Intake != nil {
+		of.Batch, run.prepare = r.in.opts.IntakeBatch, r.in.intake(s)
+	}
+	run.large.again = func() error { return run.again(ctx) }
 	r.running[s.Key()] = run
-	carrier := r.in.opts.Carriers[s.Driver]
 	r.log.Info("reading a source", "namespace", s.Namespace, "source", s.Name, "driver", s.Driver, "queue", s.Queue,
 		"intake", s.Intake != nil)
-	of, prepare := ReadOptions{Batch: r.in.opts.ReadBatch, MaxBytes: r.in.opts.LetterBytes}, r.in.letters(s)
-	if s.Intake != nil {
-		of.Batch, prepare = r.in.opts.IntakeBatch, r.in.intake(s)
-	}
-	large := &large{in: r.in, source: s, carrier: carrier, prepare: prepare, log: r.log.With("source", s.Name), run: run,
-		begun: r.in.now()}
-	of.Left = large.record
-	run.large.again = func() error { return large.again(ctx) }
 	go func() {
 		defer close(run.done)
 		defer run.large.work.Wait()
-		carrier.Read(ctx, s, of, func(arrivals []Arrival) func(context.Context) error {
-			store := prepare(arrivals)
-			return func(ctx context.Context) error {
-				err := store(ctx)
-				// The carrier retries without an end, so a full source is reported here. Other errors of the database
-				// show in look.
-				if task.CodeOf(err) == task.Exhausted {
-					run.report(r.log, err)
-				}
-				return err
-			}
-		}, func(err error) {
-			run.note(err, r.in.now())
-			if gone := (*GoneError)(nil); errors.As(err, &gone) {
-				r.in.opts.Gone(run.source.Namespace, run.source.Name, gone.Messages)
-			}
-			run.report(r.log, err)
+		run.carrier.Read(ctx, s, of, run.capture, func(err error) {
+			run.note(err)
+			run.report(err)
 		})
 	}()
+}
+
+// capture prepares a batch, and returns what stores it. The carrier retries without an end, so a full source is
+// reported here. Other errors of the database show in look.
+func (run *reading) capture(arrivals []Arrival) func(context.Context) error {
+	store := run.prepare(arrivals)
+	return func(ctx context.Context) error {
+		err := store(ctx)
+		if task.CodeOf(err) == task.Exhausted {
+			run.report(err)
+		}
+		return err
+	}
 }
 
 // storing prepares a batch of messages, and returns what stores it.
@@ -296,16 +290,18 @@ func (in *Inbox) intake(s *deadletter.Source) storing {
 }
 
 // note remembers whether the broker of a source fails, and since when.
-func (run *reading) note(err error, now task.Instant) {
+func (run *reading) note(err error) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	run.heard = true
+	gone, isGone := errors.AsType[*GoneError](err)
 	switch {
-	case isGone(err): // the broker answers
+	case isGone: // the broker answers
+		run.in.opts.Gone(run.source.Namespace, run.source.Name, gone.Messages)
 	case err == nil, errors.Is(err, ErrBlocked), task.CodeOf(err) == task.Exhausted:
 		run.since, run.why = 0, ""
 	case run.why == "":
-		run.since, run.why = now, err.Error()
+		run.since, run.why = run.in.now(), err.Error()
 	default:
 		run.why = err.Error()
 	}
@@ -313,8 +309,8 @@ func (run *reading) note(err error, now task.Instant) {
 
 // isGone reports whether an error is a loss of messages, after which the source is read on.
 func isGone(err error) bool {
-	var gone *GoneError
-	return errors.As(err, &gone)
+	_, ok := errors.AsType[*GoneError](err)
+	return ok
 }
 
 // trouble returns since when and why a source fails, "" if it does not, and whether anything is known of it.
@@ -326,43 +322,38 @@ func (run *reading) trouble() (since task.Instant, why string, heard bool) {
 
 // report logs an error of a source, unless it is the same as the last one: a broker that is down for a night is one
 // line. nil means that the source answers again.
-func (run *reading) report(log *slog.Logger, err error) {
+func (run *reading) report(err error) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	if isGone(err) {
-		log.Error("messages of a source were LOST: its broker has deleted them before they were read",
-			"source", run.source.Name, "error", err)
+		run.log.Error("messages of a source were LOST: its broker has deleted them before they were read", "error", err)
 		return
 	}
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	if text == run.last {
-		return
+	switch {
+	case text == run.last:
+	case err == nil:
+		run.log.Info("a source of dead letters is back")
+	default:
+		run.log.Warn("a source of dead letters cannot be read", "error", text)
 	}
 	run.last = text
-	if err == nil {
-		log.Info("a source of dead letters is back", "source", run.source.Name)
-		return
-	}
-	log.Warn("a source of dead letters cannot be read", "source", run.source.Name, "error", text)
 }
 
-// end stops reading a source, and waits for what is being captured: another node may only begin when this one is
-// silent.
+// end stops reading a source, and waits for captures under way: another node may only begin when this one is silent.
 func (r *readers) end(key deadletter.SourceKey) {
-	run := r.running[key]
-	if run == nil {
-		return
+	if run := r.running[key]; run != nil {
+		run.stop()
+		<-run.done
+		delete(r.running, key)
 	}
-	run.stop()
-	<-run.done
-	delete(r.running, key)
 }
 
-// stopAll ends all reading, and leaves the sources to other nodes at once instead of after the lease. It has a context
-// of its own, because that of Read has ended, and a second at most: a node must shut down without a database.
+// stopAll ends all reading, and leaves the sources to other nodes at once instead of after the lease. It takes a second
+// at most, and the context of Read has ended: a node must shut down without a database.
 func (r *readers) stopAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -27,8 +28,8 @@ type claims struct {
 	namesakes  map[string]task.ID                 // newest letters of the source by message ID
 }
 
-// business reports whether a format's message ID is that of an event, which its letter keeps whatever happens to its
-// headers. The message ID of a broker is the sender's, and says nothing of the content.
+// business reports whether a format's message ID is that of an event, which outlives its headers. The message ID of a
+// broker is the sender's, and says nothing of the content.
 func (a *prepared) business() bool {
 	return a.MessageID != "" && (a.Format == "dlq_envelope" || a.Format == "watermill")
 }
@@ -36,7 +37,7 @@ func (a *prepared) business() bool {
 // sent is the content by which a message without headers is a death of a send.
 func (a *prepared) sent() SentContent { return SentContent{a.canonical, a.MessageID} }
 
-// proves reports whether a message that agrees with a send is certainly that of the send, and no equal one.
+// proves reports whether a message that agrees with a send is that of the send, and no equal one.
 func (a *prepared) proves(s *deadletter.Send) bool {
 	return a.named() || a.MessageID != "" || s.State == deadletter.SendDelivered
 }
@@ -48,7 +49,7 @@ func (a *prepared) named() bool { return !a.Letter.IsZero() && !a.Reread }
 func (a *prepared) bare() bool { return a.Letter.IsZero() && !a.Reread }
 
 // load finds the letters and sends that the messages may be, with a few queries for the whole batch.
-func (c *capture) load(arrivals []prepared) error {
+func (c *capture) load(arrivals []prepared) (err error) {
 	c.claims = claims{byIdentity: map[string]*deadletter.Letter{}, letters: map[task.ID]*deadletter.Letter{},
 		sends: map[task.ID][]*deadletter.Send{}, byContent: map[SentContent][]*deadletter.Send{}}
 	var names []string
@@ -66,7 +67,9 @@ func (c *capture) load(arrivals []prepared) error {
 			wanted[a.sent()]++
 		}
 	}
-	if err := c.loadNamesakes(names); err != nil {
+	slices.Sort(names)
+	if c.namesakes, err = c.in.store.Namesakes(c.ctx, c.tx, c.source.Namespace, c.source.Name,
+		slices.Compact(names)); err != nil {
 		return err
 	}
 	for i := range arrivals {
@@ -83,22 +86,10 @@ func (c *capture) load(arrivals []prepared) error {
 	return c.loadIdentities(arrivals)
 }
 
-func (c *capture) loadNamesakes(names []string) (err error) {
-	if len(names) == 0 {
-		return nil
-	}
-	slices.Sort(names)
-	c.namesakes, err = c.in.store.Namesakes(c.ctx, c.tx, c.source.Namespace, c.source.Name, slices.Compact(names))
-	return err
-}
-
-// lock loads letters that are not loaded, and their sends. An ID in a header is its sender's claim: letters of other
-// namespaces are left out.
+// lock loads letters that are not loaded, and their sends. An ID in a header is its sender's claim: lock leaves out
+// letters of other namespaces.
 func (c *capture) lock(ids []task.ID) error {
 	ids = slices.DeleteFunc(sortIDs(ids), func(id task.ID) bool { return c.letters[id] != nil })
-	if len(ids) == 0 {
-		return nil
-	}
 	letters, err := c.in.store.Letters(c.ctx, c.tx, ids)
 	if err != nil {
 		return err
@@ -109,9 +100,6 @@ func (c *capture) lock(ids []task.ID) error {
 			c.letters[l.ID], owners = l, append(owners, l.ID)
 		}
 	}
-	if len(owners) == 0 {
-		return nil
-	}
 	sends, err := c.in.store.SendsOf(c.ctx, c.tx, deadletter.SendLetter, owners)
 	for i := range sends {
 		c.sends[sends[i].Owner] = append(c.sends[sends[i].Owner], &sends[i])
@@ -119,23 +107,16 @@ func (c *capture) lock(ids []task.ID) error {
 	return err
 }
 
-// contentRounds bounds how often sends are looked for that other transactions have consumed meanwhile.
+// contentRounds bounds how often loadContents looks again because other transactions have consumed a send.
 const contentRounds = 4
 
 // loadContents finds sends of the source that no death has consumed, as many as messages of a content are wanted: equal
-// messages are a multiset. A send is read before it is locked, so another transaction may have consumed it; then others
-// are looked for.
-func (c *capture) loadContents(wanted map[SentContent]int) error {
-	if len(wanted) == 0 {
-		return nil
-	}
-	contents := make([]SentContent, 0, len(wanted))
-	for content := range wanted {
-		contents = append(contents, content)
-	}
-	var err error
+// messages are a multiset. It reads a send before it locks it, so another transaction may have consumed it; then it
+// looks for others.
+func (c *capture) loadContents(wanted map[SentContent]int) (err error) {
 	namespace, source := c.source.Namespace, c.source.Name
-	if c.lineage, err = c.in.store.AnySends(c.ctx, c.tx, namespace, source, contents); err != nil {
+	if c.lineage, err = c.in.store.AnySends(c.ctx, c.tx, namespace, source,
+		slices.Collect(maps.Keys(wanted))); err != nil {
 		return err
 	}
 	for content := range c.lineage {
@@ -194,14 +175,13 @@ func (c *capture) loadIdentities(arrivals []prepared) error {
 
 // business returns the newest letter of the source with the same event, nil for none.
 func (c *capture) business(a *prepared) *deadletter.Letter {
-	if !a.business() || !a.bare() {
-		return nil
+	if a.business() && a.bare() {
+		return c.letters[c.namesakes[a.MessageID]]
 	}
-	return c.letters[c.namesakes[a.MessageID]]
+	return nil
 }
 
-// recognise returns the letter that a message belongs to, and the send that it consumes, nil for a duplicate; no letter
-// for a message that is new.
+// recognise returns the letter of a message, nil for a new message, and the send that it consumes, nil for a duplicate.
 func (c *capture) recognise(a *prepared) (*deadletter.Letter, *deadletter.Send) {
 	l := c.byIdentity[a.identity]
 	if l != nil && (a.Position != "" || a.FailedAt%1_000_000 != 0) { // a time in whole seconds proves nothing
@@ -263,8 +243,8 @@ func sameKey(a *prepared, l *deadletter.Letter) bool {
 	return key == nil || a.Content.Key == nil || bytes.Equal(key, a.Content.Key)
 }
 
-// related links a new letter with those that it resembles, and counts the sends of the one that it continues: the loop
-// guard holds for a message that its consumer changes, or whose headers it drops.
+// related links a new letter with those that it resembles, and counts the sends of the one that it continues: so the
+// loop guard holds for a message that its consumer changes, or whose headers it drops.
 func (c *capture) related(l *deadletter.Letter, a *prepared) {
 	of := c.letters[a.Letter]
 	same := c.namesakes[a.MessageID]

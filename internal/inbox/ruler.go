@@ -12,15 +12,13 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// RuleCompiler compiles the expressions of a rule. The problems are at JSON pointers, with line and column.
+// RuleCompiler compiles the expressions of a rule. Problems have JSON pointers, line and column.
 type RuleCompiler func(r *deadletter.Rule) (RuleProgram, []task.Problem)
 
 // RuleProgram is a compiled rule. It is safe for concurrent use, and its results depend on the facts alone.
 type RuleProgram interface {
-	// Decide reports whether the rule's condition holds, and the values of its keys.
 	Decide(f *deadletter.Facts) (matched bool, keys []string, err error)
-	// Cost is how much the program can do at most; see maxRuleCost.
-	Cost() int
+	Cost() int // at most; see maxRuleCost
 }
 
 const (
@@ -28,17 +26,15 @@ const (
 	rulesFresh = time.Second
 	// maxRuleSets bounds the namespaces whose rules are kept.
 	maxRuleSets = 1000
-	// maxSplits bounds how often a failure goes on from a group to a split of it.
+	// maxSplits bounds the splits that follow on each other for one failure.
 	maxSplits = 8
 )
 
-// Ruler applies rules to fingerprints. It is safe for concurrent use.
-//
-// It keeps rules for a second, and then reads all of a namespace again and compares them whole: another node's change,
-// a failover, and a database that was restored to an earlier time are noticed within that second. Compiled rules are
-// kept as long as their text is the same.
+// Ruler applies rules to fingerprints. It is safe for concurrent use. Each second it reads all rules of a namespace and
+// compares them whole: so it notices another node's change, a failover, and a database that was restored. It compiles
+// only those that have changed.
 type Ruler struct {
-	rows    RuleRows
+	rows    Store
 	compile RuleCompiler
 
 	mu   sync.Mutex
@@ -74,8 +70,8 @@ type RuleFaults struct {
 	Last  string // "" for none
 }
 
-// Print implements engine.Grouper. A rule that fails is passed over, and its failure counted: it never keeps a failure
-// from being stored.
+// Print implements engine.Grouper. It passes over a rule that fails, and counts that: the failure is stored in any
+// case.
 func (r *Ruler) Print(ctx context.Context, tx engine.Tx, namespace string, print failure.Print,
 	facts func() deadletter.Facts, now task.Instant,
 ) (failure.Print, error) {
@@ -87,9 +83,8 @@ func (r *Ruler) Print(ctx context.Context, tx engine.Tx, namespace string, print
 	return set.print(namespace, print, &f), nil
 }
 
-// print applies the first rule that decides, and then the splits of the group that this gives, and the splits of those.
-// The number of rounds is bounded, in case a split leads back to a group that is split. A split of the group that the
-// failure was in by the version before still decides about it, and goes first.
+// print applies the first rule that decides, and then, a bounded number of times, the splits of the group that this
+// gives. A split of the group that the failure was in by the version before still decides about it, and goes first.
 func (s *ruleSet) print(namespace string, print failure.Print, f *deadletter.Facts) failure.Print {
 	if ruled, ok := s.first(0, print, f); ok {
 		print = ruled
@@ -116,11 +111,10 @@ func (s *ruleSet) print(namespace string, print failure.Print, f *deadletter.Fac
 // first applies the first rule that decides, of those within a group; 0: of those for all.
 func (s *ruleSet) first(within deadletter.GroupID, print failure.Print, f *deadletter.Facts) (failure.Print, bool) {
 	for _, c := range s.rules {
-		if c.rule.Within != within {
-			continue
-		}
-		if ruled, ok := c.apply(print, f); ok {
-			return ruled, true
+		if c.rule.Within == within {
+			if ruled, ok := c.apply(print, f); ok {
+				return ruled, true
+			}
 		}
 	}
 	return print, false
@@ -148,8 +142,8 @@ func (c *compiledRule) failed(message string) {
 	c.faults.Last = message
 }
 
-// set returns the rules of a namespace, which it reads if they may have changed. A clock that goes back, as that of a
-// database after a failover, makes it read them, too.
+// set returns the rules of a namespace, which it reads if they may have changed, or the clock has gone back, as that of
+// a database after a failover.
 func (r *Ruler) set(ctx context.Context, tx engine.Tx, namespace string, now task.Instant) (*ruleSet, error) {
 	r.mu.Lock()
 	known := r.sets[namespace]
@@ -180,8 +174,7 @@ func (r *Ruler) prepare(known *ruleSet, rules []*deadletter.Rule) *ruleSet {
 		c := known.find(rule)
 		if c == nil {
 			c = &compiledRule{rule: rule}
-			program, problems := r.compile(rule)
-			if len(problems) == 0 {
+			if program, problems := r.compile(rule); len(problems) == 0 {
 				c.program = program
 			} else { // a newer version of Tasker has stored it
 				c.failed("the rule cannot be compiled by this node: " + problems[0].Location + " " + problems[0].Message)
@@ -194,12 +187,11 @@ func (r *Ruler) prepare(known *ruleSet, rules []*deadletter.Rule) *ruleSet {
 
 // find returns the compiled form of a rule that is exactly as given; nil for none.
 func (s *ruleSet) find(rule *deadletter.Rule) *compiledRule {
-	if s == nil {
-		return nil
-	}
-	for _, c := range s.rules {
-		if reflect.DeepEqual(c.rule, rule) {
-			return c
+	if s != nil {
+		for _, c := range s.rules {
+			if reflect.DeepEqual(c.rule, rule) {
+				return c
+			}
 		}
 	}
 	return nil

@@ -2,7 +2,7 @@ package inbox
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -32,60 +32,43 @@ type RuleStory struct {
 }
 
 // SaveRule adds a rule, or a new version of one. It decides about failures from then on, on other nodes within a
-// second; what is in groups stays there. Invalid: the rule, with line and column in its expressions. Conflict: somebody
-// else has changed it. Exhausted: the namespace has as many rules as it may have.
+// second; what is in groups stays there. Exhausted: the namespace has as many rules as it may have.
 func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by By) (*deadletter.Rule, error) {
 	if err := reach(ctx, r.Namespace); err != nil {
 		return nil, err
 	}
-	by, err := signed(ctx, by)
-	if err != nil {
-		return nil, err
-	}
 	next := *r
 	next.Within = 0 // SplitGroup makes the others
-	next.SavedAt, next.Actor, next.Key, next.Reason = in.now(), by.Actor, by.key, by.Reason
 	if _, err := in.checkRule(&next); err != nil {
 		return nil, err
 	}
-	err = in.ruling(ctx, r.Namespace, func(ctx context.Context, tx engine.Tx) error {
+	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Rule, error) {
 		latest, err := in.store.LatestRule(ctx, tx, r.Namespace, r.Name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		// Rules and splits share one space of names, since the name is part of the IDs of groups.
 		if latest != nil && latest.Within != 0 {
-			return &task.Error{Code: task.Conflict, Message: fmt.Sprintf("the name %q is that of a split of group %s",
-				r.Name, latest.Within), Hint: "choose another name"}
+			return nil, hinted(task.Conflict, "choose another name", "the name %q is that of a split of group %s", r.Name,
+				latest.Within)
 		}
-		// A rule that was removed counts as none: with an expected version it is a conflict.
-		version := int64(0)
+		version := int64(0) // a removed rule counts as none: with an expected version it is a conflict
 		if latest != nil && !latest.Removed {
 			version = latest.Version
 		}
 		if err := by.expected("the rule", version); err != nil {
-			return err
+			return nil, err
 		}
 		next.Follow(latest)
-		if err := in.roomForRule(ctx, tx, &next); err != nil {
-			return err
+		rules, err := in.store.RulesInForce(ctx, tx, r.Namespace)
+		if err != nil {
+			return nil, err
 		}
-		return in.addRule(ctx, tx, &next, "save_rule", by)
+		if err := roomForRule(rules, &next); err != nil {
+			return nil, err
+		}
+		return &next, in.addRule(ctx, tx, &next, by)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &next, nil
-}
-
-// ruling runs a transaction that changes rules of a namespace. This node uses them at once; the others read them anew
-// within a second.
-func (in *Inbox) ruling(ctx context.Context, namespace string, fn func(context.Context, engine.Tx) error) error {
-	err := in.db.Write(ctx, fn)
-	if err == nil {
-		in.opts.Ruler.forget(namespace)
-	}
-	return err
 }
 
 // checkRule returns the program of a rule, and notes what it can cost. It refuses a rule that breaks a bound or does
@@ -102,13 +85,9 @@ func (in *Inbox) checkRule(r *deadletter.Rule) (RuleProgram, error) {
 	return nil, &task.Error{Code: task.Invalid, Message: "the rule was not saved", Problems: problems}
 }
 
-// roomForRule refuses a rule more than a namespace may have, and rules that together can cost too much. The version
-// that next replaces does not count.
-func (in *Inbox) roomForRule(ctx context.Context, tx engine.Tx, next *deadletter.Rule) error {
-	rules, err := in.store.RulesInForce(ctx, tx, next.Namespace)
-	if err != nil {
-		return err
-	}
+// roomForRule refuses a rule more than a namespace may have beside its rules in force, and rules that together can cost
+// too much. The version that next replaces does not count.
+func roomForRule(rules []*deadletter.Rule, next *deadletter.Rule) error {
 	n, cost := 1, next.Cost
 	for _, r := range rules {
 		if r.Name != next.Name {
@@ -117,69 +96,63 @@ func (in *Inbox) roomForRule(ctx context.Context, tx engine.Tx, next *deadletter
 	}
 	switch {
 	case n > deadletter.MaxRules:
-		return &task.Error{Code: task.Exhausted, Message: fmt.Sprintf("the namespace has %d rules, as many as it may have",
-			deadletter.MaxRules), Hint: "remove a rule, or join several in one condition"}
+		return hinted(task.Exhausted, "remove a rule, or join several in one condition",
+			"the namespace has %d rules, as many as it may have", deadletter.MaxRules)
 	case cost > maxRuleCost:
-		return &task.Error{Code: task.Exhausted, Message: fmt.Sprintf(
-			"the regular expressions of the namespace's rules would have the size %d; the limit is %d", cost, maxRuleCost),
-			Hint: "use contains, startsWith and endsWith where they suffice"}
+		return hinted(task.Exhausted, "use contains, startsWith and endsWith where they suffice",
+			"the regular expressions of the namespace's rules would have the size %d; the limit is %d", cost, maxRuleCost)
 	}
 	return nil
 }
 
-func (in *Inbox) addRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, kind string, by By) error {
-	if err := in.store.AddRule(ctx, tx, r); err != nil {
-		return err
+// addRule stores a version of a rule. This node uses it at once; the others read the rules anew within a second.
+func (in *Inbox) addRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, by By) error {
+	r.SavedAt, r.Actor, r.Key, r.Reason = in.now(), by.Actor, by.key, by.Reason
+	kind, namespace := "save_rule", r.Namespace
+	if r.Removed {
+		kind = "remove_rule"
 	}
-	return in.act(ctx, tx, act{kind: kind, by: by, namespace: r.Namespace, of: r.Name, data: struct {
-		Version int64    `json:"version"`
-		When    string   `json:"when,omitempty"`
-		Keys    []string `json:"group_by,omitempty"`
-	}{r.Version, r.When, r.Keys}})
+	tx.Handle().AfterCommit(func() { in.opts.Ruler.forget(namespace) })
+	return errors.Join(in.store.AddRule(ctx, tx, r), in.act(ctx, tx, act{kind: kind, by: by, namespace: namespace,
+		of: r.Name, data: struct {
+			Version int64    `json:"version"`
+			When    string   `json:"when,omitempty"`
+			Keys    []string `json:"group_by,omitempty"`
+		}{r.Version, r.When, r.Keys}}))
 }
 
 // RemoveRule takes a rule out of force. Its groups and its versions stay. WrongState: the rule is a split, which
 // UnsplitGroup undoes.
 func (in *Inbox) RemoveRule(ctx context.Context, namespace, name string, by By) error {
-	by, err := signed(ctx, by)
-	if err != nil {
-		return err
-	}
-	return in.ruling(ctx, namespace, func(ctx context.Context, tx engine.Tx) error {
-		r, err := in.ruleInForce(ctx, tx, namespace, name)
+	_, err := acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Rule, error) {
+		if !nameable(ctx, namespace, name) {
+			return nil, noRule(name)
+		}
+		r, err := in.store.LatestRule(ctx, tx, namespace, name)
 		if err != nil {
-			return err
+			return nil, err
+		}
+		if r == nil || r.Removed {
+			return nil, noRule(name)
 		}
 		if err := by.expected("the rule", r.Version); err != nil {
-			return err
+			return nil, err
 		}
 		if r.Within != 0 {
-			return &task.Error{Code: task.WrongState, Message: fmt.Sprintf("the rule %q splits group %s", name, r.Within),
-				Hint: "undo the split: tasker group unsplit"}
+			return nil, hinted(task.WrongState, "undo the split: tasker group unsplit", "the rule %q splits group %s", name,
+				r.Within)
 		}
-		return in.endRule(ctx, tx, r, "remove_rule", by)
+		return r, in.endRule(ctx, tx, r, by)
 	})
+	return err
 }
 
 // endRule takes a rule out of force by a last version that is marked as removed: rules are never deleted, because
 // groups name them.
-func (in *Inbox) endRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, kind string, by By) error {
+func (in *Inbox) endRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, by By) error {
 	end := *r
 	end.Version, end.Removed = r.Version+1, true
-	end.SavedAt, end.Actor, end.Key, end.Reason = in.now(), by.Actor, by.key, by.Reason
-	return in.addRule(ctx, tx, &end, kind, by)
-}
-
-// ruleInForce returns a rule that is in force, locked, or NotFound.
-func (in *Inbox) ruleInForce(ctx context.Context, tx engine.Tx, namespace, name string) (*deadletter.Rule, error) {
-	if !nameable(ctx, namespace, name) {
-		return nil, noRule(name)
-	}
-	r, err := in.store.LatestRule(ctx, tx, namespace, name)
-	if err == nil && (r == nil || r.Removed) {
-		return nil, noRule(name)
-	}
-	return r, err
+	return in.addRule(ctx, tx, &end, by)
 }
 
 func noRule(name string) error { return task.Errorf(task.NotFound, "there is no rule %q", name) }

@@ -20,8 +20,8 @@ type RuleTest struct {
 	Group deadletter.GroupID
 }
 
-// RuleTrial is what a rule decides about the failures of a RuleTest. Matched and Failed are among Tried; Items has one
-// entry per failure, in the order in which they were tried.
+// RuleTrial is what a rule decides about the failures of a RuleTest. Matched and Failed are among Tried; Items are in
+// the order of the trials.
 type RuleTrial struct {
 	Tried, Matched, Failed int
 	Items                  []RuleItem
@@ -37,16 +37,15 @@ type RuleItem struct {
 	Error   string // why the rule cannot be evaluated
 }
 
-// TestRule tries a rule, alone and as it would be after it was saved. It stores nothing. Invalid for a rule that could
-// not be saved, with the same problems; NotFound for a group of another namespace.
+// TestRule tries a rule, alone and as if it were saved. It stores nothing. Invalid for a rule that could not be saved,
+// with the same problems; NotFound for a group of another namespace.
 func (in *Inbox) TestRule(ctx context.Context, t RuleTest) (*RuleTrial, error) {
 	if err := reach(ctx, t.Rule.Namespace); err != nil {
 		return nil, err
 	}
 	rule := *t.Rule
 	if rule.Within = 0; (t.Facts == nil) == (t.Group == 0) {
-		return nil, &task.Error{Code: task.Invalid, Message: "the rule was not tried", Problems: []task.Problem{
-			{Location: "", Message: "give one of failure and group_id"}}}
+		return nil, invalid("the rule was not tried", "", "give one of failure and group_id")
 	}
 	program, err := in.checkRule(&rule)
 	if err != nil {
@@ -123,11 +122,10 @@ func (in *Inbox) tryOnGroup(ctx context.Context, t *ruleTrial, g *deadletter.Gro
 		if err != nil {
 			return err
 		}
-		if l == nil {
-			continue
+		if l != nil {
+			facts := deadletter.FactsOfLetter(l, l.Failure, l.Handler, l.Stack, sensitive[l.Source])
+			t.item(model.KindLetter, l.ID, g.Print, &facts)
 		}
-		facts := deadletter.FactsOfLetter(l, l.Failure, l.Handler, l.Stack, sensitive[l.Source])
-		t.item(model.KindLetter, l.ID, g.Print, &facts)
 	}
 	for _, id := range ids {
 		members, err := in.store.CaseMembers(ctx, id, task.ID{}, testedMembers)

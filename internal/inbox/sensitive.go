@@ -11,27 +11,25 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// SensitiveOf returns what is sensitive in the letters of a source, by its settings of now, and nothing for a source
-// that does not exist.
+// SensitiveOf returns the sensitive parts of the letters of a source, by its settings of now; none without a source.
 func (in *Inbox) SensitiveOf(ctx context.Context, namespace, source string) (sensitive.Rule, error) {
 	s, err := in.store.FindSource(ctx, namespace, source)
 	return ruleOf(s), err
 }
 
-// SensitiveOfLetter returns what is sensitive in a letter, or NotFound.
+// SensitiveOfLetter is SensitiveOf for a letter, or NotFound.
 func (in *Inbox) SensitiveOfLetter(ctx context.Context, id task.ID) (sensitive.Rule, error) {
 	l, err := in.store.FindLetter(ctx, id)
-	switch {
-	case err != nil:
+	if err == nil && l == nil {
+		err = task.Errorf(task.NotFound, "there is no such letter")
+	}
+	if err != nil {
 		return sensitive.Rule{}, err
-	case l == nil:
-		return sensitive.Rule{}, task.Errorf(task.NotFound, "there is no such letter")
 	}
 	return in.SensitiveOf(ctx, l.Namespace, l.Source)
 }
 
-// SensitiveOfAll returns what is sensitive in the letters of all sources of a namespace as one; "" means all
-// namespaces.
+// SensitiveOfAll is SensitiveOf for all sources of a namespace as one; "" means all namespaces.
 func (in *Inbox) SensitiveOfAll(ctx context.Context, namespace string) (sensitive.Rule, error) {
 	var all sensitive.Rule
 	sources, err := in.store.Sources(ctx, namespace)
@@ -45,14 +43,11 @@ func (in *Inbox) SensitiveOfAll(ctx context.Context, namespace string) (sensitiv
 // sensitiveHeaders returns the names of sensitive headers in a namespace, by the names of the sources.
 func (in *Inbox) sensitiveHeaders(ctx context.Context, namespace string) (map[string][]string, error) {
 	sources, err := in.store.Sources(ctx, namespace)
-	if err != nil {
-		return nil, err
-	}
 	by := map[string][]string{}
 	for _, s := range sources {
 		by[s.Name] = s.SensitiveHeaders
 	}
-	return by, nil
+	return by, err
 }
 
 func ruleOf(s *deadletter.Source) sensitive.Rule {
@@ -62,8 +57,8 @@ func ruleOf(s *deadletter.Source) sensitive.Rule {
 	return sensitive.Rule{Pointers: s.Sensitive, Headers: s.SensitiveHeaders}
 }
 
-// refuseUnmasking refuses a change of a source by a key that may not see what is sensitive, if the key would see it
-// afterwards: in the letters, or in what an intake takes out of messages.
+// refuseUnmasking refuses a change of a source by a key that may not see sensitive values, if the key would see them
+// afterwards: in letters, or in tasks of an intake.
 func refuseUnmasking(ctx context.Context, known, next *deadletter.Source) error {
 	if !masked(ctx) {
 		return nil
@@ -77,8 +72,8 @@ func refuseUnmasking(ctx context.Context, known, next *deadletter.Source) error 
 	return refuseReading(ctx, next, next.Intake, nil)
 }
 
-// refuseReading refuses a key that may not see what is sensitive in the messages of a source an intake that takes such
-// values out of them, and the choice of messages by them.
+// refuseReading refuses a key that may not see sensitive values of a source an intake that reads them, and the choice
+// of messages by headers that are sensitive.
 func refuseReading(ctx context.Context, s *deadletter.Source, intake *deadletter.Intake,
 	headers []deadletter.Header,
 ) error {
@@ -102,10 +97,8 @@ func refuseReading(ctx context.Context, s *deadletter.Source, intake *deadletter
 	return nil
 }
 
-// forbidden is the error for what a key without the permission may not do.
 func forbidden(message, what string) error {
-	return &task.Error{Code: task.Forbidden, Message: message,
-		Hint: what + " needs the permission " + string(access.Sensitive)}
+	return hinted(task.Forbidden, what+" needs the permission "+string(access.Sensitive), "%s", message)
 }
 
 func masked(ctx context.Context) bool {

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// shownOpen bounds the count of open letters of a source: a list of sources must stay cheap with millions of letters.
-// One that may have more is counted further, up to roomOpen, so that it is seen when it is full.
+// shownOpen bounds the count of open letters of a source: a list of sources stays cheap with millions of letters. One
+// that may have more is counted further, up to roomOpen: so it shows when it is full.
 const shownOpen, roomOpen = 10_000, 100_000
 
 // withDefaults returns a copy of a source with what it leaves open filled in, and a version of at least 1.
@@ -23,11 +24,10 @@ func withDefaults(s *deadletter.Source) *deadletter.Source {
 	return &of
 }
 
-// SaveSource adds a source, or replaces the settings of one. This node reads it with the new settings at once, others
-// within a second. Invalid with a pointer for each fault, also for a driver that this server does not have; NotFound
-// for a namespace that the key does not reach; Forbidden for a key that may not see what is sensitive, if less of it
-// would be masked; Conflict for another version. Without a version the last of several
-// writers wins. It does not connect to the broker; TestSource does.
+// SaveSource adds a source, or replaces the settings of one, without a look at its broker. This node reads it with the
+// new settings at once, others within a second. Without a version the last of several writers wins. Invalid also for a
+// driver that this server does not have; Forbidden for a key that may not see sensitive values, if fewer would be
+// masked.
 func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*deadletter.Source, error) {
 	if err := reach(ctx, s.Namespace); err != nil {
 		return nil, err
@@ -43,101 +43,67 @@ func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*
 }
 
 // saveSource is SaveSource for a request that is checked. before runs in the same transaction before the source is
-// stored: it gets the source that is known, or nil, and may change next. It may run again.
+// stored: it gets the known source, or nil, and may change next. It may run again.
 func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By,
 	before func(ctx context.Context, tx engine.Tx, known, next *deadletter.Source) error,
 ) (*deadletter.Source, error) {
 	next := withDefaults(s)
-	problems := next.Validate()
-	if s.Driver != HTTP && in.opts.Carriers[s.Driver] == nil {
-		known := slices.Sorted(maps.Keys(in.opts.Carriers))
-		problems = append(problems, task.Problem{Location: "/driver",
-			Message: "is not known to this server: it must be one of " + strings.Join(known, ", ")})
-	}
-	problems = append(append(problems, in.formatFaults(s)...), in.intakeFaults(s)...)
-	if len(problems) > 0 {
+	if problems := slices.Concat(next.Validate(), in.brokerFaults(s), in.intakeFaults(s)); len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the source was not saved", Problems: problems}
 	}
-	err := in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
+	defer in.wakeReaders()
+	return versioned(ctx, in, by, func(ctx context.Context, tx engine.Tx) (*deadletter.Source, error) {
 		known, err := in.store.Source(ctx, tx, s.Namespace, s.Name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		kind, version := "add_source", int64(0)
 		if known != nil {
 			kind, version = "change_source", known.Version
 		}
 		if err := by.expected("the source", version); err != nil {
-			return err
+			return nil, err
 		}
 		next.Version = version + 1
 		if err := before(ctx, tx, known, next); err != nil {
-			return err
+			return nil, err
 		}
 		if known != nil && (known.Driver != next.Driver || known.URL != next.URL || known.Queue != next.Queue) {
 			if err := in.store.ForgetOversized(ctx, tx, s.Namespace, s.Name); err != nil { // they are elsewhere
-				return err
+				return nil, err
 			}
 		}
-		if err := in.store.SaveSource(ctx, tx, next); err != nil {
-			return err
-		}
-		return in.act(ctx, tx, act{kind: kind, by: by, namespace: s.Namespace, of: s.Name,
-			before: recordOfSource(known), after: recordOfSource(next)})
+		return next, errors.Join(in.store.SaveSource(ctx, tx, next), in.act(ctx, tx, act{kind: kind, by: by,
+			namespace: s.Namespace, of: s.Name, before: recordOfSource(known), after: recordOfSource(next)}))
 	})
-	if err != nil {
-		return nil, err
-	}
-	in.wakeReaders()
-	return next, nil
 }
 
-// versionRuns is how often a change that names no version is tried when others come first.
-const versionRuns = 5
-
-// versioned runs a transaction that changes an object of the version that it has read. One that names no version runs
-// again when another change came first.
-func (in *Inbox) versioned(ctx context.Context, by By, fn func(context.Context, engine.Tx) error) (err error) {
-	for range versionRuns {
-		if err = in.db.Write(ctx, fn); task.CodeOf(err) != task.Conflict || by.Version != 0 {
-			break
-		}
-	}
-	return err
-}
-
-// formatFaults refuses a format that does not exist, and what a source that is not read from a broker has no use for.
-func (in *Inbox) formatFaults(s *deadletter.Source) []task.Problem {
-	var problems []task.Problem
+// brokerFaults refuses a driver or format that this server does not have, and fields that a source of reports has no
+// use for.
+func (in *Inbox) brokerFaults(s *deadletter.Source) (f faults) {
 	if s.Driver == HTTP {
-		for at, value := range map[string]string{"/format": s.Format, "/queue": s.Queue, "/url": s.URL} {
-			if value != "" {
-				problems = append(problems, task.Problem{Location: at,
-					Message: "does not go with the driver http, whose letters programs report"})
-			}
-		}
-		slices.SortFunc(problems, func(a, b task.Problem) int { return strings.Compare(a.Location, b.Location) })
-		return problems
+		const unused = "does not go with the driver http, whose letters programs report"
+		f.when(s.Format != "", "/format", unused)
+		f.when(s.Queue != "", "/queue", unused)
+		f.when(s.URL != "", "/url", unused)
+		return f
 	}
-	if s.Format != "" && !slices.Contains(in.opts.Formats, s.Format) {
-		problems = append(problems, task.Problem{Location: "/format",
-			Message: "is not known to this server: it must be one of " + strings.Join(in.opts.Formats, ", ")})
-	}
-	return problems
+	const unknown = "is not known to this server: it must be one of "
+	f.when(in.opts.Carriers[s.Driver] == nil, "/driver",
+		unknown+strings.Join(slices.Sorted(maps.Keys(in.opts.Carriers)), ", "))
+	f.when(s.Format != "" && !slices.Contains(in.opts.Formats, s.Format), "/format",
+		unknown+strings.Join(in.opts.Formats, ", "))
+	return f
 }
 
 // intakeFaults refuses an intake of a source that is not read, and priorities that the engine does not have.
-func (in *Inbox) intakeFaults(s *deadletter.Source) []task.Problem {
+func (in *Inbox) intakeFaults(s *deadletter.Source) (f faults) {
 	if s.Intake == nil {
 		return nil
 	}
-	var problems []task.Problem
-	if s.Driver == HTTP {
-		problems = append(problems, task.Problem{Location: "/intake",
-			Message: "does not go with the driver http: programs submit tasks instead"})
-	} else if s.Queue == "" {
-		problems = append(problems, task.Problem{Location: "/queue", Message: "is missing: there is nothing to take in"})
-	}
+	http := s.Driver == HTTP
+	f.when(http, "/intake", "does not go with the driver http: programs submit tasks instead")
+	f.when(!http && s.Queue == "", "/queue", "is missing: there is nothing to take in")
 	constant := s.Intake.Priority
 	if v, _ := deadletter.ParseValue(constant); v.From != deadletter.FromText {
 		constant = ""
@@ -146,39 +112,34 @@ func (in *Inbox) intakeFaults(s *deadletter.Source) []task.Problem {
 	for _, p := range []struct{ at, text string }{{"/intake/priority", constant},
 		{"/intake/min_priority", s.Intake.MinPriority}, {"/intake/max_priority", s.Intake.MaxPriority}} {
 		level, ok := in.tasks.Level(p.text)
-		if !ok {
-			problems = append(problems, task.Problem{Location: p.at,
-				Message: fmt.Sprintf("%q is not a priority: use a name of the configuration, or a level from 0 to %d", p.text,
-					task.MaxPriority)})
-		} else if p.text != "" {
+		if f.when(!ok, p.at, fmt.Sprintf("%q is not a priority: use a name of the configuration, or a level from 0 to %d",
+			p.text, task.MaxPriority)); ok && p.text != "" {
 			levels[p.at] = level
 		}
 	}
 	least, bounded := levels["/intake/min_priority"]
-	if most, ok := levels["/intake/max_priority"]; ok && bounded && most < least {
-		problems = append(problems, task.Problem{Location: "/intake/max_priority", Message: "is below min_priority"})
-	}
-	return problems
+	most, ok := levels["/intake/max_priority"]
+	f.when(ok && bounded && most < least, "/intake/max_priority", "is below min_priority")
+	return f
 }
 
 // DropSource removes a source. Its letters stay, and can be discarded, but not sent back. The node that reads it stops
 // within a second, or at once if it is this one; what it captures until then is refused, and stays on the broker.
 func (in *Inbox) DropSource(ctx context.Context, namespace, name string, by By) error {
-	return in.withSource(ctx, namespace, name, by, "remove_source",
+	_, err := in.withSource(ctx, namespace, name, by, "remove_source",
 		func(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
 			// Its letters stay, and nothing else says what is sensitive in them.
 			if len(s.Sensitive)+len(s.SensitiveHeaders) > 0 {
-				return &task.Error{Code: task.Conflict, Message: "the source has sensitive fields: its letters would no longer " +
-					"be masked", Hint: "save it without sensitive fields first, with the permission sensitive; or pause it"}
+				return hinted(task.Conflict,
+					"save it without sensitive fields first, with the permission sensitive; or pause it",
+					"the source has sensitive fields: its letters would no longer be masked")
 			}
-			if err := in.store.ForgetOversized(ctx, tx, namespace, name); err != nil {
-				return err
-			}
-			return in.store.DropSource(ctx, tx, s)
+			return errors.Join(in.store.ForgetOversized(ctx, tx, namespace, name), in.store.DropSource(ctx, tx, s))
 		})
+	return err
 }
 
-// PauseSource stops reading a source, or goes on. Sending letters back is not paused.
+// PauseSource stops reading a source, or starts it again. Letters are still sent back.
 func (in *Inbox) PauseSource(ctx context.Context, namespace, name string, paused bool, by By) (*deadletter.Source,
 	error,
 ) {
@@ -186,54 +147,45 @@ func (in *Inbox) PauseSource(ctx context.Context, namespace, name string, paused
 	if paused {
 		kind = "pause_source"
 	}
-	var changed *deadletter.Source
-	err := in.withSource(ctx, namespace, name, by, kind,
+	return in.withSource(ctx, namespace, name, by, kind,
 		func(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
 			s.Paused = paused
 			s.Version++
-			changed = s
 			return in.store.SaveSource(ctx, tx, s)
 		})
-	return changed, err
 }
 
-// withSource changes a source that exists, in one transaction with the act. Conflict for another version than the
-// caller has read.
+// withSource changes a source that exists, in one transaction with the act.
 func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, kind string,
 	fn func(context.Context, engine.Tx, *deadletter.Source) error,
-) error {
-	by, err := signed(ctx, by)
-	if err != nil {
-		return err
-	}
-	if !nameable(ctx, namespace, name) {
-		return noSource(name)
-	}
+) (*deadletter.Source, error) {
 	defer in.wakeReaders()
-	return in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
+	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Source, error) {
+		if !nameable(ctx, namespace, name) {
+			return nil, noSource(name)
+		}
 		s, err := in.store.Source(ctx, tx, namespace, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if s == nil {
-			return noSource(name)
+			return nil, noSource(name)
 		}
 		if err := by.expected("the source", s.Version); err != nil {
-			return err
+			return nil, err
 		}
-		a := act{kind: kind, by: by, namespace: namespace, of: name, from: sourceState(s),
-			before: recordOfSource(s)}
+		a := act{kind: kind, by: by, namespace: namespace, of: name, from: sourceState(s), before: recordOfSource(s)}
 		if err := fn(ctx, tx, s); err != nil {
-			return err
+			return nil, err
 		}
 		if kind != "remove_source" {
 			a.to, a.after = sourceState(s), recordOfSource(s)
 		}
-		return in.act(ctx, tx, a)
+		return s, in.act(ctx, tx, a)
 	})
 }
 
-// source returns a source that the request reaches, or NotFound. A name that could not be stored does not exist.
+// source returns a source that the request reaches, or NotFound.
 func (in *Inbox) source(ctx context.Context, namespace, name string) (*deadletter.Source, error) {
 	if !nameable(ctx, namespace, name) {
 		return nil, noSource(name)
@@ -268,7 +220,7 @@ func (in *Inbox) Sources(ctx context.Context, namespace string) ([]*SourceStatus
 	return out, nil
 }
 
-// Source returns a source, how it stands, and the policies that decide about its letters. NotFound when there is none.
+// Source returns a source, how it stands, and the policies that decide about its letters.
 func (in *Inbox) Source(ctx context.Context, namespace, name string) (*SourceStatus, error) {
 	s, err := in.source(ctx, namespace, name)
 	if err != nil {
@@ -288,8 +240,8 @@ func (in *Inbox) Source(ctx context.Context, namespace, name string) (*SourceSta
 
 // depth asks a broker how many messages of a source wait; -1 if it does not say so within 2 s, or is known to be lost.
 func (in *Inbox) depth(ctx context.Context, of *SourceStatus) int64 {
-	carrier := in.opts.Carriers[of.Source.Driver]
-	if of.Source.Driver == HTTP || carrier == nil || of.State == "lost" {
+	carrier := in.brokerOf(of.Source)
+	if carrier == nil || of.State == "lost" {
 		return -1
 	}
 	ctx, cancel := context.WithTimeout(ctx, levelTime)
@@ -301,8 +253,8 @@ func (in *Inbox) depth(ctx context.Context, of *SourceStatus) int64 {
 	return n
 }
 
-// status returns how a source stands, from its row and the number of its open letters. Whether its broker answers is
-// known to the node that reads it, and to TestSource.
+// status returns how a source stands, from its row and the number of its open letters. Only the node that reads it, and
+// TestSource, know whether its broker answers.
 func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (*SourceStatus, error) {
 	st := &SourceStatus{Source: s, State: "reading", Waiting: -1}
 	var err error
@@ -332,8 +284,8 @@ func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (*SourceStatu
 // atMost cuts a count off at a bound, beyond which it went by one, and reports whether there are more.
 func atMost(n, bound int) (int, bool) { return min(n, bound), n > bound }
 
-// TestSource asks the broker of a source whether its queue exists. The answer's Error is why it cannot be read; err is
-// only of the request and the database. A source of reports has no broker and is always fine.
+// TestSource asks the broker of a source whether its queue exists. The answer's Error is why it cannot be read. A
+// source of reports is always fine.
 func (in *Inbox) TestSource(ctx context.Context, namespace, name string) (*SourceStatus, error) {
 	s, err := in.source(ctx, namespace, name)
 	if err != nil {

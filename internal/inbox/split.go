@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -23,49 +24,40 @@ type SplitRequest struct {
 }
 
 // SplitGroup divides a group by a rule within it. The rule decides about failures of the group from then on, and
-// AdvanceMoves moves the members for which it holds. UnsplitGroup undoes it. Invalid: the rule. WrongState: the group
-// is merged into another one. Conflict: a rule has that name, or splits the group in the same way; so a request that is
-// sent again after a lost answer makes no second split.
+// AdvanceMoves moves the members for which it holds. UnsplitGroup undoes it. WrongState: the group is merged into
+// another one. Conflict: a rule has that name, or splits the group in the same way; so a request that is sent again
+// after a lost answer makes no second split.
 func (in *Inbox) SplitGroup(ctx context.Context, id deadletter.GroupID, req SplitRequest) (*deadletter.Rule, error) {
-	by, err := signed(ctx, req.By)
-	if err != nil {
-		return nil, err
-	}
 	if req.When == "" && len(req.Keys) == 0 {
-		return nil, &task.Error{Code: task.Invalid, Message: "the group was not split", Problems: []task.Problem{
-			{Location: "/when", Message: "give a condition, keys or both"}}}
+		return nil, invalid("the group was not split", "/when", "give a condition, keys or both")
 	}
-	var rule *deadletter.Rule
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return acting(ctx, in, req.By, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Rule, error) {
 		g, err := in.reachedGroup(ctx, tx, id, by)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if g.MergedInto != 0 {
-			return &task.Error{Code: task.WrongState, Hint: "undo the merge first",
-				Message: fmt.Sprintf("the group %s is merged into %s", id, g.MergedInto)}
+			return nil, hinted(task.WrongState, "undo the merge first", "the group %s is merged into %s", id, g.MergedInto)
 		}
-		if rule, err = in.addSplit(ctx, tx, g, &req, by); err != nil {
-			return err
+		rule, err := in.addSplit(ctx, tx, g, &req, by)
+		if err != nil {
+			return nil, err
 		}
-		if err := in.store.AddMove(ctx, tx, &Move{ID: in.newID(), Namespace: g.Namespace, Group: g.ID, Rule: rule.Name,
-			Since: rule.Since, Begun: in.now()}); err != nil {
-			return err
-		}
-		return in.saveGroup(ctx, tx, g, act{kind: "split_group", by: by, data: rule.Name},
-			"split by the rule "+rule.Name+": "+rule.When)
+		return rule, errors.Join(in.move(ctx, tx, rule, false), in.saveGroup(ctx, tx, g, act{kind: "split_group", by: by,
+			data: rule.Name}, "split by the rule "+rule.Name+": "+rule.When))
 	})
-	if err != nil {
-		return nil, err
-	}
-	in.opts.Ruler.forget(rule.Namespace)
-	return rule, nil
+}
+
+// move stores that members of a group that a rule splits are to be moved, or moved back.
+func (in *Inbox) move(ctx context.Context, tx engine.Tx, r *deadletter.Rule, undo bool) error {
+	return in.store.AddMove(ctx, tx, &Move{ID: in.newID(), Namespace: r.Namespace, Group: r.Within, Rule: r.Name,
+		Since: r.Since, Undo: undo, Begun: in.now()})
 }
 
 func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group, req *SplitRequest, by By,
 ) (*deadletter.Rule, error) {
 	r := &deadletter.Rule{Namespace: g.Namespace, Name: req.Name, When: req.When, Keys: req.Keys, Title: req.Title,
-		Within: g.ID, SavedAt: in.now(), Actor: by.Actor, Key: by.key, Reason: by.Reason}
+		Within: g.ID}
 	if r.When == "" {
 		r.When = "true"
 	}
@@ -80,33 +72,23 @@ func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group
 		return nil, err
 	}
 	if latest != nil && !latest.Removed {
-		return nil, &task.Error{Code: task.Conflict, Message: fmt.Sprintf("there is a rule %q", r.Name),
-			Hint: "choose another name"}
+		return nil, hinted(task.Conflict, "choose another name", "there is a rule %q", r.Name)
 	}
-	if err := in.notSplitAlike(ctx, tx, r); err != nil {
-		return nil, err
-	}
-	r.Follow(latest)
-	if err := in.roomForRule(ctx, tx, r); err != nil {
-		return nil, err
-	}
-	return r, in.addRule(ctx, tx, r, "save_rule", by)
-}
-
-// notSplitAlike refuses a split with the condition and keys of one that is in force: it would take nothing.
-func (in *Inbox) notSplitAlike(ctx context.Context, tx engine.Tx, next *deadletter.Rule) error {
-	rules, err := in.store.RulesInForce(ctx, tx, next.Namespace)
+	rules, err := in.store.RulesInForce(ctx, tx, r.Namespace)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, r := range rules {
-		if r.Within == next.Within && r.When == next.When && slices.Equal(r.Keys, next.Keys) {
-			return &task.Error{Code: task.Conflict,
-				Message: fmt.Sprintf("the rule %q splits the group %s in the same way", r.Name, r.Within),
-				Hint:    "see tasker rule show " + r.Name}
+	for _, known := range rules {
+		if known.Within == r.Within && known.When == r.When && slices.Equal(known.Keys, r.Keys) { // r would take nothing
+			return nil, hinted(task.Conflict, "see tasker rule show "+known.Name,
+				"the rule %q splits the group %s in the same way", known.Name, known.Within)
 		}
 	}
-	return nil
+	r.Follow(latest)
+	if err := roomForRule(rules, r); err != nil {
+		return nil, err
+	}
+	return r, in.addRule(ctx, tx, r, by)
 }
 
 // notSplitAgain refuses to undo a split while one of its groups is split itself: its members are in the inner groups,
@@ -125,9 +107,8 @@ func (in *Inbox) notSplitAgain(ctx context.Context, tx engine.Tx, outer *deadlet
 			return err
 		}
 		if g != nil && g.Print.Rule == outer.Name && g.Print.RuleVersion == outer.Since {
-			return &task.Error{Code: task.WrongState,
-				Message: fmt.Sprintf("the rule %q splits the group %s, which this split made", r.Name, g.ID),
-				Hint:    "undo that split first: tasker group unsplit, with one of its groups"}
+			return hinted(task.WrongState, "undo that split first: tasker group unsplit, with one of its groups",
+				"the rule %q splits the group %s, which this split made", r.Name, g.ID)
 		}
 	}
 	return nil
@@ -136,7 +117,7 @@ func (in *Inbox) notSplitAgain(ctx context.Context, tx engine.Tx, outer *deadlet
 // UnsplitGroup undoes the split that made a group: all groups of that split give their members back. It returns the
 // group that was split. WrongState: no split in force made the group, or a group of the split is split itself.
 func (in *Inbox) UnsplitGroup(ctx context.Context, id deadletter.GroupID, by By) (*deadletter.Group, error) {
-	whole, err := acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Group, error) {
+	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Group, error) {
 		g, err := in.reachedGroup(ctx, tx, id, by)
 		if err != nil {
 			return nil, err
@@ -158,21 +139,9 @@ func (in *Inbox) UnsplitGroup(ctx context.Context, id deadletter.GroupID, by By)
 		if err := in.notSplitAgain(ctx, tx, rule); err != nil {
 			return nil, err
 		}
-		if err := in.endRule(ctx, tx, rule, "remove_rule", by); err != nil {
-			return nil, err
-		}
-		if err := in.store.AddMove(ctx, tx, &Move{ID: in.newID(), Namespace: g.Namespace, Group: rule.Within,
-			Rule: rule.Name, Since: rule.Since, Undo: true, Begun: in.now()}); err != nil {
-			return nil, err
-		}
-		return whole, in.saveGroup(ctx, tx, whole, act{kind: "unsplit_group", by: by, data: rule.Name},
-			"the split by the rule "+rule.Name+" was undone")
+		return whole, errors.Join(in.endRule(ctx, tx, rule, by), in.move(ctx, tx, rule, true), in.saveGroup(ctx, tx, whole,
+			act{kind: "unsplit_group", by: by, data: rule.Name}, "the split by the rule "+rule.Name+" was undone"))
 	})
-	if err != nil {
-		return nil, err
-	}
-	in.opts.Ruler.forget(whole.Namespace)
-	return whole, nil
 }
 
 const (
@@ -182,9 +151,8 @@ const (
 	movedAtOnce = 200
 )
 
-// AdvanceMoves moves the next members of the oldest split, or undone split, that is due. It must run in one process at
-// a time; another one continues from what is stored. It returns the number of members that it looked at, and whether
-// there are more. One that fails is stepped over: a *due.Error tells of it.
+// AdvanceMoves moves the next members of the oldest split, or undone split, that is due, in one process at a time. It
+// returns the number of members that it looked at, and whether there are more. A *due.Error tells of one that fails.
 func (in *Inbox) AdvanceMoves(ctx context.Context) (n int, more bool, err error) {
 	now := in.now()
 	moves, err := in.due.moves.Read(now, 1, func(limit int) ([]*Move, error) { return in.store.Moves(ctx, limit) })

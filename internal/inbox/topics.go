@@ -23,11 +23,9 @@ const (
 
 // TopicCount counts the letters of an origin, or of a type of events.
 type TopicCount struct {
-	Name string
-	// ByState counts up to a million letters for each state.
-	ByState map[model.LetterState]int
-	// Sample is of up to 1,000 letters of each state, the newest.
-	Sample TopicSample
+	Name    string
+	ByState map[model.LetterState]int // up to a million for each
+	Sample  TopicSample               // of up to 1,000 letters of each state, the newest
 }
 
 // Letters is the number of letters.
@@ -44,42 +42,41 @@ func (in *Inbox) Topics(ctx context.Context, namespace string) ([]TopicCount, er
 	if err := reach(ctx, namespace); err != nil {
 		return nil, err
 	}
+	return in.origins(ctx, namespace, false)
+}
+
+// origins counts letters by their origins, with samples. top: only the origins with the most.
+func (in *Inbox) origins(ctx context.Context, namespace string, top bool) ([]TopicCount, error) {
 	names, err := in.store.Topics(ctx, namespace, maxTopics)
 	if err != nil {
 		return nil, err
 	}
-	counts, err := in.countTopics(ctx, names, func(name string) TopicFilter {
-		return TopicFilter{Namespace: namespace, Origin: &name}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return counts, in.sampleTopics(ctx, namespace, counts)
-}
-
-func (in *Inbox) sampleTopics(ctx context.Context, namespace string, counts []TopicCount) (err error) {
+	of := func(name string) TopicFilter { return TopicFilter{Namespace: namespace, Origin: &name} }
+	counts, err := in.countTopics(ctx, names, top, of)
 	for i := range counts {
-		c := &counts[i]
-		c.Sample, err = in.store.SampleTopic(ctx, TopicFilter{Namespace: namespace, Origin: &c.Name}, sampledTopic)
-		if err != nil {
-			return err
+		if counts[i].Sample, err = in.store.SampleTopic(ctx, of(counts[i].Name), sampledTopic); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return counts, err
 }
 
-func (in *Inbox) countTopics(ctx context.Context, names []string, filter func(string) TopicFilter) ([]TopicCount,
-	error,
+func (in *Inbox) countTopics(ctx context.Context, names []string, top bool, of func(name string) TopicFilter) (
+	[]TopicCount, error,
 ) {
-	out := make([]TopicCount, len(names))
+	counts := make([]TopicCount, len(names))
 	for i, name := range names {
-		by, err := in.store.CountTopic(ctx, filter(name), countedTopic)
+		by, err := in.store.CountTopic(ctx, of(name), countedTopic)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = TopicCount{Name: name, ByState: by}
+		counts[i] = TopicCount{Name: name, ByState: by}
 	}
-	return out, nil
+	if top {
+		slices.SortStableFunc(counts, func(a, b TopicCount) int { return b.Letters() - a.Letters() })
+		counts = counts[:min(len(counts), topTopics)]
+	}
+	return counts, nil
 }
 
 // TopicStats is a summary of the letters of a namespace.
@@ -108,35 +105,21 @@ func (in *Inbox) TopicStats(ctx context.Context, namespace string) (*TopicStats,
 	if s.Waiting, err = in.store.SampleTopic(ctx, all, sampledTopic); err != nil {
 		return nil, err
 	}
-	names, err := in.store.Topics(ctx, namespace, maxTopics)
+	if s.Topics, err = in.origins(ctx, namespace, true); err != nil {
+		return nil, err
+	}
+	types, err := in.store.EventTypes(ctx, namespace, maxTopics)
 	if err != nil {
 		return nil, err
 	}
-	if s.Topics, err = in.top(ctx, names, func(name string) TopicFilter {
-		return TopicFilter{Namespace: namespace, Origin: &name}
-	}); err != nil {
-		return nil, err
-	}
-	if err := in.sampleTopics(ctx, namespace, s.Topics); err != nil {
-		return nil, err
-	}
-	if names, err = in.store.EventTypes(ctx, namespace, maxTopics); err != nil {
-		return nil, err
-	}
-	s.Types, err = in.top(ctx, names, func(name string) TopicFilter {
+	s.Types, err = in.countTopics(ctx, types, true, func(name string) TopicFilter {
 		return TopicFilter{Namespace: namespace, EventType: name}
 	})
 	return s, err
 }
 
-func (in *Inbox) top(ctx context.Context, names []string, filter func(string) TopicFilter) ([]TopicCount, error) {
-	counts, err := in.countTopics(ctx, names, filter)
-	slices.SortStableFunc(counts, func(a, b TopicCount) int { return b.Letters() - a.Letters() })
-	return counts[:min(len(counts), topTopics)], err
-}
-
-// TopicLetters returns a page of the letters of a namespace, the newest first, as Letters does, and the number of all,
-// up to a million in each state. Letters that arrive between two pages move the places of others.
+// TopicLetters returns a page of letters, the newest first, as Letters does, and the number of all, up to a million in
+// each state. Letters that arrive between two pages move the places of others.
 func (in *Inbox) TopicLetters(ctx context.Context, f TopicFilter, skip, limit int) ([]*deadletter.Letter, int, error) {
 	if err := in.limit(limit); err != nil {
 		return nil, 0, err
@@ -151,10 +134,8 @@ func (in *Inbox) TopicLetters(ctx context.Context, f TopicFilter, skip, limit in
 	if err != nil {
 		return nil, 0, err
 	}
-	total := 0
-	for _, n := range by {
-		total += n
-	}
+	all := TopicCount{ByState: by}
+	total := all.Letters()
 	if skip >= total {
 		return nil, total, nil
 	}
@@ -193,7 +174,6 @@ func (in *Inbox) FindMessage(ctx context.Context, namespace, source, id string) 
 	for _, l := range found {
 		list = append(list, fmt.Sprintf("%s (source %s)", l.ID, quoted(l.Source)))
 	}
-	return nil, &task.Error{Code: task.Conflict,
-		Message: fmt.Sprintf("%d letters have the ID %s: %s", len(found), quoted(id), strings.Join(list, ", ")),
-		Hint:    "name one by its UUID, or by the parameter source if that tells them apart"}
+	return nil, hinted(task.Conflict, "name one by its UUID, or by the parameter source if that tells them apart",
+		"%d letters have the ID %s: %s", len(found), quoted(id), strings.Join(list, ", "))
 }

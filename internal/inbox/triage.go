@@ -20,11 +20,9 @@ const (
 )
 
 // Triage adds new failures to the counts of their groups, and opens the groups that must be looked at again: resolved
-// ones that have failed since, and ignored ones of which a bound is reached. It must run in one process at a time. It
-// returns what it found, and whether more is due.
-//
-// Counts are folded and groups are opened in one transaction, so no failure is counted without its effect. Deltas are
-// folded here and nowhere else.
+// ones that have failed since, and ignored ones of which a bound is reached. It runs in one process at a time, folds
+// counts alone, and opens groups in the same transaction: so no failure is counted without its effect. It returns what
+// it found, and whether more is due.
 func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		var sums []deadletter.Delta
@@ -61,9 +59,8 @@ type triage struct {
 	groups map[deadletter.GroupID]*deadletter.Group
 	// hours are the failures of the last day, of the groups that need them, with those that are merged into them. A delta
 	// counts as much before it is folded as after it.
-	hours map[deadletter.GroupID][]deadletter.Hour
-	news  []*deadletter.Group
-	// events are those that are told at the end.
+	hours  map[deadletter.GroupID][]deadletter.Hour
+	news   []*deadletter.Group
 	events []deadletter.Event
 }
 
@@ -74,15 +71,24 @@ func (t *triage) load(sums []deadletter.Delta) (err error) {
 			t.failed = append(t.failed, d)
 		}
 	}
-	ids := slices.Clone(t.fresh)
+	known := map[deadletter.GroupID]bool{}
 	for _, d := range t.failed {
-		ids = append(ids, d.Group)
+		known[d.Group] = true
 	}
-	slices.Sort(ids)
-	if t.groups, err = t.in.store.Groups(t.ctx, t.tx, slices.Compact(ids)); err != nil {
+	ids := slices.Sorted(maps.Keys(known))
+	for _, id := range t.fresh {
+		if !known[id] {
+			ids = append(ids, id)
+		}
+	}
+	if t.groups, err = t.in.store.Groups(t.ctx, t.tx, ids); err != nil {
 		return err
 	}
-	t.countFresh()
+	for _, id := range t.fresh {
+		if g := t.groups[id]; g != nil && !known[id] { // it was stored with failures to tell of
+			t.failed = append(t.failed, deadletter.Delta{Group: id, Failures: g.Failures, At: g.LastAt})
+		}
+	}
 	var shown []deadletter.GroupID
 	for _, g := range t.groups {
 		if g.MergedInto != 0 && t.groups[g.MergedInto] == nil {
@@ -98,20 +104,7 @@ func (t *triage) load(sums []deadletter.Delta) (err error) {
 	return t.loadCounts()
 }
 
-// countFresh makes the counts with which groups were stored failures to tell of.
-func (t *triage) countFresh() {
-	known := map[deadletter.GroupID]bool{}
-	for _, d := range t.failed {
-		known[d.Group] = true
-	}
-	for _, id := range t.fresh {
-		if g := t.groups[id]; g != nil && !known[id] {
-			t.failed = append(t.failed, deadletter.Delta{Group: id, Failures: g.Failures, At: g.LastAt})
-		}
-	}
-}
-
-// loadCounts reads what bounds of ignoring and bursts are decided by.
+// loadCounts reads the counts that bounds of ignoring, and bursts, depend on.
 func (t *triage) loadCounts() (err error) {
 	var hourly, counted []deadletter.GroupID
 	for id, g := range t.groups {
@@ -133,8 +126,7 @@ func (t *triage) loadCounts() (err error) {
 	return err
 }
 
-// tell tells each group of its failures, and then the group that shows it: both may be resolved or ignored. It stores
-// what that means.
+// tell tells each group of its failures, and then the group that shows it: both may be resolved or ignored.
 func (t *triage) tell() error {
 	for _, d := range t.failed {
 		for g := t.groups[d.Group]; g != nil; g = t.groups[g.MergedInto] {
@@ -166,8 +158,8 @@ func (t *triage) failedIn(g *deadletter.Group, d deadletter.Delta) error {
 	}
 	if was := g.State; was != model.GroupOpen {
 		e, err := t.in.noticed(t.ctx, t.tx, g, was, g.Failed(d, t.thisHour(g), t.now))
-		if err != nil || e != nil {
-			t.events = append(t.events, nonNil(e)...)
+		if err != nil || len(e) > 0 {
+			t.events = append(t.events, e...)
 			return err
 		}
 	}
@@ -190,18 +182,11 @@ func (t *triage) thisHour(g *deadletter.Group) (n int64) {
 	return n
 }
 
-func nonNil(e *deadletter.Event) []deadletter.Event {
-	if e == nil {
-		return nil
-	}
-	return []deadletter.Event{*e}
-}
-
 // noticed stores a change that failures or time brought about, and notes it in the thread of the group. It returns the
-// event, nil if nothing changed.
+// event, none if nothing changed.
 func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group, was model.GroupState,
 	e deadletter.GroupEvent,
-) (*deadletter.Event, error) {
+) ([]deadletter.Event, error) {
 	text, kind := "", deadletter.EventGroupState
 	switch e {
 	case deadletter.Regressed:
@@ -219,11 +204,10 @@ func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group,
 	if err := in.saveGroup(ctx, tx, g, act{kind: string(e), by: by, to: string(g.State)}, ""); err != nil {
 		return nil, err
 	}
-	happened := deadletter.GroupHappened(kind, g, was, text, in.now())
-	return &happened, nil
+	return []deadletter.Event{deadletter.GroupHappened(kind, g, was, text, in.now())}, nil
 }
 
-// elapsed opens ignored groups whose time is up, up to 500 in one call. The others follow with the next turn.
+// elapsed opens ignored groups whose time is up, up to 500 in one call.
 func (in *Inbox) elapsed(ctx context.Context) error {
 	ids, err := in.store.Timed(ctx, in.now(), timedBatch)
 	if err != nil || len(ids) == 0 {
@@ -236,16 +220,14 @@ func (in *Inbox) elapsed(ctx context.Context) error {
 			return err
 		}
 		for _, id := range ids {
-			g := groups[id]
-			if g == nil {
-				continue
+			if g := groups[id]; g != nil {
+				was := g.State
+				e, err := in.noticed(ctx, tx, g, was, g.Elapsed(in.now()))
+				if err != nil {
+					return err
+				}
+				events = append(events, e...)
 			}
-			was := g.State
-			e, err := in.noticed(ctx, tx, g, was, g.Elapsed(in.now()))
-			if err != nil {
-				return err
-			}
-			events = append(events, nonNil(e)...)
 		}
 		return in.tell(ctx, tx, events...)
 	})

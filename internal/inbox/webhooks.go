@@ -16,22 +16,16 @@ import (
 	"github.com/taskerhq/tasker/internal/webhook"
 )
 
-// Webhooks are the endpoints that receive events. Events are rows, written with what they tell of; a loop submits a
-// task for each endpoint that wants one; the node runs these tasks. See docs/design/0033-webhooks.md.
+// Webhooks are the endpoints that receive events. Events are rows, written in the transaction of the change; a loop
+// submits a task for each endpoint that wants one; the node runs these tasks. See docs/design/0033-webhooks.md.
 type Webhooks struct {
 	Endpoints []webhook.Endpoint
-	// Sender sends to them.
-	Sender Poster
+	Sender    *webhook.Sender
 	// Payload and Test return what they receive of an event, and of a test.
 	Payload func(*deadletter.Event) ([]byte, error)
 	Test    func(now time.Time) ([]byte, error)
 	// Register makes sure that the template of deliveries exists, in its present version.
 	Register func(context.Context) error
-}
-
-// Poster sends messages to endpoints; see webhook.Sender.
-type Poster interface {
-	Send(ctx context.Context, to *webhook.Endpoint, m webhook.Message) (status int, err error)
 }
 
 const (
@@ -43,8 +37,8 @@ const (
 	submitEvents, eventRetention = 50, 30 * 24 * time.Hour
 )
 
-// Delivery is the context of a task that delivers an event. It names the event and no content, so that whoever may
-// submit tasks cannot have anything else signed.
+// Delivery is the context of a task that delivers an event. It names the event and no content: so a user who may submit
+// tasks can have nothing else signed.
 type Delivery struct {
 	EventUUID string `json:"event_uuid"`
 	Webhook   string `json:"webhook"`
@@ -57,9 +51,9 @@ func (in *Inbox) hooked(e *deadletter.Event) bool {
 	})
 }
 
-// SubmitDeliveries submits the tasks that deliver waiting events, each in the transaction that marks its event. It must
-// run in one process at a time. It returns the number of events, and whether more are waiting. A *due.Error tells of
-// events that were stepped over.
+// SubmitDeliveries submits the tasks that deliver waiting events, each in the transaction that marks its event, in one
+// process at a time. It returns the number of events, and whether more wait. A *due.Error tells of events that it has
+// stepped over.
 func (in *Inbox) SubmitDeliveries(ctx context.Context) (n int, more bool, err error) {
 	now := in.now()
 	events, err := in.due.events.Read(now, submitEvents, func(limit int) ([]deadletter.Event, error) {
@@ -84,8 +78,7 @@ func (in *Inbox) SubmitDeliveries(ctx context.Context) (n int, more bool, err er
 // it: all processes must have the same configuration.
 func (in *Inbox) submitDeliveries(ctx context.Context, e *deadletter.Event) error {
 	var subs []engine.Submission
-	for i := range in.opts.Webhooks.Endpoints {
-		to := &in.opts.Webhooks.Endpoints[i]
+	for _, to := range in.opts.Webhooks.Endpoints {
 		if !to.Wants(e.Hook(), e.Namespace) {
 			continue
 		}
@@ -116,7 +109,7 @@ func (in *Inbox) submitDeliveries(ctx context.Context, e *deadletter.Event) erro
 }
 
 // Deliver sends an event to an endpoint. It returns the status of the answer; 0 when the endpoint does not want the
-// event any more. A *webhook.Refusal says whether to try again; NotFound: there is no such event or endpoint.
+// event any more. A *webhook.Refusal says whether to try again.
 func (in *Inbox) Deliver(ctx context.Context, d Delivery) (status int, err error) {
 	to := in.endpoint(d.Webhook)
 	if to == nil {
@@ -127,13 +120,12 @@ func (in *Inbox) Deliver(ctx context.Context, d Delivery) (status int, err error
 		return 0, task.Errorf(task.NotFound, "there is no event %q", d.EventUUID)
 	}
 	e, err := in.store.FindEvent(ctx, id)
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	if e == nil {
+	case e == nil:
 		return 0, task.Errorf(task.NotFound, "there is no event %s: events are kept for 30 days", d.EventUUID)
-	}
-	if !to.Wants(e.Hook(), e.Namespace) {
+	case !to.Wants(e.Hook(), e.Namespace):
 		return 0, nil
 	}
 	payload, err := in.opts.Webhooks.Payload(e)
@@ -144,8 +136,8 @@ func (in *Inbox) Deliver(ctx context.Context, d Delivery) (status int, err error
 }
 
 func (in *Inbox) endpoint(name string) *webhook.Endpoint {
-	for i := range in.opts.Webhooks.Endpoints {
-		if in.opts.Webhooks.Endpoints[i].Name == name {
+	for i, to := range in.opts.Webhooks.Endpoints {
+		if to.Name == name {
 			return &in.opts.Webhooks.Endpoints[i]
 		}
 	}
@@ -153,20 +145,15 @@ func (in *Inbox) endpoint(name string) *webhook.Endpoint {
 }
 
 func noWebhook(name string) error {
-	return &task.Error{Code: task.NotFound, Message: fmt.Sprintf("there is no webhook %q", name),
-		Hint: "see tasker webhook list"}
+	return hinted(task.NotFound, "see tasker webhook list", "there is no webhook %q", name)
 }
 
 // Endpoints returns the endpoints that the request reaches: for a key that is limited to namespaces, those that receive
 // events of these only.
 func (in *Inbox) Endpoints(ctx context.Context) []webhook.Endpoint {
-	var out []webhook.Endpoint
-	for _, to := range in.opts.Webhooks.Endpoints {
-		if reachesEndpoint(ctx, &to) {
-			out = append(out, to)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(in.opts.Webhooks.Endpoints), func(to webhook.Endpoint) bool {
+		return !reachesEndpoint(ctx, &to)
+	})
 }
 
 func reachesEndpoint(ctx context.Context, to *webhook.Endpoint) bool {
@@ -201,8 +188,7 @@ func (in *Inbox) TestWebhook(ctx context.Context, name string) (*WebhookTest, er
 	test.Status, err = in.opts.Webhooks.Sender.Send(ctx, to,
 		webhook.Message{ID: test.MessageID, At: now.Time(), Payload: payload})
 	test.Took = in.now().Sub(now)
-	var refusal *webhook.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*webhook.Refusal](err); ok {
 		test.Error = cmp.Or(refusal.Error(), "refused")
 	}
 	return test, ctx.Err()

@@ -36,7 +36,7 @@ steps:
 `
 
 // webhooks returns the options of the inbox for webhooks.
-func webhooks(b *local.Backend, endpoints []webhook.Endpoint, sender inbox.Poster) inbox.Webhooks {
+func webhooks(b *local.Backend, endpoints []webhook.Endpoint, sender *webhook.Sender) inbox.Webhooks {
 	return inbox.Webhooks{Endpoints: endpoints, Sender: sender, Payload: news.Payload, Test: news.Test,
 		Register: func(ctx context.Context) error {
 			_, err := b.RegisterTemplate(ctx, tasker.TemplateSource{YAML: deliveryTemplate, RegisteredBy: "tasker",

@@ -1,8 +1,6 @@
-// Package carrier connects the inbox with brokers: it reads sources and sends letters back through package broker, and
-// decodes what messages say of their failures. It is the same for every driver, so a new broker needs no code here.
-//
-// Retries, reconnection and the circuit breaker are package broker's; what a message means is package format's; what is
-// stored, and when a message may be acknowledged, is the inbox's. This package only translates between the three.
+// Package carrier connects the inbox with brokers of every driver. It only translates: package broker retries, connects
+// again and has the circuit breaker; package format knows what a message means; the inbox decides what is stored, and
+// when a message may be acknowledged.
 package carrier
 
 import (
@@ -23,19 +21,15 @@ import (
 )
 
 const (
-	// sendTries is how often a letter is tried within one turn.
-	sendTries = 2
-	// maxPosition bounds a position that is shown as it is.
-	maxPosition = 1024
-	// reportEvery is how often the state of a source is looked at.
+	sendTries   = 2    // of a letter within one turn
+	maxPosition = 1024 // bytes of a position that is shown as it is
 	reportEvery = time.Second
 )
 
-// Carrier is an inbox.Carrier over the drivers of one name. It keeps one connection for each namespace and URL of a
-// broker to which letters are sent, until Close: letters of many sources of one broker share it. Sources without a URL
-// send to the hosts of their destinations; each host has a circuit breaker for each namespace, so that one that is down
-// stops no others. Reading has connections of its own, so that a blocked read never delays a send. It is safe for
-// concurrent use.
+// Carrier is an inbox.Carrier over the driver of a name. It keeps one connection for each namespace and URL of a broker
+// to which letters are sent, until Close. Sources without a URL send to the hosts of their destinations; each host has
+// a circuit breaker for each namespace, so that one that is down stops no others. Readers have other connections, so
+// that a blocked read never delays a send. It is safe for concurrent use.
 type Carrier struct {
 	registry driver.Registry
 	name     string
@@ -47,7 +41,7 @@ type Carrier struct {
 
 var _ inbox.Carrier = (*Carrier)(nil)
 
-// New returns a carrier over the driver of a name. It opens nothing; connections are made when they are needed.
+// New returns a carrier over the driver of a name. It opens connections when they are needed.
 func New(registry driver.Registry, name string) *Carrier {
 	return &Carrier{registry: registry, name: name, targets: targets{byPlace: map[place]*entry{}},
 		reading: map[queue]*broker.Source{}}
@@ -102,7 +96,8 @@ func (c *Carrier) OnTheWay(source *deadletter.Source) bool {
 	return ok
 }
 
-// held returns what the reader of a source holds. ok is false where the broker counts that, or another node reads.
+// held returns how many messages the reader of a source holds. ok is false where the broker counts them, or another
+// node reads.
 func (c *Carrier) held(source *deadletter.Source) (n int64, ok bool) {
 	c.mu.Lock()
 	s := c.reading[queueOf(source)]
@@ -143,8 +138,8 @@ func (c *Carrier) Breaker(source *deadletter.Source) task.BreakerState {
 	return t.Breaker()
 }
 
-// Send implements inbox.Sender. A letter that was begun within the turn has driver.MessageTime. The lineage is in the
-// headers of the content; a broker without headers drops them, and the letter is then recognised by its content.
+// Send implements inbox.Sender. A letter that was begun within the turn has driver.MessageTime. A broker without
+// headers drops the lineage in them; then the inbox recognises the letter by its content.
 func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destination string,
 	letters []inbox.Outgoing,
 ) []error {
@@ -165,8 +160,7 @@ func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destinati
 	return errs
 }
 
-// outlive returns a context that ends when ctx is cancelled, and not at its deadline: that is the end of the turn, and
-// what was begun has its own time.
+// outlive returns a context that ends when ctx is cancelled, and not at its deadline, which is the end of the turn.
 func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -203,14 +197,13 @@ func (forGood) Is(target error) bool { return target == inbox.ErrForGood }
 
 func (e forGood) Unwrap() error { return e.error }
 
-// Read implements inbox.Carrier. It returns when ctx has ended and the batch that was being captured is acknowledged or
-// left to the broker.
+// Read implements inbox.Carrier. It returns when ctx has ended and the batch under way is acknowledged or left.
 func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, of inbox.ReadOptions,
 	capture func([]inbox.Arrival) (store func(context.Context) error), report func(error),
 ) {
 	s := broker.NewSource(c.dial(source.URL), source.Queue, &broker.SourceOptions{Batch: of.Batch, MaxBytes: of.MaxBytes,
 		Left: func(ctx context.Context, messages []driver.Left) error {
-			return sure(func(ctx context.Context) error { return of.Left(ctx, oversized(messages)) })(ctx)
+			return sure(of.Left(ctx, oversized(messages)))
 		}})
 	c.mu.Lock()
 	c.reading[queueOf(source)] = s
@@ -226,7 +219,8 @@ func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, of inbox.
 	var watch sync.WaitGroup
 	watch.Go(func() { reportStatus(watching, s, report) })
 	err := s.Run(ctx, func(batch []driver.Message) func(context.Context) error {
-		return sure(capture(arrivals(batch, source)))
+		store := capture(arrivals(batch, source))
+		return func(ctx context.Context) error { return sure(store(ctx)) }
 	})
 	stop()
 	watch.Wait()
@@ -235,8 +229,8 @@ func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, of inbox.
 	}
 }
 
-// oversized returns what is recorded of messages that stay on the broker. Where they have no position there, headers do
-// not count: the broker changes some of them.
+// oversized describes messages that stay on the broker. Where they have no position there, headers do not identify
+// them: the broker changes some.
 func oversized(messages []driver.Left) []deadletter.Oversized {
 	list := make([]deadletter.Oversized, len(messages))
 	for i, m := range messages {
@@ -253,18 +247,14 @@ func oversized(messages []driver.Left) []deadletter.Oversized {
 }
 
 // sure marks errors that are answers: then nothing is stored. An error of the database may hide a commit.
-func sure(store func(context.Context) error) func(context.Context) error {
-	return func(ctx context.Context) error {
-		err := store(ctx)
-		if errors.Is(err, inbox.ErrPartly) {
-			return err
-		}
+func sure(err error) error {
+	if !errors.Is(err, inbox.ErrPartly) {
 		switch task.CodeOf(err) {
 		case task.NotFound, task.Exhausted, task.Invalid, task.TooLarge, task.Conflict:
 			return fmt.Errorf("%w: %w", broker.ErrNotStored, err)
 		}
-		return err
 	}
+	return err
 }
 
 // Peek implements inbox.Carrier, on a connection of its own.
@@ -342,8 +332,7 @@ func logError(err error) error {
 	return err
 }
 
-// reportStatus reports the state of a source every second: its last error, or nil when it is connected. The caller logs
-// changes only.
+// reportStatus reports the state of a source every second: its last error, or nil when it is connected.
 func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {
 	tick := time.NewTicker(reportEvery)
 	defer tick.Stop()
@@ -370,8 +359,7 @@ func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {
 	}
 }
 
-// Arrival decodes a message. Without a time of failure in it, the time at which the broker took the message stands for
-// it.
+// Arrival decodes a message. One without a time of failure has failed when the broker took it.
 func Arrival(m driver.Message, source *deadletter.Source) inbox.Arrival {
 	convention := source.Format
 	if source.Intake != nil { // a job that looks like a dead letter is a job

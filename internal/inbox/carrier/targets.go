@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// kept bounds the targets: destinations of sources without a URL may be on any number of hosts. Those in use do not
-// end, so there may be more for a moment.
+// kept bounds the targets, except those in use: destinations of sources without a URL may be on any number of hosts.
 const kept = 1024
 
 // place is where letters go over one connection, with one circuit breaker: two namespaces, brokers or hosts never share

@@ -42,20 +42,23 @@ func Event(e *deadletter.Event) tasker.Event {
 	return out
 }
 
-// letters returns what an event of letters is about.
 func letters(e *deadletter.Event) *tasker.LetterEvent {
 	out := &tasker.LetterEvent{Source: e.Object, Origin: posturl.Redact(e.Where), Count: e.Total, Result: e.To,
 		Kind: e.Title, Reason: e.Cause, First: make([]tasker.EventLetter, len(e.First))}
 	for i, l := range e.First {
-		id, _ := uuid.Parse(l.ID) // it was made from one
-		out.First[i] = tasker.EventLetter{LetterUUID: id, MessageID: l.MessageID}
+		out.First[i] = tasker.EventLetter{LetterUUID: parsed(l.ID), MessageID: l.MessageID}
 	}
 	return out
 }
 
+// parsed returns the UUID of a text that was made from one.
+func parsed(text string) uuid.UUID {
+	id, _ := uuid.Parse(text)
+	return id
+}
+
 func outage(e *deadletter.Event) *tasker.OutageEvent {
-	id, _ := uuid.Parse(e.Object) // it was made from one
-	out := &tasker.OutageEvent{OutageUUID: id, Handler: e.Where, Title: e.Title, Failures: int(e.Failures)}
+	out := &tasker.OutageEvent{OutageUUID: parsed(e.Object), Handler: e.Where, Title: e.Title, Failures: int(e.Failures)}
 	if o := e.Outage; o != nil {
 		out.Capabilities, out.GroupID, out.OpenedAt = o.Capabilities, o.Group, o.OpenedAt.Time()
 		out.Probes, out.Spared, out.ClosedBy = o.Probes, o.Spared, o.ClosedBy
@@ -76,11 +79,10 @@ func pause(e *deadletter.Event) *tasker.PauseEvent {
 }
 
 func approval(e *deadletter.Event) *tasker.ApprovalEvent {
-	step, _ := uuid.Parse(e.Object) // it was made from one
-	out := &tasker.ApprovalEvent{StepUUID: step, Step: e.Where, Approval: e.Title, Result: e.To, Reason: e.Cause}
+	out := &tasker.ApprovalEvent{StepUUID: parsed(e.Object), Step: e.Where, Approval: e.Title, Result: e.To,
+		Reason: e.Cause}
 	if a := e.Approval; a != nil {
-		out.TaskUUID, _ = uuid.Parse(a.Task)
-		out.Template, out.Until, out.DecidedBy = a.Template, a.Until.Ptr(), a.By
+		out.TaskUUID, out.Template, out.Until, out.DecidedBy = parsed(a.Task), a.Template, a.Until.Ptr(), a.By
 	}
 	return out
 }
@@ -90,26 +92,22 @@ func schedule(e *deadletter.Event) *tasker.ScheduleEvent {
 	out := &tasker.ScheduleEvent{Name: e.Object, Kind: s.Kind, Reason: s.Reason, Count: e.Total, First: s.First.Time(),
 		Last: s.Last.Time()}
 	for _, id := range s.Tasks {
-		known, _ := uuid.Parse(id) // it was made from one
-		out.Tasks = append(out.Tasks, known)
+		out.Tasks = append(out.Tasks, parsed(id))
 	}
 	return out
 }
 
 func redrive(e *deadletter.Event) *tasker.RedriveEvent {
-	id, _ := uuid.Parse(e.Object) // it was made from one
-	out := &tasker.RedriveEvent{RedriveUUID: id, FromState: e.From, State: e.To, HaltReason: e.Cause, Total: e.Total,
-		Decided: e.Decided, Wave: e.Wave}
+	out := &tasker.RedriveEvent{RedriveUUID: parsed(e.Object), FromState: e.From, State: e.To, HaltReason: e.Cause,
+		Total: e.Total, Decided: e.Decided, Wave: e.Wave}
 	if e.Counts != nil {
-		counts := tasker.RedriveCounts(*e.Counts)
-		out.Counts = &counts
+		out.Counts = new(tasker.RedriveCounts(*e.Counts))
 	}
 	return out
 }
 
 func replay(e *deadletter.Event) *tasker.ReplayEvent {
-	id, _ := uuid.Parse(e.Object) // it was made from one
-	out := &tasker.ReplayEvent{ReplayUUID: id, FromState: e.From, State: e.To, Why: e.Cause}
+	out := &tasker.ReplayEvent{ReplayUUID: parsed(e.Object), FromState: e.From, State: e.To, Why: e.Cause}
 	if r := e.Replay; r != nil {
 		out.Source, out.Topic, out.Into, out.Left = r.Source, r.Topic, string(r.Into), r.Left
 		out.Letters, out.Tasks, out.Known, out.Gone = r.Counts.Letters, r.Counts.Tasks, r.Counts.Known, r.Counts.Gone
