@@ -237,30 +237,17 @@ func (in *Inbox) reportAgain(ctx context.Context, tx engine.Tx, s *deadletter.Se
 
 // leave opens scheduled letters that cannot be sent, so that an operator sees them and no policy tries without an end.
 func (in *Inbox) leave(ctx context.Context, tx engine.Tx, decided []deadletter.Item) error {
-	why := map[task.ID]string{}
-	var ids []task.ID
-	for _, i := range decided {
-		why[i.ID] = i.Message
-		ids = append(ids, i.ID)
+	ids, why := make([]task.ID, len(decided)), map[task.ID]string{}
+	for n, i := range decided {
+		ids[n], why[i.ID] = i.ID, i.Message
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	letters, err := in.store.BareLetters(ctx, tx, sortIDs(ids))
-	if err != nil {
-		return err
-	}
-	var changed []*deadletter.Letter
-	for _, l := range letters {
+	_, err := in.changeStates(ctx, tx, in.store.BareLetters, ids, func(l *deadletter.Letter) error {
 		if l.State != model.LetterScheduled {
-			continue
+			return nil
 		}
-		if err := l.Unschedule(why[l.ID], in.now()); err != nil {
-			return err
-		}
-		changed = append(changed, l)
-	}
-	return in.store.SaveStates(ctx, tx, changed)
+		return l.Unschedule(why[l.ID], in.now())
+	})
+	return err
 }
 
 // copyTime bounds the question whether a destination of copies exists.

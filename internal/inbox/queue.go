@@ -195,6 +195,10 @@ func (in *Inbox) onTheWay(s *deadletter.Source) bool {
 // inQueue are the states of the letters of a queue.
 var inQueue = []model.LetterState{model.LetterOpen, model.LetterScheduled}
 
+func (q *Queue) filter(states ...model.LetterState) QueueFilter {
+	return QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name, States: states}
+}
+
 // QueueLetters returns the letters of a queue from a place in it, whole, the oldest first, and the number of all: one
 // more than CountedLetters stands for all that is more. A page of large letters is shorter than limit. Letters that are
 // captured or sent back between two pages move the places of others. An empty queue whose broker does not answer is
@@ -214,8 +218,9 @@ func (in *Inbox) QueueLetters(ctx context.Context, q *Queue, start, limit int) (
 	if start >= total {
 		return nil, total, nil
 	}
-	ids, err := in.store.OldestLetters(ctx, QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name,
-		States: inQueue, Skip: start, Limit: limit})
+	f := q.filter(inQueue...)
+	f.Skip, f.Limit = start, limit
+	ids, err := in.store.OldestLetters(ctx, f)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -120,6 +120,12 @@ type decidedLetters struct {
 	reason  string   // of the first letter
 }
 
+func (d *decidedLetters) count(l *deadletter.Letter) {
+	if d.Letters++; len(d.First) < shownLetters {
+		d.First = append(d.First, l.ID.String())
+	}
+}
+
 // note counts a letter about which a policy has decided.
 func (d *decisions) note(p *deadletter.Policy, l *deadletter.Letter) {
 	of := decision{policy: policyName(p), namespace: l.Namespace}
@@ -137,9 +143,7 @@ func (d *decisions) note(p *deadletter.Policy, l *deadletter.Letter) {
 		letters = &decidedLetters{reason: l.Reason}
 		d.acts[of] = letters
 	}
-	if letters.Letters++; len(letters.First) < shownLetters {
-		letters.First = append(letters.First, l.ID.String())
-	}
+	letters.count(l)
 }
 
 func (d *decisions) events(now task.Instant) []deadletter.Event { return d.news.events(now) }

@@ -52,6 +52,7 @@ func (s *stream) batch(ctx context.Context) (more bool, err error) {
 		size *= 2
 	}
 	items, err := s.in.store.ListItems(ctx, s.redrive.ID, model.ItemPending, s.behind, min(s.left, size))
+	letters, cases := s.inWave(items)
 	switch {
 	case err != nil:
 		return false, err
@@ -59,16 +60,8 @@ func (s *stream) batch(ctx context.Context) (more bool, err error) {
 		return false, s.end(ctx)
 	case s.redrive.Operation != model.OpRedrive && first:
 		return false, s.change(ctx, items)
-	case len(items) == 0, !first && !slices.ContainsFunc(items, isLetter):
+	case !first && len(letters) == 0:
 		return false, nil
-	}
-	letters := slices.DeleteFunc(slices.Clone(items), func(i deadletter.Item) bool { return !isLetter(i) })
-	cases := slices.DeleteFunc(slices.Clone(items), isLetter)
-	for i := range letters {
-		letters[i].Wave = s.redrive.Wave
-	}
-	for i := range cases {
-		cases[i].Wave = s.redrive.Wave
 	}
 	b := &batch{in: s.in, turn: s.turn, redrive: s.redrive, items: letters}
 	var outcomes []outcome
