@@ -4,11 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
-	"time"
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -17,35 +18,28 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// What the audit trail keeps of an object before and after an act. It holds no secret and no payload: the trail is read
-// by more people than a broker is, and is kept for longer.
+// fields are the members of a record: what the audit trail keeps of an object. It holds no secret and no payload: the
+// trail is read by more people than a broker is, and is kept for longer. Zero values are left out of the JSON.
+type fields map[string]any
 
-// sourceRecord is a source in the audit trail.
-type sourceRecord struct {
-	Driver     string   `json:"driver"`
-	Broker     string   `json:"broker,omitempty"` // its address, without user, password and parameters
-	Queue      string   `json:"queue,omitempty"`
-	Format     string   `json:"format,omitempty"`
-	Targets    []string `json:"targets,omitempty"`
-	MaxReplays int      `json:"max_replays"`
-	MaxOpen    int      `json:"max_open,omitempty"`
-	Paused     bool     `json:"paused,omitempty"`
-
-	Intake *deadletter.Intake `json:"intake,omitempty"`
-
-	Sensitive        []string `json:"sensitive,omitempty"`
-	SensitiveHeaders []string `json:"sensitive_headers,omitempty"`
+func (f fields) MarshalJSON() ([]byte, error) {
+	set := maps.Clone(map[string]any(f))
+	maps.DeleteFunc(set, func(_ string, value any) bool {
+		v := reflect.ValueOf(value)
+		return !v.IsValid() || v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0
+	})
+	return json.Marshal(set)
 }
 
 func recordOfSource(s *deadletter.Source) any {
 	if s == nil {
 		return nil
 	}
-	r := sourceRecord{Driver: s.Driver, Queue: s.Queue, Format: s.Format, Targets: posturl.RedactAll(s.Targets),
-		MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen, Paused: s.Paused, Intake: s.Intake, Sensitive: s.Sensitive,
-		SensitiveHeaders: s.SensitiveHeaders}
+	r := fields{"driver": s.Driver, "queue": s.Queue, "format": s.Format, "targets": posturl.RedactAll(s.Targets),
+		"max_replays": new(s.MaxReplays), "max_open": s.MaxOpen, "paused": s.Paused, "intake": s.Intake,
+		"sensitive": s.Sensitive, "sensitive_headers": s.SensitiveHeaders}
 	if u, err := url.Parse(s.URL); err == nil && u.Host != "" {
-		r.Broker = u.Scheme + "://" + u.Host
+		r["broker"] = u.Scheme + "://" + u.Host // without user, password and parameters
 	}
 	return r
 }
@@ -65,16 +59,66 @@ func recordOfPolicy(p *deadletter.Policy) any {
 	return *p
 }
 
-// groupRecord is what operators change of a group, besides its state.
-type groupRecord struct {
-	Owner      string     `json:"owner,omitempty"`
-	Runbook    string     `json:"runbook,omitempty"`
-	DueAt      *time.Time `json:"due_at,omitempty"`
-	ResolvedIn string     `json:"resolved_in,omitempty"`
+// recordOfGroup returns what operators change of a group, besides its state.
+func recordOfGroup(g *deadletter.Group) fields {
+	return fields{"owner": g.Owner, "runbook": g.Runbook, "due_at": g.DueAt.Ptr(), "resolved_in": g.ResolvedIn}
 }
 
-func recordOfGroup(g *deadletter.Group) groupRecord {
-	return groupRecord{Owner: g.Owner, Runbook: g.Runbook, DueAt: g.DueAt.Ptr(), ResolvedIn: g.ResolvedIn}
+// recordOfRedrive returns what an operator told a redrive to do, in the words of the API. The act that creates a redrive
+// stores it, because an act outlives the redrive.
+func recordOfRedrive(r *deadletter.Redrive) fields {
+	p := &r.Plan
+	return fields{"operation": r.Operation, "items": r.Total, "selection": recordOfSelection(&r.Selection),
+		"destination": posturl.Redact(r.Destination), "edit": recordOfEdit(r.Edit), "include_parked": r.IncludeParked,
+		"plan": fields{"canary": p.Canary, "factor": p.Factor, "largest": p.Largest,
+			"observe_seconds": new(max(p.Observe, 0).Seconds()), "rate": p.Rate, "limit": p.Limit,
+			"keep_attempts": p.KeepAttempts, "at_most_once": p.AtMostOnce, "priority": p.Priority},
+		"stop": fields{"returned_share": r.Stop.ReturnedShare, "same_fingerprint": r.Stop.SamePrint,
+			"failed": r.Stop.Failed}}
+}
+
+// recordOfSelection leaves out the namespace: it is that of the act.
+func recordOfSelection(s *deadletter.Selection) fields {
+	return fields{"kind": s.Kind, "ids": texts(s.IDs), "groups": texts(s.Groups), "source": s.Source,
+		"origin": posturl.Redact(s.Origin), "template": s.Template, "state": s.State, "error_type": s.Type, "text": s.Text,
+		"header_name": s.HeaderName, "header_value": s.HeaderValue, "after": s.After.Ptr(), "before": s.Before.Ptr(),
+		"first_after": s.FirstAfter.Ptr(), "first_before": s.FirstBefore.Ptr(), "min_replays": s.MinReplays,
+		"replayed": s.Replayed, "retryable": s.Retryable, "parked": s.Parked, "reason": s.Reason,
+		"task_state": s.TaskState}
+}
+
+func texts[T fmt.Stringer](list []T) (out []string) {
+	for _, v := range list {
+		out = append(out, v.String())
+	}
+	return out
+}
+
+// recordOfEdit returns what an edit changes, and identifies its patch without showing it.
+func recordOfEdit(e *deadletter.Edit) fields {
+	if e == nil {
+		return nil
+	}
+	out := fields{"drop_headers": e.DropHeaders, "key": e.Key != nil}
+	if e.Patch != nil {
+		sum := sha256.Sum256(e.Patch)
+		out["patch_sha256"] = hex.EncodeToString(sum[:])
+	}
+	var set []string
+	for _, h := range e.SetHeaders {
+		set = append(set, h.Name)
+	}
+	out["set_headers"] = set
+	return out
+}
+
+// recordOfReplay returns what an operator told a replay to do, without keys and values of headers: a reader of the audit
+// trail may not be allowed to read messages.
+func recordOfReplay(r *deadletter.Replay) fields {
+	s := &r.Spec
+	return fields{"source": r.Source, "topic": s.Topic, "into": s.Into, "offsets": r.Left(), "since": s.Since.Ptr(),
+		"before": s.Before.Ptr(), "filtered": s.Key != nil || len(s.Headers) > 0, "rate": s.Rate, "repeat": s.Repeat,
+		"intake": s.Intake}
 }
 
 // contentRecord identifies what would be sent of a letter.

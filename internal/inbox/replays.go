@@ -105,28 +105,6 @@ func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadlett
 	})
 }
 
-// replayRecord is what an operator told a replay to do. It has no key and no values of headers: a reader of the audit
-// trail may not be allowed to read messages.
-type replayRecord struct {
-	Source   string                `json:"source"`
-	Topic    string                `json:"topic"`
-	Into     deadletter.ReplayInto `json:"into"`
-	Offsets  int64                 `json:"offsets"`
-	Since    *time.Time            `json:"since,omitempty"`
-	Before   *time.Time            `json:"before,omitempty"`
-	Filtered bool                  `json:"filtered,omitempty"`
-	Rate     float64               `json:"rate,omitempty"`
-	Repeat   string                `json:"repeat,omitempty"`
-	Intake   *deadletter.Intake    `json:"intake,omitempty"`
-}
-
-func recordOfReplay(r *deadletter.Replay) replayRecord {
-	s := &r.Spec
-	return replayRecord{Source: r.Source, Topic: s.Topic, Into: s.Into, Offsets: r.Left(), Since: s.Since.Ptr(),
-		Before: s.Before.Ptr(), Filtered: s.Key != nil || len(s.Headers) > 0, Rate: s.Rate, Repeat: s.Repeat,
-		Intake: s.Intake}
-}
-
 // frozenReplay checks a request, and returns its replay with the range that the topic has now, and its source.
 func (in *Inbox) frozenReplay(ctx context.Context, req *ReplayRequest) (*deadletter.Replay, *deadletter.Source, error) {
 	source, err := in.source(ctx, req.Namespace, req.Source)
