@@ -120,8 +120,8 @@ func (in *Inbox) OriginLevels(ctx context.Context) ([]OriginLevel, error) {
 }
 
 func (in *Inbox) askLevel(ctx context.Context, l *Level) {
-	carrier := in.opts.Carriers[l.Source.Driver]
-	if l.Source.Driver == HTTP || carrier == nil {
+	carrier := in.brokerOf(l.Source)
+	if carrier == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, levelTime)

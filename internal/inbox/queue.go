@@ -147,8 +147,8 @@ func noQueue(name string) error {
 // waiting returns how many messages of a source are on its broker; 0 where the broker does not count, and for a source
 // of reports. Unavailable: the broker does not answer. Conflict: it refuses. A queue that does not exist has none.
 func (in *Inbox) waiting(ctx context.Context, s *deadletter.Source) (int64, error) {
-	carrier := in.opts.Carriers[s.Driver]
-	if s.Driver == HTTP || carrier == nil {
+	carrier := in.brokerOf(s)
+	if carrier == nil {
 		return 0, nil
 	}
 	n, err := carrier.Depth(ctx, s)
@@ -188,8 +188,16 @@ func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
 
 // onTheWay reports whether messages of a source may be where nobody counts them.
 func (in *Inbox) onTheWay(s *deadletter.Source) bool {
-	carrier := in.opts.Carriers[s.Driver]
-	return s.Driver != HTTP && carrier != nil && carrier.OnTheWay(s)
+	carrier := in.brokerOf(s)
+	return carrier != nil && carrier.OnTheWay(s)
+}
+
+// brokerOf returns the carrier of a source that reads a broker; nil for reports, and where no driver serves the source.
+func (in *Inbox) brokerOf(s *deadletter.Source) Carrier {
+	if s.Driver == HTTP {
+		return nil
+	}
+	return in.opts.Carriers[s.Driver]
 }
 
 // inQueue are the states of the letters of a queue.

@@ -60,12 +60,9 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 		if err := in.store.AddRedrive(ctx, tx, r); err != nil {
 			return nil, err
 		}
-		if err := in.act(ctx, tx, act{kind: "create_redrive", by: by, namespace: r.Namespace, of: r.ID.String(),
-			to: string(r.State), data: recordOfRedrive(r)}); err != nil {
-			return nil, err
-		}
 		r.Counts = model.ItemCounts{Pending: n}
-		return r, in.tellRedrive(ctx, tx, r, "", &r.Counts)
+		return r, in.actedOnRedrive(ctx, tx, r, "", &r.Counts,
+			act{kind: "create_redrive", by: by, data: recordOfRedrive(r)})
 	})
 }
 
@@ -74,15 +71,11 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 // until then. WrongState for an action that the state does not allow.
 func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what model.RedriveAction, by By) (*deadletter.Redrive,
 	error) {
-	by, err := signed(ctx, by)
-	if err != nil {
-		return nil, err
-	}
 	counts, err := in.countsOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return written(ctx, in, func(ctx context.Context, tx engine.Tx) (*deadletter.Redrive, error) {
+	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Redrive, error) {
 		r, err := in.store.Redrive(ctx, tx, id)
 		if err != nil {
 			return nil, err
@@ -101,11 +94,7 @@ func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what model.Redriv
 		if err := in.store.SaveRedrive(ctx, tx, r); err != nil {
 			return nil, err
 		}
-		if err := in.act(ctx, tx, act{kind: string(what) + "_redrive", by: by, namespace: r.Namespace,
-			of: id.String(), from: string(was), to: string(r.State)}); err != nil {
-			return nil, err
-		}
-		return r, in.tellRedrive(ctx, tx, r, was, counts)
+		return r, in.actedOnRedrive(ctx, tx, r, was, counts, act{kind: string(what) + "_redrive", by: by})
 	})
 }
 
@@ -121,7 +110,11 @@ func apply(r *deadletter.Redrive, what model.RedriveAction, now task.Instant) er
 	case model.CancelRedrive:
 		return r.Cancel(now)
 	}
-	return &task.Error{Code: task.Invalid, Message: "the redrive was not changed", Problems: []task.Problem{
+	return unknownAction("redrive")
+}
+
+func unknownAction(of string) error {
+	return &task.Error{Code: task.Invalid, Message: "the " + of + " was not changed", Problems: []task.Problem{
 		{Location: "/action", Message: "must be start, pause, resume or cancel"}}}
 }
 

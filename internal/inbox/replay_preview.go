@@ -78,7 +78,11 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 				p.Whole = false
 				break
 			}
-			return nil, brokerRefusal(err)
+			if errors.Is(err, ErrForGood) {
+				return nil, &task.Error{Code: task.Invalid, Message: "the replay would be refused",
+					Problems: []task.Problem{{Location: "/topic", Message: itemMessage(err)}}}
+			}
+			return nil, brokerSilent(err)
 		}
 		p.Scanned += len(entries)
 		for _, e := range entries {
@@ -95,14 +99,6 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 		part.Next = next
 	}
 	return p, in.sampled(ctx, of, r, arrivals, p.Samples)
-}
-
-func brokerRefusal(err error) error {
-	if errors.Is(err, ErrForGood) {
-		return &task.Error{Code: task.Invalid, Message: "the replay would be refused", Problems: []task.Problem{
-			{Location: "/topic", Message: itemMessage(err)}}}
-	}
-	return &task.Error{Code: task.Unavailable, Message: "the broker of the source does not answer", Err: err}
 }
 
 // ends looks at the first and the last message of the parts. What cannot be read is left out.

@@ -76,11 +76,8 @@ func (p *replayer) run(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		carrier := p.carrier(source)
-		if carrier == nil {
-			return false, p.end(ctx, func(r *deadletter.Replay, now task.Instant) error {
-				return r.Fail("its source does not exist any more, or has another driver", now)
-			})
+		if source == nil || p.in.brokerOf(source) == nil {
+			return false, p.end(ctx, "its source does not exist any more, or has another driver")
 		}
 		if p.in.now() < p.replay.Progress.RetryAt {
 			return false, nil
@@ -89,13 +86,11 @@ func (p *replayer) run(ctx context.Context) (more bool, err error) {
 		i := p.replay.NextPart()
 		switch {
 		case i < 0:
-			return false, p.end(ctx, func(r *deadletter.Replay, now task.Instant) error {
-				return r.Move(model.ReplayDone, now, "ended")
-			})
+			return false, p.end(ctx, "")
 		case allowed == 0:
 			return false, nil
 		}
-		if err := p.batch(ctx, carrier, source, i, allowed); err != nil {
+		if err := p.batch(ctx, p.in.brokerOf(source), source, i, allowed); err != nil {
 			return false, p.trouble(ctx, err)
 		}
 		if p.replay, err = p.in.store.FindReplay(ctx, p.replay.ID); err != nil || p.replay == nil {
@@ -105,13 +100,6 @@ func (p *replayer) run(ctx context.Context) (more bool, err error) {
 			return p.replay.State == model.ReplayRunning, nil
 		}
 	}
-}
-
-func (p *replayer) carrier(source *deadletter.Source) Carrier {
-	if source == nil || source.Driver == HTTP {
-		return nil
-	}
-	return p.in.opts.Carriers[source.Driver]
 }
 
 // batch reads messages of a part, and stores what they become with the position behind them.
@@ -285,40 +273,47 @@ func (p *replayer) trouble(ctx context.Context, err error) error {
 	case errors.Is(err, errOvertaken), ctx.Err() != nil:
 		return nil
 	case errors.Is(err, ErrForGood), errors.Is(err, ErrNoLog):
-		return p.end(ctx, func(r *deadletter.Replay, now task.Instant) error { return r.Fail(err.Error(), now) })
+		return p.end(ctx, err.Error())
 	}
-	why := failure.Cut(err.Error(), deadletter.MaxCause)
 	return p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
-		if err != nil || r == nil || r.State != model.ReplayRunning {
-			return err
+		r, read := p.running(ctx, tx)
+		if read != nil || r == nil {
+			return read
 		}
-		r.Progress.Why, r.Progress.RetryAt = why, p.in.now().Add(replayPause)
+		r.Progress.Why, r.Progress.RetryAt = failure.Cut(err.Error(), deadletter.MaxCause), p.in.now().Add(replayPause)
 		return p.in.store.SaveReplay(ctx, tx, r)
 	})
 }
 
-// end changes the state of a replay that runs, as an act of the system.
-func (p *replayer) end(ctx context.Context, change func(*deadletter.Replay, task.Instant) error) error {
+// running returns the row of the replay, locked; nil if it does not run any more.
+func (p *replayer) running(ctx context.Context, tx engine.Tx) (*deadletter.Replay, error) {
+	r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
+	if err != nil || r == nil || r.State != model.ReplayRunning {
+		return nil, err
+	}
+	return r, nil
+}
+
+// end ends a replay that runs, as an act of the system: why says that it has failed, and "" that it is done.
+func (p *replayer) end(ctx context.Context, why string) error {
 	return p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
-		if err != nil || r == nil || r.State != model.ReplayRunning {
+		r, err := p.running(ctx, tx)
+		if err != nil || r == nil {
 			return err
 		}
-		if err := change(r, p.in.now()); err != nil {
+		a := act{kind: "end_replay", by: By{Actor: engine.System, Reason: "all of the range is read"}}
+		if why == "" {
+			err = r.Move(model.ReplayDone, p.in.now(), "ended")
+		} else {
+			err = r.Fail(why, p.in.now())
+			a.kind, a.by.Reason = "fail_replay", r.Progress.Why
+		}
+		if err != nil {
 			return err
 		}
 		if err := p.in.store.SaveReplay(ctx, tx, r); err != nil {
 			return err
 		}
-		kind, reason := "end_replay", "all of the range is read"
-		if r.State == model.ReplayFailed {
-			kind, reason = "fail_replay", r.Progress.Why
-		}
-		if err := p.in.act(ctx, tx, act{kind: kind, by: By{Actor: engine.System, Reason: reason}, namespace: r.Namespace,
-			of: r.ID.String(), from: string(model.ReplayRunning), to: string(r.State)}); err != nil {
-			return err
-		}
-		return p.in.tellReplay(ctx, tx, r, model.ReplayRunning)
+		return p.in.actedOnReplay(ctx, tx, r, model.ReplayRunning, a)
 	})
 }

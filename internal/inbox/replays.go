@@ -97,11 +97,7 @@ func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadlett
 		if err := in.store.AddReplay(ctx, tx, r); err != nil {
 			return err
 		}
-		if err := in.act(ctx, tx, act{kind: "create_replay", by: by, namespace: r.Namespace, of: r.ID.String(),
-			to: string(r.State), data: recordOfReplay(r)}); err != nil {
-			return err
-		}
-		return in.tellReplay(ctx, tx, r, "")
+		return in.actedOnReplay(ctx, tx, r, "", act{kind: "create_replay", by: by, data: recordOfReplay(r)})
 	})
 }
 
@@ -121,54 +117,57 @@ func (in *Inbox) frozenReplay(ctx context.Context, req *ReplayRequest) (*deadlet
 	if err := refuseReading(ctx, source, s.Intake, s.Headers); err != nil {
 		return nil, nil, err
 	}
-	problems := s.Validate(source)
-	carrier := in.opts.Carriers[source.Driver]
-	if source.Driver == HTTP || carrier == nil {
+	problems, carrier := s.Validate(source), in.brokerOf(source)
+	if carrier == nil {
 		problems = []task.Problem{{Location: "/source", Message: "has no broker that keeps messages"}}
 	} else if s.Intake != nil {
 		of := *source
 		of.Intake = s.Intake
 		problems = append(problems, in.intakeFaults(&of)...)
 	}
-	r := &deadletter.Replay{Namespace: req.Namespace, Source: req.Source, Spec: s}
-	if len(problems) == 0 {
-		r.Progress.Parts, problems, err = in.partsOf(ctx, carrier, source, &s)
+	if len(problems) > 0 {
+		return nil, nil, replayRefused(problems...)
 	}
+	parts, err := logRange(ctx, carrier, source, &s)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(problems) > 0 {
-		return nil, nil, &task.Error{Code: task.Invalid, Message: "the replay was not created", Problems: problems}
-	}
-	if len(r.Progress.Parts) == 0 {
+	if len(parts) == 0 {
 		return nil, nil, task.Errorf(task.Conflict, "the topic %q holds nothing in that range", s.Topic)
 	}
-	return r, source, nil
+	return &deadletter.Replay{Namespace: req.Namespace, Source: req.Source, Spec: s,
+		Progress: deadletter.ReplayProgress{Parts: parts}}, source, nil
 }
 
-// partsOf returns the range of a replay, or what is wrong with its topic.
-func (in *Inbox) partsOf(ctx context.Context, c Carrier, source *deadletter.Source, s *deadletter.ReplaySpec) (
-	[]model.ReplayPart, []task.Problem, error,
+func replayRefused(problems ...task.Problem) error {
+	return &task.Error{Code: task.Invalid, Message: "the replay was not created", Problems: problems}
+}
+
+// logRange returns the range of a replay.
+func logRange(ctx context.Context, c Carrier, source *deadletter.Source, s *deadletter.ReplaySpec) ([]model.ReplayPart,
+	error,
 ) {
 	bounded, cancel := context.WithTimeout(ctx, replayTime)
 	defer cancel()
 	parts, err := c.LogParts(bounded, source, s.Topic, instantTime(s.Since), instantTime(s.Before))
-	fault := func(at, message string) ([]model.ReplayPart, []task.Problem, error) {
-		return nil, []task.Problem{{Location: at, Message: message}}, nil
-	}
 	switch {
 	case errors.Is(err, ErrNoLog):
-		return fault("/source", "has a broker that keeps no messages once they are received")
+		return nil, replayRefused(task.Problem{Location: "/source",
+			Message: "has a broker that keeps no messages once they are received"})
 	case errors.Is(err, ErrForGood):
-		return fault("/topic", itemMessage(err))
+		return nil, replayRefused(task.Problem{Location: "/topic", Message: itemMessage(err)})
 	case err != nil && ctx.Err() == nil:
-		return nil, nil, &task.Error{Code: task.Unavailable, Message: "the broker of the source does not answer", Err: err}
+		return nil, brokerSilent(err)
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	case len(parts) > deadletter.MaxReplayParts:
-		return fault("/topic", "has too many partitions")
+		return nil, replayRefused(task.Problem{Location: "/topic", Message: "has too many partitions"})
 	}
-	return s.Freeze(parts), nil, nil
+	return s.Freeze(parts), nil
+}
+
+func brokerSilent(err error) error {
+	return &task.Error{Code: task.Unavailable, Message: "the broker of the source does not answer", Err: err}
 }
 
 func instantTime(i task.Instant) time.Time {
@@ -200,11 +199,7 @@ func (in *Inbox) ActOnReplay(ctx context.Context, id task.ID, what model.Redrive
 		if err := in.store.SaveReplay(ctx, tx, r); err != nil {
 			return nil, err
 		}
-		if err := in.act(ctx, tx, act{kind: string(what) + "_replay", by: by, namespace: r.Namespace,
-			of: id.String(), from: string(was), to: string(r.State)}); err != nil {
-			return nil, err
-		}
-		return r, in.tellReplay(ctx, tx, r, was)
+		return r, in.actedOnReplay(ctx, tx, r, was, act{kind: string(what) + "_replay", by: by})
 	})
 }
 
@@ -223,8 +218,7 @@ func applyToReplay(r *deadletter.Replay, what model.RedriveAction, now task.Inst
 	case what == model.StartRedrive, what == model.ResumeRedrive:
 		return task.Errorf(task.WrongState, "the replay %s is %s: %s is for another state", r.ID, r.State, what)
 	}
-	return &task.Error{Code: task.Invalid, Message: "the replay was not changed", Problems: []task.Problem{
-		{Location: "/action", Message: "must be start, pause, resume or cancel"}}}
+	return unknownAction("replay")
 }
 
 // Replay returns a replay, or NotFound.

@@ -49,10 +49,23 @@ func (in *Inbox) tellRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Re
 	return in.tell(ctx, tx, deadletter.RedriveHappened(r, was, counts, in.now()))
 }
 
-// tellReplay reports that a replay has entered a state, if it has left the one before; "" for a new one.
-func (in *Inbox) tellReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay, was model.ReplayState) error {
-	if r.State == was {
-		return nil
+// actedOnRedrive stores the act by which a redrive has left a state, and reports the new one.
+func (in *Inbox) actedOnRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, was model.RedriveState,
+	counts *model.ItemCounts, a act,
+) error {
+	a.namespace, a.of, a.from, a.to = r.Namespace, r.ID.String(), string(was), string(r.State)
+	if err := in.act(ctx, tx, a); err != nil {
+		return err
+	}
+	return in.tellRedrive(ctx, tx, r, was, counts)
+}
+
+// actedOnReplay stores the act by which a replay has left a state, "" for a new one, and reports the new one.
+func (in *Inbox) actedOnReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay, was model.ReplayState, a act,
+) error {
+	a.namespace, a.of, a.from, a.to = r.Namespace, r.ID.String(), string(was), string(r.State)
+	if err := in.act(ctx, tx, a); err != nil {
+		return err
 	}
 	namespace, source, state := r.Namespace, r.Source, string(r.State)
 	tx.Handle().AfterCommit(func() { in.opts.Observer.ReplayEntered(namespace, source, state) })
