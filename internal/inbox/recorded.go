@@ -152,10 +152,10 @@ func newDecisions() *decisions {
 	return &decisions{acts: map[decision]*decidedLetters{}, news: letterNews{}}
 }
 
-// decision is a policy and its verdict.
+// decision is the state into which a policy moves letters.
 type decision struct {
-	policy, kind string
-	namespace    string
+	namespace, policy string
+	to                model.LetterState
 }
 
 type decidedLetters struct {
@@ -172,22 +172,15 @@ func (d *decidedLetters) count(l *deadletter.Letter) {
 
 // note counts a letter about which a policy has decided.
 func (d *decisions) note(p *deadletter.Policy, l *deadletter.Letter) {
-	of := decision{policy: policyName(p), namespace: l.Namespace}
-	switch l.State {
-	case model.LetterDiscarded:
-		of.kind = "policy_discard"
-		d.news.add(deadletter.EventDiscarded, l, l.Reason)
-	case model.LetterScheduled:
-		of.kind = "policy_schedule"
-	default:
+	if l.State != model.LetterDiscarded && l.State != model.LetterScheduled {
 		return
 	}
-	letters := d.acts[of]
-	if letters == nil {
-		letters = &decidedLetters{reason: l.Reason}
-		d.acts[of] = letters
+	d.news.discarded(l)
+	of := decision{l.Namespace, policyName(p), l.State}
+	if d.acts[of] == nil {
+		d.acts[of] = &decidedLetters{reason: l.Reason}
 	}
-	letters.count(l)
+	d.acts[of].count(l)
 }
 
 func (d *decisions) events(now task.Instant) []deadletter.Event { return d.news.events(now) }
@@ -195,19 +188,18 @@ func (d *decisions) events(now task.Instant) []deadletter.Event { return d.news.
 // store stores an act of each policy that has decided.
 func (d *decisions) store(ctx context.Context, tx engine.Tx, in *Inbox) error {
 	order := slices.SortedFunc(maps.Keys(d.acts), func(a, b decision) int {
-		return slices.Compare([]string{a.namespace, a.policy, a.kind}, []string{b.namespace, b.policy, b.kind})
+		return slices.Compare([]string{a.namespace, a.policy, string(a.to)}, []string{b.namespace, b.policy, string(b.to)})
 	})
 	for _, of := range order {
-		by := By{Actor: engine.System, Reason: "policy " + of.policy}
-		if reason := d.acts[of].reason; reason != "" && of.kind == "policy_discard" {
-			by.Reason = fmt.Sprintf("%.500s", of.policy+": "+reason)
+		a := act{kind: "policy_schedule", by: By{Actor: engine.System, Reason: "policy " + of.policy},
+			namespace: of.namespace, of: of.policy, from: string(model.LetterOpen), to: string(of.to), data: d.acts[of]}
+		if of.to == model.LetterDiscarded {
+			a.kind = "policy_discard"
+			if reason := d.acts[of].reason; reason != "" {
+				a.by.Reason = fmt.Sprintf("%.500s", of.policy+": "+reason)
+			}
 		}
-		to := string(model.LetterDiscarded)
-		if of.kind == "policy_schedule" {
-			to = string(model.LetterScheduled)
-		}
-		if err := in.act(ctx, tx, act{kind: of.kind, by: by, namespace: of.namespace, of: of.policy,
-			from: string(model.LetterOpen), to: to, data: d.acts[of]}); err != nil {
+		if err := in.act(ctx, tx, a); err != nil {
 			return err
 		}
 	}
