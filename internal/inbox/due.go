@@ -54,29 +54,26 @@ func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
 // is wrong.
 func (in *Inbox) sendRows(ctx context.Context, t turn, now task.Instant, ids []task.ID, unknown []deadletter.Send,
 ) error {
+	// Before the sends: what fails between a send and its record is sent again.
+	policies, err := in.policiesOf(ctx, "")
+	if err != nil {
+		return err
+	}
 	letters := in.due.letters.Try(ctx, now, ids, func(ctx context.Context, some []task.ID) error {
-		return in.sendScheduled(ctx, t, some)
+		return in.sendScheduled(ctx, t, some, policies)
 	})
 	if letters != nil && !due.OnlyRows(letters) {
 		return letters
 	}
 	arrived := in.arrived(ctx, unknown) // once: a batch that fails is tried again in parts
 	return cmp.Or(in.due.sends.Try(ctx, now, unknown, func(ctx context.Context, some []deadletter.Send) error {
-		return in.sendAgain(ctx, t, some, arrived)
+		return in.sendAgain(ctx, t, some, policies, arrived)
 	}), letters)
 }
 
 // sendScheduled sends letters for their policies, as a batch without a redrive: nothing is stored for the items.
 // Policies decide again about letters whose send has failed. Letters that cannot be sent are opened.
-func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	// Before the send: what fails between a send and its record is sent again.
-	policies, err := in.policiesOf(ctx, "")
-	if err != nil {
-		return err
-	}
+func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID, policies policies) error {
 	b := &batch{in: in, turn: t, redrive: &deadletter.Redrive{Operation: model.OpRedrive}}
 	for i, id := range ids {
 		b.items = append(b.items, deadletter.Item{No: i + 1, Kind: model.KindLetter, ID: id})
@@ -91,7 +88,7 @@ func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID) error
 			return err
 		}
 	}
-	return in.recording(ctx, in.deliver(ctx, b.sending), func(ctx context.Context, outcomes []outcome) error {
+	return in.recording(ctx, in.due.sends, in.deliver(ctx, b.sending), func(ctx context.Context, outcomes []outcome) error {
 		return in.settling(outcomes, func(fast bool) error {
 			return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 				return in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, fast: fast})
@@ -101,35 +98,32 @@ func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID) error
 }
 
 // sendAgain sends once more what has no known outcome, under the same number: what had no answer, and what a process
-// left in flight when it ended.
-// What has arrived is not sent.
-func (in *Inbox) sendAgain(ctx context.Context, t turn, unknown []deadletter.Send, arrived map[sendName]int) error {
-	if len(unknown) == 0 {
-		return nil
-	}
-	policies, err := in.policiesOf(ctx, "")
-	if err != nil {
-		return err
-	}
-	redrives := map[task.ID]*deadletter.Redrive{}
+// left in flight when it ended. What has arrived is not sent.
+func (in *Inbox) sendAgain(ctx context.Context, t turn, unknown []deadletter.Send, policies policies,
+	arrived map[sendName]int,
+) error {
+	redrives := map[task.ID]bool{} // true: their items are sent at most once
 	for _, s := range unknown {
-		if redrives[s.About] == nil && !s.About.IsZero() {
-			if redrives[s.About], err = in.store.FindRedrive(ctx, s.About); err != nil {
-				return err
-			}
+		if _, known := redrives[s.About]; known || s.About.IsZero() {
+			continue
 		}
+		r, err := in.store.FindRedrive(ctx, s.About)
+		if err != nil {
+			return err
+		}
+		redrives[s.About] = r != nil && r.Plan.AtMostOnce
 	}
-	once := func(id task.ID) bool { return redrives[id] != nil && redrives[id].Plan.AtMostOnce }
+	once := func(id task.ID) bool { return redrives[id] }
 	var sending []outgoing
 	var settled []outcome
-	if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) (err error) {
 		sending, settled, err = in.markAgain(ctx, tx, t, unknown, arrived, once)
 		return err
 	}); err != nil {
 		return err
 	}
 	outcomes := append(in.deliver(ctx, sending), settled...)
-	return in.recording(ctx, outcomes, func(ctx context.Context, outcomes []outcome) error {
+	return in.recording(ctx, in.due.sends, outcomes, func(ctx context.Context, outcomes []outcome) error {
 		return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			return in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, once: once})
 		})
@@ -275,10 +269,6 @@ func (in *Inbox) sendCopies(ctx context.Context) (n int, err error) {
 	}
 	of := byID(letters)
 	var list []outgoing
-	type place struct {
-		source      deadletter.SourceKey
-		destination string
-	}
 	exists := map[place]bool{}
 	for _, s := range due {
 		l := of[s.Owner]

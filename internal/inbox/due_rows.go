@@ -41,29 +41,27 @@ func rowsOf[T any, K comparable](db Database, what string, key func(T) K) *due.R
 	})
 }
 
-// recording records the outcomes of sends of letters together, and in ever smaller parts if that fails. One that cannot
-// be stored stays in flight, and its send rests: it keeps no other from being recorded.
-func (in *Inbox) recording(ctx context.Context, outcomes []outcome, record func(context.Context, []outcome) error,
-) error {
-	return in.recordingOf(ctx, in.due.sends, outcomes, record)
+// sendKey tells sends of one kind apart: a letter may have two that are due.
+type sendKey struct {
+	owner task.ID
+	no    int
 }
 
-// recordingOf is recording for sends of any kind.
-func (in *Inbox) recordingOf(ctx context.Context, rows *due.Rows[deadletter.Send, task.ID], outcomes []outcome,
+func keyOf(s *deadletter.Send) sendKey { return sendKey{s.Owner, s.No} }
+
+// recording records the outcomes of sends together, and in ever smaller parts if that fails. One that cannot be stored
+// stays in flight, and its send rests: it keeps no other from being recorded.
+func (in *Inbox) recording(ctx context.Context, rows *due.Rows[deadletter.Send, task.ID], outcomes []outcome,
 	record func(context.Context, []outcome) error,
 ) error {
-	type key struct { // a letter may have two sends that are due
-		owner task.ID
-		no    int
-	}
-	of, sends := make(map[key]outcome, len(outcomes)), make([]deadletter.Send, len(outcomes))
+	of, sends := make(map[sendKey]outcome, len(outcomes)), make([]deadletter.Send, len(outcomes))
 	for i, o := range outcomes {
-		of[key{o.send.Owner, o.send.No}], sends[i] = o, o.send
+		of[keyOf(&o.send)], sends[i] = o, o.send
 	}
 	err := rows.Try(ctx, in.now(), sends, func(ctx context.Context, some []deadletter.Send) error {
 		part := make([]outcome, len(some))
-		for i, s := range some {
-			part[i] = of[key{s.Owner, s.No}]
+		for i := range some {
+			part[i] = of[keyOf(&some[i])]
 		}
 		return record(ctx, part)
 	})
