@@ -50,10 +50,7 @@ func (in *Inbox) changeStates(ctx context.Context, tx engine.Tx,
 		changed.news.discarded(l)
 		tally.Of(l.Group).OpenLetters += opened(l.State) - opened(was)
 	}
-	if err := in.store.SaveStates(ctx, tx, changed.list); err != nil {
-		return changed, err
-	}
-	return changed, in.store.AddDeltas(ctx, tx, tally.Deltas())
+	return changed, errors.Join(in.store.SaveStates(ctx, tx, changed.list), in.store.AddDeltas(ctx, tx, tally.Deltas()))
 }
 
 // inWave puts items into the wave under way, and returns the letters and the cases among them.
@@ -124,8 +121,5 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 			i.State, i.Message = model.ItemSkipped, why
 		}
 	}
-	if err := r.in.store.SaveItems(ctx, tx, decided); err != nil {
-		return err
-	}
-	return r.in.tell(ctx, tx, changed.news.events(now)...)
+	return errors.Join(r.in.store.SaveItems(ctx, tx, decided), r.in.tell(ctx, tx, changed.news.events(now)...))
 }

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -103,10 +104,7 @@ func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a
 				of.count(l)
 			}
 			a.data = &of
-			if err := in.act(ctx, tx, a); err != nil {
-				return err
-			}
-			return in.tell(ctx, tx, changed.news.events(in.now())...)
+			return errors.Join(in.act(ctx, tx, a), in.tell(ctx, tx, changed.news.events(in.now())...))
 		}); err != nil {
 			return c, err
 		}

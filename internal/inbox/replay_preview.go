@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/deadletters/model"
@@ -61,12 +62,8 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 	p.ends(bounded, carrier, of)
 	var arrivals []Arrival
 	scan := *r // a copy, of which the positions move
-	scan.Progress.Parts = append([]model.ReplayPart(nil), r.Progress.Parts...)
-	for {
-		i := scan.NextPart()
-		if i < 0 {
-			break
-		}
+	scan.Progress.Parts = slices.Clone(r.Progress.Parts)
+	for i := scan.NextPart(); i >= 0; i = scan.NextPart() {
 		if p.Scanned >= previewScan || bounded.Err() != nil {
 			p.Whole = false
 			break

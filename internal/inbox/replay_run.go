@@ -311,9 +311,6 @@ func (p *replayer) end(ctx context.Context, why string) error {
 		if err != nil {
 			return err
 		}
-		if err := p.in.store.SaveReplay(ctx, tx, r); err != nil {
-			return err
-		}
-		return p.in.actedOnReplay(ctx, tx, r, model.ReplayRunning, a)
+		return errors.Join(p.in.store.SaveReplay(ctx, tx, r), p.in.actedOnReplay(ctx, tx, r, model.ReplayRunning, a))
 	})
 }

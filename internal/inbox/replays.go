@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// LogReader reads topics again, where a broker keeps what was received. It changes nothing there, the position of no
-// consumer either.
+// LogReader reads topics again, where a broker keeps what was received. It changes nothing there.
 type LogReader interface {
 	// LogParts returns what the parts of a topic hold now: from the first message that is as new as since, up to the first
 	// one that is as new as before. A zero time is no bound.
@@ -64,9 +63,8 @@ type ReplayRequest struct {
 func noReplay(id task.ID) error { return task.Errorf(task.NotFound, "there is no replay %s", id) }
 
 // CreateReplay freezes the range of a topic: what is sent there later is not included. Invalid: the topic is not one of
-// the source, does not exist, or its broker keeps no messages; the details say which. Conflict: there is nothing in the
-// range. Forbidden: it reads sensitive values that the key may not see. Exhausted: the namespace has as many
-// replays as it may have.
+// the source, does not exist, or its broker keeps no messages. Conflict: there is nothing in the range. Forbidden: it
+// reads sensitive values that the key may not see. Exhausted: the namespace has as many replays as it may have.
 func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadletter.Replay, error) {
 	by, err := signed(ctx, req.By)
 	if err != nil {
@@ -94,10 +92,8 @@ func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadlett
 				return err
 			}
 		}
-		if err := in.store.AddReplay(ctx, tx, r); err != nil {
-			return err
-		}
-		return in.actedOnReplay(ctx, tx, r, "", act{kind: "create_replay", by: by, data: recordOfReplay(r)})
+		return errors.Join(in.store.AddReplay(ctx, tx, r),
+			in.actedOnReplay(ctx, tx, r, "", act{kind: "create_replay", by: by, data: recordOfReplay(r)}))
 	})
 }
 
@@ -109,11 +105,10 @@ func (in *Inbox) frozenReplay(ctx context.Context, req *ReplayRequest) (*deadlet
 	}
 	s := req.Spec
 	s.Topic = cmp.Or(s.Topic, source.Queue)
-	if s.Into == "" {
-		if s.Into = deadletter.ReplayIntoInbox; s.Intake != nil || source.Intake != nil {
-			s.Into = deadletter.ReplayIntoTasks
-		}
+	if s.Into == "" && cmp.Or(s.Intake, source.Intake) != nil {
+		s.Into = deadletter.ReplayIntoTasks
 	}
+	s.Into = cmp.Or(s.Into, deadletter.ReplayIntoInbox)
 	if err := refuseReading(ctx, source, s.Intake, s.Headers); err != nil {
 		return nil, nil, err
 	}
@@ -196,10 +191,8 @@ func (in *Inbox) ActOnReplay(ctx context.Context, id task.ID, what model.Redrive
 		if err := applyToReplay(r, what, in.now()); err != nil {
 			return nil, err
 		}
-		if err := in.store.SaveReplay(ctx, tx, r); err != nil {
-			return nil, err
-		}
-		return r, in.actedOnReplay(ctx, tx, r, was, act{kind: string(what) + "_replay", by: by})
+		return r, errors.Join(in.store.SaveReplay(ctx, tx, r),
+			in.actedOnReplay(ctx, tx, r, was, act{kind: string(what) + "_replay", by: by}))
 	})
 }
 
