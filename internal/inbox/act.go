@@ -9,17 +9,15 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// act describes what an operator, a policy or a loop did to an object of the inbox, for the audit trail. A verb fills
-// it in step by step: what it is before the change, the states and the object after it.
+// act describes what an operator, a policy or a loop did to an object of the inbox, for the audit trail.
 type act struct {
-	kind      string // verb and object: discard_letter
-	by        By
-	namespace string
-	of        string // the object
-	from, to  string // its states; "" where they do not matter
-	data      any    // what the operator gave; nil for nothing
-	// before and after are the object, as far as the act changes it; nil where the states say it all.
-	before, after any
+	kind          string // verb and object: discard_letter
+	by            By
+	namespace     string
+	of            string // the object
+	from, to      string // its states; "" where they do not matter
+	data          any    // what the operator gave; nil for nothing
+	before, after any    // the object, as far as the act changes it; nil where the states say it all
 }
 
 // written runs a transaction, and returns the object that it changes.
@@ -46,9 +44,8 @@ func acting[T any](ctx context.Context, in *Inbox, by By, fn func(context.Contex
 	return written(ctx, in, func(ctx context.Context, tx engine.Tx) (*T, error) { return fn(ctx, tx, by) })
 }
 
-// act stores an act in the audit trail, in the transaction of what was done: there is no change without its act, and no
-// act of a change that was rolled back. The object has no column of its own, since the trail was made for tasks; it is
-// a member of the data.
+// act stores an act in the audit trail, in the transaction of what was done. The trail was made for tasks and has no
+// column for the object, which is a member of the data.
 func (in *Inbox) act(ctx context.Context, tx engine.Tx, a act) error {
 	data, err := json.Marshal(struct {
 		Object string `json:"object"`

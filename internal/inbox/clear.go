@@ -24,15 +24,13 @@ const (
 // Cleared is what became of clearing a queue, or of taking that back.
 type Cleared struct {
 	Letters int
-	// At identifies the clearing: all its letters were discarded at that time. 0 for a restoration of all.
-	At task.Instant
-	// More: the request has reached its bounds of letters or time, and some are left.
-	More bool
+	At      task.Instant // identifies the clearing, by the time at which its letters were discarded. 0: of all clearings
+	More    bool         // the request has reached its bounds of letters or time, and some are left
 }
 
-// ClearQueue discards the letters that are in a queue, with a reason by which RestoreQueue finds them. At most 100,000
-// at a time. Letters that are being sent back are left alone, as are those that arrive in the meantime. It commits
-// batch by batch: after an error, what was discarded until then stays so.
+// ClearQueue discards the letters that are in a queue, 100,000 at most, with a reason by which RestoreQueue finds them.
+// Letters that are being sent back are left alone, as are those that arrive in the meantime. It commits batch by batch:
+// after an error, what was discarded until then stays so.
 func (in *Inbox) ClearQueue(ctx context.Context, q *Queue, by By) (Cleared, error) {
 	by, err := signed(ctx, by)
 	if err != nil {

@@ -13,23 +13,21 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+// The bounds of a preview.
 const (
-	// previewSamples, previewScan and previewParts bound what a preview shows, how many messages it reads, and of how many
-	// partitions it looks at the ends. previewTime bounds its time.
-	previewSamples, previewScan, previewParts = 10, 10_000, 16
-	previewTime                               = 5 * time.Second
+	previewSamples = 10
+	previewScan    = 10_000 // messages
+	previewParts   = 16     // whose ends it looks at
+	previewTime    = 5 * time.Second
 )
 
 // ReplayPreview is what a replay would do.
 type ReplayPreview struct {
-	// Replay has the range, frozen now. It is not stored.
-	Replay *deadletter.Replay
-	// Scanned is how many messages were looked at, and Selected how many of these have the key and the headers. Whole:
-	// these are all; otherwise there are more.
-	Scanned, Selected int
-	Whole             bool
-	// FirstAt and LastAt are the times of the first and the last message, of up to previewParts partitions; 0: unknown.
-	FirstAt, LastAt task.Instant
+	Replay          *deadletter.Replay // with the range, frozen now; not stored
+	Scanned         int                // messages that were looked at
+	Selected        int                // those with the key and the headers
+	Whole           bool               // there are no more
+	FirstAt, LastAt task.Instant       // of the first and the last message of up to previewParts partitions; 0: unknown
 	Samples         []ReplaySample
 }
 
@@ -40,10 +38,8 @@ type ReplaySample struct {
 	At        task.Instant
 	Key       []byte
 	IntakePreview
-	// Known: it is a letter of the source already.
-	Known bool
-	// Failure is what a letter would have died of.
-	Failure string
+	Known   bool   // it is a letter of the source already
+	Failure string // of which a letter would have died
 }
 
 // PreviewReplay returns what a replay would do, and stores nothing. It refuses what CreateReplay refuses.

@@ -19,19 +19,15 @@ import (
 )
 
 const (
-	// replayBatch bounds the messages that are read and stored together.
-	replayBatch = 1000
-	// replayPause is waited after an error.
-	replayPause = 2 * time.Second
-	// replaysAtOnce are carried on at the same time, so that one whose broker does not answer holds up no other.
-	replaysAtOnce = 4
-	// runningReplays bounds those of one call.
-	runningReplays = 1000
+	replayBatch    = 1000            // messages that are read and stored together
+	replayPause    = 2 * time.Second // after an error
+	replaysAtOnce  = 4               // so that one whose broker does not answer holds up no other
+	runningReplays = 1000            // of one call
 )
 
 // AdvanceReplays carries on with the replays that run, for about a second each. It must run in one process at a time;
-// another process may go on where this one stopped: the rows say where that is. Two at once store nothing twice. It
-// returns the number of messages that were stored, and whether more are due.
+// another one continues from the rows, and two at once store nothing twice. It returns the number of messages that were
+// stored, and whether more are due.
 func (in *Inbox) AdvanceReplays(ctx context.Context) (n int, more bool, err error) {
 	list, err := in.store.RunningReplays(ctx, runningReplays)
 	if err != nil || len(list) == 0 {
@@ -234,7 +230,7 @@ type replayStep struct {
 var errOvertaken = errors.New("another process carries the replay on")
 
 // advance stores that a batch is stored, in the same transaction, unless another process has done so. It locks the row
-// of the replay, after all others: an act of an operator waits for it.
+// of the replay after all others, since an act of an operator waits for it.
 func (p *replayer) advance(ctx context.Context, tx engine.Tx, step replayStep) error {
 	r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
 	if err != nil {
@@ -266,8 +262,7 @@ func (p *replayer) observe(tx engine.Tx, c model.ReplayCounts) {
 	})
 }
 
-// trouble decides what an error means: a replay that cannot go on has failed; one that may go on later says what holds
-// it up.
+// trouble handles the error of a batch: a replay that can never continue has failed; another says what holds it up.
 func (p *replayer) trouble(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errOvertaken), ctx.Err() != nil:

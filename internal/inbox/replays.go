@@ -45,10 +45,8 @@ var (
 const Replayed = "Replayed"
 
 const (
-	// maxReplays bounds the replays of a namespace that have not ended.
-	maxReplays = 50
-	// replayTime bounds one question to a broker.
-	replayTime = 10 * time.Second
+	maxReplays = 50               // of a namespace that have not ended
+	replayTime = 10 * time.Second // for one question to a broker
 )
 
 // ReplayRequest describes a replay. Of Spec, the topic defaults to the queue of the source; Into to tasks where there

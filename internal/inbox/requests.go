@@ -86,7 +86,7 @@ type GroupsChange struct {
 	DryRun bool         // only tell which groups would be changed
 }
 
-// GroupResult tells what became of one group of a GroupsChange.
+// GroupResult is what became of one group of a GroupsChange.
 type GroupResult struct {
 	ID    deadletter.GroupID
 	Group *deadletter.Group // as stored; nil with Err, and of a dry run as it is

@@ -25,37 +25,33 @@ const (
 // What was sent and died again is no reason: it was to be sent once.
 var requeueStop = deadletter.StopRule{ReturnedShare: 1, SamePrint: deadletter.MaxWave, Failed: 1000}
 
-// Requeue asks to send letters of a queue back: those that are named, or the oldest ones.
+// Requeue asks to send letters of a queue back: one that is named, or the oldest ones.
 type Requeue struct {
 	By
-	Letter task.ID // zero: the oldest
-	// Limit bounds the letters when none is named: 1 to deadletter.MaxWave.
-	Limit         int
+	Letter        task.ID // zero: the oldest
+	Limit         int     // of the letters when none is named: 1 to deadletter.MaxWave
 	IncludeParked bool
-	// Destination is where they are sent; "" means to their origins.
-	Destination string
+	Destination   string // "": their origins
 }
 
 // Requeued is what became of a Requeue.
 type Requeued struct {
 	Destination string // "": the origins of the letters
 	Sent        int
-	Failed      int // letters that the broker did not take; they are open
-	Pending     int // that were not sent when the time was up: their redrives go on
-	Skipped     int // that others were faster with
-	Parked      int // left out; counted only if nothing was sent
-	// More: there are more letters than the limit.
-	More     bool
-	Why      string // the first failure
-	Redrives []task.ID
+	Failed      int    // letters that the broker did not take; they are open
+	Pending     int    // that were not sent when the time was up: their redrives go on
+	Skipped     int    // that others were faster with
+	Parked      int    // left out; counted only if nothing was sent
+	More        bool   // there are more letters than the limit
+	Why         string // the first failure
+	Redrives    []task.ID
 }
 
 // lettersByState are letters to send: a redrive takes letters of one state.
 type lettersByState map[model.LetterState][]task.ID
 
-// Requeue sends letters of a queue back: each time as a redrive of one wave without an observation, which it creates,
-// starts and waits for, 25 seconds at most. What is not sent by then is sent later. A letter is open, sent or marked at
-// every moment, whatever fails.
+// Requeue sends letters of a queue back by redrives of one wave, and waits for them, 25 seconds at most. What is not
+// sent by then is sent later.
 //
 // Without a name it takes the oldest that are not parked. NotFound: the queue has no such letter. Conflict: nothing was
 // sent; the source does not allow the destination, or it does not exist, or refuses them. Unavailable: the broker does
@@ -179,8 +175,8 @@ func requeueRefused(q *Queue, err error) error {
 		Hint: "see tasker source list"}
 }
 
-// sendAtOnce creates and starts redrives of letters, each of one wave without an observation, waits for their ends, and
-// adds up what became of them. refused decides about the letters of a redrive that is refused.
+// sendAtOnce creates and starts redrives of letters, each of one wave without an observation, waits for them, and adds
+// up what became of them. refused decides about the letters of a redrive that is refused.
 func (in *Inbox) sendAtOnce(ctx context.Context, req RedriveRequest, letters lettersByState, out *Requeued,
 	refused func([]task.ID, error) error,
 ) (made []task.ID, err error) {
@@ -275,11 +271,11 @@ const (
 	RetryPending RetryState = "pending" // it is sent later; its redrive goes on
 )
 
-// RetryMessages sends messages back, as FindMessage finds them, and returns what became of each, in their order. One
-// that cannot be sent holds no other up. It waits until all are sent, 25 seconds at most.
+// RetryMessages sends messages back, as FindMessage finds them, and returns what became of each, in their order. It
+// waits until all are sent, 25 seconds at most. One that cannot be sent holds no other up.
 //
 // A letter that was sent back or discarded is opened and sent again; for a discarded one the key needs the permission
-// to restore. A letter that is parked is sent, because it was named. Each ID counts once in a call.
+// to restore. Parked letters are sent too: they were named.
 func (in *Inbox) RetryMessages(ctx context.Context, namespace, source string, ids []string, by By) ([]Retry, error) {
 	if err := reach(ctx, namespace); err != nil {
 		return nil, err
