@@ -101,8 +101,8 @@ func (p *replayer) run(ctx context.Context) (more bool, err error) {
 // batch reads messages of a part, and stores what they become with the position behind them.
 func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Source, i, allowed int) error {
 	of, part := asReplayed(p.replay, source), p.replay.Progress.Parts[i]
-	most := replayBatch
-	if of.Intake != nil {
+	most, tasks := replayBatch, p.replay.Spec.Into == deadletter.ReplayIntoTasks
+	if tasks {
 		most = min(most, p.in.opts.IntakeBatch)
 	}
 	bounded, cancel := context.WithTimeout(ctx, replayTime)
@@ -125,7 +125,7 @@ func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Sour
 	switch {
 	case len(arrivals) == 0:
 		err = p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return p.advance(ctx, tx, step) })
-	case of.Intake != nil:
+	case tasks:
 		err = p.tasks(ctx, of, arrivals, step)
 	default:
 		var t terms
