@@ -21,6 +21,14 @@ func sortIDs(ids []task.ID) []task.ID {
 
 func compareIDs(a, b task.ID) int { return bytes.Compare(a[:], b[:]) }
 
+func idsOf(items []deadletter.Item) []task.ID {
+	ids := make([]task.ID, len(items))
+	for n, i := range items {
+		ids[n] = i.ID
+	}
+	return ids
+}
+
 // changedLetters are the letters whose states a transaction has changed, and its events.
 type changedLetters struct {
 	list []*deadletter.Letter
@@ -90,12 +98,8 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 	if len(items) == 0 {
 		return nil
 	}
-	ids := make([]task.ID, len(items))
-	for n, i := range items {
-		ids[n] = i.ID
-	}
 	skipped := map[task.ID]string{} // "": it is changed
-	changed, err := r.in.changeStates(ctx, tx, r.in.store.BareLetters, ids, func(l *deadletter.Letter) error {
+	changed, err := r.in.changeStates(ctx, tx, r.in.store.BareLetters, idsOf(items), func(l *deadletter.Letter) error {
 		var err error
 		if r.redrive.Operation == model.OpRestore {
 			err = l.Restore(now)

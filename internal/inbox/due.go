@@ -81,13 +81,6 @@ func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID, polic
 	if err := b.mark(ctx); err != nil {
 		return err
 	}
-	if len(b.decided) > 0 {
-		if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-			return in.leave(ctx, tx, b.decided)
-		}); err != nil {
-			return err
-		}
-	}
 	return in.recording(ctx, in.due.sends, in.deliver(ctx, b.sending), func(ctx context.Context, outcomes []outcome) error {
 		return in.settling(outcomes, func(fast bool) error {
 			return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -227,21 +220,6 @@ func (in *Inbox) reportAgain(ctx context.Context, tx engine.Tx, s *deadletter.Se
 	return in.act(ctx, tx, act{kind: "send_letter_again", by: By{Actor: engine.System,
 		Reason: "it is sent again under the same number, and may arrive twice: " + why}, namespace: l.Namespace,
 		of: l.ID.String()})
-}
-
-// leave opens scheduled letters that cannot be sent, so that an operator sees them and no policy tries without an end.
-func (in *Inbox) leave(ctx context.Context, tx engine.Tx, decided []deadletter.Item) error {
-	ids, why := make([]task.ID, len(decided)), map[task.ID]string{}
-	for n, i := range decided {
-		ids[n], why[i.ID] = i.ID, i.Message
-	}
-	_, err := in.changeStates(ctx, tx, in.store.BareLetters, ids, func(l *deadletter.Letter) error {
-		if l.State != model.LetterScheduled {
-			return nil
-		}
-		return l.Unschedule(why[l.ID], in.now())
-	})
-	return err
 }
 
 // copyTime bounds the question whether a destination of copies exists.

@@ -109,6 +109,15 @@ func (in *Inbox) redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, 
 	return r, err
 }
 
+// lockedRedrive returns a redrive, locked, or NotFound.
+func (in *Inbox) lockedRedrive(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Redrive, error) {
+	r, err := in.store.Redrive(ctx, tx, id)
+	if err == nil && r == nil {
+		err = noRedrive(id)
+	}
+	return r, err
+}
+
 // Redrive returns a redrive with its counts, or NotFound.
 func (in *Inbox) Redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error) {
 	r, err := in.redrive(ctx, id)
