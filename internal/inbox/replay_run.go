@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,28 +32,22 @@ func (in *Inbox) AdvanceReplays(ctx context.Context) (n int, more bool, err erro
 	if err != nil || len(list) == 0 {
 		return 0, false, err
 	}
-	var running sync.WaitGroup
-	places := make(chan struct{}, replaysAtOnce)
-	var stored, due atomic.Int64
-	errs := make([]error, len(list))
-	for i, r := range list {
-		places <- struct{}{}
-		running.Go(func() {
-			defer func() { <-places }()
-			run := &replayer{in: in, replay: r, until: in.now().Add(turnTime)}
-			again, err := run.run(ctx)
-			stored.Add(int64(run.stored))
-			if again {
-				due.Add(1)
-			}
-			if err != nil { // one that fails does not hold up the others
-				errs[i] = fmt.Errorf("replay %s: %w", r.ID, err)
-			}
-		})
-	}
-	running.Wait()
+	var stored atomic.Int64
+	var due atomic.Bool
+	errs := atOnce(list, replaysAtOnce, func(r *deadletter.Replay) error {
+		p := &replayer{in: in, replay: r, until: in.now().Add(turnTime)}
+		again, err := p.run(ctx)
+		stored.Add(int64(p.stored))
+		if again {
+			due.Store(true)
+		}
+		if err != nil { // one that fails does not hold up the others
+			return fmt.Errorf("replay %s: %w", r.ID, err)
+		}
+		return nil
+	})
 	err = errors.Join(errs...)
-	return int(stored.Load()), due.Load() > 0 && err == nil, err
+	return int(stored.Load()), due.Load() && err == nil, err
 }
 
 // replayer carries on with one replay, in one goroutine, for one turn. replay is the row as it was read last.
