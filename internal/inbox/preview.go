@@ -89,9 +89,8 @@ func (in *Inbox) namespaceOf(ctx context.Context, s *deadletter.Selection) (stri
 			return l.Namespace, nil
 		}
 	}
-	return "", &task.Error{Code: task.Invalid, Message: "the selection names no namespace", Problems: []task.Problem{
-		{Location: "/selection/namespace",
-			Message: "is missing: an operation stays within one namespace; name it, or groups or letters of it"}}}
+	return "", refused("the selection names no namespace", "/selection/namespace",
+		"is missing: an operation stays within one namespace; name it, or groups or letters of it")
 }
 
 // check returns the problems of a request, at JSON pointers of the API. plan has its defaults.

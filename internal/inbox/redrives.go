@@ -90,14 +90,16 @@ func apply(r *deadletter.Redrive, what model.RedriveAction, now task.Instant) er
 	change := map[model.RedriveAction]func(task.Instant) error{model.StartRedrive: r.Start, model.PauseRedrive: r.Pause,
 		model.ResumeRedrive: r.Continue, model.CancelRedrive: r.Cancel}[what]
 	if change == nil {
-		return unknownAction("redrive")
+		return refused("the redrive was not changed", "/action", knownActions)
 	}
 	return change(now)
 }
 
-func unknownAction(of string) error {
-	return &task.Error{Code: task.Invalid, Message: "the " + of + " was not changed", Problems: []task.Problem{
-		{Location: "/action", Message: "must be start, pause, resume or cancel"}}}
+const knownActions = "must be start, pause, resume or cancel"
+
+// refused is the error for one fault of a request, at a JSON pointer.
+func refused(message, at, fault string) error {
+	return &task.Error{Code: task.Invalid, Message: message, Problems: []task.Problem{{Location: at, Message: fault}}}
 }
 
 // redrive returns a redrive that the request reaches, or NotFound.

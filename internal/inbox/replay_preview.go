@@ -72,8 +72,7 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 				break
 			}
 			if errors.Is(err, ErrForGood) {
-				return nil, &task.Error{Code: task.Invalid, Message: "the replay would be refused",
-					Problems: []task.Problem{{Location: "/topic", Message: itemMessage(err)}}}
+				return nil, refused("the replay would be refused", "/topic", itemMessage(err))
 			}
 			return nil, brokerSilent(err)
 		}

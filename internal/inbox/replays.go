@@ -119,7 +119,7 @@ func (in *Inbox) frozenReplay(ctx context.Context, req *ReplayRequest) (*deadlet
 		problems = append(problems, in.intakeFaults(&of)...)
 	}
 	if len(problems) > 0 {
-		return nil, nil, replayRefused(problems...)
+		return nil, nil, &task.Error{Code: task.Invalid, Message: notReplayed, Problems: problems}
 	}
 	parts, err := logRange(ctx, carrier, source, &s)
 	if err != nil {
@@ -132,9 +132,7 @@ func (in *Inbox) frozenReplay(ctx context.Context, req *ReplayRequest) (*deadlet
 		Progress: deadletter.ReplayProgress{Parts: parts}}, source, nil
 }
 
-func replayRefused(problems ...task.Problem) error {
-	return &task.Error{Code: task.Invalid, Message: "the replay was not created", Problems: problems}
-}
+const notReplayed = "the replay was not created"
 
 // logRange returns the range of a replay.
 func logRange(ctx context.Context, c Carrier, source *deadletter.Source, s *deadletter.ReplaySpec) ([]model.ReplayPart,
@@ -145,16 +143,15 @@ func logRange(ctx context.Context, c Carrier, source *deadletter.Source, s *dead
 	parts, err := c.LogParts(bounded, source, s.Topic, instantTime(s.Since), instantTime(s.Before))
 	switch {
 	case errors.Is(err, ErrNoLog):
-		return nil, replayRefused(task.Problem{Location: "/source",
-			Message: "has a broker that keeps no messages once they are received"})
+		return nil, refused(notReplayed, "/source", "has a broker that keeps no messages once they are received")
 	case errors.Is(err, ErrForGood):
-		return nil, replayRefused(task.Problem{Location: "/topic", Message: itemMessage(err)})
+		return nil, refused(notReplayed, "/topic", itemMessage(err))
 	case err != nil && ctx.Err() == nil:
 		return nil, brokerSilent(err)
 	case err != nil:
 		return nil, err
 	case len(parts) > deadletter.MaxReplayParts:
-		return nil, replayRefused(task.Problem{Location: "/topic", Message: "has too many partitions"})
+		return nil, refused(notReplayed, "/topic", "has too many partitions")
 	}
 	return s.Freeze(parts), nil
 }
@@ -209,7 +206,7 @@ func applyToReplay(r *deadletter.Replay, what model.RedriveAction, now task.Inst
 	case what == model.StartRedrive, what == model.ResumeRedrive:
 		return task.Errorf(task.WrongState, "the replay %s is %s: %s is for another state", r.ID, r.State, what)
 	}
-	return unknownAction("replay")
+	return refused("the replay was not changed", "/action", knownActions)
 }
 
 // Replay returns a replay, or NotFound.
