@@ -29,19 +29,13 @@ func idsOf(items []deadletter.Item) []task.ID {
 	return ids
 }
 
-// changedLetters are the letters whose states a transaction has changed, and its events.
-type changedLetters struct {
-	list []*deadletter.Letter
-	news letterNews
-}
-
 // changeStates changes letters, which read locks, and stores the states that are others now, with the counts of their
 // groups.
 func (in *Inbox) changeStates(ctx context.Context, tx engine.Tx,
 	read func(context.Context, engine.Tx, []task.ID) ([]*deadletter.Letter, error), ids []task.ID,
 	change func(*deadletter.Letter) error,
 ) (changedLetters, error) {
-	changed, tally := changedLetters{news: letterNews{}}, deadletter.Tally{}
+	var changed changedLetters
 	letters, err := read(ctx, tx, sortIDs(ids))
 	if err != nil {
 		return changed, err
@@ -51,14 +45,20 @@ func (in *Inbox) changeStates(ctx context.Context, tx engine.Tx,
 		if err := change(l); err != nil {
 			return changed, err
 		}
-		if l.State == was {
-			continue
+		if l.State != was {
+			changed.add(l, was)
 		}
-		changed.list = append(changed.list, l)
-		changed.news.discarded(l)
-		tally.Of(l.Group).OpenLetters += opened(l.State) - opened(was)
 	}
-	return changed, errors.Join(in.store.SaveStates(ctx, tx, changed.list), in.store.AddDeltas(ctx, tx, tally.Deltas()))
+	return changed, changed.save(ctx, tx, in)
+}
+
+// events returns what is told of letters that are discarded now.
+func (c *changedLetters) events(now task.Instant) []deadletter.Event {
+	news := letterNews{}
+	for _, l := range c.list {
+		news.discarded(l)
+	}
+	return news.events(now)
 }
 
 // inWave puts items into the wave under way, and returns the letters and the cases among them.
@@ -125,5 +125,5 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 			i.State, i.Message = model.ItemSkipped, why
 		}
 	}
-	return errors.Join(r.in.store.SaveItems(ctx, tx, decided), r.in.tell(ctx, tx, changed.news.events(now)...))
+	return errors.Join(r.in.store.SaveItems(ctx, tx, decided), r.in.tell(ctx, tx, changed.events(now)...))
 }

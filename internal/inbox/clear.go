@@ -102,7 +102,7 @@ func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a
 				of.count(l)
 			}
 			a.data = &of
-			return errors.Join(in.act(ctx, tx, a), in.tell(ctx, tx, changed.news.events(in.now())...))
+			return errors.Join(in.act(ctx, tx, a), in.tell(ctx, tx, changed.events(in.now())...))
 		}); err != nil {
 			return c, err
 		}

@@ -11,17 +11,15 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Database is where an Inbox stores: a database of the engine, with the rows of dead letters. Both use the same
-// transactions, which is how a case and its group are stored together.
+// Database is a database of the engine, with the rows of dead letters. Both use the same transactions: so a case and
+// its group are stored together.
 type Database interface {
 	engine.Writer
 	// IDs makes the IDs of new rows; they grow with time.
 	IDs() *task.Source
-	// ActStore is the audit trail.
-	ActStore() engine.ActStore
-	// NoteStore keeps what was declared by configurations.
+	ActStore() engine.ActStore // the audit trail
+	// NoteStore keeps what configurations have declared.
 	NoteStore() engine.NoteStore
-	// Inbox returns the rows of dead letters.
 	Inbox() Store
 }
 
@@ -29,8 +27,7 @@ type Database interface {
 // transaction is part of it, so that an act and the result of its item are stored together.
 type Tasks interface {
 	// Now is the time of the store.
-	Now() task.Instant
-	// Level returns the level of a priority, and whether there is one of that name or number.
+	Now() task.Instant // of the store
 	Level(priority string) (int, bool)
 	// ReplayIn runs the failed steps of a task in error again.
 	ReplayIn(ctx context.Context, tx engine.Tx, id task.ID, r engine.Replay) (*engine.Replayed, error)
@@ -42,7 +39,7 @@ type Tasks interface {
 		write func(edit func(context.Context, engine.Tx) error) error) (*engine.EditedContext, error)
 	// UpdateCaseIn stores the findings of an investigation.
 	UpdateCaseIn(ctx context.Context, tx engine.Tx, id task.ID, ch task.CaseChange) (*task.Case, error)
-	// Case returns a case, or NotFound.
+	// Case returns a case, or NotFound. Steps returns a task and its steps, or NotFound.
 	Case(ctx context.Context, id task.ID) (*task.Case, error)
 	// SubmitWithin submits tasks in a transaction that write begins.
 	SubmitWithin(ctx context.Context, subs []engine.Submission,
@@ -50,46 +47,41 @@ type Tasks interface {
 	// SubmitEachWithin does so, and answers each that is refused in its receipt.
 	SubmitEachWithin(ctx context.Context, subs []engine.Submission,
 		write func(submit func(context.Context, engine.Tx) ([]engine.Receipt, error)) error) error
-	// CheckSubmissions returns for each submission why it would be refused; nil for one that would not. It stores nothing.
+	// CheckSubmissions returns for each submission why it would be refused, or nil. It stores nothing.
 	CheckSubmissions(ctx context.Context, subs []engine.Submission) []error
-	// Steps returns a task and its steps, or NotFound; Records its attempts, the oldest first; TemplateOf the template.
 	Steps(ctx context.Context, id task.ID) (*task.Task, []*task.Step, error)
+	// Records returns the attempts of a task, the oldest first.
 	Records(ctx context.Context, id task.ID) (engine.Records, error)
 	TemplateOf(ctx context.Context, def int64) (*task.Template, error)
 	// Announce tells listeners of events once the transaction is committed.
 	Announce(tx engine.Tx, events ...deadletter.Event)
 }
 
-// Options configure an Inbox.
+// Options configure an Inbox. What is told of something must not block; it defaults to nothing.
 type Options struct {
-	// Carriers read sources and send letters back, by the names of their drivers. The letters of a source whose driver
-	// has none cannot be sent back.
+	// Carriers read sources and send letters back, by the names of their drivers. Without one, the letters of a source
+	// cannot be sent back.
 	Carriers map[string]Carrier
-	// Formats are the names of the formats that a source may have.
-	Formats []string
+	Formats  []string // names, of those that a source may have
 	// Ruler applies rules to fingerprints. It is the one of the engine, so that both follow a change at the same time.
 	Ruler *Ruler
-	// LetterBytes bounds the key, headers and payload of a letter, in bytes. What is larger is not taken. Defaults to
-	// 16 MiB.
+	// LetterBytes bounds the key, headers and payload of a letter. What is larger is not taken. Defaults to 16 MiB.
 	LetterBytes int
 	// DefaultPolicy applies to letters that no stored policy is for. nil: they are left to operators.
 	DefaultPolicy *deadletter.Policy
 	// ReadBatch bounds the messages of a source that are captured in one transaction; 0: the carrier's own bound.
 	ReadBatch int
-	// Webhooks receive events. Defaults to none.
-	Webhooks Webhooks
+	Webhooks  Webhooks // defaults to none
 	// IntakeBatch bounds the messages that become tasks in one transaction. Defaults to 1.
 	IntakeBatch int
 	// FailedJob writes a job of which a task was made and that failed for good, as the format job_failure.
 	FailedJob func(*FailedJob) []byte
-	// Intaken is told what became of each batch of messages that was taken in. It must not block. Defaults to none.
+	// Intaken is told what became of each batch of messages that was taken in.
 	Intaken func(namespace, source string, of Intaken)
-	// Gone is told of messages that a broker has deleted before they were read. It must not block. Defaults to none.
-	Gone func(namespace, source string, messages int64)
-	// Observer is told what happens to letters. Defaults to none.
-	Observer Observer
-	// PageItems bounds a page. Defaults to 1,000.
-	PageItems int
+	// Gone is told of messages that a broker has deleted before they were read.
+	Gone      func(namespace, source string, messages int64)
+	Observer  Observer // of letters
+	PageItems int      // bounds a page; defaults to 1,000
 }
 
 // Inbox holds the use cases of dead letters. It is safe for concurrent use.
@@ -105,12 +97,11 @@ type Inbox struct {
 
 	due     dueRows
 	batch   int             // the items that are marked, sent and recorded together
-	watched deadletter.Item // where the round of watchCases goes on; that of Advance alone
-	// tidied and emptied are where the rounds of Tidy go on.
+	watched deadletter.Item // where watchCases continues; that of Advance alone
+	// tidied and emptied are where Tidy continues.
 	tidied  EndedRedrive
 	emptied deadletter.GroupID
-	// changed has a value when Read shall look at the sources without waiting for its interval.
-	changed chan struct{}
+	changed chan struct{} // has a value when Read shall look at the sources at once
 }
 
 // New returns an Inbox on a database. It starts nothing: internal/upkeep calls Advance, SendDue, Triage and Tidy, and
@@ -133,11 +124,10 @@ func New(db Database, tasks Tasks, opts Options) *Inbox {
 		batch: sendBatch, due: newDueRows(db), changed: make(chan struct{}, 1)}
 }
 
-// now is the time of the store. All nodes use the same clock, so that due times and marks mean the same to each of
-// them.
+// now is the time of the store: due times and marks mean the same to each node.
 func (in *Inbox) now() task.Instant { return in.tasks.Now() }
 
-// orphans is the time before which a mark without a record was left by a process that has ended.
+// orphans is the time before which a mark without a record is of a process that has ended.
 func (in *Inbox) orphans() task.Instant {
 	before := in.now().Add(-orphanAfter)
 	if in.alone {
@@ -165,14 +155,13 @@ func nameable(ctx context.Context, namespace, name string) bool {
 
 // reach refuses a namespace that a request names and its key does not reach: NotFound, as for one that does not exist.
 func reach(ctx context.Context, namespace string) error {
-	if fault := task.TextFault(namespace, maxName); fault != "" {
-		return &task.Error{Code: task.Invalid, Message: "the namespace is not valid",
-			Problems: []task.Problem{{Location: "/namespace", Message: fault}}}
+	switch fault := task.TextFault(namespace, maxName); {
+	case fault != "":
+		return invalid("the namespace is not valid", "/namespace", fault)
+	case !reaches(ctx, namespace):
+		return task.Errorf(task.NotFound, "there is no namespace %q", namespace)
 	}
-	if reaches(ctx, namespace) {
-		return nil
-	}
-	return task.Errorf(task.NotFound, "there is no namespace %q", namespace)
+	return nil
 }
 
 // narrow returns the namespace of a list: the one that was asked for, or the only one of the key. "" means all, which
@@ -182,8 +171,9 @@ func narrow(ctx context.Context, namespace string) (string, error) {
 		if of := key.Namespaces(); len(of) == 1 {
 			return of[0], nil
 		}
-		return "", &task.Error{Code: task.Invalid, Message: "the key is limited to several namespaces",
-			Hint: "name one of them", Problems: []task.Problem{{Location: "namespace", Message: "is missing"}}}
+		e := invalid("the key is limited to several namespaces", "namespace", "is missing")
+		e.Hint = "name one of them"
+		return "", e
 	}
 	return namespace, reach(ctx, namespace)
 }
@@ -191,8 +181,7 @@ func narrow(ctx context.Context, namespace string) (string, error) {
 // signed returns who acts, with the defaults filled in, and the name of the request's key. Invalid if actor or reason
 // is too long, has control characters, or claims a name of the system.
 func signed(ctx context.Context, by By) (By, error) {
-	problems := engine.CheckActor(by.Actor, by.Reason)
-	if len(problems) > 0 {
+	if problems := engine.CheckActor(by.Actor, by.Reason); len(problems) > 0 {
 		return by, &task.Error{Code: task.Invalid, Message: "nothing was changed", Problems: problems}
 	}
 	by.Actor, by.Reason, by.key = engine.ActorOf(ctx, by.Actor), cmp.Or(by.Reason, engine.NoReason), engine.KeyOf(ctx)
@@ -211,7 +200,46 @@ func (by By) expected(what string, version int64) error {
 	case by.Version < 0: // an ETag that no version can have
 		message = fmt.Sprintf("If-Match names no version of %s: its version is %d", what, version)
 	}
-	return &task.Error{Code: task.Conflict, Message: message, Hint: "read it again"}
+	return hinted(task.Conflict, "read it again", "%s", message)
+}
+
+// hinted is an error with a hint.
+func hinted(code task.Code, hint, format string, args ...any) error {
+	e := task.Errorf(code, format, args...)
+	e.Hint = hint
+	return e
+}
+
+// invalid is the error for one fault of a request.
+func invalid(message, at, fault string) *task.Error {
+	return &task.Error{Code: task.Invalid, Message: message, Problems: []task.Problem{{Location: at, Message: fault}}}
+}
+
+// faults are what is wrong with a request.
+type faults []task.Problem
+
+// add notes a fault at a place, unless it is "".
+func (f *faults) add(at, fault string) {
+	if fault != "" {
+		*f = append(*f, task.Problem{Location: at, Message: fault})
+	}
+}
+
+// when notes a fault if something is bad.
+func (f *faults) when(bad bool, at, fault string) {
+	if bad {
+		f.add(at, fault)
+	}
+}
+
+// onConflict runs a transaction up to so many times, until no other one has come first.
+func onConflict(runs int, fn func(run int) error) (err error) {
+	for run := range runs {
+		if err = fn(run); task.CodeOf(err) != task.Conflict {
+			break
+		}
+	}
+	return err
 }
 
 // noLetter is the error for an unknown letter, and for one that the key does not reach.
@@ -222,8 +250,7 @@ func noGroup(id deadletter.GroupID) error {
 }
 
 func noRedrive(id task.ID) error {
-	return &task.Error{Code: task.NotFound, Message: fmt.Sprintf("there is no redrive %s", id),
-		Hint: "a redrive is deleted 90 days after its end"}
+	return hinted(task.NotFound, "a redrive is deleted 90 days after its end", "there is no redrive %s", id)
 }
 
 // page checks the limit of a page, and narrows its namespace.

@@ -141,6 +141,26 @@ func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 	})
 }
 
+// changedLetters are letters whose states change in one transaction, and what that changes.
+type changedLetters struct {
+	list  []*deadletter.Letter
+	tally deadletter.Tally
+}
+
+// add notes a letter that has changed.
+func (c *changedLetters) add(l *deadletter.Letter, was model.LetterState) {
+	c.list = append(c.list, l)
+	c.tally.Of(l.Group).OpenLetters += opened(l.State) - opened(was)
+}
+
+// save stores the states of the letters, and the counts of their groups.
+func (c *changedLetters) save(ctx context.Context, tx engine.Tx, in *Inbox) error {
+	if err := in.store.SaveStates(ctx, tx, c.list); err != nil {
+		return err
+	}
+	return in.store.AddDeltas(ctx, tx, c.tally.Deltas())
+}
+
 // counted stores the effect of a letter's new state on the open letters of its group, as a delta: a group's own row
 // would be locked by everybody who touches one of its letters.
 func (in *Inbox) counted(ctx context.Context, tx engine.Tx, l *deadletter.Letter, was model.LetterState) error {

@@ -89,31 +89,27 @@ func (in *Inbox) namespaceOf(ctx context.Context, s *deadletter.Selection) (stri
 			return l.Namespace, nil
 		}
 	}
-	return "", refused("the selection names no namespace", "/selection/namespace",
+	return "", invalid("the selection names no namespace", "/selection/namespace",
 		"is missing: an operation stays within one namespace; name it, or groups or letters of it")
 }
 
 // check returns the problems of a request, at JSON pointers of the API. plan has its defaults.
-func (in *Inbox) check(req *RedriveRequest, plan deadletter.Plan) (problems []task.Problem) {
-	when := func(wrong bool, at, message string) {
-		if wrong {
-			problems = append(problems, task.Problem{Location: at, Message: message})
-		}
-	}
+func (in *Inbox) check(req *RedriveRequest, plan deadletter.Plan) []task.Problem {
+	var f faults
 	within := func(at string, of []task.Problem) {
 		for _, p := range of {
-			when(true, at+p.Location, p.Message)
+			f.add(at+p.Location, p.Message)
 		}
 	}
 	redrives := req.Operation == model.OpRedrive
-	when(!req.Operation.Known(), "/operation", "must be redrive, discard or restore")
+	f.when(!req.Operation.Known(), "/operation", "must be redrive, discard or restore")
 	states := statesFor(req.Operation)
 	words := fmt.Sprint(states[0])
 	for _, s := range states[1:] {
 		words += " or " + string(s)
 	}
-	when(!slices.Contains(states, req.Selection.State), "/selection/state", "must be "+words+" for this operation")
-	when(req.Operation == model.OpRestore && req.Selection.Kind == model.KindCase, "/selection/kind",
+	f.when(!slices.Contains(states, req.Selection.State), "/selection/state", "must be "+words+" for this operation")
+	f.when(req.Operation == model.OpRestore && req.Selection.Kind == model.KindCase, "/selection/kind",
 		"must be letter: only letters are restored")
 	within("/selection", req.Selection.Validate())
 	within("/plan", plan.Validate())
@@ -121,17 +117,17 @@ func (in *Inbox) check(req *RedriveRequest, plan deadletter.Plan) (problems []ta
 	if req.Edit != nil {
 		within("/edit", req.Edit.Validate())
 	}
-	when(posturl.HasUser(req.Destination), "/destination",
+	f.when(posturl.HasUser(req.Destination), "/destination",
 		"must not have a user or a password: answers and logs would show them")
-	when(!redrives && (req.Edit != nil || req.Destination != ""), "/operation",
+	f.when(!redrives && (req.Edit != nil || req.Destination != ""), "/operation",
 		"only a redrive can edit letters or have a destination")
 	_, known := in.tasks.Level(plan.Priority)
-	when(!known, "/plan/priority", quoted(plan.Priority)+" is not a priority")
-	when(plan.Replays() && req.Selection.Kind != model.KindCase, "/plan",
+	f.when(!known, "/plan/priority", quoted(plan.Priority)+" is not a priority")
+	f.when(plan.Replays() && req.Selection.Kind != model.KindCase, "/plan",
 		"keep_attempts and priority are for selections of the kind case")
-	when(plan.Replays() && (!redrives || req.Edit != nil), "/plan",
+	f.when(plan.Replays() && (!redrives || req.Edit != nil), "/plan",
 		"keep_attempts and priority are for the operation redrive, without an edit")
-	return problems
+	return f
 }
 
 // place is a destination of letters of one source.

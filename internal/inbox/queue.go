@@ -96,6 +96,10 @@ func queueOf(s *deadletter.Source) Queue {
 	return Queue{Source: s, Name: s.Queue}
 }
 
+func (q *Queue) filter(states ...model.LetterState) QueueFilter {
+	return QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name, States: states}
+}
+
 // FindQueue returns the queue of a name, without counts: that of a source that reads it, else the source of that name.
 // The prefix "dlq:" may be left out, or added to the name of a source. NotFound: no source reads it. Conflict: several
 // do, and the name of one of them is needed.
@@ -171,11 +175,13 @@ func unasked(s *deadletter.Source, err error) string {
 // catchUp waits until the messages of a source are captured, a second at most: an application that has pushed a job
 // expects to see it. It does not wait for a source that is not read. The error says that the broker does not answer.
 func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
+	carrier := in.brokerOf(s)
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
 	for again := false; ; again = true {
 		n, err := in.waiting(ctx, s)
-		if err != nil || s.Paused || n == 0 && (again || !in.onTheWay(s)) {
+		// It looks once more while messages may be where nobody counts them.
+		if err != nil || s.Paused || n == 0 && (again || carrier == nil || !carrier.OnTheWay(s)) {
 			return err
 		}
 		select {
@@ -186,12 +192,6 @@ func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
 	}
 }
 
-// onTheWay reports whether messages of a source may be where nobody counts them.
-func (in *Inbox) onTheWay(s *deadletter.Source) bool {
-	carrier := in.brokerOf(s)
-	return carrier != nil && carrier.OnTheWay(s)
-}
-
 // brokerOf returns the carrier of a source that reads a broker; nil for reports, and where no driver serves the source.
 func (in *Inbox) brokerOf(s *deadletter.Source) Carrier {
 	if s.Driver == HTTP {
@@ -200,12 +200,8 @@ func (in *Inbox) brokerOf(s *deadletter.Source) Carrier {
 	return in.opts.Carriers[s.Driver]
 }
 
-// inQueue are the states of the letters of a queue.
+// inQueue are the states of letters in a queue.
 var inQueue = []model.LetterState{model.LetterOpen, model.LetterScheduled}
-
-func (q *Queue) filter(states ...model.LetterState) QueueFilter {
-	return QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name, States: states}
-}
 
 // QueueLetters returns the letters of a queue from a place in it, whole, the oldest first, and the number of all: one
 // more than CountedLetters stands for all that is more. A page of large letters is shorter than limit. Letters that are

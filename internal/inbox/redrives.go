@@ -90,17 +90,12 @@ func apply(r *deadletter.Redrive, what model.RedriveAction, now task.Instant) er
 	change := map[model.RedriveAction]func(task.Instant) error{model.StartRedrive: r.Start, model.PauseRedrive: r.Pause,
 		model.ResumeRedrive: r.Continue, model.CancelRedrive: r.Cancel}[what]
 	if change == nil {
-		return refused("the redrive was not changed", "/action", knownActions)
+		return invalid("the redrive was not changed", "/action", knownActions)
 	}
 	return change(now)
 }
 
 const knownActions = "must be start, pause, resume or cancel"
-
-// refused is the error for one fault of a request, at a JSON pointer.
-func refused(message, at, fault string) error {
-	return &task.Error{Code: task.Invalid, Message: message, Problems: []task.Problem{{Location: at, Message: fault}}}
-}
 
 // redrive returns a redrive that the request reaches, or NotFound.
 func (in *Inbox) redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error) {
@@ -165,5 +160,5 @@ func itemMessage(err error) string { return fmt.Sprintf("%.500s", err.Error()) }
 
 // selectsNothing refuses a redrive of no items: a conflict, because the same request succeeds when there are some.
 func selectsNothing() error {
-	return &task.Error{Code: task.Conflict, Message: "the selection selects nothing", Hint: "see tasker inbox"}
+	return hinted(task.Conflict, "see tasker inbox", "the selection selects nothing")
 }

@@ -72,7 +72,7 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 				break
 			}
 			if errors.Is(err, ErrForGood) {
-				return nil, refused("the replay would be refused", "/topic", itemMessage(err))
+				return nil, invalid("the replay would be refused", "/topic", itemMessage(err))
 			}
 			return nil, brokerSilent(err)
 		}

@@ -79,8 +79,8 @@ func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadlett
 			return err
 		}
 		if open >= maxReplays {
-			return &task.Error{Code: task.Exhausted, Message: "the namespace has as many open replays as it may have",
-				Hint: "cancel one: see tasker replay list"}
+			return hinted(task.Exhausted, "cancel one: see tasker replay list",
+				"the namespace has as many open replays as it may have")
 		}
 		// The transaction may run again.
 		r.ID, r.CreatedAt, r.State, r.Version = in.newID(), in.now(), model.ReplayDraft, 1
@@ -143,15 +143,15 @@ func logRange(ctx context.Context, c Carrier, source *deadletter.Source, s *dead
 	parts, err := c.LogParts(bounded, source, s.Topic, instantTime(s.Since), instantTime(s.Before))
 	switch {
 	case errors.Is(err, ErrNoLog):
-		return nil, refused(notReplayed, "/source", "has a broker that keeps no messages once they are received")
+		return nil, invalid(notReplayed, "/source", "has a broker that keeps no messages once they are received")
 	case errors.Is(err, ErrForGood):
-		return nil, refused(notReplayed, "/topic", itemMessage(err))
+		return nil, invalid(notReplayed, "/topic", itemMessage(err))
 	case err != nil && ctx.Err() == nil:
 		return nil, brokerSilent(err)
 	case err != nil:
 		return nil, err
 	case len(parts) > deadletter.MaxReplayParts:
-		return nil, refused(notReplayed, "/topic", "has too many partitions")
+		return nil, invalid(notReplayed, "/topic", "has too many partitions")
 	}
 	return s.Freeze(parts), nil
 }
@@ -206,7 +206,7 @@ func applyToReplay(r *deadletter.Replay, what model.RedriveAction, now task.Inst
 	case what == model.StartRedrive, what == model.ResumeRedrive:
 		return task.Errorf(task.WrongState, "the replay %s is %s: %s is for another state", r.ID, r.State, what)
 	}
-	return refused("the replay was not changed", "/action", knownActions)
+	return invalid("the replay was not changed", "/action", knownActions)
 }
 
 // Replay returns a replay, or NotFound.

@@ -29,37 +29,22 @@ const HTTP = deadletter.DriverHTTP
 // checkReports refuses reports that break a rule, all or none, and reports all problems at once. Texts that may be long
 // are not checked: capture cuts them.
 func (in *Inbox) checkReports(source string, reports []Report) error {
-	var problems, tooLarge []task.Problem
-	bad := func(at, fault string) {
-		if fault != "" {
-			problems = append(problems, task.Problem{Location: at, Message: fault})
-		}
-	}
-	if source == "" {
-		bad("/source", "is missing: name the program or the queue that the messages come from")
-	}
-	bad("/source", task.TextFault(source, maxName))
-	if len(reports) < 1 || len(reports) > maxReports {
-		bad("/reports", fmt.Sprintf("must have 1 to %d entries, not %d", maxReports, len(reports)))
-	}
+	var problems, tooLarge faults
+	problems.when(source == "", "/source", "is missing: name the program or the queue that the messages come from")
+	problems.add("/source", task.TextFault(source, maxName))
+	problems.when(len(reports) < 1 || len(reports) > maxReports, "/reports",
+		fmt.Sprintf("must have 1 to %d entries, not %d", maxReports, len(reports)))
 	// A list that is too long is one problem, not thousands.
 	for i, r := range reports[:min(len(reports), maxReports)] {
 		at := "/reports/" + strconv.Itoa(i)
-		bad(at+"/message_id", task.TextFault(r.MessageID, maxName))
-		bad(at+"/origin", task.TextFault(r.Origin, maxName))
-		bad(at+"/handler", task.TextFault(r.Handler, maxName))
-		if r.Failure.Type == "" && r.Failure.Code == "" && r.Failure.Message == "" {
-			bad(at+"/failure", "is missing: give its type, code or message")
-		}
-		if r.Attempts < 0 || r.Attempts > 1_000_000 {
-			bad(at+"/attempts", "must be 0 to 1000000")
-		}
-		if r.FailedAt < 0 || r.FailedAt > in.now().Add(maxAhead) {
-			bad(at+"/failed_at", "must not be in the future")
-		}
-		if fault := in.sizeFault(r.Content.Size()); fault != "" {
-			tooLarge = append(tooLarge, task.Problem{Location: at, Message: fault})
-		}
+		problems.add(at+"/message_id", task.TextFault(r.MessageID, maxName))
+		problems.add(at+"/origin", task.TextFault(r.Origin, maxName))
+		problems.add(at+"/handler", task.TextFault(r.Handler, maxName))
+		problems.when(r.Failure.Type == "" && r.Failure.Code == "" && r.Failure.Message == "", at+"/failure",
+			"is missing: give its type, code or message")
+		problems.when(r.Attempts < 0 || r.Attempts > 1_000_000, at+"/attempts", "must be 0 to 1000000")
+		problems.when(r.FailedAt < 0 || r.FailedAt > in.now().Add(maxAhead), at+"/failed_at", "must not be in the future")
+		tooLarge.add(at, in.sizeFault(r.Content.Size()))
 	}
 	e := &task.Error{Code: task.Invalid, Message: "nothing was captured: the report is not valid",
 		Problems: append(problems, tooLarge...)}
@@ -179,8 +164,8 @@ func (in *Inbox) roomForSource(ctx context.Context, namespace string) error {
 	if err != nil || len(all) < maxSources {
 		return err
 	}
-	return &task.Error{Code: task.Exhausted, Message: "the namespace has as many sources as it may have",
-		Hint: "report under the name of a source that exists: see tasker source list"}
+	return hinted(task.Exhausted, "report under the name of a source that exists: see tasker source list",
+		"the namespace has as many sources as it may have")
 }
 
 // room refuses to capture when a source has as many open letters as it may have: the broker keeps the messages. The last
@@ -194,7 +179,6 @@ func (in *Inbox) room(ctx context.Context, of *deadletter.Source) error {
 	if err != nil || open < of.MaxOpen {
 		return err
 	}
-	return &task.Error{Code: task.Exhausted,
-		Message: "the source " + of.Name + " has as many open letters as it may have; nothing was captured",
-		Hint:    "redrive or discard letters, or raise max_open of the source"}
+	return hinted(task.Exhausted, "redrive or discard letters, or raise max_open of the source",
+		"the source %s has as many open letters as it may have; nothing was captured", of.Name)
 }

@@ -73,8 +73,8 @@ func (in *Inbox) Requeue(ctx context.Context, q *Queue, req Requeue) (Requeued, 
 		}
 		req.IncludeParked = true // it was named
 		if !slices.Contains(inQueue, l.State) {
-			return out, &task.Error{Code: task.WrongState, Message: "the letter " + l.ID.String() + " is " + string(l.State),
-				Hint: "only an open or a scheduled letter can be sent back"}
+			return out, hinted(task.WrongState, "only an open or a scheduled letter can be sent back", "the letter %s is %s",
+				l.ID, l.State)
 		}
 		return out, in.requeue(ctx, q, &req, lettersByState{l.State: {l.ID}}, &out)
 	}
@@ -154,8 +154,7 @@ func (in *Inbox) requeue(ctx context.Context, q *Queue, req *Requeue, letters le
 		if _, err := in.waiting(ctx, q.Source); err != nil {
 			return err
 		}
-		return &task.Error{Code: task.Conflict, Message: "no job was requeued: " + out.Why,
-			Hint: "the jobs are still in " + q.Name}
+		return hinted(task.Conflict, "the jobs are still in "+q.Name, "no job was requeued: %s", out.Why)
 	}
 	return nil
 }
@@ -171,8 +170,7 @@ func requeueRefused(q *Queue, err error) error {
 	for i, p := range e.Problems {
 		why[i] = p.Message
 	}
-	return &task.Error{Code: task.Conflict, Message: "no job of " + q.Name + " was requeued: " + strings.Join(why, "; "),
-		Hint: "see tasker source list"}
+	return hinted(task.Conflict, "see tasker source list", "no job of %s was requeued: %s", q.Name, strings.Join(why, "; "))
 }
 
 // sendAtOnce creates and starts redrives of letters, each of one wave without an observation, waits for them, and adds
