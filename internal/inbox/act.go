@@ -117,8 +117,8 @@ func recordOfGroup(g *deadletter.Group) fields {
 	return fields{"owner": g.Owner, "runbook": g.Runbook, "due_at": g.DueAt.Ptr(), "resolved_in": g.ResolvedIn}
 }
 
-// recordOfRedrive returns what an operator told a redrive to do, in the words of the API. The act that creates a redrive
-// stores it, because an act outlives the redrive.
+// recordOfRedrive returns what an operator told a redrive to do, in the words of the API. The act that creates the
+// redrive stores it: an act outlives the redrive.
 func recordOfRedrive(r *deadletter.Redrive) fields {
 	p := &r.Plan
 	return fields{"operation": r.Operation, "items": r.Total, "selection": recordOfSelection(&r.Selection),
@@ -165,8 +165,8 @@ func recordOfEdit(e *deadletter.Edit) fields {
 	return out
 }
 
-// recordOfReplay returns what an operator told a replay to do, without keys and values of headers: a reader of the audit
-// trail may not be allowed to read messages.
+// recordOfReplay returns what an operator told a replay to do, without keys and values of headers: a reader of the
+// audit trail may not be allowed to read messages.
 func recordOfReplay(r *deadletter.Replay) fields {
 	s := &r.Spec
 	return fields{"source": r.Source, "topic": s.Topic, "into": s.Into, "offsets": r.Left(), "since": s.Since.Ptr(),

@@ -203,8 +203,8 @@ func byID(letters []*deadletter.Letter) map[task.ID]*deadletter.Letter {
 }
 
 // prepare decides about one item: it marks its letter and returns what to send, or notes the result of an item that is
-// not sent and returns nil; then it opens a letter of a policy, so that an operator sees it. Only the letter is changed;
-// mark stores it. before is its last send, if its outcome is not known.
+// not sent and returns nil; then it opens a letter of a policy, so that an operator sees it. Only the letter is
+// changed; mark stores it. before is its last send, if its outcome is not known.
 func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l *deadletter.Letter,
 	before *deadletter.Send,
 ) (*outgoing, error) {

@@ -81,7 +81,8 @@ func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID, polic
 	if err := b.mark(ctx); err != nil {
 		return err
 	}
-	return in.recording(ctx, in.due.sends, in.deliver(ctx, b.sending), func(ctx context.Context, outcomes []outcome) error {
+	delivered := in.deliver(ctx, b.sending)
+	return in.recording(ctx, in.due.sends, delivered, func(ctx context.Context, outcomes []outcome) error {
 		return in.settling(outcomes, func(fast bool) error {
 			return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 				return in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, fast: fast})

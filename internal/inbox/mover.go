@@ -45,7 +45,7 @@ func (m *mover) members() (list members, err error) {
 	return list, err
 }
 
-// step moves the next members: those for which the rule of a split holds, or those of a group that a split has made back.
+// step moves the next members: those for which the rule of a split holds, or, to undo it, those of a group of it back.
 // Members that come while it runs are in their groups already.
 func (m *mover) step() (int, error) {
 	if found, err := m.prepare(); err != nil || !found {

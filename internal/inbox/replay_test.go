@@ -188,8 +188,8 @@ func TestEndedReplaysAreDeleted(t *testing.T) {
 	})
 }
 
-// TestReplayIntoTasksNeedsAnIntake: a replay that makes tasks fails once its source has no intake any more, and makes no
-// letters.
+// TestReplayIntoTasksNeedsAnIntake: a replay that makes tasks fails once its source has no intake any more, and makes
+// no letters.
 func TestReplayIntoTasksNeedsAnIntake(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -168,8 +168,8 @@ func (in *Inbox) roomForSource(ctx context.Context, namespace string) error {
 		"the namespace has as many sources as it may have")
 }
 
-// room refuses to capture when a source has as many open letters as it may have: the broker keeps the messages. The last
-// batch may go beyond the bound.
+// room refuses to capture when a source has as many open letters as it may have: the broker keeps the messages. The
+// last batch may go beyond the bound.
 func (in *Inbox) room(ctx context.Context, of *deadletter.Source) error {
 	if of.MaxOpen == 0 {
 		return nil

@@ -31,7 +31,7 @@ type Report struct {
 	Attempts int                 // of the consumer; 0: not known
 	FailedAt task.Instant        // 0: now
 	FirstAt  task.Instant        // when it failed first; 0, or a later time: when it failed
-	Letter   task.ID             // the letter that was sent back as this message, by its header tasker-letter; zero for none
+	Letter   task.ID             // that was sent back as this message, by its header tasker-letter; zero for none
 }
 
 // Receipt is the answer to one captured message: its letter, and the group of its failure.

@@ -170,7 +170,8 @@ func requeueRefused(q *Queue, err error) error {
 	for i, p := range e.Problems {
 		why[i] = p.Message
 	}
-	return hinted(task.Conflict, "see tasker source list", "no job of %s was requeued: %s", q.Name, strings.Join(why, "; "))
+	return hinted(task.Conflict, "see tasker source list", "no job of %s was requeued: %s", q.Name,
+		strings.Join(why, "; "))
 }
 
 // sendAtOnce creates and starts redrives of letters, each of one wave without an observation, waits for them, and adds
