@@ -2,24 +2,31 @@ package inbox
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/url"
+	"reflect"
+	"slices"
 
+	"github.com/taskerhq/tasker/deadletters/model"
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/posturl"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// act describes what an operator, a policy or a loop did to an object of the inbox, for the audit trail. A verb fills
-// it in step by step: what it is before the change, the states and the object after it.
+// act describes what an operator, a policy or a loop did to an object of the inbox, for the audit trail.
 type act struct {
-	kind      string // verb and object: discard_letter
-	by        By
-	namespace string
-	of        string // the object
-	from, to  string // its states; "" where they do not matter
-	data      any    // what the operator gave; nil for nothing
-	// before and after are the object, as far as the act changes it; nil where the states say it all.
-	before, after any
+	kind          string // verb and object: discard_letter
+	by            By
+	namespace     string
+	of            string // the object
+	from, to      string // its states; "" where they do not matter
+	data          any    // what the operator gave; nil for nothing
+	before, after any    // the object, as far as the act changes it; nil where the states say it all
 }
 
 // written runs a transaction, and returns the object that it changes.
@@ -65,9 +72,8 @@ func acting[T any](ctx context.Context, in *Inbox, by By, fn func(context.Contex
 	return versioned(ctx, in, by, func(ctx context.Context, tx engine.Tx) (*T, error) { return fn(ctx, tx, by) })
 }
 
-// act stores an act in the audit trail, in the transaction of what was done: there is no change without its act, and no
-// act of a change that was rolled back. The object has no column of its own, since the trail was made for tasks; it is
-// a member of the data.
+// act stores an act in the audit trail, in the transaction of what was done. The trail was made for tasks and has no
+// column for the object, which is a member of the data.
 func (in *Inbox) act(ctx context.Context, tx engine.Tx, a act) error {
 	data, err := json.Marshal(struct {
 		Object string `json:"object"`
@@ -82,4 +88,192 @@ func (in *Inbox) act(ctx context.Context, tx engine.Tx, a act) error {
 		From: a.from, To: a.to, Data: data}
 	engine.SignAct(&stored, a.by.key)
 	return in.db.ActStore().AddActs(ctx, tx, []task.Act{stored})
+}
+
+// fields are the members of a record: what the audit trail keeps of an object. It holds no secret and no payload: the
+// trail is read by more people than a broker is, and is kept for longer. Zero values are left out of the JSON.
+type fields map[string]any
+
+func (f fields) MarshalJSON() ([]byte, error) {
+	set := maps.Clone(map[string]any(f))
+	maps.DeleteFunc(set, func(_ string, value any) bool {
+		v := reflect.ValueOf(value)
+		return !v.IsValid() || v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0
+	})
+	return json.Marshal(set)
+}
+
+func recordOfSource(s *deadletter.Source) any {
+	if s == nil {
+		return nil
+	}
+	r := fields{"driver": s.Driver, "queue": s.Queue, "format": s.Format, "targets": posturl.RedactAll(s.Targets),
+		"max_replays": new(s.MaxReplays), "max_open": s.MaxOpen, "paused": s.Paused, "intake": s.Intake,
+		"sensitive": s.Sensitive, "sensitive_headers": s.SensitiveHeaders}
+	if u, err := url.Parse(s.URL); err == nil && u.Host != "" {
+		r["broker"] = u.Scheme + "://" + u.Host // without user, password and parameters
+	}
+	return r
+}
+
+func sourceState(s *deadletter.Source) string {
+	if s.Paused {
+		return "paused"
+	}
+	return "reading"
+}
+
+// recordOfPolicy returns what is kept of a policy, nil for none. It has no secret.
+func recordOfPolicy(p *deadletter.Policy) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+// recordOfGroup returns what operators change of a group, besides its state.
+func recordOfGroup(g *deadletter.Group) fields {
+	return fields{"owner": g.Owner, "runbook": g.Runbook, "due_at": g.DueAt.Ptr(), "resolved_in": g.ResolvedIn}
+}
+
+// recordOfRedrive returns what an operator told a redrive to do, in the words of the API. The act that creates the
+// redrive stores it: an act outlives the redrive.
+func recordOfRedrive(r *deadletter.Redrive) fields {
+	p := &r.Plan
+	return fields{"operation": r.Operation, "items": r.Total, "selection": recordOfSelection(&r.Selection),
+		"destination": posturl.Redact(r.Destination), "edit": recordOfEdit(r.Edit), "include_parked": r.IncludeParked,
+		"plan": fields{"canary": p.Canary, "factor": p.Factor, "largest": p.Largest,
+			"observe_seconds": new(max(p.Observe, 0).Seconds()), "rate": p.Rate, "limit": p.Limit,
+			"keep_attempts": p.KeepAttempts, "at_most_once": p.AtMostOnce, "priority": p.Priority},
+		"stop": fields{"returned_share": r.Stop.ReturnedShare, "same_fingerprint": r.Stop.SamePrint,
+			"failed": r.Stop.Failed}}
+}
+
+// recordOfSelection leaves out the namespace: it is that of the act.
+func recordOfSelection(s *deadletter.Selection) fields {
+	return fields{"kind": s.Kind, "ids": texts(s.IDs), "groups": texts(s.Groups), "source": s.Source,
+		"origin": posturl.Redact(s.Origin), "template": s.Template, "state": s.State, "error_type": s.Type, "text": s.Text,
+		"header_name": s.HeaderName, "header_value": s.HeaderValue, "after": s.After.Ptr(), "before": s.Before.Ptr(),
+		"first_after": s.FirstAfter.Ptr(), "first_before": s.FirstBefore.Ptr(), "min_replays": s.MinReplays,
+		"replayed": s.Replayed, "retryable": s.Retryable, "parked": s.Parked, "reason": s.Reason,
+		"task_state": s.TaskState}
+}
+
+func texts[T fmt.Stringer](list []T) (out []string) {
+	for _, v := range list {
+		out = append(out, v.String())
+	}
+	return out
+}
+
+// recordOfEdit returns what an edit changes, and identifies its patch without showing it.
+func recordOfEdit(e *deadletter.Edit) fields {
+	if e == nil {
+		return nil
+	}
+	out := fields{"drop_headers": e.DropHeaders, "key": e.Key != nil}
+	if e.Patch != nil {
+		sum := sha256.Sum256(e.Patch)
+		out["patch_sha256"] = hex.EncodeToString(sum[:])
+	}
+	var set []string
+	for _, h := range e.SetHeaders {
+		set = append(set, h.Name)
+	}
+	out["set_headers"] = set
+	return out
+}
+
+// recordOfReplay returns what an operator told a replay to do, without keys and values of headers: a reader of the
+// audit trail may not be allowed to read messages.
+func recordOfReplay(r *deadletter.Replay) fields {
+	s := &r.Spec
+	return fields{"source": r.Source, "topic": s.Topic, "into": s.Into, "offsets": r.Left(), "since": s.Since.Ptr(),
+		"before": s.Before.Ptr(), "filtered": s.Key != nil || len(s.Headers) > 0, "rate": s.Rate, "repeat": s.Repeat,
+		"intake": s.Intake}
+}
+
+// contentRecord identifies what would be sent of a letter.
+type contentRecord struct {
+	Bytes  int    `json:"bytes"`  // of the payload
+	SHA256 string `json:"sha256"` // of the payload
+	Rest   string `json:"rest"`   // SHA-256 of key and headers
+}
+
+func recordOfContent(l *deadletter.Letter) contentRecord {
+	content := l.Outgoing()
+	sum, rest := sha256.Sum256(content.Payload), sha256.New()
+	fmt.Fprintf(rest, "%q", content.Key) // a hash never fails
+	for _, h := range content.Headers {
+		fmt.Fprintf(rest, "%q%q", h.Name, h.Value)
+	}
+	return contentRecord{len(content.Payload), hex.EncodeToString(sum[:]), hex.EncodeToString(rest.Sum(nil))}
+}
+
+// shownLetters bounds the letters that an act of a policy names.
+const shownLetters = 10
+
+// decisions counts what policies decided in one transaction. A policy that decides about thousands of letters a second
+// gets one act for each transaction, and not one for each letter: the letters have their reasons themselves.
+type decisions struct {
+	acts map[decision]*decidedLetters
+	news letterNews
+}
+
+func newDecisions() *decisions {
+	return &decisions{acts: map[decision]*decidedLetters{}, news: letterNews{}}
+}
+
+// decision is the state into which a policy moves letters.
+type decision struct {
+	namespace, policy string
+	to                model.LetterState
+}
+
+type decidedLetters struct {
+	Letters int      `json:"letters"`
+	First   []string `json:"first"` // up to shownLetters IDs
+	reason  string   // of the first letter
+}
+
+func (d *decidedLetters) count(l *deadletter.Letter) {
+	if d.Letters++; len(d.First) < shownLetters {
+		d.First = append(d.First, l.ID.String())
+	}
+}
+
+// note counts a letter about which a policy has decided.
+func (d *decisions) note(p *deadletter.Policy, l *deadletter.Letter) {
+	if l.State != model.LetterDiscarded && l.State != model.LetterScheduled {
+		return
+	}
+	d.news.discarded(l)
+	of := decision{l.Namespace, policyName(p), l.State}
+	if d.acts[of] == nil {
+		d.acts[of] = &decidedLetters{reason: l.Reason}
+	}
+	d.acts[of].count(l)
+}
+
+func (d *decisions) events(now task.Instant) []deadletter.Event { return d.news.events(now) }
+
+// store stores an act of each policy that has decided.
+func (d *decisions) store(ctx context.Context, tx engine.Tx, in *Inbox) error {
+	order := slices.SortedFunc(maps.Keys(d.acts), func(a, b decision) int {
+		return slices.Compare([]string{a.namespace, a.policy, string(a.to)}, []string{b.namespace, b.policy, string(b.to)})
+	})
+	for _, of := range order {
+		a := act{kind: "policy_schedule", by: By{Actor: engine.System, Reason: "policy " + of.policy},
+			namespace: of.namespace, of: of.policy, from: string(model.LetterOpen), to: string(of.to), data: d.acts[of]}
+		if of.to == model.LetterDiscarded {
+			a.kind = "policy_discard"
+			if reason := d.acts[of].reason; reason != "" {
+				a.by.Reason = fmt.Sprintf("%.500s", of.policy+": "+reason)
+			}
+		}
+		if err := in.act(ctx, tx, a); err != nil {
+			return err
+		}
+	}
+	return nil
 }

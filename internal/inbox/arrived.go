@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// A broker that keeps what it was sent is asked before a send without a known outcome is made again: a message in its
-// log with the number of the send proves that it has arrived.
+// Before a send without a known outcome is made again, the log of its broker is searched, where there is one: a message
+// with the number of the send proves that it has arrived.
 
 const (
 	// askTime and askedMessages bound the search in the logs of brokers: what is not found in it is sent again.
@@ -55,10 +55,6 @@ func nameOf(e *LogEntry) (n sendName) {
 // arrived returns how often sends that may have arrived stand at the ends of the logs of their destinations. A
 // destination that keeps none, or does not answer, proves nothing.
 func (in *Inbox) arrived(ctx context.Context, due []deadletter.Send) map[sendName]int {
-	type place struct {
-		source deadletter.SourceKey
-		topic  string
-	}
 	asked, found := map[place]bool{}, map[sendName]int{}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -71,19 +67,16 @@ func (in *Inbox) arrived(ctx context.Context, due []deadletter.Send) map[sendNam
 		}
 		asked[at] = true
 		source, err := in.store.FindSource(ctx, s.Namespace, s.Source)
-		if err != nil || source == nil || in.opts.Carriers[source.Driver] == nil {
-			continue
+		if err == nil && source != nil && in.opts.Carriers[source.Driver] != nil {
+			search(ctx, in.opts.Carriers[source.Driver], source, topic, found)
 		}
-		in.search(ctx, in.opts.Carriers[source.Driver], source, topic, found)
 	}
 	return found
 }
 
 // search counts the sends at the end of a topic. It does not ask for a time: a message may have that of its first
 // event.
-func (in *Inbox) search(ctx context.Context, c Carrier, source *deadletter.Source, topic string,
-	found map[sendName]int,
-) {
+func search(ctx context.Context, c Carrier, source *deadletter.Source, topic string, found map[sendName]int) {
 	parts, err := c.LogParts(ctx, source, topic, time.Time{}, time.Time{})
 	if err != nil {
 		return
@@ -105,7 +98,7 @@ func (in *Inbox) search(ctx context.Context, c Carrier, source *deadletter.Sourc
 	}
 }
 
-// named is how the message of a send of a letter names it.
+// named returns what the message of a send of a letter says of it.
 func named(s *deadletter.Send) sendName {
 	return sendName{letter: s.Owner, redrive: s.About, no: s.No, content: s.Content}
 }

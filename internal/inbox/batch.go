@@ -67,8 +67,14 @@ func (b *batch) markAs(ctx context.Context, read *lettersRead) error {
 		if err := b.turn.holds(ctx, tx); err != nil {
 			return err
 		}
-		if active, err := b.active(ctx, tx); err != nil || !active {
-			return err
+		if !b.redrive.ID.IsZero() { // a policy has none
+			r, err := b.in.lockedRedrive(ctx, tx, b.redrive.ID)
+			if err != nil {
+				return err
+			}
+			if b.redrive = r; !r.State.Active() {
+				return nil
+			}
 		}
 		letters := read
 		if letters == nil {
@@ -139,6 +145,9 @@ func (b *batch) marks(ctx context.Context, tx engine.Tx, letters *lettersRead) (
 			return nil, err
 		}
 		if out == nil {
+			if b.redrive.ID.IsZero() && was == model.LetterScheduled { // prepare has opened it
+				m.letters = append(m.letters, l)
+			}
 			continue
 		}
 		m.items, m.letters, m.sends = append(m.items, out.item), append(m.letters, l), append(m.sends, out.send)
@@ -150,22 +159,6 @@ func (b *batch) marks(ctx context.Context, tx engine.Tx, letters *lettersRead) (
 		m.tally.Of(l.Group).OpenLetters -= opened(was)
 	}
 	return m, nil
-}
-
-// active locks the redrive and reports whether letters may be marked for it.
-func (b *batch) active(ctx context.Context, tx engine.Tx) (bool, error) {
-	if b.redrive.ID.IsZero() { // a policy's
-		return true, nil
-	}
-	r, err := b.in.store.Redrive(ctx, tx, b.redrive.ID)
-	if err == nil && r == nil {
-		err = noRedrive(b.redrive.ID)
-	}
-	if err != nil {
-		return false, err
-	}
-	b.redrive = r
-	return r.State.Active(), nil
 }
 
 // unknown returns the sends of letters whose outcome is not known, by letter.
@@ -196,11 +189,7 @@ const batchBytes = 32 << 20
 
 // letters returns the letters of the items, locked if tx is not nil.
 func (b *batch) letters(ctx context.Context, tx engine.Tx) (*lettersRead, error) {
-	ids := make([]task.ID, len(b.items))
-	for n, i := range b.items {
-		ids[n] = i.ID
-	}
-	letters, left, err := b.in.store.LettersToSend(ctx, tx, ids, batchBytes)
+	letters, left, err := b.in.store.LettersToSend(ctx, tx, idsOf(b.items), batchBytes)
 	return &lettersRead{of: byID(letters), left: left}, err
 }
 
@@ -214,9 +203,8 @@ func byID(letters []*deadletter.Letter) map[task.ID]*deadletter.Letter {
 }
 
 // prepare decides about one item: it marks its letter and returns what to send, or notes the result of an item that is
-// not sent and returns nil. The checks go from the letter to its way: deleted, changed or parked since the freeze, no
-// source or destination, an edit that does not apply. Only the letter is changed; mark stores it. before is its last
-// send, if its outcome is not known.
+// not sent and returns nil; then it opens a letter of a policy, so that an operator sees it. Only the letter is
+// changed; mark stores it. before is its last send, if its outcome is not known.
 func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l *deadletter.Letter,
 	before *deadletter.Send,
 ) (*outgoing, error) {
@@ -225,6 +213,9 @@ func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l 
 	skip := func(state model.ItemState, why string) (*outgoing, error) {
 		i.State, i.Message = state, why
 		b.decided = append(b.decided, i)
+		if r.ID.IsZero() && l != nil && l.State == model.LetterScheduled { // else its policy would try without an end
+			return nil, l.Unschedule(why, now)
+		}
 		return nil, nil
 	}
 	if l == nil {
@@ -371,14 +362,6 @@ func lineage(c deadletter.Content, l *deadletter.Letter, no int, more []deadlett
 // saveItems stores items, except those of no redrive: a policy sends without one, and what is sent again belongs to
 // redrives and policies at once.
 func (in *Inbox) saveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
-	var of []deadletter.Item
-	for _, i := range items {
-		if !i.Redrive.IsZero() {
-			of = append(of, i)
-		}
-	}
-	if len(of) == 0 {
-		return nil
-	}
+	of := slices.DeleteFunc(slices.Clone(items), func(i deadletter.Item) bool { return i.Redrive.IsZero() })
 	return in.store.SaveItems(ctx, tx, of)
 }

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -14,23 +15,72 @@ import (
 // sortIDs sorts IDs in place and removes repeated ones. Letters are locked in the order of their IDs, so that two
 // transactions that lock the same letters wait for each other and never deadlock.
 func sortIDs(ids []task.ID) []task.ID {
-	slices.SortFunc(ids, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(ids, compareIDs)
 	return slices.Compact(ids)
+}
+
+func compareIDs(a, b task.ID) int { return bytes.Compare(a[:], b[:]) }
+
+func idsOf(items []deadletter.Item) []task.ID {
+	ids := make([]task.ID, len(items))
+	for n, i := range items {
+		ids[n] = i.ID
+	}
+	return ids
+}
+
+// changeStates changes letters, which read locks, and stores the states that are others now, with the counts of their
+// groups.
+func (in *Inbox) changeStates(ctx context.Context, tx engine.Tx,
+	read func(context.Context, engine.Tx, []task.ID) ([]*deadletter.Letter, error), ids []task.ID,
+	change func(*deadletter.Letter) error,
+) (changedLetters, error) {
+	var changed changedLetters
+	letters, err := read(ctx, tx, sortIDs(ids))
+	if err != nil {
+		return changed, err
+	}
+	for _, l := range letters {
+		was := l.State
+		if err := change(l); err != nil {
+			return changed, err
+		}
+		if l.State != was {
+			changed.add(l, was)
+		}
+	}
+	return changed, changed.save(ctx, tx, in)
+}
+
+// events returns what is told of letters that are discarded now.
+func (c *changedLetters) events(now task.Instant) []deadletter.Event {
+	news := letterNews{}
+	for _, l := range c.list {
+		news.discarded(l)
+	}
+	return news.events(now)
+}
+
+// inWave puts items into the wave under way, and returns the letters and the cases among them.
+func (r *runner) inWave(items []deadletter.Item) (letters, cases []deadletter.Item) {
+	for _, i := range items {
+		i.Wave = r.redrive.Wave
+		if i.Kind == model.KindLetter {
+			letters = append(letters, i)
+		} else {
+			cases = append(cases, i)
+		}
+	}
+	return letters, cases
 }
 
 // change discards or restores the next items of a redrive: letters in one transaction, and cases one by one, each in
 // its own. No mark is needed: nothing leaves the database, so there is nothing uncertain.
 func (r *runner) change(ctx context.Context, items []deadletter.Item) error {
-	var cases []deadletter.Item
-	for i := range items {
-		items[i].Wave = r.redrive.Wave
-		if !isLetter(items[i]) {
-			cases = append(cases, items[i])
-		}
-	}
+	letters, cases := r.inWave(items)
 	if err := r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		// Letters and their items are stored here; record below only counts them.
-		return r.changeLetters(ctx, tx, items)
+		return r.changeLetters(ctx, tx, letters)
 	}); err != nil || !r.redrive.State.Active() {
 		return err
 	}
@@ -38,64 +88,42 @@ func (r *runner) change(ctx context.Context, items []deadletter.Item) error {
 	return errors.Join(err, r.record(ctx, nil, done, behind(items, left)))
 }
 
-// changeLetters discards or restores letters, and stores what became of their items.
+// changeLetters discards or restores letters, and stores what became of their items. A letter that has changed since
+// the freeze is skipped.
 func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
-	if _, err := r.reload(ctx, tx); err != nil || !r.redrive.State.Active() {
+	now, err := r.reload(ctx, tx)
+	if err != nil || !r.redrive.State.Active() {
 		return err // paused or cancelled in the meantime
 	}
-	var ids []task.ID
-	for _, i := range items {
-		if isLetter(i) {
-			ids = append(ids, i.ID)
-		}
-	}
-	if len(ids) == 0 {
+	if len(items) == 0 {
 		return nil
 	}
-	letters, err := r.in.store.BareLetters(ctx, tx, sortIDs(ids))
+	skipped := map[task.ID]string{} // "": it is changed
+	changed, err := r.in.changeStates(ctx, tx, r.in.store.BareLetters, idsOf(items), func(l *deadletter.Letter) error {
+		var err error
+		if r.redrive.Operation == model.OpRestore {
+			err = l.Restore(now)
+		} else {
+			err = l.Discard(r.redrive.Reason, now, deadletter.Retention)
+		}
+		if skipped[l.ID] = ""; err != nil {
+			skipped[l.ID] = itemMessage(err)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	of := byID(letters)
-	news := letterNews{}
-	var decided []deadletter.Item
-	var changed changedLetters
-	for _, i := range items {
-		if !isLetter(i) {
-			continue
+	decided := slices.Clone(items)
+	for n := range decided {
+		i := &decided[n]
+		why, found := skipped[i.ID]
+		if i.At, i.State = now, model.ItemCompleted; !found {
+			why = "it has been deleted"
 		}
-		i.At, i.State = r.in.now(), model.ItemCompleted
-		l := of[i.ID]
-		if l == nil {
-			i.State, i.Message = model.ItemSkipped, "it has been deleted"
-			decided = append(decided, i)
-			continue
+		if why != "" {
+			i.State, i.Message = model.ItemSkipped, why
 		}
-		was := l.State
-		if err := r.changeLetter(l); err != nil {
-			i.State, i.Message = model.ItemSkipped, itemMessage(err)
-		} else {
-			changed.add(l, was)
-			news.discarded(l)
-		}
-		decided = append(decided, i)
 	}
-	if err := changed.save(ctx, tx, r.in); err != nil {
-		return err
-	}
-	if err := r.in.store.SaveItems(ctx, tx, decided); err != nil {
-		return err
-	}
-	return r.in.tell(ctx, tx, news.events(r.in.now())...)
-}
-
-func isLetter(i deadletter.Item) bool { return i.Kind == model.KindLetter }
-
-// changeLetter applies the operation to one letter, or refuses with WrongState if the letter has changed since the
-// freeze.
-func (r *runner) changeLetter(l *deadletter.Letter) error {
-	if r.redrive.Operation == model.OpRestore {
-		return l.Restore(r.in.now())
-	}
-	return l.Discard(r.redrive.Reason, r.in.now(), deadletter.Retention)
+	return errors.Join(r.in.store.SaveItems(ctx, tx, decided), r.in.tell(ctx, tx, changed.events(now)...))
 }

@@ -1,8 +1,8 @@
 package inbox
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -24,15 +24,13 @@ const (
 // Cleared is what became of clearing a queue, or of taking that back.
 type Cleared struct {
 	Letters int
-	// At identifies the clearing: all its letters were discarded at that time. 0 for a restoration of all.
-	At task.Instant
-	// More: the request has reached its bounds of letters or time, and some are left.
-	More bool
+	At      task.Instant // identifies the clearing, by the time at which its letters were discarded. 0: of all clearings
+	More    bool         // the request has reached its bounds of letters or time, and some are left
 }
 
-// ClearQueue discards the letters that are in a queue, with a reason by which RestoreQueue finds them. At most 100,000
-// at a time. Letters that are being sent back are left alone, as are those that arrive in the meantime. It commits
-// batch by batch: after an error, what was discarded until then stays so.
+// ClearQueue discards the letters that are in a queue, 100,000 at most, with a reason by which RestoreQueue finds them.
+// Letters that are being sent back are left alone, as are those that arrive in the meantime. It commits batch by batch:
+// after an error, what was discarded until then stays so.
 func (in *Inbox) ClearQueue(ctx context.Context, q *Queue, by By) (Cleared, error) {
 	by, err := signed(ctx, by)
 	if err != nil {
@@ -42,9 +40,8 @@ func (in *Inbox) ClearQueue(ctx context.Context, q *Queue, by By) (Cleared, erro
 	last := in.newID() // what is captured from now on has a greater ID
 	at := in.now()
 	reason := clearedFrom + q.Name + ": " + by.Reason
-	c, err := in.changeQueue(ctx, QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name, States: inQueue},
-		last, act{kind: "clear_queue", by: by, namespace: q.Source.Namespace, of: q.Source.Name,
-			to: string(model.LetterDiscarded)},
+	c, err := in.changeQueue(ctx, q.filter(inQueue...), last, act{kind: "clear_queue", by: by,
+		to: string(model.LetterDiscarded)},
 		func(l *deadletter.Letter) error { return l.Discard(reason, at, deadletter.Retention) })
 	c.At = at
 	if err == nil && c.Letters == 0 {
@@ -60,11 +57,10 @@ func (in *Inbox) RestoreQueue(ctx context.Context, q *Queue, at task.Instant, by
 	if err != nil {
 		return Cleared{}, err
 	}
-	now := in.now()
-	c, err := in.changeQueue(ctx, QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name,
-		States: []model.LetterState{model.LetterDiscarded}, Reason: clearedFrom + q.Name + ": ", At: at}, in.newID(),
-		act{kind: "restore_queue", by: by, namespace: q.Source.Namespace, of: q.Source.Name,
-			from: string(model.LetterDiscarded), to: string(model.LetterOpen)},
+	now, f := in.now(), q.filter(model.LetterDiscarded)
+	f.Reason, f.At = clearedFrom+q.Name+": ", at
+	c, err := in.changeQueue(ctx, f, in.newID(), act{kind: "restore_queue", by: by,
+		from: string(model.LetterDiscarded), to: string(model.LetterOpen)},
 		func(l *deadletter.Letter) error { return l.Restore(now) })
 	c.At = at
 	return c, err
@@ -75,13 +71,13 @@ func (in *Inbox) RestoreQueue(ctx context.Context, q *Queue, at task.Instant, by
 func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a act,
 	change func(*deadletter.Letter) error,
 ) (c Cleared, err error) {
-	f.Limit = clearBatch
+	f.Limit, a.namespace, a.of = clearBatch, f.Namespace, f.Source
 	for begun := time.Now(); ; {
 		ids, err := in.store.OldestLetters(ctx, f)
 		if err != nil {
 			return c, err
 		}
-		ids = slices.DeleteFunc(ids, func(id task.ID) bool { return bytes.Compare(id[:], last[:]) > 0 })
+		ids = slices.DeleteFunc(ids, func(id task.ID) bool { return compareIDs(id, last) > 0 })
 		if len(ids) == 0 {
 			return c, nil
 		}
@@ -92,48 +88,24 @@ func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a
 		f.Above = ids[len(ids)-1]
 		n := 0
 		if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-			n, err = in.changeLetters(ctx, tx, ids, f.States, a, change)
-			return err
+			changed, err := in.changeStates(ctx, tx, in.store.BareLetters, ids, func(l *deadletter.Letter) error {
+				if !slices.Contains(f.States, l.State) {
+					return nil // others were faster
+				}
+				return change(l)
+			})
+			if n = len(changed.list); err != nil || n == 0 {
+				return err
+			}
+			of := decidedLetters{}
+			for _, l := range changed.list {
+				of.count(l)
+			}
+			a.data = &of
+			return errors.Join(in.act(ctx, tx, a), in.tell(ctx, tx, changed.events(in.now())...))
 		}); err != nil {
 			return c, err
 		}
 		c.Letters += n
 	}
-}
-
-// changeLetters changes those of the letters that are in one of the states, and stores the act. It returns how many.
-func (in *Inbox) changeLetters(ctx context.Context, tx engine.Tx, ids []task.ID, states []model.LetterState, a act,
-	change func(*deadletter.Letter) error,
-) (int, error) {
-	letters, err := in.store.BareLetters(ctx, tx, sortIDs(ids))
-	if err != nil {
-		return 0, err
-	}
-	var changed changedLetters
-	of, news := decidedLetters{}, letterNews{}
-	for _, l := range letters {
-		was := l.State
-		if !slices.Contains(states, was) {
-			continue // others were faster
-		}
-		if err := change(l); err != nil {
-			return 0, err
-		}
-		changed.add(l, was)
-		news.discarded(l)
-		if of.Letters++; len(of.First) < shownLetters {
-			of.First = append(of.First, l.ID.String())
-		}
-	}
-	if len(changed.list) == 0 {
-		return 0, nil
-	}
-	if err := changed.save(ctx, tx, in); err != nil {
-		return 0, err
-	}
-	a.data = &of
-	if err := in.act(ctx, tx, a); err != nil {
-		return 0, err
-	}
-	return len(changed.list), in.tell(ctx, tx, news.events(in.now())...)
 }

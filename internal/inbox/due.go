@@ -54,29 +54,26 @@ func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
 // is wrong.
 func (in *Inbox) sendRows(ctx context.Context, t turn, now task.Instant, ids []task.ID, unknown []deadletter.Send,
 ) error {
+	// Before the sends: what fails between a send and its record is sent again.
+	policies, err := in.policiesOf(ctx, "")
+	if err != nil {
+		return err
+	}
 	letters := in.due.letters.Try(ctx, now, ids, func(ctx context.Context, some []task.ID) error {
-		return in.sendScheduled(ctx, t, some)
+		return in.sendScheduled(ctx, t, some, policies)
 	})
 	if letters != nil && !due.OnlyRows(letters) {
 		return letters
 	}
 	arrived := in.arrived(ctx, unknown) // once: a batch that fails is tried again in parts
 	return cmp.Or(in.due.sends.Try(ctx, now, unknown, func(ctx context.Context, some []deadletter.Send) error {
-		return in.sendAgain(ctx, t, some, arrived)
+		return in.sendAgain(ctx, t, some, policies, arrived)
 	}), letters)
 }
 
 // sendScheduled sends letters for their policies, as a batch without a redrive: nothing is stored for the items.
 // Policies decide again about letters whose send has failed. Letters that cannot be sent are opened.
-func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	// Before the send: what fails between a send and its record is sent again.
-	policies, err := in.policiesOf(ctx, "")
-	if err != nil {
-		return err
-	}
+func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID, policies policies) error {
 	b := &batch{in: in, turn: t, redrive: &deadletter.Redrive{Operation: model.OpRedrive}}
 	for i, id := range ids {
 		b.items = append(b.items, deadletter.Item{No: i + 1, Kind: model.KindLetter, ID: id})
@@ -84,14 +81,8 @@ func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID) error
 	if err := b.mark(ctx); err != nil {
 		return err
 	}
-	if len(b.decided) > 0 {
-		if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-			return in.leave(ctx, tx, b.decided)
-		}); err != nil {
-			return err
-		}
-	}
-	return in.recording(ctx, in.deliver(ctx, b.sending), func(ctx context.Context, outcomes []outcome) error {
+	delivered := in.deliver(ctx, b.sending)
+	return in.recording(ctx, in.due.sends, delivered, func(ctx context.Context, outcomes []outcome) error {
 		return in.settling(outcomes, func(fast bool) error {
 			return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 				return in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, fast: fast})
@@ -101,35 +92,32 @@ func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID) error
 }
 
 // sendAgain sends once more what has no known outcome, under the same number: what had no answer, and what a process
-// left in flight when it ended.
-// What has arrived is not sent.
-func (in *Inbox) sendAgain(ctx context.Context, t turn, unknown []deadletter.Send, arrived map[sendName]int) error {
-	if len(unknown) == 0 {
-		return nil
-	}
-	policies, err := in.policiesOf(ctx, "")
-	if err != nil {
-		return err
-	}
-	redrives := map[task.ID]*deadletter.Redrive{}
+// left in flight when it ended. What has arrived is not sent.
+func (in *Inbox) sendAgain(ctx context.Context, t turn, unknown []deadletter.Send, policies policies,
+	arrived map[sendName]int,
+) error {
+	redrives := map[task.ID]bool{} // true: their items are sent at most once
 	for _, s := range unknown {
-		if redrives[s.About] == nil && !s.About.IsZero() {
-			if redrives[s.About], err = in.store.FindRedrive(ctx, s.About); err != nil {
-				return err
-			}
+		if _, known := redrives[s.About]; known || s.About.IsZero() {
+			continue
 		}
+		r, err := in.store.FindRedrive(ctx, s.About)
+		if err != nil {
+			return err
+		}
+		redrives[s.About] = r != nil && r.Plan.AtMostOnce
 	}
-	once := func(id task.ID) bool { return redrives[id] != nil && redrives[id].Plan.AtMostOnce }
+	once := func(id task.ID) bool { return redrives[id] }
 	var sending []outgoing
 	var settled []outcome
-	if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) (err error) {
 		sending, settled, err = in.markAgain(ctx, tx, t, unknown, arrived, once)
 		return err
 	}); err != nil {
 		return err
 	}
 	outcomes := append(in.deliver(ctx, sending), settled...)
-	return in.recording(ctx, outcomes, func(ctx context.Context, outcomes []outcome) error {
+	return in.recording(ctx, in.due.sends, outcomes, func(ctx context.Context, outcomes []outcome) error {
 		return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			return in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, once: once})
 		})
@@ -235,34 +223,6 @@ func (in *Inbox) reportAgain(ctx context.Context, tx engine.Tx, s *deadletter.Se
 		of: l.ID.String()})
 }
 
-// leave opens scheduled letters that cannot be sent, so that an operator sees them and no policy tries without an end.
-func (in *Inbox) leave(ctx context.Context, tx engine.Tx, decided []deadletter.Item) error {
-	why := map[task.ID]string{}
-	var ids []task.ID
-	for _, i := range decided {
-		why[i.ID] = i.Message
-		ids = append(ids, i.ID)
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	letters, err := in.store.BareLetters(ctx, tx, sortIDs(ids))
-	if err != nil {
-		return err
-	}
-	var changed []*deadletter.Letter
-	for _, l := range letters {
-		if l.State != model.LetterScheduled {
-			continue
-		}
-		if err := l.Unschedule(why[l.ID], in.now()); err != nil {
-			return err
-		}
-		changed = append(changed, l)
-	}
-	return in.store.SaveStates(ctx, tx, changed)
-}
-
 // copyTime bounds the question whether a destination of copies exists.
 const copyTime = 2 * time.Second
 
@@ -288,10 +248,6 @@ func (in *Inbox) sendCopies(ctx context.Context) (n int, err error) {
 	}
 	of := byID(letters)
 	var list []outgoing
-	type place struct {
-		source      deadletter.SourceKey
-		destination string
-	}
 	exists := map[place]bool{}
 	for _, s := range due {
 		l := of[s.Owner]
@@ -318,4 +274,66 @@ func (in *Inbox) sendCopies(ctx context.Context) (n int, err error) {
 	}
 	in.deliver(ctx, list)
 	return len(due), nil
+}
+
+// dueRows are the rows of loops that have failed: the loops step over them.
+type dueRows struct {
+	events   *due.Rows[deadletter.Event, task.ID]
+	moves    *due.Rows[*Move, task.ID]
+	letters  *due.Rows[task.ID, task.ID]
+	sends    *due.Rows[deadletter.Send, task.ID]
+	failures *due.Rows[deadletter.Send, task.ID]
+}
+
+func newDueRows(db Database) dueRows {
+	owner := func(s deadletter.Send) task.ID { return s.Owner }
+	return dueRows{
+		events:   rowsOf(db, "the deliveries of event", func(e deadletter.Event) task.ID { return e.ID }),
+		moves:    rowsOf(db, "the split", func(m *Move) task.ID { return m.ID }),
+		letters:  rowsOf(db, "the letter", func(id task.ID) task.ID { return id }),
+		sends:    rowsOf(db, "the send of letter", owner),
+		failures: rowsOf(db, "the failure of task", owner),
+	}
+}
+
+// rowsOf are rows of which one is at fault that has failed alone, if this process has its turn, and anything can be
+// stored.
+func rowsOf[T any, K comparable](db Database, what string, key func(T) K) *due.Rows[T, K] {
+	return due.New(what, key, func(ctx context.Context, _ T, _ task.Instant, why error) error {
+		if errors.Is(why, errTurnLost) {
+			return why
+		}
+		return engine.Storable(ctx, db, why)
+	})
+}
+
+// sendKey tells sends of one kind apart: a letter may have two that are due.
+type sendKey struct {
+	owner task.ID
+	no    int
+}
+
+func keyOf(s *deadletter.Send) sendKey { return sendKey{s.Owner, s.No} }
+
+// recording records the outcomes of sends together, and in ever smaller parts if that fails. One that cannot be stored
+// stays in flight, and its send rests: it keeps no other from being recorded.
+func (in *Inbox) recording(ctx context.Context, rows *due.Rows[deadletter.Send, task.ID], outcomes []outcome,
+	record func(context.Context, []outcome) error,
+) error {
+	of, sends := make(map[sendKey]outcome, len(outcomes)), make([]deadletter.Send, len(outcomes))
+	for i, o := range outcomes {
+		of[keyOf(&o.send)], sends[i] = o, o.send
+	}
+	err := rows.Try(ctx, in.now(), sends, func(ctx context.Context, some []deadletter.Send) error {
+		part := make([]outcome, len(some))
+		for i := range some {
+			part[i] = of[keyOf(&some[i])]
+		}
+		return record(ctx, part)
+	})
+	if due.OnlyRows(err) { // they rest: the caller's own rows are handled
+		in.observeFailure(observedSend, err)
+		return nil
+	}
+	return err
 }

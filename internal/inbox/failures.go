@@ -87,7 +87,7 @@ func (in *Inbox) writeFailures(ctx context.Context, t turn, list []deadletter.Se
 	}); err != nil || len(sending) == 0 {
 		return 0, err
 	}
-	err = in.recordingOf(ctx, in.due.failures, in.deliver(ctx, sending), func(ctx context.Context, some []outcome) error {
+	err = in.recording(ctx, in.due.failures, in.deliver(ctx, sending), func(ctx context.Context, some []outcome) error {
 		done, err := in.recordFailures(ctx, t, some)
 		if err == nil {
 			n += done

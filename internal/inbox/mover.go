@@ -45,23 +45,13 @@ func (m *mover) members() (list members, err error) {
 	return list, err
 }
 
-// split moves the next members for which the rule holds. Members that come while it runs are in their groups already.
-func (m *mover) split() (int, error) {
-	g, err := m.in.store.FindGroup(m.ctx, m.move.Group)
-	if err != nil {
-		return 0, err
-	}
-	versions, err := m.in.store.RuleVersions(m.ctx, m.move.Namespace, m.move.Rule, m.move.Since, 1)
-	if err != nil || g == nil || len(versions) == 0 {
-		return 0, m.end(err)
-	}
-	m.from, m.print, m.rule = g.ID, g.Print, &compiledRule{rule: versions[0]}
-	program, problems := m.in.opts.Ruler.compile(versions[0])
-	if len(problems) > 0 { // a newer version of Tasker has stored it
-		return 0, m.end(nil)
-	}
-	m.rule.program = program
-	if m.sensitive, err = m.in.sensitiveHeaders(m.ctx, m.move.Namespace); err != nil {
+// step moves the next members: those for which the rule of a split holds, or, to undo it, those of a group of it back.
+// Members that come while it runs are in their groups already.
+func (m *mover) step() (int, error) {
+	if found, err := m.prepare(); err != nil || !found {
+		if err == nil {
+			err = m.in.db.Write(m.ctx, m.end)
+		}
 		return 0, err
 	}
 	list, err := m.members()
@@ -69,15 +59,14 @@ func (m *mover) split() (int, error) {
 		return 0, err
 	}
 	err = m.in.db.Write(m.ctx, func(ctx context.Context, tx engine.Tx) error {
-		if err := m.moveAll(ctx, tx, &list); err != nil {
+		if err := m.moveAll(ctx, tx, &list); err != nil || m.move.Undo {
 			return err
 		}
 		switch n := len(list.cases); {
 		case n > 0:
 			m.move.AfterCase = list.cases[n-1].ID
 		case list.next.IsZero():
-			m.done = true
-			return m.in.store.DropMove(ctx, tx, m.move.ID)
+			return m.end(ctx, tx)
 		default:
 			m.move.AfterLetter = list.next
 		}
@@ -86,32 +75,34 @@ func (m *mover) split() (int, error) {
 	return len(list.cases) + len(list.letters), err
 }
 
-// undo moves the next members of a group of the split back.
-func (m *mover) undo() (n int, err error) {
-	if m.from, err = m.in.store.GroupOfRule(m.ctx, m.move.Namespace, m.move.Rule, m.move.Since); err != nil {
-		return 0, err
+// prepare finds the group that members leave, and the rule of a split. false: nothing is left to be moved.
+func (m *mover) prepare() (bool, error) {
+	var err error
+	if m.move.Undo {
+		m.from, err = m.in.store.GroupOfRule(m.ctx, m.move.Namespace, m.move.Rule, m.move.Since)
+		return m.from != 0, err
 	}
-	if m.from == 0 {
-		return 0, m.end(nil)
+	g, err := m.in.store.FindGroup(m.ctx, m.move.Group)
+	if err != nil || g == nil {
+		return false, err
 	}
-	list, err := m.members()
-	if err != nil {
-		return 0, err
+	versions, err := m.in.store.RuleVersions(m.ctx, m.move.Namespace, m.move.Rule, m.move.Since, 1)
+	if err != nil || len(versions) == 0 {
+		return false, err
 	}
-	return len(list.cases) + len(list.letters), m.in.db.Write(m.ctx, func(ctx context.Context, tx engine.Tx) error {
-		return m.moveAll(ctx, tx, &list)
-	})
+	program, problems := m.in.opts.Ruler.compile(versions[0])
+	if len(problems) > 0 { // a newer version of Tasker has stored it
+		return false, nil
+	}
+	m.from, m.print, m.rule = g.ID, g.Print, &compiledRule{rule: versions[0], program: program}
+	m.sensitive, err = m.in.sensitiveHeaders(m.ctx, m.move.Namespace)
+	return true, err
 }
 
-// end removes the move unless reading failed.
-func (m *mover) end(err error) error {
-	if err != nil {
-		return err
-	}
+// end removes the move.
+func (m *mover) end(ctx context.Context, tx engine.Tx) error {
 	m.done = true
-	return m.in.db.Write(m.ctx, func(ctx context.Context, tx engine.Tx) error {
-		return m.in.store.DropMove(ctx, tx, m.move.ID)
-	})
+	return m.in.store.DropMove(ctx, tx, m.move.ID)
 }
 
 // target returns the group that a member goes to; 0 if it stays.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -147,22 +148,24 @@ func (in *Inbox) deliver(ctx context.Context, list []outgoing) []outcome {
 		}
 		bySource[key] = append(bySource[key], o)
 	}
+	return slices.Concat(atOnce(lanes, sendLanes, func(key deadletter.SourceKey) []outcome {
+		return in.sendInOrder(ctx, bySource[key])
+	})...)
+}
+
+// atOnce does something to the entries of a list, so many at a time, and returns the results in their order.
+func atOnce[T, R any](list []T, many int, do func(T) R) []R {
+	results, room := make([]R, len(list)), make(chan struct{}, many)
 	var all sync.WaitGroup
-	var mu sync.Mutex
-	var outcomes []outcome
-	room := make(chan struct{}, sendLanes)
-	for _, key := range lanes {
+	for i, entry := range list {
 		room <- struct{}{}
 		all.Go(func() {
-			of := in.sendInOrder(ctx, bySource[key])
-			<-room
-			mu.Lock()
-			defer mu.Unlock()
-			outcomes = append(outcomes, of...)
+			defer func() { <-room }()
+			results[i] = do(entry)
 		})
 	}
 	all.Wait()
-	return outcomes
+	return results
 }
 
 // sendInOrder sends messages of one source. Neighbours with the same destination go to the carrier together; the order

@@ -22,18 +22,20 @@ const (
 // PreviewRedrive says what an operation would do, and what would refuse it. It stores nothing. Destinations and edits
 // are tried on the newest 10,000 letters of the selection.
 func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Preview, error) {
-	// CreateRedrive settles too, so that both see the same selection.
 	if err := in.settle(ctx, &req); err != nil {
 		return nil, err
 	}
+	return in.preview(ctx, &req)
+}
+
+// preview previews a request that is settled.
+func (in *Inbox) preview(ctx context.Context, req *RedriveRequest) (*Preview, error) {
 	p := &Preview{Plan: req.Plan.WithDefaults(), Stop: req.Stop.WithDefaults()}
 	// A malformed request is not tried on letters: its selection may mean something else than the caller thinks.
-	p.Problems = append(req.check(p.Plan), in.checkReplays(&req)...)
-	if len(p.Problems) > 0 {
+	if p.Problems = in.check(req, p.Plan); len(p.Problems) > 0 {
 		return p, nil
 	}
-	v := &previewer{in: in, ctx: ctx, req: &req, out: p,
-		checks: map[place]*model.DestinationCheck{}}
+	v := &previewer{in: in, ctx: ctx, req: req, out: p, checks: map[place]*model.DestinationCheck{}}
 	if err := v.run(); err != nil {
 		return nil, err
 	}
@@ -47,29 +49,8 @@ func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Previ
 	return p, nil
 }
 
-// checkReplays returns the problems of what a plan says about the tasks of cases. With an edit, tasks are replayed with
-// all their attempts and the priority that they have.
-func (in *Inbox) checkReplays(req *RedriveRequest) (problems []task.Problem) {
-	add := func(at, message string) {
-		problems = append(problems, task.Problem{Location: "/plan" + at, Message: message})
-	}
-	p := req.Plan
-	if _, known := in.tasks.Level(p.Priority); !known {
-		add("/priority", quoted(p.Priority)+" is not a priority")
-	}
-	if p.Replays() && req.Selection.Kind != model.KindCase {
-		add("", "keep_attempts and priority are for selections of the kind case")
-	}
-	if p.Replays() && (req.Operation != model.OpRedrive || req.Edit != nil) {
-		add("", "keep_attempts and priority are for the operation redrive, without an edit")
-	}
-	return problems
-}
-
-// settle fills in what a selection leaves open, so that what is previewed is what is frozen: the only namespace of the
-// key, what the operation is for, and the groups that are merged into the selected ones.
-//
-// The groups are settled now and not when the redrive runs: a group that is merged later stays out of it.
+// settle fills in what a selection leaves open: the only namespace of the key, the states that the operation is for,
+// and the groups that are merged into the selected ones. A group that is merged later stays out.
 func (in *Inbox) settle(ctx context.Context, req *RedriveRequest) error {
 	namespace, err := narrow(ctx, req.Selection.Namespace)
 	if err != nil {
@@ -89,9 +70,8 @@ func (in *Inbox) settle(ctx context.Context, req *RedriveRequest) error {
 	return err
 }
 
-// namespaceOf returns the namespace of the first group or letter that a selection names: an ID says which one is meant.
-// An operation stays within one namespace, so members of others are not selected. Invalid if there is none to follow
-// from.
+// namespaceOf returns the namespace of the first group or letter that a selection names; Invalid if it names none.
+// Members of other namespaces are not selected.
 func (in *Inbox) namespaceOf(ctx context.Context, s *deadletter.Selection) (string, error) {
 	if len(s.Groups) > 0 {
 		g, err := in.group(ctx, s.Groups[0])
@@ -109,77 +89,70 @@ func (in *Inbox) namespaceOf(ctx context.Context, s *deadletter.Selection) (stri
 			return l.Namespace, nil
 		}
 	}
-	return "", &task.Error{Code: task.Invalid, Message: "the selection names no namespace", Problems: []task.Problem{
-		{Location: "/selection/namespace",
-			Message: "is missing: an operation stays within one namespace; name it, or groups or letters of it"}}}
+	return "", invalid("the selection names no namespace", "/selection/namespace",
+		"is missing: an operation stays within one namespace; name it, or groups or letters of it")
 }
 
 // check returns the problems of a request, at JSON pointers of the API. plan has its defaults.
-func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
-	var problems []task.Problem
-	if !req.Operation.Known() {
-		problems = append(problems, task.Problem{Location: "/operation", Message: "must be redrive, discard or restore"})
-	}
-	if of := statesFor(req.Operation); !slices.Contains(of, req.Selection.State) {
-		problems = append(problems, task.Problem{Location: "/selection/state",
-			Message: "must be " + joinStates(of) + " for this operation"})
-	}
-	if req.Operation == model.OpRestore && req.Selection.Kind == model.KindCase {
-		problems = append(problems, task.Problem{Location: "/selection/kind",
-			Message: "must be letter: only letters are restored"})
-	}
-	// within adds the problems of a member under its pointer.
+func (in *Inbox) check(req *RedriveRequest, plan deadletter.Plan) []task.Problem {
+	var f faults
 	within := func(at string, of []task.Problem) {
 		for _, p := range of {
-			problems = append(problems, task.Problem{Location: at + p.Location, Message: p.Message})
+			f.add(at+p.Location, p.Message)
 		}
 	}
+	redrives := req.Operation == model.OpRedrive
+	f.when(!req.Operation.Known(), "/operation", "must be redrive, discard or restore")
+	states := statesFor(req.Operation)
+	words := fmt.Sprint(states[0])
+	for _, s := range states[1:] {
+		words += " or " + string(s)
+	}
+	f.when(!slices.Contains(states, req.Selection.State), "/selection/state", "must be "+words+" for this operation")
+	f.when(req.Operation == model.OpRestore && req.Selection.Kind == model.KindCase, "/selection/kind",
+		"must be letter: only letters are restored")
 	within("/selection", req.Selection.Validate())
 	within("/plan", plan.Validate())
 	within("/stop", req.Stop.Validate())
 	if req.Edit != nil {
 		within("/edit", req.Edit.Validate())
 	}
-	if posturl.HasUser(req.Destination) {
-		problems = append(problems, task.Problem{Location: "/destination",
-			Message: "must not have a user or a password: answers and logs would show them"})
-	}
-	if req.Operation != model.OpRedrive && (req.Edit != nil || req.Destination != "") {
-		problems = append(problems, task.Problem{Location: "/operation",
-			Message: "only a redrive can edit letters or have a destination"})
-	}
-	return problems
-}
-
-func joinStates(of []model.LetterState) string {
-	words := make([]string, len(of))
-	for i, s := range of {
-		words[i] = string(s)
-	}
-	return strings.Join(words, " or ")
+	f.when(posturl.HasUser(req.Destination), "/destination",
+		"must not have a user or a password: answers and logs would show them")
+	f.when(!redrives && (req.Edit != nil || req.Destination != ""), "/operation",
+		"only a redrive can edit letters or have a destination")
+	_, known := in.tasks.Level(plan.Priority)
+	f.when(!known, "/plan/priority", quoted(plan.Priority)+" is not a priority")
+	f.when(plan.Replays() && req.Selection.Kind != model.KindCase, "/plan",
+		"keep_attempts and priority are for selections of the kind case")
+	f.when(plan.Replays() && (!redrives || req.Edit != nil), "/plan",
+		"keep_attempts and priority are for the operation redrive, without an edit")
+	return f
 }
 
 // place is a destination of letters of one source.
-type place struct{ source, destination string }
+type place struct {
+	source      deadletter.SourceKey
+	destination string
+}
 
-// previewer looks at the letters and cases of a selection and collects what it finds in out. sources and checks make
-// sure that each source is read, and each destination is asked for, only once.
+// previewer looks at the letters and cases of a selection and collects what it finds in out. It asks for each
+// destination once.
 type previewer struct {
-	in     *Inbox
-	ctx    context.Context
-	req    *RedriveRequest
-	out    *Preview
-	checks map[place]*model.DestinationCheck
-	// manyPlaces: there are more destinations than are asked for, which refuses the operation.
-	manyPlaces bool
+	in         *Inbox
+	ctx        context.Context
+	req        *RedriveRequest
+	out        *Preview
+	checks     map[place]*model.DestinationCheck
+	manyPlaces bool // more destinations than are asked for, which refuses the operation
 }
 
 // askedDestinations bounds the destinations that a preview asks brokers for: the origins of letters are the words of
 // their senders, and each may be another one.
 const askedDestinations = 200
 
-// run looks at letters and cases, unless the selection leaves one of them out, and turns destinations that cannot be
-// used into problems.
+// run looks at letters and cases, as far as the selection takes them, and turns destinations that cannot be used into
+// problems.
 func (v *previewer) run() error {
 	if v.req.Selection.Kind != model.KindCase {
 		if err := v.letters(); err != nil {
@@ -193,10 +166,9 @@ func (v *previewer) run() error {
 	}
 	for _, c := range v.checks {
 		v.out.Destinations = append(v.out.Destinations, *c)
-		switch {
-		case !c.Allowed:
+		if !c.Allowed {
 			v.refuse(refusedDestination("the source "+c.Source, c.Destination))
-		case !c.Exists:
+		} else if !c.Exists {
 			v.refuse("the destination " + shownDestination(c.Destination) + " of the source " + c.Source + " does not exist")
 		}
 	}
@@ -206,12 +178,11 @@ func (v *previewer) run() error {
 	return nil
 }
 
-// refuse adds a problem of the destination, unless it is to be one of the items.
+// refuse adds a problem of the destination, unless it shall be one of the items.
 func (v *previewer) refuse(why string) {
-	if v.req.EachItem {
-		return
+	if !v.req.EachItem {
+		v.out.Problems = append(v.out.Problems, task.Problem{Location: "/destination", Message: why})
 	}
-	v.out.Problems = append(v.out.Problems, task.Problem{Location: "/destination", Message: why})
 }
 
 func quoted(s string) string { return `"` + s + `"` }
@@ -304,10 +275,10 @@ func destination(named string, l *deadletter.Letter) string {
 	return l.Origin
 }
 
-// check notes where letters would be sent, and whether that can be done. It asks the broker once for each destination.
-// A destination that is not allowed is not asked for, since the question alone could reach a foreign host.
+// check notes where letters would be sent, and whether that can be done. It does not ask for a destination that is not
+// allowed: the question alone could reach a foreign host.
 func (v *previewer) check(l *deadletter.Letter, destination string) error {
-	at := place{l.Source, destination}
+	at := place{deadletter.SourceKey{Namespace: l.Namespace, Name: l.Source}, destination}
 	if c := v.checks[at]; c != nil {
 		c.Letters++
 		return nil

@@ -92,6 +92,10 @@ func queueOf(s *deadletter.Source) Queue {
 	return Queue{Source: s, Name: s.Queue}
 }
 
+func (q *Queue) filter(states ...model.LetterState) QueueFilter {
+	return QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name, States: states}
+}
+
 // FindQueue returns the queue of a name, without counts: that of a source that reads it, else the source of that name.
 // The prefix "dlq:" may be left out, or added to the name of a source. Conflict: several sources read it.
 func (in *Inbox) FindQueue(ctx context.Context, namespace, name string) (*Queue, error) {
@@ -212,8 +216,9 @@ func (in *Inbox) QueueLetters(ctx context.Context, q *Queue, start, limit int) (
 	if start >= total {
 		return nil, total, nil
 	}
-	ids, err := in.store.OldestLetters(ctx, QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name,
-		States: inQueue, Skip: start, Limit: limit})
+	f := q.filter(inQueue...)
+	f.Skip, f.Limit = start, limit
+	ids, err := in.store.OldestLetters(ctx, f)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -49,7 +49,6 @@ type record struct {
 	sent
 	now task.Instant
 
-	letters   map[task.ID]*deadletter.Letter
 	sends     []deadletter.Send
 	copies    []deadletter.Send
 	items     []deadletter.Item
@@ -126,22 +125,18 @@ func (r *record) all(outcomes []outcome) error {
 	if err != nil {
 		return err
 	}
-	r.letters = byID(letters)
+	of := byID(letters)
 	sends, err := r.in.store.SendsOf(r.ctx, r.tx, deadletter.SendLetter, ids)
 	if err != nil {
 		return err
 	}
-	type key struct {
-		owner task.ID
-		no    int
-	}
-	byKey := make(map[key]*deadletter.Send, len(sends))
+	byKey := make(map[sendKey]*deadletter.Send, len(sends))
 	for i := range sends {
-		byKey[key{sends[i].Owner, sends[i].No}] = &sends[i]
+		byKey[keyOf(&sends[i])] = &sends[i]
 	}
 	for i := range outcomes {
 		o := &outcomes[i]
-		s, l := byKey[key{o.send.Owner, o.send.No}], r.letters[o.send.Owner]
+		s, l := byKey[keyOf(&o.send)], of[o.send.Owner]
 		if s == nil || l == nil || s.State != deadletter.SendInFlight || s.Turn != r.turn.no {
 			continue
 		}

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/taskerhq/tasker/deadletters/model"
@@ -10,15 +11,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// maxFrozen bounds the items of a redrive. The freeze is one transaction, and its size is what bounds it.
-const maxFrozen = deadletter.MaxItems
-
-// CreateRedrive freezes a selection: the items that it selects now are written down, and nothing that arrives later is
-// added. On request it starts at once. It refuses a selection of nothing, a destination that does not exist, and one
-// that a source does not allow.
+// CreateRedrive freezes a selection: nothing that arrives later is added. On request it starts at once. It refuses a
+// selection of nothing, a destination that does not exist, and one that a source does not allow.
 //
-// The freeze is one transaction with the redrive and its act. Letters that arrive between the preview and the freeze
-// may be included. A lost answer leaves the redrive: look at Redrives before a second try.
+// The freeze, the redrive and its act are one transaction. After a lost answer, look at Redrives before a second try.
 func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadletter.Redrive, error) {
 	by, err := signed(ctx, req.By)
 	if err != nil {
@@ -27,8 +23,7 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 	if err := in.settle(ctx, &req); err != nil {
 		return nil, err
 	}
-	// The preview is also the check: what it would show as a problem refuses the redrive.
-	preview, err := in.PreviewRedrive(ctx, req)
+	preview, err := in.preview(ctx, &req) // its problems refuse the redrive
 	if err != nil {
 		return nil, err
 	}
@@ -44,28 +39,19 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 			Selection: req.Selection, Destination: req.Destination, Edit: req.Edit, Plan: preview.Plan, Stop: preview.Stop,
 			IncludeParked: req.IncludeParked, State: model.RedriveDraft, StateAt: now, FrozenAt: now, CreatedAt: now,
 			Actor: by.Actor, Key: by.key, Reason: by.Reason, Version: 1}
-		n, err := in.store.Freeze(ctx, tx, r, maxFrozen)
+		n, err := in.store.Freeze(ctx, tx, r, deadletter.MaxItems)
+		if err == nil && n == 0 { // since the preview, others have dealt with what there was
+			err = selectsNothing()
+		}
+		if r.Total = n; err == nil && req.Start {
+			err = r.Start(now)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if n == 0 { // since the preview, others have dealt with what there was
-			return nil, selectsNothing()
-		}
-		r.Total = n
-		if req.Start {
-			if err := r.Start(now); err != nil {
-				return nil, err
-			}
-		}
-		if err := in.store.AddRedrive(ctx, tx, r); err != nil {
-			return nil, err
-		}
-		if err := in.act(ctx, tx, act{kind: "create_redrive", by: by, namespace: r.Namespace, of: r.ID.String(),
-			to: string(r.State), data: recordOfRedrive(r)}); err != nil {
-			return nil, err
-		}
 		r.Counts = model.ItemCounts{Pending: n}
-		return r, in.tellRedrive(ctx, tx, r, "", &r.Counts)
+		return r, errors.Join(in.store.AddRedrive(ctx, tx, r), in.actedOnRedrive(ctx, tx, r, "", &r.Counts,
+			act{kind: "create_redrive", by: by, data: recordOfRedrive(r)}))
 	})
 }
 
@@ -74,15 +60,11 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 // until then. WrongState for an action that the state does not allow.
 func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what model.RedriveAction, by By) (*deadletter.Redrive,
 	error) {
-	by, err := signed(ctx, by)
-	if err != nil {
-		return nil, err
-	}
 	counts, err := in.countsOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return written(ctx, in, func(ctx context.Context, tx engine.Tx) (*deadletter.Redrive, error) {
+	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Redrive, error) {
 		r, err := in.store.Redrive(ctx, tx, id)
 		if err != nil {
 			return nil, err
@@ -98,38 +80,37 @@ func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what model.Redriv
 			return nil, err
 		}
 		r.Counts = *counts
-		if err := in.store.SaveRedrive(ctx, tx, r); err != nil {
-			return nil, err
-		}
-		if err := in.act(ctx, tx, act{kind: string(what) + "_redrive", by: by, namespace: r.Namespace,
-			of: id.String(), from: string(was), to: string(r.State)}); err != nil {
-			return nil, err
-		}
-		return r, in.tellRedrive(ctx, tx, r, was, counts)
+		return r, errors.Join(in.store.SaveRedrive(ctx, tx, r),
+			in.actedOnRedrive(ctx, tx, r, was, counts, act{kind: string(what) + "_redrive", by: by}))
 	})
 }
 
 // apply changes the state of a redrive, or refuses an unknown action with Invalid.
 func apply(r *deadletter.Redrive, what model.RedriveAction, now task.Instant) error {
-	switch what {
-	case model.StartRedrive:
-		return r.Start(now)
-	case model.PauseRedrive:
-		return r.Pause(now)
-	case model.ResumeRedrive:
-		return r.Continue(now)
-	case model.CancelRedrive:
-		return r.Cancel(now)
+	change := map[model.RedriveAction]func(task.Instant) error{model.StartRedrive: r.Start, model.PauseRedrive: r.Pause,
+		model.ResumeRedrive: r.Continue, model.CancelRedrive: r.Cancel}[what]
+	if change == nil {
+		return invalid("the redrive was not changed", "/action", knownActions)
 	}
-	return &task.Error{Code: task.Invalid, Message: "the redrive was not changed", Problems: []task.Problem{
-		{Location: "/action", Message: "must be start, pause, resume or cancel"}}}
+	return change(now)
 }
+
+const knownActions = "must be start, pause, resume or cancel"
 
 // redrive returns a redrive that the request reaches, or NotFound.
 func (in *Inbox) redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error) {
 	r, err := in.store.FindRedrive(ctx, id)
 	if err == nil && (r == nil || !reaches(ctx, r.Namespace)) {
 		return nil, noRedrive(id)
+	}
+	return r, err
+}
+
+// lockedRedrive returns a redrive, locked, or NotFound.
+func (in *Inbox) lockedRedrive(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Redrive, error) {
+	r, err := in.store.Redrive(ctx, tx, id)
+	if err == nil && r == nil {
+		err = noRedrive(id)
 	}
 	return r, err
 }
@@ -179,5 +160,5 @@ func itemMessage(err error) string { return fmt.Sprintf("%.500s", err.Error()) }
 
 // selectsNothing refuses a redrive of no items: a conflict, because the same request succeeds when there are some.
 func selectsNothing() error {
-	return &task.Error{Code: task.Conflict, Message: "the selection selects nothing", Hint: "see tasker inbox"}
+	return hinted(task.Conflict, "see tasker inbox", "the selection selects nothing")
 }

@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/deadletters/model"
@@ -12,23 +13,21 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+// The bounds of a preview.
 const (
-	// previewSamples, previewScan and previewParts bound what a preview shows, how many messages it reads, and of how many
-	// partitions it looks at the ends. previewTime bounds its time.
-	previewSamples, previewScan, previewParts = 10, 10_000, 16
-	previewTime                               = 5 * time.Second
+	previewSamples = 10
+	previewScan    = 10_000 // messages
+	previewParts   = 16     // whose ends it looks at
+	previewTime    = 5 * time.Second
 )
 
 // ReplayPreview is what a replay would do.
 type ReplayPreview struct {
-	// Replay has the range, frozen now. It is not stored.
-	Replay *deadletter.Replay
-	// Scanned is how many messages were looked at, and Selected how many of these have the key and the headers. Whole:
-	// these are all; otherwise there are more.
-	Scanned, Selected int
-	Whole             bool
-	// FirstAt and LastAt are the times of the first and the last message, of up to previewParts partitions; 0: unknown.
-	FirstAt, LastAt task.Instant
+	Replay          *deadletter.Replay // with the range, frozen now; not stored
+	Scanned         int                // messages that were looked at
+	Selected        int                // those with the key and the headers
+	Whole           bool               // there are no more
+	FirstAt, LastAt task.Instant       // of the first and the last message of up to previewParts partitions; 0: unknown
 	Samples         []ReplaySample
 }
 
@@ -39,10 +38,8 @@ type ReplaySample struct {
 	At        task.Instant
 	Key       []byte
 	IntakePreview
-	// Known: it is a letter of the source already.
-	Known bool
-	// Failure is what a letter would have died of.
-	Failure string
+	Known   bool   // it is a letter of the source already
+	Failure string // of which a letter would have died
 }
 
 // PreviewReplay returns what a replay would do, and stores nothing. It refuses what CreateReplay refuses.
@@ -61,12 +58,8 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 	p.ends(bounded, carrier, of)
 	var arrivals []Arrival
 	scan := *r // a copy, of which the positions move
-	scan.Progress.Parts = append([]model.ReplayPart(nil), r.Progress.Parts...)
-	for {
-		i := scan.NextPart()
-		if i < 0 {
-			break
-		}
+	scan.Progress.Parts = slices.Clone(r.Progress.Parts)
+	for i := scan.NextPart(); i >= 0; i = scan.NextPart() {
 		if p.Scanned >= previewScan || bounded.Err() != nil {
 			p.Whole = false
 			break
@@ -78,7 +71,10 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 				p.Whole = false
 				break
 			}
-			return nil, brokerRefusal(err)
+			if errors.Is(err, ErrForGood) {
+				return nil, invalid("the replay would be refused", "/topic", itemMessage(err))
+			}
+			return nil, brokerSilent(err)
 		}
 		p.Scanned += len(entries)
 		for _, e := range entries {
@@ -95,14 +91,6 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 		part.Next = next
 	}
 	return p, in.sampled(ctx, of, r, arrivals, p.Samples)
-}
-
-func brokerRefusal(err error) error {
-	if errors.Is(err, ErrForGood) {
-		return &task.Error{Code: task.Invalid, Message: "the replay would be refused", Problems: []task.Problem{
-			{Location: "/topic", Message: itemMessage(err)}}}
-	}
-	return &task.Error{Code: task.Unavailable, Message: "the broker of the source does not answer", Err: err}
 }
 
 // ends looks at the first and the last message of the parts. What cannot be read is left out.

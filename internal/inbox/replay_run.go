@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,46 +18,36 @@ import (
 )
 
 const (
-	// replayBatch bounds the messages that are read and stored together.
-	replayBatch = 1000
-	// replayPause is waited after an error.
-	replayPause = 2 * time.Second
-	// replaysAtOnce are carried on at the same time, so that one whose broker does not answer holds up no other.
-	replaysAtOnce = 4
-	// runningReplays bounds those of one call.
-	runningReplays = 1000
+	replayBatch    = 1000            // messages that are read and stored together
+	replayPause    = 2 * time.Second // after an error
+	replaysAtOnce  = 4               // so that one whose broker does not answer holds up no other
+	runningReplays = 1000            // of one call
 )
 
 // AdvanceReplays carries on with the replays that run, for about a second each. It must run in one process at a time;
-// another process may go on where this one stopped: the rows say where that is. Two at once store nothing twice. It
-// returns the number of messages that were stored, and whether more are due.
+// another one continues from the rows, and two at once store nothing twice. It returns the number of messages that were
+// stored, and whether more are due.
 func (in *Inbox) AdvanceReplays(ctx context.Context) (n int, more bool, err error) {
 	list, err := in.store.RunningReplays(ctx, runningReplays)
 	if err != nil || len(list) == 0 {
 		return 0, false, err
 	}
-	var running sync.WaitGroup
-	places := make(chan struct{}, replaysAtOnce)
-	var stored, due atomic.Int64
-	errs := make([]error, len(list))
-	for i, r := range list {
-		places <- struct{}{}
-		running.Go(func() {
-			defer func() { <-places }()
-			run := &replayer{in: in, replay: r, until: in.now().Add(turnTime)}
-			again, err := run.run(ctx)
-			stored.Add(int64(run.stored))
-			if again {
-				due.Add(1)
-			}
-			if err != nil { // one that fails does not hold up the others
-				errs[i] = fmt.Errorf("replay %s: %w", r.ID, err)
-			}
-		})
-	}
-	running.Wait()
+	var stored atomic.Int64
+	var due atomic.Bool
+	errs := atOnce(list, replaysAtOnce, func(r *deadletter.Replay) error {
+		p := &replayer{in: in, replay: r, until: in.now().Add(turnTime)}
+		again, err := p.run(ctx)
+		stored.Add(int64(p.stored))
+		if again {
+			due.Store(true)
+		}
+		if err != nil { // one that fails does not hold up the others
+			return fmt.Errorf("replay %s: %w", r.ID, err)
+		}
+		return nil
+	})
 	err = errors.Join(errs...)
-	return int(stored.Load()), due.Load() > 0 && err == nil, err
+	return int(stored.Load()), due.Load() && err == nil, err
 }
 
 // replayer carries on with one replay, in one goroutine, for one turn. replay is the row as it was read last.
@@ -76,11 +65,8 @@ func (p *replayer) run(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		carrier := p.carrier(source)
-		if carrier == nil {
-			return false, p.end(ctx, func(r *deadletter.Replay, now task.Instant) error {
-				return r.Fail("its source does not exist any more, or has another driver", now)
-			})
+		if source == nil || p.in.brokerOf(source) == nil {
+			return false, p.end(ctx, "its source does not exist any more, or has another driver")
 		}
 		if p.in.now() < p.replay.Progress.RetryAt {
 			return false, nil
@@ -89,13 +75,11 @@ func (p *replayer) run(ctx context.Context) (more bool, err error) {
 		i := p.replay.NextPart()
 		switch {
 		case i < 0:
-			return false, p.end(ctx, func(r *deadletter.Replay, now task.Instant) error {
-				return r.Move(model.ReplayDone, now, "ended")
-			})
+			return false, p.end(ctx, "")
 		case allowed == 0:
 			return false, nil
 		}
-		if err := p.batch(ctx, carrier, source, i, allowed); err != nil {
+		if err := p.batch(ctx, p.in.brokerOf(source), source, i, allowed); err != nil {
 			return false, p.trouble(ctx, err)
 		}
 		if p.replay, err = p.in.store.FindReplay(ctx, p.replay.ID); err != nil || p.replay == nil {
@@ -107,18 +91,11 @@ func (p *replayer) run(ctx context.Context) (more bool, err error) {
 	}
 }
 
-func (p *replayer) carrier(source *deadletter.Source) Carrier {
-	if source == nil || source.Driver == HTTP {
-		return nil
-	}
-	return p.in.opts.Carriers[source.Driver]
-}
-
 // batch reads messages of a part, and stores what they become with the position behind them.
 func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Source, i, allowed int) error {
 	of, part := asReplayed(p.replay, source), p.replay.Progress.Parts[i]
-	most := replayBatch
-	if of.Intake != nil {
+	most, tasks := replayBatch, p.replay.Spec.Into == deadletter.ReplayIntoTasks
+	if tasks {
 		most = min(most, p.in.opts.IntakeBatch)
 	}
 	bounded, cancel := context.WithTimeout(ctx, replayTime)
@@ -141,7 +118,7 @@ func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Sour
 	switch {
 	case len(arrivals) == 0:
 		err = p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return p.advance(ctx, tx, step) })
-	case of.Intake != nil:
+	case tasks:
 		err = p.tasks(ctx, of, arrivals, step)
 	default:
 		var t terms
@@ -246,7 +223,7 @@ type replayStep struct {
 var errOvertaken = errors.New("another process carries the replay on")
 
 // advance stores that a batch is stored, in the same transaction, unless another process has done so. It locks the row
-// of the replay, after all others: an act of an operator waits for it.
+// of the replay after all others, since an act of an operator waits for it.
 func (p *replayer) advance(ctx context.Context, tx engine.Tx, step replayStep) error {
 	r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
 	if err != nil {
@@ -278,47 +255,50 @@ func (p *replayer) observe(tx engine.Tx, c model.ReplayCounts) {
 	})
 }
 
-// trouble decides what an error means: a replay that cannot go on has failed; one that may go on later says what holds
-// it up.
+// trouble handles the error of a batch: a replay that can never continue has failed; another says what holds it up.
 func (p *replayer) trouble(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errOvertaken), ctx.Err() != nil:
 		return nil
 	case errors.Is(err, ErrForGood), errors.Is(err, ErrNoLog):
-		return p.end(ctx, func(r *deadletter.Replay, now task.Instant) error { return r.Fail(err.Error(), now) })
+		return p.end(ctx, err.Error())
 	}
-	why := failure.Cut(err.Error(), deadletter.MaxCause)
 	return p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
-		if err != nil || r == nil || r.State != model.ReplayRunning {
-			return err
+		r, read := p.running(ctx, tx)
+		if read != nil || r == nil {
+			return read
 		}
-		r.Progress.Why, r.Progress.RetryAt = why, p.in.now().Add(replayPause)
+		r.Progress.Why, r.Progress.RetryAt = failure.Cut(err.Error(), deadletter.MaxCause), p.in.now().Add(replayPause)
 		return p.in.store.SaveReplay(ctx, tx, r)
 	})
 }
 
-// end changes the state of a replay that runs, as an act of the system.
-func (p *replayer) end(ctx context.Context, change func(*deadletter.Replay, task.Instant) error) error {
+// running returns the row of the replay, locked; nil if it does not run any more.
+func (p *replayer) running(ctx context.Context, tx engine.Tx) (*deadletter.Replay, error) {
+	r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
+	if err != nil || r == nil || r.State != model.ReplayRunning {
+		return nil, err
+	}
+	return r, nil
+}
+
+// end ends a replay that runs, as an act of the system: why says that it has failed, and "" that it is done.
+func (p *replayer) end(ctx context.Context, why string) error {
 	return p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
-		if err != nil || r == nil || r.State != model.ReplayRunning {
+		r, err := p.running(ctx, tx)
+		if err != nil || r == nil {
 			return err
 		}
-		if err := change(r, p.in.now()); err != nil {
+		a := act{kind: "end_replay", by: By{Actor: engine.System, Reason: "all of the range is read"}}
+		if why == "" {
+			err = r.Move(model.ReplayDone, p.in.now(), "ended")
+		} else {
+			err = r.Fail(why, p.in.now())
+			a.kind, a.by.Reason = "fail_replay", r.Progress.Why
+		}
+		if err != nil {
 			return err
 		}
-		if err := p.in.store.SaveReplay(ctx, tx, r); err != nil {
-			return err
-		}
-		kind, reason := "end_replay", "all of the range is read"
-		if r.State == model.ReplayFailed {
-			kind, reason = "fail_replay", r.Progress.Why
-		}
-		if err := p.in.act(ctx, tx, act{kind: kind, by: By{Actor: engine.System, Reason: reason}, namespace: r.Namespace,
-			of: r.ID.String(), from: string(model.ReplayRunning), to: string(r.State)}); err != nil {
-			return err
-		}
-		return p.in.tellReplay(ctx, tx, r, model.ReplayRunning)
+		return errors.Join(p.in.store.SaveReplay(ctx, tx, r), p.in.actedOnReplay(ctx, tx, r, model.ReplayRunning, a))
 	})
 }

@@ -187,3 +187,26 @@ func TestEndedReplaysAreDeleted(t *testing.T) {
 		r.want("letters", r.groups(), "[Timeout open 3]")
 	})
 }
+
+// TestReplayIntoTasksNeedsAnIntake: a replay that makes tasks fails once its source has no intake any more, and makes
+// no letters.
+func TestReplayIntoTasksNeedsAnIntake(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		source := deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory", Queue: "orders.dlq"}
+		taking := source
+		taking.Intake = &deadletter.Intake{TaskType: "work"}
+		r.source(taking)
+		r.broker.keeps(0, 3, nil)
+		made := r.replays(deadletter.ReplaySpec{})
+		r.source(source)
+		r.pass(time.Second)
+		got, err := r.Replay(t.Context(), made.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("the replay", fmt.Sprint(got.State, " ", got.Progress.Why),
+			"failed it cannot be read: the source orders has no intake any more")
+		r.want("letters", r.groups(), "[]")
+	})
+}

@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// LogReader reads topics again, where a broker keeps what was received. It changes nothing there, the position of no
-// consumer either.
+// LogReader reads topics again, where a broker keeps what was received. It changes nothing there.
 type LogReader interface {
 	// LogParts returns what the parts of a topic hold now: from the first message that is as new as since, up to the first
 	// one that is as new as before. A zero time is no bound.
@@ -46,10 +45,8 @@ var (
 const Replayed = "Replayed"
 
 const (
-	// maxReplays bounds the replays of a namespace that have not ended.
-	maxReplays = 50
-	// replayTime bounds one question to a broker.
-	replayTime = 10 * time.Second
+	maxReplays = 50               // of a namespace that have not ended
+	replayTime = 10 * time.Second // for one question to a broker
 )
 
 // ReplayRequest describes a replay. Of Spec, the topic defaults to the queue of the source; Into to tasks where there
@@ -64,9 +61,8 @@ type ReplayRequest struct {
 func noReplay(id task.ID) error { return task.Errorf(task.NotFound, "there is no replay %s", id) }
 
 // CreateReplay freezes the range of a topic: what is sent there later is not included. Invalid: the topic is not one of
-// the source, does not exist, or its broker keeps no messages; the details say which. Conflict: there is nothing in the
-// range. Forbidden: it reads sensitive values that the key may not see. Exhausted: the namespace has as many
-// replays as it may have.
+// the source, does not exist, or its broker keeps no messages. Conflict: there is nothing in the range. Forbidden: it
+// reads sensitive values that the key may not see. Exhausted: the namespace has as many replays as it may have.
 func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadletter.Replay, error) {
 	by, err := signed(ctx, req.By)
 	if err != nil {
@@ -83,8 +79,8 @@ func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadlett
 			return err
 		}
 		if open >= maxReplays {
-			return &task.Error{Code: task.Exhausted, Message: "the namespace has as many open replays as it may have",
-				Hint: "cancel one: see tasker replay list"}
+			return hinted(task.Exhausted, "cancel one: see tasker replay list",
+				"the namespace has as many open replays as it may have")
 		}
 		// The transaction may run again.
 		r.ID, r.CreatedAt, r.State, r.Version = in.newID(), in.now(), model.ReplayDraft, 1
@@ -94,37 +90,9 @@ func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadlett
 				return err
 			}
 		}
-		if err := in.store.AddReplay(ctx, tx, r); err != nil {
-			return err
-		}
-		if err := in.act(ctx, tx, act{kind: "create_replay", by: by, namespace: r.Namespace, of: r.ID.String(),
-			to: string(r.State), data: recordOfReplay(r)}); err != nil {
-			return err
-		}
-		return in.tellReplay(ctx, tx, r, "")
+		return errors.Join(in.store.AddReplay(ctx, tx, r),
+			in.actedOnReplay(ctx, tx, r, "", act{kind: "create_replay", by: by, data: recordOfReplay(r)}))
 	})
-}
-
-// replayRecord is what an operator told a replay to do. It has no key and no values of headers: a reader of the audit
-// trail may not be allowed to read messages.
-type replayRecord struct {
-	Source   string                `json:"source"`
-	Topic    string                `json:"topic"`
-	Into     deadletter.ReplayInto `json:"into"`
-	Offsets  int64                 `json:"offsets"`
-	Since    *time.Time            `json:"since,omitempty"`
-	Before   *time.Time            `json:"before,omitempty"`
-	Filtered bool                  `json:"filtered,omitempty"`
-	Rate     float64               `json:"rate,omitempty"`
-	Repeat   string                `json:"repeat,omitempty"`
-	Intake   *deadletter.Intake    `json:"intake,omitempty"`
-}
-
-func recordOfReplay(r *deadletter.Replay) replayRecord {
-	s := &r.Spec
-	return replayRecord{Source: r.Source, Topic: s.Topic, Into: s.Into, Offsets: r.Left(), Since: s.Since.Ptr(),
-		Before: s.Before.Ptr(), Filtered: s.Key != nil || len(s.Headers) > 0, Rate: s.Rate, Repeat: s.Repeat,
-		Intake: s.Intake}
 }
 
 // frozenReplay checks a request, and returns its replay with the range that the topic has now, and its source.
@@ -135,62 +103,61 @@ func (in *Inbox) frozenReplay(ctx context.Context, req *ReplayRequest) (*deadlet
 	}
 	s := req.Spec
 	s.Topic = cmp.Or(s.Topic, source.Queue)
-	if s.Into == "" {
-		if s.Into = deadletter.ReplayIntoInbox; s.Intake != nil || source.Intake != nil {
-			s.Into = deadletter.ReplayIntoTasks
-		}
+	if s.Into == "" && cmp.Or(s.Intake, source.Intake) != nil {
+		s.Into = deadletter.ReplayIntoTasks
 	}
+	s.Into = cmp.Or(s.Into, deadletter.ReplayIntoInbox)
 	if err := refuseReading(ctx, source, s.Intake, s.Headers); err != nil {
 		return nil, nil, err
 	}
-	problems := s.Validate(source)
-	carrier := in.opts.Carriers[source.Driver]
-	if source.Driver == HTTP || carrier == nil {
+	problems, carrier := s.Validate(source), in.brokerOf(source)
+	if carrier == nil {
 		problems = []task.Problem{{Location: "/source", Message: "has no broker that keeps messages"}}
 	} else if s.Intake != nil {
 		of := *source
 		of.Intake = s.Intake
 		problems = append(problems, in.intakeFaults(&of)...)
 	}
-	r := &deadletter.Replay{Namespace: req.Namespace, Source: req.Source, Spec: s}
-	if len(problems) == 0 {
-		r.Progress.Parts, problems, err = in.partsOf(ctx, carrier, source, &s)
+	if len(problems) > 0 {
+		return nil, nil, &task.Error{Code: task.Invalid, Message: notReplayed, Problems: problems}
 	}
+	parts, err := logRange(ctx, carrier, source, &s)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(problems) > 0 {
-		return nil, nil, &task.Error{Code: task.Invalid, Message: "the replay was not created", Problems: problems}
-	}
-	if len(r.Progress.Parts) == 0 {
+	if len(parts) == 0 {
 		return nil, nil, task.Errorf(task.Conflict, "the topic %q holds nothing in that range", s.Topic)
 	}
-	return r, source, nil
+	return &deadletter.Replay{Namespace: req.Namespace, Source: req.Source, Spec: s,
+		Progress: deadletter.ReplayProgress{Parts: parts}}, source, nil
 }
 
-// partsOf returns the range of a replay, or what is wrong with its topic.
-func (in *Inbox) partsOf(ctx context.Context, c Carrier, source *deadletter.Source, s *deadletter.ReplaySpec) (
-	[]model.ReplayPart, []task.Problem, error,
+const notReplayed = "the replay was not created"
+
+// logRange returns the range of a replay.
+func logRange(ctx context.Context, c Carrier, source *deadletter.Source, s *deadletter.ReplaySpec) ([]model.ReplayPart,
+	error,
 ) {
 	bounded, cancel := context.WithTimeout(ctx, replayTime)
 	defer cancel()
 	parts, err := c.LogParts(bounded, source, s.Topic, instantTime(s.Since), instantTime(s.Before))
-	fault := func(at, message string) ([]model.ReplayPart, []task.Problem, error) {
-		return nil, []task.Problem{{Location: at, Message: message}}, nil
-	}
 	switch {
 	case errors.Is(err, ErrNoLog):
-		return fault("/source", "has a broker that keeps no messages once they are received")
+		return nil, invalid(notReplayed, "/source", "has a broker that keeps no messages once they are received")
 	case errors.Is(err, ErrForGood):
-		return fault("/topic", itemMessage(err))
+		return nil, invalid(notReplayed, "/topic", itemMessage(err))
 	case err != nil && ctx.Err() == nil:
-		return nil, nil, &task.Error{Code: task.Unavailable, Message: "the broker of the source does not answer", Err: err}
+		return nil, brokerSilent(err)
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	case len(parts) > deadletter.MaxReplayParts:
-		return fault("/topic", "has too many partitions")
+		return nil, invalid(notReplayed, "/topic", "has too many partitions")
 	}
-	return s.Freeze(parts), nil, nil
+	return s.Freeze(parts), nil
+}
+
+func brokerSilent(err error) error {
+	return &task.Error{Code: task.Unavailable, Message: "the broker of the source does not answer", Err: err}
 }
 
 func instantTime(i task.Instant) time.Time {
@@ -219,14 +186,8 @@ func (in *Inbox) ActOnReplay(ctx context.Context, id task.ID, what model.Redrive
 		if err := applyToReplay(r, what, in.now()); err != nil {
 			return nil, err
 		}
-		if err := in.store.SaveReplay(ctx, tx, r); err != nil {
-			return nil, err
-		}
-		if err := in.act(ctx, tx, act{kind: string(what) + "_replay", by: by, namespace: r.Namespace,
-			of: id.String(), from: string(was), to: string(r.State)}); err != nil {
-			return nil, err
-		}
-		return r, in.tellReplay(ctx, tx, r, was)
+		return r, errors.Join(in.store.SaveReplay(ctx, tx, r),
+			in.actedOnReplay(ctx, tx, r, was, act{kind: string(what) + "_replay", by: by}))
 	})
 }
 
@@ -245,8 +206,7 @@ func applyToReplay(r *deadletter.Replay, what model.RedriveAction, now task.Inst
 	case what == model.StartRedrive, what == model.ResumeRedrive:
 		return task.Errorf(task.WrongState, "the replay %s is %s: %s is for another state", r.ID, r.State, what)
 	}
-	return &task.Error{Code: task.Invalid, Message: "the replay was not changed", Problems: []task.Problem{
-		{Location: "/action", Message: "must be start, pause, resume or cancel"}}}
+	return invalid("the replay was not changed", "/action", knownActions)
 }
 
 // Replay returns a replay, or NotFound.

@@ -1,11 +1,16 @@
 package inbox
 
 import (
+	"cmp"
+	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -24,51 +29,36 @@ const HTTP = deadletter.DriverHTTP
 // checkReports refuses reports that break a rule, all or none, and reports all problems at once. Texts that may be long
 // are not checked: capture cuts them.
 func (in *Inbox) checkReports(source string, reports []Report) error {
-	var problems, tooLarge []task.Problem
-	bad := func(at, fault string) {
-		if fault != "" {
-			problems = append(problems, task.Problem{Location: at, Message: fault})
-		}
-	}
-	if source == "" {
-		bad("/source", "is missing: name the program or the queue that the messages come from")
-	}
-	bad("/source", task.TextFault(source, maxName))
-	if len(reports) < 1 || len(reports) > maxReports {
-		bad("/reports", fmt.Sprintf("must have 1 to %d entries, not %d", maxReports, len(reports)))
-	}
+	var problems, tooLarge faults
+	problems.when(source == "", "/source", "is missing: name the program or the queue that the messages come from")
+	problems.add("/source", task.TextFault(source, maxName))
+	problems.when(len(reports) < 1 || len(reports) > maxReports, "/reports",
+		fmt.Sprintf("must have 1 to %d entries, not %d", maxReports, len(reports)))
 	// A list that is too long is one problem, not thousands.
 	for i, r := range reports[:min(len(reports), maxReports)] {
 		at := "/reports/" + strconv.Itoa(i)
-		bad(at+"/message_id", task.TextFault(r.MessageID, maxName))
-		bad(at+"/origin", task.TextFault(r.Origin, maxName))
-		bad(at+"/handler", task.TextFault(r.Handler, maxName))
-		if r.Failure.Type == "" && r.Failure.Code == "" && r.Failure.Message == "" {
-			bad(at+"/failure", "is missing: give its type, code or message")
-		}
-		if r.Attempts < 0 || r.Attempts > 1_000_000 {
-			bad(at+"/attempts", "must be 0 to 1000000")
-		}
-		if r.FailedAt < 0 || r.FailedAt > in.now().Add(maxAhead) {
-			bad(at+"/failed_at", "must not be in the future")
-		}
-		if fault := in.sizeFault(r.Content.Size()); fault != "" {
-			tooLarge = append(tooLarge, task.Problem{Location: at, Message: fault})
-		}
+		problems.add(at+"/message_id", task.TextFault(r.MessageID, maxName))
+		problems.add(at+"/origin", task.TextFault(r.Origin, maxName))
+		problems.add(at+"/handler", task.TextFault(r.Handler, maxName))
+		problems.when(r.Failure.Type == "" && r.Failure.Code == "" && r.Failure.Message == "", at+"/failure",
+			"is missing: give its type, code or message")
+		problems.when(r.Attempts < 0 || r.Attempts > 1_000_000, at+"/attempts", "must be 0 to 1000000")
+		problems.when(r.FailedAt < 0 || r.FailedAt > in.now().Add(maxAhead), at+"/failed_at", "must not be in the future")
+		tooLarge.add(at, in.sizeFault(r.Content.Size()))
 	}
-	if len(problems) > 0 {
-		return &task.Error{Code: task.Invalid, Message: "nothing was captured: the report is not valid",
-			Problems: append(problems, tooLarge...)}
+	e := &task.Error{Code: task.Invalid, Message: "nothing was captured: the report is not valid",
+		Problems: append(problems, tooLarge...)}
+	switch {
+	case len(e.Problems) == 0:
+		return nil
+	case len(problems) == 0:
+		e.Code, e.Message = task.TooLarge, "nothing was captured: a message is too large"
 	}
-	if len(tooLarge) > 0 {
-		return &task.Error{Code: task.TooLarge, Message: "nothing was captured: a message is too large",
-			Problems: tooLarge}
-	}
-	return nil
+	return e
 }
 
 // maxAhead is how far the clock of a program that reports may be ahead.
-const maxAhead = 5 * 60 * 1e9
+const maxAhead = 5 * time.Minute
 
 // sizeFault is what is wrong with the size of a message: one that is too large to be kept whole is not taken.
 func (in *Inbox) sizeFault(size int) string {
@@ -102,8 +92,8 @@ func boundDetails(list []deadletter.Detail) []deadletter.Detail {
 	return list
 }
 
-// identify returns what makes a repeated delivery of a message recognisable: its position on its broker; of a report,
-// the program's identifier with all that it reports. A message that has neither is always another one.
+// identify returns that by which a repeated delivery of a message is recognised: its position on its broker; of a
+// report, the program's identifier with all that it reports. A message that has neither is always another one.
 func (in *Inbox) identify(of *deadletter.Source, a *Arrival) string {
 	switch {
 	case a.Position != "":
@@ -115,4 +105,80 @@ func (in *Inbox) identify(of *deadletter.Source, a *Arrival) string {
 		return deadletter.Identify("", string(report), a.Content)
 	}
 	return deadletter.Identify("", in.newID().String(), a.Content)
+}
+
+// prepared is an arrival with what follows from it alone. It is made outside of the transaction that stores it, whose
+// time everybody waits for, and is not changed: the transaction may run again.
+type prepared struct {
+	*Arrival
+	no        int // its place among the arrivals
+	batch     string
+	identity  string
+	canonical string // hash of the content
+	eventType string
+	failure   failure.Report
+	stack     string        // of failure, cut
+	print     failure.Print // without rules
+}
+
+// prepare decodes the arrivals of a source as far as that needs no database.
+func (in *Inbox) prepare(of *deadletter.Source, arrivals []Arrival) []prepared {
+	all := make([]prepared, len(arrivals))
+	batch := rand.Text()
+	for i := range arrivals {
+		a := &arrivals[i]
+		p := prepared{Arrival: a, no: i, batch: batch, identity: in.identify(of, a), failure: bound(a.Failure),
+			stack: failure.Cut(a.Stack, maxStack),
+			print: failure.PrintOf(a.Failure, a.Stack, cmp.Or(a.Handler, of.Name))}
+		p.canonical, p.eventType = deadletter.Canonical(a.Content), deadletter.EventType(a.Content)
+		all[i] = p
+	}
+	return all
+}
+
+// introduce adds a source that a program reports under for the first time. Another one was removed while a node still
+// read it: its messages stay on their broker.
+func (in *Inbox) introduce(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
+	if s.Driver != HTTP {
+		return noSource(s.Name)
+	}
+	known, err := in.store.Source(ctx, tx, s.Namespace, s.Name)
+	if err != nil || known != nil { // added in the meantime
+		return err
+	}
+	added := withDefaults(s)
+	if err := in.store.SaveSource(ctx, tx, added); err != nil {
+		return err
+	}
+	by := By{Actor: engine.System, Reason: "a program reports its first failure under this name"}
+	return in.act(ctx, tx, act{kind: "add_source", by: by, namespace: s.Namespace, of: s.Name,
+		after: recordOfSource(added)})
+}
+
+// maxSources bounds the sources of a namespace: whoever may report failures adds sources by their names.
+const maxSources = 1000
+
+// roomForSource refuses one source more than a namespace may have.
+func (in *Inbox) roomForSource(ctx context.Context, namespace string) error {
+	all, err := in.store.Sources(ctx, namespace)
+	if err != nil || len(all) < maxSources {
+		return err
+	}
+	return hinted(task.Exhausted, "report under the name of a source that exists: see tasker source list",
+		"the namespace has as many sources as it may have")
+}
+
+// room refuses to capture when a source has as many open letters as it may have: the broker keeps the messages. The
+// last batch may go beyond the bound.
+func (in *Inbox) room(ctx context.Context, of *deadletter.Source) error {
+	if of.MaxOpen == 0 {
+		return nil
+	}
+	// Before the transaction: counting reads up to MaxOpen rows, which must not hold the writer up.
+	open, err := in.store.OpenLetters(ctx, of.Namespace, of.Name, of.MaxOpen+1)
+	if err != nil || open < of.MaxOpen {
+		return err
+	}
+	return hinted(task.Exhausted, "redrive or discard letters, or raise max_open of the source",
+		"the source %s has as many open letters as it may have; nothing was captured", of.Name)
 }

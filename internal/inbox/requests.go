@@ -9,13 +9,10 @@ import (
 
 // By says who acts and why. It is part of every request that changes something.
 type By struct {
-	Actor string // "" means the holder of the request's key, or anonymous
-	// At most as long as the engine allows for acts; DiscardLetter requires it.
-	Reason string
-	// Version is the version of the object that the caller has read; 0: any. Another one refuses the act with Conflict.
-	Version int64
-	// key is the name of the request's API key, once it is signed; "" for a server without keys, and for a loop.
-	key string
+	Actor   string // "" means the holder of the request's key, or anonymous
+	Reason  string // DiscardLetter requires it
+	Version int64  // that the caller has read; 0: any. Another one refuses the act with Conflict.
+	key     string // name of the request's API key, once it is signed; "" for a server without keys, and for a loop
 }
 
 // Report is a failure that a program reports.
@@ -25,20 +22,16 @@ type Report struct {
 	MessageID string
 	// Origin is where the consumer took the message from; "" if that is not known. For a report over HTTP it is a
 	// claim: letters are only sent there if the source lists it as a target.
-	Origin  string
-	Handler string
-	// Content is the message as the consumer got it. What is above the limits is cut with a mark when it is captured.
-	Content deadletter.Content
-	Failure failure.Report
-	Stack   string
-	// Details are what else the message told; see format.Decoded.
-	Details []deadletter.Detail
-	// Attempts is how often the consumer tried, 0 if that is not known.
-	Attempts int
-	FailedAt task.Instant // 0: now
-	FirstAt  task.Instant // when it failed first; 0, or a later time: when it failed
-	// Letter is the letter that was sent back as this message, by its header tasker-letter; zero for none.
-	Letter task.ID
+	Origin   string
+	Handler  string
+	Content  deadletter.Content // as the consumer got it
+	Failure  failure.Report     // cut with a mark when it is captured, as is Stack
+	Stack    string
+	Details  []deadletter.Detail // what else the message told; see format.Decoded
+	Attempts int                 // of the consumer; 0: not known
+	FailedAt task.Instant        // 0: now
+	FirstAt  task.Instant        // when it failed first; 0, or a later time: when it failed
+	Letter   task.ID             // that was sent back as this message, by its header tasker-letter; zero for none
 }
 
 // Receipt is the answer to one captured message: its letter, and the group of its failure.
@@ -61,19 +54,16 @@ type GroupStory struct {
 	Merged []*deadletter.Group // that are merged into it
 	Notes  []deadletter.Note   // the latest first
 	Hours  []deadletter.Hour   // of 14 days, with the merged ones
-	// Sample is a recent letter; nil where the group has only cases.
-	Sample *deadletter.Letter
-	// Why is what its failures have in common.
-	Why []failure.Part
+	Sample *deadletter.Letter  // a recent one; nil where the group has only cases
+	Why    []failure.Part      // what its failures have in common
 }
 
 // GroupPage is a page of groups.
 type GroupPage struct {
-	Groups []*deadletter.Group
-	Hours  map[deadletter.GroupID][]deadletter.Hour // of the last 24 hours
-	// Resolved is how long the groups of the namespace were unresolved, of all of them and not only of the page.
-	Resolved deadletter.Resolutions
-	Next     string // cursor; "" at the end
+	Groups   []*deadletter.Group
+	Hours    map[deadletter.GroupID][]deadletter.Hour // of the last 24 hours
+	Resolved deadletter.Resolutions                   // of all groups of the namespace
+	Next     string                                   // cursor; "" at the end
 }
 
 // GroupChange changes a group; nil fields keep what is. Several changes are one act.
@@ -96,18 +86,18 @@ type GroupsChange struct {
 	DryRun bool         // only tell which groups would be changed
 }
 
-// GroupResult tells what became of one group of a GroupsChange.
+// GroupResult is what became of one group of a GroupsChange.
 type GroupResult struct {
 	ID    deadletter.GroupID
 	Group *deadletter.Group // as stored; nil with Err, and of a dry run as it is
 	Err   *task.Error       // why it was not changed
 }
 
-// LetterEdit changes what is sent in place of a letter's original. Edit is ignored with Clear.
+// LetterEdit changes what is sent instead of a letter's original.
 type LetterEdit struct {
 	By
-	Edit  deadletter.Edit
-	Clear bool // go back to the original
+	Edit  deadletter.Edit // ignored with Clear
+	Clear bool            // go back to the original
 }
 
 // RedriveRequest describes an operation on many. The selection must name a namespace, unless the key has only one or
@@ -122,28 +112,21 @@ type RedriveRequest struct {
 	Plan          deadletter.Plan
 	Stop          deadletter.StopRule
 	IncludeParked bool
-	// EachItem lets letters that cannot be sent fail one by one, where they would else refuse the whole operation.
-	EachItem bool
-	// Start begins at once; otherwise the redrive is a draft until it is started.
-	Start bool
+	EachItem      bool // letters that cannot be sent fail one by one; otherwise they refuse the whole operation
+	Start         bool // begin at once; otherwise it is a draft
 }
 
 // Preview is what an operation would do. Nothing is stored.
 type Preview struct {
-	// Total is the number of letters and cases, without parked letters that would be left out.
-	Total  int
-	Capped bool // there are more
-	// Samples are up to ten items, with their destinations and what the edit changes.
-	Samples []PreviewItem
-	// Destinations are the places that letters would be sent to.
+	Total        int           // letters and cases, without parked letters that would be left out
+	Capped       bool          // there are more
+	Samples      []PreviewItem // up to ten
 	Destinations []model.DestinationCheck
-	// Problems would refuse the operation; empty when it could start.
-	Problems []task.Problem
-	// Plan and Stop have their defaults filled in.
-	Plan deadletter.Plan
-	Stop deadletter.StopRule
-	// empty: nothing is wrong with the request, and it selects nothing. This is one of Problems, too.
-	empty bool
+	Problems     []task.Problem // would refuse the operation; empty when it could start
+	// Plan and Stop have their defaults.
+	Plan  deadletter.Plan
+	Stop  deadletter.StopRule
+	empty bool // nothing is wrong with the request but that it selects nothing, which is one of Problems, too
 }
 
 // PreviewItem is one sample of a preview.
@@ -166,20 +149,15 @@ type Oversized struct {
 // SourceStatus is a source and how it stands.
 type SourceStatus struct {
 	Source *deadletter.Source
-	// State is reading, paused, waiting (for a turn, or for room), or lost.
-	State string
-	Error string // the last one; "" for none
-	Since task.Instant
+	State  string // reading, paused, waiting (for a turn, or for room), or lost
+	Error  string // the last one; "" for none
+	Since  task.Instant
 	// Open are the open letters, up to 10,000, or up to max_open if that is more, and at most 100,000. OpenCapped: there
 	// are more.
 	Open       int
 	OpenCapped bool
-	// Waiting is how many messages are on the broker, -1 where it is not known; of Inbox.Source.
-	Waiting int64
-	// Oversized are the messages that stay on the broker because they are too large.
-	Oversized Oversized
-	// Preview is what the first messages would become; of TestSource and a source with an intake.
-	Preview []IntakePreview
-	// Policies are those that decide about its letters, that for all other origins last; of Inbox.Source.
-	Policies []*deadletter.Policy
+	Waiting    int64 // messages on the broker, -1 where that is not known; of Inbox.Source
+	Oversized  Oversized
+	Preview    []IntakePreview      // what the first messages would become; of TestSource and a source with an intake
+	Policies   []*deadletter.Policy // that decide about its letters, that for all other origins last; of Inbox.Source
 }

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/deadletters/model"
+	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -23,40 +25,43 @@ const (
 // What was sent and died again is no reason: it was to be sent once.
 var requeueStop = deadletter.StopRule{ReturnedShare: 1, SamePrint: deadletter.MaxWave, Failed: 1000}
 
-// Requeue asks to send letters of a queue back: those that are named, or the oldest ones.
+// Requeue asks to send letters of a queue back: one that is named, or the oldest ones.
 type Requeue struct {
 	By
-	Letter task.ID // zero: the oldest
-	// Limit bounds the letters when none is named: 1 to deadletter.MaxWave.
-	Limit         int
+	Letter        task.ID // zero: the oldest
+	Limit         int     // of the letters when none is named: 1 to deadletter.MaxWave
 	IncludeParked bool
-	// Destination is where they are sent; "" means to their origins.
-	Destination string
+	Destination   string // "": their origins
 }
 
 // Requeued is what became of a Requeue.
 type Requeued struct {
 	Destination string // "": the origins of the letters
 	Sent        int
-	Failed      int // letters that the broker did not take; they are open
-	Pending     int // that were not sent when the time was up: their redrives go on
-	Skipped     int // that others were faster with
-	Parked      int // left out; counted only if nothing was sent
-	// More: there are more letters than the limit.
-	More     bool
-	Why      string // the first failure
-	Redrives []task.ID
+	Failed      int    // letters that the broker did not take; they are open
+	Pending     int    // that were not sent when the time was up: their redrives go on
+	Skipped     int    // that others were faster with
+	Parked      int    // left out; counted only if nothing was sent
+	More        bool   // there are more letters than the limit
+	Why         string // the first failure
+	Redrives    []task.ID
 }
 
-// Requeue sends letters of a queue back: each time as a redrive of one wave without an observation, which it creates,
-// starts and waits for, 25 seconds at most. What is not sent by then is sent later. A letter is open, sent or marked at
-// every moment, whatever fails.
+// lettersByState are letters to send: a redrive takes letters of one state.
+type lettersByState map[model.LetterState][]task.ID
+
+// Requeue sends letters of a queue back by redrives of one wave, and waits for them, 25 seconds at most. What is not
+// sent by then is sent later.
 //
 // Without a name it takes the oldest that are not parked. NotFound: the queue has no such letter. Conflict: nothing was
 // sent; the source does not allow the destination, or it does not exist, or refuses them. Unavailable: the broker does
 // not answer.
 func (in *Inbox) Requeue(ctx context.Context, q *Queue, req Requeue) (Requeued, error) {
-	out := Requeued{Destination: in.requeueTarget(q, req.Destination)}
+	out := Requeued{Destination: req.Destination}
+	// The name of a dead letter queue tells where its letters came from.
+	if origin := q.Origin(); out.Destination == "" && origin != "" && q.Source.Allows(origin, "") {
+		out.Destination = origin
+	}
 	// Nothing could be sent, and what is on the broker only would be missed.
 	if err := in.catchUp(ctx, q.Source); err != nil {
 		return out, err
@@ -68,27 +73,27 @@ func (in *Inbox) Requeue(ctx context.Context, q *Queue, req Requeue) (Requeued, 
 		}
 		req.IncludeParked = true // it was named
 		if !slices.Contains(inQueue, l.State) {
-			return out, &task.Error{Code: task.WrongState, Message: "the letter " + l.ID.String() + " is " + string(l.State),
-				Hint: "only an open or a scheduled letter can be sent back"}
+			return out, hinted(task.WrongState, "only an open or a scheduled letter can be sent back", "the letter %s is %s",
+				l.ID, l.State)
 		}
-		return out, in.requeue(ctx, q, &req, map[model.LetterState][]task.ID{l.State: {l.ID}}, &out)
+		return out, in.requeue(ctx, q, &req, lettersByState{l.State: {l.ID}}, &out)
 	}
 	for range oldestTries {
-		ids, err := in.oldest(ctx, q, &req, &out)
+		letters, err := in.oldest(ctx, q, &req, &out)
 		if err != nil {
 			return out, err
 		}
-		if len(ids) == 0 {
+		if len(letters) == 0 {
 			break
 		}
-		err = in.requeue(ctx, q, &req, ids, &out)
+		err = in.requeue(ctx, q, &req, letters, &out)
 		if err != nil || req.Limit > 1 || out.Sent+out.Failed+out.Pending > 0 {
 			return out, err
 		}
 	}
-	yes := true
-	parked, err := in.store.OldestLetters(ctx, QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name,
-		States: inQueue, Parked: &yes, Limit: CountedLetters})
+	f := q.filter(inQueue...)
+	f.Parked, f.Limit = new(true), CountedLetters
+	parked, err := in.store.OldestLetters(ctx, f)
 	out.Parked = len(parked)
 	return out, err
 }
@@ -102,95 +107,56 @@ func (in *Inbox) QueueLetter(ctx context.Context, q *Queue, id task.ID) (*deadle
 	return l, err
 }
 
-// requeueTarget returns where letters are sent: to the named queue; to the one that the name of the dead letter queue
-// tells, if the source lists it; else to the origin of each letter ("").
-func (in *Inbox) requeueTarget(q *Queue, named string) string {
-	if origin := q.Origin(); named == "" && origin != "" && q.Source.Allows(origin, "") {
-		return origin
+// oldest returns the oldest letters, as many as the request takes.
+func (in *Inbox) oldest(ctx context.Context, q *Queue, req *Requeue, out *Requeued) (lettersByState, error) {
+	f := q.filter(inQueue...)
+	if f.Limit = req.Limit + 1; !req.IncludeParked {
+		f.Parked = new(false)
 	}
-	return named
-}
-
-// oldest returns the oldest letters by their states, as many as the request takes.
-func (in *Inbox) oldest(ctx context.Context, q *Queue, req *Requeue, out *Requeued) (
-	map[model.LetterState][]task.ID, error,
-) {
-	f := QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name, Limit: req.Limit + 1}
-	if no := false; !req.IncludeParked {
-		f.Parked = &no
+	all, err := in.store.OldestLetters(ctx, f)
+	if err != nil {
+		return nil, err
 	}
-	type found struct {
-		id    task.ID
-		state model.LetterState
+	f.States = []model.LetterState{model.LetterScheduled}
+	scheduled, err := in.store.OldestLetters(ctx, f)
+	if err != nil {
+		return nil, err
 	}
-	var all []found
-	for _, state := range inQueue {
-		f.States = []model.LetterState{state}
-		ids, err := in.store.OldestLetters(ctx, f)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range ids {
-			all = append(all, found{id, state})
-		}
-	}
-	slices.SortFunc(all, func(a, b found) int { return slices.Compare(a.id[:], b.id[:]) })
 	out.More = len(all) > req.Limit
-	by := map[model.LetterState][]task.ID{}
-	for _, l := range all[:min(len(all), req.Limit)] {
-		by[l.state] = append(by[l.state], l.id)
+	by := lettersByState{}
+	for _, id := range all[:min(len(all), req.Limit)] {
+		state := model.LetterOpen
+		if _, ok := slices.BinarySearchFunc(scheduled, id, compareIDs); ok {
+			state = model.LetterScheduled
+		}
+		by[state] = append(by[state], id)
 	}
 	return by, nil
 }
 
-// requeue creates the redrives of letters, waits for them, and adds up what became of them.
-func (in *Inbox) requeue(ctx context.Context, q *Queue, req *Requeue, letters map[model.LetterState][]task.ID,
-	out *Requeued,
-) error {
-	var made []task.ID
-	for _, state := range inQueue {
-		for ids := range slices.Chunk(letters[state], deadletter.MaxSelectionIDs) {
-			r, err := in.sendAtOnce(ctx, req.By, RedriveRequest{Destination: out.Destination,
-				IncludeParked: req.IncludeParked,
-				// A destination that somebody names is checked at once. Else one letter without an origin holds no other up.
-				EachItem: req.Destination == "",
-				Selection: deadletter.Selection{Namespace: q.Source.Namespace, Source: q.Source.Name, State: state,
-					IDs: ids}})
-			if task.CodeOf(err) == task.Conflict { // others have taken all of them
-				out.Skipped += len(ids)
-				continue
-			}
-			if err != nil {
-				return requeueRefused(q, err)
-			}
-			made = append(made, r.ID)
+// requeue sends letters, and adds up what became of them.
+func (in *Inbox) requeue(ctx context.Context, q *Queue, req *Requeue, letters lettersByState, out *Requeued) error {
+	order := RedriveRequest{By: req.By, Destination: out.Destination, IncludeParked: req.IncludeParked,
+		// A destination that somebody names is checked at once. Else one letter without an origin holds no other up.
+		EachItem:  req.Destination == "",
+		Selection: deadletter.Selection{Namespace: q.Source.Namespace, Source: q.Source.Name}}
+	made, err := in.sendAtOnce(ctx, order, letters, out, func(ids []task.ID, err error) error {
+		if task.CodeOf(err) != task.Conflict {
+			return requeueRefused(q, err)
 		}
-	}
-	out.Redrives = append(out.Redrives, made...)
-	ctx, cancel := context.WithTimeout(ctx, requeueTime)
-	defer cancel()
-	for _, id := range made {
-		if err := in.awaitRequeue(ctx, id, req.By, out); err != nil {
-			return err
-		}
+		out.Skipped += len(ids) // others have taken all of them
+		return nil
+	})
+	if out.Redrives = append(out.Redrives, made...); err != nil {
+		return err
 	}
 	if out.Sent+out.Pending == 0 && out.Failed > 0 {
 		if _, err := in.waiting(ctx, q.Source); err != nil {
 			return err
 		}
-		return &task.Error{Code: task.Conflict, Message: "no job was requeued: " + out.Why,
-			Hint: "the jobs are still in " + q.Name}
+		return hinted(task.Conflict, "the jobs are still in "+q.Name, "no job was requeued: %s", out.Why)
 	}
 	return nil
-}
-
-// sendAtOnce creates and starts a redrive of letters in one wave, without an observation.
-func (in *Inbox) sendAtOnce(ctx context.Context, by By, req RedriveRequest) (*deadletter.Redrive, error) {
-	n := len(req.Selection.IDs)
-	req.By, req.Operation, req.Start = By{Actor: by.Actor, Reason: by.Reason}, model.OpRedrive, true
-	req.Selection.Kind, req.Stop = model.KindLetter, requeueStop
-	req.Plan = deadletter.Plan{Canary: n, Largest: n, Observe: deadletter.NoObservation}
-	return in.CreateRedrive(ctx, req)
 }
 
 // requeueRefused turns the refusal of a redrive into one that names no field of a request: the letters and the source
@@ -204,32 +170,59 @@ func requeueRefused(q *Queue, err error) error {
 	for i, p := range e.Problems {
 		why[i] = p.Message
 	}
-	return &task.Error{Code: task.Conflict, Message: "no job of " + q.Name + " was requeued: " + strings.Join(why, "; "),
-		Hint: "see tasker source list"}
+	return hinted(task.Conflict, "see tasker source list", "no job of %s was requeued: %s", q.Name,
+		strings.Join(why, "; "))
+}
+
+// sendAtOnce creates and starts redrives of letters, each of one wave without an observation, waits for them, and adds
+// up what became of them. refused decides about the letters of a redrive that is refused.
+func (in *Inbox) sendAtOnce(ctx context.Context, req RedriveRequest, letters lettersByState, out *Requeued,
+	refused func([]task.ID, error) error,
+) (made []task.ID, err error) {
+	req.By = By{Actor: req.Actor, Reason: req.Reason}
+	req.Operation, req.Stop, req.Start = model.OpRedrive, requeueStop, true
+	req.Selection.Kind = model.KindLetter
+	for _, state := range inQueue {
+		for ids := range slices.Chunk(letters[state], deadletter.MaxSelectionIDs) {
+			req.Selection.State, req.Selection.IDs = state, ids
+			req.Plan = deadletter.Plan{Canary: len(ids), Largest: len(ids), Observe: deadletter.NoObservation}
+			r, err := in.CreateRedrive(ctx, req)
+			if err == nil {
+				made = append(made, r.ID)
+			} else if err := refused(ids, err); err != nil {
+				return made, err
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, requeueTime)
+	defer cancel()
+	for _, id := range made {
+		if err := in.awaitRequeue(ctx, id, req.By, out); err != nil {
+			return made, err
+		}
+	}
+	return made, nil
 }
 
 // awaitRequeue waits for the end of a redrive, or of ctx, and adds its results. One that its stop rule has halted is
 // cancelled: nobody would resume it.
 func (in *Inbox) awaitRequeue(ctx context.Context, id task.ID, by By, out *Requeued) error {
+	still := context.WithoutCancel(ctx)
 	for {
-		r, err := in.store.FindRedrive(context.WithoutCancel(ctx), id)
-		if err != nil {
+		r, err := in.store.FindRedrive(still, id)
+		switch {
+		case err != nil:
 			return err
-		}
-		if r == nil {
+		case r == nil:
 			return noRedrive(id)
-		}
-		if r.State == model.RedriveHalted {
-			by.Version = 0
-			if _, err := in.ActOnRedrive(context.WithoutCancel(ctx), id, model.CancelRedrive, by); err != nil &&
-				task.CodeOf(err) != task.WrongState {
+		case r.State == model.RedriveHalted:
+			_, err := in.ActOnRedrive(still, id, model.CancelRedrive, by)
+			if err != nil && task.CodeOf(err) != task.WrongState {
 				return err
 			}
 			continue
-		}
-		ended := r.State == model.RedriveDone || r.State == model.RedriveCancelled
-		if ended || ctx.Err() != nil {
-			return in.addRequeued(context.WithoutCancel(ctx), r, out)
+		case r.State.Ended() || ctx.Err() != nil:
+			return in.addRequeued(still, r, out)
 		}
 		select {
 		case <-ctx.Done():
@@ -259,4 +252,155 @@ func (in *Inbox) addRequeued(ctx context.Context, r *deadletter.Redrive, out *Re
 		out.Why = items[0].Message
 	}
 	return nil
+}
+
+// Retry is what became of a message that was to be sent back.
+type Retry struct {
+	State RetryState
+	Why   string // of a failed one
+}
+
+// RetryState is how far a retry is.
+type RetryState string
+
+// The states of retries.
+const (
+	RetrySuccess RetryState = "success" // it was sent
+	RetryFailed  RetryState = "failed"
+	RetryPending RetryState = "pending" // it is sent later; its redrive goes on
+)
+
+// RetryMessages sends messages back, as FindMessage finds them, and returns what became of each, in their order. It
+// waits until all are sent, 25 seconds at most. One that cannot be sent holds no other up.
+//
+// A letter that was sent back or discarded is opened and sent again; for a discarded one the key needs the permission
+// to restore. Parked letters are sent too: they were named.
+func (in *Inbox) RetryMessages(ctx context.Context, namespace, source string, ids []string, by By) ([]Retry, error) {
+	if err := reach(ctx, namespace); err != nil {
+		return nil, err
+	}
+	by, err := signed(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	out, letters, first := make([]Retry, len(ids)), make([]task.ID, len(ids)), map[string]int{}
+	for i, id := range ids {
+		if at, twice := first[id]; twice {
+			out[i], letters[i] = out[at], letters[at]
+			continue
+		}
+		first[id] = i
+		l, err := in.FindMessage(ctx, namespace, source, id)
+		switch code := task.CodeOf(err); {
+		case err == nil:
+			letters[i] = l.ID
+		case code == task.NotFound, code == task.Conflict:
+			out[i] = Retry{State: RetryFailed, Why: itemMessage(err)}
+		default:
+			return nil, err
+		}
+	}
+	found := slices.DeleteFunc(slices.Clone(letters), task.ID.IsZero)
+	results, err := in.retryLetters(ctx, namespace, sortIDs(found), by)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range letters {
+		if !id.IsZero() {
+			out[i] = results[id]
+		}
+	}
+	return out, nil
+}
+
+// retryLetters opens letters that ended, sends all back, and returns the results by ID.
+func (in *Inbox) retryLetters(ctx context.Context, namespace string, ids []task.ID, by By) (map[task.ID]Retry, error) {
+	results := map[task.ID]Retry{}
+	letters, err := in.reopen(ctx, ids, by, results)
+	if err != nil {
+		return nil, err
+	}
+	made, err := in.sendAtOnce(ctx, RedriveRequest{By: by, IncludeParked: true, EachItem: true,
+		Selection: deadletter.Selection{Namespace: namespace}}, letters, &Requeued{}, func(ids []task.ID, err error) error {
+		why := itemMessage(err)
+		switch refused := (*task.Error)(nil); task.CodeOf(err) {
+		case task.Conflict:
+			why = "another request is sending it back"
+		case task.Invalid:
+			if errors.As(err, &refused) && len(refused.Problems) > 0 {
+				why = refused.Problems[0].Message
+			}
+		default:
+			return err
+		}
+		for _, id := range ids {
+			results[id] = Retry{State: RetryFailed, Why: why}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, redrive := range made {
+		items, err := in.store.ListItems(context.WithoutCancel(ctx), redrive, "", 0, deadletter.MaxSelectionIDs)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range items {
+			results[i.ID] = retryOf(i)
+		}
+	}
+	for _, id := range ids {
+		if results[id].State == "" { // it left the state between two transactions
+			results[id] = Retry{State: RetryFailed, Why: "another request has changed it"}
+		}
+	}
+	return results, nil
+}
+
+func retryOf(i deadletter.Item) Retry {
+	switch i.State {
+	case model.ItemSent, model.ItemReturned, model.ItemCompleted:
+		return Retry{State: RetrySuccess}
+	case model.ItemPending, model.ItemSending, model.ItemUnknown:
+		return Retry{State: RetryPending}
+	}
+	return Retry{State: RetryFailed, Why: i.Message}
+}
+
+// reopen opens letters that were sent back or discarded, in one transaction, and returns those that can be sent. The
+// others get a result.
+func (in *Inbox) reopen(ctx context.Context, ids []task.ID, by By, results map[task.ID]Retry) (lettersByState, error) {
+	key := access.From(ctx) // nil: a server without keys
+	may := key == nil || key.Can(access.DeadLettersDiscard)
+	var open lettersByState
+	err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		open = lettersByState{}
+		clear(results)
+		// Whole: whether a letter that was cut may be sent depends on its edit.
+		_, err := in.changeStates(ctx, tx, in.store.Letters, ids, func(l *deadletter.Letter) error {
+			was, ended, why := l.State, !slices.Contains(inQueue, l.State), ""
+			if ended && was == model.LetterDiscarded && !may {
+				why = "it is discarded, and to restore it needs the permission " + string(access.DeadLettersDiscard)
+			} else if ended {
+				if err := l.Restore(in.now()); err != nil {
+					why = itemMessage(err)
+				} else if err := in.act(ctx, tx, act{kind: "restore_letter", by: by, namespace: l.Namespace,
+					of: l.ID.String(), from: string(was), to: string(l.State)}); err != nil {
+					return err
+				}
+			}
+			if why == "" {
+				why, _ = l.MaySend(true)
+			}
+			if why != "" {
+				results[l.ID] = Retry{State: RetryFailed, Why: why}
+				return nil
+			}
+			open[l.State] = append(open[l.State], l.ID)
+			return nil
+		})
+		return err
+	})
+	return open, err
 }

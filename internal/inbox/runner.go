@@ -143,19 +143,14 @@ func (r *runner) apply(ctx context.Context, step deadletter.Step) error {
 		if err := r.in.store.SaveRedrive(ctx, tx, r.redrive); err != nil {
 			return err
 		}
-		if step.Act == deadletter.ActWave {
+		a := act{kind: "end_redrive", by: By{Actor: engine.System, Reason: step.Reason}}
+		switch step.Act {
+		case deadletter.ActWave:
 			return r.in.tellRedrive(ctx, tx, r.redrive, was, nil)
+		case deadletter.ActHalt:
+			a.kind = "halt_redrive"
 		}
-		kind := "end_redrive"
-		if step.Act == deadletter.ActHalt {
-			kind = "halt_redrive"
-		}
-		if err := r.in.act(ctx, tx, act{kind: kind, by: By{Actor: engine.System, Reason: step.Reason},
-			namespace: r.redrive.Namespace, of: r.redrive.ID.String(), from: string(was),
-			to: string(r.redrive.State)}); err != nil {
-			return err
-		}
-		return r.in.tellRedrive(ctx, tx, r.redrive, was, counts)
+		return r.in.actedOnRedrive(ctx, tx, r.redrive, was, counts, a)
 	})
 }
 
@@ -165,10 +160,7 @@ func (r *runner) reload(ctx context.Context, tx engine.Tx) (task.Instant, error)
 	if err := r.turn.holds(ctx, tx); err != nil {
 		return 0, err
 	}
-	now, err := r.in.store.Redrive(ctx, tx, r.redrive.ID)
-	if err == nil && now == nil {
-		err = noRedrive(r.redrive.ID)
-	}
+	now, err := r.in.lockedRedrive(ctx, tx, r.redrive.ID)
 	if err == nil {
 		r.redrive = now
 	}

@@ -161,11 +161,7 @@ func (in *Inbox) AdvanceMoves(ctx context.Context) (n int, more bool, err error)
 	}
 	err = in.due.moves.Each(ctx, now, moves, func(ctx context.Context, move *Move) error {
 		m := &mover{in: in, ctx: ctx, move: move}
-		if move.Undo {
-			n, err = m.undo()
-		} else {
-			n, err = m.split()
-		}
+		n, err = m.step()
 		more = err == nil && !m.done
 		return err
 	})

@@ -9,13 +9,13 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// stream sends the items of a wave that may be sent now, batch by batch. The results of a batch are recorded while the
-// next one is marked and sent: both take about as long, and each waits for the database and the broker most of the
-// time. At most two batches have marks without a record, which SendDue finds if the process ends.
+// stream sends the items of a wave that may be sent now, batch by batch. It records the results of a batch while the
+// next one is marked and sent: each waits for the database and the broker most of the time. At most two batches have
+// marks without a record, which SendDue finds if the process ends.
 //
 // The next batch is marked before the results of the one before are counted only where that cannot change the decision
-// to send it: without a rate, and while every send succeeds. What comes back, and the acts of operators, are looked at
-// between two batches in either case.
+// to send it: without a rate, and while every send succeeds. Returns and acts of operators are looked at between two
+// batches in either case.
 type stream struct {
 	*runner
 
@@ -31,18 +31,15 @@ type recording struct {
 	ended chan error
 }
 
-// send decides the next n items: it sends letters in batches and replays cases one by one, or notes why not. It may
-// return before all are decided, so that Next is asked again. An error leaves the rest of the items pending, or marked
-// for SendDue.
+// send decides up to n items: it sends letters in batches and replays cases one by one, or notes why not. An error
+// leaves the rest of the items pending, or marked for SendDue.
 func (r *runner) send(ctx context.Context, n int) error {
 	s := &stream{runner: r, left: n, behind: r.redrive.Behind}
-	for more := true; more; {
-		var err error
-		if more, err = s.batch(ctx); err != nil {
-			return errors.Join(err, s.recorded())
-		}
+	var err error
+	for more := true; more && err == nil; {
+		more, err = s.batch(ctx)
 	}
-	return s.recorded()
+	return errors.Join(err, s.recorded())
 }
 
 // batch decides the next batch, and reports whether another one may follow before the results of this one are counted.
@@ -52,6 +49,7 @@ func (s *stream) batch(ctx context.Context) (more bool, err error) {
 		size *= 2
 	}
 	items, err := s.in.store.ListItems(ctx, s.redrive.ID, model.ItemPending, s.behind, min(s.left, size))
+	letters, cases := s.inWave(items)
 	switch {
 	case err != nil:
 		return false, err
@@ -59,16 +57,8 @@ func (s *stream) batch(ctx context.Context) (more bool, err error) {
 		return false, s.end(ctx)
 	case s.redrive.Operation != model.OpRedrive && first:
 		return false, s.change(ctx, items)
-	case len(items) == 0, !first && !slices.ContainsFunc(items, isLetter):
+	case !first && len(letters) == 0:
 		return false, nil
-	}
-	letters := slices.DeleteFunc(slices.Clone(items), func(i deadletter.Item) bool { return !isLetter(i) })
-	cases := slices.DeleteFunc(slices.Clone(items), isLetter)
-	for i := range letters {
-		letters[i].Wave = s.redrive.Wave
-	}
-	for i := range cases {
-		cases[i].Wave = s.redrive.Wave
 	}
 	b := &batch{in: s.in, turn: s.turn, redrive: s.redrive, items: letters}
 	var outcomes []outcome
@@ -135,7 +125,7 @@ func (s *stream) goesOn(ctx context.Context) (bool, error) {
 	return err == nil && s.redrive.Next(s.in.now(), outcome).Act == deadletter.ActSend, err
 }
 
-// recordBehind begins to record outcomes while the next batch is sent. Nothing else is being recorded.
+// recordBehind begins to record outcomes while the next batch is sent.
 func (s *stream) recordBehind(ctx context.Context, outcomes []outcome) {
 	row, last := *s.redrive, s.behind
 	rec := &recording{runner: &runner{in: s.in, turn: s.turn, redrive: &row}, ended: make(chan error, 1)}

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -49,14 +50,21 @@ func (in *Inbox) tellRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Re
 	return in.tell(ctx, tx, deadletter.RedriveHappened(r, was, counts, in.now()))
 }
 
-// tellReplay reports that a replay has entered a state, if it has left the one before; "" for a new one.
-func (in *Inbox) tellReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay, was model.ReplayState) error {
-	if r.State == was {
-		return nil
-	}
-	namespace, source, state := r.Namespace, r.Source, string(r.State)
-	tx.Handle().AfterCommit(func() { in.opts.Observer.ReplayEntered(namespace, source, state) })
-	return in.tell(ctx, tx, deadletter.ReplayHappened(r, was, in.now()))
+// actedOnRedrive stores the act by which a redrive has left a state, and reports the new one.
+func (in *Inbox) actedOnRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, was model.RedriveState,
+	counts *model.ItemCounts, a act,
+) error {
+	a.namespace, a.of, a.from, a.to = r.Namespace, r.ID.String(), string(was), string(r.State)
+	return errors.Join(in.act(ctx, tx, a), in.tellRedrive(ctx, tx, r, was, counts))
+}
+
+// actedOnReplay stores the act by which a replay has left a state, "" for a new one, and reports the new one.
+func (in *Inbox) actedOnReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay, was model.ReplayState, a act,
+) error {
+	a.namespace, a.of, a.from, a.to = r.Namespace, r.ID.String(), string(was), string(r.State)
+	namespace, source := r.Namespace, r.Source
+	tx.Handle().AfterCommit(func() { in.opts.Observer.ReplayEntered(namespace, source, a.to) })
+	return errors.Join(in.act(ctx, tx, a), in.tell(ctx, tx, deadletter.ReplayHappened(r, was, in.now())))
 }
 
 // countsOf returns the counts of the items of a redrive as they are committed; nil if there is no such redrive.
