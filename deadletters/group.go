@@ -91,16 +91,15 @@ type GroupStory struct {
 
 // GroupFilter selects a page of groups. Zero fields do not restrict.
 type GroupFilter struct {
-	Namespace string
-	State     GroupState
-	Owner     string
-	Where     string // handler or source
-	Text      string // a literal part of the title
-	OpenOnly  bool   // groups with open letters or pending cases
-	// Order is "last" (the default: failed last first), "open" (most open items first) or "first" (newest first).
-	Order  string
-	Limit  int    // Defaults to 50; at most 1,000.
-	Cursor string // next_cursor of the previous page
+	Namespace string     `query:"namespace" maxLength:"255"`
+	State     GroupState `query:"state" enum:"open,acknowledged,resolved,ignored"`
+	Owner     string     `query:"owner" maxLength:"255"`
+	Where     string     `query:"where" maxLength:"255" doc:"Handler or source."`
+	Text      string     `query:"text" maxLength:"255" doc:"Literal part of the title."`
+	OpenOnly  bool       `query:"open_only" doc:"Only groups with open letters or pending cases."`
+	Order     string     `query:"order" enum:"last,open,first" default:"last" doc:"last: failed last first; open: most open items first; first: newest first."`
+	Limit     int        `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Cursor    string     `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
 }
 
 // GroupPage is a page of groups.

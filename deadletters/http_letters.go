@@ -9,12 +9,21 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/query"
 )
+
+func (s server) Report(ctx context.Context, req ReportRequest) ([]Receipt, error) {
+	out, err := send[lists](ctx, s, "report dead letters", http.MethodPost, "/v1/dead-letters", req)
+	if err != nil {
+		return nil, err
+	}
+	return out.Results, nil
+}
 
 func (s server) Letters(ctx context.Context, f LetterFilter) (*LetterPage, error) {
 	q := f.query()
@@ -25,6 +34,10 @@ func (s server) Letters(ctx context.Context, f LetterFilter) (*LetterPage, error
 
 func (s server) Letter(ctx context.Context, id uuid.UUID) (*LetterStory, error) {
 	return fetch[LetterStory](ctx, s, "get dead letter", letterPath(id), nil)
+}
+
+func (s server) ExplainLetter(ctx context.Context, id uuid.UUID) (*StateExplanation, error) {
+	return fetch[StateExplanation](ctx, s, "explain dead letter", letterPath(id)+"/explain", nil)
 }
 
 func letterPath(id uuid.UUID) string { return "/v1/dead-letters/" + id.String() }
@@ -96,7 +109,9 @@ func (f *LetterFilter) query() query.Values {
 	q.SetTime("after", f.After)
 	q.SetTime("before", f.Before)
 	q.SetInt("min_replays", f.MinReplays)
-	setBool(q, "parked", f.Parked)
+	if f.Parked != nil {
+		q.Set("parked", strconv.FormatBool(*f.Parked))
+	}
 	for _, group := range f.Groups {
 		q.Add("group_id", group)
 	}

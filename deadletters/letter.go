@@ -106,3 +106,14 @@ type Edit struct {
 	Key         string          `json:"key,omitempty" doc:"Replaces the key." maxLength:"4096"`
 	KeyBase64   []byte          `json:"key_base64,omitempty" doc:"Replaces the key by one that is not text."`
 }
+
+// StateExplanation tells in sentences how a letter or a redrive came to its state, and what changes it. The sentences
+// are for people, and change between versions.
+type StateExplanation struct {
+	LetterUUID  *uuid.UUID `json:"letter_uuid,omitempty" doc:"The letter that is explained."`
+	RedriveUUID *uuid.UUID `json:"redrive_uuid,omitempty" doc:"The redrive that is explained."`
+	State       string     `json:"state"`
+	Summary     string     `json:"summary" doc:"One sentence."`
+	Why         []string   `json:"why,omitempty" doc:"Sentences about what led to it."`
+	Next        string     `json:"next,omitempty" doc:"What would change the state, automatically or by an operator."`
+}

@@ -45,12 +45,10 @@ func TopicsOf(c *tasker.Client) TopicBackend {
 
 // MessageName names a message.
 type MessageName struct {
+	EventID string `path:"event_id" maxLength:"255" doc:"The sender's ID of the message, or the UUID of the letter."`
+	Source  string `query:"source" maxLength:"255" doc:"Source of the message, where messages of several have the ID."`
 	// Namespace "" is that of the key if it has only one, else default.
-	Namespace string
-	// Source is needed where messages of several sources have the ID.
-	Source string
-	// EventID is the sender's ID of the message, or the UUID of the letter.
-	EventID string
+	Namespace string `query:"namespace" maxLength:"255" doc:"Defaults to that of the key."`
 }
 
 // MessageStatus is the status of a message.
@@ -66,12 +64,13 @@ const (
 
 // MessageFilter selects a page of messages. Empty fields select all.
 type MessageFilter struct {
-	Namespace string // "" is that of the key if it has only one, else default
-	Topic     string
-	EventType string
-	Status    MessageStatus
-	Limit     int // 1 to 1,000; 0 is 50
-	Offset    int // up to 1,000,000
+	Status    MessageStatus `query:"status" enum:"pending,scheduled,retried,discarded"`
+	Topic     string        `query:"topic" maxLength:"255" doc:"Original topic."`
+	EventType string        `query:"event_type" maxLength:"255"`
+	Limit     int           `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Offset    int           `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"From the newest."`
+	// Namespace "" is that of the key if it has only one, else default.
+	Namespace string `query:"namespace" maxLength:"255" doc:"Defaults to that of the key."`
 }
 
 // DeadMessage is a dead letter as a message of its topic. Event is JSON as it is, a string for another text, and an

@@ -49,10 +49,10 @@ type RedriveAct struct {
 
 // RedriveFilter selects a page of redrives. Zero fields do not restrict.
 type RedriveFilter struct {
-	Namespace string
-	States    []RedriveState
-	Limit     int    // Defaults to 50; at most 1,000.
-	Cursor    string // next_cursor of the previous page
+	Namespace string         `query:"namespace" maxLength:"255"`
+	States    []RedriveState `query:"state,explode" doc:"States; repeatable."`
+	Limit     int            `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Cursor    string         `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
 }
 
 // RedrivePage is a page of redrives.
@@ -74,11 +74,11 @@ type Item struct {
 	Uncertain bool      `json:"uncertain,omitempty" doc:"A try had no answer: what was sent may be there twice, under the same number; what failed may be there once."`
 }
 
-// ItemFilter selects a page of items. Zero fields do not restrict.
+// ItemFilter selects a page of items. Zero fields do not restrict. In the same process the default page has 100 items.
 type ItemFilter struct {
-	State  ItemState
-	Limit  int    // Defaults to 100; at most 1,000.
-	Cursor string // next_cursor of the previous page
+	State  ItemState `query:"state" enum:"pending,sending,unknown,sent,returned,completed,failed,skipped"`
+	Limit  int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Cursor string    `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
 }
 
 // ItemPage is a page of items.

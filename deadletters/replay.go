@@ -93,9 +93,9 @@ type ReplaySample struct {
 
 // ReplayFilter selects a page of replays. Zero fields do not restrict.
 type ReplayFilter struct {
-	Namespace string
-	Limit     int    // Defaults to 50; at most 1,000.
-	Cursor    string // next_cursor of the previous page
+	Namespace string `query:"namespace" maxLength:"255"`
+	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Cursor    string `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
 }
 
 // ReplayPage is a page of replays.

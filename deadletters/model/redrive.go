@@ -39,6 +39,9 @@ const (
 var RedriveStates = []RedriveState{RedriveDraft, RedriveRunning, RedriveObserving, RedrivePaused, RedriveHalted,
 	RedriveDone, RedriveCancelled}
 
+// Known reports whether the state exists.
+func (s RedriveState) Known() bool { return slices.Contains(RedriveStates, s) }
+
 // redriveTransitions is the only table of a redrive's transitions.
 var redriveTransitions = map[RedriveState][]RedriveState{
 	RedriveDraft:     {RedriveRunning, RedriveCancelled},

@@ -6,7 +6,9 @@ package query
 
 import (
 	"net/url"
+	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -53,4 +55,32 @@ func (v Values) SetOptional(key string, t *time.Time) {
 	if t != nil {
 		v.Set(key, t.UTC().Format(time.RFC3339Nano))
 	}
+}
+
+// Of returns the parameters of a filter: the fields with a tag query:"NAME", also those of embedded structs.
+func Of(filter any) Values {
+	v, object := Values{}, reflect.ValueOf(filter)
+	for _, f := range reflect.VisibleFields(object.Type()) {
+		name, _, _ := strings.Cut(f.Tag.Get("query"), ",")
+		if name == "" {
+			continue
+		}
+		switch value := object.FieldByIndex(f.Index); value.Kind() {
+		case reflect.String:
+			v.Set(name, value.String())
+		case reflect.Int:
+			v.SetInt(name, int(value.Int()))
+		case reflect.Bool:
+			if value.Bool() {
+				v.Set(name, "true")
+			}
+		case reflect.Slice:
+			for i := range value.Len() {
+				v.Add(name, value.Index(i).String())
+			}
+		default:
+			panic("query: no parameter can be a " + value.Type().String())
+		}
+	}
+	return v
 }
