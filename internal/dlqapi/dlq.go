@@ -1,3 +1,6 @@
+// Package dlqapi has the JSON types of the compatibility family /api/dlq and the interface that its routes need. It
+// names things as systems do that keep failed jobs in lists of Redis: a queue, its jobs, and their JobFailure. The jobs
+// are dead letters; the family adds no state and no rule to them.
 package dlqapi
 
 import (
@@ -30,8 +33,8 @@ type Backend interface {
 
 // Name names a queue: that of a source, with or without the prefix dlq:, or the source itself.
 type Name struct {
-	Namespace string
-	Queue     string
+	Queue     string `path:"queue_name" maxLength:"255" doc:"Queue of a source, such as dlq:orders; dlq: may be left out. Or the name of a source."`
+	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace of the queue. Defaults to that of the key if it has only one, else to default."`
 }
 
 // Queue is a dead letter queue and the number of its jobs.
