@@ -47,25 +47,20 @@ func (b *backend) ChangeGroups(ctx context.Context, req deadletters.GroupsChange
 		change.Filter = &inbox.GroupFilter{Namespace: f.Namespace, State: f.State, Owner: f.Owner,
 			Where: f.Where, Text: f.Text, OpenOnly: f.OpenOnly}
 	}
-	if err := r.err(); err != nil {
-		return nil, err
+	return asked(ctx, &r, b.inbox.ChangeGroups, change, func(results []inbox.GroupResult) deadletters.ChangedGroups {
+		return deadletters.ChangedGroups{Results: each(results, shownGroupResult), DryRun: req.DryRun}
+	})
+}
+
+func shownGroupResult(r inbox.GroupResult) deadletters.GroupResult {
+	out := deadletters.GroupResult{GroupID: r.ID.String()}
+	if r.Group != nil {
+		out.Title, out.State = r.Group.Title, r.Group.State
 	}
-	results, err := b.inbox.ChangeGroups(ctx, change)
-	if err != nil {
-		return nil, shownError(err)
+	if r.Err != nil {
+		errors.As(shownError(r.Err), &out.Error)
 	}
-	out := &deadletters.ChangedGroups{Results: []deadletters.GroupResult{}, DryRun: req.DryRun}
-	for _, result := range results {
-		shown := deadletters.GroupResult{GroupID: result.ID.String()}
-		if g := result.Group; g != nil {
-			shown.Title, shown.State = g.Title, g.State
-		}
-		if result.Err != nil {
-			errors.As(shownError(result.Err), &shown.Error)
-		}
-		out.Results = append(out.Results, shown)
-	}
-	return out, nil
+	return out
 }
 
 func (r *reader) groupChange(ch *deadletters.GroupChange) inbox.GroupChange {

@@ -4,11 +4,16 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"strconv"
 
 	"github.com/google/uuid"
 
+	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/posturl"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -18,7 +23,7 @@ func (b *backend) Report(ctx context.Context, req deadletters.ReportRequest) ([]
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return shownList(shownReceipt)(b.inbox.Report(ctx, cmp.Or(req.Namespace, defaultNamespace), req.Source, reports))
+	return shownList(shownReceipt)(b.inbox.Report(ctx, within(req.Namespace), req.Source, reports))
 }
 
 func shownReceipt(r inbox.Receipt) deadletters.Receipt {
@@ -111,4 +116,125 @@ func (b *backend) DiscardLetter(ctx context.Context, id uuid.UUID, act deadlette
 func (b *backend) RestoreLetter(ctx context.Context, id uuid.UUID, act deadletters.Act) (*deadletters.Letter, error) {
 	var r reader
 	return acted(ctx, &r, b.inbox.RestoreLetter, task.ID(id), r.by(act), shownLetter)
+}
+
+// shownLetter converts a letter. Original and Edited are both shown, so that a caller sees what an edit would change.
+func shownLetter(l *deadletter.Letter) deadletters.Letter {
+	out := deadletters.Letter{
+		LetterUUID: uuid.UUID(l.ID), Namespace: l.Namespace, Source: l.Source, Origin: posturl.Redact(l.Origin),
+		Format: l.Format, Position: l.Position, MessageID: l.MessageID,
+		State: l.State, StateAt: l.StateAt.Time(), DueAt: l.Due.Ptr(), Reason: l.Reason,
+		RedriveUUID: optionalID(l.Redrive), PurgeAt: l.PurgeAt.Ptr(),
+		GroupID: shownGroupID(l.Group), Failure: shownFailure(l.Failure, l.Stack), Handler: l.Handler,
+		Occurrences: l.Occurrences, Attempts: l.Attempts, Replays: l.Replays, Parked: l.Parked,
+		Lineage: l.Lineage, Unknown: l.Unknown, LinkedUUID: optionalID(l.Link.Letter), LinkedBy: string(l.Link.Kind),
+		FirstAt: l.FirstAt.Time(), LastAt: l.LastAt.Time(), CapturedAt: l.CapturedAt.Time(),
+		Original: shownContent(l.Original), SizeBytes: l.Size, Cut: l.Cut, Undecoded: l.Undecoded,
+		PayloadOmitted: l.Size > 0 && len(l.Original.Payload) == 0,
+		ETag:           etag(l.Version),
+	}
+	if l.Edited != nil {
+		edited := shownContent(*l.Edited)
+		out.Edited = &edited
+	}
+	return out
+}
+
+// shownOccurrence converts one time that a letter died. Its payload is only there if it differs from what was sent.
+func shownOccurrence(o *deadletter.Occurrence) deadletters.Occurrence {
+	var died deadletters.Content
+	died.SetPayload(o.Payload)
+	return deadletters.Occurrence{No: o.No, At: o.At.Time(), GroupID: shownGroupID(o.Group),
+		Failure: shownFailure(o.Failure, o.Stack), Handler: o.Handler, Origin: posturl.Redact(o.Origin),
+		Position: o.Position, Attempts: o.Attempts, RedriveUUID: optionalID(o.Redrive), Payload: died.Payload,
+		PayloadBase64: died.PayloadBase64}
+}
+
+// shownLetterStory converts a letter with its history, the latest first.
+func shownLetterStory(s *inbox.LetterStory) deadletters.LetterStory {
+	out := deadletters.LetterStory{Letter: shownLetter(s.Letter), History: []deadletters.Occurrence{}}
+	for i := range s.Occurrences {
+		out.History = append(out.History, shownOccurrence(&s.Occurrences[i]))
+	}
+	if s.Group != nil {
+		group := shownGroup(s.Group)
+		out.Group = &group
+	}
+	return out
+}
+
+// etag returns the ETag of a version. Callers must not take it apart.
+func etag(version int64) string { return strconv.FormatInt(version, 10) }
+
+// optionalID returns nil for the zero ID.
+func optionalID(id task.ID) *uuid.UUID {
+	if id.IsZero() {
+		return nil
+	}
+	out := uuid.UUID(id)
+	return &out
+}
+
+// shownGroupID returns the ID of a group, "" for none.
+func shownGroupID(id deadletter.GroupID) string {
+	if id == 0 {
+		return ""
+	}
+	return id.String()
+}
+
+// shownContent converts a message: what is JSON or text becomes that, anything else base64.
+func shownContent(c deadletter.Content) deadletters.Content {
+	out := deadletters.Content{Headers: shownHeaders(c.Headers)}
+	out.SetKey(c.Key)
+	out.SetPayload(c.Payload)
+	return out
+}
+
+func shownHeaders(list []deadletter.Header) []deadletters.Header {
+	var out []deadletters.Header
+	for _, h := range list {
+		out = append(out, deadletters.NewHeader(h.Name, h.Value))
+	}
+	return out
+}
+
+func shownFailure(r failure.Report, stack string) deadletters.LetterFailure {
+	return deadletters.LetterFailure{Type: r.Type, Code: r.Code, Message: r.Message, Class: tasker.FailureClass(r.Class),
+		Retryable: &r.Retryable, Stack: stack}
+}
+
+// shownEdit converts an edit; nil for none. The key uses the forms of a message's key.
+func shownEdit(e *deadletter.Edit) *deadletters.Edit {
+	if e == nil {
+		return nil
+	}
+	var key deadletters.Content
+	key.SetKey(e.Key)
+	return &deadletters.Edit{Patch: e.Patch, SetHeaders: shownHeaders(e.SetHeaders), DropHeaders: e.DropHeaders,
+		Key: key.Key, KeyBase64: key.KeyBase64}
+}
+
+func (b *backend) ExplainLetter(ctx context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
+	l, e, err := b.inbox.ExplainLetter(ctx, task.ID(id))
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := shownExplanation(string(l.State), e)
+	out.LetterUUID = &id
+	return out, nil
+}
+
+func (b *backend) ExplainRedrive(ctx context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
+	r, e, err := b.inbox.ExplainRedrive(ctx, task.ID(id))
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := shownExplanation(string(r.State), e)
+	out.RedriveUUID = &id
+	return out, nil
+}
+
+func shownExplanation(state string, e deadletter.Explanation) *deadletters.StateExplanation {
+	return &deadletters.StateExplanation{State: state, Summary: e.Summary, Why: e.Why, Next: e.Next}
 }

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"strconv"
-
-	"github.com/taskerhq/tasker/deadletters/model"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
@@ -17,7 +17,7 @@ import (
 
 func (r *reader) replay(req *deadletters.TopicReplayRequest) inbox.ReplayRequest {
 	s := &req.ReplaySpec
-	out := inbox.ReplayRequest{By: r.by(req.Act), Namespace: cmp.Or(req.Namespace, "default"), Source: req.Source,
+	out := inbox.ReplayRequest{By: r.by(req.Act), Namespace: within(req.Namespace), Source: req.Source,
 		Start: req.Start, Spec: deadletter.ReplaySpec{Topic: r.text("/topic", s.Topic, false),
 			Into: deadletter.ReplayInto(s.Into), Intake: readIntake(s.Intake), Repeat: r.text("/repeat", s.Repeat, false),
 			Since: r.filterTime("/since", s.Since), Before: r.filterTime("/before", s.Before), FromOffset: s.FromOffset,
@@ -32,15 +32,11 @@ func (b *backend) PreviewReplay(ctx context.Context, req deadletters.TopicReplay
 	error,
 ) {
 	var r reader
-	request := r.replay(&req)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	p, err := b.inbox.PreviewReplay(ctx, request)
-	if err != nil {
-		return nil, shownError(err)
-	}
-	out := &deadletters.ReplayPreview{Topic: p.Replay.Spec.Topic, Into: string(p.Replay.Spec.Into),
+	return asked(ctx, &r, b.inbox.PreviewReplay, r.replay(&req), shownReplayPreview)
+}
+
+func shownReplayPreview(p *inbox.ReplayPreview) deadletters.ReplayPreview {
+	out := deadletters.ReplayPreview{Topic: p.Replay.Spec.Topic, Into: string(p.Replay.Spec.Into),
 		Messages: p.Replay.Left(), Parts: append([]model.ReplayPart{}, p.Replay.Progress.Parts...), Scanned: p.Scanned,
 		Selected: p.Selected,
 		Whole:    p.Whole, FirstAt: p.FirstAt.Ptr(), LastAt: p.LastAt.Ptr(), Samples: []deadletters.ReplaySample{}}
@@ -50,12 +46,12 @@ func (b *backend) PreviewReplay(ctx context.Context, req deadletters.TopicReplay
 		if s.Task == nil && s.Refusal == nil {
 			shown.ErrorType = s.Failure
 		} else {
-			of := shownPreviews([]inbox.IntakePreview{s.IntakePreview})[0]
+			of := shownIntakePreview(s.IntakePreview)
 			shown.Task, shown.Refusal = of.Task, of.Refusal
 		}
 		out.Samples = append(out.Samples, shown)
 	}
-	return out, nil
+	return out
 }
 
 func (b *backend) CreateReplay(ctx context.Context, req deadletters.TopicReplayRequest) (*deadletters.TopicReplay,
@@ -65,7 +61,7 @@ func (b *backend) CreateReplay(ctx context.Context, req deadletters.TopicReplayR
 	return asked(ctx, &r, b.inbox.CreateReplay, r.replay(&req), shownReplay)
 }
 
-// An unknown action is refused by the inbox.
+// The inbox refuses an unknown action.
 func (b *backend) ActOnReplay(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct) (*deadletters.TopicReplay,
 	error,
 ) {
@@ -84,15 +80,10 @@ func (b *backend) Replay(ctx context.Context, id uuid.UUID) (*deadletters.TopicR
 func (b *backend) Replays(ctx context.Context, f deadletters.ReplayFilter) (*deadletters.ReplayPage, error) {
 	var r reader
 	filter := inbox.ReplayFilter{Namespace: f.Namespace, Below: r.cursor(f.Cursor), Limit: cmp.Or(f.Limit, defaultPage)}
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	replays, err := b.inbox.Replays(ctx, filter)
-	if err != nil {
-		return nil, shownError(err)
-	}
-	return &deadletters.ReplayPage{Replays: each(replays, shownReplay),
-		NextCursor: next(replays, filter.Limit, func(r *deadletter.Replay) string { return r.ID.String() })}, nil
+	return asked(ctx, &r, b.inbox.Replays, filter, func(page []*deadletter.Replay) deadletters.ReplayPage {
+		return deadletters.ReplayPage{Replays: each(page, shownReplay),
+			NextCursor: next(page, filter.Limit, func(last *deadletter.Replay) string { return last.ID.String() })}
+	})
 }
 
 func shownReplay(r *deadletter.Replay) deadletters.TopicReplay {
@@ -117,4 +108,53 @@ func shownKey(key []byte) string {
 		return s
 	}
 	return strconv.QuoteToASCII(string(key[:min(len(key), 256)]))
+}
+
+func readIntake(in *deadletters.Intake) *deadletter.Intake {
+	if in == nil {
+		return nil
+	}
+	out := &deadletter.Intake{TaskType: in.TaskType, Template: in.Template, TemplateVersion: in.TemplateVersion,
+		Priority: in.Priority, MinPriority: in.MinPriority, MaxPriority: in.MaxPriority,
+		IdempotencyKey: in.IdempotencyKey, OrderingKey: in.OrderingKey, CorrelationID: in.CorrelationID, Delay: in.Delay,
+		Input: deadletter.IntakeInput(in.Input), MaxRetries: in.MaxRetries, Timeout: secondsOf(in.TimeoutSeconds),
+		Tags: in.Tags}
+	if in.OnFailure != nil {
+		out.WriteFailures = in.OnFailure.Write
+	}
+	return out
+}
+
+// secondsOf converts seconds; what no duration can be is out of any bounds.
+func secondsOf(seconds float64) time.Duration {
+	if d := seconds * float64(time.Second); d < float64(1<<62) && d > -float64(1<<62) {
+		return time.Duration(d)
+	}
+	return -1
+}
+
+// shownIntake is the reverse.
+func shownIntake(in *deadletter.Intake) *deadletters.Intake {
+	if in == nil {
+		return nil
+	}
+	out := &deadletters.Intake{TaskType: in.TaskType, Template: in.Template, TemplateVersion: in.TemplateVersion,
+		Priority: in.Priority, MinPriority: in.MinPriority, MaxPriority: in.MaxPriority,
+		IdempotencyKey: in.IdempotencyKey, OrderingKey: in.OrderingKey, CorrelationID: in.CorrelationID, Delay: in.Delay,
+		Input:      string(in.Input),
+		MaxRetries: in.MaxRetries, TimeoutSeconds: in.Timeout.Seconds(), Tags: in.Tags}
+	if in.WriteFailures != "" {
+		out.OnFailure = &deadletters.IntakeFailure{Write: in.WriteFailures}
+	}
+	return out
+}
+
+func shownIntakePreview(p inbox.IntakePreview) deadletters.IntakePreview {
+	t := p.Task
+	if t == nil {
+		return deadletters.IntakePreview{Refusal: (*deadletters.IntakeRefusal)(p.Refusal)}
+	}
+	return deadletters.IntakePreview{Task: &deadletters.IntakeTask{TaskType: t.TaskType, Template: t.Template,
+		Priority: t.Priority, IdempotencyKey: t.Key, OrderingKey: t.OrderingKey, CorrelationID: t.CorrelationID,
+		DelaySeconds: t.Delay.Seconds(), ContextBytes: len(t.Context)}}
 }

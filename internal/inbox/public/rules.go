@@ -34,7 +34,7 @@ func (b *backend) DropRule(ctx context.Context, namespace, name string, act dead
 	if err != nil {
 		return err
 	}
-	return shownError(b.inbox.RemoveRule(ctx, cmp.Or(namespace, defaultNamespace), name, by))
+	return shownError(b.inbox.RemoveRule(ctx, within(namespace), name, by))
 }
 
 func (b *backend) Rules(ctx context.Context, namespace string) ([]deadletters.SavedRule, error) {
@@ -43,7 +43,7 @@ func (b *backend) Rules(ctx context.Context, namespace string) ([]deadletters.Sa
 
 // Faults are those of the version in force; earlier ones have none.
 func (b *backend) Rule(ctx context.Context, namespace, name string) (*deadletters.RuleStory, error) {
-	return shown(shownRuleStory)(b.inbox.Rule(ctx, cmp.Or(namespace, defaultNamespace), name))
+	return shown(shownRuleStory)(b.inbox.Rule(ctx, within(namespace), name))
 }
 
 func shownRuleStory(s *inbox.RuleStory) deadletters.RuleStory {
@@ -85,7 +85,7 @@ func (b *backend) TestRule(ctx context.Context, test deadletters.RuleTest) (*dea
 
 // rule converts a rule. What it splits is not read: only a split sets that.
 func (r *reader) rule(in *deadletters.Rule) *deadletter.Rule {
-	return &deadletter.Rule{Namespace: cmp.Or(in.Namespace, defaultNamespace), Name: in.Name, Position: in.Position,
+	return &deadletter.Rule{Namespace: within(in.Namespace), Name: in.Name, Position: in.Position,
 		When: in.When, Keys: in.GroupBy, Title: in.Title}
 }
 
@@ -116,4 +116,29 @@ func shownRuleStatus(s inbox.RuleStatus) deadletters.SavedRule {
 	out := shownRule(s.Rule)
 	out.Failed, out.LastError = s.Faults.Count, s.Faults.Last
 	return out
+}
+
+func (b *backend) Webhooks(ctx context.Context) ([]deadletters.Webhook, error) {
+	out := []deadletters.Webhook{}
+	for _, to := range b.inbox.Endpoints(ctx) {
+		events := to.Events
+		if len(events) == 0 {
+			events = deadletter.DefaultHookTypes
+		}
+		shown := deadletters.Webhook{Name: to.Name, URL: to.Shown(), Namespaces: to.Namespaces, Secrets: len(to.Secrets)}
+		for _, e := range events {
+			shown.Events = append(shown.Events, deadletters.WebhookType(e))
+		}
+		out = append(out, shown)
+	}
+	return out, nil
+}
+
+func (b *backend) TestWebhook(ctx context.Context, name string) (*deadletters.WebhookAnswer, error) {
+	test, err := b.inbox.TestWebhook(ctx, name)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	return &deadletters.WebhookAnswer{Name: name, MessageID: test.MessageID, Delivered: test.Error == "",
+		Status: test.Status, Seconds: test.Took.Seconds(), Error: test.Error}, nil
 }

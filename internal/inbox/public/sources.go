@@ -3,8 +3,13 @@ package public
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
 
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/posturl"
@@ -21,7 +26,7 @@ func (b *backend) DropSource(ctx context.Context, namespace, name string, act de
 	if err != nil {
 		return err
 	}
-	return shownError(b.inbox.DropSource(ctx, cmp.Or(namespace, defaultNamespace), name, by))
+	return shownError(b.inbox.DropSource(ctx, within(namespace), name, by))
 }
 
 func (b *backend) Sources(ctx context.Context, namespace string) ([]deadletters.SourceStatus, error) {
@@ -29,11 +34,11 @@ func (b *backend) Sources(ctx context.Context, namespace string) ([]deadletters.
 }
 
 func (b *backend) Source(ctx context.Context, namespace, name string) (*deadletters.SourceStatus, error) {
-	return shown(shownStatus)(b.inbox.Source(ctx, cmp.Or(namespace, defaultNamespace), name))
+	return shown(shownStatus)(b.inbox.Source(ctx, within(namespace), name))
 }
 
 func (b *backend) TestSource(ctx context.Context, namespace, name string) (*deadletters.SourceStatus, error) {
-	return shown(shownStatus)(b.inbox.TestSource(ctx, cmp.Or(namespace, defaultNamespace), name))
+	return shown(shownStatus)(b.inbox.TestSource(ctx, within(namespace), name))
 }
 
 func (b *backend) PauseSource(ctx context.Context, namespace, name string, paused bool, act deadletters.Act,
@@ -42,15 +47,13 @@ func (b *backend) PauseSource(ctx context.Context, namespace, name string, pause
 	if err != nil {
 		return nil, err
 	}
-	return shown(shownSource)(b.inbox.PauseSource(ctx, cmp.Or(namespace, defaultNamespace), name, paused, by))
+	return shown(shownSource)(b.inbox.PauseSource(ctx, within(namespace), name, paused, by))
 }
 
 func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
 	out := deadletters.SourceStatus{Source: shownSource(s.Source), State: deadletters.SourceState(s.State), Error: s.Error,
-		Since: optionalTime(s.Since), Open: s.Open, OpenCapped: s.OpenCapped, Preview: shownPreviews(s.Preview)}
-	for _, p := range s.Policies {
-		out.Policies = append(out.Policies, shownPolicy(p))
-	}
+		Since: optionalTime(s.Since), Open: s.Open, OpenCapped: s.OpenCapped, Preview: each(s.Preview, shownIntakePreview),
+		Policies: each(s.Policies, shownPolicy)}
 	if s.Waiting >= 0 {
 		out.Waiting = &s.Waiting
 	}
@@ -74,7 +77,140 @@ func (r *reader) source(s *deadletters.Source) *deadletter.Source {
 	if isHidden(s.URL) {
 		r.bad("/url", "has a hidden password, as answers show it: give the password itself")
 	}
-	return &deadletter.Source{Namespace: cmp.Or(s.Namespace, defaultNamespace), Name: s.Name, Driver: s.Driver,
+	return &deadletter.Source{Namespace: within(s.Namespace), Name: s.Name, Driver: s.Driver,
 		URL: s.URL, Queue: s.Queue, Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen,
 		Paused: s.Paused, Intake: readIntake(s.Intake), Sensitive: s.Sensitive, SensitiveHeaders: s.SensitiveHeaders}
+}
+
+func (b *backend) SavePolicy(ctx context.Context, req deadletters.PolicyRequest) (*deadletters.Policy, error) {
+	var r reader
+	policy, by := r.policy(&req.Policy), r.by(req.Act)
+	if req.SetFrom == model.SetByPreset { // the only one that is the caller's to say
+		policy.SetFrom = model.SetByPreset
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	saved, err := b.inbox.SavePolicy(ctx, policy, by)
+	for domain, public := range deadletter.PolicyFields {
+		err = relocated(err, domain, public)
+	}
+	return shown(shownPolicy)(saved, err)
+}
+
+// The origin "" is the policy of the whole source.
+func (b *backend) DropPolicy(ctx context.Context, namespace, source, origin string, act deadletters.Act) error {
+	by, err := actor(act)
+	if err != nil {
+		return err
+	}
+	return shownError(b.inbox.DropPolicy(ctx, within(namespace), policySource(source), origin,
+		by))
+}
+
+func (b *backend) Policies(ctx context.Context, namespace string) ([]deadletters.Policy, error) {
+	return shownList(shownPolicy)(b.inbox.Policies(ctx, namespace))
+}
+
+// policy converts a policy. Its ETag is not read: the version that the caller expects is part of the act.
+func (r *reader) policy(p *deadletters.Policy) *deadletter.Policy {
+	return &deadletter.Policy{
+		Namespace: within(p.Namespace), Source: policySource(p.Source), Origin: p.Origin,
+		Strategy: p.Strategy, MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted,
+		Base: r.seconds("/base_seconds", p.BaseSeconds), Cap: r.seconds("/cap_seconds", p.CapSeconds),
+		Multiplier: p.Multiplier, Jitter: p.Jitter, At: r.timeOfDay("/time_of_day", p.TimeOfDay),
+		MaxAge: r.seconds("/max_age_seconds", p.MaxAgeSeconds), OnlyTypes: p.OnlyTypes,
+		DiscardTests: p.DiscardTests, CopyRetries: p.CopyRetries,
+	}
+}
+
+// policySource converts the name of the source of a policy: * is all of them.
+func policySource(name string) string {
+	if name == deadletters.AllSources {
+		return ""
+	}
+	return name
+}
+
+// shownPolicy converts a policy. Only a scheduled one has a time of day: midnight is 0 in the domain, as is no time.
+func shownPolicy(p *deadletter.Policy) deadletters.Policy {
+	out := deadletters.Policy{
+		Namespace: p.Namespace, Source: cmp.Or(p.Source, deadletters.AllSources), Origin: p.Origin,
+		Strategy:   p.Strategy,
+		MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted, BaseSeconds: p.Base.Seconds(),
+		CapSeconds: p.Cap.Seconds(), Multiplier: p.Multiplier, Jitter: p.Jitter, MaxAgeSeconds: p.MaxAge.Seconds(),
+		OnlyTypes: p.OnlyTypes, DiscardTests: p.DiscardTests, CopyRetries: p.CopyRetries,
+		SetFrom: cmp.Or(p.SetFrom, model.SetByOperator), SetBy: p.SetBy,
+		SetAt: p.SetAt.Ptr(), ETag: etag(p.Version),
+	}
+	if p.Strategy == model.Scheduled {
+		out.TimeOfDay = fmt.Sprintf("%02d:%02d", int(p.At/time.Hour), int(p.At%time.Hour/time.Minute))
+	}
+	return out
+}
+
+// hiddenText stands for a secret. It is what url.URL.Redacted uses, so that logs look the same.
+const hiddenText = "xxxxx"
+
+// secretWords are parts of the names of parameters that hold secrets. A parameter that is hidden without need is
+// harmless.
+var secretWords = []string{"pass", "secret", "token", "key", "credential", "pwd"}
+
+// hidden returns the URL of a broker with its secrets replaced. A URL that cannot be parsed is hidden whole.
+func hidden(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return hiddenText
+	}
+	if _, has := u.User.Password(); has {
+		u.User = url.UserPassword(u.User.Username(), hiddenText)
+	}
+	values, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		u.RawQuery = hiddenText
+		return u.String()
+	}
+	changed := false
+	for name := range values {
+		if isSecret(name) {
+			values.Set(name, hiddenText)
+			changed = true
+		}
+	}
+	// Encode sorts the parameters, so a URL without secrets stays as it was given.
+	if changed {
+		u.RawQuery = values.Encode()
+	}
+	return u.String()
+}
+
+func isSecret(name string) bool {
+	name = strings.ToLower(name)
+	for _, word := range secretWords {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// isHidden reports whether a URL is one of which hidden replaced a secret. Such a URL comes from somebody who saved an
+// answer of this API; storing it would lose the password.
+func isHidden(raw string) bool {
+	if raw == hiddenText {
+		return true
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return false
+	}
+	if password, _ := u.User.Password(); password == hiddenText {
+		return true
+	}
+	for name, values := range u.Query() {
+		if isSecret(name) && len(values) > 0 && values[0] == hiddenText {
+			return true
+		}
+	}
+	return false
 }
