@@ -64,13 +64,3 @@ type Webhook struct {
 	Namespaces []string      `json:"namespaces,omitempty" doc:"Missing for all."`
 	Secrets    int           `json:"secrets" doc:"Number of secrets that sign."`
 }
-
-// WebhookAnswer is how a webhook answered a test event.
-type WebhookAnswer struct {
-	Name      string  `json:"name"`
-	MessageID string  `json:"message_id" doc:"The header webhook-id of the request."`
-	Delivered bool    `json:"delivered" doc:"Whether the status was 2xx."`
-	Status    int     `json:"status,omitempty" doc:"HTTP status; missing if there was no answer."`
-	Seconds   float64 `json:"seconds"`
-	Error     string  `json:"error,omitempty"`
-}

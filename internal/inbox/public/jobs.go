@@ -17,6 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/posturl"
+	"github.com/taskerhq/tasker/internal/refusal"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -39,11 +40,11 @@ func (b *jobs) find(ctx context.Context, of dlqapi.Name) (*inbox.Queue, error) {
 func (b *jobs) Jobs(ctx context.Context, of dlqapi.Name, start, limit int) (*dlqapi.Page, error) {
 	q, err := b.find(ctx, of)
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	letters, total, err := b.inbox.QueueLetters(ctx, q, start, limit)
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	return &dlqapi.Page{QueueName: q.Name,
 		Items: each(letters, func(l *deadletter.Letter) dlqapi.Job { return shownJob(l, q) }),
@@ -61,11 +62,11 @@ func changed[T, U any](ctx context.Context, b *jobs, of dlqapi.Name, act deadlet
 	}
 	q, err := b.find(ctx, of)
 	if err != nil {
-		return out, shownError(err)
+		return out, refusal.ToError(err)
 	}
 	done, err := change(q, by)
 	if err != nil {
-		return out, shownError(err)
+		return out, refusal.ToError(err)
 	}
 	return convert(q, done), nil
 }
@@ -77,7 +78,7 @@ func (b *jobs) Requeue(ctx context.Context, of dlqapi.Name, req dlqapi.Requeue) 
 	}, func(q *inbox.Queue, done inbox.Requeued) *dlqapi.Requeued {
 		return &dlqapi.Requeued{Queue: q.Name, Target: cmp.Or(done.Destination, q.Origin()), Sent: done.Sent,
 			Failed: done.Failed, Pending: done.Pending, Skipped: done.Skipped, Parked: done.Parked, More: done.More,
-			Why: done.Why, RedriveUUIDs: each(done.Redrives, func(id task.ID) uuid.UUID { return uuid.UUID(id) })}
+			Why: done.Why, RedriveUUIDs: each(done.Redrives, shownID)}
 	})
 }
 
@@ -122,10 +123,7 @@ func (b *jobs) changedJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act
 }
 
 // Bounds of a JobFailure, in bytes.
-const (
-	jobStack    = 4096
-	jobResponse = 2048
-)
+const jobStack, jobResponse = 4096, 2048
 
 // pythonTime is ISO 8601 as Python writes it and all its versions read it.
 const pythonTime = "2006-01-02T15:04:05.000000-07:00"
@@ -135,12 +133,12 @@ func shownJob(l *deadletter.Letter, q *inbox.Queue) dlqapi.Job {
 	job := dlqapi.Job{
 		OriginalJob: originalJob(l.Outgoing().Payload), Error: l.Failure.Message, AttemptCount: l.Attempts,
 		FirstFailedAt: l.FirstAt.Time().UTC().Format(pythonTime), LastFailedAt: l.LastAt.Time().UTC().Format(pythonTime),
-		QueueName: cmp.Or(posturl.Redact(l.Origin), q.Origin()), ErrorType: textOrNull(l.Failure.Type),
+		QueueName: cmp.Or(posturl.Redact(l.Origin), q.Origin()), ErrorType: given(l.Failure.Type),
 		ID: uuid.UUID(l.ID), State: string(l.State), Replays: l.Replays, Parked: l.Parked,
 		Namespace: l.Namespace, Source: l.Source,
 	}
 	if l.Stack != "" {
-		job.StackTrace = textOrNull(failure.Cut(l.Stack, jobStack))
+		job.StackTrace = given(failure.Cut(l.Stack, jobStack))
 	}
 	for _, d := range l.Details {
 		switch d.Name {
@@ -149,7 +147,7 @@ func shownJob(l *deadletter.Letter, q *inbox.Queue) dlqapi.Job {
 				job.HTTPStatus = &n
 			}
 		case "response_body":
-			job.ResponseBody = textOrNull(failure.Cut(d.Value, jobResponse))
+			job.ResponseBody = given(failure.Cut(d.Value, jobResponse))
 		case "retry_delays":
 			if json.Unmarshal([]byte(d.Value), &[]float64{}) == nil {
 				job.RetryDelays = json.RawMessage(d.Value)
@@ -161,14 +159,6 @@ func shownJob(l *deadletter.Letter, q *inbox.Queue) dlqapi.Job {
 		}
 	}
 	return job
-}
-
-// textOrNull returns nil for "".
-func textOrNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
 
 // originalJob shows a payload as JSON: as it is, as a string, or as base64.

@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/posturl"
+	"github.com/taskerhq/tasker/internal/refusal"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -55,10 +56,8 @@ func (b *backend) Letter(ctx context.Context, id uuid.UUID) (*deadletters.Letter
 // exportPage is the number of letters of which an export reads the list at once. Their payloads are read one by one.
 const exportPage = 200
 
-// It holds one page of IDs, and one letter whole.
-//
-// The limit of the filter has no effect. An error is the last element. Letters that arrive during the export are newer
-// than its first page and are not part of it.
+// It holds one page of IDs, and one letter whole. The limit of the filter has no effect. Letters that arrive during the
+// export are newer than its first page and are not part of it.
 func (b *backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 ) iter.Seq2[*deadletters.Letter, error] {
 	return func(yield func(*deadletters.Letter, error) bool) {
@@ -72,7 +71,7 @@ func (b *backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 		for {
 			page, err := b.inbox.Letters(ctx, filter)
 			if err != nil {
-				yield(nil, shownError(err))
+				yield(nil, refusal.ToError(err))
 				return
 			}
 			for _, l := range page.Letters {
@@ -81,7 +80,7 @@ func (b *backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 					continue // purged meanwhile
 				}
 				if err != nil {
-					yield(nil, shownError(err))
+					yield(nil, refusal.ToError(err))
 					return
 				}
 				if letter := shownLetter(story.Letter); !yield(&letter, nil) {
@@ -95,7 +94,6 @@ func (b *backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 	}
 }
 
-// Clear excludes an edit.
 func (b *backend) EditLetter(ctx context.Context, id uuid.UUID, edit deadletters.LetterEdit,
 ) (*deadletters.Letter, error) {
 	var r reader
@@ -118,7 +116,6 @@ func (b *backend) RestoreLetter(ctx context.Context, id uuid.UUID, act deadlette
 	return acted(ctx, &r, b.inbox.RestoreLetter, task.ID(id), r.by(act), shownLetter)
 }
 
-// shownLetter converts a letter. Original and Edited are both shown, so that a caller sees what an edit would change.
 func shownLetter(l *deadletter.Letter) deadletters.Letter {
 	out := deadletters.Letter{
 		LetterUUID: uuid.UUID(l.ID), Namespace: l.Namespace, Source: l.Source, Origin: posturl.Redact(l.Origin),
@@ -141,7 +138,7 @@ func shownLetter(l *deadletter.Letter) deadletters.Letter {
 }
 
 // shownOccurrence converts one time that a letter died. Its payload is only there if it differs from what was sent.
-func shownOccurrence(o *deadletter.Occurrence) deadletters.Occurrence {
+func shownOccurrence(o deadletter.Occurrence) deadletters.Occurrence {
 	var died deadletters.Content
 	died.SetPayload(o.Payload)
 	return deadletters.Occurrence{No: o.No, At: o.At.Time(), GroupID: shownGroupID(o.Group),
@@ -150,12 +147,8 @@ func shownOccurrence(o *deadletter.Occurrence) deadletters.Occurrence {
 		PayloadBase64: died.PayloadBase64}
 }
 
-// shownLetterStory converts a letter with its history, the latest first.
 func shownLetterStory(s *inbox.LetterStory) deadletters.LetterStory {
-	out := deadletters.LetterStory{Letter: shownLetter(s.Letter), History: []deadletters.Occurrence{}}
-	for i := range s.Occurrences {
-		out.History = append(out.History, shownOccurrence(&s.Occurrences[i]))
-	}
+	out := deadletters.LetterStory{Letter: shownLetter(s.Letter), History: each(s.Occurrences, shownOccurrence)}
 	if s.Group != nil {
 		group := shownGroup(s.Group)
 		out.Group = &group
@@ -163,17 +156,17 @@ func shownLetterStory(s *inbox.LetterStory) deadletters.LetterStory {
 	return out
 }
 
-// etag returns the ETag of a version. Callers must not take it apart.
 func etag(version int64) string { return strconv.FormatInt(version, 10) }
 
-// optionalID returns nil for the zero ID.
-func optionalID(id task.ID) *uuid.UUID {
-	if id.IsZero() {
+// given returns nil for the zero value.
+func given[T comparable](v T) *T {
+	if v == *new(T) {
 		return nil
 	}
-	out := uuid.UUID(id)
-	return &out
+	return &v
 }
+
+func optionalID(id task.ID) *uuid.UUID { return given(uuid.UUID(id)) }
 
 // shownGroupID returns the ID of a group, "" for none.
 func shownGroupID(id deadletter.GroupID) string {
@@ -185,18 +178,14 @@ func shownGroupID(id deadletter.GroupID) string {
 
 // shownContent converts a message: what is JSON or text becomes that, anything else base64.
 func shownContent(c deadletter.Content) deadletters.Content {
-	out := deadletters.Content{Headers: shownHeaders(c.Headers)}
+	out := deadletters.Content{Headers: some(c.Headers, shownHeader)}
 	out.SetKey(c.Key)
 	out.SetPayload(c.Payload)
 	return out
 }
 
-func shownHeaders(list []deadletter.Header) []deadletters.Header {
-	var out []deadletters.Header
-	for _, h := range list {
-		out = append(out, deadletters.NewHeader(h.Name, h.Value))
-	}
-	return out
+func shownHeader(h deadletter.Header) deadletters.Header {
+	return deadletters.NewHeader(h.Name, h.Value)
 }
 
 func shownFailure(r failure.Report, stack string) deadletters.LetterFailure {
@@ -211,30 +200,24 @@ func shownEdit(e *deadletter.Edit) *deadletters.Edit {
 	}
 	var key deadletters.Content
 	key.SetKey(e.Key)
-	return &deadletters.Edit{Patch: e.Patch, SetHeaders: shownHeaders(e.SetHeaders), DropHeaders: e.DropHeaders,
+	return &deadletters.Edit{Patch: e.Patch, SetHeaders: some(e.SetHeaders, shownHeader), DropHeaders: e.DropHeaders,
 		Key: key.Key, KeyBase64: key.KeyBase64}
 }
 
 func (b *backend) ExplainLetter(ctx context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
 	l, e, err := b.inbox.ExplainLetter(ctx, task.ID(id))
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
-	out := shownExplanation(string(l.State), e)
-	out.LetterUUID = &id
-	return out, nil
+	return &deadletters.StateExplanation{LetterUUID: &id, State: string(l.State), Summary: e.Summary, Why: e.Why,
+		Next: e.Next}, nil
 }
 
 func (b *backend) ExplainRedrive(ctx context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
 	r, e, err := b.inbox.ExplainRedrive(ctx, task.ID(id))
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
-	out := shownExplanation(string(r.State), e)
-	out.RedriveUUID = &id
-	return out, nil
-}
-
-func shownExplanation(state string, e deadletter.Explanation) *deadletters.StateExplanation {
-	return &deadletters.StateExplanation{State: state, Summary: e.Summary, Why: e.Why, Next: e.Next}
+	return &deadletters.StateExplanation{RedriveUUID: &id, State: string(r.State), Summary: e.Summary, Why: e.Why,
+		Next: e.Next}, nil
 }

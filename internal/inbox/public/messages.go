@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/posturl"
+	"github.com/taskerhq/tasker/internal/refusal"
 )
 
 // messages is a deadletters.TopicBackend on an Inbox. It has no state and is safe for concurrent use.
@@ -22,7 +23,6 @@ type messages struct{ inbox *inbox.Inbox }
 // NewMessages returns the Backend of an Inbox.
 func NewMessages(in *inbox.Inbox) deadletters.TopicBackend { return &messages{in} }
 
-// statusOf are the statuses of the states of letters.
 var statusOf = map[model.LetterState]deadletters.MessageStatus{
 	model.LetterOpen: deadletters.MessagePending, model.LetterScheduled: deadletters.MessageScheduled,
 	model.LetterRedriving: deadletters.MessageScheduled,
@@ -95,7 +95,7 @@ func (b *messages) Messages(ctx context.Context, f deadletters.MessageFilter) (*
 	}
 	letters, total, err := b.inbox.TopicLetters(ctx, filter, f.Offset, f.Limit)
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	return &deadletters.MessagePage{Total: total, Offset: f.Offset, Limit: f.Limit,
 		Messages: each(letters, func(l *deadletter.Letter) deadletters.DeadMessage { return shownMessage(l, false) })}, nil
@@ -114,7 +114,7 @@ func (b *messages) Retry(ctx context.Context, req deadletters.MessageRetry) (*de
 	results, err := b.inbox.RetryMessages(ctx, within(req.Namespace), req.Source, req.EventIDs,
 		inbox.By{Actor: req.Actor, Reason: req.Reason})
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	out := &deadletters.MessageRetryAnswer{Total: len(req.EventIDs),
 		Details: make([]deadletters.MessageRetryDetail, len(results))}
@@ -132,10 +132,8 @@ func (b *messages) Retry(ctx context.Context, req deadletters.MessageRetry) (*de
 	return out, nil
 }
 
-// messagesPage is the number of messages of a page that does not say it.
 const messagesPage = 50
 
-// manualReason begins the reason of a discard by an operator of topics.
 const manualReason = "manual: "
 
 func (b *messages) Discard(ctx context.Context, of deadletters.MessageName, act deadletters.Act) (
@@ -148,10 +146,10 @@ func (b *messages) Discard(ctx context.Context, of deadletters.MessageName, act 
 	}
 	l, err := b.inbox.FindMessage(ctx, within(of.Namespace), of.Source, of.EventID)
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	if l, err = b.inbox.DiscardLetter(ctx, l.ID, by); err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	return &deadletters.MessageDone{Message: "Message " + eventID(l) + " discarded"}, nil
 }
@@ -181,12 +179,12 @@ func shownMessage(l *deadletter.Letter, whole bool) deadletters.DeadMessage {
 		m.DiscardedAt, m.DiscardReason = l.StateAt.Ptr(), &l.Reason
 	}
 	if l.State != model.LetterDiscarded {
-		m.LastError = textOrNull(l.Reason)
+		m.LastError = given(l.Reason)
 	}
 	if whole {
-		for _, h := range content.Headers {
-			m.Headers = append(m.Headers, deadletters.MessageHeader(deadletters.NewHeader(h.Name, h.Value)))
-		}
+		m.Headers = some(content.Headers, func(h deadletter.Header) deadletters.MessageHeader {
+			return deadletters.MessageHeader(shownHeader(h))
+		})
 	}
 	return m
 }
@@ -222,11 +220,7 @@ func (b *messages) SavePolicy(ctx context.Context, req deadletters.TopicPolicy) 
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	topic := req.Topic
-	if topic == "*" {
-		topic = ""
-	}
-	_, err := b.inbox.ChangePolicy(ctx, within(req.Namespace), policySource(req.Source), topic, by,
+	_, err := b.inbox.ChangePolicy(ctx, within(req.Namespace), unstarred(req.Source), unstarred(req.Topic), by,
 		func(p *deadletter.Policy) {
 			p.Strategy, p.MaxRetries, p.Jitter, p.At = strategies[req.Strategy], cmp.Or(req.MaxRetries, topicRetries), 0, 0
 			p.Base, p.Multiplier = cmp.Or(base, topicDelay), cmp.Or(req.RetryMultiplier, topicMultiplier)
@@ -248,7 +242,7 @@ func (b *messages) SavePolicy(ctx context.Context, req deadletters.TopicPolicy) 
 			}
 		})
 	for domain, public := range topicPolicyFields {
-		err = relocated(err, domain, public)
+		err = refusal.Moved(err, domain, public)
 	}
 	if err != nil {
 		return nil, err

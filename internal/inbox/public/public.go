@@ -10,13 +10,10 @@ package public
 import (
 	"cmp"
 	"context"
-	"errors"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/inbox"
-	"github.com/taskerhq/tasker/internal/pointer"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/refusal"
 )
 
 // backend is a deadletters.Backend on an Inbox, which limits itself to the namespaces of the key in the context. It has
@@ -36,7 +33,7 @@ const (
 func shown[T, U any](convert func(T) U) func(T, error) (*U, error) {
 	return func(answer T, err error) (*U, error) {
 		if err != nil {
-			return nil, shownError(err)
+			return nil, refusal.ToError(err)
 		}
 		out := convert(answer)
 		return &out, nil
@@ -67,7 +64,7 @@ func acted[A, B, T, U any](ctx context.Context, r *reader, verb func(context.Con
 func shownList[T, U any](convert func(T) U) func([]T, error) ([]U, error) {
 	return func(answer []T, err error) ([]U, error) {
 		if err != nil {
-			return nil, shownError(err)
+			return nil, refusal.ToError(err)
 		}
 		return each(answer, convert), nil
 	}
@@ -80,6 +77,14 @@ func each[T, U any](list []T, convert func(T) U) []U {
 		out[i] = convert(v)
 	}
 	return out
+}
+
+// some is each for a list that JSON leaves out where it is empty: then it is nil.
+func some[T, U any](list []T, convert func(T) U) []U {
+	if len(list) == 0 {
+		return nil
+	}
+	return each(list, convert)
 }
 
 // next returns the cursor behind a page: that of its last element if the page is full, "" if it is not.
@@ -99,35 +104,3 @@ func actor(act deadletters.Act) (inbox.By, error) {
 
 // within returns the namespace that a request names, or the default.
 func within(namespace string) string { return cmp.Or(namespace, defaultNamespace) }
-
-// shownError converts the domain's error to the API's. An unclassified error stays unchanged: it is internal, and the
-// caller that responds must log and hide it.
-func shownError(err error) error {
-	var e *task.Error
-	if err == nil || !errors.As(err, &e) {
-		return err
-	}
-	return &tasker.Error{Code: tasker.Code(e.Code), Message: e.Message, Hint: e.Hint, RetryAfter: e.RetryAfter,
-		Details: details(e.Problems)}
-}
-
-func details(problems []task.Problem) []tasker.Detail {
-	var out []tasker.Detail
-	for _, p := range problems {
-		out = append(out, tasker.Detail{Location: p.Location, Message: p.Message})
-	}
-	return out
-}
-
-// relocated returns shownError with its locations moved from one place to another, where a public type names or nests a
-// field in another way than the domain. Other locations stay.
-func relocated(err error, from, to string) error {
-	shown := shownError(err)
-	var e *tasker.Error
-	if errors.As(shown, &e) {
-		for i := range e.Details {
-			e.Details[i].Location = pointer.Move(e.Details[i].Location, from, to)
-		}
-	}
-	return shown
-}

@@ -42,7 +42,6 @@ func (r *reader) inQuery() {
 	}
 }
 
-// err returns the refusal of the request, nil if everything could be converted.
 func (r *reader) err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -97,7 +96,6 @@ func (r *reader) group(at, id string) deadletter.GroupID {
 	return g
 }
 
-// groups converts a list of them; the index is part of the place of a fault.
 func (r *reader) groups(at string, ids []string) []deadletter.GroupID {
 	var out []deadletter.GroupID
 	for i, id := range ids {
@@ -137,18 +135,13 @@ func (r *reader) by(a deadletters.Act) inbox.By {
 	return inbox.By{Actor: a.Actor, Reason: a.Reason, Version: version}
 }
 
-func ids(of []uuid.UUID) []task.ID {
-	var out []task.ID
-	for _, id := range of {
-		out = append(out, task.ID(id))
-	}
-	return out
-}
+func readID(id uuid.UUID) task.ID { return task.ID(id) }
+
+func shownID(id task.ID) uuid.UUID { return uuid.UUID(id) }
 
 // defaultNamespace is the namespace of an object that names none.
 const defaultNamespace = "default"
 
-// timeOfDay converts HH:MM, in UTC, to the time since midnight.
 func (r *reader) timeOfDay(at, s string) time.Duration {
 	t, err := deadletter.ParseTimeOfDay(s)
 	if err != nil {
@@ -173,7 +166,6 @@ func (r *reader) content(at string, c *deadletters.Content) deadletter.Content {
 	return out
 }
 
-// key converts a key, text or binary; nil for none.
 func (r *reader) key(at, text string, binary []byte) []byte {
 	if text == "" {
 		return binary
@@ -184,7 +176,6 @@ func (r *reader) key(at, text string, binary []byte) []byte {
 	return []byte(text)
 }
 
-// headers converts headers in their order. Names may repeat; values may be text or binary.
 func (r *reader) headers(at string, list []deadletters.Header) []deadletter.Header {
 	var out []deadletter.Header
 	for i := range list {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,9 +14,9 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/posturl"
+	"github.com/taskerhq/tasker/internal/refusal"
 )
 
-// The answer has the URL without its secrets.
 func (b *backend) SaveSource(ctx context.Context, req deadletters.SourceRequest) (*deadletters.Source, error) {
 	var r reader
 	return acted(ctx, &r, b.inbox.SaveSource, r.source(&req.Source), r.by(req.Act), shownSource)
@@ -26,7 +27,7 @@ func (b *backend) DropSource(ctx context.Context, namespace, name string, act de
 	if err != nil {
 		return err
 	}
-	return shownError(b.inbox.DropSource(ctx, within(namespace), name, by))
+	return refusal.ToError(b.inbox.DropSource(ctx, within(namespace), name, by))
 }
 
 func (b *backend) Sources(ctx context.Context, namespace string) ([]deadletters.SourceStatus, error) {
@@ -52,8 +53,8 @@ func (b *backend) PauseSource(ctx context.Context, namespace, name string, pause
 
 func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
 	out := deadletters.SourceStatus{Source: shownSource(s.Source), State: deadletters.SourceState(s.State), Error: s.Error,
-		Since: optionalTime(s.Since), Open: s.Open, OpenCapped: s.OpenCapped, Preview: each(s.Preview, shownIntakePreview),
-		Policies: each(s.Policies, shownPolicy)}
+		Since: optionalTime(s.Since), Open: s.Open, OpenCapped: s.OpenCapped, Preview: some(s.Preview, shownIntakePreview),
+		Policies: some(s.Policies, shownPolicy)}
 	if s.Waiting >= 0 {
 		out.Waiting = &s.Waiting
 	}
@@ -66,7 +67,8 @@ func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
 
 // shownSource converts a source. Its URL must never leave the process with a password.
 func shownSource(s *deadletter.Source) deadletters.Source {
-	return deadletters.Source{Namespace: s.Namespace, Name: s.Name, Driver: s.Driver, URL: hidden(s.URL), Queue: s.Queue,
+	visible, _ := hidden(s.URL)
+	return deadletters.Source{Namespace: s.Namespace, Name: s.Name, Driver: s.Driver, URL: visible, Queue: s.Queue,
 		Format: s.Format, Targets: posturl.RedactAll(s.Targets), MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen,
 		Paused: s.Paused, Intake: shownIntake(s.Intake), Sensitive: s.Sensitive, SensitiveHeaders: s.SensitiveHeaders,
 		ETag: etag(s.Version)}
@@ -74,7 +76,7 @@ func shownSource(s *deadletter.Source) deadletters.Source {
 
 // source converts a source, and refuses a URL whose password was hidden by an answer.
 func (r *reader) source(s *deadletters.Source) *deadletter.Source {
-	if isHidden(s.URL) {
+	if _, was := hidden(s.URL); was {
 		r.bad("/url", "has a hidden password, as answers show it: give the password itself")
 	}
 	return &deadletter.Source{Namespace: within(s.Namespace), Name: s.Name, Driver: s.Driver,
@@ -93,19 +95,17 @@ func (b *backend) SavePolicy(ctx context.Context, req deadletters.PolicyRequest)
 	}
 	saved, err := b.inbox.SavePolicy(ctx, policy, by)
 	for domain, public := range deadletter.PolicyFields {
-		err = relocated(err, domain, public)
+		err = refusal.Moved(err, domain, public)
 	}
 	return shown(shownPolicy)(saved, err)
 }
 
-// The origin "" is the policy of the whole source.
 func (b *backend) DropPolicy(ctx context.Context, namespace, source, origin string, act deadletters.Act) error {
 	by, err := actor(act)
 	if err != nil {
 		return err
 	}
-	return shownError(b.inbox.DropPolicy(ctx, within(namespace), policySource(source), origin,
-		by))
+	return refusal.ToError(b.inbox.DropPolicy(ctx, within(namespace), unstarred(source), origin, by))
 }
 
 func (b *backend) Policies(ctx context.Context, namespace string) ([]deadletters.Policy, error) {
@@ -115,7 +115,7 @@ func (b *backend) Policies(ctx context.Context, namespace string) ([]deadletters
 // policy converts a policy. Its ETag is not read: the version that the caller expects is part of the act.
 func (r *reader) policy(p *deadletters.Policy) *deadletter.Policy {
 	return &deadletter.Policy{
-		Namespace: within(p.Namespace), Source: policySource(p.Source), Origin: p.Origin,
+		Namespace: within(p.Namespace), Source: unstarred(p.Source), Origin: p.Origin,
 		Strategy: p.Strategy, MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted,
 		Base: r.seconds("/base_seconds", p.BaseSeconds), Cap: r.seconds("/cap_seconds", p.CapSeconds),
 		Multiplier: p.Multiplier, Jitter: p.Jitter, At: r.timeOfDay("/time_of_day", p.TimeOfDay),
@@ -124,8 +124,8 @@ func (r *reader) policy(p *deadletters.Policy) *deadletter.Policy {
 	}
 }
 
-// policySource converts the name of the source of a policy: * is all of them.
-func policySource(name string) string {
+// unstarred converts the name of the source or the topic of a policy: * is all of them.
+func unstarred(name string) string {
 	if name == deadletters.AllSources {
 		return ""
 	}
@@ -156,61 +156,57 @@ const hiddenText = "xxxxx"
 // harmless.
 var secretWords = []string{"pass", "secret", "token", "key", "credential", "pwd"}
 
-// hidden returns the URL of a broker with its secrets replaced. A URL that cannot be parsed is hidden whole.
-func hidden(raw string) string {
+// hidden returns the URL of a broker with its secrets replaced. A URL that cannot be parsed is hidden whole. was tells
+// whether a secret was replaced before: such a URL is from an answer of this API, and storing it would lose the
+// password.
+func hidden(raw string) (shown string, was bool) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return hiddenText
+		return hiddenText, false
 	}
-	if _, has := u.User.Password(); has {
+	was = raw == hiddenText
+	if password, has := u.User.Password(); has {
+		was = was || password == hiddenText
 		u.User = url.UserPassword(u.User.Username(), hiddenText)
 	}
 	values, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		u.RawQuery = hiddenText
-		return u.String()
-	}
 	changed := false
 	for name := range values {
 		if isSecret(name) {
+			was = was || values.Get(name) == hiddenText
 			values.Set(name, hiddenText)
 			changed = true
 		}
 	}
-	// Encode sorts the parameters, so a URL without secrets stays as it was given.
-	if changed {
+	switch {
+	case err != nil:
+		u.RawQuery = hiddenText
+	case changed: // Encode sorts the parameters, so a URL without secrets stays as it was given
 		u.RawQuery = values.Encode()
 	}
-	return u.String()
+	return u.String(), was
 }
 
 func isSecret(name string) bool {
 	name = strings.ToLower(name)
-	for _, word := range secretWords {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// isHidden reports whether a URL is one of which hidden replaced a secret. Such a URL comes from somebody who saved an
-// answer of this API; storing it would lose the password.
-func isHidden(raw string) bool {
-	if raw == hiddenText {
-		return true
-	}
-	u, err := url.Parse(raw)
-	if err != nil {
-		return false
-	}
-	if password, _ := u.User.Password(); password == hiddenText {
-		return true
-	}
-	for name, values := range u.Query() {
-		if isSecret(name) && len(values) > 0 && values[0] == hiddenText {
-			return true
+func (b *backend) Webhooks(ctx context.Context) ([]deadletters.Webhook, error) {
+	out := []deadletters.Webhook{}
+	for _, to := range b.inbox.Endpoints(ctx) {
+		events := to.Events
+		if len(events) == 0 {
+			events = deadletter.DefaultHookTypes
 		}
+		out = append(out, deadletters.Webhook{Name: to.Name, URL: to.Shown(), Namespaces: to.Namespaces,
+			Secrets: len(to.Secrets),
+			Events:  each(events, func(e string) deadletters.WebhookType { return deadletters.WebhookType(e) })})
 	}
-	return false
+	return out, nil
+}
+
+func (b *backend) TestWebhook(ctx context.Context, name string) (*deadletters.WebhookAnswer, error) {
+	answer, err := b.inbox.TestWebhook(ctx, name)
+	return answer, refusal.ToError(err)
 }
