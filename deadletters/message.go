@@ -197,9 +197,8 @@ type MessageRetryDetail struct {
 }
 
 // TopicPolicy is the policy of an original topic, for all sources or one. MaxRetries counts replays and failed sends;
-// then the message is discarded. Delays are in seconds, up to 30 days. Jitter is the share by which they vary in both
-// directions; nil is 0.1 for delays that grow, and else 0. Of the other fields, nil keeps the setting of the policy
-// before; without one, the greatest age is 7 days or that of DLQ_MAX_AGE_DAYS, and the rest is false.
+// then the message is discarded. Jitter is the share by which delays vary in both directions. Nil of MaxAgeSeconds and
+// the flags keeps the policy before; without one, the age is 7 days or DLQ_MAX_AGE_DAYS, and the flags are false.
 type TopicPolicy struct {
 	Topic             string   `json:"topic" minLength:"1" maxLength:"255" doc:"Original topic; * for all others."`
 	Strategy          string   `json:"strategy" enum:"immediate,exponential_backoff,fixed_interval,scheduled,manual,exponential,fixed"`

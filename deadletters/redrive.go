@@ -8,28 +8,28 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Selection selects letters and cases. Zero fields do not restrict.
+// Selection selects letters and cases. Zero fields do not restrict. A list of letters has those with a tag query.
 type Selection struct {
-	Namespace   string      `json:"namespace,omitempty" doc:"A redrive has one. Defaults to that of the first group, else of the first letter in ids, else to the only one of the API key." maxLength:"255"`
+	Namespace   string      `json:"namespace,omitempty" query:"namespace" doc:"A redrive has one. Defaults to that of the first group, else of the first letter in ids, else to the only one of the API key." maxLength:"255"`
 	Kind        Kind        `json:"kind,omitempty" enum:"letter,case" doc:"Defaults to both."`
-	IDs         []uuid.UUID `json:"ids,omitempty" doc:"Letters and cases by their UUIDs." maxItems:"1000"`
-	Groups      []string    `json:"groups,omitempty" doc:"IDs of groups." maxItems:"100"`
-	Source      string      `json:"source,omitempty" maxLength:"255"`
-	Origin      string      `json:"origin,omitempty" maxLength:"255"`
+	IDs         []uuid.UUID `json:"ids,omitempty" query:"letter_uuid" doc:"Letters and cases by their UUIDs." maxItems:"1000"`
+	Groups      []string    `json:"groups,omitempty" query:"group_id" doc:"IDs of groups." maxItems:"100"`
+	Source      string      `json:"source,omitempty" query:"source" maxLength:"255"`
+	Origin      string      `json:"origin,omitempty" query:"origin" maxLength:"255"`
 	Template    string      `json:"template,omitempty" doc:"Template of cases." maxLength:"255"`
-	State       LetterState `json:"state,omitempty" enum:"open,scheduled,redriving,redriven,discarded" doc:"State of letters; open selects pending cases."`
-	ErrorType   string      `json:"error_type,omitempty" maxLength:"255"`
-	Text        string      `json:"text,omitempty" doc:"Literal part of an error message or a payload." maxLength:"255"`
-	HeaderName  string      `json:"header_name,omitempty" doc:"Letters with this header." maxLength:"255"`
-	HeaderValue string      `json:"header_value,omitempty" doc:"Its value." maxLength:"1024"`
-	After       time.Time   `json:"after,omitzero" doc:"Died last at or after this time."`
-	Before      time.Time   `json:"before,omitzero" doc:"Died last before this time."`
+	State       LetterState `json:"state,omitempty" query:"state" enum:"open,scheduled,redriving,redriven,discarded" doc:"State of letters; open selects pending cases."`
+	ErrorType   string      `json:"error_type,omitempty" query:"error_type" maxLength:"255"`
+	Text        string      `json:"text,omitempty" query:"text" doc:"Literal part of an error message or a payload." maxLength:"255"`
+	HeaderName  string      `json:"header_name,omitempty" query:"header_name" doc:"Letters with this header." maxLength:"255"`
+	HeaderValue string      `json:"header_value,omitempty" query:"header_value" doc:"Its value." maxLength:"1024"`
+	After       time.Time   `json:"after,omitzero" query:"after" doc:"Died last at or after this time."`
+	Before      time.Time   `json:"before,omitzero" query:"before" doc:"Died last before this time."`
 	FirstAfter  time.Time   `json:"first_after,omitzero" doc:"Died first, or case opened, at or after this time."`
 	FirstBefore time.Time   `json:"first_before,omitzero" doc:"Died first, or case opened, before this time."`
-	MinReplays  int         `json:"min_replays,omitempty" minimum:"0" maximum:"1000"`
+	MinReplays  int         `json:"min_replays,omitempty" query:"min_replays" minimum:"0" maximum:"1000"`
 	Replayed    *bool       `json:"replayed,omitempty" doc:"Sent back before, or not; of cases, whether their tasks were replayed before, under any case."`
 	Retryable   *bool       `json:"retryable,omitempty" doc:"Whether a retry may help."`
-	Parked      *bool       `json:"parked,omitempty"`
+	Parked      *bool       `json:"parked,omitempty" query:"parked"`
 	// CaseReason and TaskState select cases only.
 	CaseReason tasker.CaseReason `json:"reason,omitempty" doc:"Why a case was opened." enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
 	TaskState  tasker.TaskState  `json:"task_state,omitempty" doc:"State of the task of a case, now." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`

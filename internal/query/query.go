@@ -57,7 +57,8 @@ func (v Values) SetOptional(key string, t *time.Time) {
 	}
 }
 
-// Of returns the parameters of a filter: the fields with a tag query:"NAME", also those of embedded structs.
+// Of returns the parameters of a filter: the fields with a tag query:"NAME", also those of embedded structs. A pointer
+// to a bool tells false from nothing.
 func Of(filter any) Values {
 	v, object := Values{}, reflect.ValueOf(filter)
 	for _, f := range reflect.VisibleFields(object.Type()) {
@@ -65,7 +66,23 @@ func Of(filter any) Values {
 		if name == "" {
 			continue
 		}
-		switch value := object.FieldByIndex(f.Index); value.Kind() {
+		value := object.FieldByIndex(f.Index)
+		switch at := value.Interface().(type) {
+		case time.Time:
+			v.SetTime(name, at)
+			continue
+		case []uuid.UUID:
+			for _, id := range at {
+				v.Add(name, id.String())
+			}
+			continue
+		case *bool:
+			if at != nil {
+				v.Set(name, strconv.FormatBool(*at))
+			}
+			continue
+		}
+		switch value.Kind() {
 		case reflect.String:
 			v.Set(name, value.String())
 		case reflect.Int:

@@ -106,24 +106,20 @@ func cleared(c *dlqapi.Cleared, message string) *dlqapi.ClearDone {
 	return out
 }
 
-// JobPath names a job of a queue.
-type JobPath struct {
+// JobQuery names a job of a queue.
+type JobQuery struct {
 	QueuePath
 	Job uuid.UUID `path:"job_id" doc:"The job_id of the job."`
-}
-
-type jobQuery struct {
-	JobPath
 	ActQuery
 }
 
-func (f *family) discardJob(ctx context.Context, params *jobQuery) (*dlqapi.ClearDone, error) {
+func (f *family) discardJob(ctx context.Context, params *JobQuery) (*dlqapi.ClearDone, error) {
 	queue, err := f.backend.DiscardJob(ctx, params.Name, params.Job, params.act("discarded by /api/dlq"))
 	return &dlqapi.ClearDone{Success: true, Message: "Cleared job " + params.Job.String() + " from " + queue,
 		QueueName: queue, Count: 1}, err
 }
 
-func (f *family) restoreJob(ctx context.Context, params *jobQuery) (*dlqapi.ClearDone, error) {
+func (f *family) restoreJob(ctx context.Context, params *JobQuery) (*dlqapi.ClearDone, error) {
 	queue, err := f.backend.RestoreJob(ctx, params.Name, params.Job, params.act("restored by /api/dlq"))
 	return &dlqapi.ClearDone{Success: true, Message: "Restored job " + params.Job.String() + " to " + queue,
 		QueueName: queue, Count: 1}, err

@@ -9,41 +9,34 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// ParkedQuery admits jobs that were sent back too often.
-type ParkedQuery struct {
-	IncludeParked bool `query:"include_parked" doc:"Send parked jobs too: those that were sent back as often as their source allows."`
-}
-
 // TargetQuery names the queue to which a job is moved.
 type TargetQuery struct {
 	Target string `query:"target_queue" required:"true" minLength:"1" maxLength:"255" doc:"Queue to send the job to. The source must list it among its targets, unless the job came from there."`
 }
 
-type (
-	oldestQuery struct {
-		QueuePath
-		ActQuery
-		ParkedQuery
-	}
-	moveQuery struct {
-		QueuePath
-		ActQuery
-		ParkedQuery
-		TargetQuery
-	}
-	moveJobQuery struct {
-		JobPath
-		ActQuery
-		TargetQuery
-	}
-)
+// OldestQuery asks for the oldest jobs of a queue, without those that were sent back too often unless it admits them.
+type OldestQuery struct {
+	QueuePath
+	ActQuery
+	IncludeParked bool `query:"include_parked" doc:"Send parked jobs too: those that were sent back as often as their source allows."`
+}
 
-func (f *family) requeueOldest(ctx context.Context, params *oldestQuery) (*dlqapi.Done, error) {
+type moveQuery struct {
+	OldestQuery
+	TargetQuery
+}
+
+type moveJobQuery struct {
+	JobQuery
+	TargetQuery
+}
+
+func (f *family) requeueOldest(ctx context.Context, params *OldestQuery) (*dlqapi.Done, error) {
 	return f.requeue(ctx, params.Name, &params.ActQuery, dlqapi.Requeue{IncludeParked: params.IncludeParked})
 }
 
 // requeueJob serves POST /api/dlq/requeue/{queue_name}/{job_id}. A job that is named is sent although it is parked.
-func (f *family) requeueJob(ctx context.Context, params *jobQuery) (*dlqapi.Done, error) {
+func (f *family) requeueJob(ctx context.Context, params *JobQuery) (*dlqapi.Done, error) {
 	return f.requeue(ctx, params.Name, &params.ActQuery, dlqapi.Requeue{Job: params.Job})
 }
 
@@ -72,7 +65,7 @@ func (f *family) requeue(ctx context.Context, of dlqapi.Name, act *ActQuery, req
 	return answer(done, "Job requeued from "+done.Queue+to(done.Target)+leftovers(done)), nil
 }
 
-func (f *family) requeueAll(ctx context.Context, params *oldestQuery) (*dlqapi.Done, error) {
+func (f *family) requeueAll(ctx context.Context, params *OldestQuery) (*dlqapi.Done, error) {
 	done, err := f.backend.Requeue(ctx, params.Name, dlqapi.Requeue{Act: params.act(requeuedBy),
 		Limit: f.maxRequeue, IncludeParked: params.IncludeParked})
 	if err != nil {

@@ -20,17 +20,14 @@ type reportHeaders struct {
 // idempotency key as a header or in the body, or the same in both.
 func (f *family) report(ctx context.Context, params *reportHeaders, body *deadletters.ReportRequest,
 ) (endpoint.Results[deadletters.Receipt], error) {
-	var no endpoint.Results[deadletters.Receipt]
-	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
-		return no, err
-	}
 	switch {
 	case body.IdempotencyKey == "":
 		body.IdempotencyKey = params.IdempotencyKey
 	case params.IdempotencyKey != "" && params.IdempotencyKey != body.IdempotencyKey:
-		return no, endpoint.BadParameter("/idempotency_key", "must be what the header Idempotency-Key says, or be left out")
+		return endpoint.Results[deadletters.Receipt]{}, endpoint.BadParameter("/idempotency_key",
+			"must be what the header Idempotency-Key says, or be left out")
 	}
-	receipts, err := f.backend.Report(ctx, *body)
+	receipts, err := reaching(ctx, body.Namespace, f.backend.Report, body)
 	return endpoint.ResultsOf(receipts), err
 }
 

@@ -48,8 +48,8 @@ func (f *family) letterRoutes() {
 	add(f, post("/v1/dead-letters", "report-dead-letters", "Report messages that could not be processed", report,
 		endpoint.Hot|endpoint.Letters|finds|limited|conflicts), f.report)
 	add(f, get("/v1/dead-letters", "list-dead-letters", "List dead letters, newest first", read, 0), f.letters)
-	f.exportRoute(get("/v1/dead-letters/export", "export-dead-letters",
-		"Export dead letters whole, one a line, newest first", read, limited))
+	endpoint.AddStream[deadletters.Letter](f.api, get("/v1/dead-letters/export", "export-dead-letters",
+		"Export dead letters whole, one a line, newest first", read, limited), linesType, linesDoc, f.export)
 	add(f, get("/v1/dead-letters/{letter_uuid}", "get-dead-letter", "Get a dead letter with its occurrences", read, 0),
 		ask[LetterPath, none](f, backend.Letter))
 	add(f, get("/v1/dead-letters/{letter_uuid}/explain", "explain-dead-letter",
@@ -86,7 +86,7 @@ func (f *family) groupRoutes() {
 }
 
 // redriveRoutes adds the routes of operations on many. The permissions here are the least that any operation needs;
-// permissions.go has the rest. The sentences that explain a redrive name no letter.
+// redrives.go has the rest. The sentences that explain a redrive name no letter.
 func (f *family) redriveRoutes() {
 	read := may(access.Read, access.DeadLettersRead)
 	redrive := may(access.DeadLettersRedrive, access.DeadLettersDiscard, access.Operate)

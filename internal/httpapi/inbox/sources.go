@@ -42,7 +42,6 @@ func (f *family) savePolicy(ctx context.Context, _ *endpoint.Match, body *deadle
 	return endpoint.Stored(err == nil && saved.ETag == firstVersion, "/v1/policies", saved), err
 }
 
-// saveRule serves POST /v1/rules: 201 for a new rule, 200 for a new version of one.
 func (f *family) saveRule(ctx context.Context, _ *endpoint.Match, body *deadletters.RuleRequest,
 ) (endpoint.Answer[*deadletters.SavedRule], error) {
 	saved, err := reaching(ctx, body.Namespace, f.backend.SaveRule, body)
@@ -82,7 +81,6 @@ type sourceRemoval struct {
 	ActQuery
 }
 
-// drop removes the source or the rule that the path names.
 func drop(f *family, verb func(_ backend, _ context.Context, namespace, name string, act deadletters.Act) error,
 ) handler[sourceRemoval, none, removal] {
 	return func(ctx context.Context, params *sourceRemoval, _ *none) (removal, error) {
@@ -122,7 +120,6 @@ func (f *family) testRule(ctx context.Context, _ *none, body *deadletters.RuleTe
 	return f.backend.TestRule(ctx, *body)
 }
 
-// webhooks serves GET /v1/webhooks: those that this node was started with.
 func (f *family) webhooks(ctx context.Context, _, _ *none) (*webhookList, error) {
 	found, err := f.backend.Webhooks(ctx)
 	return &webhookList{found}, err

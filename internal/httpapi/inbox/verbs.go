@@ -21,7 +21,6 @@ type (
 // named are parameters that name an object by its key.
 type named[K any] interface{ key() K }
 
-// ask asks about the object that the path names.
 func ask[P named[K], B, K, R any](f *family, verb func(backend, context.Context, K) (R, error)) handler[P, B, R] {
 	return func(ctx context.Context, params *P, _ *B) (R, error) {
 		return verb(f.backend, ctx, (*params).key())
