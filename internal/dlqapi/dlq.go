@@ -39,10 +39,9 @@ type Name struct {
 
 // Queue is a dead letter queue and the number of its jobs.
 type Queue struct {
-	Name  string `json:"queue_name" doc:"Queue that a source reads, or the name of a source that programs report to."`
-	Count int64  `json:"count" doc:"Jobs: open dead letters, and messages on the broker that are not captured yet. Letters are counted up to 1,000,000."`
-	// CountCapped reports whether there are more jobs than Count.
-	CountCapped bool `json:"count_capped,omitempty" doc:"Whether there are more."`
+	Name        string `json:"queue_name" doc:"Queue that a source reads, or the name of a source that programs report to."`
+	Count       int64  `json:"count" doc:"Jobs: open dead letters, and messages on the broker that are not captured yet. Letters are counted up to 1,000,000."`
+	CountCapped bool   `json:"count_capped,omitempty" doc:"Whether there are more."`
 }
 
 // Stats is the answer of GET /api/dlq/stats.
@@ -80,8 +79,7 @@ type Job struct {
 
 // Pagination says where a page is.
 type Pagination struct {
-	Total int `json:"total" doc:"Jobs in the queue, up to 1,000,000."`
-	// TotalCapped reports whether there are more jobs than Total.
+	Total       int  `json:"total" doc:"Jobs in the queue, up to 1,000,000."`
 	TotalCapped bool `json:"total_capped,omitempty" doc:"Whether there are more."`
 	Limit       int  `json:"limit"`
 	Offset      int  `json:"offset"`

@@ -174,7 +174,7 @@ func (in *Inbox) partsOf(ctx context.Context, c Carrier, source *deadletter.Sour
 ) {
 	bounded, cancel := context.WithTimeout(ctx, replayTime)
 	defer cancel()
-	parts, err := c.LogParts(bounded, source, s.Topic, instantTime(s.Since), instantTime(s.Before))
+	parts, err := c.LogParts(bounded, source, s.Topic, s.Since.Time(), s.Before.Time())
 	fault := func(at, message string) ([]model.ReplayPart, []task.Problem, error) {
 		return nil, []task.Problem{{Location: at, Message: message}}, nil
 	}
@@ -191,13 +191,6 @@ func (in *Inbox) partsOf(ctx context.Context, c Carrier, source *deadletter.Sour
 		return fault("/topic", "has too many partitions")
 	}
 	return s.Freeze(parts), nil, nil
-}
-
-func instantTime(i task.Instant) time.Time {
-	if i == 0 {
-		return time.Time{}
-	}
-	return i.Time()
 }
 
 // ActOnReplay starts, pauses, resumes or cancels a replay. The batch that is being stored at that moment is stored.

@@ -162,28 +162,23 @@ func require(ctx context.Context, what string, oneOf ...access.Permission) error
 		Hint: "the request needs " + strings.Join(names, " or ")}
 }
 
-// mayOperate refuses an operation on many that the key may not do. Whoever may operate may run the failed steps of
-// tasks again one by one, and so may do it to many.
-//
-// Discarding and restoring share a permission: whoever may give letters up may take that back.
-func mayOperate(ctx context.Context, op deadletters.Operation, of *deadletters.Selection,
-	edit *deadletters.Edit,
-) error {
-	needs, what := []access.Permission{access.DeadLettersRedrive}, "redrive"
-	if op != deadletters.OpRedrive {
-		needs, what = []access.Permission{access.DeadLettersDiscard}, "discard and restore"
+// mayOperate refuses an operation on many that the key may not do. A key that may operate may run the failed steps of
+// tasks again one by one, and so may do it to many. One that may give letters up may take that back.
+func mayOperate(ctx context.Context, op deadletters.Operation, of *deadletters.Selection, edit *deadletters.Edit) error {
+	oneOf := func(p access.Permission) []access.Permission {
+		if of.Kind == deadletters.KindCase {
+			return []access.Permission{p, access.Operate}
+		}
+		return []access.Permission{p}
 	}
-	if of.Kind == deadletters.KindCase {
-		needs = append(needs, access.Operate)
+	needs, what := oneOf(access.DeadLettersRedrive), "redrive"
+	if op != deadletters.OpRedrive {
+		needs, what = oneOf(access.DeadLettersDiscard), "discard and restore"
 	}
 	if err := require(ctx, what, needs...); err != nil || edit == nil {
 		return err
 	}
-	needs = []access.Permission{access.DeadLettersEdit}
-	if of.Kind == deadletters.KindCase {
-		needs = append(needs, access.Operate)
-	}
-	return require(ctx, "edit", needs...)
+	return require(ctx, "edit", oneOf(access.DeadLettersEdit)...)
 }
 
 // seesContent reports whether the key of a request may read letters, whose payloads may be confidential. It is asked

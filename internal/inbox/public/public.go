@@ -54,10 +54,7 @@ func asked[A, T, U any](ctx context.Context, r *reader, verb func(context.Contex
 func acted[A, B, T, U any](ctx context.Context, r *reader, verb func(context.Context, A, B) (T, error), of A, as B,
 	convert func(T) U,
 ) (*U, error) {
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return shown(convert)(verb(ctx, of, as))
+	return asked(ctx, r, func(ctx context.Context, of A) (T, error) { return verb(ctx, of, as) }, of, convert)
 }
 
 // shownList is shown for a list. An empty one is not nil, so that JSON has [].

@@ -50,10 +50,9 @@ func (r *reader) err() error {
 		Details: r.problems}
 }
 
-// text returns s, and notes characters in it that break logs and terminals. Names allow no line breaks, prose does. Its
-// length is checked by the inbox.
-func (r *reader) text(at, s string, prose bool) string {
-	r.bad(at, task.CharacterFault(s, prose))
+// text returns a name, and notes characters in it that break logs and terminals. The inbox checks its length.
+func (r *reader) text(at, s string) string {
+	r.bad(at, task.CharacterFault(s, false))
 	return s
 }
 
@@ -106,11 +105,8 @@ func (r *reader) groups(at string, ids []string) []deadletter.GroupID {
 
 // cursor converts the cursor of a list whose pages continue below an ID.
 func (r *reader) cursor(s string) task.ID {
-	if s == "" {
-		return task.ID{}
-	}
 	id, err := task.ParseID(s)
-	if err != nil {
+	if s != "" && err != nil {
 		r.bad("query.cursor", "must be next_cursor of the previous page")
 	}
 	return id
@@ -118,11 +114,8 @@ func (r *reader) cursor(s string) task.ID {
 
 // number converts the cursor of a list whose pages continue above a number.
 func (r *reader) number(s string) int {
-	if s == "" {
-		return 0
-	}
 	n, err := strconv.ParseInt(s, 10, 32)
-	if err != nil || n < 0 {
+	if s != "" && (err != nil || n < 0) {
 		r.bad("query.cursor", "must be next_cursor of the previous page")
 	}
 	return int(n)
@@ -184,7 +177,7 @@ func (r *reader) headers(at string, list []deadletters.Header) []deadletter.Head
 		if h.Name == "" {
 			r.bad(place+"/name", "must not be empty")
 		}
-		r.text(place+"/name", h.Name, false)
+		r.text(place+"/name", h.Name)
 		if h.Value != "" && len(h.ValueBase64) > 0 {
 			r.bad(place+"/value_base64", bothForms)
 		}
@@ -201,7 +194,7 @@ func (r *reader) edit(at string, e *deadletters.Edit) deadletter.Edit {
 		out.Patch = nil
 	}
 	for i, name := range e.DropHeaders {
-		r.text(at+"/drop_headers/"+strconv.Itoa(i), name, false)
+		r.text(at+"/drop_headers/"+strconv.Itoa(i), name)
 	}
 	return out
 }
@@ -212,8 +205,8 @@ func (r *reader) report(at string, in *deadletters.Report) inbox.Report {
 	f := &in.Failure
 	out := inbox.Report{MessageID: in.MessageID, Origin: in.Origin, Handler: in.Handler,
 		Content: r.content(at, &in.Content),
-		Failure: failure.Report{Type: r.text(at+"/failure/error_type", f.Type, false),
-			Code: r.text(at+"/failure/code", f.Code, false), Message: f.Message, Class: failure.Class(f.Class),
+		Failure: failure.Report{Type: r.text(at+"/failure/error_type", f.Type),
+			Code: r.text(at+"/failure/code", f.Code), Message: f.Message, Class: failure.Class(f.Class),
 			Retryable: f.Retryable == nil || *f.Retryable},
 		Stack: f.Stack, Attempts: in.Attempts, FailedAt: r.filterTime(at+"/failed_at", in.FailedAt)}
 	if in.LetterUUID != nil {

@@ -88,7 +88,7 @@ func (r *reader) selection(at string, s *deadletters.Selection) deadletter.Selec
 func (r *reader) redrive(req *deadletters.RedriveRequest) inbox.RedriveRequest {
 	out := inbox.RedriveRequest{
 		By: r.by(req.Act), Operation: req.Operation,
-		Selection: r.selection("/selection", &req.Selection), Destination: r.text("/destination", req.Destination, false),
+		Selection: r.selection("/selection", &req.Selection), Destination: r.text("/destination", req.Destination),
 		Plan: deadletter.Plan{Canary: req.Plan.Canary, Factor: req.Plan.Factor, Largest: req.Plan.Largest,
 			Observe: r.seconds("/plan/observe_seconds", req.Plan.ObserveSeconds), Rate: req.Plan.Rate,
 			Limit: req.Plan.Limit, KeepAttempts: req.Plan.KeepAttempts, Priority: string(req.Plan.Priority),
@@ -119,19 +119,11 @@ func shownSelection(s *deadletter.Selection) deadletters.Selection {
 		Namespace: s.Namespace, Kind: s.Kind, IDs: some(s.IDs, shownID),
 		Groups: some(s.Groups, deadletter.GroupID.String), Source: s.Source, Origin: posturl.Redact(s.Origin),
 		Template: s.Template, State: s.State, ErrorType: s.Type, Text: s.Text, HeaderName: s.HeaderName,
-		HeaderValue: s.HeaderValue, After: optionalTime(s.After), Before: optionalTime(s.Before),
-		FirstAfter: optionalTime(s.FirstAfter), FirstBefore: optionalTime(s.FirstBefore), MinReplays: s.MinReplays,
+		HeaderValue: s.HeaderValue, After: s.After.Time(), Before: s.Before.Time(),
+		FirstAfter: s.FirstAfter.Time(), FirstBefore: s.FirstBefore.Time(), MinReplays: s.MinReplays,
 		Replayed: s.Replayed, Retryable: s.Retryable, Parked: s.Parked,
 		CaseReason: tasker.CaseReason(s.Reason), TaskState: tasker.TaskState(s.TaskState),
 	}
-}
-
-// optionalTime returns the zero time for the zero Instant.
-func optionalTime(i task.Instant) time.Time {
-	if i == 0 {
-		return time.Time{}
-	}
-	return i.Time()
 }
 
 func shownPlan(p deadletter.Plan) deadletters.Plan {
@@ -143,7 +135,7 @@ func shownPlan(p deadletter.Plan) deadletters.Plan {
 
 func shownItem(i deadletter.Item) deadletters.Item {
 	return deadletters.Item{No: i.No, Kind: i.Kind, ID: uuid.UUID(i.ID),
-		State: i.State, Wave: i.Wave, At: optionalTime(i.At), Message: i.Message,
+		State: i.State, Wave: i.Wave, At: i.At.Time(), Message: i.Message,
 		GroupID: shownGroupID(i.Group), Uncertain: i.Uncertain}
 }
 
@@ -165,8 +157,8 @@ func shownPreview(p *inbox.Preview) deadletters.Preview {
 func (r *reader) replay(req *deadletters.TopicReplayRequest) inbox.ReplayRequest {
 	s := &req.ReplaySpec
 	out := inbox.ReplayRequest{By: r.by(req.Act), Namespace: within(req.Namespace), Source: req.Source,
-		Start: req.Start, Spec: deadletter.ReplaySpec{Topic: r.text("/topic", s.Topic, false),
-			Into: deadletter.ReplayInto(s.Into), Intake: readIntake(s.Intake), Repeat: r.text("/repeat", s.Repeat, false),
+		Start: req.Start, Spec: deadletter.ReplaySpec{Topic: r.text("/topic", s.Topic),
+			Into: deadletter.ReplayInto(s.Into), Intake: readIntake(s.Intake), Repeat: r.text("/repeat", s.Repeat),
 			Since: r.filterTime("/since", s.Since), Before: r.filterTime("/before", s.Before), FromOffset: s.FromOffset,
 			ToOffset: s.ToOffset, Partitions: s.Partitions, Key: s.Key, Rate: s.Rate}}
 	if len(s.Headers) > 0 {
@@ -237,7 +229,7 @@ func shownReplay(r *deadletter.Replay) deadletters.TopicReplay {
 	s, p := &r.Spec, &r.Progress
 	return deadletters.TopicReplay{ReplayUUID: uuid.UUID(r.ID), Namespace: r.Namespace, Source: r.Source,
 		ReplaySpec: deadletters.ReplaySpec{Topic: s.Topic, Into: string(s.Into), Intake: shownIntake(s.Intake),
-			Repeat: s.Repeat, Since: optionalTime(s.Since), Before: optionalTime(s.Before), FromOffset: s.FromOffset,
+			Repeat: s.Repeat, Since: s.Since.Time(), Before: s.Before.Time(), FromOffset: s.FromOffset,
 			ToOffset: s.ToOffset, Partitions: s.Partitions, Key: s.Key, Headers: some(s.Headers, shownHeader), Rate: s.Rate},
 		State: r.State, StateAt: p.StateAt.Time(), Why: p.Why,
 		Counts: p.Counts, Parts: append([]model.ReplayPart{}, p.Parts...), StartedAt: p.StartedAt.Ptr(),

@@ -53,14 +53,14 @@ func (b *backend) PauseSource(ctx context.Context, namespace, name string, pause
 
 func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
 	out := deadletters.SourceStatus{Source: shownSource(s.Source), State: deadletters.SourceState(s.State), Error: s.Error,
-		Since: optionalTime(s.Since), Open: s.Open, OpenCapped: s.OpenCapped, Preview: some(s.Preview, shownIntakePreview),
+		Since: s.Since.Time(), Open: s.Open, OpenCapped: s.OpenCapped, Preview: some(s.Preview, shownIntakePreview),
 		Policies: some(s.Policies, shownPolicy)}
 	if s.Waiting >= 0 {
 		out.Waiting = &s.Waiting
 	}
 	if of := s.Oversized; of.Messages > 0 {
 		out.Oversized = &deadletters.Oversized{Messages: of.Messages, FirstPosition: of.First, LargestBytes: of.Largest,
-			Since: optionalTime(of.Since)}
+			Since: of.Since.Time()}
 	}
 	return out
 }
