@@ -164,7 +164,9 @@ func require(ctx context.Context, what string, oneOf ...access.Permission) error
 
 // mayOperate refuses an operation on many that the key may not do. A key that may operate may run the failed steps of
 // tasks again one by one, and so may do it to many. One that may give letters up may take that back.
-func mayOperate(ctx context.Context, op deadletters.Operation, of *deadletters.Selection, edit *deadletters.Edit) error {
+func mayOperate(ctx context.Context, op deadletters.Operation, of *deadletters.Selection,
+	edit *deadletters.Edit,
+) error {
 	oneOf := func(p access.Permission) []access.Permission {
 		if of.Kind == deadletters.KindCase {
 			return []access.Permission{p, access.Operate}
