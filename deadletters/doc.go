@@ -18,6 +18,6 @@
 //
 // # Reading
 //
-// Like package tasker it contains no server. Start with the interfaces in backend.go; report.go, letter.go, group.go,
-// redrive.go and source.go hold their types, and http.go implements Backend over HTTP.
+// Like package tasker it contains no server. Start with the interfaces in backend.go; letter.go, group.go, redrive.go
+// and source.go hold their types, and http.go implements Backend over HTTP.
 package deadletters

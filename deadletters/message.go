@@ -45,12 +45,10 @@ func TopicsOf(c *tasker.Client) TopicBackend {
 
 // MessageName names a message.
 type MessageName struct {
+	EventID string `path:"event_id" maxLength:"255" doc:"The sender's ID of the message, or the UUID of the letter."`
+	Source  string `query:"source" maxLength:"255" doc:"Source of the message, where messages of several have the ID."`
 	// Namespace "" is that of the key if it has only one, else default.
-	Namespace string
-	// Source is needed where messages of several sources have the ID.
-	Source string
-	// EventID is the sender's ID of the message, or the UUID of the letter.
-	EventID string
+	Namespace string `query:"namespace" maxLength:"255" doc:"Defaults to that of the key."`
 }
 
 // MessageStatus is the status of a message.
@@ -66,12 +64,13 @@ const (
 
 // MessageFilter selects a page of messages. Empty fields select all.
 type MessageFilter struct {
-	Namespace string // "" is that of the key if it has only one, else default
-	Topic     string
-	EventType string
-	Status    MessageStatus
-	Limit     int // 1 to 1,000; 0 is 50
-	Offset    int // up to 1,000,000
+	Status    MessageStatus `query:"status" enum:"pending,scheduled,retried,discarded"`
+	Topic     string        `query:"topic" maxLength:"255" doc:"Original topic."`
+	EventType string        `query:"event_type" maxLength:"255"`
+	Limit     int           `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Offset    int           `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"From the newest."`
+	// Namespace "" is that of the key if it has only one, else default.
+	Namespace string `query:"namespace" maxLength:"255" doc:"Defaults to that of the key."`
 }
 
 // DeadMessage is a dead letter as a message of its topic. Event is JSON as it is, a string for another text, and an
@@ -198,9 +197,8 @@ type MessageRetryDetail struct {
 }
 
 // TopicPolicy is the policy of an original topic, for all sources or one. MaxRetries counts replays and failed sends;
-// then the message is discarded. Delays are in seconds, up to 30 days. Jitter is the share by which they vary in both
-// directions; nil is 0.1 for delays that grow, and else 0. Of the other fields, nil keeps the setting of the policy
-// before; without one, the greatest age is 7 days or that of DLQ_MAX_AGE_DAYS, and the rest is false.
+// then the message is discarded. Jitter is the share by which delays vary in both directions. Nil of MaxAgeSeconds and
+// the flags keeps the policy before; without one, the age is 7 days or DLQ_MAX_AGE_DAYS, and the flags are false.
 type TopicPolicy struct {
 	Topic             string   `json:"topic" minLength:"1" maxLength:"255" doc:"Original topic; * for all others."`
 	Strategy          string   `json:"strategy" enum:"immediate,exponential_backoff,fixed_interval,scheduled,manual,exponential,fixed"`
@@ -221,4 +219,63 @@ type TopicPolicy struct {
 // MessageDone says what was done.
 type MessageDone struct {
 	Message string `json:"message"`
+}
+
+// WebhookType is the type of an event that webhooks receive.
+type WebhookType string
+
+// The types of events that webhooks receive.
+const (
+	WebhookGroupNew        WebhookType = "group.new"
+	WebhookGroupRegression WebhookType = "group.regression"
+	WebhookGroupBurst      WebhookType = "group.burst"
+	WebhookRedriveHalted   WebhookType = "redrive.halted"
+	WebhookReplayFailed    WebhookType = "replay.failed"
+	WebhookSourceLost      WebhookType = "source.lost"
+	WebhookOutageOpened    WebhookType = "outage.opened"
+	WebhookOutageClosed    WebhookType = "outage.closed"
+	WebhookLetterRetrying  WebhookType = "letter.retrying" // this and the next two only for webhooks that name them
+	WebhookLetterRetried   WebhookType = "letter.retried"
+	WebhookLetterDiscarded WebhookType = "letter.discarded"
+	WebhookPauseBegun      WebhookType = "pause.begun" // this and the next three too
+	WebhookPauseEnded      WebhookType = "pause.ended"
+	WebhookScheduleFired   WebhookType = "schedule.fired"
+	WebhookScheduleMissed  WebhookType = "schedule.missed"
+	// WebhookApprovalRequested is one that a webhook without types receives, WebhookApprovalDecided is not.
+	WebhookApprovalRequested WebhookType = "approval.requested"
+	WebhookApprovalDecided   WebhookType = "approval.decided"
+	WebhookTest              WebhookType = "webhook.test" // of TestWebhook; it has no data
+)
+
+// WebhookEvent is the body of a request to a webhook. The request is signed as the Standard Webhooks specification
+// says; its header webhook-id is the same in every attempt to deliver one event.
+type WebhookEvent struct {
+	Type      WebhookType `json:"type"`
+	Timestamp time.Time   `json:"timestamp"`
+	Data      WebhookData `json:"data"`
+}
+
+// WebhookData is what an event is about.
+type WebhookData struct {
+	Namespace string               `json:"namespace,omitempty"`
+	Cause     string               `json:"cause,omitempty"`
+	Group     *tasker.GroupEvent   `json:"group,omitempty"`
+	Redrive   *tasker.RedriveEvent `json:"redrive,omitempty"`
+	Replay    *tasker.ReplayEvent  `json:"replay,omitempty"`
+	Source    *tasker.SourceEvent  `json:"source,omitempty"`
+	Letters   *tasker.LetterEvent  `json:"letters,omitempty"`
+	Outage    *tasker.OutageEvent  `json:"outage,omitempty"`
+
+	Pause    *tasker.PauseEvent    `json:"pause,omitempty"`
+	Schedule *tasker.ScheduleEvent `json:"schedule,omitempty"`
+	Approval *tasker.ApprovalEvent `json:"approval,omitempty"`
+}
+
+// Webhook is a configured receiver of events.
+type Webhook struct {
+	Name       string        `json:"name"`
+	URL        string        `json:"url" doc:"Scheme and host; the rest may be a secret."`
+	Events     []WebhookType `json:"events"`
+	Namespaces []string      `json:"namespaces,omitempty" doc:"Missing for all."`
+	Secrets    int           `json:"secrets" doc:"Number of secrets that sign."`
 }

@@ -39,6 +39,8 @@ type (
 	Strategy = model.Strategy
 	// PolicySetter is where the settings of a policy come from.
 	PolicySetter = model.PolicySetter
+	// WebhookAnswer is how a webhook answered a test event.
+	WebhookAnswer = model.WebhookAnswer
 )
 
 // The constants of these types.

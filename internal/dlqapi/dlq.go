@@ -1,3 +1,6 @@
+// Package dlqapi has the JSON types of the compatibility family /api/dlq and the interface that its routes need. It
+// names things as systems do that keep failed jobs in lists of Redis: a queue, its jobs, and their JobFailure. The jobs
+// are dead letters; the family adds no state and no rule to them.
 package dlqapi
 
 import (
@@ -30,16 +33,15 @@ type Backend interface {
 
 // Name names a queue: that of a source, with or without the prefix dlq:, or the source itself.
 type Name struct {
-	Namespace string
-	Queue     string
+	Queue     string `path:"queue_name" maxLength:"255" doc:"Queue of a source, such as dlq:orders; dlq: may be left out. Or the name of a source."`
+	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace of the queue. Defaults to that of the key if it has only one, else to default."`
 }
 
 // Queue is a dead letter queue and the number of its jobs.
 type Queue struct {
-	Name  string `json:"queue_name" doc:"Queue that a source reads, or the name of a source that programs report to."`
-	Count int64  `json:"count" doc:"Jobs: open dead letters, and messages on the broker that are not captured yet. Letters are counted up to 1,000,000."`
-	// CountCapped reports whether there are more jobs than Count.
-	CountCapped bool `json:"count_capped,omitempty" doc:"Whether there are more."`
+	Name        string `json:"queue_name" doc:"Queue that a source reads, or the name of a source that programs report to."`
+	Count       int64  `json:"count" doc:"Jobs: open dead letters, and messages on the broker that are not captured yet. Letters are counted up to 1,000,000."`
+	CountCapped bool   `json:"count_capped,omitempty" doc:"Whether there are more."`
 }
 
 // Stats is the answer of GET /api/dlq/stats.
@@ -77,8 +79,7 @@ type Job struct {
 
 // Pagination says where a page is.
 type Pagination struct {
-	Total int `json:"total" doc:"Jobs in the queue, up to 1,000,000."`
-	// TotalCapped reports whether there are more jobs than Total.
+	Total       int  `json:"total" doc:"Jobs in the queue, up to 1,000,000."`
 	TotalCapped bool `json:"total_capped,omitempty" doc:"Whether there are more."`
 	Limit       int  `json:"limit"`
 	Offset      int  `json:"offset"`

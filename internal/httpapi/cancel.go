@@ -21,13 +21,9 @@ func (s *server) cancelTask(ctx context.Context, params *cancelQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[tasker.TaskReceipt], error) {
 	var no endpoint.Answer[tasker.TaskReceipt]
-	match, err := params.With(params.GivenMatch)
-	if err != nil {
-		return no, err
-	}
 	receipts, err := s.cancel(ctx, tasker.CancelRequest{
 		TaskUUIDs: []uuid.UUID{params.UUID}, CancelledBy: params.CancelledBy, Reason: params.Reason,
-		ExpectedState: params.ExpectedState, IfMatch: match,
+		ExpectedState: params.ExpectedState, IfMatch: params.IfMatch,
 	})
 	if err != nil {
 		return no, endpoint.Moved(err, "/task_uuids/0", "")

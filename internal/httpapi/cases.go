@@ -137,11 +137,6 @@ type caseUpdatePath struct {
 func (s *server) updateCase(ctx context.Context, params *caseUpdatePath,
 	body *operate.CaseUpdate,
 ) (endpoint.Answer[*operate.CaseUpdated], error) {
-	var no endpoint.Answer[*operate.CaseUpdated]
-	var err error
-	if body.IfMatch, err = params.With(body.IfMatch); err != nil {
-		return no, err
-	}
 	body.ResolvedBy, body.Metadata = cmp.Or(body.ResolvedBy, endpoint.Caller(ctx)), absent(body.Metadata)
 	updated, err := s.backend.UpdateCase(ctx, params.UUID, *body)
 	return endpoint.OK(updated), err

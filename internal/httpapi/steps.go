@@ -85,10 +85,6 @@ type stepActPath struct {
 func (s *server) actOnStep(ctx context.Context, params *stepActPath,
 	act *tasker.StepAction,
 ) (endpoint.Answer[*tasker.Step], error) {
-	var err error
-	if act.IfMatch, err = params.With(act.IfMatch); err != nil {
-		return endpoint.Answer[*tasker.Step]{}, err
-	}
 	if actor := actorOf(act); actor != nil {
 		*actor = cmp.Or(*actor, endpoint.Caller(ctx))
 	}

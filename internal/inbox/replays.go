@@ -140,7 +140,7 @@ func logRange(ctx context.Context, c Carrier, source *deadletter.Source, s *dead
 ) {
 	bounded, cancel := context.WithTimeout(ctx, replayTime)
 	defer cancel()
-	parts, err := c.LogParts(bounded, source, s.Topic, instantTime(s.Since), instantTime(s.Before))
+	parts, err := c.LogParts(bounded, source, s.Topic, s.Since.Time(), s.Before.Time())
 	switch {
 	case errors.Is(err, ErrNoLog):
 		return nil, invalid(notReplayed, "/source", "has a broker that keeps no messages once they are received")
@@ -158,13 +158,6 @@ func logRange(ctx context.Context, c Carrier, source *deadletter.Source, s *dead
 
 func brokerSilent(err error) error {
 	return &task.Error{Code: task.Unavailable, Message: "the broker of the source does not answer", Err: err}
-}
-
-func instantTime(i task.Instant) time.Time {
-	if i == 0 {
-		return time.Time{}
-	}
-	return i.Time()
 }
 
 // ActOnReplay starts, pauses, resumes or cancels a replay. The batch that is being stored at that moment is stored.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -165,16 +166,8 @@ func reachesEndpoint(ctx context.Context, to *webhook.Endpoint) bool {
 	})
 }
 
-// WebhookTest is how an endpoint answered a test.
-type WebhookTest struct {
-	MessageID string
-	Status    int // 0: there was no answer
-	Took      time.Duration
-	Error     string // why the test was not accepted; "" if it was
-}
-
 // TestWebhook sends a test event to an endpoint, once and at once.
-func (in *Inbox) TestWebhook(ctx context.Context, name string) (*WebhookTest, error) {
+func (in *Inbox) TestWebhook(ctx context.Context, name string) (*model.WebhookAnswer, error) {
 	to := in.endpoint(name)
 	if to == nil || !reachesEndpoint(ctx, to) {
 		return nil, noWebhook(name)
@@ -184,12 +177,13 @@ func (in *Inbox) TestWebhook(ctx context.Context, name string) (*WebhookTest, er
 	if err != nil {
 		return nil, err
 	}
-	test := &WebhookTest{MessageID: in.newID().String()}
+	test := &model.WebhookAnswer{Name: name, MessageID: in.newID().String()}
 	test.Status, err = in.opts.Webhooks.Sender.Send(ctx, to,
 		webhook.Message{ID: test.MessageID, At: now.Time(), Payload: payload})
-	test.Took = in.now().Sub(now)
+	test.Seconds = in.now().Sub(now).Seconds()
 	if refusal, ok := errors.AsType[*webhook.Refusal](err); ok {
 		test.Error = cmp.Or(refusal.Error(), "refused")
 	}
+	test.Delivered = test.Error == ""
 	return test, ctx.Err()
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/refusal"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/operate"
 )
@@ -29,11 +30,11 @@ func (b *Backend) UpdateCases(ctx context.Context, req operate.BulkCaseUpdate) (
 		err = ofOne(change.Expect)
 	}
 	if err != nil {
-		return nil, relocate(err, "", "/update")
+		return nil, refusal.Moved(err, "", "/update")
 	}
 	out, err := b.engine.UpdateCases(ctx, bulk, change)
 	if err != nil {
-		return nil, relocate(ToError(err), "", "/update")
+		return nil, refusal.Moved(ToError(err), "", "/update")
 	}
 	return fromBulk(out, req.DryRun), nil
 }
@@ -51,11 +52,11 @@ func (b *Backend) ActOnCases(ctx context.Context, req operate.BulkStepAction) (*
 		err = ofOne(act.Expect)
 	}
 	if err != nil {
-		return nil, relocate(err, "", "/action")
+		return nil, refusal.Moved(err, "", "/action")
 	}
 	out, err := b.engine.OperateOnCases(ctx, bulk, req.Step, act)
 	if err != nil {
-		return nil, relocate(relocate(ToError(err), "/actor", field), "", "/action")
+		return nil, refusal.Moved(refusal.Moved(ToError(err), "/actor", field), "", "/action")
 	}
 	return fromBulk(out, req.DryRun), nil
 }
@@ -80,7 +81,7 @@ func (b *Backend) toBulk(f operate.CaseFilter, page operate.BulkPage, reopen boo
 	f.Limit, f.Offset = page.Limit, 0
 	filter, err := b.toCaseFilter(f, defaultBulk)
 	if err != nil {
-		return engine.Bulk{}, relocate(err, "", "/filter/")
+		return engine.Bulk{}, refusal.Moved(err, "", "/filter/")
 	}
 	if page.Cursor != "" {
 		if filter.Below, err = task.ParseID(page.Cursor); err != nil {

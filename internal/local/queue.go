@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/internal/refusal"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -24,7 +25,7 @@ func (b *Backend) EnqueueTasks(ctx context.Context, req queueapi.EnqueueRequest)
 	subs := make([]engine.Submission, len(req.Tasks))
 	for i := range req.Tasks {
 		if err := toQueued(&req.Tasks[i], req.Caller, &subs[i]); err != nil {
-			return nil, relocate(err, "", fmt.Sprintf("/tasks/%d", i))
+			return nil, refusal.Moved(err, "", fmt.Sprintf("/tasks/%d", i))
 		}
 	}
 	receipts, err := b.engine.Submit(ctx, subs, false)
@@ -179,7 +180,7 @@ func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID,
 	receipts, err := b.engine.Cancel(ctx, []task.ID{toID(id)},
 		engine.Cancellation{Actor: req.CancelledBy, Reason: req.Reason, Expect: expect})
 	if err != nil {
-		return nil, relocate(ToError(err), "/actor", "/cancelled_by")
+		return nil, refusal.Moved(ToError(err), "/actor", "/cancelled_by")
 	}
 	if receipts[0].Err != nil {
 		return nil, ToError(receipts[0].Err)

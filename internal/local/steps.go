@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/refusal"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -330,7 +331,7 @@ func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID,
 	}
 	after, err := b.engine.Operate(ctx, toID(taskID), toID(stepID), a)
 	if err != nil {
-		return nil, relocate(ToError(err), "/actor", field)
+		return nil, refusal.Moved(ToError(err), "/actor", field)
 	}
 	v, err := b.view(ctx, toID(taskID))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/refusal"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -219,7 +220,7 @@ func (b *Backend) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]
 	receipts, err := b.engine.Cancel(ctx, toIDs(req.TaskUUIDs),
 		engine.Cancellation{Actor: req.CancelledBy, Reason: req.Reason, Expect: expect})
 	if err != nil {
-		return nil, relocate(ToError(err), "/actor", "/cancelled_by")
+		return nil, refusal.Moved(ToError(err), "/actor", "/cancelled_by")
 	}
 	return fromReceipts(receipts), nil
 }

@@ -6,7 +6,9 @@ package query
 
 import (
 	"net/url"
+	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -53,4 +55,49 @@ func (v Values) SetOptional(key string, t *time.Time) {
 	if t != nil {
 		v.Set(key, t.UTC().Format(time.RFC3339Nano))
 	}
+}
+
+// Of returns the parameters of a filter: the fields with a tag query:"NAME", also those of embedded structs. A pointer
+// to a bool tells false from nothing.
+func Of(filter any) Values {
+	v, object := Values{}, reflect.ValueOf(filter)
+	for _, f := range reflect.VisibleFields(object.Type()) {
+		name, _, _ := strings.Cut(f.Tag.Get("query"), ",")
+		if name == "" {
+			continue
+		}
+		value := object.FieldByIndex(f.Index)
+		switch at := value.Interface().(type) {
+		case time.Time:
+			v.SetTime(name, at)
+			continue
+		case []uuid.UUID:
+			for _, id := range at {
+				v.Add(name, id.String())
+			}
+			continue
+		case *bool:
+			if at != nil {
+				v.Set(name, strconv.FormatBool(*at))
+			}
+			continue
+		}
+		switch value.Kind() {
+		case reflect.String:
+			v.Set(name, value.String())
+		case reflect.Int:
+			v.SetInt(name, int(value.Int()))
+		case reflect.Bool:
+			if value.Bool() {
+				v.Set(name, "true")
+			}
+		case reflect.Slice:
+			for i := range value.Len() {
+				v.Add(name, value.Index(i).String())
+			}
+		default:
+			panic("query: no parameter can be a " + value.Type().String())
+		}
+	}
+	return v
 }

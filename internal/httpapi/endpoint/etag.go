@@ -45,21 +45,54 @@ func etagHeader() *huma.Param {
 		Schema: &huma.Schema{Type: huma.TypeString}}
 }
 
-// Match is the precondition of an act, to embed in its parameters.
+// Match is the precondition of an act, to embed in its parameters. Add joins it with the IfMatch of the body or the
+// GivenMatch of the query, so a handler finds it in either place.
 type Match struct {
 	IfMatch string `header:"If-Match" maxLength:"1024" doc:"Expected ETag, several separated by commas, or *. If the ETag has changed, the act is refused with conflict."`
 }
 
-// With returns the precondition of a request, which may be in the header, in the body or the query, or the same in
-// both.
-func (m Match) With(given string) (string, error) {
-	switch {
-	case given == "" || given == m.IfMatch:
-		return m.IfMatch, nil
-	case m.IfMatch == "":
-		return given, nil
+// precondition has the places of an operation's precondition: the header If-Match and, for clients that cannot set
+// headers, IfMatch of the body or GivenMatch of the query.
+type precondition struct {
+	header, given []int
+	inBody        bool // given is a field of the body
+}
+
+// preconditionOf returns the places of an operation; nil for one that has not both.
+func preconditionOf(params, body reflect.Type) *precondition {
+	header, has := params.FieldByName("IfMatch")
+	if !has || header.Tag.Get("header") == "" {
+		return nil
 	}
-	e := tasker.Errorf(tasker.CodeInvalid, "the request names two preconditions")
-	e.Details = []tasker.Detail{{Location: "/if_match", Message: "must be what the header If-Match says, or be left out"}}
-	return "", e
+	if given, has := body.FieldByName("IfMatch"); has {
+		return &precondition{header.Index, given.Index, true}
+	}
+	if given, has := params.FieldByName("GivenMatch"); has {
+		return &precondition{header.Index, given.Index, false}
+	}
+	return nil
+}
+
+// settle writes the precondition of a request to both places, or refuses a request that names two different ones.
+func (p *precondition) settle(params, body any) error {
+	if p == nil {
+		return nil
+	}
+	header := reflect.ValueOf(params).Elem().FieldByIndex(p.header)
+	if !p.inBody {
+		body = params
+	}
+	given := reflect.ValueOf(body).Elem().FieldByIndex(p.given)
+	switch {
+	case given.String() == "":
+		given.SetString(header.String())
+	case header.String() == "":
+		header.SetString(given.String())
+	case header.String() != given.String():
+		e := tasker.Errorf(tasker.CodeInvalid, "the request names two preconditions")
+		e.Details = []tasker.Detail{{Location: "/if_match",
+			Message: "must be what the header If-Match says, or be left out"}}
+		return e
+	}
+	return nil
 }

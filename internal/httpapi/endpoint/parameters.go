@@ -22,11 +22,13 @@ func TooManyRepeats() error {
 
 // SplitAll splits list entries at commas, so that ?state=a,b and ?state=a&state=b are the same. Empty entries are
 // dropped.
-func SplitAll(list []string) []string {
-	var out []string
-	for word := range strings.SplitSeq(strings.Join(list, ","), ",") {
-		if word != "" {
-			out = append(out, word)
+func SplitAll[T ~string](list []T) []T {
+	var out []T
+	for _, entry := range list {
+		for word := range strings.SplitSeq(string(entry), ",") {
+			if word != "" {
+				out = append(out, T(word))
+			}
 		}
 	}
 	return out

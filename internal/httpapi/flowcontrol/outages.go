@@ -57,10 +57,6 @@ type closingPath struct {
 func (f *family) closeOutage(ctx context.Context, params *closingPath,
 	body *flow.OutageCloseRequest,
 ) (endpoint.Answer[*flow.Outage], error) {
-	var err error
-	if body.IfMatch, err = params.With(body.IfMatch); err != nil {
-		return endpoint.Answer[*flow.Outage]{}, err
-	}
 	o, err := f.backend.CloseOutage(ctx, params.UUID, *body)
 	return endpoint.OK(o), err
 }

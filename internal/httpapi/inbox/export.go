@@ -26,75 +26,63 @@ const (
 	maxExports = 4
 )
 
-// exportFilter is a deadletters.LetterFilter as a query, without a page: an export has none.
-type exportFilter struct {
-	LetterQuery
-}
-
-// exportRoute adds the route of the export. It is a stream, which huma would buffer: AddStream leaves the sending to
-// export.
-func (f *family) exportRoute(e endpoint.Endpoint) {
-	endpoint.AddStream[deadletters.Letter](f.api, e, linesType, linesDoc, f.export)
-}
-
 // export sends letters as it reads them, so that an export of any size needs memory for one letter. A refusal before
 // the first letter is a problem as in any other operation. After it an error can only be shown by cutting the
 // connection: a client must not take a part for the whole.
-func (f *family) export(ctx context.Context, hc huma.Context, params *exportFilter) {
+func (f *family) export(ctx context.Context, hc huma.Context, params *LetterQuery) {
+	w := lineWriter{hc: hc}
+	err := f.exportTo(ctx, &w, params)
+	switch {
+	case err == nil:
+		w.begin() // an export of nothing is still an answer: 200 with an empty body
+	case w.begun:
+		panic(http.ErrAbortHandler)
+	default:
+		f.api.Refuse(hc, err)
+	}
+}
+
+func (f *family) exportTo(ctx context.Context, w *lineWriter, params *LetterQuery) error {
 	if f.backend == nil {
-		f.api.Refuse(hc, endpoint.NoLetters())
-		return
+		return endpoint.NoLetters()
 	}
 	selection, err := params.selection(ctx)
 	if err != nil {
-		f.api.Refuse(hc, err)
-		return
+		return err
 	}
 	select {
 	case f.exports <- struct{}{}:
 		defer func() { <-f.exports }()
 	default:
-		f.api.Refuse(hc, &tasker.Error{Code: tasker.CodeExhausted,
-			Message: "as many exports are running as may run at a time",
-			Hint:    "try again when one of them has ended", RetryAfter: time.Second})
-		return
+		return &tasker.Error{Code: tasker.CodeExhausted, Message: "as many exports are running as may run at a time",
+			Hint: "try again when one of them has ended", RetryAfter: time.Second}
 	}
-	if err := f.api.NoteStream(ctx, "export-dead-letters", hc.URL().Path); err != nil {
-		f.api.Refuse(hc, err)
-		return
+	if err := f.api.NoteStream(ctx, "export-dead-letters", w.hc.URL().Path); err != nil {
+		return err
 	}
 	patient, _, cancel := web.Patient(ctx) // a server that stops does not wait for an export
 	defer cancel()
-	w := lineWriter{hc: hc}
 	for letter, err := range f.backend.ExportLetters(patient, deadletters.LetterFilter{Selection: selection}) {
-		var shown any
-		if err == nil {
-			shown, err = f.api.Hide(ctx, letter)
-		}
-		if err == nil {
-			err = w.write(letter.LetterUUID, shown)
-		}
-		if err != nil && !w.begun {
-			f.api.Refuse(hc, err)
-			return
-		}
 		if err != nil {
-			panic(http.ErrAbortHandler)
+			return err
+		}
+		shown, err := f.api.Hide(ctx, letter)
+		if err != nil {
+			return err
+		}
+		if err := w.write(letter.LetterUUID, shown); err != nil {
+			return err
 		}
 	}
-	// An export of nothing is still an answer: 200 with an empty body.
-	w.begin()
+	return nil
 }
 
-// lineWriter writes JSON lines to one client. begun tells whether the status is sent, after which nothing can be
-// refused.
+// lineWriter writes JSON lines to one client.
 type lineWriter struct {
 	hc    huma.Context
-	begun bool
+	begun bool // the status is sent; nothing can be refused any more
 }
 
-// begin sends the status and the headers, once. After it a fault can only be told by cutting the connection: the status
-// has been sent.
 func (w *lineWriter) begin() {
 	if w.begun {
 		return

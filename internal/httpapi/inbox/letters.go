@@ -20,17 +20,14 @@ type reportHeaders struct {
 // idempotency key as a header or in the body, or the same in both.
 func (f *family) report(ctx context.Context, params *reportHeaders, body *deadletters.ReportRequest,
 ) (endpoint.Results[deadletters.Receipt], error) {
-	var no endpoint.Results[deadletters.Receipt]
-	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
-		return no, err
-	}
 	switch {
 	case body.IdempotencyKey == "":
 		body.IdempotencyKey = params.IdempotencyKey
 	case params.IdempotencyKey != "" && params.IdempotencyKey != body.IdempotencyKey:
-		return no, endpoint.BadParameter("/idempotency_key", "must be what the header Idempotency-Key says, or be left out")
+		return endpoint.Results[deadletters.Receipt]{}, endpoint.BadParameter("/idempotency_key",
+			"must be what the header Idempotency-Key says, or be left out")
 	}
-	receipts, err := f.backend.Report(ctx, *body)
+	receipts, err := reaching(ctx, body.Namespace, f.backend.Report, body)
 	return endpoint.ResultsOf(receipts), err
 }
 
@@ -90,7 +87,7 @@ type letterFilter struct {
 
 // letters serves GET /v1/dead-letters. The permission of the route covers payloads, which a list has up to 1 KiB. A
 // page may be short or empty and have a next one: a search looks at a bounded number of rows.
-func (f *family) letters(ctx context.Context, params *letterFilter, _ *endpoint.None) (*deadletters.LetterPage, error) {
+func (f *family) letters(ctx context.Context, params *letterFilter, _ *none) (*deadletters.LetterPage, error) {
 	selection, err := params.selection(ctx)
 	if err != nil {
 		return nil, err
@@ -104,16 +101,7 @@ type LetterPath struct {
 	UUID uuid.UUID `path:"letter_uuid" doc:"The letter."`
 }
 
-func (f *family) letter(ctx context.Context, params *LetterPath, _ *endpoint.None) (*deadletters.LetterStory, error) {
-	return f.backend.Letter(ctx, params.UUID)
-}
-
-// explainLetter serves GET /v1/dead-letters/{letter_uuid}/explain. It needs the permission to read letters, since a
-// sentence quotes the error message.
-func (f *family) explainLetter(ctx context.Context, params *LetterPath, _ *endpoint.None,
-) (*deadletters.StateExplanation, error) {
-	return f.backend.ExplainLetter(ctx, params.UUID)
-}
+func (p LetterPath) key() uuid.UUID { return p.UUID }
 
 type letterAct struct {
 	LetterPath
@@ -127,30 +115,39 @@ func (f *family) editLetter(ctx context.Context, params *letterAct, body *deadle
 	if err := f.masker.RefuseEdit(ctx, params.UUID, "", &body.Edit); err != nil {
 		return nil, err
 	}
-	return acted(ctx, params.Match, &body.Act, f.backend.EditLetter, params.UUID, body)
+	return f.backend.EditLetter(ctx, params.UUID, *body)
 }
 
-// discardLetter serves POST /v1/dead-letters/{letter_uuid}/discard. The reason is required, and stays with the letter
-// until it is purged.
-func (f *family) discardLetter(ctx context.Context, params *letterAct, body *deadletters.Act,
-) (*deadletters.Letter, error) {
-	return acted(ctx, params.Match, body, f.backend.DiscardLetter, params.UUID, body)
+// GroupPath names a group, to embed.
+type GroupPath struct {
+	ID string `path:"group_id" minLength:"16" maxLength:"16" doc:"The group: 16 hexadecimal digits."`
 }
 
-// restoreLetter serves POST /v1/dead-letters/{letter_uuid}/restore. A reason is not required: the discard has one.
-func (f *family) restoreLetter(ctx context.Context, params *letterAct, body *deadletters.Act,
-) (*deadletters.Letter, error) {
-	return acted(ctx, params.Match, body, f.backend.RestoreLetter, params.UUID, body)
+func (p GroupPath) key() string { return p.ID }
+
+type groupAct struct {
+	GroupPath
+	endpoint.Match
 }
 
-// acted completes an act with the request's precondition and does it. The precondition may be the header If-Match or a
-// member of the body; two different ones are invalid.
-func acted[A, B, R any](ctx context.Context, match endpoint.Match, act *deadletters.Act,
-	do func(context.Context, A, B) (*R, error), of A, body *B,
-) (*R, error) {
-	var err error
-	if act.IfMatch, err = match.With(act.IfMatch); err != nil {
-		return nil, err
+// groups serves GET /v1/groups. A key with one namespace sees that one without naming it; a key with several must name
+// one.
+func (f *family) groups(ctx context.Context, filter *deadletters.GroupFilter, _ *none) (*deadletters.GroupPage, error) {
+	return narrowed(ctx, &filter.Namespace, f.backend.Groups, filter)
+}
+
+// group serves GET /v1/groups/{group_id}. Its sample is a letter, which not every reader of groups may see; it is then
+// left out without a notice, like a group that has none.
+func (f *family) group(ctx context.Context, params *GroupPath, _ *none) (*deadletters.GroupStory, error) {
+	story, err := f.backend.Group(ctx, params.ID)
+	if err == nil && !seesContent(ctx) {
+		story.Sample = nil
 	}
-	return do(ctx, of, *body)
+	return story, err
+}
+
+// changeGroups serves PATCH /v1/groups. A group that refuses, or is not there for the key, is answered in its place.
+func (f *family) changeGroups(ctx context.Context, _ *none, body *deadletters.GroupsChange,
+) (*deadletters.ChangedGroups, error) {
+	return f.backend.ChangeGroups(ctx, *body)
 }

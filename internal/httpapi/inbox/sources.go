@@ -4,105 +4,64 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-type namespaceQuery struct {
-	Namespace string `query:"namespace" maxLength:"255"`
-}
-
-type sourceList struct {
-	Sources []deadletters.SourceStatus `json:"sources"`
-}
-
-// sources serves GET /v1/sources. URLs have no passwords.
-func (f *family) sources(ctx context.Context, params *namespaceQuery, _ *endpoint.None) (sourceList, error) {
-	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
-	if err != nil {
-		return sourceList{}, err
+// The lists have no pages: a namespace has few sources and policies, and a bounded number of rules.
+type (
+	sourceList struct {
+		Sources []deadletters.SourceStatus `json:"sources"`
 	}
-	list, err := f.backend.Sources(ctx, namespace)
-	return sourceList{endpoint.List(list)}, err
-}
+	policyList struct {
+		Policies []deadletters.Policy `json:"policies"`
+	}
+	ruleList struct {
+		Rules []deadletters.SavedRule `json:"rules"`
+	}
+	webhookList struct {
+		Webhooks []deadletters.Webhook `json:"webhooks"`
+	}
+)
 
 // firstVersion is the ETag of an object that was just made: versions count from 1.
 const firstVersion = "1"
 
-// save saves an object of a namespace that the key of the request reaches, with the request's precondition.
-func save[B, R any](ctx context.Context, namespace string, match *endpoint.Match, act *deadletters.Act,
-	verb func(context.Context, B) (*R, error), body *B,
-) (*R, error) {
-	err := endpoint.ReachNamespace(ctx, namespace, "/namespace")
-	if err == nil {
-		act.IfMatch, err = match.With(act.IfMatch)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return verb(ctx, *body)
-}
-
-// saveSource serves POST /v1/sources: 201 for a new source, 200 for one whose settings were replaced. The settings are
-// replaced whole. Nothing is connected: a broker that is down must not keep a source from being saved.
-func (f *family) saveSource(ctx context.Context, params *endpoint.Match, body *deadletters.SourceRequest,
+// saveSource serves POST /v1/sources: 201 for a new source, 200 for one whose settings were replaced, all of them.
+// Nothing is connected: a broker that is down must not keep a source from being saved.
+func (f *family) saveSource(ctx context.Context, _ *endpoint.Match, body *deadletters.SourceRequest,
 ) (endpoint.Answer[*deadletters.Source], error) {
-	saved, err := save(ctx, body.Namespace, params, &body.Act, f.backend.SaveSource, body)
-	if err != nil {
-		return endpoint.Answer[*deadletters.Source]{}, err
-	}
-	return endpoint.Stored(saved.ETag == firstVersion, "/v1/sources", saved), nil
+	saved, err := reaching(ctx, body.Namespace, f.backend.SaveSource, body)
+	return endpoint.Stored(err == nil && saved.ETag == firstVersion, "/v1/sources", saved), err
 }
 
-// SourcePath names a source, to embed.
+// savePolicy is saveSource for a policy. A field that is left out takes its default.
+func (f *family) savePolicy(ctx context.Context, _ *endpoint.Match, body *deadletters.PolicyRequest,
+) (endpoint.Answer[*deadletters.Policy], error) {
+	saved, err := reaching(ctx, body.Namespace, f.backend.SavePolicy, body)
+	return endpoint.Stored(err == nil && saved.ETag == firstVersion, "/v1/policies", saved), err
+}
+
+func (f *family) saveRule(ctx context.Context, _ *endpoint.Match, body *deadletters.RuleRequest,
+) (endpoint.Answer[*deadletters.SavedRule], error) {
+	saved, err := reaching(ctx, body.Namespace, f.backend.SaveRule, body)
+	return endpoint.Stored(err == nil && saved.ETag == firstVersion, "/v1/rules", saved), err
+}
+
+// SourcePath names a source or a rule, to embed.
 type SourcePath struct {
 	Namespace string `path:"namespace" maxLength:"255"`
 	Name      string `path:"name" maxLength:"255"`
 }
 
-// ActQuery are an act's actor, reason and precondition as a query, for requests without a body.
-type ActQuery struct {
-	Actor      string `query:"actor" maxLength:"255" doc:"Name recorded with the act. Defaults to the name of the API key."`
-	Reason     string `query:"reason" maxLength:"1024" doc:"Reason of the act."`
-	GivenMatch string `query:"if_match" maxLength:"1024" doc:"Same as the header If-Match."`
-	endpoint.Match
-}
+func (p SourcePath) key() SourcePath { return p }
 
-// act returns the act, or why its precondition cannot be read. The precondition may be the header If-Match or the
-// parameter if_match; two different ones are invalid.
-func (q *ActQuery) act() (deadletters.Act, error) {
-	match, err := q.With(q.GivenMatch)
-	return deadletters.Act{Actor: q.Actor, Reason: q.Reason, IfMatch: match}, err
-}
-
-type sourceRemoval struct {
-	SourcePath
-	ActQuery
-}
-
-type removal struct {
-	Removed bool `json:"removed"`
-}
-
-// dropSource serves DELETE /v1/sources/{namespace}/{name}. Its act is in the query, since many proxies drop the body of
-// a DELETE.
-func (f *family) dropSource(ctx context.Context, params *sourceRemoval, _ *endpoint.None) (removal, error) {
-	act, err := params.act()
-	if err == nil {
-		err = f.backend.DropSource(ctx, params.Namespace, params.Name, act)
+// byName makes a verb that takes a namespace and a name take a SourcePath.
+func byName[R any](verb func(_ backend, _ context.Context, namespace, name string) (R, error),
+) func(backend, context.Context, SourcePath) (R, error) {
+	return func(b backend, ctx context.Context, of SourcePath) (R, error) {
+		return verb(b, ctx, of.Namespace, of.Name)
 	}
-	return removal{true}, err
-}
-
-// source serves GET /v1/sources/{namespace}/{name}: also the policies that decide about the letters of the source.
-func (f *family) source(ctx context.Context, params *SourcePath, _ *endpoint.None) (*deadletters.SourceStatus, error) {
-	return f.backend.Source(ctx, params.Namespace, params.Name)
-}
-
-// testSource serves POST /v1/sources/{namespace}/{name}/test. A broker that does not answer is a 200 with the state
-// lost.
-func (f *family) testSource(ctx context.Context, params *SourcePath, _ *endpoint.Nothing,
-) (*deadletters.SourceStatus, error) {
-	return f.backend.TestSource(ctx, params.Namespace, params.Name)
 }
 
 type sourceAct struct {
@@ -110,15 +69,65 @@ type sourceAct struct {
 	endpoint.Match
 }
 
-// pauseSource serves POST /v1/sources/{namespace}/{name}/pause and /resume. Pausing a source that is paused is a
-// success, and a new version of it. A resumed one is read again within a second, by the node that has the turn.
-func (f *family) pauseSource(paused bool,
-) func(context.Context, *sourceAct, *deadletters.Act) (*deadletters.Source, error) {
-	return func(ctx context.Context, params *sourceAct, body *deadletters.Act) (*deadletters.Source, error) {
-		var err error
-		if body.IfMatch, err = params.With(body.IfMatch); err != nil {
-			return nil, err
-		}
-		return f.backend.PauseSource(ctx, params.Namespace, params.Name, paused, *body)
+// pausing pauses a source, or resumes it. Pausing one that is paused is a success, and a new version of it.
+func pausing(paused bool) func(backend, context.Context, SourcePath, deadletters.Act) (*deadletters.Source, error) {
+	return func(b backend, ctx context.Context, of SourcePath, act deadletters.Act) (*deadletters.Source, error) {
+		return b.PauseSource(ctx, of.Namespace, of.Name, paused, act)
 	}
 }
+
+type sourceRemoval struct {
+	SourcePath
+	ActQuery
+}
+
+func drop(f *family, verb func(_ backend, _ context.Context, namespace, name string, act deadletters.Act) error,
+) handler[sourceRemoval, none, removal] {
+	return func(ctx context.Context, params *sourceRemoval, _ *none) (removal, error) {
+		return removal{true}, verb(f.backend, ctx, params.Namespace, params.Name, params.act())
+	}
+}
+
+// policyRemoval names a policy to remove: its source and origin may contain any character, so they are no path.
+type policyRemoval struct {
+	Namespace string `query:"namespace" maxLength:"255" doc:"Defaults to default."`
+	Source    string `query:"source" required:"true" minLength:"1" maxLength:"255"`
+	Origin    string `query:"origin" maxLength:"255" doc:"Defaults to the policy for every origin of the source."`
+	ActQuery
+}
+
+// dropPolicy serves DELETE /v1/policies. A policy that does not exist is not found, so that a misspelt origin does not
+// look like a success.
+func (f *family) dropPolicy(ctx context.Context, params *policyRemoval, _ *none) (removal, error) {
+	err := endpoint.ReachNamespace(ctx, params.Namespace, "query.namespace")
+	if err == nil {
+		err = f.backend.DropPolicy(ctx, params.Namespace, params.Source, params.Origin, params.act())
+	}
+	return removal{true}, err
+}
+
+// testRule tries a rule. On members of a group it could show any part of a letter as a key, so it needs the permission
+// to read letters as well.
+func (f *family) testRule(ctx context.Context, _ *none, body *deadletters.RuleTest) (*deadletters.RuleTrial, error) {
+	if err := endpoint.ReachNamespace(ctx, body.Rule.Namespace, "/rule/namespace"); err != nil {
+		return nil, err
+	}
+	if body.GroupID != "" {
+		if err := require(ctx, "read letters", access.DeadLettersRead); err != nil {
+			return nil, err
+		}
+	}
+	return f.backend.TestRule(ctx, *body)
+}
+
+func (f *family) webhooks(ctx context.Context, _, _ *none) (*webhookList, error) {
+	found, err := f.backend.Webhooks(ctx)
+	return &webhookList{found}, err
+}
+
+// WebhookPath names a webhook, to embed.
+type WebhookPath struct {
+	Name string `path:"name" minLength:"1" maxLength:"64" doc:"The webhook."`
+}
+
+func (p WebhookPath) key() string { return p.Name }

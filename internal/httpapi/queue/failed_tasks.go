@@ -65,10 +65,6 @@ type replayPath struct {
 func (f *family) replayTask(ctx context.Context, params *replayPath,
 	body *operate.ReplayRequest,
 ) (endpoint.Answer[*operate.Replay], error) {
-	var err error
-	if body.IfMatch, err = params.With(body.IfMatch); err != nil {
-		return endpoint.Answer[*operate.Replay]{}, err
-	}
 	body.ReplayedBy = cmp.Or(body.ReplayedBy, endpoint.Caller(ctx))
 	replay, err := f.backend.ReplayTask(ctx, params.ID, *body)
 	return endpoint.OK(replay), err

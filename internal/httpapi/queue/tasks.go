@@ -89,12 +89,8 @@ func (f *family) queueTask(ctx context.Context, params *queueTaskQuery,
 func (f *family) cancelQueueTask(ctx context.Context, params *queueCancelQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*queueapi.QueueCancelled], error) {
-	match, err := params.With(params.GivenMatch)
-	if err != nil {
-		return endpoint.Answer[*queueapi.QueueCancelled]{}, err
-	}
 	req := queueapi.QueueCancel{CancelledBy: cmp.Or(params.CancelledBy, endpoint.Caller(ctx)), Reason: params.Reason,
-		ExpectedState: tasker.TaskState(params.ExpectedState), IfMatch: match}
+		ExpectedState: tasker.TaskState(params.ExpectedState), IfMatch: params.IfMatch}
 	cancelled, err := f.backend.CancelQueueTask(ctx, params.ID, req)
 	return endpoint.OK(cancelled), err
 }

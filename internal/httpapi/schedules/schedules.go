@@ -39,17 +39,13 @@ func (f *family) list(ctx context.Context, params *listQuery, _ *endpoint.None,
 }
 
 // save serves POST /v1/schedules: 201 for a new schedule, 200 for one that was there. The settings are replaced whole.
-func (f *family) save(ctx context.Context, params *endpoint.Match, body *schedules.ScheduleRequest,
+func (f *family) save(ctx context.Context, _ *endpoint.Match, body *schedules.ScheduleRequest,
 ) (endpoint.Answer[*schedules.SavedSchedule], error) {
 	var no endpoint.Answer[*schedules.SavedSchedule]
 	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
 		return no, err
 	}
 	if err := f.masker.RefuseScheduled(ctx, &body.Spec); err != nil {
-		return no, err
-	}
-	var err error
-	if body.IfMatch, err = params.With(body.IfMatch); err != nil {
 		return no, err
 	}
 	saved, err := f.backend.Save(ctx, *body)
@@ -84,12 +80,8 @@ type scheduleRemoval struct {
 // remove serves DELETE /v1/schedules/{namespace}/{name}.
 func (f *family) remove(ctx context.Context, params *removeQuery, _ *endpoint.None,
 ) (endpoint.Answer[scheduleRemoval], error) {
-	match, err := params.With(params.GivenMatch)
-	if err == nil {
-		err = f.backend.Remove(ctx, params.Namespace, params.Name,
-			schedules.ScheduleAct{Actor: params.Actor, Reason: params.Reason, IfMatch: match})
-	}
-	return endpoint.OK(scheduleRemoval{true}), err
+	return endpoint.OK(scheduleRemoval{true}), f.backend.Remove(ctx, params.Namespace, params.Name,
+		schedules.ScheduleAct{Actor: params.Actor, Reason: params.Reason, IfMatch: params.IfMatch})
 }
 
 // firingQuery selects a page of firings.
@@ -108,45 +100,35 @@ func (f *family) firings(ctx context.Context, params *firingQuery, _ *endpoint.N
 	return endpoint.OK(page), err
 }
 
-// acted answers an act whose precondition may be in the header or in the body.
-func acted[R any](match endpoint.Match, act *schedules.ScheduleAct, do func() (R, error)) (endpoint.Answer[R], error) {
-	var err error
-	if act.IfMatch, err = match.With(act.IfMatch); err != nil {
-		return endpoint.Answer[R]{}, err
-	}
-	out, err := do()
+// acted answers an act on the schedule that the path names.
+func acted[B, R any](ctx context.Context, params *actPath, body *B,
+	do func(ctx context.Context, namespace, name string, req B) (R, error),
+) (endpoint.Answer[R], error) {
+	out, err := do(ctx, params.Namespace, params.Name, *body)
 	return endpoint.OK(out), err
 }
 
 // pause serves POST /v1/schedules/{namespace}/{name}/pause. A schedule that is paused gets the new reason and end.
 func (f *family) pause(ctx context.Context, params *actPath, body *schedules.SchedulePauseRequest,
 ) (endpoint.Answer[*schedules.Schedule], error) {
-	return acted(params.Match, &body.ScheduleAct, func() (*schedules.Schedule, error) {
-		return f.backend.Pause(ctx, params.Namespace, params.Name, *body)
-	})
+	return acted(ctx, params, body, f.backend.Pause)
 }
 
 // resume serves POST /v1/schedules/{namespace}/{name}/resume. A schedule that is not paused is refused with
 // wrong_state.
 func (f *family) resume(ctx context.Context, params *actPath, body *schedules.ScheduleAct,
 ) (endpoint.Answer[*schedules.Schedule], error) {
-	return acted(params.Match, body, func() (*schedules.Schedule, error) {
-		return f.backend.Resume(ctx, params.Namespace, params.Name, *body)
-	})
+	return acted(ctx, params, body, f.backend.Resume)
 }
 
 // run serves POST /v1/schedules/{namespace}/{name}/run. Each call is a firing of its own.
 func (f *family) run(ctx context.Context, params *actPath, body *schedules.ScheduleRunRequest,
 ) (endpoint.Answer[*schedules.Firing], error) {
-	return acted(params.Match, &body.ScheduleAct, func() (*schedules.Firing, error) {
-		return f.backend.Run(ctx, params.Namespace, params.Name, *body)
-	})
+	return acted(ctx, params, body, f.backend.Run)
 }
 
 // backfill serves POST /v1/schedules/{namespace}/{name}/backfill.
 func (f *family) backfill(ctx context.Context, params *actPath, body *schedules.BackfillRequest,
 ) (endpoint.Answer[*schedules.Backfill], error) {
-	return acted(params.Match, &body.ScheduleAct, func() (*schedules.Backfill, error) {
-		return f.backend.Backfill(ctx, params.Namespace, params.Name, *body)
-	})
+	return acted(ctx, params, body, f.backend.Backfill)
 }

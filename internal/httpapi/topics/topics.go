@@ -1,115 +1,106 @@
+// Package topics is the compatibility family /api/v1/dlq/stats, messages, topics, retry and retry-policy: dead letters
+// as messages of a dead letter topic, in the words of processors of such topics. It is a thin view: what it shows and
+// does is what the inbox has and does. The JSON types are in package deadletters.
 package topics
 
 import (
 	"context"
 
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// NamespaceQuery names a namespace. It is exported because huma ignores unexported embedded structs.
-type NamespaceQuery struct {
+type (
+	family struct{ backend deadletters.TopicBackend } // nil: none
+	none   = endpoint.None
+)
+
+// Routes adds the routes of the family to an API. Without a backend they answer unavailable.
+func Routes(api *endpoint.API, backend deadletters.TopicBackend) {
+	f := &family{backend}
+	may := func(p ...access.Permission) []access.Permission { return p }
+	get, post, del := endpoint.Get, endpoint.Post, endpoint.Delete
+	read := may(access.DeadLettersRead)
+	const conflicts, finds = endpoint.Conflicts, endpoint.Finds
+
+	add(api, f, get("/api/v1/dlq/stats", "get-dead-message-stats",
+		"Count dead letters by status, topic and type of event", read, 0), f.stats)
+	add(api, f, get("/api/v1/dlq/messages", "list-dead-messages", "List dead letters as messages, newest first", read, 0),
+		f.messages)
+	add(api, f, get("/api/v1/dlq/messages/{event_id}", "get-dead-message", "Get a dead letter by the ID of its message",
+		read, conflicts), f.message)
+	add(api, f, get("/api/v1/dlq/topics", "list-dead-topics", "Summarise dead letters by original topic", read, 0),
+		f.topics)
+	add(api, f, post("/api/v1/dlq/retry", "retry-dead-messages", "Send dead letters back, with a result for each",
+		may(access.DeadLettersRedrive), 0), f.retry)
+	add(api, f, post("/api/v1/dlq/retry-policy", "set-retry-policy", "Set the policy of an original topic",
+		may(access.SourcesAdmin), conflicts|finds), f.savePolicy)
+	add(api, f, del("/api/v1/dlq/messages/{event_id}", "discard-dead-message",
+		"Discard a dead letter by the ID of its message", may(access.DeadLettersDiscard), conflicts), f.discard)
+}
+
+func add[P, B, R any](api *endpoint.API, f *family, e endpoint.Endpoint,
+	h func(ctx context.Context, params *P, body *B) (R, error),
+) {
+	endpoint.AddLetters(api, f.backend != nil, e, h)
+}
+
+// own asks a verb with what a request says. Its namespace, which is at a place of the request, defaults to that of the
+// key.
+func own[A, R any](ctx context.Context, namespace *string, at string, verb func(context.Context, A) (R, error), of *A,
+) (answer R, err error) {
+	if *namespace, err = endpoint.OwnNamespace(ctx, *namespace, at); err != nil {
+		return answer, err
+	}
+	return verb(ctx, *of)
+}
+
+// The places of namespaces.
+const inQuery, inBody = "query.namespace", "/namespace"
+
+type namespaceQuery struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Defaults to that of the key."`
 }
 
-func (q *NamespaceQuery) namespace(ctx context.Context) (string, error) {
-	return endpoint.OwnNamespace(ctx, q.Namespace, "query.namespace")
+func (f *family) stats(ctx context.Context, params *namespaceQuery, _ *none) (*deadletters.MessageStats, error) {
+	return own(ctx, &params.Namespace, inQuery, f.backend.Stats, &params.Namespace)
 }
 
-func (f *family) stats(ctx context.Context, params *NamespaceQuery, _ *endpoint.None) (*deadletters.MessageStats,
-	error,
-) {
-	namespace, err := params.namespace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return f.backend.Stats(ctx, namespace)
-}
-
-func (f *family) topics(ctx context.Context, params *NamespaceQuery, _ *endpoint.None) ([]deadletters.DeadTopic,
-	error,
-) {
-	namespace, err := params.namespace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list, err := f.backend.Topics(ctx, namespace)
+func (f *family) topics(ctx context.Context, params *namespaceQuery, _ *none) ([]deadletters.DeadTopic, error) {
+	list, err := own(ctx, &params.Namespace, inQuery, f.backend.Topics, &params.Namespace)
 	return endpoint.List(list), err
 }
 
-type messagesQuery struct {
-	Status    string `query:"status" enum:"pending,scheduled,retried,discarded"`
-	Topic     string `query:"topic" maxLength:"255" doc:"Original topic."`
-	EventType string `query:"event_type" maxLength:"255"`
-	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
-	Offset    int    `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"From the newest."`
-	NamespaceQuery
+func (f *family) messages(ctx context.Context, filter *deadletters.MessageFilter, _ *none,
+) (*deadletters.MessagePage, error) {
+	return own(ctx, &filter.Namespace, inQuery, f.backend.Messages, filter)
 }
 
-func (f *family) messages(ctx context.Context, params *messagesQuery, _ *endpoint.None) (*deadletters.MessagePage,
-	error,
-) {
-	namespace, err := params.namespace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return f.backend.Messages(ctx, deadletters.MessageFilter{Namespace: namespace, Topic: params.Topic,
-		EventType: params.EventType, Status: deadletters.MessageStatus(params.Status), Limit: params.Limit,
-		Offset: params.Offset})
-}
-
-// MessagePath names a message.
-type MessagePath struct {
-	EventID string `path:"event_id" maxLength:"255" doc:"The sender's ID of the message, or the UUID of the letter."`
-	Source  string `query:"source" maxLength:"255" doc:"Source of the message, where messages of several have the ID."`
-	NamespaceQuery
-}
-
-func (q *MessagePath) name(ctx context.Context) (deadletters.MessageName, error) {
-	namespace, err := q.namespace(ctx)
-	return deadletters.MessageName{Namespace: namespace, Source: q.Source, EventID: q.EventID}, err
-}
-
-func (f *family) message(ctx context.Context, params *MessagePath, _ *endpoint.None) (*deadletters.DeadMessage, error) {
-	name, err := params.name(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return f.backend.Message(ctx, name)
+func (f *family) message(ctx context.Context, name *deadletters.MessageName, _ *none,
+) (*deadletters.DeadMessage, error) {
+	return own(ctx, &name.Namespace, inQuery, f.backend.Message, name)
 }
 
 type discardQuery struct {
-	MessagePath
+	deadletters.MessageName
 	Reason string `query:"reason" required:"true" minLength:"1" maxLength:"1024" doc:"Why; it is kept with the message."`
 	Actor  string `query:"actor" maxLength:"255" doc:"Name recorded with the act. Defaults to the name of the API key."`
 }
 
-func (f *family) discard(ctx context.Context, params *discardQuery, _ *endpoint.None) (*deadletters.MessageDone,
-	error,
-) {
-	name, err := params.name(ctx)
-	if err != nil {
-		return nil, err
+func (f *family) discard(ctx context.Context, params *discardQuery, _ *none) (*deadletters.MessageDone, error) {
+	discard := func(ctx context.Context, of deadletters.MessageName) (*deadletters.MessageDone, error) {
+		return f.backend.Discard(ctx, of, deadletters.Act{Actor: params.Actor, Reason: params.Reason})
 	}
-	return f.backend.Discard(ctx, name, deadletters.Act{Actor: params.Actor, Reason: params.Reason})
+	return own(ctx, &params.Namespace, inQuery, discard, &params.MessageName)
 }
 
-func (f *family) retry(ctx context.Context, _ *endpoint.None, body *deadletters.MessageRetry) (
-	*deadletters.MessageRetryAnswer, error,
-) {
-	var err error
-	if body.Namespace, err = endpoint.OwnNamespace(ctx, body.Namespace, "/namespace"); err != nil {
-		return nil, err
-	}
-	return f.backend.Retry(ctx, *body)
+func (f *family) retry(ctx context.Context, _ *none, body *deadletters.MessageRetry,
+) (*deadletters.MessageRetryAnswer, error) {
+	return own(ctx, &body.Namespace, inBody, f.backend.Retry, body)
 }
 
-func (f *family) savePolicy(ctx context.Context, _ *endpoint.None, body *deadletters.TopicPolicy) (
-	*deadletters.MessageDone, error,
-) {
-	var err error
-	if body.Namespace, err = endpoint.OwnNamespace(ctx, body.Namespace, "/namespace"); err != nil {
-		return nil, err
-	}
-	return f.backend.SavePolicy(ctx, *body)
+func (f *family) savePolicy(ctx context.Context, _ *none, body *deadletters.TopicPolicy,
+) (*deadletters.MessageDone, error) {
+	return own(ctx, &body.Namespace, inBody, f.backend.SavePolicy, body)
 }

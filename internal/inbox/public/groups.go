@@ -7,26 +7,26 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/refusal"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// A page has 50 groups unless the filter says how many.
 func (b *backend) Groups(ctx context.Context, f deadletters.GroupFilter) (*deadletters.GroupPage, error) {
 	page, err := b.inbox.Groups(ctx, inbox.GroupFilter{Namespace: f.Namespace, State: f.State,
 		Owner: f.Owner, Where: f.Where, Text: f.Text, OpenOnly: f.OpenOnly, Order: f.Order,
 		Limit: cmp.Or(f.Limit, defaultPage)}, f.Cursor)
 	if err != nil {
-		return nil, relocated(err, "cursor", "query.cursor")
+		return nil, refusal.Moved(err, "cursor", "query.cursor")
 	}
-	out := &deadletters.GroupPage{Groups: []deadletters.Group{}, NextCursor: page.Next,
-		Resolutions: page.Resolved.Times, MeanOpenSeconds: page.Resolved.Mean().Seconds()}
-	for _, g := range page.Groups {
-		shown := shownGroup(g)
-		shown.Hours = shownHours(page.Hours[g.ID])
-		out.Groups = append(out.Groups, shown)
+	shown := func(g *deadletter.Group) deadletters.Group {
+		out := shownGroup(g)
+		out.Hours = shownHours(page.Hours[g.ID])
+		return out
 	}
-	return out, nil
+	return &deadletters.GroupPage{Groups: each(page.Groups, shown), NextCursor: page.Next,
+		Resolutions: page.Resolved.Times, MeanOpenSeconds: page.Resolved.Mean().Seconds()}, nil
 }
 
 func (b *backend) Group(ctx context.Context, id string) (*deadletters.GroupStory, error) {
@@ -47,25 +47,20 @@ func (b *backend) ChangeGroups(ctx context.Context, req deadletters.GroupsChange
 		change.Filter = &inbox.GroupFilter{Namespace: f.Namespace, State: f.State, Owner: f.Owner,
 			Where: f.Where, Text: f.Text, OpenOnly: f.OpenOnly}
 	}
-	if err := r.err(); err != nil {
-		return nil, err
+	return asked(ctx, &r, b.inbox.ChangeGroups, change, func(results []inbox.GroupResult) deadletters.ChangedGroups {
+		return deadletters.ChangedGroups{Results: each(results, shownGroupResult), DryRun: req.DryRun}
+	})
+}
+
+func shownGroupResult(r inbox.GroupResult) deadletters.GroupResult {
+	out := deadletters.GroupResult{GroupID: r.ID.String()}
+	if r.Group != nil {
+		out.Title, out.State = r.Group.Title, r.Group.State
 	}
-	results, err := b.inbox.ChangeGroups(ctx, change)
-	if err != nil {
-		return nil, shownError(err)
+	if r.Err != nil {
+		errors.As(refusal.ToError(r.Err), &out.Error)
 	}
-	out := &deadletters.ChangedGroups{Results: []deadletters.GroupResult{}, DryRun: req.DryRun}
-	for _, result := range results {
-		shown := deadletters.GroupResult{GroupID: result.ID.String()}
-		if g := result.Group; g != nil {
-			shown.Title, shown.State = g.Title, g.State
-		}
-		if result.Err != nil {
-			errors.As(shownError(result.Err), &shown.Error)
-		}
-		out.Results = append(out.Results, shown)
-	}
-	return out, nil
+	return out
 }
 
 func (r *reader) groupChange(ch *deadletters.GroupChange) inbox.GroupChange {
@@ -102,8 +97,7 @@ func (b *backend) UnmergeGroup(ctx context.Context, id string, act deadletters.A
 	return acted(ctx, &r, b.inbox.UnmergeGroup, r.group("path.group_id", id), r.by(act), shownGroup)
 }
 
-// shownGroup converts a group. MeanOpenSeconds is the mean time from opening to resolution; it is omitted until the
-// group has been resolved once. The hours are not part of a domain group; callers add them.
+// shownGroup converts a group without its hours, which are not part of a domain group.
 func shownGroup(g *deadletter.Group) deadletters.Group {
 	p := &g.Print
 	out := deadletters.Group{
@@ -125,24 +119,17 @@ func shownGroup(g *deadletter.Group) deadletters.Group {
 	return out
 }
 
-// shownHours converts counts by the hour, in their order. Hours without failures are left out on both sides.
 func shownHours(hours []deadletter.Hour) []deadletters.Hour {
-	var out []deadletters.Hour
-	for _, h := range hours {
-		out = append(out, deadletters.Hour{At: h.At.Time(), Failures: h.Failures})
-	}
-	return out
+	return some(hours, func(h deadletter.Hour) deadletters.Hour {
+		return deadletters.Hour{At: h.At.Time(), Failures: h.Failures}
+	})
 }
 
-// shownGroupStory converts a group with its thread, its merged groups and its sample. Notes is an empty list and never
-// nil, so that JSON has [].
 func shownGroupStory(s *inbox.GroupStory) deadletters.GroupStory {
 	out := deadletters.GroupStory{Group: shownGroup(s.Group), Merged: each(s.Merged, shownGroup),
 		Notes: each(s.Notes, shownNote)}
 	out.Hours = shownHours(s.Hours)
-	for _, p := range s.Why {
-		out.Why = append(out.Why, deadletters.Part(p))
-	}
+	out.Why = some(s.Why, func(p failure.Part) deadletters.Part { return deadletters.Part(p) })
 	if s.Sample != nil {
 		sample := shownLetter(s.Sample)
 		out.Sample = &sample
@@ -152,4 +139,108 @@ func shownGroupStory(s *inbox.GroupStory) deadletters.GroupStory {
 
 func shownNote(n deadletter.Note) deadletters.Note {
 	return deadletters.Note{No: n.No, At: n.At.Time(), Actor: n.Author, KeyName: n.Key, Kind: n.Kind, Text: n.Text}
+}
+
+// The answer has no faults: a saved version has not been evaluated yet.
+func (b *backend) SaveRule(ctx context.Context, req deadletters.RuleRequest) (*deadletters.SavedRule, error) {
+	var r reader
+	return acted(ctx, &r, b.inbox.SaveRule, r.rule(&req.Rule), r.by(req.Act), shownRule)
+}
+
+func (b *backend) SplitGroup(ctx context.Context, id string, req deadletters.SplitRequest) (*deadletters.SavedRule,
+	error,
+) {
+	var r reader
+	split := inbox.SplitRequest{By: r.by(req.Act), Name: req.Name, When: req.When, Keys: req.GroupBy, Title: req.Title}
+	return acted(ctx, &r, b.inbox.SplitGroup, r.group("path.group_id", id), split, shownRule)
+}
+
+func (b *backend) UnsplitGroup(ctx context.Context, id string, act deadletters.Act) (*deadletters.Group, error) {
+	var r reader
+	return acted(ctx, &r, b.inbox.UnsplitGroup, r.group("path.group_id", id), r.by(act), shownGroup)
+}
+
+func (b *backend) DropRule(ctx context.Context, namespace, name string, act deadletters.Act) error {
+	by, err := actor(act)
+	if err != nil {
+		return err
+	}
+	return refusal.ToError(b.inbox.RemoveRule(ctx, within(namespace), name, by))
+}
+
+func (b *backend) Rules(ctx context.Context, namespace string) ([]deadletters.SavedRule, error) {
+	return shownList(shownRuleStatus)(b.inbox.Rules(ctx, namespace))
+}
+
+func (b *backend) Rule(ctx context.Context, namespace, name string) (*deadletters.RuleStory, error) {
+	return shown(shownRuleStory)(b.inbox.Rule(ctx, within(namespace), name))
+}
+
+func shownRuleStory(s *inbox.RuleStory) deadletters.RuleStory {
+	return deadletters.RuleStory{SavedRule: shownRuleStatus(s.RuleStatus), Versions: each(s.Versions, shownRule)}
+}
+
+// Faults of the rule are relocated: in the request it is a member.
+func (b *backend) TestRule(ctx context.Context, test deadletters.RuleTest) (*deadletters.RuleTrial, error) {
+	var r reader
+	t := inbox.RuleTest{Rule: r.rule(&test.Rule)}
+	if test.GroupID != "" {
+		t.Group = r.group("/group_id", test.GroupID)
+	}
+	if test.Failure != nil {
+		t.Facts = r.facts("/failure", test.Failure)
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	trial, err := b.inbox.TestRule(ctx, t)
+	for _, field := range []string{"/when", "/group_by", "/name", "/title", "/position", "/namespace"} {
+		err = refusal.Moved(err, field, "/rule"+field)
+	}
+	return shown(shownTrial)(trial, err)
+}
+
+func shownTrial(t *inbox.RuleTrial) deadletters.RuleTrial {
+	return deadletters.RuleTrial{Tried: t.Tried, Matched: t.Matched, Failed: t.Failed, Items: each(t.Items, shownTried)}
+}
+
+func shownTried(i inbox.RuleItem) deadletters.RuleItem {
+	out := deadletters.RuleItem{Kind: i.Kind, ID: optionalID(i.ID), Matched: i.Matched, GroupID: shownGroupID(i.Group),
+		Error: i.Error}
+	if i.Matched {
+		out.Title, out.Keys = i.Print.Title(), i.Print.Keys()
+	}
+	return out
+}
+
+func (r *reader) rule(in *deadletters.Rule) *deadletter.Rule {
+	return &deadletter.Rule{Namespace: within(in.Namespace), Name: in.Name, Position: in.Position,
+		When: in.When, Keys: in.GroupBy, Title: in.Title}
+}
+
+func (r *reader) facts(at string, in *deadletters.RuleSample) *deadletter.Facts {
+	if in.Class != "" && !failure.Class(in.Class).Known() {
+		r.bad(at+"/class", "must be transient, resource, logic or worker")
+	}
+	kind := cmp.Or(in.Kind, deadletters.KindLetter)
+	if kind != deadletters.KindLetter && kind != deadletters.KindCase {
+		r.bad(at+"/kind", "must be letter or case")
+	}
+	return &deadletter.Facts{Kind: kind, Failure: failure.Report{Type: in.ErrorType, Code: in.Code,
+		Message: in.Message, Class: failure.Class(in.Class), Retryable: in.Retryable}, Frame: in.Frame,
+		Handler: in.Handler, Source: in.Source, Origin: in.Origin, Template: in.Template, Step: in.Step,
+		Reason: in.Reason, Headers: r.headers(at+"/headers", in.Headers)}
+}
+
+func shownRule(r *deadletter.Rule) deadletters.SavedRule {
+	return deadletters.SavedRule{Rule: deadletters.Rule{Namespace: r.Namespace, Name: r.Name, Position: r.Position,
+		When: r.When, GroupBy: r.Keys, Title: r.Title}, Splits: shownGroupID(r.Within), Version: r.Version,
+		Since: r.Since, SavedAt: r.SavedAt.Time(), Actor: r.Actor, KeyName: r.Key, Reason: r.Reason, Removed: r.Removed,
+		ETag: etag(r.Version)}
+}
+
+func shownRuleStatus(s inbox.RuleStatus) deadletters.SavedRule {
+	out := shownRule(s.Rule)
+	out.Failed, out.LastError = s.Faults.Count, s.Faults.Last
+	return out
 }

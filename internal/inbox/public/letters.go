@@ -4,11 +4,17 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"strconv"
 
 	"github.com/google/uuid"
 
+	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/posturl"
+	"github.com/taskerhq/tasker/internal/refusal"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -18,7 +24,7 @@ func (b *backend) Report(ctx context.Context, req deadletters.ReportRequest) ([]
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return shownList(shownReceipt)(b.inbox.Report(ctx, cmp.Or(req.Namespace, defaultNamespace), req.Source, reports))
+	return shownList(shownReceipt)(b.inbox.Report(ctx, within(req.Namespace), req.Source, reports))
 }
 
 func shownReceipt(r inbox.Receipt) deadletters.Receipt {
@@ -50,10 +56,8 @@ func (b *backend) Letter(ctx context.Context, id uuid.UUID) (*deadletters.Letter
 // exportPage is the number of letters of which an export reads the list at once. Their payloads are read one by one.
 const exportPage = 200
 
-// It holds one page of IDs, and one letter whole.
-//
-// The limit of the filter has no effect. An error is the last element. Letters that arrive during the export are newer
-// than its first page and are not part of it.
+// It holds one page of IDs, and one letter whole. The limit of the filter has no effect. Letters that arrive during the
+// export are newer than its first page and are not part of it.
 func (b *backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 ) iter.Seq2[*deadletters.Letter, error] {
 	return func(yield func(*deadletters.Letter, error) bool) {
@@ -67,7 +71,7 @@ func (b *backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 		for {
 			page, err := b.inbox.Letters(ctx, filter)
 			if err != nil {
-				yield(nil, shownError(err))
+				yield(nil, refusal.ToError(err))
 				return
 			}
 			for _, l := range page.Letters {
@@ -76,7 +80,7 @@ func (b *backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 					continue // purged meanwhile
 				}
 				if err != nil {
-					yield(nil, shownError(err))
+					yield(nil, refusal.ToError(err))
 					return
 				}
 				if letter := shownLetter(story.Letter); !yield(&letter, nil) {
@@ -90,7 +94,6 @@ func (b *backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 	}
 }
 
-// Clear excludes an edit.
 func (b *backend) EditLetter(ctx context.Context, id uuid.UUID, edit deadletters.LetterEdit,
 ) (*deadletters.Letter, error) {
 	var r reader
@@ -111,4 +114,110 @@ func (b *backend) DiscardLetter(ctx context.Context, id uuid.UUID, act deadlette
 func (b *backend) RestoreLetter(ctx context.Context, id uuid.UUID, act deadletters.Act) (*deadletters.Letter, error) {
 	var r reader
 	return acted(ctx, &r, b.inbox.RestoreLetter, task.ID(id), r.by(act), shownLetter)
+}
+
+func shownLetter(l *deadletter.Letter) deadletters.Letter {
+	out := deadletters.Letter{
+		LetterUUID: uuid.UUID(l.ID), Namespace: l.Namespace, Source: l.Source, Origin: posturl.Redact(l.Origin),
+		Format: l.Format, Position: l.Position, MessageID: l.MessageID,
+		State: l.State, StateAt: l.StateAt.Time(), DueAt: l.Due.Ptr(), Reason: l.Reason,
+		RedriveUUID: optionalID(l.Redrive), PurgeAt: l.PurgeAt.Ptr(),
+		GroupID: shownGroupID(l.Group), Failure: shownFailure(l.Failure, l.Stack), Handler: l.Handler,
+		Occurrences: l.Occurrences, Attempts: l.Attempts, Replays: l.Replays, Parked: l.Parked,
+		Lineage: l.Lineage, Unknown: l.Unknown, LinkedUUID: optionalID(l.Link.Letter), LinkedBy: string(l.Link.Kind),
+		FirstAt: l.FirstAt.Time(), LastAt: l.LastAt.Time(), CapturedAt: l.CapturedAt.Time(),
+		Original: shownContent(l.Original), SizeBytes: l.Size, Cut: l.Cut, Undecoded: l.Undecoded,
+		PayloadOmitted: l.Size > 0 && len(l.Original.Payload) == 0,
+		ETag:           etag(l.Version),
+	}
+	if l.Edited != nil {
+		edited := shownContent(*l.Edited)
+		out.Edited = &edited
+	}
+	return out
+}
+
+// shownOccurrence converts one time that a letter died. Its payload is only there if it differs from what was sent.
+func shownOccurrence(o deadletter.Occurrence) deadletters.Occurrence {
+	var died deadletters.Content
+	died.SetPayload(o.Payload)
+	return deadletters.Occurrence{No: o.No, At: o.At.Time(), GroupID: shownGroupID(o.Group),
+		Failure: shownFailure(o.Failure, o.Stack), Handler: o.Handler, Origin: posturl.Redact(o.Origin),
+		Position: o.Position, Attempts: o.Attempts, RedriveUUID: optionalID(o.Redrive), Payload: died.Payload,
+		PayloadBase64: died.PayloadBase64}
+}
+
+func shownLetterStory(s *inbox.LetterStory) deadletters.LetterStory {
+	out := deadletters.LetterStory{Letter: shownLetter(s.Letter), History: each(s.Occurrences, shownOccurrence)}
+	if s.Group != nil {
+		group := shownGroup(s.Group)
+		out.Group = &group
+	}
+	return out
+}
+
+func etag(version int64) string { return strconv.FormatInt(version, 10) }
+
+// given returns nil for the zero value.
+func given[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
+}
+
+func optionalID(id task.ID) *uuid.UUID { return given(uuid.UUID(id)) }
+
+// shownGroupID returns the ID of a group, "" for none.
+func shownGroupID(id deadletter.GroupID) string {
+	if id == 0 {
+		return ""
+	}
+	return id.String()
+}
+
+// shownContent converts a message: what is JSON or text becomes that, anything else base64.
+func shownContent(c deadletter.Content) deadletters.Content {
+	out := deadletters.Content{Headers: some(c.Headers, shownHeader)}
+	out.SetKey(c.Key)
+	out.SetPayload(c.Payload)
+	return out
+}
+
+func shownHeader(h deadletter.Header) deadletters.Header {
+	return deadletters.NewHeader(h.Name, h.Value)
+}
+
+func shownFailure(r failure.Report, stack string) deadletters.LetterFailure {
+	return deadletters.LetterFailure{Type: r.Type, Code: r.Code, Message: r.Message, Class: tasker.FailureClass(r.Class),
+		Retryable: &r.Retryable, Stack: stack}
+}
+
+// shownEdit converts an edit; nil for none. The key uses the forms of a message's key.
+func shownEdit(e *deadletter.Edit) *deadletters.Edit {
+	if e == nil {
+		return nil
+	}
+	var key deadletters.Content
+	key.SetKey(e.Key)
+	return &deadletters.Edit{Patch: e.Patch, SetHeaders: some(e.SetHeaders, shownHeader), DropHeaders: e.DropHeaders,
+		Key: key.Key, KeyBase64: key.KeyBase64}
+}
+
+func (b *backend) ExplainLetter(ctx context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
+	l, e, err := b.inbox.ExplainLetter(ctx, task.ID(id))
+	if err != nil {
+		return nil, refusal.ToError(err)
+	}
+	return &deadletters.StateExplanation{LetterUUID: &id, State: string(l.State), Summary: e.Summary, Why: e.Why,
+		Next: e.Next}, nil
+}
+
+func (b *backend) ExplainRedrive(ctx context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
+	r, e, err := b.inbox.ExplainRedrive(ctx, task.ID(id))
+	if err != nil {
+		return nil, refusal.ToError(err)
+	}
+	return &deadletters.StateExplanation{RedriveUUID: &id, State: string(r.State), Summary: e.Summary, Why: e.Why,
+		Next: e.Next}, nil
 }

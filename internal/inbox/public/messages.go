@@ -5,17 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"time"
-	"unicode/utf8"
-
-	"github.com/taskerhq/tasker/deadletters/model"
 
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/posturl"
+	"github.com/taskerhq/tasker/internal/refusal"
 )
 
 // messages is a deadletters.TopicBackend on an Inbox. It has no state and is safe for concurrent use.
@@ -24,7 +23,6 @@ type messages struct{ inbox *inbox.Inbox }
 // NewMessages returns the Backend of an Inbox.
 func NewMessages(in *inbox.Inbox) deadletters.TopicBackend { return &messages{in} }
 
-// statusOf are the statuses of the states of letters.
 var statusOf = map[model.LetterState]deadletters.MessageStatus{
 	model.LetterOpen: deadletters.MessagePending, model.LetterScheduled: deadletters.MessageScheduled,
 	model.LetterRedriving: deadletters.MessageScheduled,
@@ -55,20 +53,17 @@ func meanReplays(s *inbox.TopicSample) float64 {
 }
 
 func (b *messages) Stats(ctx context.Context, namespace string) (*deadletters.MessageStats, error) {
-	s, err := b.inbox.TopicStats(ctx, cmp.Or(namespace, defaultNamespace))
-	if err != nil {
-		return nil, shownError(err)
-	}
-	out := &deadletters.MessageStats{ByStatus: statusCounts(s.ByState), ByTopic: []deadletters.TopicCount{},
-		ByEventType: []deadletters.TypeCount{}, Timestamp: s.At.Time()}
-	for i := range s.Topics {
-		out.ByTopic = append(out.ByTopic, deadletters.TopicCount{Topic: s.Topics[i].Name, Count: s.Topics[i].Letters(),
-			AvgRetryCount: meanReplays(&s.Topics[i].Sample)})
-	}
-	for i := range s.Types {
-		out.ByEventType = append(out.ByEventType, deadletters.TypeCount{EventType: s.Types[i].Name,
-			Count: s.Types[i].Letters()})
-	}
+	return shown(shownStats)(b.inbox.TopicStats(ctx, within(namespace)))
+}
+
+func shownStats(s *inbox.TopicStats) deadletters.MessageStats {
+	out := deadletters.MessageStats{ByStatus: statusCounts(s.ByState), Timestamp: s.At.Time(),
+		ByTopic: each(s.Topics, func(c inbox.TopicCount) deadletters.TopicCount {
+			return deadletters.TopicCount{Topic: c.Name, Count: c.Letters(), AvgRetryCount: meanReplays(&c.Sample)}
+		}),
+		ByEventType: each(s.Types, func(c inbox.TopicCount) deadletters.TypeCount {
+			return deadletters.TypeCount{EventType: c.Name, Count: c.Letters()}
+		})}
 	if w := s.Waiting; w.N > 0 {
 		ages := deadletters.MessageAges{Min: max(s.At.Sub(w.NewestFirstAt).Seconds(), 0),
 			Max: max(s.At.Sub(w.FirstAt).Seconds(), 0)}
@@ -76,26 +71,21 @@ func (b *messages) Stats(ctx context.Context, namespace string) (*deadletters.Me
 		ages.Avg = min(max(float64(s.At)/1e6-float64(w.FirstSum)/float64(w.N), ages.Min), ages.Max)
 		out.AgeStats = ages
 	}
-	return out, nil
+	return out
 }
 
 func (b *messages) Topics(ctx context.Context, namespace string) ([]deadletters.DeadTopic, error) {
-	list, err := b.inbox.Topics(ctx, cmp.Or(namespace, defaultNamespace))
-	if err != nil {
-		return nil, shownError(err)
-	}
-	out := []deadletters.DeadTopic{}
-	for i := range list {
-		c := &list[i]
-		out = append(out, deadletters.DeadTopic{Topic: c.Name, TotalMessages: c.Letters(), Statuses: statusCounts(c.ByState),
-			OldestMessage: c.Sample.FirstAt.Ptr(), NewestMessage: c.Sample.LastAt.Ptr(),
-			AvgRetryCount: meanReplays(&c.Sample), MaxRetryCount: int(c.Sample.MaxReplay)})
-	}
-	return out, nil
+	return shownList(shownTopic)(b.inbox.Topics(ctx, within(namespace)))
+}
+
+func shownTopic(c inbox.TopicCount) deadletters.DeadTopic {
+	return deadletters.DeadTopic{Topic: c.Name, TotalMessages: c.Letters(), Statuses: statusCounts(c.ByState),
+		OldestMessage: c.Sample.FirstAt.Ptr(), NewestMessage: c.Sample.LastAt.Ptr(),
+		AvgRetryCount: meanReplays(&c.Sample), MaxRetryCount: int(c.Sample.MaxReplay)}
 }
 
 func (b *messages) Messages(ctx context.Context, f deadletters.MessageFilter) (*deadletters.MessagePage, error) {
-	filter := inbox.TopicFilter{Namespace: cmp.Or(f.Namespace, defaultNamespace), EventType: f.EventType}
+	filter := inbox.TopicFilter{Namespace: within(f.Namespace), EventType: f.EventType}
 	if f.Topic != "" {
 		filter.Origin = &f.Topic
 	}
@@ -105,37 +95,26 @@ func (b *messages) Messages(ctx context.Context, f deadletters.MessageFilter) (*
 	}
 	letters, total, err := b.inbox.TopicLetters(ctx, filter, f.Offset, f.Limit)
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
-	page := &deadletters.MessagePage{Messages: []deadletters.DeadMessage{}, Total: total, Offset: f.Offset, Limit: f.Limit}
-	for _, l := range letters {
-		page.Messages = append(page.Messages, shownMessage(l, false))
-	}
-	return page, nil
+	return &deadletters.MessagePage{Total: total, Offset: f.Offset, Limit: f.Limit,
+		Messages: each(letters, func(l *deadletter.Letter) deadletters.DeadMessage { return shownMessage(l, false) })}, nil
 }
 
 func (b *messages) Message(ctx context.Context, of deadletters.MessageName) (*deadletters.DeadMessage, error) {
-	l, err := b.inbox.FindMessage(ctx, cmp.Or(of.Namespace, defaultNamespace), of.Source, of.EventID)
-	if err != nil {
-		return nil, shownError(err)
-	}
-	m := shownMessage(l, true)
-	return &m, nil
+	whole := func(l *deadletter.Letter) deadletters.DeadMessage { return shownMessage(l, true) }
+	return shown(whole)(b.inbox.FindMessage(ctx, within(of.Namespace), of.Source, of.EventID))
 }
 
 func (b *messages) Retry(ctx context.Context, req deadletters.MessageRetry) (*deadletters.MessageRetryAnswer, error) {
-	var r reader
-	by := r.by(deadletters.Act{Actor: req.Actor, Reason: req.Reason})
-	if err := r.err(); err != nil {
-		return nil, err
-	}
 	if n := len(req.EventIDs); n < 1 || n > deadletters.MaxMessageRetries {
 		return nil, tasker.Errorf(tasker.CodeInvalid, "event_ids must have 1 to %d entries, not %d",
 			deadletters.MaxMessageRetries, n)
 	}
-	results, err := b.inbox.RetryMessages(ctx, cmp.Or(req.Namespace, defaultNamespace), req.Source, req.EventIDs, by)
+	results, err := b.inbox.RetryMessages(ctx, within(req.Namespace), req.Source, req.EventIDs,
+		inbox.By{Actor: req.Actor, Reason: req.Reason})
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	out := &deadletters.MessageRetryAnswer{Total: len(req.EventIDs),
 		Details: make([]deadletters.MessageRetryDetail, len(results))}
@@ -153,27 +132,24 @@ func (b *messages) Retry(ctx context.Context, req deadletters.MessageRetry) (*de
 	return out, nil
 }
 
-// messagesPage is the number of messages of a page that does not say it.
 const messagesPage = 50
 
-// manualReason begins the reason of a discard by an operator of topics.
 const manualReason = "manual: "
 
 func (b *messages) Discard(ctx context.Context, of deadletters.MessageName, act deadletters.Act) (
 	*deadletters.MessageDone, error,
 ) {
-	var r reader
 	act.Reason = manualReason + act.Reason
-	by := r.by(act)
-	if err := r.err(); err != nil {
+	by, err := actor(act)
+	if err != nil {
 		return nil, err
 	}
-	l, err := b.inbox.FindMessage(ctx, cmp.Or(of.Namespace, defaultNamespace), of.Source, of.EventID)
+	l, err := b.inbox.FindMessage(ctx, within(of.Namespace), of.Source, of.EventID)
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	if l, err = b.inbox.DiscardLetter(ctx, l.ID, by); err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	return &deadletters.MessageDone{Message: "Message " + eventID(l) + " discarded"}, nil
 }
@@ -203,18 +179,12 @@ func shownMessage(l *deadletter.Letter, whole bool) deadletters.DeadMessage {
 		m.DiscardedAt, m.DiscardReason = l.StateAt.Ptr(), &l.Reason
 	}
 	if l.State != model.LetterDiscarded {
-		m.LastError = textOrNull(l.Reason)
+		m.LastError = given(l.Reason)
 	}
 	if whole {
-		for _, h := range content.Headers {
-			shown := deadletters.MessageHeader{Name: h.Name}
-			if utf8.Valid(h.Value) {
-				shown.Value = string(h.Value)
-			} else {
-				shown.ValueBase64 = h.Value
-			}
-			m.Headers = append(m.Headers, shown)
-		}
+		m.Headers = some(content.Headers, func(h deadletter.Header) deadletters.MessageHeader {
+			return deadletters.MessageHeader(shownHeader(h))
+		})
 	}
 	return m
 }
@@ -240,7 +210,7 @@ var topicPolicyFields = map[string]string{"/origin": "/topic", "/base": "/base_d
 
 func (b *messages) SavePolicy(ctx context.Context, req deadletters.TopicPolicy) (*deadletters.MessageDone, error) {
 	var r reader
-	by := r.by(deadletters.Act{Actor: req.Actor, Reason: req.Reason})
+	by := inbox.By{Actor: req.Actor, Reason: req.Reason}
 	base, limit := r.seconds("/base_delay_seconds", req.BaseDelaySeconds), r.seconds("/max_delay_seconds",
 		req.MaxDelaySeconds)
 	var age time.Duration
@@ -250,11 +220,7 @@ func (b *messages) SavePolicy(ctx context.Context, req deadletters.TopicPolicy) 
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	topic := req.Topic
-	if topic == "*" {
-		topic = ""
-	}
-	_, err := b.inbox.ChangePolicy(ctx, cmp.Or(req.Namespace, defaultNamespace), policySource(req.Source), topic, by,
+	_, err := b.inbox.ChangePolicy(ctx, within(req.Namespace), unstarred(req.Source), unstarred(req.Topic), by,
 		func(p *deadletter.Policy) {
 			p.Strategy, p.MaxRetries, p.Jitter, p.At = strategies[req.Strategy], cmp.Or(req.MaxRetries, topicRetries), 0, 0
 			p.Base, p.Multiplier = cmp.Or(base, topicDelay), cmp.Or(req.RetryMultiplier, topicMultiplier)
@@ -276,7 +242,7 @@ func (b *messages) SavePolicy(ctx context.Context, req deadletters.TopicPolicy) 
 			}
 		})
 	for domain, public := range topicPolicyFields {
-		err = relocated(err, domain, public)
+		err = refusal.Moved(err, domain, public)
 	}
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/refusal"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -202,11 +203,11 @@ func TestPreconditions(t *testing.T) {
 
 func TestErrorsKeepTheirCodes(t *testing.T) {
 	t.Parallel()
-	if at := places(t, shownError(&task.Error{Code: task.Invalid, Message: "bad", Hint: "h",
+	if at := places(t, refusal.ToError(&task.Error{Code: task.Invalid, Message: "bad", Hint: "h",
 		Problems: []task.Problem{{Location: "/reports/3/origin", Message: "is long"}}})); at != "/reports/3/origin" {
 		t.Errorf("the problem is at %s", at)
 	}
-	err := shownError(&task.Error{Code: task.Exhausted, Message: "full", RetryAfter: time.Minute})
+	err := refusal.ToError(&task.Error{Code: task.Exhausted, Message: "full", RetryAfter: time.Minute})
 	if e := err.(*tasker.Error); e.Code != tasker.CodeExhausted || e.RetryAfter != time.Minute {
 		t.Errorf("error is %+v", e)
 	}

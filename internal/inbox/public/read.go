@@ -1,6 +1,7 @@
 package public
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -40,7 +42,6 @@ func (r *reader) inQuery() {
 	}
 }
 
-// err returns the refusal of the request, nil if everything could be converted.
 func (r *reader) err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -49,10 +50,9 @@ func (r *reader) err() error {
 		Details: r.problems}
 }
 
-// text returns s, and notes characters in it that break logs and terminals. Names allow no line breaks, prose does. Its
-// length is checked by the inbox.
-func (r *reader) text(at, s string, prose bool) string {
-	r.bad(at, task.CharacterFault(s, prose))
+// text returns a name, and notes characters in it that break logs and terminals. The inbox checks its length.
+func (r *reader) text(at, s string) string {
+	r.bad(at, task.CharacterFault(s, false))
 	return s
 }
 
@@ -95,7 +95,6 @@ func (r *reader) group(at, id string) deadletter.GroupID {
 	return g
 }
 
-// groups converts a list of them; the index is part of the place of a fault.
 func (r *reader) groups(at string, ids []string) []deadletter.GroupID {
 	var out []deadletter.GroupID
 	for i, id := range ids {
@@ -106,11 +105,8 @@ func (r *reader) groups(at string, ids []string) []deadletter.GroupID {
 
 // cursor converts the cursor of a list whose pages continue below an ID.
 func (r *reader) cursor(s string) task.ID {
-	if s == "" {
-		return task.ID{}
-	}
 	id, err := task.ParseID(s)
-	if err != nil {
+	if s != "" && err != nil {
 		r.bad("query.cursor", "must be next_cursor of the previous page")
 	}
 	return id
@@ -118,11 +114,8 @@ func (r *reader) cursor(s string) task.ID {
 
 // number converts the cursor of a list whose pages continue above a number.
 func (r *reader) number(s string) int {
-	if s == "" {
-		return 0
-	}
 	n, err := strconv.ParseInt(s, 10, 32)
-	if err != nil || n < 0 {
+	if s != "" && (err != nil || n < 0) {
 		r.bad("query.cursor", "must be next_cursor of the previous page")
 	}
 	return int(n)
@@ -135,22 +128,104 @@ func (r *reader) by(a deadletters.Act) inbox.By {
 	return inbox.By{Actor: a.Actor, Reason: a.Reason, Version: version}
 }
 
-func ids(of []uuid.UUID) []task.ID {
-	var out []task.ID
-	for _, id := range of {
-		out = append(out, task.ID(id))
-	}
-	return out
-}
+func readID(id uuid.UUID) task.ID { return task.ID(id) }
+
+func shownID(id task.ID) uuid.UUID { return uuid.UUID(id) }
 
 // defaultNamespace is the namespace of an object that names none.
 const defaultNamespace = "default"
 
-// timeOfDay converts HH:MM, in UTC, to the time since midnight.
 func (r *reader) timeOfDay(at, s string) time.Duration {
 	t, err := deadletter.ParseTimeOfDay(s)
 	if err != nil {
 		r.bad(at, err.Error())
 	}
 	return t
+}
+
+// bothForms refuses a value in two forms, which may differ.
+const bothForms = "must be given as text or in base64, not both"
+
+// content converts a message. A payload is JSON, which is taken byte for byte, or anything in base64. JSON null is a
+// missing payload, since many clients write null for a field that they do not set; send "null" in base64 to mean it.
+func (r *reader) content(at string, c *deadletters.Content) deadletter.Content {
+	if len(c.Payload) > 0 && len(c.PayloadBase64) > 0 && string(c.Payload) != "null" {
+		r.bad(at+"/payload_base64", bothForms)
+	}
+	out := deadletter.Content{Key: r.key(at, c.Key, c.KeyBase64), Headers: r.headers(at+"/headers", c.Headers)}
+	if out.Payload = c.PayloadBase64; len(c.Payload) > 0 && string(c.Payload) != "null" {
+		out.Payload = c.Payload
+	}
+	return out
+}
+
+func (r *reader) key(at, text string, binary []byte) []byte {
+	if text == "" {
+		return binary
+	}
+	if len(binary) > 0 {
+		r.bad(at+"/key_base64", bothForms)
+	}
+	return []byte(text)
+}
+
+func (r *reader) headers(at string, list []deadletters.Header) []deadletter.Header {
+	var out []deadletter.Header
+	for i := range list {
+		h := &list[i]
+		place := at + "/" + strconv.Itoa(i)
+		if h.Name == "" {
+			r.bad(place+"/name", "must not be empty")
+		}
+		r.text(place+"/name", h.Name)
+		if h.Value != "" && len(h.ValueBase64) > 0 {
+			r.bad(place+"/value_base64", bothForms)
+		}
+		out = append(out, deadletter.Header{Name: h.Name, Value: h.Bytes()})
+	}
+	return out
+}
+
+// edit converts an edit. Whether it is valid and can be applied is decided by the inbox.
+func (r *reader) edit(at string, e *deadletters.Edit) deadletter.Edit {
+	out := deadletter.Edit{Patch: e.Patch, SetHeaders: r.headers(at+"/set_headers", e.SetHeaders),
+		DropHeaders: e.DropHeaders, Key: r.key(at, e.Key, e.KeyBase64)}
+	if string(e.Patch) == "null" { // in a body, null means a missing value
+		out.Patch = nil
+	}
+	for i, name := range e.DropHeaders {
+		r.text(at+"/drop_headers/"+strconv.Itoa(i), name)
+	}
+	return out
+}
+
+// report converts one report. Retryable defaults to true, and the time of failure to none, which the inbox replaces by
+// now. Message and stack are not checked for characters: they are evidence and are cleaned where they are shown.
+func (r *reader) report(at string, in *deadletters.Report) inbox.Report {
+	f := &in.Failure
+	out := inbox.Report{MessageID: in.MessageID, Origin: in.Origin, Handler: in.Handler,
+		Content: r.content(at, &in.Content),
+		Failure: failure.Report{Type: r.text(at+"/failure/error_type", f.Type),
+			Code: r.text(at+"/failure/code", f.Code), Message: f.Message, Class: failure.Class(f.Class),
+			Retryable: f.Retryable == nil || *f.Retryable},
+		Stack: f.Stack, Attempts: in.Attempts, FailedAt: r.filterTime(at+"/failed_at", in.FailedAt)}
+	if in.LetterUUID != nil {
+		out.Letter = task.ID(*in.LetterUUID)
+	}
+	return out
+}
+
+// reports converts a batch. The key of a batch identifies the reports in it that have no identifier of their own,
+// together with their place and content: the batch can be sent again, and a key that a program uses for another batch
+// by mistake hides none of its messages.
+func (r *reader) reports(req *deadletters.ReportRequest) []inbox.Report {
+	out := make([]inbox.Report, len(req.Reports))
+	for i := range req.Reports {
+		out[i] = r.report("/reports/"+strconv.Itoa(i), &req.Reports[i])
+		if req.IdempotencyKey != "" && out[i].MessageID == "" {
+			content := deadletter.Identify("", "", out[i].Content)
+			out[i].MessageID = fmt.Sprintf("%s/%d/%s", req.IdempotencyKey, i, content[1:9])
+		}
+	}
+	return out
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"math"
 	"reflect"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/refusal"
 	"github.com/taskerhq/tasker/internal/schedule"
 	"github.com/taskerhq/tasker/internal/scheduler"
 	"github.com/taskerhq/tasker/internal/task"
@@ -73,7 +73,7 @@ func (b *Backend) Save(ctx context.Context, req schedules.ScheduleRequest) (*sch
 	}
 	saved, err := b.scheduler.Save(ctx, spec, by, req.DryRun)
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	out := &schedules.SavedSchedule{DryRun: req.DryRun, Outcome: schedules.Unchanged, Changes: changes(saved),
 		Schedule: shown(&scheduler.Status{Schedule: saved.After, Times: saved.Times,
@@ -94,7 +94,7 @@ func (b *Backend) Remove(ctx context.Context, namespace, name string, act schedu
 	if err := r.err(); err != nil {
 		return err
 	}
-	return shownError(b.scheduler.Remove(ctx, cmp.Or(namespace, defaultNamespace), name, by))
+	return refusal.ToError(b.scheduler.Remove(ctx, cmp.Or(namespace, defaultNamespace), name, by))
 }
 
 // Pause implements schedules.Backend.
@@ -124,7 +124,7 @@ func (b *Backend) Resume(ctx context.Context, namespace, name string, act schedu
 // acted answers an act with the schedule as it stands.
 func (b *Backend) acted(ctx context.Context, of *schedule.Schedule, err error) (*schedules.Schedule, error) {
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	return b.Schedule(ctx, of.Spec.Namespace, of.Spec.Name)
 }
@@ -139,7 +139,7 @@ func (b *Backend) Run(ctx context.Context, namespace, name string, req schedules
 	}
 	f, err := b.scheduler.Run(ctx, cmp.Or(namespace, defaultNamespace), name, schedule.Overlap(req.Overlap), by)
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	return shownFiring(f), nil
 }
@@ -157,7 +157,7 @@ func (b *Backend) Backfill(ctx context.Context, namespace, name string, req sche
 	}
 	of, err := b.scheduler.Backfill(ctx, cmp.Or(namespace, defaultNamespace), name, asked, by)
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	return &schedules.Backfill{Times: times(of.Times), Fired: of.Fired, Waiting: of.Waiting, Skipped: of.Skipped,
 		Known: of.Known, Refused: of.Refused, DryRun: req.DryRun}, nil
@@ -167,7 +167,7 @@ func (b *Backend) Backfill(ctx context.Context, namespace, name string, req sche
 func (b *Backend) Schedule(ctx context.Context, namespace, name string) (*schedules.Schedule, error) {
 	of, err := b.scheduler.Schedule(ctx, cmp.Or(namespace, defaultNamespace), name)
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	out := shown(of)
 	return &out, nil
@@ -183,7 +183,7 @@ func (b *Backend) Schedules(ctx context.Context, f schedules.Filter) (*schedules
 	}
 	list, err := b.scheduler.Schedules(ctx, filter)
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	page := &schedules.SchedulePage{Schedules: []schedules.Schedule{}}
 	for i := range list {
@@ -212,7 +212,7 @@ func (b *Backend) Firings(ctx context.Context, namespace, name string, f schedul
 	}
 	h, err := b.scheduler.History(ctx, cmp.Or(namespace, defaultNamespace), name, task.Instant(before), limit)
 	if err != nil {
-		return nil, shownError(err)
+		return nil, refusal.ToError(err)
 	}
 	out := &schedules.FiringHistory{Firings: []schedules.Firing{}, Skips: []schedules.FiringSkip{}}
 	for i := range h.Firings {
@@ -310,19 +310,6 @@ func times(list []task.Instant) []time.Time {
 	out := make([]time.Time, len(list))
 	for i, at := range list {
 		out[i] = at.Time()
-	}
-	return out
-}
-
-// shownError converts the domain's error to the API's. An unclassified error stays as it is: it is internal.
-func shownError(err error) error {
-	var e *task.Error
-	if err == nil || !errors.As(err, &e) {
-		return err
-	}
-	out := &tasker.Error{Code: tasker.Code(e.Code), Message: e.Message, Hint: e.Hint, RetryAfter: e.RetryAfter}
-	for _, p := range e.Problems {
-		out.Details = append(out.Details, tasker.Detail{Location: p.Location, Message: p.Message})
 	}
 	return out
 }
