@@ -88,7 +88,8 @@ func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 	}
 	op.Middlewares = huma.Middlewares{a.guard(e, reader, e.shows(answers, a.mask))}
 
-	etag, pages := etagField[R](), cursorsOf(e.id, reflect.TypeFor[P](), reflect.TypeFor[R]())
+	etag, pages := etagField[R](), cursorsOf(e.id, reflect.TypeFor[P](), reflect.TypeFor[B](),
+		reflect.TypeFor[R]())
 	huma.Register(a.huma, op, func(ctx context.Context, params *P) (*reply, error) {
 		body, _ := bodyFrom(ctx).(*B)
 		// An optional body that is missing, or an operation without one.
@@ -96,7 +97,7 @@ func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 			body = new(B)
 		}
 		var result Answer[R]
-		mark, err := pages.read(params)
+		mark, err := pages.read(params, body)
 		if err == nil {
 			result, err = h(ctx, params, body)
 			pages.give(&result.Body, mark)
