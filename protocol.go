@@ -89,6 +89,11 @@ type WorkerInfo struct {
 	CordonedAt   *time.Time `json:"cordoned_at,omitempty"`
 	CordonedBy   string     `json:"cordoned_by,omitempty"`
 	CordonReason string     `json:"cordon_reason,omitempty"`
+	// A drain of its own ends with the first heartbeat that does not report it; an operator's, when he resumes the worker.
+	DrainsItself bool       `json:"drains_itself,omitempty" doc:"It drains because its heartbeat said so; the first one that does not ends that."`
+	DrainedAt    *time.Time `json:"drained_at,omitempty"`
+	DrainedBy    string     `json:"drained_by,omitempty" doc:"Operator who has drained it; it gets no more steps until it is resumed."`
+	DrainReason  string     `json:"drain_reason,omitempty"`
 	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }

@@ -38,15 +38,14 @@ name; if any name is ambiguous, the command changes no worker.`,
 	return cmd
 }
 
-// newWorkerResume builds `worker resume`, for a drain that was a mistake. A worker that has ended cannot be resumed:
-// start it again.
+// newWorkerResume builds `worker resume`, for a drain that was a mistake or is over. A worker that has ended stays so.
 func newWorkerResume(s *session) *cobra.Command {
 	var req tasker.ResumeRequest
 	cmd := &cobra.Command{
 		Use:   "resume WORKER...",
 		Short: "Resume drained workers",
-		Long: `Cancel the drain of workers that still run. A worker that is shutting down reports
-the drain again with its next heartbeat. WORKER is a UUID or a unique name; if any
+		Long: `Cancel the drain of workers: they get steps again. A worker that is shutting down
+reports the drain again with its next heartbeat. WORKER is a UUID or a unique name; if any
 name is ambiguous, the command changes no worker.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*tasker.WorkerInfo, error) {
@@ -225,6 +224,11 @@ func (s *session) printWorker(w *tasker.WorkerInfo) error {
 	f.add("UUID", w.WorkerID.String())
 	f.add("Name", w.Name)
 	f.add("State", w.State)
+	if w.DrainsItself {
+		f.add("Drains", fmt.Sprintf("%s by itself", s.stampAgo(w.DrainedAt)))
+	} else if w.DrainedBy != "" {
+		f.add("Drained", fmt.Sprintf("%s by %s: %s", s.stampAgo(w.DrainedAt), w.DrainedBy, w.DrainReason))
+	}
 	if w.Cordoned {
 		f.add("Cordoned", fmt.Sprintf("%s by %s: %s", s.stampAgo(w.CordonedAt), w.CordonedBy, w.CordonReason))
 	}

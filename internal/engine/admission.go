@@ -28,6 +28,9 @@ type admission struct {
 // worker, its circuit breaker, then the slots that it has left, for which the engine counts
 // what it holds.
 func (e *Engine) admit(ctx context.Context, w *task.Worker, want, rounds int) admission {
+	if w.DrainsItself() {
+		return admission{} // until it is heard from and drains no more: it knows of the drain
+	}
 	if w.State.Leaving() {
 		return admission{leaving: true}
 	}

@@ -42,9 +42,12 @@ func (e *Engine) Uncordon(ctx context.Context, id task.ID, by WorkerAct) (*task.
 	})
 }
 
-// standing describes what a change by an operator changes of a worker, for its act: the state, or whether it is
-// cordoned.
+// standing describes what a change by an operator changes of a worker, for its act: the state, whose drain it is, or
+// whether it is cordoned.
 func standing(before, after *task.Worker) (from, to string, changed bool) {
+	if before.State == after.State && before.DrainedBy != after.DrainedBy {
+		return string(before.State), string(after.State), true
+	}
 	if before.State != after.State || before.Cordoned() == after.Cordoned() {
 		return string(before.State), string(after.State), before.State != after.State
 	}

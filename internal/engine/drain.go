@@ -28,7 +28,8 @@ func (a *WorkerAct) complete(ctx context.Context, field string) error {
 // its remaining steps are given back, with no attempt charged, and Drain returns their number.
 // No act is stored for a worker that drains or has left already, nor for a final drain without
 // an actor, which is the worker's own departure. Invalid: actor or reason breaks a rule.
-// NotFound: the worker is unknown. A second drain changes nothing.
+// NotFound: the worker is unknown. A second drain changes nothing. The drain outlives heartbeats and the death of the
+// worker, until ResumeWorker; one that the worker itself reports with a heartbeat ends with the first that does not.
 func (e *Engine) Drain(ctx context.Context, id task.ID, final bool, by WorkerAct) (int, error) {
 	goodbye := final && by.Actor == ""
 	if err := by.complete(ctx, "/drained_by"); err != nil {
@@ -38,12 +39,11 @@ func (e *Engine) Drain(ctx context.Context, id task.ID, final bool, by WorkerAct
 	if err != nil {
 		return 0, err
 	}
-	apply := func(w *task.Worker, _ task.Instant) error {
-		switch {
-		case final:
+	apply := func(w *task.Worker, now task.Instant) error {
+		if final {
 			w.State, w.Load = task.WorkerDead, 0
-		case w.State != task.WorkerDead: // a worker that has left takes nothing anyway
-			w.State = task.WorkerDraining
+		} else {
+			w.Drain(now, by.Actor, by.Reason)
 		}
 		return nil
 	}
@@ -58,9 +58,9 @@ func (e *Engine) Drain(ctx context.Context, id task.ID, final bool, by WorkerAct
 	return e.release(ctx, w.No)
 }
 
-// ResumeWorker reverts a drain, for a worker that has not left yet, and returns the worker. One that drains on its own
-// initiative requests it again with its next heartbeat. WrongState for a dead worker: only its own next sign of life
-// makes it active again.
+// ResumeWorker reverts a drain and returns the worker. One that drains on its own initiative requests it again with its
+// next heartbeat. One that was drained and has left stays dead, and is active with its next sign of life. WrongState
+// for another dead worker.
 func (e *Engine) ResumeWorker(ctx context.Context, id task.ID, by WorkerAct) (*task.Worker, error) {
 	if err := by.complete(ctx, "/resumed_by"); err != nil {
 		return nil, err
@@ -70,10 +70,7 @@ func (e *Engine) ResumeWorker(ctx context.Context, id task.ID, by WorkerAct) (*t
 		return nil, err
 	}
 	return e.changeBy(ctx, w, task.ActResumeWorker, by, func(w *task.Worker, _ task.Instant) error {
-		switch w.State {
-		case task.WorkerDraining:
-			w.State = task.WorkerActive
-		case task.WorkerDead:
+		if !w.Resume() {
 			return task.Errorf(task.WrongState, "the worker %s is dead; there is nothing to resume", id)
 		}
 		return nil

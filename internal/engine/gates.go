@@ -25,6 +25,7 @@ type gates struct {
 	freed    []task.ID  // steps whose permits end
 	passing  []ratePass // steps that passed a rate in this unit
 	begun    []task.ID  // steps that passed a rate earlier, and that a worker has got
+	unused   []Pass     // of steps that no worker has got after all
 	signals  map[int64]Gate
 	contexts map[task.ID]decodedContext
 	passable bool // steps may pass gates for which permits were freed
@@ -50,6 +51,21 @@ func (g *gates) begin(w Work) error {
 		g.begun, g.passable = append(g.begun, w.Step.ID), true
 	}
 	return nil
+}
+
+// giveBack gives back the passes of a step that could not be handed out: no rate counts them.
+func (g *gates) giveBack(w Work) error {
+	if !w.Task.Meta.Limited {
+		return nil
+	}
+	g.begun = slices.DeleteFunc(g.begun, func(step task.ID) bool { return step == w.Step.ID })
+	path, err := g.path(w)
+	for _, at := range path {
+		if !at.Rate.Zero() {
+			g.unused, g.passable = append(g.unused, Pass{Permit{at.No, w.Step.ID}, at.Rate.Cost()}), true
+		}
+	}
+	return err
 }
 
 // left frees the permits of a step that has left a state in which it may hold some, unless it still may.
@@ -196,6 +212,11 @@ func (g *gates) save() error {
 	}
 	if len(waiting) > 0 {
 		if err := g.u.e.gateRows.AddPermits(g.u.ctx, g.u.tx, waiting); err != nil {
+			return err
+		}
+	}
+	if len(g.unused) > 0 {
+		if err := g.u.e.gateRows.Refund(g.u.ctx, g.u.tx, g.unused); err != nil {
 			return err
 		}
 	}

@@ -16,11 +16,14 @@ type Seals interface {
 	Forget()
 }
 
-// unopened gives a step back whose input cannot be decrypted here. No attempt is charged, and it is never put in error:
-// it runs as soon as a node that has the key takes it.
+// unopened gives a step back whose input cannot be decrypted here. Neither an attempt nor a pass of a rate is charged,
+// and it is never put in error: it runs as soon as a node that has the key takes it.
 func (rs *readySteps) unopened(w Work, what, reason string) error {
 	u := rs.u
 	if err := u.uncharged(w, task.Released, u.now.Add(undecidedWait)); err != nil {
+		return err
+	}
+	if err := rs.gates.giveBack(w); err != nil {
 		return err
 	}
 	w.Step.Note = failure.Cut("not handed out: "+what+" cannot be decrypted: "+reason, maxText)

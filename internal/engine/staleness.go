@@ -42,14 +42,15 @@ func (e *Engine) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness,
 	return l.complete(ctx, l.found[:min(f.Limit, len(l.found))])
 }
 
-// complete applies promises of progress to tasks that are healthy without them.
+// complete applies promises of progress to tasks that are healthy without them, and leaves out those that compensate.
 // Only the tasks of the page need it, and it takes more queries than the rest.
 func (l *stalenessList) complete(ctx context.Context, page []Staleness) ([]Staleness, error) {
 	tasks := make([]*task.Task, len(page))
 	for i, s := range page {
 		tasks[i] = s.Task
 	}
-	return l.e.staleness(ctx, tasks, true, l.now)
+	list, err := l.e.staleness(ctx, tasks, true, l.now)
+	return slices.DeleteFunc(list, func(s Staleness) bool { return s.Source == task.NoLimit }), err
 }
 
 // urgency orders healths: stale first.

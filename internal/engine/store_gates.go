@@ -60,6 +60,12 @@ type GateStore interface {
 	GateReads
 }
 
+// Pass is what a rate has counted of a step.
+type Pass struct {
+	Permit
+	Cost limit.Bucket // what it adds to one
+}
+
 // GateRows changes gates in a transaction.
 type GateRows interface {
 	// Signal adds a signal for each gate. A gate without a Namespace is one that exists.
@@ -80,12 +86,18 @@ type GateRows interface {
 	CountPasses(ctx context.Context, tx Tx, gates []int64) (map[int64]int, error)
 	// CountPermits counts the permits of gates; those without any are left out.
 	CountPermits(ctx context.Context, tx Tx, gates []int64) (map[int64]int, error)
+
+	// Who is past a gate, and no longer.
+
 	// AddPermits adds permits; those that exist stay.
 	AddPermits(ctx context.Context, tx Tx, permits []Permit) error
 	// FreePermits deletes the permits of steps, and signals their gates.
 	FreePermits(ctx context.Context, tx Tx, steps []task.ID) error
 	// FreePasses is FreePermits for those of rates.
 	FreePasses(ctx context.Context, tx Tx, steps []task.ID) error
+	// Refund deletes the permits of passes that were not used, takes them out of the buckets of their rates, and signals
+	// the gates. The rates do not count them as begun.
+	Refund(ctx context.Context, tx Tx, passes []Pass) error
 
 	// Upkeep.
 

@@ -64,6 +64,7 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 		fresh.StartedAt, fresh.LastHeartbeat = now, now
 		fresh.ProbeFailures, fresh.ProbeError, fresh.BrokenAt = 0, "", 0
 		fresh.CordonedAt, fresh.CordonedBy, fresh.CordonReason = 0, "", ""
+		fresh.DrainedAt, fresh.DrainedBy, fresh.DrainReason = 0, "", ""
 		stored = &fresh
 		return tx.SaveWorker(ctx, stored)
 	})

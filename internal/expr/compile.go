@@ -231,7 +231,7 @@ func (c *checker) Visit(node *ast.Node) {
 		}
 		c.refuse(n, "values have no functions")
 	case *ast.PredicateNode, *ast.PointerNode:
-		c.refuse(n, "an expression has no loops over lists")
+		c.refuse(n, "an expression has no loops over lists; for_each.context is evaluated for each item")
 	case *ast.VariableDeclaratorNode, *ast.SequenceNode:
 		c.refuse(n, "an expression has no variables")
 	default:

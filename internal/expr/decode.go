@@ -17,6 +17,7 @@ import (
 type list struct {
 	elements []any
 	raw      string
+	index    *index // of a long one
 }
 
 // object is an object of a document.
@@ -120,6 +121,9 @@ func (d *decoder) list() any {
 		l.elements = append(l.elements, d.value())
 	}
 	l.raw = d.in[begin:d.at]
+	if len(l.elements) >= indexedFrom {
+		l.index = &index{}
+	}
 	return l
 }
 

@@ -213,3 +213,14 @@ func FuzzExpression(f *testing.F) {
 		_, _ = p.List(in)
 	})
 }
+
+// TestNoLoops: what makes items of a list is refused, with the place where each item gets its own.
+func TestNoLoops(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`map(context.l, #.id)`, `filter(context.l, .ok)`} {
+		_, err := expr.Compile(text)
+		if err == nil || !strings.Contains(err.Error(), "for_each.context is evaluated for each") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

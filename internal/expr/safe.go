@@ -166,6 +166,9 @@ func in(args ...any) (any, error) {
 	if !is {
 		return nil, fmt.Errorf("in looks into a list or an object, and this is %s", kindOf(args[1]))
 	}
+	if x, _ := indexOf(args[1]); x != nil {
+		return x.has(args[0])
+	}
 	for _, e := range of {
 		if is, err := same(args[0], e); is || err != nil {
 			return is, err

@@ -12,7 +12,8 @@ import (
 // and indexes below it.
 type use struct {
 	place []string
-	times int
+	times int // as a whole
+	ins   int // by an in that looks into it
 }
 
 // of reports whether a use is of a place or of one below it.
@@ -60,7 +61,12 @@ func (p *Program) Work(values Values) int {
 		for _, name := range u.place[1:] {
 			v = Member(v, name)
 		}
-		work += u.times * sizeOf(v)
+		if u.times > 0 {
+			work += u.times * sizeOf(v)
+		}
+		for range u.ins {
+			work += lookedAt(v)
+		}
 	}
 	return work
 }
@@ -77,15 +83,24 @@ func sizeOf(v any) int {
 	if s, is := stringOf(v); is {
 		size += len(s) / piece
 	}
+	if l, is := v.(list); is && l.index != nil {
+		l.index.of(l.elements)
+		return l.index.size
+	}
 	if list, is := elementsOf(v); is {
-		for _, e := range list {
-			size += sizeOf(e)
-		}
+		size += sizeOfEach(list)
 	}
 	if members, is := membersOf(v); is {
 		for _, e := range members {
 			size += sizeOf(e)
 		}
+	}
+	return size
+}
+
+func sizeOfEach(elements []any) (size int) {
+	for _, e := range elements {
+		size += sizeOf(e)
 	}
 	return size
 }
@@ -96,7 +111,7 @@ func usesOf(root *ast.Node) []use {
 	ast.Walk(root, c)
 	var uses []use
 	for _, u := range c {
-		if u.times > 0 {
+		if u.times > 0 || u.ins > 0 {
 			uses = append(uses, *u)
 		}
 	}
@@ -114,6 +129,14 @@ func (c useCounter) Visit(node *ast.Node) {
 	case *ast.MemberNode:
 		if c.add(n, 1) {
 			c.add(n.Node, -1) // it only leads there
+		}
+	case *ast.BinaryNode:
+		if n.Operator != "in" && n.Operator != "not in" {
+			return
+		}
+		if c.add(n.Right, -1) {
+			place, _ := placeOf(n.Right)
+			c[strings.Join(place, "\x00")].ins++
 		}
 	}
 }

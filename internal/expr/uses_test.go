@@ -50,19 +50,21 @@ func TestReadsOfSteps(t *testing.T) {
 }
 
 // TestWork: the work of an expression is that of the values that it reads, as often as it reads them, and not of their
-// neighbours.
+// neighbours. A long list of plain values is looked at once, however often something is looked for in it.
 func TestWork(t *testing.T) {
 	t.Parallel()
-	v := values(t, `{"l": [`+strings.TrimSuffix(strings.Repeat("1,", 1000), ",")+`], "x": 2, "t": "`+
-		strings.Repeat("a", 64_000)+`"}`)
+	document := `{"l": [` + strings.TrimSuffix(strings.Repeat("1,", 1000), ",") + `], "x": 2, "t": "` +
+		strings.Repeat("a", 64_000) + `", "m": [` + strings.Repeat("1,", 998) + `[], 1]}`
 	for text, want := range map[string]int{
 		`context.x == 2`:                       1,
 		`context.x in context.l`:               1002,
-		`2 in context.l || 3 in context.l`:     2002,
+		`2 in context.l || 3 in context.l`:     1002,
+		`2 not in context.l`:                   1001,
+		`2 in context.m || 3 in context.m`:     2002,
 		`context.l[0] == 1`:                    1,
 		`context.l[context.x] == 1`:            1002,
 		`context.t contains "b"`:               1001,
-		`context == 1`:                         2004,
+		`context == 1`:                         3005,
 		`parents.charge.state == "x"`:          1,
 		`context.nothing.at.all == 1`:          1,
 		`1 in [1, 2, 3]`:                       0,
@@ -74,7 +76,7 @@ func TestWork(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := p.Work(v); got != want {
+		if got := p.Work(values(t, document)); got != want {
 			t.Errorf("%s is the work %d, want %d", text, got, want)
 		}
 	}

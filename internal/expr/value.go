@@ -56,8 +56,11 @@ func (p *Program) List(values Values) ([]any, error) {
 
 // same is equal for an expression: it fails for a value that a client has encoded, in either of them.
 func same(a, b any) (bool, error) {
-	for _, v := range []any{a, b} {
-		if e, found := encodedIn(v); found && a != nil && b != nil {
+	if a != nil && b != nil {
+		if e, found := encodedIn(a); found {
+			return false, unreadable(e)
+		}
+		if e, found := encodedIn(b); found {
 			return false, unreadable(e)
 		}
 	}

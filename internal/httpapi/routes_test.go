@@ -55,7 +55,7 @@ func examples() []example {
 			`{"merge":{"a":2},"reason":"typo","edited_by":"ann"}`, 200, `"ended_steps":["first"]`},
 		{"update-cases", "POST", "/v1/dlq/update",
 			`{"filter":{"resolution_status":"pending"},"update":{"resolution_notes":"x"},"dry_run":true}`, 200,
-			`"next_cursor":"on"`},
+			`"next_cursor":"on~`},
 		{"act-on-cases", "POST", "/v1/dlq/act",
 			`{"filter":{"task_name":"import"},"action":{"action_type":"reset_for_retry","reason":"x"}}`, 200,
 			`"step_name":"load"`},

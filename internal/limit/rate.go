@@ -85,6 +85,9 @@ func (r Rate) Take(b Bucket, now int64, n int) Bucket {
 	return Bucket(r.full(b, now) + int64(n)*int64(r.every()))
 }
 
+// Cost is what one pass adds to a bucket.
+func (r Rate) Cost() Bucket { return Bucket(r.every()) }
+
 // full is when the bucket is full again. No bucket takes longer than its burst: one that does is of a clock that was
 // wrong, and counts as empty. A second more is for nodes whose clocks differ.
 func (r Rate) full(b Bucket, now int64) int64 {

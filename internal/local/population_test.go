@@ -3,6 +3,7 @@ package local_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,23 @@ steps:
   - {name: b, handler: h, dependencies: [a], timeout_seconds: 86400}
   - {name: c, handler: h, dependencies: [a], timeout_seconds: 86400}
   - {name: d, handler: h, dependencies: [b, c], timeout_seconds: 86400}
+`}
+
+// untouched are the templates of tasks that are there beside it.
+var untouched = []string{`
+name: undoing
+version: "1"
+lifecycle: {max_steps_in_process_minutes: 3}
+steps:
+  - {name: book, handler: book}
+  - {name: fail, handler: book, dependencies: [book], retry: {retryable: false}}
+on_failure:
+  - {name: unbook, handler: nobody, dependencies: [book]}
+`, `
+name: asking
+version: "1"
+steps:
+  - {name: ask, wait: {approval: "ok?"}}
 `}
 
 // cyclic is the body of a template that cannot be registered: behind "go", two
@@ -96,7 +114,42 @@ func populate(t *testing.T, r *rig, seed uint64, moves int) *population {
 		p.beat()
 		p.move()
 	}
+	p.leaveAlone()
 	return p
+}
+
+// leaveAlone submits tasks that no move touches: two whose compensation waits for a worker, with a threshold of the
+// template and with that of all, and one that waits for a decision. The threshold of the template passes.
+func (p *population) leaveAlone() {
+	p.t.Helper()
+	for _, yaml := range append(untouched, strings.Replace(untouched[0],
+		"version: \"1\"\nlifecycle: {max_steps_in_process_minutes: 3}", "version: \"2\"", 1)) {
+		p.template(p.t, yaml)
+	}
+	booker := p.join(p.t, tasker.WorkerRegistration{Name: "booker", Handlers: []string{"book"}})
+	for _, req := range []tasker.TaskRequest{{Name: "undoing", Version: "1"}, {Name: "undoing", Version: "2"},
+		{Name: "asking"}} {
+		id := p.submit(p.t, req)
+		for _, res := range []tasker.StepResult{completed(`{}`), failed("it is full", true)} {
+			if req.Name == "asking" {
+				break
+			}
+			resp, err := p.Poll(p.t.Context(), tasker.PollRequest{WorkerID: booker, Start: true})
+			if err != nil || len(resp.Steps) != 1 {
+				p.t.Fatalf("task %s: the booker gets %v, %v", id, resp.Steps, err)
+			}
+			res.StepUUID, res.Token = resp.Steps[0].StepUUID, resp.Steps[0].Token
+			if _, err := p.Settle(p.t.Context(), tasker.SettleRequest{WorkerID: booker,
+				Results: []tasker.StepResult{res}}); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}
+	if err := p.b.RunOnce(p.t.Context()); err != nil { // it begins to wait
+		p.t.Fatal(err)
+	}
+	p.silent(4 * time.Minute)
+	p.beat()
 }
 
 // beat renews the leases of all that is held.

@@ -1,10 +1,13 @@
 package local_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/settings"
@@ -233,5 +236,40 @@ func (p *psql) work() {
 				p.t.Fatal(a.Error)
 			}
 		}
+	}
+}
+
+// TestCaseOfNoTask: a case of a task that is not there, or is not what the caller takes it for, is refused with what is
+// wrong. A task that has a pending case gets no other.
+func TestCaseOfNoTask(t *testing.T) {
+	t.Parallel()
+	p := newPSQL(t, handDetected())
+	p.rig.template(t, nightly)
+	id := p.rig.submit(t, tasker.TaskRequest{Name: "nightly"})
+	const open = `SELECT @.create_dlq_entry($1, $2, $3, $4, p_dlq_reason => 'manual_dlq')::text`
+	for _, c := range []struct {
+		task             any
+		namespace, name  any
+		state, complaint any
+	}{
+		{uuid.MustParse("01890000-0000-7000-8000-000000000001"), nil, nil, nil,
+			"there is no task 01890000-0000-7000-8000-000000000001"},
+		{nil, nil, nil, nil, "there is no task NULL"},
+		{id, "other", nil, nil, "the task " + id.String() + " is one of default/nightly, not of other/nightly"},
+		{id, nil, "daily", nil, "the task " + id.String() + " is one of default/nightly, not of default/daily"},
+		{id, nil, nil, "error", "the task " + id.String() + " is in the state steps_in_process, not error"},
+	} {
+		var entry *string
+		err := p.conn.QueryRow(t.Context(), strings.ReplaceAll(open, "@", p.schema), c.task, c.namespace, c.name, c.state).
+			Scan(&entry)
+		if refused := (*pgconn.PgError)(nil); !errors.As(err, &refused) || refused.Message != c.complaint {
+			t.Errorf("%v: it answers %v, %v, not %q", c, entry, err, c.complaint)
+		}
+	}
+	if got := p.text(open, id, "default", "nightly", "steps_in_process"); got == "" {
+		t.Error("no case is opened")
+	}
+	if got := query[struct{ Entry *string }](p, open, id, nil, nil, nil); len(got) != 1 || got[0].Entry != nil {
+		t.Errorf("a second case: %v", got)
 	}
 }

@@ -64,7 +64,7 @@ func TestViewsAgree(t *testing.T) {
 			}
 			for _, what := range []string{"healthy", "warning", "stale", "steps_in_process", "waiting_for_retry",
 				"waiting_for_dependencies", "queue", "dashboard",
-				"template", "global", "promise", "max_duration", "time", "attempt"} {
+				"template", "global", "promise", "max_duration", "time", "attempt", "outside"} {
 				if seen[what] == 0 {
 					t.Errorf("nothing was compared about %s: %v", what, seen)
 				}

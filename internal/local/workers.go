@@ -220,7 +220,8 @@ func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 		HealthURL: w.HealthURL, HealthFailures: w.ProbeFailures, HealthError: w.ProbeError,
 		Breaker: string(b.engine.BreakerOf(w)), BreakerOpenedAt: w.BrokenAt.Ptr(),
 		Transport: w.Transport.Word(), Cordoned: w.Cordoned(), CordonedAt: w.CordonedAt.Ptr(), CordonedBy: w.CordonedBy,
-		CordonReason: w.CordonReason}
+		CordonReason: w.CordonReason, DrainsItself: w.DrainsItself(), DrainedAt: w.DrainedAt.Ptr(), DrainedBy: w.DrainedBy,
+		DrainReason: w.DrainReason}
 	health, why := b.engine.HealthOf(w)
 	info.Health, info.HealthReasons = string(health), why
 	if n := b.engine.FailuresOf(w); n > 0 {

@@ -30,6 +30,7 @@ var contracts = map[string]string{
 	"0045_group_news.sql": "it replaces an index: queries of an older node are slower without it",
 	"0047_archives.sql": "it sets the search_path of a function; an older audit archive deletes once a node has sealed " +
 		"its act",
+	"0048_compensating.sql": "it sets the search_path of a function, which no node calls",
 }
 
 // TestMigrationsExpand: a migration of PostgreSQL can be applied under nodes of the version before it, or is known not

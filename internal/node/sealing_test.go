@@ -51,9 +51,11 @@ type sealedNode struct {
 	t *testing.T
 }
 
-func (b sealedNode) submit(card string) {
+func (b sealedNode) submit(card string) { b.submitTo(sealedTemplate, card) }
+
+func (b sealedNode) submitTo(template, card string) {
 	b.t.Helper()
-	if _, err := b.RegisterTemplate(b.t.Context(), tasker.TemplateSource{YAML: sealedTemplate}); err != nil {
+	if _, err := b.RegisterTemplate(b.t.Context(), tasker.TemplateSource{YAML: template}); err != nil {
 		b.t.Fatal(err)
 	}
 	if _, err := b.SubmitTasks(b.t.Context(), tasker.SubmitRequest{Tasks: []tasker.TaskRequest{{Name: "pay",
@@ -149,6 +151,56 @@ func TestKeysRotate(t *testing.T) {
 				t.Errorf("with all keys the worker gets %s", got)
 			}
 			must(b.Close())
+		})
+	}
+}
+
+// TestSealedPass: a step that a node cannot hand out, because it lacks the key, uses up no pass of a rate.
+func TestSealedPass(t *testing.T) {
+	t.Parallel()
+	for name, dsn := range map[string]func(*testing.T) string{
+		"SQLite":     func(t *testing.T) string { return "sqlite:" + sqlitetest.File(t) },
+		"PostgreSQL": func(t *testing.T) string { return pgtest.DSN(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k, at, now := keys{}, dsn(t), time.Now()
+			open := func(later time.Duration, use func(b sealedNode), lost []string, ids ...string) {
+				t.Helper()
+				b, err := node.Open(t.Context(), at, node.Options{Now: func() time.Time { return now.Add(later) },
+					Encryption: node.Encryption{Ring: k.ring(t, ids...), Lost: lost}})
+				if err == nil {
+					use(sealedNode{b, t})
+					err = b.RunOnce(t.Context())
+				}
+				if err == nil {
+					err = b.Close()
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			open(0, func(b sealedNode) {
+				b.submitTo(strings.Replace(sealedTemplate, "steps:", "rate_limit: {limit: 1, per: 1h}\nsteps:", 1), "1111")
+			}, nil, "a")
+			for _, after := range []time.Duration{0, 2 * time.Minute} {
+				open(after, func(b sealedNode) {
+					if err := b.RunOnce(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					if got := b.cards(); got != "" {
+						t.Errorf("without the key a worker gets %s", got)
+					}
+				}, []string{"a"})
+			}
+			open(4*time.Minute, func(b sealedNode) {
+				if err := b.RunOnce(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if got := b.cards(); got != `{"card":"1111"}` {
+					t.Errorf("with the key the worker gets %q", got)
+				}
+			}, nil, "a")
 		})
 	}
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -26,6 +27,10 @@ var (
 	updateGates = bulkOf(`UPDATE tasker_limit_gates SET permits = v.column2, rate_count = v.column3,
  rate_per_us = v.column4, rate_burst = v.column5, rev = v.column6, bucket = v.column7, next_at = v.column8 FROM (`,
 		"nnnnnnnn", `) AS v WHERE tasker_limit_gates.gate = v.column1`)
+	refundGates = bulkOf(`UPDATE tasker_limit_gates SET bucket = tasker_limit_gates.bucket - v.column2 FROM (`, "nn",
+		`) AS v WHERE tasker_limit_gates.gate = v.column1`)
+	deletePass = bulkOf(`DELETE FROM tasker_limit_permits WHERE (gate, step_id) IN (SELECT v.column1, v.column2 FROM (`,
+		"ni", `) AS v)`)
 	countPermits = bulkOf(`SELECT p.gate, count(*) FROM (`, "n", `) AS v JOIN tasker_limit_permits p ON p.gate = v.column1
  GROUP BY p.gate`)
 	insertPermits = bulkOf(`INSERT INTO tasker_limit_permits (gate, step_id)`, "ni", ` ON CONFLICT DO NOTHING`)
@@ -273,6 +278,28 @@ func (SQL) FreePasses(ctx context.Context, tx engine.Tx, steps []task.ID) error 
 		return err
 	}
 	return deletePasses.send(ctx, s, rows)
+}
+
+// Refund implements engine.GateRows.
+func (SQL) Refund(ctx context.Context, tx engine.Tx, passes []engine.Pass) error {
+	s, costs := In(tx), map[int64]int64{}
+	permits := make([][]any, len(passes))
+	for i, p := range passes {
+		permits[i] = []any{p.Gate, s.id(p.Step)}
+		costs[p.Gate] += int64(p.Cost)
+	}
+	var gates []engine.Gate
+	var rows [][]any
+	for _, no := range slices.Sorted(maps.Keys(costs)) {
+		gates, rows = append(gates, engine.Gate{No: no}), append(rows, []any{no, costs[no]})
+	}
+	if err := refundGates.send(ctx, s, rows); err != nil {
+		return err
+	}
+	if err := deletePass.send(ctx, s, permits); err != nil {
+		return err
+	}
+	return s.Signal(ctx, tx, gates)
 }
 
 // Signalled implements engine.GateReads.

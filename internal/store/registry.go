@@ -236,7 +236,7 @@ func (s SQL) CountAdhoc(ctx context.Context, namespace string, limit int) (int, 
 // WorkerColumns are the columns that ScanWorker reads.
 const WorkerColumns = `worker_no, id, name, state, namespaces, handlers, capabilities, capacity, load, host, version,
   started_at, last_heartbeat, health_url, probe_failures, probe_error, broken_at, transport, cordoned_at, cordoned_by,
-  cordon_reason`
+  cordon_reason, drained_at, drained_by, drain_reason`
 
 // ScanWorker reads WorkerColumns.
 func (s SQL) ScanWorker(row Row) (*task.Worker, error) {
@@ -246,7 +246,8 @@ func (s SQL) ScanWorker(row Row) (*task.Worker, error) {
 		&capabilities,
 		&w.Capacity, &w.Load, (*Text)(&w.Host), (*Text)(&w.Version), &w.StartedAt, &w.LastHeartbeat,
 		(*Text)(&w.HealthURL), &w.ProbeFailures, (*Text)(&w.ProbeError), &w.BrokenAt, (*Text)(&w.Transport),
-		&w.CordonedAt, (*Text)(&w.CordonedBy), (*Text)(&w.CordonReason)}, &w.ID, &w.Unread)
+		&w.CordonedAt, (*Text)(&w.CordonedBy), (*Text)(&w.CordonReason), &w.DrainedAt, (*Text)(&w.DrainedBy),
+		(*Text)(&w.DrainReason)}, &w.ID, &w.Unread)
 	w.Namespaces, w.Handlers, w.Capabilities = split(namespaces), split(handlers), split(capabilities)
 	return &w, err
 }
@@ -260,19 +261,23 @@ func joined(list []string) string { return strings.Join(list, "\n") }
 func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
 	if w.No != 0 {
 		const update = `UPDATE tasker_workers SET state = $2, load = $3, last_heartbeat = $4, probe_failures = $5,
-  probe_error = $6, broken_at = $7, cordoned_at = $8, cordoned_by = $9, cordon_reason = $10 WHERE worker_no = $1`
+  probe_error = $6, broken_at = $7, cordoned_at = $8, cordoned_by = $9, cordon_reason = $10, drained_at = $11,
+  drained_by = $12, drain_reason = $13 WHERE worker_no = $1`
 		err := s.Send(ctx, update, w.No, string(w.State), w.Load, int64(w.LastHeartbeat), w.ProbeFailures, w.ProbeError,
-			int64(w.BrokenAt), int64(w.CordonedAt), w.CordonedBy, w.CordonReason)
+			int64(w.BrokenAt), int64(w.CordonedAt), w.CordonedBy, w.CordonReason, int64(w.DrainedAt), w.DrainedBy,
+			w.DrainReason)
 		return err
 	}
 	const insert = `INSERT INTO tasker_workers (id, name, state, namespaces, handlers, capabilities, capacity, load,
   host, version, started_at, last_heartbeat, health_url, probe_failures, probe_error, broken_at, transport,
-  cordoned_at, cordoned_by, cordon_reason)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) RETURNING worker_no`
+  cordoned_at, cordoned_by, cordon_reason, drained_at, drained_by, drain_reason)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+ RETURNING worker_no`
 	no, err := first(ctx, s, scanInt, insert,
 		s.id(w.ID), w.Name, string(w.State), joined(w.Namespaces), joined(w.Handlers), joined(w.Capabilities),
 		w.Capacity, w.Load, w.Host, w.Version, int64(w.StartedAt), int64(w.LastHeartbeat), w.HealthURL, w.ProbeFailures,
-		w.ProbeError, int64(w.BrokenAt), string(w.Transport), int64(w.CordonedAt), w.CordonedBy, w.CordonReason)
+		w.ProbeError, int64(w.BrokenAt), string(w.Transport), int64(w.CordonedAt), w.CordonedBy, w.CordonReason,
+		int64(w.DrainedAt), w.DrainedBy, w.DrainReason)
 	w.No = no
 	return err
 }

@@ -116,7 +116,7 @@ func (a Act) Shown() (*Act, string) {
 func (w Worker) Shown() (*Worker, string) {
 	var d damage
 	d.add(w.Unread)
-	d.times(&w.StartedAt, &w.LastHeartbeat, &w.BrokenAt, &w.CordonedAt)
+	d.times(&w.StartedAt, &w.LastHeartbeat, &w.BrokenAt, &w.CordonedAt, &w.DrainedAt)
 	return &w, d.String()
 }
 

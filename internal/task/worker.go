@@ -36,6 +36,12 @@ type Worker struct {
 	CordonedAt   Instant
 	CordonedBy   string
 	CordonReason string
+	// DrainedAt is when its drain began; 0: it does not drain, or a node of an older version has drained it. DrainedBy is
+	// the operator who has drained it, "" for the worker itself. His drain outlives the worker's death, until he resumes
+	// the worker; its own ends when it is heard from and does not say that it drains.
+	DrainedAt   Instant
+	DrainedBy   string
+	DrainReason string
 	// Unread explains which part of the row is unreadable, "" for a whole row.
 	Unread string
 }
@@ -117,14 +123,46 @@ func (w *Worker) Serves(r Route) bool {
 	return true
 }
 
-// Heard records a sign of life: a dead worker is active again, and one that reports draining is draining.
+// DrainsItself reports whether the worker drains because it said so, and not because an operator wants it to.
+func (w *Worker) DrainsItself() bool {
+	return w.State == WorkerDraining && w.DrainedAt != 0 && w.DrainedBy == ""
+}
+
+// Drain lets an operator drain the worker, unless one has done so already. One that has left takes nothing anyway.
+func (w *Worker) Drain(now Instant, by, reason string) {
+	if w.State == WorkerDead || w.State == WorkerDraining && !w.DrainsItself() {
+		return
+	}
+	w.State, w.DrainedAt, w.DrainedBy, w.DrainReason = WorkerDraining, now, by, reason
+}
+
+// Resume ends a drain. It reports false for a dead worker that no operator has drained: there is nothing to resume.
+func (w *Worker) Resume() bool {
+	resumed := w.State != WorkerDead || w.DrainedBy != ""
+	if w.State == WorkerDraining {
+		w.State = WorkerActive
+	}
+	w.DrainedAt, w.DrainedBy, w.DrainReason = 0, "", ""
+	return resumed
+}
+
+// Heard records a sign of life. A worker that reports draining drains. One that does not is active again if it was dead
+// or drained by itself, unless an operator has drained it.
 func (w *Worker) Heard(now Instant, draining bool) {
 	w.LastHeartbeat = max(w.LastHeartbeat, now)
-	if w.State == WorkerDead {
+	switch {
+	case w.State == WorkerDead && w.DrainedBy != "":
+		w.State, w.ProbeFailures, w.ProbeError = WorkerDraining, 0, ""
+	case w.State == WorkerDead:
 		w.State, w.ProbeFailures, w.ProbeError = WorkerActive, 0, ""
+	case w.DrainsItself() && !draining:
+		w.State = WorkerActive
 	}
-	if draining {
-		w.State = WorkerDraining
+	switch {
+	case w.State != WorkerDraining && draining:
+		w.State, w.DrainedAt, w.DrainedBy, w.DrainReason = WorkerDraining, now, "", ""
+	case w.State != WorkerDraining: // an older node may have resumed it
+		w.DrainedAt, w.DrainedBy, w.DrainReason = 0, "", ""
 	}
 }
 

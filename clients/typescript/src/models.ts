@@ -1189,6 +1189,12 @@ export interface FleetWorker {
   cordoned_by?: string;
   /** Tasks at its last heartbeat. */
   current_load: number;
+  drain_reason?: string;
+  drained_at?: Timestamp;
+  /** Operator who has drained it; it gets no more tasks until it is resumed. */
+  drained_by?: string;
+  /** It drains because its heartbeat said so; the first one that does not ends that. */
+  drains_itself?: boolean;
   /** healthy, degraded or unhealthy, as the answering node sees it. */
   health: string;
   /** Why it is not healthy. */
@@ -4936,6 +4942,12 @@ export interface WorkerInfo {
   current_tasks?: number;
   /** Reason why a part of the stored data cannot be shown; that part is omitted. */
   damage?: string;
+  drain_reason?: string;
+  drained_at?: Timestamp;
+  /** Operator who has drained it; it gets no more steps until it is resumed. */
+  drained_by?: string;
+  /** It drains because its heartbeat said so; the first one that does not ends that. */
+  drains_itself?: boolean;
   handlers?: Array<string>;
   /**
    * healthy, degraded or unhealthy, by its heartbeats and its attempts of the last five minutes that ended on the

@@ -293,6 +293,11 @@ func (in *interpreter) showWorkers(*args) ([]string, error) {
 		if b := in.engine.BreakerOf(w); b != task.BreakerClosed {
 			line += " breaker=" + string(b)
 		}
+		if w.DrainsItself() {
+			line += fmt.Sprintf(" drains_itself=%s", in.sinceStart(w.DrainedAt))
+		} else if w.DrainedBy != "" {
+			line += fmt.Sprintf(" drained=%s by=%s %q", in.sinceStart(w.DrainedAt), w.DrainedBy, w.DrainReason)
+		}
 		if w.Cordoned() {
 			line += fmt.Sprintf(" cordoned=%s by=%s %q", in.sinceStart(w.CordonedAt), w.CordonedBy, w.CordonReason)
 		}

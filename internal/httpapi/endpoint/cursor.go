@@ -6,18 +6,20 @@ import (
 	"hash/fnv"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
 
 // A cursor belongs to its list and filter: with another filter it would leave out or repeat entries, without a word. So
 // every list marks the cursors that it gives with a hash of the parameters that select and order, and refuses a mark
-// that is not theirs. What makes a cursor knows nothing of that. A cursor without a mark is of a node of an older
-// version, and is believed.
+// that is not theirs; so does an act on a selection, page by page, with the filter of its body. What makes a cursor
+// knows nothing of that. A cursor without a mark is of a node of an older version, and is believed.
 
 // cursors marks and reads the cursors of one operation; nil for one without.
 type cursors struct {
 	list   string  // the operation
+	body   bool    // the fields are those of the body, and not of the parameters
 	given  []int   // field of the parameters
 	next   []int   // field of the answer
 	filter []field // the parameters that select and order
@@ -32,9 +34,21 @@ type field struct {
 // notFilter are the parameters of lists that change how a page looks, not what is in the list.
 var notFilter = map[string]bool{"cursor": true, "limit": true, "include": true}
 
-// cursorsOf returns how an operation pages: by a parameter cursor, and the next one in its answer.
-func cursorsOf(list string, params, answer reflect.Type) *cursors {
+// cursorsOf returns how an operation pages: by a cursor in its parameters or its body, and the next one in its answer.
+func cursorsOf(list string, params, body, answer reflect.Type) *cursors {
 	c := &cursors{list: list}
+	c.ofParameters(params)
+	if c.given == nil {
+		c.ofBody(body)
+	}
+	if c.given == nil || !c.findNext(answer) {
+		return nil
+	}
+	return c
+}
+
+// ofParameters finds the cursor and the filter of a list.
+func (c *cursors) ofParameters(params reflect.Type) {
 	for _, f := range reflect.VisibleFields(params) {
 		name := f.Tag.Get("query")
 		if name == "" {
@@ -48,28 +62,56 @@ func cursorsOf(list string, params, answer reflect.Type) *cursors {
 			c.filter = append(c.filter, field{name, f.Index})
 		}
 	}
+}
+
+// ofBody finds them in the body of an act on a selection: a cursor beside a filter.
+func (c *cursors) ofBody(body reflect.Type) {
+	if body.Kind() != reflect.Struct {
+		return
+	}
+	c.body, c.filter = true, nil
+	for _, f := range reflect.VisibleFields(body) {
+		switch name := jsonName(f); {
+		case name == "cursor" && f.Type.Kind() == reflect.String:
+			c.given = f.Index
+		case name == "filter" && f.Type.Kind() == reflect.Struct:
+			for _, of := range reflect.VisibleFields(f.Type) {
+				if name := jsonName(of); name != "" && name != "-" && of.Type != reflect.TypeFor[time.Time]() {
+					c.filter = append(c.filter, field{name, slices.Concat(f.Index, of.Index)})
+				}
+			}
+		}
+	}
+}
+
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// findNext finds the next cursor in an answer.
+func (c *cursors) findNext(answer reflect.Type) bool {
 	if answer.Kind() == reflect.Pointer {
 		answer = answer.Elem()
 	}
-	if answer.Kind() != reflect.Struct || c.given == nil {
-		return nil
+	if answer.Kind() != reflect.Struct {
+		return false
 	}
 	for _, f := range reflect.VisibleFields(answer) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); (name == "next_cursor" || name == "cursor") &&
-			f.Type.Kind() == reflect.String {
+		if name := jsonName(f); (name == "next_cursor" || name == "cursor") && f.Type.Kind() == reflect.String {
 			c.next = f.Index
-			return c
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // mark returns what the cursors of a request end with.
-func (c *cursors) mark(params reflect.Value) string {
+func (c *cursors) mark(request reflect.Value) string {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, c.list)
 	for _, f := range c.filter {
-		v := params.FieldByIndex(f.at)
+		v := request.FieldByIndex(f.at)
 		if v.IsZero() {
 			continue
 		}
@@ -81,16 +123,19 @@ func (c *cursors) mark(params reflect.Value) string {
 
 // read takes the mark off the cursor of a request, or refuses one of another list or filter. It returns the mark that
 // the next one gets.
-func (c *cursors) read(params any) (mark string, err error) {
+func (c *cursors) read(params, body any) (mark string, err error) {
 	if c == nil {
 		return "", nil
 	}
-	v := reflect.ValueOf(params).Elem()
+	v, at := reflect.ValueOf(params).Elem(), "query.cursor"
+	if c.body {
+		v, at = reflect.ValueOf(body).Elem(), "/cursor"
+	}
 	mark = c.mark(v)
 	given := v.FieldByIndex(c.given)
 	cursor, marked := strings.CutSuffix(given.String(), mark)
 	if i := strings.LastIndexByte(cursor, '~'); !marked && i >= 0 && len(cursor)-i == len(mark) {
-		return "", BadParameter("query.cursor", "belongs to another list or another filter: "+
+		return "", BadParameter(at, "belongs to another list or another filter: "+
 			"repeat the filter with which you got it, or leave it out to begin anew")
 	}
 	given.SetString(cursor)

@@ -88,8 +88,9 @@ func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 	}
 	op.Middlewares = huma.Middlewares{a.guard(e, reader, e.shows(answers, a.mask))}
 
-	etag, pages := etagField[R](), cursorsOf(e.id, reflect.TypeFor[P](), reflect.TypeFor[R]())
-	match := preconditionOf(reflect.TypeFor[P](), reflect.TypeFor[B]())
+	request, answer := reflect.TypeFor[B](), reflect.TypeFor[R]()
+	etag, pages := etagField[R](), cursorsOf(e.id, reflect.TypeFor[P](), request, answer)
+	match := preconditionOf(reflect.TypeFor[P](), request)
 	huma.Register(a.huma, op, func(ctx context.Context, params *P) (*reply, error) {
 		body, _ := bodyFrom(ctx).(*B)
 		// An optional body that is missing, or an operation without one.
@@ -97,7 +98,7 @@ func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 			body = new(B)
 		}
 		var result Answer[R]
-		mark, err := pages.read(params)
+		mark, err := pages.read(params, body)
 		if err == nil {
 			err = match.settle(params, body)
 		}

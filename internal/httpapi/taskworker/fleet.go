@@ -33,6 +33,10 @@ type FleetWorker struct {
 	CordonedAt    *time.Time `json:"cordoned_at,omitempty"`
 	CordonedBy    string     `json:"cordoned_by,omitempty"`
 	CordonReason  string     `json:"cordon_reason,omitempty"`
+	DrainsItself  bool       `json:"drains_itself,omitempty" doc:"It drains because its heartbeat said so; the first one that does not ends that."`
+	DrainedAt     *time.Time `json:"drained_at,omitempty"`
+	DrainedBy     string     `json:"drained_by,omitempty" doc:"Operator who has drained it; it gets no more tasks until it is resumed."`
+	DrainReason   string     `json:"drain_reason,omitempty"`
 }
 
 // Fleet is a page of workers.
@@ -118,5 +122,6 @@ func fleetWorker(w *tasker.WorkerInfo) FleetWorker {
 		Reasons: w.HealthReasons, Capabilities: w.Capabilities, TaskTypes: w.Handlers,
 		Namespaces: w.Namespaces, Transport: w.Transport, Capacity: w.Capacity, CurrentLoad: w.ReportedLoad, Host: w.Host,
 		Version: w.Version, LastHeartbeat: w.LastHeartbeat, Cordoned: w.Cordoned, CordonedAt: w.CordonedAt,
-		CordonedBy: w.CordonedBy, CordonReason: w.CordonReason}
+		CordonedBy: w.CordonedBy, CordonReason: w.CordonReason, DrainsItself: w.DrainsItself,
+		DrainedAt: w.DrainedAt, DrainedBy: w.DrainedBy, DrainReason: w.DrainReason}
 }

@@ -87,7 +87,7 @@ func (v *Verbs) pollForNothing(ctx context.Context, id uuid.UUID) (endpoint.Answ
 	if err != nil {
 		return endpoint.Answer[QueuePolled]{}, err
 	}
-	return endpoint.OK(QueuePolled{Tasks: []QueueAssignment{}, ShouldDrain: w.State == draining}), nil
+	return endpoint.OK(QueuePolled{Tasks: []QueueAssignment{}, ShouldDrain: w.State == draining && !w.DrainsItself}), nil
 }
 
 // sameCapabilities refuses a poll with capabilities other than the registered ones: the tasks would be those of the

@@ -151,6 +151,21 @@ func (s *Store) FreePasses(ctx context.Context, within engine.Tx, steps []task.I
 	return s.free(ctx, within, steps, func(no int64) bool { g, ok := gates[no]; return ok && g.Permits == 0 })
 }
 
+// Refund implements engine.GateRows.
+func (s *Store) Refund(ctx context.Context, within engine.Tx, passes []engine.Pass) error {
+	t := in(within)
+	var signals []engine.Gate
+	for _, p := range passes {
+		drop(t, permitsTable, p.Permit)
+		if g, ok := t.s.gates[p.Gate]; ok {
+			g.Bucket -= p.Cost
+			put(t, gatesTable, p.Gate, g)
+		}
+		signals = append(signals, engine.Gate{No: p.Gate})
+	}
+	return s.Signal(ctx, within, signals)
+}
+
 // free deletes permits of steps at some gates, and signals these.
 func (s *Store) free(ctx context.Context, within engine.Tx, steps []task.ID, some func(gate int64) bool) error {
 	t := in(within)

@@ -17,6 +17,7 @@ func gateCases() []testCase {
 		{"Passes", gatePasses},
 		{"FirstParked", gateFirstParked},
 		{"Due", gateDue},
+		{"Refund", gateRefund},
 		{"Idle", gateIdle},
 		{"Stray", gateStray},
 		{"Many", gateMany},
@@ -291,4 +292,28 @@ func gateMany(f *fixture) {
 	f.equal("taken", taken, 1500)
 	f.equal("gates", got, gates)
 	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.GateStore().SaveGates(ctx, tx, gates) })
+}
+
+// A pass that was not used is taken out of the bucket of its rate, and its permit is gone without having begun.
+func gateRefund(f *fixture) {
+	j := f.one()
+	g := gate(4, 0)
+	g.Rate = limit.Rate{Count: 1, Per: time.Hour, Burst: 1}
+	f.signal(g, gate(5, 1))
+	f.takeSignals(f.now, 10)
+	g.Bucket = g.Rate.Take(0, int64(f.now)*1000, 2)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return f.store.GateStore().SaveGates(ctx, tx, []engine.Gate{g})
+	})
+	pass, other := engine.Permit{Gate: 4, Step: j.steps[0].ID}, engine.Permit{Gate: 5, Step: j.steps[0].ID}
+	f.permit(pass, other)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return f.store.GateStore().Refund(ctx, tx, []engine.Pass{{Permit: pass, Cost: g.Rate.Cost()}})
+	})
+	g.Bucket = g.Rate.Take(0, int64(f.now)*1000, 1)
+	gates, _ := f.takeSignals(f.now, 10)
+	f.equal("gates", gates, []engine.Gate{g})
+	left, err := f.store.GateStore().PermitsOf(f.Context(), j.steps[0].ID)
+	f.must(err)
+	f.equal("permits", left, []int64{5})
 }

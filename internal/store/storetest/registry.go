@@ -138,7 +138,8 @@ func (f *fixture) worker(name string) *task.Worker {
 		Version:   "1.2.3",
 		StartedAt: f.now.Add(-time.Hour), LastHeartbeat: f.now,
 		HealthURL: "http://10.0.0.7:8090", ProbeFailures: 1, ProbeError: "no answer within 5s", BrokenAt: f.now - 1,
-		Transport: task.TransportAMQP, CordonedAt: f.now - 2, CordonedBy: "ann", CordonReason: "disk full"}
+		Transport: task.TransportAMQP, CordonedAt: f.now - 2, CordonedBy: "ann", CordonReason: "disk full",
+		DrainedAt: f.now - 3, DrainedBy: "bob", DrainReason: "a new kernel"}
 }
 
 func (f *fixture) saveWorkers(list ...*task.Worker) {
@@ -207,6 +208,7 @@ func workerUpdate(f *fixture) {
 	f.saveWorkers(w)
 	f.wantWorker(w)
 	w.CordonedAt, w.CordonedBy, w.CordonReason = f.now, hostile()[2], hostile()[3]
+	w.DrainedAt, w.DrainedBy, w.DrainReason = f.now, hostile()[3], hostile()[2]
 	f.saveWorkers(w)
 	f.wantWorker(w)
 	f.wantWorker(other)

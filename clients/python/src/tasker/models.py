@@ -1194,6 +1194,12 @@ class FleetWorker(TypedDict):
     cordoned_by: NotRequired[str]
     #: Tasks at its last heartbeat.
     current_load: int
+    drain_reason: NotRequired[str]
+    drained_at: NotRequired[Timestamp]
+    #: Operator who has drained it; it gets no more tasks until it is resumed.
+    drained_by: NotRequired[str]
+    #: It drains because its heartbeat said so; the first one that does not ends that.
+    drains_itself: NotRequired[bool]
     #: healthy, degraded or unhealthy, as the answering node sees it.
     health: str
     #: Why it is not healthy.
@@ -4836,6 +4842,12 @@ class WorkerInfo(TypedDict):
     current_tasks: NotRequired[int]
     #: Reason why a part of the stored data cannot be shown; that part is omitted.
     damage: NotRequired[str]
+    drain_reason: NotRequired[str]
+    drained_at: NotRequired[Timestamp]
+    #: Operator who has drained it; it gets no more steps until it is resumed.
+    drained_by: NotRequired[str]
+    #: It drains because its heartbeat said so; the first one that does not ends that.
+    drains_itself: NotRequired[bool]
     handlers: NotRequired[list[str]]
     #: healthy, degraded or unhealthy, by its heartbeats and its attempts of the last five minutes that ended on the
     #: answering node. Of workers with the transport amqp, healthy ones get steps before degraded ones; unhealthy ones
