@@ -79,7 +79,7 @@ func (w *world) boot() error {
 		opts.Blobs = &w.blobs
 	}
 	if d, ok := w.store.(dispatched); ok {
-		opts.Dispatcher = counting{d.server.Open()}
+		opts.Dispatcher = counting{d.server.Open(), d.Database}
 	}
 	e, err := engine.New(w.ctx, w.store, opts)
 	if err != nil {
