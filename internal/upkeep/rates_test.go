@@ -72,7 +72,7 @@ func TestNothingIsSavedUp(t *testing.T) {
 	}
 }
 
-// TestPaceAfterRestart: a process that has just begun, and has let no step pass a rate yet, tells when the next one may.
+// TestPaceAfterRestart: a process that has just begun, and has let no step pass a rate, tells when the next one may.
 func TestPaceAfterRestart(t *testing.T) {
 	t.Parallel()
 	inBubble(t, time.Second, func(t *testing.T, w *world) {

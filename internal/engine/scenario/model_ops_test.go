@@ -45,7 +45,8 @@ func newModel(t *testing.T, other kind) (*model, error) {
 		return nil, err
 	}
 	m := &model{worlds: worlds, keys: ring, tokens: map[task.ID]int64{}, done: map[task.ID]int{},
-		taskOf: map[task.ID]task.ID{}, passes: map[task.PauseTarget]*passes{}, checkpoints: map[task.ID]string{}, rates: map[string]*passes{},
+		taskOf: map[task.ID]task.ID{}, passes: map[task.PauseTarget]*passes{},
+		checkpoints: map[task.ID]string{}, rates: map[string]*passes{},
 		arrived: []task.Instant{task.At(start)}}
 	for _, w := range worlds {
 		for _, def := range modelTemplates() {
