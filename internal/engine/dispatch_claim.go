@@ -212,7 +212,7 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 		return err
 	}
 	limits.committed()
-	if len(surplus) > 0 { // rare: another process has taken the permits since passesLeft
+	if len(surplus) > 0 { // another process has taken the permits since passesLeft, or routes have shared them
 		g.returnHolds([][]Hold{surplus})
 		g.flush()
 	}

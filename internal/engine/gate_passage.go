@@ -67,7 +67,7 @@ func (e *Engine) AdmitAll(ctx context.Context) error {
 
 // AdmitDue lets steps pass rates whose time has come. NextDue then receives the time of the next one.
 func (e *Engine) AdmitDue(ctx context.Context) error {
-	if !e.limits.paced.Load() {
+	if !e.limits.paced.Load() && e.limits.asked.Swap(true) {
 		return nil
 	}
 	if err := e.AdmitAll(ctx); err != nil {
@@ -76,6 +76,9 @@ func (e *Engine) AdmitDue(ctx context.Context) error {
 	next, err := e.gateReads.NextGate(ctx)
 	if err != nil {
 		return fmt.Errorf("look for the next time of a rate: %w", err)
+	}
+	if next != 0 {
+		e.limits.paced.Store(true)
 	}
 	if next != 0 && next <= e.instant().Add(e.cfg.UpkeepInterval) {
 		e.waiters.publishDue(next)

@@ -11,6 +11,7 @@ import (
 // that an older one never replaces a newer one.
 type limits struct {
 	paced atomic.Bool // steps wait, or have waited, for the next moment of a rate
+	asked atomic.Bool // the store was asked whether some do since before this process began
 	check gateCheck
 
 	mu      sync.Mutex

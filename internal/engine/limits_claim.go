@@ -254,7 +254,7 @@ func (c *claimLimits) committed() {
 
 // passesLeft returns how many steps the limits of operators let pass on each route of the pollers that is under one, as
 // of a moment ago; nil if there is none. A claim from the dispatcher asks for no more, so that few of its steps have to
-// be given back.
+// be given back: only the surplus of routes that share a limit, each of which may ask for all that is left of it.
 func (e *Engine) passesLeft(calls []*poller) (map[int64]int, error) {
 	k, now := e.catalog.limits.Load(), e.instant()
 	if k == nil {

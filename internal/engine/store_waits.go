@@ -59,7 +59,8 @@ type SignalStore interface {
 	SignalsNamed(ctx context.Context, tx Tx, names []task.SignalName) ([]task.Signal, error)
 	// MarkSignals changes signals, each named once.
 	MarkSignals(ctx context.Context, tx Tx, marks []SignalMark) error
-	// DropSignals deletes up to limit signals that expired before a time and are not fresh, and returns how many.
+	// DropSignals deletes up to limit signals that expired before a time, and returns how many. It leaves those that are
+	// fresh, and those that a fresh wait takes.
 	DropSignals(ctx context.Context, tx Tx, before task.Instant, limit int) (int, error)
 
 	// Reads of a committed state.

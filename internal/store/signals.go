@@ -76,7 +76,9 @@ func (SQL) MarkSignals(ctx context.Context, tx engine.Tx, marks []engine.SignalM
 // DropSignals implements engine.SignalStore.
 func (SQL) DropSignals(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error) {
 	n, err := In(tx).Exec(ctx, `DELETE FROM tasker_signals WHERE (namespace, signal_id) IN
- (SELECT namespace, signal_id FROM tasker_signals WHERE expires_at < $1 AND fresh = 0 ORDER BY expires_at LIMIT $2)`,
+ (SELECT s.namespace, s.signal_id FROM tasker_signals s WHERE s.expires_at < $1 AND s.fresh = 0 AND NOT EXISTS
+  (SELECT 1 FROM tasker_step_waits w WHERE w.fresh = 1 AND w.namespace = s.namespace AND w.name = s.name
+   AND w.key = s.key AND s.expires_at > w.at AND (w.until_at = 0 OR s.received_at < w.until_at)) ORDER BY s.expires_at LIMIT $2)`,
 		int64(before), limit)
 	return int(n), err
 }

@@ -2,6 +2,7 @@ package upkeep_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -69,4 +70,32 @@ func TestNothingIsSavedUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPaceAfterRestart: a process that has just begun, and has let no step pass a rate, tells when the next one may.
+func TestPaceAfterRestart(t *testing.T) {
+	t.Parallel()
+	inBubble(t, time.Second, func(t *testing.T, w *world) {
+		w.paced(t, limit.Rate{Count: 2, Per: time.Second, Burst: 1}, 3)
+		if _, ok := w.take(t, time.Minute); !ok {
+			t.Fatal("no step came")
+		}
+		synctest.Wait() // for the look at the gate that follows
+		w.stop()
+		e, err := engine.New(t.Context(), w.store, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.AdmitDue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case at := <-e.NextDue():
+			if left := at.Sub(e.Now()); left <= 0 || left > time.Second/2 {
+				t.Errorf("the next step is due in %v, want half a second at most", left)
+			}
+		default:
+			t.Error("the next step of the rate is not told")
+		}
+	})
 }

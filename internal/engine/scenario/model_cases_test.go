@@ -58,6 +58,7 @@ func (w *world) cases() ([]*task.Case, error) {
 	for i := range cases {
 		if err == nil {
 			cases[i], err = w.engine.Case(w.ctx, cases[i].ID) // with its snapshot
+			cases[i].Snapshot = withoutCiphers(cases[i].Snapshot)
 		}
 	}
 	return cases, err

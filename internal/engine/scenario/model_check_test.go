@@ -33,6 +33,7 @@ type taskPicture struct {
 	Kids    []engine.Child
 	Logs    [][]task.AttemptLog // by step
 	Waits   []task.StepWait
+	Held    bool // its compensation waits for its children
 }
 
 func (w *world) picture() (*picture, error) {
@@ -74,7 +75,7 @@ func (w *world) picture() (*picture, error) {
 
 // pictureOf is everything that is stored about one task.
 func (w *world) pictureOf(t *task.Task) (one taskPicture, err error) {
-	one.Task = t
+	one.Task, t.Context = t, withoutCiphers(t.Context)
 	if _, one.Steps, err = w.engine.Steps(w.ctx, t.ID); err != nil {
 		return one, err
 	}
@@ -133,7 +134,8 @@ func (m *model) compare() error {
 	}
 	for _, p := range pictures[0].Tasks {
 		found[p.Task.ID] = true
-		if err := errors.Join(p.check(), p.checkCases(pictures[0].Cases), m.checkFamily(p, pictures[0])); err != nil {
+		if err := errors.Join(p.check(), p.checkCases(pictures[0].Cases), m.checkFamily(p, pictures[0]),
+			m.checkReturns(p)); err != nil {
 			return fmt.Errorf("task %s: %w", p.Task.ID, err)
 		}
 	}
@@ -212,7 +214,7 @@ func checkTurns(tasks []taskPicture, submitted []task.ID) error {
 
 // check looks at one task by itself.
 func (p taskPicture) check() error {
-	counts, due := task.Counts{ManualEnds: p.Task.Counts.ManualEnds}, false
+	counts, due := task.Counts{ManualEnds: p.Task.Counts.ManualEnds}, p.Held
 	for _, s := range p.Steps {
 		counts.Add(s.State)
 		due = due || s.Scheduled()
@@ -253,6 +255,9 @@ func (p taskPicture) checkEvents() error {
 // finish repairs and completes whatever is left. Every task has to come to an
 // end: none is stuck.
 func (m *model) finish() error {
+	if err := m.setKey(false); err != nil {
+		return err
+	}
 	if err := m.register(task.Worker{Name: "last", Capacity: 100, Capabilities: []string{"gpu"}}); err != nil {
 		return err
 	}
@@ -260,7 +265,7 @@ func (m *model) finish() error {
 		return err
 	}
 	worker := m.workers[len(m.workers)-1]
-	for range 200 {
+	for range 1000 {
 		open, err := m.repair()
 		if err != nil || open == 0 {
 			return err

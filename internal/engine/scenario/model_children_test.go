@@ -63,6 +63,14 @@ func (w *world) addChildren(one *taskPicture) (err error) {
 		}
 		one.Kids = append(one.Kids, list...)
 	}
+	def, err := w.engine.TemplateOf(w.ctx, one.Task.DefID)
+	if err != nil || !def.CompensationOf(one.Steps).Due() {
+		return err
+	}
+	for _, f := range one.Fans {
+		i := slices.IndexFunc(one.Steps, func(s *task.Step) bool { return s.ID == f.Step })
+		one.Held = one.Held || !f.AtRest(def.Spec(one.Steps[i]).Tasks)
+	}
 	return nil
 }
 
@@ -75,6 +83,9 @@ func (m *model) checkFamily(p taskPicture, all *picture) error {
 	tpl, err := m.worlds[0].engine.TemplateOf(m.worlds[0].ctx, p.Task.DefID)
 	if err != nil {
 		return err
+	}
+	if m.unread(tpl) { // its steps are left alone
+		return nil
 	}
 	states := map[task.ID]task.State{}
 	for _, t := range all.Tasks {
@@ -109,6 +120,10 @@ func (m *model) checkFamily(p taskPicture, all *picture) error {
 		if s.State == task.StepWaiting && f.Verdict(spec) != task.Going && f.Verdict(spec) != task.Stuck &&
 			f.Phase == task.FanOpen {
 			return fmt.Errorf("step %s waits; its children are %+v", f.Step, *f)
+		}
+		if s.State == task.StepWaiting && f.Phase == task.FanOpen && f.Verdict(spec) == task.Going &&
+			(f.Total == task.Unlisted || f.Room(spec) > 0) {
+			return fmt.Errorf("step %s has room for child tasks, and none are submitted: %+v", f.Step, *f)
 		}
 		if s.State.Terminal() && f.Phase != task.FanJoined && f.Running+f.Errored > 0 {
 			return fmt.Errorf("step %s is %s by an act; its children are %+v", f.Step, s.State, *f)

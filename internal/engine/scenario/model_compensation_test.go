@@ -2,6 +2,7 @@ package scenario_test
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -28,7 +29,7 @@ func rests(quick, never task.Retry) *task.Template {
 }
 
 // checkCompensation: compensation steps begin after a failure only, and only those that have something to undo. From
-// then on nothing else moves, in the task or below it. A task that completes skips them.
+// then on nothing else moves, in the task or below it, and no time limit ends them. A task that completes skips them.
 func (m *model) checkCompensation(tasks []taskPicture) error {
 	for _, p := range tasks {
 		def, err := m.worlds[0].engine.TemplateOf(m.worlds[0].ctx, p.Task.DefID)
@@ -47,6 +48,10 @@ func (m *model) checkCompensation(tasks []taskPicture) error {
 				return fmt.Errorf("step %s of the task %s has run, and there is nothing to undo", spec.Name, p.Task.ID)
 			case now.Begun && !spec.OnFailure && s.Queue != task.NoQueue:
 				return fmt.Errorf("step %s of the task %s goes on after its compensation has begun", spec.Name, p.Task.ID)
+			case spec.OnFailure && slices.ContainsFunc(p.Records.Acts, func(a task.Act) bool {
+				return a.StepID == s.ID && a.Kind == task.ActGiveUp
+			}):
+				return fmt.Errorf("a time limit has ended the step %s of the task %s, which undoes", spec.Name, p.Task.ID)
 			}
 		}
 		for _, f := range p.Fans { // none of them is of a compensation step

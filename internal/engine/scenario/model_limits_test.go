@@ -74,6 +74,17 @@ func (w *world) operatorLimits() ([]engine.OperatorLimitView, error) {
 // nor beyond its rate.
 func (m *model) checkPasses(leases []engine.Lease) error {
 	w := m.worlds[0]
+	for i := range leases {
+		l := &leases[i]
+		if spec := l.Template.Spec(&l.Step).RateLimit; spec != nil {
+			if m.rates[l.Template.Name] == nil {
+				m.rates[l.Template.Name] = &passes{rate: spec.Rate}
+			}
+			if err := m.rates[l.Template.Name].add(1, w.engine.Now()); err != nil {
+				return fmt.Errorf("the template %s: %w", l.Template.Name, err)
+			}
+		}
+	}
 	limits, err := w.operatorLimits()
 	if err != nil {
 		return err

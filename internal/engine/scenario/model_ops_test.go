@@ -18,6 +18,7 @@ import (
 // model drives both worlds and remembers what it was told.
 type model struct {
 	worlds [2]*world
+	keys   keys
 
 	tasks   []task.ID // accepted, and their children
 	workers []task.ID
@@ -30,15 +31,23 @@ type model struct {
 	checkpoints map[task.ID]string // that the next attempt of a step has to receive
 	signals     []sentSignal       // ever accepted, in their order
 	deleted     bool               // retention has deleted tasks
+	arrived     []task.Instant     // when the server started
+	rates       map[string]*passes // of the rates of templates
 }
 
 func newModel(t *testing.T, other kind) (*model, error) {
-	worlds, err := openBoth(t, other)
+	ring, err := newKeys()
 	if err != nil {
 		return nil, err
 	}
-	m := &model{worlds: worlds, tokens: map[task.ID]int64{}, done: map[task.ID]int{}, taskOf: map[task.ID]task.ID{},
-		passes: map[task.PauseTarget]*passes{}, checkpoints: map[task.ID]string{}}
+	worlds, err := openBoth(t, other, ring.all)
+	if err != nil {
+		return nil, err
+	}
+	m := &model{worlds: worlds, keys: ring, tokens: map[task.ID]int64{}, done: map[task.ID]int{},
+		taskOf: map[task.ID]task.ID{}, passes: map[task.PauseTarget]*passes{},
+		checkpoints: map[task.ID]string{}, rates: map[string]*passes{},
+		arrived: []task.Instant{task.At(start)}}
 	for _, w := range worlds {
 		for _, def := range modelTemplates() {
 			if _, _, err := w.engine.RegisterTemplate(w.ctx, def, engine.Registration{}); err != nil {
@@ -77,6 +86,11 @@ func (m *model) do(o op) error {
 	if err := m.verb(o); err != nil {
 		return err
 	}
+	return m.after()
+}
+
+// after does what follows a commit.
+func (m *model) after() error {
 	_, err := both(m, func(w *world) (any, error) {
 		return nil, errors.Join(w.engine.CountBursts(w.ctx), w.admit(), w.moveOn())
 	})
@@ -103,16 +117,28 @@ func (m *model) verb(o op) error {
 		}
 		return nil
 	case "upkeep":
-		_, err := both(m, func(w *world) (any, error) { return nil, w.upkeep.RunOnce(w.ctx) })
-		return err
-	case "restart":
 		_, err := both(m, func(w *world) (any, error) {
-			// SQLite forgets the IDs that were drawn in vain; from the next
-			// millisecond on they are the same again
-			w.set(w.now.Add(time.Millisecond))
-			return nil, w.restart()
+			if o.n[0]%4 == 0 {
+				return nil, w.keepUp()
+			}
+			return nil, w.upkeep.RunOnce(w.ctx)
 		})
-		return err
+		return errors.Join(err, m.fire())
+	case "key":
+		return m.key(o)
+	case "hide":
+		return m.hide(o)
+	case "schedule":
+		return m.schedule(o)
+	case "restart":
+		return m.restart()
+	case "crash", "work", "flood", "undo":
+		// Where one of several lost leases was stored because of its progress, the worlds differ after such verbs: a
+		// dispatcher has the others, which end in a transaction of their own.
+		if _, is := m.worlds[1].store.(dispatched); is {
+			return nil
+		}
+		return map[string]func(op) error{"crash": m.crash, "work": m.work, "flood": m.flood, "undo": m.undo}[o.kind](o)
 	case "pause":
 		return m.pause(o)
 	case "limit":
@@ -140,6 +166,18 @@ func (m *model) verb(o op) error {
 		}
 		return m.leaseVerb(o)
 	}
+}
+
+// restart starts the server again, which remembers nothing.
+func (m *model) restart() error {
+	_, err := both(m, func(w *world) (any, error) {
+		// SQLite forgets the IDs that were drawn in vain; from the next
+		// millisecond on they are the same again
+		w.set(w.now.Add(time.Millisecond))
+		return nil, w.restart()
+	})
+	m.arrived = append(m.arrived, m.worlds[0].engine.Now())
+	return err
 }
 
 func (m *model) register(worker task.Worker) error {
@@ -200,7 +238,7 @@ func (m *model) claim(id task.ID, n int, start bool) ([]engine.Lease, error) {
 		m.tokens[l.Step.ID] = l.Step.Token
 		m.taskOf[l.Step.ID] = l.Task.ID
 		m.leases = append(m.leases, engine.LeaseRef{Step: l.Step.ID, Token: l.Step.Token})
-		if err := m.checkParents(l); err != nil {
+		if err := errors.Join(m.checkParents(l), m.checkUndoes(l)); err != nil {
 			return nil, err
 		}
 		if want := m.checkpoints[l.Step.ID]; string(l.Checkpoint) != want {
@@ -311,86 +349,4 @@ func (m *model) settle(results []engine.Result) error {
 		}
 	}
 	return nil
-}
-
-func (m *model) cancel(o op) error {
-	if len(m.tasks) == 0 {
-		return nil
-	}
-	ids := make([]task.ID, 1+o.n[0]%2)
-	for i := range ids {
-		ids[i] = m.tasks[int(o.n[1+i])%len(m.tasks)]
-	}
-	_, err := both(m, func(w *world) ([]engine.Receipt, error) {
-		return w.engine.Cancel(w.ctx, ids, engine.Cancellation{Actor: "ada", Reason: "because"})
-	})
-	return err
-}
-
-// act is an operator's act on a step, half of them on one that is in error.
-func (m *model) replay(o op) error {
-	if len(m.tasks) == 0 {
-		return nil
-	}
-	id := m.tasks[int(o.n[0])%len(m.tasks)]
-	if i := slices.IndexFunc(m.tasks, func(id task.ID) bool {
-		t, err := m.worlds[0].engine.Task(m.worlds[0].ctx, id, 0)
-		return err == nil && t.State == task.Errored
-	}); i >= 0 && o.n[1]%4 > 0 {
-		id = m.tasks[i]
-	}
-	r := engine.Replay{Actor: "ada", Reason: "again", ResetAttempts: o.n[2]%2 == 0,
-		Priority: []string{"", "high", "low"}[o.n[3]%3]}
-	_, err := both(m, func(w *world) (string, error) {
-		out, err := w.engine.Replay(w.ctx, id, r)
-		if err != nil {
-			return "", err
-		}
-		return fmt.Sprint(out.Task.State, out.Steps, out.Attempts, out.Task.Priority, out.Task.Meta.Replays), nil
-	}, task.WrongState, task.NotFound)
-	return err
-}
-
-func (m *model) act(o op) error {
-	if len(m.tasks) == 0 {
-		return nil
-	}
-	id := m.tasks[int(o.n[0])%len(m.tasks)]
-	_, rows, err := m.worlds[0].steps(id)
-	if task.CodeOf(err) == task.NotFound {
-		return nil // deleted
-	}
-	if err != nil {
-		return err
-	}
-	r := rows[int(o.n[1])%len(rows)]
-	if i := slices.IndexFunc(rows, func(r row) bool { return r.State == task.StepErrored }); i >= 0 && o.n[2]%2 == 0 {
-		r = rows[i]
-	}
-	act := engine.StepAct{Kind: []engine.ActKind{engine.ResetForRetry, engine.ResetForRetry, engine.ResolveManually,
-		engine.CompleteManually}[o.n[3]%4],
-		Actor: "ada", Reason: "because"}
-	if act.Kind == engine.CompleteManually {
-		act.Result = []byte("1")
-	}
-	if r.State == task.StepWaiting && o.n[5]%2 == 0 { // a decision, or the refusal of one
-		act.Kind, act.Result = []engine.ActKind{engine.ApproveStep, engine.RejectStep}[o.n[5]>>1%2], nil
-	}
-	act.DiscardCheckpoint = act.Kind == engine.ResetForRetry && o.n[4]%2 == 0
-	var accepted bool
-	_, err = both(m, func(w *world) (*task.Step, error) {
-		s, err := w.engine.Operate(w.ctx, id, r.ID, act)
-		accepted = err == nil
-		return s, err
-	}, task.WrongState)
-	if accepted && act.DiscardCheckpoint {
-		delete(m.checkpoints, r.ID)
-	}
-	if accepted && act.Kind != engine.ResetForRetry && act.Kind != engine.RejectStep {
-		m.done[r.ID]++
-		if m.done[r.ID] > 1 {
-			return errors.Join(err, fmt.Errorf("step %s was settled twice", r.ID))
-		}
-	}
-	return err
 }

@@ -13,8 +13,9 @@ import (
 
 // modelConfig opens outages soon, and probes them as often as the clock of the model test moves. Signals are kept for
 // so short that some have expired. The steps of a lost worker return at once: how they are staggered depends on which
-// leases the dispatcher has.
-var modelConfig = settings.Config{Signals: settings.Signals{Keep: 20 * time.Minute},
+// leases the dispatcher has. The background loops run so seldom that the next step of a rate is due before they do.
+var modelConfig = settings.Config{UpkeepInterval: 10 * time.Second,
+	Limits: settings.Limits{BatchItems: modelBatch}, Signals: settings.Signals{Keep: 20 * time.Minute},
 	Recovery: settings.Recovery{Stagger: -1}, OutageBreaker: settings.OutageBreaker{Enabled: settings.On, Failures: 4,
 		Within: 5 * time.Minute, ProbeInterval: 5 * time.Second, MaxProbeInterval: 40 * time.Second}}
 
@@ -61,7 +62,7 @@ func (m *model) outage(o op) error {
 func (m *model) burst(o op) error {
 	refs := map[task.ID]bool{}
 	var results []engine.Result
-	for i := len(m.leases) - 1; i >= 0 && len(results) < 3+int(o.n[1]%6); i-- {
+	for i := len(m.leases) - 1; i >= 0 && len(results) < 3+int(o.n[1]%(modelBatch-2)); i-- {
 		if l := m.leases[i]; !refs[l.Step] {
 			refs[l.Step] = true
 			f := down

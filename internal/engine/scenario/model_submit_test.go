@@ -14,6 +14,9 @@ import (
 // modelPermits is how many steps of the template "limited" may be held at once.
 const modelPermits = 2
 
+// modelRate is the rate of its second step, and of the template "paced".
+var modelRate = limit.Spec{Rate: limit.Rate{Count: 3, Per: 10 * time.Second, Burst: 2}}
+
 // modelTemplate returns one of modelTemplates.
 func modelTemplate(name string) *task.Template {
 	list := modelTemplates()
@@ -25,7 +28,8 @@ func modelTemplates() []*task.Template {
 	quick := task.Retry{Retryable: true, MaxAttempts: 2, Backoff: task.BackoffFixed, Base: time.Second}
 	none := task.Retry{Retryable: true, MaxAttempts: 3, Backoff: task.BackoffNone}
 	never := task.Retry{}
-	list := slices.Concat(childTemplates(quick, none), signalTemplates(none), []*task.Template{
+	list := slices.Concat(childTemplates(quick, none), signalTemplates(none), sealedTemplates(quick, none))
+	list = append(list, []*task.Template{
 		{Name: "chain", Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick},
 			{Name: "b", Handler: "h", Dependencies: []string{"a"}, Retry: never},
 			{Name: "c", Handler: "i", Dependencies: []string{"b"}, Retry: none}}},
@@ -41,9 +45,10 @@ func modelTemplates() []*task.Template {
 		{Name: "limited",
 			Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick, Concurrency: &limit.Spec{Permits: modelPermits}},
 				{Name: "b", Handler: "i", Dependencies: []string{"a"}, Retry: none,
-					RateLimit: &limit.Spec{Rate: limit.Rate{Count: 3, Per: 10 * time.Second, Burst: 2}}}}},
+					RateLimit: &modelRate}}},
+		{Name: "paced", Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick, RateLimit: &modelRate}}},
 		compensated(quick, never), rests(quick, never),
-	})
+	}...)
 	for _, t := range list {
 		t.Namespace, t.Version, t.Fingerprint = engine.DefaultNamespace, "1", t.Name
 		t.Link()
@@ -102,6 +107,11 @@ func (m *model) submit(o op) error {
 		}
 		subs[i] = s
 	}
+	return m.accept(subs)
+}
+
+// accept submits tasks, and gives their turns.
+func (m *model) accept(subs []engine.Submission) error {
 	receipts, err := both(m, func(w *world) ([]engine.Receipt, error) {
 		return w.engine.Submit(w.ctx, slices.Clone(subs), false)
 	})

@@ -10,6 +10,8 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/store/sealed"
+	"github.com/taskerhq/tasker/internal/vault"
 )
 
 var (
@@ -63,7 +65,8 @@ var weights = []struct {
 	{"submit", 14}, {"worker", 3}, {"claim", 22}, {"start", 8}, {"settle", 22}, {"heartbeat", 6}, {"progress", 3},
 	{"drain", 2},
 	{"cancel", 2}, {"act", 6}, {"replay", 4}, {"case", 8}, {"advance", 14}, {"upkeep", 12}, {"restart", 2},
-	{"pause", 5}, {"limit", 6}, {"outage", 6}, {"signal", 10},
+	{"pause", 5}, {"limit", 6}, {"outage", 6}, {"signal", 10}, {"crash", 2},
+	{"work", 6}, {"flood", 2}, {"undo", 2}, {"schedule", 3}, {"hide", 2}, {"key", 4},
 }
 
 func generate(seed uint64, n int) []op {
@@ -146,8 +149,8 @@ func shrink(t *testing.T, other kind, script []op, failure error) ([]op, error) 
 }
 
 // openBoth opens a world on the reference model and one on another store, with
-// the same clock and the same IDs.
-func openBoth(t *testing.T, other kind) ([2]*world, error) {
+// the same clock, the same IDs and the same keys.
+func openBoth(t *testing.T, other kind, ring *vault.Ring) ([2]*world, error) {
 	var worlds [2]*world
 	mem := memstore.New(&memstore.Options{Seed: seedOfIDs})
 	store, reopen := other.open(t)
@@ -160,7 +163,7 @@ func openBoth(t *testing.T, other kind) ([2]*world, error) {
 	} {
 		var err error
 		worlds[i] = &world{ctx: t.Context(), store: open.store, reopen: open.reopen, cfg: modelConfig, now: start, roll: 0.5,
-			byHand: true}
+			byHand: true, seals: sealed.New(ring, sealed.Options{})}
 		if err = worlds[i].boot(); err != nil {
 			return worlds, err
 		}

@@ -71,7 +71,10 @@ type dispatched struct {
 }
 
 // counting is a dispatcher whose tokens are counted from 1, as those of a store.
-type counting struct{ engine.Dispatcher }
+type counting struct {
+	engine.Dispatcher
+	store engine.Database
+}
 
 func (c counting) Claim(ctx context.Context, claims []engine.Claim, now task.Instant) ([][]engine.Hold, error) {
 	claims = slices.Clone(claims)
@@ -79,6 +82,29 @@ func (c counting) Claim(ctx context.Context, claims []engine.Claim, now task.Ins
 		claims[i].Token = 0
 	}
 	return c.Dispatcher.Claim(ctx, claims, now)
+}
+
+// Offer offers steps under the tokens of the store. The engine gives back a step under the token of the hold that it
+// ends, which no worker knows: that of a step that a limit of an operator did not let pass.
+func (c counting) Offer(ctx context.Context, steps []engine.Offered) error {
+	steps = slices.Clone(steps)
+	ids := make([]task.ID, len(steps))
+	for i, s := range steps {
+		ids[i] = s.Step
+	}
+	err := c.store.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		works, err := tx.Work(ctx, ids)
+		for i, w := range works {
+			if w.Step != nil && w.Step.OnRoute() {
+				steps[i].Token = w.Step.Token
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.Dispatcher.Offer(ctx, steps)
 }
 
 const seedOfIDs = 1

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/scheduler"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/template"
@@ -35,6 +36,10 @@ type world struct {
 
 	engine *engine.Engine
 	upkeep *upkeep.Upkeep
+
+	planner *scheduler.Scheduler // see schedules
+	rows    *rowsOfSchedules     // if the store has none of its own
+	keyless bool                 // a key is missing that values need
 }
 
 func newWorld(t *testing.T, s engine.Database, reopen func() engine.Database, cfg settings.Config) (*world, error) {
@@ -79,7 +84,7 @@ func (w *world) boot() error {
 		opts.Blobs = &w.blobs
 	}
 	if d, ok := w.store.(dispatched); ok {
-		opts.Dispatcher = counting{d.server.Open()}
+		opts.Dispatcher = counting{d.server.Open(), d.Database}
 	}
 	e, err := engine.New(w.ctx, w.store, opts)
 	if err != nil {
@@ -88,7 +93,7 @@ func (w *world) boot() error {
 	if err := e.MaintainDispatch(w.ctx); err != nil {
 		return err
 	}
-	w.engine, w.upkeep = e, upkeep.New(e, slog.New(slog.DiscardHandler))
+	w.engine, w.planner, w.upkeep = e, nil, upkeep.New(e, slog.New(slog.DiscardHandler))
 	return nil
 }
 

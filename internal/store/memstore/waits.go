@@ -224,7 +224,12 @@ func (*Store) MarkSignals(_ context.Context, within engine.Tx, marks []engine.Si
 
 // DropSignals implements engine.SignalStore.
 func (*Store) DropSignals(_ context.Context, within engine.Tx, before task.Instant, limit int) (int, error) {
-	old := in(within).s.signalsWhere(func(sig task.Signal) bool { return sig.ExpiresAt < before && !sig.Fresh })
+	s := in(within).s
+	old := s.signalsWhere(func(sig task.Signal) bool {
+		return sig.ExpiresAt < before && !sig.Fresh && len(s.waitsWhere(func(w task.StepWait) bool {
+			return w.Fresh && w.Takes(&sig) && sig.ExpiresAt > w.At
+		})) == 0
+	})
 	slices.SortStableFunc(old, func(a, b task.Signal) int { return cmp.Compare(a.ExpiresAt, b.ExpiresAt) })
 	old = old[:min(limit, len(old))]
 	for _, sig := range old {

@@ -257,13 +257,20 @@ func signalDropped(f *fixture) {
 	a, b, c := f.message("shop", "1", "a", ""), f.message("shop", "2", "a", ""), f.message("shop", "3", "a", "")
 	a.Fresh, b.Fresh, c.ExpiresAt = false, false, c.ExpiresAt.Add(-time.Minute)
 	b.ExpiresAt = b.ExpiresAt.Add(time.Second)
-	f.addSignals(a, b, c)
+	d, e := f.message("shop", "4", "d", ""), f.message("shop", "5", "e", "")
+	d.Fresh, d.ExpiresAt = false, d.ExpiresAt.Add(-2*time.Minute)
+	e.Fresh, e.ExpiresAt = false, e.ExpiresAt.Add(-2*time.Minute)
+	f.addSignals(a, b, c, d, e)
+	late := f.wait("e")
+	late.At = e.ExpiresAt
+	f.changeWaits([]task.StepWait{f.wait("d"), late})
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		n, err := f.store.SignalStore().DropSignals(ctx, tx, f.now.Add(2*time.Hour), 1)
-		f.equal("dropped", n, 1)
+		n, err := f.store.SignalStore().DropSignals(ctx, tx, f.now.Add(2*time.Hour), 2)
+		f.equal("dropped", n, 2)
 		return err
 	})
-	for id, want := range map[string]bool{"1": false, "2": true, "3": true} { // 3 is fresh
+	// 3 is fresh, and a step waits for 4; the one that waits for its like began after the end of 5
+	for id, want := range map[string]bool{"1": false, "2": true, "3": true, "4": true, "5": false} {
 		s, err := f.store.SignalStore().FindSignal(f.Context(), task.SignalName{Namespace: "shop", ID: id})
 		if err != nil || (s != nil) != want {
 			f.Errorf("signal %s: %+v, %v", id, s, err)
