@@ -113,7 +113,7 @@ func (in *interpreter) read(a *args) ([]string, error) {
 }
 
 func (in *interpreter) showBlobs(a *args) ([]string, error) {
-	b := &in.world.blobs
+	b := in.world.blobs
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(a.places) > 0 {

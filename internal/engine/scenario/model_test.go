@@ -25,9 +25,9 @@ var (
 // verbs that it takes.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	seeds, ops := []uint64{1, 2, 3, rand.Uint64()}, 150
+	seeds, ops := []uint64{1, 2, rand.Uint64()}, 150
 	if !testing.Short() {
-		seeds, ops = append(seeds, 4, 5, 6, rand.Uint64(), rand.Uint64()), 400
+		seeds, ops = append(seeds, 3, rand.Uint64()), 400
 	}
 	if *seedFlag != 0 {
 		seeds = []uint64{*seedFlag}
@@ -36,6 +36,10 @@ func TestModel(t *testing.T) {
 		ops = *opsFlag
 	}
 	for _, other := range stores[1:] {
+		seeds := seeds
+		if strings.HasPrefix(other.name, "postgres") && len(seeds) > 1 { // twice as slow as SQLite
+			seeds = seeds[2:]
+		}
 		for _, seed := range seeds {
 			t.Run(fmt.Sprint(other.name, "/", seed), func(t *testing.T) {
 				t.Parallel()

@@ -29,7 +29,7 @@ type world struct {
 	cfg    settings.Config
 	now    time.Time // read by engines through clock, and changed by set
 	moving sync.Mutex
-	blobs  blobs   // used if the settings have large_result_bytes
+	blobs  *blobs  // used if the settings have large_result_bytes
 	byHand bool    // nothing runs AdvanceChildren and HandOverSignals beside the test
 	roll   float64 // places jitter; the middle of the range is delays without
 	seals  engine.Seals
@@ -43,14 +43,15 @@ type world struct {
 }
 
 func newWorld(t *testing.T, s engine.Database, reopen func() engine.Database, cfg settings.Config) (*world, error) {
-	w := &world{ctx: t.Context(), store: s, reopen: reopen, cfg: cfg, now: start, roll: 0.5}
+	w := &world{ctx: t.Context(), store: s, reopen: reopen, cfg: cfg, now: start, roll: 0.5, blobs: &blobs{}}
 	return w, w.boot()
 }
 
 // newScripted is newWorld for a script, which moves child tasks on and hands signals over after each command itself: so
 // that the next command sees all of what that does.
 func newScripted(t *testing.T, s engine.Database, reopen func() engine.Database, cfg settings.Config) (*world, error) {
-	w := &world{ctx: t.Context(), store: s, reopen: reopen, cfg: cfg, now: start, roll: 0.5, byHand: true}
+	w := &world{ctx: t.Context(), store: s, reopen: reopen, cfg: cfg, now: start, roll: 0.5, blobs: &blobs{},
+		byHand: true}
 	return w, w.boot()
 }
 
@@ -81,7 +82,7 @@ func (w *world) boot() error {
 		},
 	}
 	if w.cfg.Limits.LargeResultBytes > 0 {
-		opts.Blobs = &w.blobs
+		opts.Blobs = w.blobs
 	}
 	if d, ok := w.store.(dispatched); ok {
 		opts.Dispatcher = counting{d.server.Open(), d.Database}
