@@ -475,7 +475,7 @@ func (u *unit) lease(w Work) (l Lease, whole bool, err error) {
 		return Lease{}, false, u.failDamaged(w, fault)
 	}
 	if w.Task.Meta.Case == task.HasPending {
-		u.cases.recovered(w.Task, "worker "+u.e.workers.nameOf(w.Step.WorkerNo)+" took step "+t.Spec(w.Step).Name)
+		u.cases.recovered(w.Task, "worker "+u.workerName(w.Step.WorkerNo)+" took step "+t.Spec(w.Step).Name)
 	}
 	l = Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.observed.attemptTrace(w)}
 	if l.Checkpoint, err = u.rows.checkpointOf(w); err != nil {

@@ -151,7 +151,7 @@ func (c *snapshotter) failures(e Evidence) map[task.ID]*task.Attempt {
 func (c *snapshotter) step(s *task.Step, spec task.StepSpec, failed *task.Attempt, budget *int) snapshotStep {
 	out := snapshotStep{StepUUID: s.ID.String(), Name: spec.Name, CurrentState: s.State, Attempts: s.Attempts,
 		MaxAttempts:  s.MaxAttempts,
-		Dependencies: spec.Dependencies, Worker: c.u.e.workers.nameOf(s.WorkerNo), ReadyAt: s.ReadyAt.Ptr(),
+		Dependencies: spec.Dependencies, Worker: c.u.workerName(s.WorkerNo), ReadyAt: s.ReadyAt.Ptr(),
 		StartedAt: s.StartedAt.Ptr()}
 	if s.Queue == task.Timers {
 		out.NextRetryAt = task.Instant(s.Key).Ptr()

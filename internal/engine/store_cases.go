@@ -77,6 +77,8 @@ type Evidences interface {
 	// AttemptsSinceReset returns the attempts of the steps of tasks that ended after the last act of task.ResetActs on the
 	// step. Those of a step are in the order of their ends, and without their failures.
 	AttemptsSinceReset(ctx context.Context, tx Tx, tasks []task.ID) ([]task.Attempt, error)
+	// WorkerName returns the name of a worker; "" if there is none of that number.
+	WorkerName(ctx context.Context, tx Tx, no int64) (string, error)
 	// LastFailures returns the last failed attempt of each task, in any order; where a Stop names a step that has
 	// failed, that of the step.
 	LastFailures(ctx context.Context, of []Stop) ([]task.Attempt, error)

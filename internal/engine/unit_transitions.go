@@ -58,7 +58,7 @@ func (ob *observed) stepTransition(w Work, from task.StepState) Transition {
 		Priority:  s.Priority,
 		CreatedAt: t.CreatedAt, Attempts: s.Attempts, Initiator: t.Meta.Initiator, Parent: t.Meta.TraceParent}
 	if from.Leased() || s.State.Leased() { // a step keeps the number of its last worker
-		move.Worker = ob.u.e.workers.nameOf(s.WorkerNo)
+		move.Worker = ob.u.workerName(s.WorkerNo)
 	}
 	return move
 }
@@ -93,6 +93,6 @@ func (ob *observed) holdStarted(h *Hold) {
 	all.mu.Unlock()
 	move.Step, move.Priority, move.Attempts = h.Step, h.Priority, move.Attempts+1
 	move.From, move.To = string(task.StepAssigned), string(task.StepInProgress)
-	move.Worker = cmp.Or(ob.u.e.workers.nameOf(h.Worker), move.Worker)
+	move.Worker = cmp.Or(ob.u.workerName(h.Worker), move.Worker)
 	ob.addTransition(move)
 }

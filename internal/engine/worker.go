@@ -259,20 +259,35 @@ func (c *workerCache) keep(w *task.Worker, now task.Instant, version int64) {
 		c.byID = map[task.ID]cachedWorker{}
 	}
 	c.byID[w.ID] = cachedWorker{w, now, version}
+	c.keepName(w.No, w.Name)
+}
+
+// keepName stores the name of a worker. The caller holds mu.
+func (c *workerCache) keepName(no int64, name string) {
 	if c.names == nil || len(c.names) >= maxCachedWorkers {
 		c.names = map[int64]string{}
 	}
-	c.names[w.No] = w.Name
+	c.names[no] = name
 }
 
-// nameOf returns the name of a worker, or its number as a text if this process does not know the name; "" for none.
-func (c *workerCache) nameOf(no int64) string {
+// workerName returns the name of a worker, or its number as a text if it is forgotten; "" for none. It reads the store
+// once for a worker that has spoken to other processes only.
+func (u *unit) workerName(no int64) string {
 	if no == 0 {
 		return ""
 	}
+	c := &u.e.workers
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if name, ok := c.names[no]; ok {
+	name, known := c.names[no]
+	c.mu.Unlock()
+	if known {
+		return name
+	}
+	// an error fails the transaction by itself, or costs a name
+	if name, err := u.e.evidences.WorkerName(u.ctx, u.tx, no); err == nil && name != "" {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.keepName(no, name)
 		return name
 	}
 	return "number " + strconv.FormatInt(no, 10)

@@ -265,6 +265,11 @@ func (SQL) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[tas
 	return found, nil
 }
 
+// WorkerName implements engine.Evidences.
+func (SQL) WorkerName(ctx context.Context, tx engine.Tx, no int64) (string, error) {
+	return first(ctx, In(tx), scanText, `SELECT name FROM tasker_workers WHERE worker_no = $1`, no)
+}
+
 // ChargedAttempts returns the charged attempts of the steps of tasks; see engine.Evidences. Only a charged attempt has
 // a failure, which may be long and is not read.
 func (SQL) ChargedAttempts(ctx context.Context, tx engine.Tx, tasks []task.ID) ([]task.Attempt, error) {

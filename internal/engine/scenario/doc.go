@@ -6,7 +6,8 @@
 // stands below it, after "> ". A command without such lines has only to
 // succeed. Indented lines are the body of the command above them, and # begins a
 // comment. Time stands still but for "advance", and is printed as the distance
-// from the beginning. Every script runs on every store.
+// from the beginning. Every script runs on every store, and on two nodes of one
+// PostgreSQL that take turns.
 //
 //	config       KEY=VALUE ...          settings of the engine; only as the first command
 //	template     (YAML as body)         registers a template

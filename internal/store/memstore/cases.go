@@ -180,6 +180,14 @@ func (*Store) Evidence(ctx context.Context, within engine.Tx, tasks []task.ID) (
 	return out, nil
 }
 
+// WorkerName implements engine.Evidences.
+func (*Store) WorkerName(_ context.Context, within engine.Tx, no int64) (string, error) {
+	if w := in(within).s.workers[no]; w != nil {
+		return w.Name, nil
+	}
+	return "", nil
+}
+
 // ChargedAttempts implements engine.Evidences.
 // An unknown task has none.
 func (*Store) ChargedAttempts(ctx context.Context, within engine.Tx, tasks []task.ID) ([]task.Attempt, error) {

@@ -1,0 +1,156 @@
+package scenario_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/postgrestest"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// TestScriptsOnTwoNodes carries out every script on two nodes of one PostgreSQL that take turns: no command is for the
+// node that the one before it was for. They print what one node prints.
+func TestScriptsOnTwoNodes(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scripts, error %v", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		if ofOneNode[name] != "" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(t, file, string(src), runInTurns(t, string(src)))
+		})
+	}
+}
+
+// ofOneNode are the scripts about what one node remembers, and what that is.
+var ofOneNode = map[string]string{
+	"outage_counts":        "the successes that it saw on a route that fails",
+	"wait_signal_pairs":    "how many signals a namespace kept a moment ago",
+	"worker_breaker":       "the failures of a worker, and the attempts that it lets through",
+	"worker_breaker_again": "the same",
+	"worker_breaker_any":   "the same",
+}
+
+// telling is PostgreSQL whose news reach the other node when the test carries them there.
+type telling struct {
+	sameIDs
+	hears chan func(engine.PeerEvents)
+
+	mu   sync.Mutex
+	news []engine.PeerEvents
+}
+
+// Publish implements engine.Cluster.
+func (s *telling) Publish(n engine.PeerEvents) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.news = append(s.news, n)
+}
+
+// Subscribe implements engine.Cluster.
+func (s *telling) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) error {
+	s.hears <- hear
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (s *telling) take() []engine.PeerEvents {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	news := s.news
+	s.news = nil
+	return news
+}
+
+// turns carries out a script on two nodes.
+type turns struct {
+	*interpreter
+	open func() (engine.Database, func() engine.Database)
+	next *world // has the next command; nil until there is a second node
+	hear map[*engine.Engine]func(engine.PeerEvents)
+}
+
+func runInTurns(t *testing.T, src string) string {
+	list, tail, err := parse(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dsn, ids := postgrestest.DSN(t), task.NewSource(seedOfIDs, 0)
+	open := func() (engine.Database, func() engine.Database) {
+		return durable(t, func() (engine.Database, error) {
+			s, err := postgres.Open(t.Context(), dsn, nil)
+			return &telling{sameIDs: sameIDs{s, ids}, hears: make(chan func(engine.PeerEvents), 1)}, err
+		})
+	}
+	store, reopen := open()
+	n := &turns{interpreter: newInterpreter(t, store, reopen), open: open,
+		hear: map[*engine.Engine]func(engine.PeerEvents){}}
+	return carryOut(t, list, n.do) + tail
+}
+
+// do carries out a command on the node whose turn it is. Both nodes start again with "crash server" and "reconfigure".
+func (n *turns) do(s statement) ([]string, error) {
+	out, err := n.interpreter.do(s)
+	if n.world == nil { // config
+		return out, err
+	}
+	here, there, failed := n.world, n.next, error(nil)
+	switch {
+	case there == nil:
+		store, reopen := n.open()
+		there, failed = newScripted(n.t, store, reopen, n.config)
+		if failed == nil {
+			there.blobs, there.roll = here.blobs, here.roll
+			failed = there.boot()
+		}
+	case s.words[0] == "reconfigure", s.words[0] == "crash" && s.words[1] == "server":
+		there.cfg, there.roll = here.cfg, here.roll
+		there.set(here.now)
+		failed = there.restart()
+	}
+	if failed != nil {
+		return nil, scriptError{failed}
+	}
+	there.set(here.now)
+	n.listen(here)
+	n.listen(there)
+	if failed := n.tell(here, there); failed != nil {
+		return nil, scriptError{failed}
+	}
+	n.next, n.world = here, there
+	return out, err
+}
+
+// listen lets a node hear of the other one.
+func (n *turns) listen(w *world) {
+	if n.hear[w.engine] != nil {
+		return
+	}
+	go func(e *engine.Engine) { _ = e.SubscribePeers(n.t.Context()) }(w.engine)
+	n.hear[w.engine] = <-w.store.(*telling).hears
+}
+
+// tell carries the news of a node to the other one.
+func (n *turns) tell(here, there *world) error {
+	for _, news := range here.store.(*telling).take() {
+		n.hear[there.engine](news)
+	}
+	return errors.Join(there.engine.HandlePeerEvents(n.t.Context()), there.engine.PollPeers(n.t.Context()))
+}
