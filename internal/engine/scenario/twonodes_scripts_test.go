@@ -19,6 +19,9 @@ import (
 // node that the one before it was for. They print what one node prints.
 func TestScriptsOnTwoNodes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("TestScripts carries them out on PostgreSQL")
+	}
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d scripts, error %v", len(files), err)
