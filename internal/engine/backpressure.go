@@ -227,8 +227,9 @@ func (b *backpressure) count(ctx context.Context) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.at = b.e.instant()
-	b.depth, b.held, b.capped, b.cost, b.counted = total, held, total >= limit, min(b.at.Sub(began), longestCount), true
+	b.at = began // what has come since may not be in it
+	b.depth, b.held, b.capped, b.counted = total, held, total >= limit, true
+	b.cost = min(b.e.instant().Sub(began), longestCount)
 	return nil
 }
 
