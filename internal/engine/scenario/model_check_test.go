@@ -123,7 +123,7 @@ func (m *model) compare() error {
 	}
 	// Diff tells the difference, but takes its time to find that there is none
 	if !reflect.DeepEqual(pictures[0], pictures[1]) {
-		if diff := gocmp.Diff(pictures[0], pictures[1], cmpopts.EquateEmpty()); diff != "" {
+		if diff := gocmp.Diff(pictures[0], pictures[1], decrypted(), cmpopts.EquateEmpty()); diff != "" {
 			return fmt.Errorf("the stores differ (-memstore +other):\n%s", diff)
 		}
 	}

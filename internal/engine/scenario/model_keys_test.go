@@ -1,8 +1,11 @@
 package scenario_test
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/store/sealed"
@@ -59,6 +62,16 @@ var ciphers = regexp.MustCompile(regexp.QuoteMeta(vault.Prefix) + `[^"\\]*`)
 
 // withoutCiphers makes what is stored of a task comparable while it cannot be decrypted.
 func withoutCiphers(doc []byte) []byte { return ciphers.ReplaceAll(doc, []byte("encrypted")) }
+
+// decrypted compares documents of which a store may keep encrypted values, wherever they are in an answer.
+func decrypted() cmp.Option {
+	sealed := func(a, b []byte) bool {
+		return bytes.Contains(a, []byte(vault.Prefix)) && bytes.Contains(b, []byte(vault.Prefix))
+	}
+	return cmp.FilterValues(sealed, cmp.Comparer(func(a, b []byte) bool {
+		return bytes.Equal(withoutCiphers(a), withoutCiphers(b))
+	}))
+}
 
 // hide hides a key for some minutes while tasks are submitted and carried out, those with encrypted values and others.
 func (m *model) hide(o op) error {
