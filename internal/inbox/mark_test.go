@@ -106,29 +106,11 @@ func editedBeforeTheMark(t *testing.T, r *rig, rows *rowsRead) {
 }
 
 // The group of a letter counts it as open, and a mark takes it from that count.
-func movedBeforeTheMark(t *testing.T, r *rig, rows *rowsRead) {
+func movedBeforeTheMark(_ *testing.T, r *rig, rows *rowsRead) {
 	from := r.die(dead(1, "Timeout"), dead(2, "Timeout"), dead(3, "Timeout"))[0].Group
 	r.pass(time.Second)
 	r.broker.fails = func(inbox.Outgoing) error { return errors.New("refused") }
-	rows.after = func() {
-		if _, err := r.SplitGroup(t.Context(), from, inbox.SplitRequest{Keys: []string{"origin"}}); err != nil {
-			t.Error(err)
-		}
-		r.later(5 * time.Second)
-		for more := true; more; {
-			var err error
-			if _, more, err = r.AdvanceMoves(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}
-	}
+	rows.after = func() { r.splitByOrigin(from) }
 	r.begin(deadletter.Plan{}, nil)
-	r.pass(time.Second)
-	r.pass(5 * time.Second)
-	page, err := r.Groups(t.Context(), inbox.GroupFilter{Order: "open", Limit: 100}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.want("groups", len(page.Groups), 2)
-	r.want("open", []int64{page.Groups[0].OpenLetters, page.Groups[1].OpenLetters}, []int64{3, 0})
+	r.wantMoved()
 }

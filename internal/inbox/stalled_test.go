@@ -85,29 +85,38 @@ func TestSplitWhileSending(t *testing.T) {
 		from := r.die(dead(1, "Timeout"), dead(2, "Timeout"), dead(3, "Timeout"))[0].Group
 		r.pass(time.Second)
 		r.broker.fails = func(inbox.Outgoing) error { return errors.New("refused") }
-		r.broker.during = func() {
-			ctx := context.WithoutCancel(t.Context())
-			if _, err := r.SplitGroup(ctx, from, inbox.SplitRequest{Keys: []string{"origin"}}); err != nil {
-				t.Error(err)
-			}
-			r.later(5 * time.Second)
-			for more := true; more; {
-				var err error
-				if _, more, err = r.AdvanceMoves(ctx); err != nil {
-					t.Error(err)
-				}
-			}
-		}
+		r.broker.during = func() { r.splitByOrigin(from) }
 		r.begin(deadletter.Plan{}, nil)
-		r.pass(time.Second)
-		r.pass(5 * time.Second)
-		page, err := r.Groups(t.Context(), inbox.GroupFilter{Order: "open", Limit: 100}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.want("groups", len(page.Groups), 2)
-		r.want("open", []int64{page.Groups[0].OpenLetters, page.Groups[1].OpenLetters}, []int64{3, 0})
+		r.wantMoved()
 	})
+}
+
+// splitByOrigin splits a group at once, while something else goes on.
+func (r *rig) splitByOrigin(from deadletter.GroupID) {
+	ctx := context.WithoutCancel(r.t.Context())
+	if _, err := r.SplitGroup(ctx, from, inbox.SplitRequest{Keys: []string{"origin"}}); err != nil {
+		r.t.Error(err)
+	}
+	r.later(5 * time.Second)
+	for more := true; more; {
+		var err error
+		if _, more, err = r.AdvanceMoves(ctx); err != nil {
+			r.t.Error(err)
+		}
+	}
+}
+
+// wantMoved checks that the new group of a split has all three letters open, and the old one none.
+func (r *rig) wantMoved() {
+	r.t.Helper()
+	r.pass(time.Second)
+	r.pass(5 * time.Second)
+	page, err := r.Groups(r.t.Context(), inbox.GroupFilter{Order: "open", Limit: 100}, "")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.want("groups", len(page.Groups), 2)
+	r.want("open", []int64{page.Groups[0].OpenLetters, page.Groups[1].OpenLetters}, []int64{3, 0})
 }
 
 // TestEqualMessageDuringASend: while a job without headers and ID is sent, an equal job dies. It seems to be the one
