@@ -44,7 +44,7 @@ func (b *batch) mark(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := b.markAs(ctx, read); !errors.Is(err, errChanged) {
+		if err := b.markAs(ctx, read); !errors.Is(err, ErrChanged) {
 			return err
 		}
 	}
@@ -57,7 +57,7 @@ type lettersRead struct {
 	left []task.ID
 }
 
-// markAs marks letters that were read before, if they are still the same, else it returns errChanged. It reads them
+// markAs marks letters that were read before, if they are still the same, else it returns ErrChanged. It reads them
 // itself if read is nil.
 func (b *batch) markAs(ctx context.Context, read *lettersRead) error {
 	return b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -88,7 +88,7 @@ func (b *batch) markAs(ctx context.Context, read *lettersRead) error {
 			return err
 		}
 		if read != nil && len(b.decided) > 0 {
-			return errChanged
+			return ErrChanged
 		}
 		if err := b.saveLetters(ctx, tx, m.letters, read != nil); err != nil {
 			return err
@@ -102,11 +102,7 @@ func (b *batch) markAs(ctx context.Context, read *lettersRead) error {
 func (b *batch) saveLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter, unlocked bool) error {
 	switch {
 	case unlocked:
-		all, err := b.in.store.SaveUnchanged(ctx, tx, letters)
-		if err == nil && !all {
-			err = errChanged
-		}
-		return err
+		return b.in.store.SaveUnchanged(ctx, tx, letters)
 	case b.redrive.Edit != nil:
 		return b.in.store.SaveLetters(ctx, tx, letters)
 	}

@@ -96,10 +96,10 @@ func (s *poisonedRows) SaveSends(ctx context.Context, tx engine.Tx, sends []dead
 	return s.Store.SaveSends(ctx, tx, sends)
 }
 
-func (s *poisonedRows) SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) (bool, error) {
+func (s *poisonedRows) SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error {
 	for _, send := range sends {
 		if err := s.check(s.other, send.Owner); err != nil {
-			return false, err
+			return err
 		}
 	}
 	return s.Store.SaveDelivered(ctx, tx, sends)

@@ -21,9 +21,9 @@ type sent struct {
 	fast     bool
 }
 
-// errChanged is why a mark or a record that relies on what was read before it is rolled back: others have changed a
-// letter or its send since.
-var errChanged = errors.New("a send or its letter has changed")
+// ErrChanged is why a mark or a record that relies on an earlier read is rolled back: others have changed a letter or
+// its send since.
+var ErrChanged = errors.New("a send or its letter has changed")
 
 // settling records outcomes fast if all are confirmed, as most are: then a letter and its send need not be read, only
 // be as they were marked. It records again if they are not.
@@ -33,7 +33,7 @@ func (in *Inbox) settling(outcomes []outcome, record func(fast bool) error) erro
 		fast = fast && outcomes[i].err == nil && !outcomes[i].item.Uncertain
 	}
 	err := record(fast)
-	if errors.Is(err, errChanged) {
+	if errors.Is(err, ErrChanged) {
 		return record(false)
 	}
 	return err
@@ -90,14 +90,10 @@ func (r *record) save() error {
 
 // saveFast stores sends and letters if they are as they were marked. Letters come first, as everywhere.
 func (r *record) saveFast() error {
-	all, err := r.in.store.SaveUnchanged(r.ctx, r.tx, r.changed)
-	if err == nil && all {
-		all, err = r.in.store.SaveDelivered(r.ctx, r.tx, r.sends)
+	if err := r.in.store.SaveUnchanged(r.ctx, r.tx, r.changed); err != nil {
+		return err
 	}
-	if err == nil && !all {
-		err = errChanged
-	}
-	return err
+	return r.in.store.SaveDelivered(r.ctx, r.tx, r.sends)
 }
 
 // confirmed records outcomes by what was marked.

@@ -49,9 +49,9 @@ type Store interface {
 	// SaveStates stores the columns that a change of state may touch: state, reason, times, redrive, replays, failed
 	// sends, parked, unknown and version.
 	SaveStates(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
-	// SaveUnchanged is SaveStates for letters that have the version before the one to store. It reports whether all have;
-	// else the caller rolls back.
-	SaveUnchanged(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) (bool, error)
+	// SaveUnchanged is SaveStates for letters that have the version before the one to store. ErrChanged: not all have, and
+	// the transaction must be rolled back.
+	SaveUnchanged(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
 	// FindLetter and WholeLetters return letters whole, in the order of the IDs.
 	FindLetter(ctx context.Context, id task.ID) (*deadletter.Letter, error)
 	WholeLetters(ctx context.Context, ids []task.ID) ([]*deadletter.Letter, error)
@@ -91,9 +91,9 @@ type Store interface {
 	// AddSends stores sends, also in place of those with their numbers. SaveSends stores what changes of a send.
 	AddSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error
 	SaveSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error
-	// SaveDelivered is SaveSends for sends that are in flight under their turns. It reports whether all are; else the
-	// caller rolls back.
-	SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) (bool, error)
+	// SaveDelivered is SaveSends for sends that are in flight under their turns. ErrChanged: not all are, and the
+	// transaction must be rolled back.
+	SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error
 	DropSends(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) error
 	// SendsOf returns sends, locked, in the order of the owners and numbers.
 	SendsOf(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) ([]deadletter.Send, error)

@@ -54,18 +54,16 @@ func (letterRows) SaveSends(ctx context.Context, tx engine.Tx, sends []deadlette
 }
 
 // It changes no column of the index by content, where each entry is somewhere else.
-func (letterRows) SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) (bool, error) {
+func (letterRows) SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error {
 	s := In(tx)
-	saved := int64(0)
-	err := saveAlike(s, sends, ownerOf, func(o *deadletter.Send) []any {
-		return []any{(*string)(&o.Kind), &o.No, &o.Copies, &o.Turn, &o.Died}
-	}, func(w *where, ids string) error {
-		n, err := s.Exec(ctx, `UPDATE tasker_sends SET state = 'delivered', error = '', copies = $3 WHERE kind = $1
-  AND no = $2 AND state = 'in_flight' AND turn = $4 AND died = $5 AND owner_id IN `+ids, w.args...)
-		saved += n
-		return err
+	return s.reaching(ctx, len(sends), func(exec func(query string, args []any) error) error {
+		return saveAlike(s, sends, ownerOf, func(o *deadletter.Send) []any {
+			return []any{(*string)(&o.Kind), &o.No, &o.Copies, &o.Turn, &o.Died}
+		}, func(w *where, ids string) error {
+			return exec(`UPDATE tasker_sends SET state = 'delivered', error = '', copies = $3 WHERE kind = $1
+  AND no = $2 AND state = 'in_flight' AND turn = $4 AND died = $5 AND owner_id IN `+ids, w.args)
+		})
 	})
-	return saved == int64(len(sends)), err
 }
 
 func ownerOf(o *deadletter.Send) task.ID { return o.Owner }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -54,22 +55,35 @@ func (letterRows) SaveStates(ctx context.Context, tx engine.Tx, letters []*deadl
 	return s.saveStates(letters, func(w *where, query string) error { return s.Send(ctx, query, w.args...) })
 }
 
-func (letterRows) SaveUnchanged(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) (bool, error) {
+func (letterRows) SaveUnchanged(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error {
 	s := In(tx)
-	saved := int64(0)
-	err := s.saveStates(letters, func(w *where, query string) error {
-		query += ` AND version = ` + w.arg(w.args[0].(int64)-1)
-		n, err := s.Exec(ctx, query, w.args...)
-		saved += n
+	return s.reaching(ctx, len(letters), func(exec func(query string, args []any) error) error {
+		return s.saveStates(letters, func(w *where, query string) error {
+			query += ` AND version = ` + w.arg(w.args[0].(int64)-1)
+			return exec(query, w.args)
+		})
+	})
+}
+
+// reaching carries out updates, and returns ErrChanged if they do not reach n rows in all.
+func (s SQL) reaching(ctx context.Context, n int, updates func(exec func(query string, args []any) error) error) error {
+	reached := int64(0)
+	err := updates(func(query string, args []any) error {
+		rows, err := s.Exec(ctx, query, args...)
+		reached += rows
 		return err
 	})
-	return saved == int64(len(letters)), err
+	if err == nil && reached != int64(n) {
+		err = inbox.ErrChanged
+	}
+	return err
 }
+
+var updateStates = `UPDATE tasker_letters SET ` + assigned(letterState, 1) + ` WHERE letter_id IN `
 
 // saveStates calls save with the update of letters that change alike; the first argument is their version.
 func (s SQL) saveStates(letters []*deadletter.Letter, save func(w *where, query string) error) error {
 	return saveAlike(s, letters, func(l **deadletter.Letter) task.ID { return (*l).ID },
-		func(l **deadletter.Letter) []any { return letterStateFields(*l) }, func(w *where, ids string) error {
-			return save(w, `UPDATE tasker_letters SET `+assigned(letterState, 1)+` WHERE letter_id IN `+ids)
-		})
+		func(l **deadletter.Letter) []any { return letterStateFields(*l) },
+		func(w *where, ids string) error { return save(w, updateStates+ids) })
 }
