@@ -123,32 +123,32 @@ func (s SQL) read(row Row, fields ...any) error {
 	return nil
 }
 
-// columns are the values of fields: clean texts, NULL for the zero ID and nil. What is no pointer stands for itself.
+// columns turns fields, a list that nobody else uses, into their values: clean texts, NULL for the zero ID and nil. A
+// field that is no pointer stands for itself.
 func (s SQL) columns(fields []any) (_ []any, err error) {
-	out := slices.Clone(fields)
 	for i, f := range fields {
 		switch f := f.(type) {
 		case *task.ID:
-			out[i] = s.optional(*f)
+			fields[i] = s.optional(*f)
 		case *string:
-			out[i] = clean(*f)
+			fields[i] = clean(*f)
 		case *bool:
-			out[i] = flag(*f)
+			fields[i] = flag(*f)
 		case *[]byte:
-			out[i] = binary(*f)
+			fields[i] = binary(*f)
 		case *int:
-			out[i] = *f
+			fields[i] = *f
 		case *int64:
-			out[i] = *f
+			fields[i] = *f
 		case *task.Instant:
-			out[i] = int64(*f)
+			fields[i] = int64(*f)
 		case coded:
-			if out[i], err = f.encode(); err != nil {
+			if fields[i], err = f.encode(); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return out, nil
+	return fields, nil
 }
 
 // typesOf are the letters of columnTypes.
