@@ -20,13 +20,13 @@ RELEASER := github.com/goreleaser/goreleaser/v2@v2.15.1
 HELM     := helm.sh/helm/v3/cmd/helm@v3.22.0
 
 # What "make mutate" changes.
-PACKAGES ?= internal/cron internal/deadletter internal/failure internal/limit internal/task internal/template
+PACKAGES ?= internal/model/cron internal/model/deadletter internal/model/failure internal/model/limit internal/model/task internal/model/template
 
 # Every directory with a go.mod.
 MODULES := $(dir $(wildcard go.mod */go.mod))
 
 # Runs a command with the servers that tests need, and stops them after it.
-WITH_SERVERS := $(GO) run ./internal/testenv
+WITH_SERVERS := $(GO) run ./internal/testkit/testenv
 # RabbitMQ and Kafka need some eight seconds to start, so only targets whose tests use them wait for them. Nor is
 # Chromium installed for a target that opens no page.
 WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka,chromium
@@ -58,7 +58,7 @@ check: ## Check formatting, vet, lint and test; run it before a commit
 # Not for the race detector: packages whose tests start programs or read the tree, one thing
 # at a time. SQLite itself, in Go from C, is not instrumented: it is guarded by one lock, has its own tests, and would
 # take half of the time.
-NOT_RACED := archtest|bench|browsertest|cli|clienttest|crashtest|crashtest/fleet|crashtest/letters|crashtest/process|crashtest/upgrade|demo|deploytest|doctest|doctor|kafkatest|migration|mutation|rabbittest|transfer
+NOT_RACED := checks/.*|cli|cli/(bench|demo|transfer)|host/doctor|store/migration|testkit/(browsertest|clienttest|crashtest(/.*)?|kafkatest|rabbittest)
 # Examples whose tests run their READMEs.
 RUN_PAGES := intake|order|pipeline|priority-queue|report|thumbnails|webhooks
 # Nothing can race in tests that send thousands of requests one after another, or compare what SQL and Go say of the
@@ -109,10 +109,10 @@ vulnerabilities: ## Look up known vulnerabilities of dependencies; needs the net
 	.ci/vulnerabilities
 
 models: ## Write the OpenAPI document and the types and operations of clients in other languages anew
-	$(GO) test -count=1 ./internal/httpapi -run OpenAPI -update
+	$(GO) test -count=1 ./internal/api/httpapi -run OpenAPI -update
 
 reference: ## Write the generated parts of docs/reference anew
-	$(GO) test -count=1 ./internal/cli ./internal/config ./internal/httpapi ./internal/template -run Reference -update
+	$(GO) test -count=1 ./internal/cli ./internal/host/config ./internal/api/httpapi ./internal/model/template -run Reference -update
 
 python: ## Check the Python client: types, style, unit tests, doctests, package; needs Python
 	clients/python/check
@@ -135,10 +135,10 @@ fuzz-list: ## List the fuzz targets
 fuzz-api: ## Fuzz the HTTP API with schemathesis, on SQLite and on PostgreSQL; needs Python
 	$(WITH_DATABASES) .ci/fuzz-api
 
-# Mutants of the packages that are pure; PACKAGES=internal/failure for one of them. It takes a
+# Mutants of the packages that are pure; PACKAGES=internal/model/failure for one of them. It takes a
 # second or three for each of 800 mutants.
 mutate: ## Change the operators of the pure packages one by one, and see that their tests notice
-	nice -n 10 $(GO) run ./internal/mutation $(PACKAGES)
+	nice -n 10 $(GO) run ./internal/checks/mutation $(PACKAGES)
 
 # Runs of chaos-letters: in "make chaos", with Redis, with RabbitMQ, and with Kafka.
 SHORT_RUNS := list-sqlite,consumer,rabbitmq-sqlite,dispatch-postgres,kafka-postgres
@@ -161,7 +161,7 @@ chaos: build ## Kill nodes, crash PostgreSQL and break the network under load, w
 # slow cores, most of it waiting until another node takes over.
 KILLS ?= 100
 chaos-letters: ## Kill nodes at every stage of the capture and the redrive of dead letters
-	$(WITH_SERVERS) -without chromium env CRASH_KILLS=$(KILLS) $(GO) test -count=1 -v -timeout 5h -run TestKillLetters ./internal/crashtest/letters
+	$(WITH_SERVERS) -without chromium env CRASH_KILLS=$(KILLS) $(GO) test -count=1 -v -timeout 5h -run TestKillLetters ./internal/testkit/crashtest/letters
 
 # KILLS=100 for longer, LETTERSFLAGS='-seed N' repeats the choices of a run, '-only consumer' takes one of eleven. 25
 # kills in each take a quarter of an hour on two slow cores.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/taskerhq/tasker/internal/envelope"
-	"github.com/taskerhq/tasker/internal/sensitive"
+	"github.com/taskerhq/tasker/internal/kit/envelope"
+	"github.com/taskerhq/tasker/internal/kit/sensitive"
 )
 
 // The methods below are those of the Backend, with the codec of the Client, if it has one.

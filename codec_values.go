@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/envelope"
-	"github.com/taskerhq/tasker/internal/pointer"
-	"github.com/taskerhq/tasker/internal/sensitive"
+	"github.com/taskerhq/tasker/internal/kit/envelope"
+	"github.com/taskerhq/tasker/internal/kit/pointer"
+	"github.com/taskerhq/tasker/internal/kit/sensitive"
 )
 
 // coder encodes and decodes values as the options of a Client say. A nil coder decodes nothing.

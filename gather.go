@@ -13,7 +13,7 @@ import (
 // for a good number of items: with few callers it would halve the items per request, and a request costs more
 // than its items.
 //
-// The server's internal/coalesce has the same idea and another contract, so they are two: a gatherer weighs
+// The server's internal/kit/coalesce has the same idea and another contract, so they are two: a gatherer weighs
 // its items, bounds the bytes of a request, halves a refused request, opens lanes by demand, and releases its
 // caller as soon as the caller's ctx ends, although the answer is unknown then. A coalesce.Group promises
 // that the outcome is known, runs the first call in its caller's goroutine, and survives a panic.

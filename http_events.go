@@ -13,7 +13,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/query"
+	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
 // eventSilence is the silence after which a stream counts as lost. The server sends a sign of life every 15

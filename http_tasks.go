@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/taskerhq/tasker/internal/pointer"
-	"github.com/taskerhq/tasker/internal/query"
+	"github.com/taskerhq/tasker/internal/kit/pointer"
+	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
 // Limits of a request that gathers concurrent callers.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/taskerhq/tasker/internal/query"
+	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
 // RegisterTemplate implements TemplateBackend. To register the same content twice is safe.

@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/operate"
 )
 

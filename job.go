@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/pointer"
+	"github.com/taskerhq/tasker/internal/kit/pointer"
 )
 
 // The causes that end the context of a handler; see context.Cause.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/taskerhq/tasker/internal/pointer"
+	"github.com/taskerhq/tasker/internal/kit/pointer"
 )
 
 // Context returns the context of the job's task as a T; without a context, the zero T. A handler that gets its input

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/vitals"
+	"github.com/taskerhq/tasker/internal/kit/vitals"
 )
 
 // WorkerOptions configures NewWorker. A zero field, or nil for the whole, selects the default.

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/vitals"
+	"github.com/taskerhq/tasker/internal/kit/vitals"
 )
 
 // WorkerHealth configures a worker's health report. A server that probes workers (engine.worker_probes) reads

@@ -21,9 +21,9 @@ import (
 	"syscall"
 
 	"github.com/taskerhq/tasker/bench/compare"
-	"github.com/taskerhq/tasker/internal/bench"
-	"github.com/taskerhq/tasker/internal/redistest"
+	"github.com/taskerhq/tasker/internal/cli/bench"
 	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
 func main() {

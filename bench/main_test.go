@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/bench/compare"
-	"github.com/taskerhq/tasker/internal/pgtest"
-	"github.com/taskerhq/tasker/internal/redistest"
+	"github.com/taskerhq/tasker/internal/testkit/pgtest"
+	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
 // Queues run every phase on real servers, agree with their tables, and leave

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/bench/asynq"
 	"github.com/taskerhq/tasker/bench/compare"
 	"github.com/taskerhq/tasker/bench/river"
-	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/cli/bench"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker/bench/bare"
 	"github.com/taskerhq/tasker/bench/compare"
-	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/cli/bench"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
 

@@ -14,7 +14,7 @@ import (
 	"fmt"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/vault"
+	"github.com/taskerhq/tasker/internal/kit/vault"
 )
 
 // Name is the name of the codec AESGCM.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/envelope"
+	"github.com/taskerhq/tasker/internal/kit/envelope"
 	"github.com/taskerhq/tasker/tasktest"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/query"
+	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
 // server is a Backend over HTTP. Its requests go through Client.Call, which bounds and authenticates them. The contract

@@ -15,8 +15,8 @@
 // package tasker does not.
 //
 // Start with Open in embedded.go; options.go has what can be configured, submit_*.go the
-// transactions. The work is done in internal/node,
-// which assembles an engine, and internal/local, which translates.
+// transactions. The work is done in internal/host/node,
+// which assembles an engine, and internal/api/local, which translates.
 package embedded
 
 import (
@@ -25,7 +25,7 @@ import (
 	"sync"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/host/node"
 )
 
 // Open opens the engine on a DSN ("sqlite:path", a plain path, or "memory:" for a store that ends with the

@@ -8,9 +8,9 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/blob"
-	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/migration"
-	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/host/config"
+	"github.com/taskerhq/tasker/internal/host/node"
+	"github.com/taskerhq/tasker/internal/store/migration"
 )
 
 // Options configures Open. A zero field selects the default.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/host/config"
 )
 
 // taken are the keys outside of the engine's section that nodeOptions uses; those of the engine go there as a whole.

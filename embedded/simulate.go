@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/simulate"
+	"github.com/taskerhq/tasker/internal/host/config"
+	"github.com/taskerhq/tasker/internal/host/simulate"
 )
 
 // SimulateOptions configures Simulate. Zero fields select the defaults.

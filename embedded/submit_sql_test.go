@@ -18,7 +18,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/embedded"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
 // submitter submits the order and its task in one transaction, which ends with what before returns: nil commits it.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/query"
+	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
 // LimitTarget is what one limit of an operator covers: a handler or a route.

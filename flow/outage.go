@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/query"
+	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
 // OutageState is whether an outage is open.

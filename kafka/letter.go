@@ -13,8 +13,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/taskerhq/tasker/internal/attempt"
-	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/model/attempt"
+	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
 // Limits of the texts of a dead letter, in bytes, the mark of a cut included.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/taskerhq/tasker/internal/attempt"
+	"github.com/taskerhq/tasker/internal/model/attempt"
 )
 
 const (

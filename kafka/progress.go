@@ -16,7 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/taskerhq/tasker/internal/clock"
+	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
 // often bounds the events without a commit: one that ends the process is then not far ahead.

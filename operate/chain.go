@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/chain"
+	"github.com/taskerhq/tasker/internal/kit/chain"
 )
 
 // ChainBackend reads the hash chain of the audit trail, as VerifyAudit needs it.

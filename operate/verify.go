@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/chain"
+	"github.com/taskerhq/tasker/internal/kit/chain"
 )
 
 const (

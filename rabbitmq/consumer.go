@@ -10,7 +10,7 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/amqp"
+	"github.com/taskerhq/tasker/internal/broker/amqp"
 )
 
 // consumer receives from one queue over one channel.

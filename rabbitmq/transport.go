@@ -12,7 +12,7 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/amqp"
+	"github.com/taskerhq/tasker/internal/broker/amqp"
 )
 
 // Options configures NewTransport. A zero field selects the default.

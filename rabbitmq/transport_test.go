@@ -10,7 +10,7 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/rabbittest"
+	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 	"github.com/taskerhq/tasker/rabbitmq"
 )
 

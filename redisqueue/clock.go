@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/clock"
+	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
 // Clock is the time as a consumer sees it; tests have one of their own. Its methods are called concurrently.

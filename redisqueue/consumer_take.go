@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/redislist"
+	"github.com/taskerhq/tasker/internal/broker/redislist"
 )
 
 // take takes jobs and starts them until ctx ends; work is the context of the jobs. It reports whether the list of the

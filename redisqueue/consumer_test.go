@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/redislist"
+	"github.com/taskerhq/tasker/internal/broker/redislist"
 	"github.com/taskerhq/tasker/redisqueue"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/redislist"
-	"github.com/taskerhq/tasker/internal/redistest"
+	"github.com/taskerhq/tasker/internal/broker/redislist"
+	"github.com/taskerhq/tasker/internal/testkit/redistest"
 	"github.com/taskerhq/tasker/redisqueue"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/taskerhq/tasker/internal/coalesce"
-	"github.com/taskerhq/tasker/internal/redislist"
-	"github.com/taskerhq/tasker/internal/spool"
+	"github.com/taskerhq/tasker/internal/broker/redislist"
+	"github.com/taskerhq/tasker/internal/kit/coalesce"
+	"github.com/taskerhq/tasker/internal/kit/spool"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/redistest"
+	"github.com/taskerhq/tasker/internal/testkit/redistest"
 	"github.com/taskerhq/tasker/redisqueue"
 )
 

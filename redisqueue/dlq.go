@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/taskerhq/tasker/internal/redislist"
+	"github.com/taskerhq/tasker/internal/broker/redislist"
 )
 
 // ErrNoEntry reports that an entry is not in the list of dead letters any more: somebody else has moved or removed it.

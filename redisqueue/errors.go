@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/attempt"
+	"github.com/taskerhq/tasker/internal/model/attempt"
 )
 
 // Permanent marks an error as one that another attempt would meet again: the job is not repeated. It returns nil for

@@ -12,8 +12,8 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/taskerhq/tasker/internal/redistest"
-	"github.com/taskerhq/tasker/internal/redisurl"
+	"github.com/taskerhq/tasker/internal/broker/redisurl"
+	"github.com/taskerhq/tasker/internal/testkit/redistest"
 	"github.com/taskerhq/tasker/redisqueue"
 )
 

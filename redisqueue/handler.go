@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/attempt"
-	"github.com/taskerhq/tasker/internal/redislist"
+	"github.com/taskerhq/tasker/internal/broker/redislist"
+	"github.com/taskerhq/tasker/internal/model/attempt"
 )
 
 // Result is what became of a job.

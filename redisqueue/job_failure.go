@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
 // Limits of the texts of a JobFailure, in bytes, the mark of a cut included.

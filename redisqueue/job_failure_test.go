@@ -17,7 +17,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/format"
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/redisqueue"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/taskerhq/tasker/internal/redislist"
+	"github.com/taskerhq/tasker/internal/broker/redislist"
 )
 
 // OverflowPolicy says what a push does for which a queue has no room.

@@ -6,7 +6,7 @@ import (
 	"net/url"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/query"
+	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
 // server is a Backend over HTTP. The contract of each method is that of Backend.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/query"
+	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
 // Approval is a step that waits for an approval. tasker.Client.ActOnStep decides.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/query"
+	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
 // SignalRequest is a signal for the steps of a namespace that wait for its name and key.

@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/cli/bench"
 )
 
 // Peer is a queue that takes part.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/cli/bench"
 )
 
 // CasesReport is the result of cases mode: what the search for stale tasks costs

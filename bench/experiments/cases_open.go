@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/bench"
-	"github.com/taskerhq/tasker/internal/settings"
+	"github.com/taskerhq/tasker/internal/cli/bench"
+	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/operate"
 )
 

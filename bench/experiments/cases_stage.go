@@ -11,10 +11,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/cli/bench"
 	"github.com/taskerhq/tasker/internal/engine"
-	wired "github.com/taskerhq/tasker/internal/node"
-	"github.com/taskerhq/tasker/internal/settings"
+	wired "github.com/taskerhq/tasker/internal/host/node"
+	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/operate"

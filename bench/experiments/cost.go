@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/cli/bench"
 )
 
 // CostReport is the result of cost mode: what one task costs, or one step of a workflow, by kind of load.

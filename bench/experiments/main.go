@@ -15,8 +15,8 @@ import (
 	"syscall"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/bench"
-	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/cli/bench"
+	"github.com/taskerhq/tasker/internal/host/config"
 )
 
 func main() {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/bench"
-	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/cli/bench"
+	"github.com/taskerhq/tasker/internal/host/config"
 )
 
 // mode is what is measured.

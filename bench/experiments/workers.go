@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/cli/bench"
 )
 
 // WorkersReport is the result of workers mode: what many workers cost that have

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/cli/bench"
 )
 
 const (

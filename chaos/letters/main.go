@@ -27,7 +27,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/taskerhq/tasker/chaos/internal/letters"
-	"github.com/taskerhq/tasker/internal/crashtest/process"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 )
 
 // Exit codes.

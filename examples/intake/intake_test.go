@@ -11,8 +11,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/taskerhq/tasker/internal/kafkatest"
-	"github.com/taskerhq/tasker/internal/pagetest"
+	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
+	"github.com/taskerhq/tasker/internal/testkit/pagetest"
 )
 
 func TestMain(m *testing.M) { pagetest.Main(m, map[string]func(){"intake": main}) }

@@ -5,7 +5,7 @@ package main
 import (
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/pagetest"
+	"github.com/taskerhq/tasker/internal/testkit/pagetest"
 )
 
 func TestMain(m *testing.M) { pagetest.Main(m, map[string]func(){"order": main}) }

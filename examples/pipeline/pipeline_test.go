@@ -5,7 +5,7 @@ package pipeline_test
 import (
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/pagetest"
+	"github.com/taskerhq/tasker/internal/testkit/pagetest"
 )
 
 func TestMain(m *testing.M) { pagetest.Main(m, nil) }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 func TestBreakerStates(t *testing.T) {

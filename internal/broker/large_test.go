@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker"
-	"github.com/taskerhq/tasker/internal/broker/brokertest"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/memory"
+	"github.com/taskerhq/tasker/internal/testkit/brokertest"
 )
 
 // TestLargeMessagesAreLeft: what is larger than the bound is recorded before the source goes on behind it, is looked at

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/clock"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/kit/clock"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Dial opens a connection. Package driver's Registry does so without showing secrets in errors.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/clock"
+	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
 // CaptureFunc decodes a batch of messages, and returns a function that stores it durably, all or nothing. After an

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Outcome is what became of a message that was to be sent.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/taskerhq/tasker/internal/app"
-	"github.com/taskerhq/tasker/internal/wording"
+	"github.com/taskerhq/tasker/internal/host/app"
+	"github.com/taskerhq/tasker/internal/kit/wording"
 	"github.com/taskerhq/tasker/operate"
 )
 

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/app"
+	"github.com/taskerhq/tasker/internal/host/app"
 )
 
 // newBackup builds `backup`; its JSON is an app.Copied. It needs no server, and does not disturb one.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/taskerhq/tasker/internal/bench"
-	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/cli/bench"
+	"github.com/taskerhq/tasker/internal/host/config"
 )
 
 // newBench builds `bench`. The sizes default to 0 here and to real values in bench.Options,

@@ -3,7 +3,7 @@ package cli
 import (
 	"fmt"
 
-	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/cli/bench"
 )
 
 // printBench prints a report as text: the conditions of the run, its measurements, and the

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/bench"
-	"github.com/taskerhq/tasker/internal/wording"
+	"github.com/taskerhq/tasker/internal/cli/bench"
+	"github.com/taskerhq/tasker/internal/kit/wording"
 )
 
 // soakShown is how many tables and indexes a line of a soak names.

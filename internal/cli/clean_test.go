@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/internal/cli"
-	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/operate"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/flow"
-	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/waits"
 )

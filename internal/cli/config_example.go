@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/host/config"
 )
 
 // newConfigExample builds `config example`: a file with all settings, from the code that reads them.

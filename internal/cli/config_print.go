@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/document"
+	"github.com/taskerhq/tasker/internal/host/config"
+	"github.com/taskerhq/tasker/internal/kit/document"
 )
 
 // newConfigPrint builds `config print`. It accepts the flags of serve, so that replacing the

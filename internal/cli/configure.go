@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/host/config"
 )
 
 // configFlags are the flags of a command that set keys of the configuration. They have no

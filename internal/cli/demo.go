@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/taskerhq/tasker/internal/app"
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/demo"
+	"github.com/taskerhq/tasker/internal/cli/demo"
+	"github.com/taskerhq/tasker/internal/host/app"
+	"github.com/taskerhq/tasker/internal/host/config"
 )
 
 // demoCommand holds the flags of `demo`.

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/app"
-	"github.com/taskerhq/tasker/internal/demo/incident"
+	"github.com/taskerhq/tasker/internal/cli/demo/incident"
+	"github.com/taskerhq/tasker/internal/host/app"
 )
 
 // incidentCommand holds the flags of `demo incident`, and the lines of its input while it runs.

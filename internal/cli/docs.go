@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker/docs"
-	"github.com/taskerhq/tasker/internal/manual"
+	"github.com/taskerhq/tasker/internal/cli/manual"
 )
 
 // newDocs builds `docs`.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/doctor"
+	"github.com/taskerhq/tasker/internal/host/config"
+	"github.com/taskerhq/tasker/internal/host/doctor"
 )
 
 // newDoctor builds `doctor`. It opens the database itself: it must work when no server starts. It holds no lock and

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/doctor"
-	"github.com/taskerhq/tasker/internal/vault"
+	"github.com/taskerhq/tasker/internal/host/config"
+	"github.com/taskerhq/tasker/internal/host/doctor"
+	"github.com/taskerhq/tasker/internal/kit/vault"
 )
 
 // newEncryption groups the commands about the keys with which sensitive values are stored.

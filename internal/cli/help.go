@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/taskerhq/tasker/internal/terminal"
+	"github.com/taskerhq/tasker/internal/cli/terminal"
 )
 
 // helpWidth returns the width that help fits: 80 columns, and less on a terminal that is narrower. Longer lines of

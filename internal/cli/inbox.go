@@ -9,7 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/wording"
+	"github.com/taskerhq/tasker/internal/kit/wording"
 )
 
 // newInbox builds `inbox`: the list of groups, where an operator begins. --json prints a deadletters.GroupPage. It

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/taskerhq/tasker/internal/starter"
+	"github.com/taskerhq/tasker/internal/cli/starter"
 )
 
 // newInit builds `init`. It needs no server.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/taskerhq/tasker/internal/access"
-	"github.com/taskerhq/tasker/internal/document"
+	"github.com/taskerhq/tasker/internal/kit/document"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // newKeyGenerate builds `key generate`. It needs no server: a key becomes valid when its hash is added to the server's

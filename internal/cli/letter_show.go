@@ -10,7 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/wording"
+	"github.com/taskerhq/tasker/internal/kit/wording"
 )
 
 // newLetterShow builds `letter show`. --json prints a deadletters.LetterStory, in which binary values are in base64. It

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/template"
-	"github.com/taskerhq/tasker/internal/wording"
+	"github.com/taskerhq/tasker/internal/host/config"
+	"github.com/taskerhq/tasker/internal/kit/wording"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/template"
 )
 
 // linting holds the flags of `lint`.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/taskerhq/tasker/internal/app"
-	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/host/app"
+	"github.com/taskerhq/tasker/internal/store/migration"
 )
 
 // newMigrate builds `migrate` and its subcommands. Without a subcommand it prints help, or with --show-sql the pending

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/taskerhq/tasker/internal/app"
-	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/host/app"
+	"github.com/taskerhq/tasker/internal/store/migration"
 )
 
 // newMigrateStatus builds `migrate status`, which a deployment can run before it replaces a binary: the exit code says

@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/taskerhq/tasker/internal/app"
+	"github.com/taskerhq/tasker/internal/host/app"
 )
 
 // newMigrateUp builds `migrate up`, for databases whose servers run with --migrate=never and

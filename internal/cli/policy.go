@@ -74,8 +74,8 @@ func newPolicySet(s *session) *cobra.Command {
 	return cmd
 }
 
-// newPolicyPreset builds `policy preset`. It saves the policies one by one, so a repetition after a lost answer ends with
-// the same policies. Policies of other origins stay.
+// newPolicyPreset builds `policy preset`. It saves the policies one by one, so a repetition after a lost answer ends
+// with the same policies. Policies of other origins stay.
 func newPolicyPreset(s *session) *cobra.Command {
 	var (
 		o           deadletters.PresetOptions

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/envelope"
-	"github.com/taskerhq/tasker/internal/terminal"
+	"github.com/taskerhq/tasker/internal/cli/terminal"
+	"github.com/taskerhq/tasker/internal/kit/envelope"
 )
 
 // printJSON writes v, indented, as the result of a command, or as YAML with --output yaml. It encodes everything before

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/internal/api/queueapi"
 )
 
 // newQueueRoutes builds `queue routes`. --json prints a queueapi.RoutePage. It sends GET /v1/routes.

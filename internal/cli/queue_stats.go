@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/internal/api/queueapi"
 )
 
 // newQueueStats builds `queue stats`. --json prints a queueapi.QueueStats. The numbers of the last minute and hour are

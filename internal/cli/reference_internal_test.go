@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/reference"
-	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/internal/api/web"
+	"github.com/taskerhq/tasker/internal/checks/reference"
 )
 
 var _ = flag.Bool("update", false, "rewrite the generated parts of docs/reference")

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/cli"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // reloading is a server whose configuration file a test changes.

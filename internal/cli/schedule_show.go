@@ -19,7 +19,8 @@ type scheduleStory struct {
 	*schedules.FiringHistory
 }
 
-// newScheduleShow builds `schedule show`. --json prints a schedules.Schedule with the members of a schedules.FiringHistory.
+// newScheduleShow builds `schedule show`. --json prints a schedules.Schedule with the members of a
+// schedules.FiringHistory.
 func newScheduleShow(s *session) *cobra.Command {
 	var namespace string
 	var filter schedules.FiringFilter

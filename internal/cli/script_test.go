@@ -11,8 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taskerhq/tasker/internal/cli"
-	"github.com/taskerhq/tasker/internal/kafkatest"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
+	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
 func TestMain(m *testing.M) {

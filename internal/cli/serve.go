@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/app"
-	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/host/app"
+	"github.com/taskerhq/tasker/internal/host/config"
 )
 
 // newServe builds `serve`. It prints the URL on standard output once the server accepts

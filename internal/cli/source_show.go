@@ -10,7 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/wording"
+	"github.com/taskerhq/tasker/internal/kit/wording"
 )
 
 // newSourceShow builds `source show`: a source, and which policy decides about the letters of which origin, with where

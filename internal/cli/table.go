@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/terminal"
+	"github.com/taskerhq/tasker/internal/cli/terminal"
 )
 
 // usualWidth is the width of a terminal that does not tell its own, and the one that help is written for.

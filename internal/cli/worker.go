@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/script"
+	"github.com/taskerhq/tasker/internal/cli/script"
 	"github.com/taskerhq/tasker/rabbitmq"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newWorkerDrain builds `worker drain`. It returns at once; the workers finish their steps afterwards, which `worker show`
-// tells.
+// newWorkerDrain builds `worker drain`. It returns at once; the workers finish their steps afterwards, which
+// `worker show` tells.
 func newWorkerDrain(s *session) *cobra.Command {
 	var req tasker.DrainRequest
 	cmd := &cobra.Command{

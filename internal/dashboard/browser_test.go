@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/access"
-	"github.com/taskerhq/tasker/internal/browsertest"
+	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/internal/testkit/browsertest"
 	"github.com/taskerhq/tasker/schedules"
 )
 

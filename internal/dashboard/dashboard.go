@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/api/web"
 	"github.com/taskerhq/tasker/internal/dashboard/audit"
 	"github.com/taskerhq/tasker/internal/dashboard/fleet"
 	"github.com/taskerhq/tasker/internal/dashboard/inbox"
@@ -30,7 +30,7 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/system"
 	"github.com/taskerhq/tasker/internal/dashboard/tasks"
 	"github.com/taskerhq/tasker/internal/dashboard/templates"
-	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // Options configure New.

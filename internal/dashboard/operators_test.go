@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // TestSources: a source shows how it stands, is tested, paused and continued, and gets a policy.

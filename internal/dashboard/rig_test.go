@@ -19,16 +19,16 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/api/httpapi"
+	"github.com/taskerhq/tasker/internal/api/queueapi"
+	"github.com/taskerhq/tasker/internal/api/web"
 	"github.com/taskerhq/tasker/internal/dashboard"
 	"github.com/taskerhq/tasker/internal/dashboard/now"
 	"github.com/taskerhq/tasker/internal/dashboard/session"
 	"github.com/taskerhq/tasker/internal/dashboard/system"
-	"github.com/taskerhq/tasker/internal/httpapi"
-	"github.com/taskerhq/tasker/internal/node"
-	"github.com/taskerhq/tasker/internal/queueapi"
-	"github.com/taskerhq/tasker/internal/sqlitetest"
-	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/internal/host/node"
+	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 )
 
 // server is a server with the dashboard, on an engine with SQLite.

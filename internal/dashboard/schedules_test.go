@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/schedules"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/browsertest"
-	"github.com/taskerhq/tasker/internal/demo"
-	"github.com/taskerhq/tasker/internal/demo/incident"
-	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/cli/demo"
+	"github.com/taskerhq/tasker/internal/cli/demo/incident"
+	"github.com/taskerhq/tasker/internal/host/node"
+	"github.com/taskerhq/tasker/internal/testkit/browsertest"
 )
 
 var screenshots = flag.String("screenshots", "", "directory for the pictures of the documentation: make screenshots")

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // TestSensitive: pages mask what a source marks. A viewer whose key may see it gets a button; what that shows is in no

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/taskerhq/tasker/internal/access"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // System is the actor where no operator acts. No other actor may use the name.

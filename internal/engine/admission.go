@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // admission is what a worker may take now. Every poll begins with one, and gets another

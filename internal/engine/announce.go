@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/feed"
+	"github.com/taskerhq/tasker/internal/engine/feed"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // Announce tells listeners of events of the inbox once the transaction that they happened in is committed; if it is

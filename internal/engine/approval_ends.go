@@ -3,8 +3,8 @@ package engine
 import (
 	"cmp"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // approvalEnds are the approvals that end in a unit. Whatever ends the wait of a step leads here, so that streams and

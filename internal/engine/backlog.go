@@ -3,7 +3,7 @@ package engine
 import (
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // The transaction that makes steps ready also evaluates their conditions, and the results of all tasks share it. So it

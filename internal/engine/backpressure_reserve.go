@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/rate"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/rate"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // reservation is the decision of back-pressure about the submissions of one call. It counts as

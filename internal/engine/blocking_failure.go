@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // blockingFailure is the last failure of the steps that block a task; nil for a task that is stuck without a failure.

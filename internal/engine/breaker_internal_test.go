@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // TestLostLeasesApart: the leases that a worker loses one after the other open its circuit breaker; those that it loses

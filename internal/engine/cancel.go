@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Cancellation is the actor and the reason of a cancellation, and the state that the caller expects.

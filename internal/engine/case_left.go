@@ -3,7 +3,7 @@ package engine
 import (
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A task with a failed step is in error only when no other step can run. Branches that workers run end soon. One that

@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/taskerhq/tasker/internal/task"
+import "github.com/taskerhq/tasker/internal/model/task"
 
 // recovered records that a task with a pending case continues, or has ended. An empty how is derived from the acts of
 // the transaction.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // CaseRequest opens a case by hand.

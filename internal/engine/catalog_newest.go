@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/taskerhq/tasker/internal/coalesce"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/kit/coalesce"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // newestTemplates finds the version that a submission without a version means: the one registered last, on whatever

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/pgtest"
-	"github.com/taskerhq/tasker/internal/settings"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
+	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
 // types returns submissions of n task types, from the first one given on.

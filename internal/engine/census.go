@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Census is the state of the engine, counted at one time.

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Checkpoints: where an attempt has got to. They are stored in the transaction that renews the lease, and handed out

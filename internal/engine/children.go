@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/due"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/due"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A step with child tasks is carried out by the engine: it waits while ordinary tasks, its children, do the work. Its

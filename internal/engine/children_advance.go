@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // advance is what one transaction changes about steps and their children.

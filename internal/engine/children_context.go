@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/taskerhq/tasker/internal/expr"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/expr"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // childContexts evaluates the contexts of children for items: what the expression sees of the parent is read and

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/expr"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/expr"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // childList is the list of items of a step that begins, or the reason why it has none.

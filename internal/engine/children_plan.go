@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // childPlan is what AdvanceChildren prepares for a step outside of the transaction: everything that reads much or needs

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // FanOut returns the progress of a step through its child tasks; nil for a step that has none, or has not begun.

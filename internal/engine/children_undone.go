@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Before a task compensates, its children come to rest: nothing is undone that goes on, and no child begins afterwards.

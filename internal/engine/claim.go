@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Lease is one step held by a worker. It is a copy: nothing in it changes later. Its token is

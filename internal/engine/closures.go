@@ -3,7 +3,7 @@ package engine
 import (
 	"maps"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // closures are the pauses as of one time, by target, and the open outages, by route. Nothing in it changes. A route

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/feed"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/feed"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Cluster is the part of a Store for several processes that share its database. A Store that does not implement it

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Compensation steps (task.StepSpec.OnFailure) are stored with their task and stay pending until its outcome is known:

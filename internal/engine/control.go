@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/expr"
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/expr"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A step is ready when nothing holds it back any more. The engine looks at some steps before that: those with a

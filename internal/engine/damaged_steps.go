@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // faultOf describes why no worker can process a step, or returns "". Such damage comes from

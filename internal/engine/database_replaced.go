@@ -3,7 +3,7 @@ package engine
 import (
 	"errors"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // ErrReplaced reports that a template or a route known to this process is missing in the database, or that another one

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Workers that get their steps from a queue of a message broker. See docs/design/0037-dispatch-over-rabbitmq.md.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Steps that were dispatched to the queue of a worker and not started in time. The broker tells so by the expired

@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/taskerhq/tasker/internal/task"
+import "github.com/taskerhq/tasker/internal/model/task"
 
 // Registration refuses a template whose steps wait for each other. A task of such a template (stored by another way)
 // runs the steps that can run. Then it is in error, with a case that names the cycle.

@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Depth counts the steps that wait on a route before a position in the order of (key, ID), up to limit: those that will

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Dispatcher keeps the order of ready steps and the leases on them, next to the store and faster than it. Everything in

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // The verbs of workers that the dispatcher carries out.

@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // The work of package upkeep on the dispatcher, in every process: check that it is reachable and complete, fill it when

@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/coalesce"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/kit/coalesce"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // The outbox sends the effects of transactions to the dispatcher, in their order and many at once, while the callers of

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // This file has the methods of queue for a dispatcher. While the dispatcher is not in use each does the same as

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/coalesce"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/kit/coalesce"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // dispatchQueue is the engine's view of its Dispatcher. With a dispatcher, ready steps are

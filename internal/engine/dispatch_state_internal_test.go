@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Leases that end in other processes are not remembered for ever.

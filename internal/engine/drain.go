@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // WorkerAct is the actor and the reason of a change of a worker. Without an actor, the holder of the request's key or

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/store/memstore"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/due"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
 // faulty is a database on which one call fails for one row.

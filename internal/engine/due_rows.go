@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/due"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/due"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // dueIDs are rows that are known by their IDs.

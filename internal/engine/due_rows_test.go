@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/limit"
-	"github.com/taskerhq/tasker/internal/store/memstore"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/due"
+	"github.com/taskerhq/tasker/internal/model/limit"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
 // poisoned is a database that stores no change of some tasks and of their steps.

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/taskerhq/tasker/internal/envelope"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/kit/envelope"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // ContextEdit changes the context of a task in error. Exactly one of Context and Merge is

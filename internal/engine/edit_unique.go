@@ -3,7 +3,7 @@ package engine
 import (
 	"fmt"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // editedUnique binds the unique key of a task's new context to the task, and frees that of the old one. It returns the

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/envelope"
-	"github.com/taskerhq/tasker/internal/expr"
-	"github.com/taskerhq/tasker/internal/limit"
-	"github.com/taskerhq/tasker/internal/pointer"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/kit/envelope"
+	"github.com/taskerhq/tasker/internal/kit/pointer"
+	"github.com/taskerhq/tasker/internal/model/expr"
+	"github.com/taskerhq/tasker/internal/model/limit"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A client may encode values of a context so that the server cannot read them. What a template has to read must be in

@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/coalesce"
-	"github.com/taskerhq/tasker/internal/feed"
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/feed"
+	"github.com/taskerhq/tasker/internal/kit/coalesce"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Engine carries out the verbs on a Store. It is safe for concurrent use. It has no goroutine

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/expr"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/expr"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // evaluation gives the expressions of a template their values: conditions, lists of items, contexts of children. It

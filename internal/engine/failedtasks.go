@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // FailedTask is a task that is in error, with its case.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // FailureCount counts the cases of one namespace, one reason and one fingerprint

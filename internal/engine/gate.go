@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // gate permits the handing out of steps while this process may do so, and waits for the steps

@@ -6,7 +6,7 @@ import (
 	"math"
 	"sync"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // gateCheck is how far the check of gates and permits has come.

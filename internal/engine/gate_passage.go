@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/due"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/due"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 const (

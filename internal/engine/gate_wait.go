@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // GateWait is what a step waits for that a limit holds back.

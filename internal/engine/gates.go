@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/limit"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/limit"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A step under limits passes its gates in a fixed order before it enters the queue of its route. Becoming ready, it is

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // readySteps are the steps that became ready in a unit, and the polls that it serves. It

@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/access"
-	"github.com/taskerhq/tasker/internal/feed"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/feed"
+	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // HeldTask is a task and the leases of a worker on its steps. Leases is empty when the worker

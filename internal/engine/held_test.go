@@ -3,9 +3,9 @@ package engine_test
 import (
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
 // What a worker holds in the dispatcher counts as what it holds in the store.

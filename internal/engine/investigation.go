@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // QueuedCase is a pending case in the order of urgency.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Large results: those above Limits.PayloadBytes, kept in the blob store. A worker sends one under its lease, and then

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // LeaseRef names a lease. The API decodes it from a token, which carries all but the step; see

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Recovery of steps whose leases ran out, and the priority, the time-out and the number of attempts of steps that fail.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // adoptedFor is how long after a change of a limit steps are looked for that run without a permit: another process,

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // The limits of operators are checked by the claim, in its transaction: it locks the row of the limit, counts the

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/rate"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/rate"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // meter measures the work of this process: how quickly workers take waiting steps, and what

@@ -3,8 +3,8 @@ package engine
 import (
 	"time"
 
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Observer receives the effects of write transactions, for metrics and traces. The engine depends on no library for

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Whatever happens while all is counted, no place is given away twice; and the next count

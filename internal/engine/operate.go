@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // ActKind is the kind of an operator's act on a step.

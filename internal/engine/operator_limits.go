@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/taskerhq/tasker/internal/access"
-	"github.com/taskerhq/tasker/internal/limit"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/internal/model/limit"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // An operator limits how many steps of a handler or a route run at once, or begin in a time. See limits_claim.go for

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/due"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/due"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Tasks with an ordering key run one at a time for each key of a namespace, in the order in which they were stored. A

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A probe is a step that is let through on a route with an open outage, one at a time. A poll whose worker serves the

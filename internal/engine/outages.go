@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/access"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // An outage closes a route because many attempts failed there with one fingerprint. See closures for how that takes

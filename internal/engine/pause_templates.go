@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/taskerhq/tasker/internal/due"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/due"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Tasks of several templates share routes, so a pause of a template closes none. Its steps are parked when something

@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/access"
-	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/due"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/due"
+	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A pause holds back the steps of a route, a handler, a template or a namespace. Running work goes on, and submissions

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/feed"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/feed"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 const (

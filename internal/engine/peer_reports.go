@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Processes that share a store exchange their measurements, by a note each that they write and read every few seconds:

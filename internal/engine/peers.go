@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Changes by other processes on the same store reach this one in two ways: as events, which are quick and may be lost,

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Level returns the level of a priority given by name, in any case, or number. For "" it

@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // ToProbe returns the workers to probe: those with a health check that get steps, or would if

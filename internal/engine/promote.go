@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // PromotionRange is a part of a route's queue in which every step has waited long enough to need another key.

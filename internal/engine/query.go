@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // TemplateOf returns the template of a task or step. A template that was deleted or cannot be read has a stand-in: its

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
 // endless is a store with a queue that is too long to look at.

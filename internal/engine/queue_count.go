@@ -3,7 +3,7 @@ package engine
 import (
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/feed"
+	"github.com/taskerhq/tasker/internal/engine/feed"
 )
 
 // countOf counts the steps of some namespaces in a sample. The count is made once, and shared.

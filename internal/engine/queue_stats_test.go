@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/store/memstore"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
 // Failed probes of the last hour are counted, and who is unhealthy is shown.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 const (

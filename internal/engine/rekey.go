@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // When another order comes into force, the waiting steps have keys of the old one. They are rekeyed while claims

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // retainCases deletes cases whose retention since their resolution is over, up to a batch, and

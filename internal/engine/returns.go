@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Steps that come back without a charge do so a bounded number of times in a row. Otherwise a step that brings its

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/access"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A request's API key may be limited to namespaces. The request's context carries the limits, and each verb checks them

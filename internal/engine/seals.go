@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Seals keeps what templates mark as sensitive encrypted in the store. Verbs work with clear text: they see rows

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/taskerhq/tasker/internal/sensitive"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/kit/sensitive"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // NoteLook records in the audit trail that the request's key sees what is sensitive, in clear text. The caller decides

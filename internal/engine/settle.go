@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // ResultStatus is the outcome that a worker reports for a step.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A signal is stored first, and handed over in a second transaction: to the steps that wait for its name and key. It is

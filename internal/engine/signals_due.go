@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/taskerhq/tasker/internal/due"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/due"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // HandOverSignals hands signals to steps that do not have them yet, because one of both was not to be seen when the

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A snapshot is the state of a task when it was found stuck, as JSON: all that an operator on call needs, without

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/coalesce"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/kit/coalesce"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // besides is an engine whose claims are made up by the test: during runs while one

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // stalenessWindow bounds the live tasks that one list reads. The answer is thus complete for

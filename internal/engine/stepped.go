@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/due"
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/due"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // SteppedNote begins the keys of the notes that tell tasker doctor of rows that loops step over, by loop.

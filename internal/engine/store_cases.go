@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // CaseStore stores cases. A method that takes a Tx is part of that transaction.

@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/limit"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/limit"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Gate is the place where a limit holds back the steps of one key: its definition and its state.

@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // GroupRows put failures into groups of the inbox, in the transaction that stores them, and into its outbox those that

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // LargeResultStore keeps the list of the objects in the blob store, so that none is forgotten there.

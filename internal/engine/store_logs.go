@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // LogStore keeps the logs of attempts.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // BurstStore counts failures with one fingerprint on a route, of all processes together.

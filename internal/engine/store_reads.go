@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/feed"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/feed"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Reader answers queries from a committed state. A result that does not exist is nil, or empty; an error is always the

@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Holder is the task that a unique key is bound to, and how long it guards the key.

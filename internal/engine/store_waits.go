@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // WaitStore keeps a row for each waiting step of a kind of task.WaitKinds, which ends with the wait.

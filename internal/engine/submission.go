@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/envelope"
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/kit/envelope"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Submission is a request for one task: a run of the template Name, or of the single handler TaskType. Only one of Name

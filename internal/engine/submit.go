@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/clock"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/kit/clock"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Receipt answers one submission.

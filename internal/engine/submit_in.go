@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // PreparedSubmit is a call of Submit that has been checked and admitted, for a transaction that the caller begins.

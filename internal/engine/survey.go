@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // The survey lets the staleness detector find tasks without reading all of them repeatedly, and without a row for a

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // TemplateStats is what became of the newest tasks of a template.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // All processes that share a store agree on where ready steps are handed out, in terms: in each term it is the store,

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/due"
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/due"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // The background loops of package upkeep call the verbs in this file. Each one handles a bounded batch and returns how

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/store/memstore"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
 // Processes on one database have one key of tokens, whoever makes it, and no other

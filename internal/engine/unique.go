@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A submission with a rule of uniqueness has a unique key: a hash of the chosen fields of its context. At most one task

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/feed"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/feed"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // unit is the unit of work of one transaction: the rows that the verb works on, each loaded once, and what is saved at

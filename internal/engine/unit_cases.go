@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // caseChanges holds the cases that a unit opens or changes, and why.

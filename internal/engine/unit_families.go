@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/taskerhq/tasker/internal/task"
+import "github.com/taskerhq/tasker/internal/model/task"
 
 // A verb over many items first loads the families of all of them, in one query for a store that is a round trip away.
 // Later calls find the steps loaded.

@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // groupChanges holds what a unit changes about the groups of the inbox. It only adds rows, so that thousands of

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A unit of work corrects steps that the dispatcher has leased: a step that is loaded as ready, and is leased there,

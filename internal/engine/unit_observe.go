@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/feed"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/feed"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // This file records the effects of a unit of work for the observer. Without an observer, each of these methods is one

@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // newRecords holds rows that a unit only adds, and checkpoints and waits, which it replaces.

@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/taskerhq/tasker/internal/task"
+import "github.com/taskerhq/tasker/internal/model/task"
 
 // loadedRows holds the rows that a unit has loaded. Each step and task exists once, however often it is loaded.
 // Changes of a row are therefore seen by every part of the unit, and saved once.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"sync"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // transitions lets an Engine report each single transition to its observer. A nil one reports nothing, and costs a

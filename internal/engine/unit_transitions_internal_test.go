@@ -3,7 +3,7 @@ package engine
 import (
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // TestTransitionsCostNothing unless somebody wants to hear of them.

@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/taskerhq/tasker/internal/task"
+import "github.com/taskerhq/tasker/internal/model/task"
 
 // wakeups holds the wake-ups to send once a unit is committed.
 type wakeups struct {

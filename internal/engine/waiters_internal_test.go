@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // woken reports whether a poller has been woken.

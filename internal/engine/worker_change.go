@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // workerChange is one change of a worker's row. apply receives the current row, and may be called more than once; when

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/store/memstore"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
 // asking counts how often transactions ask for workers.

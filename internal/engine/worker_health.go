@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/taskerhq/tasker/internal/task"
+import "github.com/taskerhq/tasker/internal/model/task"
 
 // HealthFacts returns what this process knows of a worker's recent work, but for Depth: the attempts that ended here in
 // the last five minutes. Other processes have seen others.

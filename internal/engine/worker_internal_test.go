@@ -3,7 +3,7 @@ package engine
 import (
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Of two who have read a worker's row, the one who read it last is right, whoever comes

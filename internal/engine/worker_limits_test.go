@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 func TestWorkersHaveALimit(t *testing.T) {

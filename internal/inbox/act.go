@@ -12,10 +12,10 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/deadletters/model"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/posturl"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/posturl"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // act describes what an operator, a policy or a loop did to an object of the inbox, for the audit trail.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Before a send without a known outcome is made again, the log of its broker is searched, where there is one: a message

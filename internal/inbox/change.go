@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/deadletters/model"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // sortIDs sorts IDs in place and removes repeated ones. Letters are locked in the order of their IDs, so that two

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // declaredNote and declaredPolicyNote begin the keys of the notes that hold the hash of a source's, or a policy's,

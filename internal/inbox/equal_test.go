@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/deadletters/model"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // TestEqualDeliveries: a broker without positions delivers equal messages, and some of them again because their

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/intake"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/intake"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // FailedJob is a message that became a task, and why the task failed for good, in the words of the format job_failure.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
-	"github.com/taskerhq/tasker/internal/node"
 )
 
 // TestGone: messages that a broker has deleted before they were read are told once, with their number, and the source

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // maxChanged bounds the groups of one GroupsChange.

@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/taskerhq/tasker/internal/access"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Database is a database of the engine, with the rows of dead letters. Both use the same transactions: so a case and
@@ -69,8 +69,8 @@ type Inbox struct {
 	changed chan struct{} // has a value when Read shall look at the sources at once
 }
 
-// New returns an Inbox on a database. It starts nothing: internal/upkeep calls Advance, SendDue, Triage and Tidy, and
-// internal/node runs Read.
+// New returns an Inbox on a database. It starts nothing: internal/host/upkeep calls Advance, SendDue, Triage and Tidy,
+// and internal/host/node runs Read.
 func New(db Database, tasks *engine.Engine, opts Options) *Inbox {
 	opts.LetterBytes = cmp.Or(opts.LetterBytes, 16<<20)
 	opts.PageItems = cmp.Or(opts.PageItems, 1000)

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/intake"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/intake"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // RefusedByIntake is the type of the failure of letters that could not become tasks; its code says why.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/deadletters/model"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // TestSlowSource: letters of several sources are due in one batch, and the broker of the first one does not answer. The

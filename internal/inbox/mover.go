@@ -3,10 +3,10 @@ package inbox
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // mover is one step of a Move.

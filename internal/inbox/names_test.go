@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
-	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // slashed are two sources whose names are one text if a slash joins them.

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/deadletters/model"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Observer is told of letters, for metrics. Numbers are those of one batch, after its commit. Methods are called

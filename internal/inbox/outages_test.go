@@ -8,8 +8,8 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/flow"
-	"github.com/taskerhq/tasker/internal/node"
-	"github.com/taskerhq/tasker/internal/settings"
+	"github.com/taskerhq/tasker/internal/host/node"
+	"github.com/taskerhq/tasker/internal/model/settings"
 )
 
 // TestOutageEvents: an outage is told to streams and webhooks once when it opens, and once when it is closed.

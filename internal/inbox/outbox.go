@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // The outbox: all that is sent is a row (deadletter.Send) before it is sent, and its outcome has three values. Redrives

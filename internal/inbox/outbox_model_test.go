@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/deadletters/model"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
-	"github.com/taskerhq/tasker/internal/node"
-	"github.com/taskerhq/tasker/internal/postgrestest"
-	"github.com/taskerhq/tasker/internal/sqlitetest"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
+	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 )
 
 // outboxModel is a world and the nodes that keep its dead letters.

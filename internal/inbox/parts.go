@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 const (

@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/intake"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/intake"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Carrier connects the inbox with the brokers of one driver, for all sources of that driver. It is safe for concurrent

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A message that has died is one of three things, and each needs a proof:

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/deadletters/model"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/intake"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/intake"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 const (

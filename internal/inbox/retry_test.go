@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // TestPolicyOfTenRetries: a policy sends a letter as often as it says, whatever the default of max_replays is.

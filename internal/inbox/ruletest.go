@@ -5,9 +5,9 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/deadletters/model"
-	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/failure"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // testedMembers bounds the letters, and the cases, of a group that a rule is tried on.

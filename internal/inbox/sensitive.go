@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/access"
-	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/sensitive"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/kit/sensitive"
+	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // SensitiveOf returns the sensitive parts of the letters of a source, by its settings of now; none without a source.

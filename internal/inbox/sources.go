@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // shownOpen bounds the count of open letters of a source: a list of sources stays cheap with millions of letters. One

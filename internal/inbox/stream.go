@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/deadletters/model"
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // stream sends the items of a wave that may be sent now, batch by batch. It records the results of a batch while the

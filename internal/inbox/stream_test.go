@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/deadletters/model"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // wave captures 270 letters, batches of 50, 100, 100 and 20 sends, and starts a redrive of all in one wave.

@@ -3,7 +3,7 @@ package store
 import (
 	"bytes"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // WasHanded reports whether a leased step differs from its former row only in the fields that claiming or starting it

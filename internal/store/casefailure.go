@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // No index contains the step, handler and message of a case's failure. So these are checked in a bounded window of the

@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/audit"
-	"github.com/taskerhq/tasker/internal/chain"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/audit"
+	"github.com/taskerhq/tasker/internal/kit/chain"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // chainRows implements audit.Store on portable SQL.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/audit"
-	"github.com/taskerhq/tasker/internal/chain"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/engine/audit"
+	"github.com/taskerhq/tasker/internal/kit/chain"
 )
 
 const archiveColumns = `seq, hash, at, acts`

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // The statements of engine.ChildStore.

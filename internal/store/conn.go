@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/nesting"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Conn runs portable SQL: on a pool, or inside a transaction.

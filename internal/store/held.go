@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // spans is the number of tasks whose steps one statement reads.

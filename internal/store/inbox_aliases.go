@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 var insertAliases = bulkOf(`INSERT INTO tasker_letter_aliases (namespace, source, identity, letter_id)`, "ttti",

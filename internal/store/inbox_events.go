@@ -3,9 +3,9 @@ package store
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 var insertEvents = bulkOf(`INSERT INTO tasker_inbox_events (event_id, at, submitted, body)`, "innt", ``)

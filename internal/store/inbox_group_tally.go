@@ -5,8 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // newGroups is an insert of groups, each with counts. A group that is to be deleted stays, and gets the counts added.

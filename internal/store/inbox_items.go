@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/deadletters/model"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 const itemColumns = `i.redrive_id, i.no, i.kind, i.item_id, i.state, i.wave, i.at, i.group_id, i.uncertain, i.message`

@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 func (s letterRows) LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID, size int) (

@@ -14,9 +14,9 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Messages are hostile: what they say of themselves may be no text, and what they carry may be large.

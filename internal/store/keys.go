@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // TakeKeys binds idempotency keys, for an engine with a single writer; see engine.KeyStore.

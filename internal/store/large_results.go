@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 const largeResultColumns = `l.key, l.step_id, l.token, l.bytes, l.sha256, l.state, l.at`

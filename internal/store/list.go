@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A page of tasks is assembled from one or more sources, each an index that yields IDs newest first: the

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A case has its latest occurrence in its own row, so that lists need no other table and a task that fails once costs

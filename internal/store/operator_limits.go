@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/limit"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/limit"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // operatorLimitColumns are the columns that scanOperatorLimit reads.

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // AddAttempts stores ended attempts.

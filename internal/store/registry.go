@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/limit"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/limit"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // templateBody is the part of a template stored as one JSON document.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // TaskColumns are the columns that ScanTask reads, in its order.

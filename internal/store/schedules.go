@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/schedule"
-	"github.com/taskerhq/tasker/internal/scheduler"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/scheduler"
+	"github.com/taskerhq/tasker/internal/model/schedule"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // scheduleRows implements scheduler.Store.

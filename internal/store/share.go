@@ -2,7 +2,7 @@ package store
 
 import (
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // ShareTasks makes steps of one task share it. It changes works, and returns them.

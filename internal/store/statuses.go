@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/taskerhq/tasker/internal/feed"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/feed"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // TaskStatuses returns the statuses of tasks, in any order; unknown tasks are omitted.

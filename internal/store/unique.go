@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // The statements of engine.UniqueStore. None of them locks the row of a key whose task guards it: a submission that

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/clock"
-	"github.com/taskerhq/tasker/internal/crashtest/process"
+	"github.com/taskerhq/tasker/internal/kit/clock"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 )
 
 // Node is one server, with its way to the database.

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
-	"github.com/taskerhq/tasker/internal/clock"
+	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
 // killAtMoment kills a node at a moment that hurts, whichever node comes to it

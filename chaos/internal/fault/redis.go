@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/redistest"
+	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
 // What goes wrong with Redis blinds nobody: the nodes go on with the database.

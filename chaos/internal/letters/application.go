@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/taskerhq/tasker/internal/redisurl"
+	"github.com/taskerhq/tasker/internal/broker/redisurl"
 	"github.com/taskerhq/tasker/redisqueue"
 )
 

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/crashtest/process"
-	"github.com/taskerhq/tasker/internal/redistest"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
+	"github.com/taskerhq/tasker/internal/testkit/redistest"
 	"github.com/taskerhq/tasker/redisqueue"
 )
 

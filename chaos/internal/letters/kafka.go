@@ -14,10 +14,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
-	"github.com/taskerhq/tasker/internal/clock"
-	"github.com/taskerhq/tasker/internal/crashtest/process"
-	"github.com/taskerhq/tasker/internal/kafkatest"
-	"github.com/taskerhq/tasker/internal/testserver"
+	"github.com/taskerhq/tasker/internal/kit/clock"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
+	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
+	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
 var topics = &kind{driver: "kafka", format: "dlq_envelope", blind: true, stages: stagesOfKafka}

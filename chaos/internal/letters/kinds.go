@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/redistest"
+	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
 // The queues: of letters that operators redrive, of letters that a policy sends back, and of the consumer.

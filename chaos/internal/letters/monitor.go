@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/clock"
+	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
 // monitor reads along what a Redis does, to strike at a moment that matters.

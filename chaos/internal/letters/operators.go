@@ -13,7 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/clock"
+	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
 // The sources. Nobody touches the letters of the last one: they are always there.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/rabbitmq/amqp091-go"
 
-	"github.com/taskerhq/tasker/internal/amqp"
-	"github.com/taskerhq/tasker/internal/rabbittest"
+	"github.com/taskerhq/tasker/internal/broker/amqp"
+	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
 var classics = &kind{driver: "rabbitmq", queueType: "classic", blind: true, stages: stagesOfRabbit}

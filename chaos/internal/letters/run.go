@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/clock"
-	"github.com/taskerhq/tasker/internal/crashtest/process"
+	"github.com/taskerhq/tasker/internal/kit/clock"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 )
 
 // The bounds of a run.

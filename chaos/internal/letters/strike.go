@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
-	"github.com/taskerhq/tasker/internal/clock"
-	"github.com/taskerhq/tasker/internal/redistest"
+	"github.com/taskerhq/tasker/internal/kit/clock"
+	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
 // victim is a process that can be killed.

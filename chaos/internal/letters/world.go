@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/clock"
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/kit/clock"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // world is what is outside of Tasker: messages that die, and their consumer.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
-	"github.com/taskerhq/tasker/internal/crashtest/load"
-	"github.com/taskerhq/tasker/internal/crashtest/process"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 )
 
 // crew is everybody who calls. Callers end when quiet is closed; workers go on

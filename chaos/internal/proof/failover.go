@@ -17,9 +17,9 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
-	"github.com/taskerhq/tasker/internal/clock"
-	"github.com/taskerhq/tasker/internal/crashtest"
-	"github.com/taskerhq/tasker/internal/crashtest/load"
+	"github.com/taskerhq/tasker/internal/kit/clock"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
 )
 
 // setback is a cluster whose database is replaced by another one, under load.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
-	"github.com/taskerhq/tasker/internal/clock"
-	"github.com/taskerhq/tasker/internal/crashtest"
-	"github.com/taskerhq/tasker/internal/crashtest/load"
+	"github.com/taskerhq/tasker/internal/kit/clock"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
 )
 
 // ghost is a worker whose requests stall on their way, and arrive when its leases

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/crashtest"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest"
 )
 
 // Report is what came of a run.

@@ -1,4 +1,4 @@
-// The client program of the behaviour suite; internal/clienttest says what it has to print.
+// The client program of the behaviour suite; internal/testkit/clienttest says what it has to print.
 
 import { Client, TaskerError, Worker } from "../src/index.js";
 

@@ -1,4 +1,4 @@
-// The worker program of the behaviour suite; the Go package internal/clienttest says what it has to do.
+// The worker program of the behaviour suite; the Go package internal/testkit/clienttest says what it has to do.
 
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -10,7 +10,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // BatchBytes is about how many bytes of payload a Receive returns, and a Send gets, at most.

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // envelope is an event in a dead letter topic: in a JSON object beside its failure, or below headers that tell it.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // jobFailure is a job of a Redis list in a JSON object, beside its failure or, if its queue was full, beside that.

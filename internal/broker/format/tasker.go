@@ -3,8 +3,8 @@ package format
 import (
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // tasker is a message that Tasker has sent back, and that died without another convention.

@@ -15,7 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/kafkaurl"
+	"github.com/taskerhq/tasker/internal/broker/kafkaurl"
 )
 
 // polite bounds how long the broker is waited for when something is closed.

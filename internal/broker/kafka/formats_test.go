@@ -9,7 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/format"
-	"github.com/taskerhq/tasker/internal/kafkatest"
+	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 )
 
 // recordHeaders returns headers of names and values in turn.

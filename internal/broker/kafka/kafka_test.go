@@ -5,9 +5,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/taskerhq/tasker/internal/broker/brokertest"
 	"github.com/taskerhq/tasker/internal/broker/kafka"
-	"github.com/taskerhq/tasker/internal/kafkatest"
+	"github.com/taskerhq/tasker/internal/testkit/brokertest"
+	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

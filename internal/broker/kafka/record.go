@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // The headers of a message that stand for what is not payload, key or header of a record. A header of an application

@@ -8,11 +8,11 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/taskerhq/tasker/internal/broker/brokertest"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/kafka"
-	"github.com/taskerhq/tasker/internal/kafkatest"
-	"github.com/taskerhq/tasker/internal/testserver"
+	"github.com/taskerhq/tasker/internal/testkit/brokertest"
+	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
+	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
 // patience bounds what a test waits for.

@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/kafkatest"
+	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 )
 
 // TestRebalance: two members join and leave all the time while a topic is written and read. No message is acknowledged

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/clock"
+	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
 // errFault is what an operation fails with that was told to.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/broker/brokertest"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/memory"
+	"github.com/taskerhq/tasker/internal/testkit/brokertest"
 )
 
 // mutant is a driver with one mistake, which the suite must find.

@@ -21,8 +21,8 @@ import (
 	"sync/atomic"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/outbound"
-	"github.com/taskerhq/tasker/internal/posturl"
+	"github.com/taskerhq/tasker/internal/kit/outbound"
+	"github.com/taskerhq/tasker/internal/model/posturl"
 )
 
 const (

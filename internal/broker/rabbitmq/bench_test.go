@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/rabbittest"
+	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
 // BenchmarkDriver sends, and receives and acknowledges, batches of 500 messages of 1 KiB.

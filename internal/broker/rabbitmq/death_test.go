@@ -10,7 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/format"
-	"github.com/taskerhq/tasker/internal/rabbittest"
+	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
 // shop is an application with a queue work, bound to the exchange orders, whose dead letters go to the queue dead.

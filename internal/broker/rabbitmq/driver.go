@@ -11,7 +11,7 @@ import (
 
 	"github.com/rabbitmq/amqp091-go"
 
-	"github.com/taskerhq/tasker/internal/amqp"
+	"github.com/taskerhq/tasker/internal/broker/amqp"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 

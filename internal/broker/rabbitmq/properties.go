@@ -13,7 +13,7 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // These headers stand for what AMQP has beside headers. A message without them is persistent.

@@ -10,9 +10,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/taskerhq/tasker/internal/broker/brokertest"
 	"github.com/taskerhq/tasker/internal/broker/rabbitmq"
-	"github.com/taskerhq/tasker/internal/rabbittest"
+	"github.com/taskerhq/tasker/internal/testkit/brokertest"
+	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

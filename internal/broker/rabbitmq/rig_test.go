@@ -9,10 +9,10 @@ import (
 
 	"github.com/rabbitmq/amqp091-go"
 
-	"github.com/taskerhq/tasker/internal/broker/brokertest"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/rabbitmq"
-	"github.com/taskerhq/tasker/internal/rabbittest"
+	"github.com/taskerhq/tasker/internal/testkit/brokertest"
+	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
 // patience bounds what a test waits for.

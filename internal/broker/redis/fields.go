@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // layout says which field of an entry of a stream has the payload, by its name. The fields key and message_id are the

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/redistest"
+	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
 // thereAndBack sends messages through a URL, takes them, and leaves nothing behind.

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/redislist"
+	"github.com/taskerhq/tasker/internal/broker/redislist"
 )
 
 // Inspector looks at a server and at the queues of one source on it, for an operator. It changes nothing, and waits for

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/redisurl"
+	"github.com/taskerhq/tasker/internal/broker/redisurl"
 )
 
 // options are the parameters of a URL beside those of package redisurl.

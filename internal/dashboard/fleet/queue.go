@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/flow"
+	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
-	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
 // queuePage is what the page about the queue shows.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // groupList is what the inbox shows.

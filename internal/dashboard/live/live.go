@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // Topic is a part of the system that a page shows.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/access"
-	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/internal/api/web"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // Times of a stream.

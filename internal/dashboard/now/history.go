@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
-	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
 // Times of a History.

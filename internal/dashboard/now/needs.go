@@ -7,8 +7,8 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
-	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/operate"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // Page describes a page whose template shows a T.

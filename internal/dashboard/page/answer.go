@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/internal/api/web"
 )
 
 // frame is what the layout gets besides the look.

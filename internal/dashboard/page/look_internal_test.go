@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // clock is a clock that a test moves.

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // Request is a request for a page or an act, by a viewer whose session was checked.

@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/access"
-	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/internal/api/web"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // Sessions knows who is signed in. Package session implements it.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // Knows reports whether a request is for a page, an act or a file of the site.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/taskerhq/tasker/internal/envelope"
+	"github.com/taskerhq/tasker/internal/kit/envelope"
 )
 
 // Branch is a JSON value as a tree. Its template is "tree".

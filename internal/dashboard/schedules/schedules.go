@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/dashboard/live"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
+	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/schedules"
 )
 

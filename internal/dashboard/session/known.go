@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // How long a node remembers a session, and how many.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // TestWrongKeysAtOnce: attempts that are made at one time are not more than the bound.

@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // Store keeps sessions.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/dashboard/session"
+	"github.com/taskerhq/tasker/internal/model/access"
 )
 
 // store keeps sessions in memory, and counts how often it is asked and told to end sessions.

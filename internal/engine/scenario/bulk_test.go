@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // bulkOf reads which cases a bulk verb is about. A cursor is the name of a task.

@@ -3,7 +3,7 @@ package scenario_test
 import (
 	"errors"
 
-	"github.com/taskerhq/tasker/internal/due"
+	"github.com/taskerhq/tasker/internal/engine/due"
 )
 
 // moveOn does at once what the engine does after commits: waiting steps take their signals, and steps with child tasks

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/store/memstore"
-	"github.com/taskerhq/tasker/internal/task"
-	"github.com/taskerhq/tasker/internal/upkeep"
+	"github.com/taskerhq/tasker/internal/host/upkeep"
+	"github.com/taskerhq/tasker/internal/kit/clock"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
 // stepped is an engine on a machine whose wall clock a test steps, with a worker that sends heartbeats.

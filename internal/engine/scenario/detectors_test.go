@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/pgtest"
-	"github.com/taskerhq/tasker/internal/settings"
+	"github.com/taskerhq/tasker/internal/host/upkeep"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/postgres"
-	"github.com/taskerhq/tasker/internal/task"
-	"github.com/taskerhq/tasker/internal/upkeep"
+	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
 // Several nodes that detect on one PostgreSQL.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
 // One of two processes is cut off from the dispatcher, and works on with the store.

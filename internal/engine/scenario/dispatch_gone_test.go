@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
 // impatient is a dispatcher whose callers go while they wait for its answer.

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/dispatch/redis"
+	"github.com/taskerhq/tasker/internal/broker/dispatch/redis"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/pgtest"
-	"github.com/taskerhq/tasker/internal/redistest"
-	"github.com/taskerhq/tasker/internal/settings"
+	"github.com/taskerhq/tasker/internal/host/upkeep"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/postgres"
-	"github.com/taskerhq/tasker/internal/task"
-	"github.com/taskerhq/tasker/internal/upkeep"
+	"github.com/taskerhq/tasker/internal/testkit/pgtest"
+	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
 // Several nodes on one PostgreSQL and one Redis. How they agree on who hands out is

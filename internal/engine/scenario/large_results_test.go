@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // blobs is a blob store in memory that fails on request. Its zero value is empty.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 func (m *model) cancel(o op) error {

@@ -3,7 +3,7 @@ package scenario_test
 import (
 	"fmt"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // keepUp runs the background loops until nothing is due. Then it runs them again, and checks that they tell the next

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // caseVerb is what an operator does about cases: opens one, says what he found,

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // childTemplates are workflows with steps that no worker runs: child tasks, waits, and steps with a condition.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // compensated is a workflow of the model with compensation steps.

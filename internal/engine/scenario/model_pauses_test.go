@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // modelTargets are what the model test pauses. A template is not among them: steps that a dispatcher has offered are

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	spec "github.com/taskerhq/tasker/internal/schedule"
-	"github.com/taskerhq/tasker/internal/scheduler"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/engine/scheduler"
+	spec "github.com/taskerhq/tasker/internal/model/schedule"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // rowsOfSchedules is a database with schedules in memory, the reference for those of the other stores. The store in

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/cron"
 	"github.com/taskerhq/tasker/internal/engine"
-	spec "github.com/taskerhq/tasker/internal/schedule"
-	"github.com/taskerhq/tasker/internal/scheduler"
+	"github.com/taskerhq/tasker/internal/engine/scheduler"
+	"github.com/taskerhq/tasker/internal/model/cron"
+	spec "github.com/taskerhq/tasker/internal/model/schedule"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/sealed"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // modelBatch is how many tasks one call may have in the model test: fewer than schedules have due after a while.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/kit/vault"
 	"github.com/taskerhq/tasker/internal/store/sealed"
-	"github.com/taskerhq/tasker/internal/vault"
+	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
 var (

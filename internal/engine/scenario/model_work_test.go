@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // work lets a worker carry out what is ready, so that workflows come to their ends: most steps succeed, some fail for

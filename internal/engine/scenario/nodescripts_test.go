@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/postgrestest"
+	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
 // TestNodeScripts carries out the scripts of two nodes on one PostgreSQL.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/postgrestest"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
 // TestCaseOfATaskThatAlwaysFails: a task that is replayed and fails again and again takes

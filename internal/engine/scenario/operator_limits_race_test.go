@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
 // TestOperatorLimitRace: workers run the steps of a handler under a limit of an operator at once, on two nodes where

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/limit"
+	"github.com/taskerhq/tasker/internal/model/limit"
 )
 
 // limit sets a limit of an operator.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // What the roles of domains are asked in a transaction, each after a pause.

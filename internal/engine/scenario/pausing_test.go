@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/postgres"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // pausingStore is PostgreSQL whose transactions pause, each for the actor that its node plays. While it plays

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // What a transaction is asked, each after a pause. Ready is told apart: see pausing_test.go.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // configureRecovery reads what scripts say about steps that fail or lose their worker.

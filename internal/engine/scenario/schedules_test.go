@@ -3,11 +3,11 @@ package scenario_test
 import (
 	"fmt"
 
-	"github.com/taskerhq/tasker/internal/cron"
-	spec "github.com/taskerhq/tasker/internal/schedule"
-	"github.com/taskerhq/tasker/internal/scheduler"
+	"github.com/taskerhq/tasker/internal/engine/scheduler"
+	"github.com/taskerhq/tasker/internal/model/cron"
+	spec "github.com/taskerhq/tasker/internal/model/schedule"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/sealed"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // scheduler returns the use cases of schedules on the database of now.

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/postgrestest"
-	"github.com/taskerhq/tasker/internal/sqlitetest"
-	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
+	"github.com/taskerhq/tasker/internal/testkit/memstore"
+	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
+	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 )
 
 // kind is a kind of store. open opens an empty one, which is closed when t ends;

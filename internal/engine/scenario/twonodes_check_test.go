@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // check checks what must be true while nothing goes on; whole looks at every task with all that belongs to it.

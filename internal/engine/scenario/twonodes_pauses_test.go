@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Scripts with a seed from this one on have pauses too, beside what those from deliverySeeds on have.

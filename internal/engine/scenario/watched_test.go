@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/settings"
+	"github.com/taskerhq/tasker/internal/model/settings"
 )
 
 // Commands about workers that are watched: probes of their health, circuit

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/scheduler"
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
-	"github.com/taskerhq/tasker/internal/template"
-	"github.com/taskerhq/tasker/internal/upkeep"
+	"github.com/taskerhq/tasker/internal/engine/scheduler"
+	"github.com/taskerhq/tasker/internal/host/upkeep"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/model/template"
 )
 
 // start is when every world begins.

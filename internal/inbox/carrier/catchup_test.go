@@ -11,12 +11,12 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/rabbitmq"
 	"github.com/taskerhq/tasker/internal/broker/redis"
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/inbox/carrier"
-	"github.com/taskerhq/tasker/internal/node"
-	"github.com/taskerhq/tasker/internal/rabbittest"
-	"github.com/taskerhq/tasker/internal/redistest"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
+	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
 // Who asks for a queue at once after a message was put into it sees the message: while a node has taken it and has not

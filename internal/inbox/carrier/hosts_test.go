@@ -8,9 +8,9 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/post"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/inbox/carrier"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // TestHostsApart: a host that is down opens its own circuit breaker, and letters to other hosts are sent. A letter that

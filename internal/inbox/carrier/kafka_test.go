@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // TestIntakeOfTopic: the records of a topic become tasks, once each although the acknowledgement of the first batches

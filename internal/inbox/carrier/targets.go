@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/taskerhq/tasker/internal/broker"
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // kept bounds the targets, except those in use: destinations of sources without a URL may be on any number of hosts.

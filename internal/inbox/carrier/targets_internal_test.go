@@ -8,7 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker"
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
 // Any two hosts, schemes, brokers and namespaces have targets of their own; paths of a host share one.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/postgrestest"
+	"github.com/taskerhq/tasker/internal/kit/clock"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/postgres"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
 // stepping is a schema in which clock_timestamp shows a time that a test steps.

@@ -3,7 +3,7 @@ package postgres
 import (
 	"context"
 
-	"github.com/taskerhq/tasker/internal/clock"
+	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
 // OnMachine are options of a process on a machine whose clocks a test sets.

@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/store/nesting"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // WriteExternal runs fn in a transaction that its caller has begun on its own connection, and will commit or roll back:

@@ -6,8 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // identity detects whether the database has been replaced. After a failover to a standby that was behind, or after a

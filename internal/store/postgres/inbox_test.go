@@ -3,9 +3,9 @@ package postgres_test
 import (
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
-	"github.com/taskerhq/tasker/internal/store/storetest"
+	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
+	"github.com/taskerhq/tasker/internal/testkit/storetest"
 )
 
 func BenchmarkLetters(b *testing.B) {

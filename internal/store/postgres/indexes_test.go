@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
 // TestRebuildIndexes: an index that keeps a page for one entry in 300 is built anew, and one that is full is not. What

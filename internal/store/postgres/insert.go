@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // InsertTasks implements engine.Tx.

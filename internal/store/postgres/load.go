@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // A transaction gets rows from the cache, or reads them with their versions.

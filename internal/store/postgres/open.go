@@ -16,12 +16,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/kit/clock"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/store/migration"
 	"github.com/taskerhq/tasker/internal/store/nesting"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Options are the settings of a Store.

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/pgtest"
-	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
-	"github.com/taskerhq/tasker/internal/store/storetest"
+	"github.com/taskerhq/tasker/internal/testkit/pgtest"
+	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
+	"github.com/taskerhq/tasker/internal/testkit/storetest"
 )
 
 func open(t *testing.T, dsn string) *postgres.Store {

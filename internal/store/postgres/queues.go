@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // queues is this process's knowledge of the empty parts of the queue index. A claim starts to read after the entries

@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // DropKeys implements engine.KeyStore. It skips a key locked by another transaction: it may be about to be bound again,

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // rowCache is this process's cache of rows with work to come: a step that it leased is settled without another read.

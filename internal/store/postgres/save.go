@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Rows are saved many at a time, and only if unchanged: with another version an update finds nothing, and tasker_expect

@@ -3,8 +3,8 @@ package postgres
 import (
 	"context"
 
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Overdue implements engine.Tx.

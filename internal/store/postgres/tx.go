@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // tx is one run of a unit of work. Its writes wait for a query or the commit: then all are sent in one pipeline. A unit

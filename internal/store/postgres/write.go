@@ -10,10 +10,10 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/kit/clock"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/nesting"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // maxRuns bounds the runs of a unit of work; then its caller gets the error that the database is too busy.

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
-	"github.com/taskerhq/tasker/internal/vault"
+	"github.com/taskerhq/tasker/internal/kit/vault"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // cases are the cases of tasks. A snapshot is only looked at: what is encrypted in it is masked if it cannot be

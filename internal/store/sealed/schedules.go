@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/schedule"
-	"github.com/taskerhq/tasker/internal/scheduler"
-	"github.com/taskerhq/tasker/internal/sensitive"
-	"github.com/taskerhq/tasker/internal/task"
-	"github.com/taskerhq/tasker/internal/vault"
+	"github.com/taskerhq/tasker/internal/engine/scheduler"
+	"github.com/taskerhq/tasker/internal/kit/sensitive"
+	"github.com/taskerhq/tasker/internal/kit/vault"
+	"github.com/taskerhq/tasker/internal/model/schedule"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Schedules returns a database of schedules whose contexts are in clear text. They are encrypted whole, for which

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/sensitive"
-	"github.com/taskerhq/tasker/internal/task"
-	"github.com/taskerhq/tasker/internal/vault"
+	"github.com/taskerhq/tasker/internal/kit/sensitive"
+	"github.com/taskerhq/tasker/internal/kit/vault"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Seals is an engine.Seals with a ring of keys. It is safe for concurrent use.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // WriteBeside is Write with statements of the caller on tables of its own: own runs first, in the same transaction,

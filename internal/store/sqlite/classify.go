@@ -5,10 +5,11 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // classify gives SQLite's errors an error code of the engine, by result code and never by text,

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // TestFullDisk: SQLite reports a full disk as it does a file that may not grow.

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // conn is the writer's connection. It uses the driver below database/sql: the pool's bookkeeping costs as much as a

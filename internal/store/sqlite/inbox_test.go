@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/store/sqlite"
-	"github.com/taskerhq/tasker/internal/store/storetest"
+	"github.com/taskerhq/tasker/internal/testkit/storetest"
 )
 
 func BenchmarkLetters(b *testing.B) {

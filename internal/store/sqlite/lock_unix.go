@@ -7,7 +7,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // fileLock keeps a second process out. The kernel releases it when the process ends, for any reason.

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/nesting"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
-	"github.com/taskerhq/tasker/internal/store/storetest"
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/testkit/storetest"
 )
 
 // openMemory opens a database in memory, which the test closes.

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/store/migration"
 )
 
 //go:embed migrations/*.sql

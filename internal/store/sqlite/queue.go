@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // workQuery reads steps with their tasks; a WHERE clause follows.

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // DropKeys implements engine.KeyStore.

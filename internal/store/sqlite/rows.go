@@ -1,7 +1,7 @@
 package sqlite
 
 import (
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // rows caches rows in the state of the transaction in progress. It may keep them across transactions, because

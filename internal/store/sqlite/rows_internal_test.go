@@ -3,7 +3,7 @@ package sqlite
 import (
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // A completed step stays cached as long as its task goes on, and no longer; nothing that was counted stays counted.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Saving rows is half of the writer's work, and most of that is the binding of parameters, once per parameter and row.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Task implements engine.Tx.

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/nesting"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Write implements engine.Store. Writes that arrive during a commit share the next transaction,

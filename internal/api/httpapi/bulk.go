@@ -1,0 +1,50 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/taskerhq/tasker/operate"
+
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+)
+
+// updateCases serves POST /v1/dlq/update. One request changes a page of cases; the caller continues with the cursor.
+func (s *server) updateCases(ctx context.Context, _ *endpoint.None, body *operate.BulkCaseUpdate,
+) (endpoint.Answer[*operate.BulkResult], error) {
+	if err := narrowBody(ctx, &body.Filter); err != nil {
+		return endpoint.Answer[*operate.BulkResult]{}, err
+	}
+	body.Update.ResolvedBy = cmp.Or(body.Update.ResolvedBy, endpoint.Caller(ctx))
+	body.Update.Metadata = absent(body.Update.Metadata)
+	return bulkAnswer(s.backend.UpdateCases(ctx, *body))
+}
+
+// actOnCases serves POST /v1/dlq/act. Each kind of act has a field of its own for the actor, which defaults to the
+// key's name.
+func (s *server) actOnCases(ctx context.Context, _ *endpoint.None, body *operate.BulkStepAction,
+) (endpoint.Answer[*operate.BulkResult], error) {
+	if err := narrowBody(ctx, &body.Filter); err != nil {
+		return endpoint.Answer[*operate.BulkResult]{}, err
+	}
+	if actor := actorOf(&body.Action); actor != nil {
+		*actor = cmp.Or(*actor, endpoint.Caller(ctx))
+	}
+	return bulkAnswer(s.backend.ActOnCases(ctx, *body))
+}
+
+// narrowBody limits a filter in a body to the namespaces of the key. NarrowNamespace speaks of the query, so the
+// location is moved.
+func narrowBody(ctx context.Context, f *operate.CaseFilter) (err error) {
+	f.Namespace, err = endpoint.NarrowNamespace(ctx, f.Namespace)
+	return endpoint.Moved(err, "query.namespace", "/filter/namespace")
+}
+
+// bulkAnswer answers 200 even if cases were refused: each item has its own error.
+func bulkAnswer(result *operate.BulkResult, err error) (endpoint.Answer[*operate.BulkResult], error) {
+	if err != nil {
+		return endpoint.Answer[*operate.BulkResult]{}, err
+	}
+	result.Results = endpoint.List(result.Results)
+	return endpoint.OK(result), nil
+}

@@ -1,0 +1,53 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+)
+
+// cancelQuery is TaskPath with the parameters of a cancellation.
+type cancelQuery struct {
+	TaskPath
+	endpoint.CancelParams
+}
+
+// cancelTask serves DELETE /v1/tasks/{uuid}. It is a batch of one, so an error of the item is that of the request.
+func (s *server) cancelTask(ctx context.Context, params *cancelQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[tasker.TaskReceipt], error) {
+	var no endpoint.Answer[tasker.TaskReceipt]
+	receipts, err := s.cancel(ctx, tasker.CancelRequest{
+		TaskUUIDs: []uuid.UUID{params.UUID}, CancelledBy: params.CancelledBy, Reason: params.Reason,
+		ExpectedState: params.ExpectedState, IfMatch: params.IfMatch,
+	})
+	if err != nil {
+		return no, endpoint.Moved(err, "/task_uuids/0", "")
+	}
+	receipt, err := endpoint.First(receipts)
+	if err != nil {
+		return no, err
+	}
+	if receipt.Error != nil {
+		return no, endpoint.Moved(receipt.Error, "/task_uuids/0", "")
+	}
+	return endpoint.OK(receipt), nil
+}
+
+// cancelTasks serves POST /v1/tasks/cancel. Tasks are decided one by one; a refused one has its error in its receipt.
+func (s *server) cancelTasks(ctx context.Context, _ *endpoint.None,
+	body *tasker.CancelRequest,
+) (endpoint.Answer[endpoint.Results[tasker.TaskReceipt]], error) {
+	receipts, err := s.cancel(ctx, *body)
+	return endpoint.OK(endpoint.ResultsOf(receipts)), err
+}
+
+// cancel cancels tasks in the name of the caller, or of the request's key.
+func (s *server) cancel(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
+	req.CancelledBy = cmp.Or(req.CancelledBy, endpoint.Caller(ctx))
+	return s.backend.CancelTasks(ctx, req)
+}

@@ -1,0 +1,151 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/operate"
+)
+
+// caseTaskPath names the task of a case.
+type caseTaskPath struct {
+	UUID uuid.UUID `path:"task_uuid" doc:"The task."`
+}
+
+// CasePath names a case. It is exported for the same reason as TaskPath.
+type CasePath struct {
+	UUID uuid.UUID `path:"dlq_entry_uuid" doc:"The case."`
+}
+
+// CaseQuery holds the filters of every list of cases. It is exported for the same reason as TaskPath.
+type CaseQuery struct {
+	Status    string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled"`
+	Reason    string    `query:"dlq_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
+	Namespace string    `query:"namespace" maxLength:"255"`
+	TaskName  string    `query:"task_name" maxLength:"255" doc:"Template name or task type."`
+	State     string    `query:"current_state" enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually" doc:"Current state of the task."`
+	After     time.Time `query:"after" doc:"Opened at or after this time."`
+	Before    time.Time `query:"before" doc:"Opened before this time."`
+}
+
+// FailureQuery filters a list of cases by the failure. It is exported for the same reason as TaskPath.
+type FailureQuery struct {
+	FailedStep   string `query:"failed_step" maxLength:"255" doc:"Name of the failed step that stops the task."`
+	Handler      string `query:"handler" maxLength:"255" doc:"Handler of that step."`
+	Fingerprint  string `query:"error_pattern" maxLength:"255" doc:"Fingerprint of the failure, as lists show it."`
+	ErrorMessage string `query:"error_message" maxLength:"255" doc:"A literal part of the error message. Step, handler and message are searched in the first 20,000 cases that match the other filters."`
+}
+
+// caseFilter is an operate.CaseFilter as a query.
+type caseFilter struct {
+	CaseQuery
+	FailureQuery
+	Limit  int `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"Number of cases to skip."`
+}
+
+// queueFilter is an operate.CaseFilter as a query of the investigation queue.
+type queueFilter struct {
+	CaseQuery
+	FailureQuery
+	Limit  int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
+	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"Number of cases to skip."`
+}
+
+// filter returns the filter of a request, limited to the namespaces of its key.
+func (q *CaseQuery) filter(ctx context.Context) (operate.CaseFilter, error) {
+	namespace, err := endpoint.NarrowNamespace(ctx, q.Namespace)
+	return operate.CaseFilter{
+		ResolutionStatus: tasker.CaseResolution(q.Status), Reason: tasker.CaseReason(q.Reason), Namespace: namespace,
+		TaskName: q.TaskName, CurrentState: tasker.TaskState(q.State),
+		After: q.After, Before: q.Before,
+	}, err
+}
+
+// listCases serves GET /v1/dlq.
+func (s *server) listCases(ctx context.Context, params *caseFilter,
+	_ *endpoint.None,
+) (endpoint.Answer[[]operate.Case], error) {
+	var no endpoint.Answer[[]operate.Case]
+	filter, err := params.filter(ctx)
+	if err != nil {
+		return no, err
+	}
+	filter.Limit, filter.Offset = params.Limit, params.Offset
+	// The conversion compiles only while both types have the same fields.
+	filter.CaseFailureFilter = operate.CaseFailureFilter(params.FailureQuery)
+	cases, err := s.backend.Cases(ctx, filter)
+	return endpoint.OK(endpoint.List(cases)), err
+}
+
+// caseStats serves GET /v1/dlq/stats. It has no filters by failure.
+func (s *server) caseStats(ctx context.Context, params *CaseQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[[]operate.CaseStats], error) {
+	filter, err := params.filter(ctx)
+	if err != nil {
+		return endpoint.Answer[[]operate.CaseStats]{}, err
+	}
+	stats, err := s.backend.CaseStats(ctx, filter)
+	return endpoint.OK(endpoint.List(stats)), err
+}
+
+// investigationQueue serves GET /v1/dlq/investigation-queue: the filters of the list, in another order.
+func (s *server) investigationQueue(ctx context.Context, params *queueFilter,
+	_ *endpoint.None,
+) (endpoint.Answer[[]operate.QueuedCase], error) {
+	filter, err := params.filter(ctx)
+	if err != nil {
+		return endpoint.Answer[[]operate.QueuedCase]{}, err
+	}
+	filter.Limit, filter.Offset = params.Limit, params.Offset
+	filter.CaseFailureFilter = operate.CaseFailureFilter(params.FailureQuery)
+	queue, err := s.backend.InvestigationQueue(ctx, filter)
+	return endpoint.OK(endpoint.List(queue)), err
+}
+
+// getCase serves GET /v1/dlq/task/{task_uuid}: the latest case of a task, with its snapshot.
+func (s *server) getCase(ctx context.Context, params *caseTaskPath,
+	_ *endpoint.None,
+) (endpoint.Answer[*operate.Case], error) {
+	found, err := s.backend.CaseOfTask(ctx, params.UUID)
+	return endpoint.OK(found), err
+}
+
+// openCase serves POST /v1/dlq/task/{task_uuid}. The answer is 201; a task with a pending case is a conflict.
+func (s *server) openCase(ctx context.Context, params *caseTaskPath,
+	body *operate.OpenCaseRequest,
+) (endpoint.Answer[*operate.Case], error) {
+	body.OpenedBy, body.Metadata = cmp.Or(body.OpenedBy, endpoint.Caller(ctx)), absent(body.Metadata)
+	opened, err := s.backend.OpenCase(ctx, params.UUID, *body)
+	return endpoint.Stored(true, "/v1/dlq/task/"+params.UUID.String(), opened), err
+}
+
+// caseUpdatePath names a case to change.
+type caseUpdatePath struct {
+	CasePath
+	endpoint.Match
+}
+
+// updateCase serves PATCH /v1/dlq/entry/{dlq_entry_uuid}.
+func (s *server) updateCase(ctx context.Context, params *caseUpdatePath,
+	body *operate.CaseUpdate,
+) (endpoint.Answer[*operate.CaseUpdated], error) {
+	body.ResolvedBy, body.Metadata = cmp.Or(body.ResolvedBy, endpoint.Caller(ctx)), absent(body.Metadata)
+	updated, err := s.backend.UpdateCase(ctx, params.UUID, *body)
+	return endpoint.OK(updated), err
+}
+
+// absent treats null in a body as a missing value.
+func absent(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}

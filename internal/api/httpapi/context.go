@@ -1,0 +1,32 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+)
+
+// editContext serves PATCH /v1/tasks/{uuid}/context. null means a missing value here, so a context cannot be set to
+// null; an object without members is what a caller wants instead.
+func (s *server) editContext(ctx context.Context, params *TaskPath,
+	body *tasker.EditContextRequest,
+) (endpoint.Answer[*tasker.EditedContext], error) {
+	var no endpoint.Answer[*tasker.EditedContext]
+	body.Context, body.Merge = absent(body.Context), absent(body.Merge)
+	body.EditedBy = cmp.Or(body.EditedBy, endpoint.Caller(ctx))
+	err := s.masker.RefuseContext(ctx, params.UUID, "/context", body.Context)
+	if err == nil {
+		err = s.masker.RefuseContext(ctx, params.UUID, "/merge", body.Merge)
+	}
+	if err != nil {
+		return no, err
+	}
+	edited, err := s.backend.EditContext(ctx, params.UUID, *body)
+	if err != nil {
+		return no, err
+	}
+	edited.EndedSteps = endpoint.List(edited.EndedSteps)
+	return endpoint.OK(edited), nil
+}

@@ -1,0 +1,101 @@
+package endpoint
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/internal/model/template"
+)
+
+// A key may be limited to namespaces. A request that names another namespace is forbidden here. One that names a task,
+// a step or a case by its ID is passed on: the context contains the key, and the Backend's verb answers that the object
+// does not exist, so that IDs cannot be probed. The namespaces of a worker never change, so package stepworker
+// checks them. None of this costs anything without such keys.
+
+// defaultNamespace is the namespace of a task that names none.
+const defaultNamespace = template.DefaultNamespace
+
+// ReachNamespace refuses a namespace outside the key's limits with forbidden. "" is the default namespace. location is
+// the place of the namespace in the request.
+func ReachNamespace(ctx context.Context, namespace, location string) error {
+	p := access.From(ctx)
+	if !p.Limited() {
+		return nil
+	}
+	if namespace == "" {
+		namespace = defaultNamespace
+	}
+	if p.Reaches(namespace) {
+		return nil
+	}
+	return OutsideNamespaces(p, tasker.Detail{Location: location,
+		Message: fmt.Sprintf("the key does not reach the namespace %q", namespace)})
+}
+
+// OutsideNamespaces refuses what is outside the namespaces of a limited key.
+func OutsideNamespaces(p *access.Principal, details ...tasker.Detail) error {
+	return &tasker.Error{Code: tasker.CodeForbidden,
+		Message: "the key " + p.Name + " is limited to other namespaces",
+		Hint:    "it reaches " + strings.Join(p.Namespaces(), ", "), Details: details}
+}
+
+// NarrowNamespace limits the namespace of a filter to the key's reach. "" stays "" for an unlimited key, and becomes
+// the only namespace of a key that has one. A filter takes one namespace, so a key with several must name one. The
+// location of a fault is query.namespace; a caller whose filter is in a body moves it.
+func NarrowNamespace(ctx context.Context, namespace string) (string, error) {
+	p := access.From(ctx)
+	if !p.Limited() || namespace != "" && p.Reaches(namespace) {
+		return namespace, nil
+	}
+	reached := p.Namespaces()
+	if namespace == "" && len(reached) == 1 {
+		return reached[0], nil
+	}
+	message := fmt.Sprintf("the key does not reach the namespace %q", namespace)
+	if namespace == "" {
+		message = "the key reaches several namespaces: name one"
+	}
+	return "", OutsideNamespaces(p, tasker.Detail{Location: "query.namespace", Message: message})
+}
+
+// OwnNamespace returns the namespace that a request names at a place, or the only one of its key; "" is the default.
+// It refuses one that the key does not reach.
+func OwnNamespace(ctx context.Context, name, at string) (string, error) {
+	if p := access.From(ctx); name == "" && p.Limited() && len(p.Namespaces()) == 1 {
+		return p.Namespaces()[0], nil
+	}
+	return name, ReachNamespace(ctx, name, at)
+}
+
+// Caller returns the name of the request's key, "" without one.
+func Caller(ctx context.Context) string {
+	if p := access.From(ctx); p != nil {
+		return p.Name
+	}
+	return ""
+}
+
+// NarrowNamespaces is NarrowNamespace for a parameter that repeats. No namespace stays none for an unlimited key, and
+// becomes all that a limited one reaches. All are checked: an answer without some would look complete.
+func NarrowNamespaces(ctx context.Context, list []string) ([]string, error) {
+	namespaces := SplitAll(list)
+	if len(namespaces) > MaxRepeats {
+		return nil, TooManyRepeats()
+	}
+	p := access.From(ctx)
+	if !p.Limited() {
+		return namespaces, nil
+	}
+	for _, namespace := range namespaces {
+		if err := ReachNamespace(ctx, namespace, "query.namespace"); err != nil {
+			return nil, err
+		}
+	}
+	if len(namespaces) == 0 {
+		return p.Namespaces(), nil
+	}
+	return namespaces, nil
+}

@@ -1,0 +1,140 @@
+package executions
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker/internal/api/executionapi"
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/api/web"
+)
+
+// answer is what most operations return.
+type answer = endpoint.Answer[*executionapi.Execution]
+
+// Path names an execution. It is exported because huma ignores unexported embedded structs.
+type Path struct {
+	ID uuid.UUID `path:"id" doc:"The execution."`
+}
+
+// actPath is Path with a precondition.
+type actPath struct {
+	Path
+	endpoint.Match
+}
+
+// create serves POST /api/v1/executions: 201 for a new execution, 200 for one that exists under the same idempotency
+// key.
+func (f *family) create(ctx context.Context, _ *endpoint.None, body *executionapi.ExecutionRequest) (answer, error) {
+	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
+		return answer{}, err
+	}
+	body.Caller, body.TraceParent = endpoint.Caller(ctx), web.TraceParent(ctx)
+	e, created, err := f.executions.Create(ctx, *body)
+	if err != nil {
+		return answer{}, moved(err)
+	}
+	return endpoint.Stored(created, "/api/v1/executions/"+e.ID.String(), e), nil
+}
+
+// moved gives the places of faults their names in the body of this family, which is one submission.
+func moved(err error) error {
+	for from, to := range map[string]string{"/task_type": "/action_ref", "/name": "/action_ref",
+		"/context": "/parameters", "/user_id": "/initiator"} {
+		err = endpoint.Moved(err, "/tasks/0"+from, to)
+	}
+	return endpoint.Moved(err, "/tasks/0", "")
+}
+
+// listQuery is an executionapi.Filter as a query.
+type listQuery struct {
+	Status         []string  `query:"status,explode" doc:"requested, scheduling, scheduled, running, completed, failed, canceling, cancelled, timeout or abandoned; repeatable, or several separated by commas."`
+	ActionRef      string    `query:"action_ref" maxLength:"255" doc:"Name of the action; * stands for any characters."`
+	ResultContains string    `query:"result_contains" maxLength:"255" doc:"A literal part of the result as JSON text, of executions that have ended. 200 of them are searched per page."`
+	TopLevelOnly   bool      `query:"top_level_only" doc:"Accepted for compatibility: every execution is at the top level."`
+	Namespace      string    `query:"namespace" maxLength:"255"`
+	Initiator      string    `query:"initiator" maxLength:"255"`
+	CreatedAfter   time.Time `query:"created_after" doc:"Inclusive."`
+	CreatedBefore  time.Time `query:"created_before" doc:"Exclusive."`
+	Limit          int       `query:"limit" minimum:"1" maximum:"100" default:"50" doc:"Page size."`
+	Cursor         string    `query:"cursor" maxLength:"64" doc:"next_cursor of the previous page."`
+}
+
+// list serves GET /api/v1/executions.
+func (f *family) list(ctx context.Context, params *listQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*executionapi.ExecutionPage], error) {
+	var no endpoint.Answer[*executionapi.ExecutionPage]
+	filter := executionapi.Filter{ActionRef: params.ActionRef, ResultContains: params.ResultContains,
+		Initiator: params.Initiator, CreatedAfter: endpoint.Given(params.CreatedAfter),
+		CreatedBefore: endpoint.Given(params.CreatedBefore), Limit: params.Limit, Cursor: params.Cursor}
+	var err error
+	if filter.Statuses, err = endpoint.Words[executionapi.Status](params.Status); err != nil {
+		return no, err
+	}
+	if filter.Namespace, err = endpoint.NarrowNamespace(ctx, params.Namespace); err != nil {
+		return no, err
+	}
+	page, err := f.executions.Executions(ctx, filter)
+	return endpoint.OK(page), err
+}
+
+// execution serves GET /api/v1/executions/{id}.
+func (f *family) execution(ctx context.Context, params *Path, _ *endpoint.None) (answer, error) {
+	e, err := f.executions.Execution(ctx, params.ID)
+	return endpoint.OK(e), err
+}
+
+// cancel serves POST /api/v1/executions/{id}/cancel.
+func (f *family) cancel(ctx context.Context, params *actPath, body *executionapi.ExecutionCancel) (answer, error) {
+	body.CancelledBy = cmp.Or(body.CancelledBy, endpoint.Caller(ctx))
+	e, err := f.executions.Cancel(ctx, params.ID, *body, params.IfMatch)
+	return endpoint.OK(e), err
+}
+
+// retry serves POST /api/v1/executions/{id}/retry.
+func (f *family) retry(ctx context.Context, params *actPath, body *executionapi.ExecutionRetry) (answer, error) {
+	body.RetriedBy = cmp.Or(body.RetriedBy, endpoint.Caller(ctx))
+	e, err := f.executions.Retry(ctx, params.ID, *body, params.IfMatch)
+	return endpoint.OK(e), endpoint.Moved(err, "/replayed_by", "/retried_by")
+}
+
+// statsQuery names namespaces.
+type statsQuery struct {
+	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
+}
+
+// stats serves GET /api/v1/executions/stats. A limited key gets the numbers of its own namespaces only.
+func (f *family) stats(ctx context.Context, params *statsQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*executionapi.ExecutionStats], error) {
+	var no endpoint.Answer[*executionapi.ExecutionStats]
+	namespaces, err := endpoint.NarrowNamespaces(ctx, params.Namespace)
+	if err != nil {
+		return no, err
+	}
+	stats, err := f.executions.Stats(ctx, namespaces)
+	return endpoint.OK(stats), err
+}
+
+// expiredQuery is statsQuery with a period.
+type expiredQuery struct {
+	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
+	Hours     int      `query:"hours" minimum:"1" maximum:"720" default:"24" doc:"Length of the period up to now."`
+}
+
+// expired serves GET /api/v1/executions/expired.
+func (f *family) expired(ctx context.Context, params *expiredQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*executionapi.ExpiredReport], error) {
+	var no endpoint.Answer[*executionapi.ExpiredReport]
+	namespaces, err := endpoint.NarrowNamespaces(ctx, params.Namespace)
+	if err != nil {
+		return no, err
+	}
+	report, err := f.executions.ExpiredReport(ctx, namespaces, time.Now().Add(-time.Duration(params.Hours)*time.Hour))
+	return endpoint.OK(report), err
+}

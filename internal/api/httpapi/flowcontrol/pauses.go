@@ -1,0 +1,86 @@
+package flowcontrol
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/flow"
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/model/access"
+)
+
+// family are the handlers of the families.
+type family struct{ backend flow.Backend }
+
+// Routes adds the routes of the families to an API. Pauses and limits have no identifiers: a target has
+// one or none.
+func Routes(api *endpoint.API, backend flow.Backend) {
+	get, post := endpoint.Get, endpoint.Post
+	may := func(p ...access.Permission) []access.Permission { return p }
+	read, operating := may(access.Read), may(access.Operate)
+	f := &family{backend}
+	endpoint.Add(api, get("/v1/pauses", "list-pauses", "List what is paused", read, 0), f.pauses)
+	endpoint.Add(api, post("/v1/pauses", "pause", "Pause a route, a handler, a template or a namespace", operating,
+		endpoint.Creates|endpoint.Limited), f.pause)
+	endpoint.Add(api, post("/v1/pauses/resume", "resume", "Resume what is paused", operating, endpoint.Finds), f.resume)
+	endpoint.Add(api, get("/v1/limits", "list-limits", "List the limits of operators on handlers and routes", read, 0),
+		f.limits)
+	endpoint.Add(api, post("/v1/limits", "set-limit", "Limit how many steps of a handler or a route run at once, or "+
+		"begin in a time", operating, endpoint.Creates|endpoint.Limited), f.setLimit)
+	endpoint.Add(api, post("/v1/limits/delete", "delete-limit", "Delete the limit of a handler or a route", operating,
+		endpoint.Finds), f.deleteLimit)
+	endpoint.Add(api, get("/v1/outages", "list-outages", "List outages of routes", read, 0), f.outages)
+	endpoint.Add(api, get("/v1/outages/{outage_uuid}", "get-outage", "Get an outage", read, 0), f.outage)
+	endpoint.Add(api, post("/v1/outages/{outage_uuid}/close", "close-outage", "Close an outage", operating,
+		endpoint.Conflicts), f.closeOutage)
+}
+
+// pausesQuery is a flow.PauseFilter as a query.
+type pausesQuery struct {
+	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
+	Kind      string   `query:"kind" enum:"route,handler,template,namespace"`
+	endpoint.PageQuery
+}
+
+// pauses serves GET /v1/pauses.
+func (f *family) pauses(ctx context.Context, params *pausesQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*flow.PausePage], error) {
+	var no endpoint.Answer[*flow.PausePage]
+	namespaces, err := endpoint.NarrowNamespaces(ctx, params.Namespace)
+	if err != nil {
+		return no, err
+	}
+	page, err := f.backend.Pauses(ctx, flow.PauseFilter{Namespaces: namespaces, Kind: flow.Kind(params.Kind),
+		Limit: params.Limit, Cursor: params.Cursor})
+	if err != nil {
+		return no, err
+	}
+	page.Pauses = endpoint.List(page.Pauses)
+	return endpoint.OK(page), nil
+}
+
+// pause serves POST /v1/pauses: 201 for a new pause, 200 for a change of the one in force.
+func (f *family) pause(ctx context.Context, _ *endpoint.None,
+	body *flow.PauseRequest,
+) (endpoint.Answer[*flow.Pause], error) {
+	var no endpoint.Answer[*flow.Pause]
+	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
+		return no, err
+	}
+	p, err := f.backend.Pause(ctx, *body)
+	if err != nil {
+		return no, err
+	}
+	return endpoint.Stored(p.Created, "/v1/pauses", p), nil
+}
+
+// resume serves POST /v1/pauses/resume.
+func (f *family) resume(ctx context.Context, _ *endpoint.None,
+	body *flow.ResumePausedRequest,
+) (endpoint.Answer[*flow.Pause], error) {
+	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
+		return endpoint.Answer[*flow.Pause]{}, err
+	}
+	p, err := f.backend.ResumePaused(ctx, *body)
+	return endpoint.OK(p), err
+}

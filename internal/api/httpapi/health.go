@@ -1,0 +1,51 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/api/web"
+)
+
+// healthBody is the body of both probes.
+type healthBody struct {
+	Status string `json:"status" enum:"live,ready"`
+}
+
+// versionBody is the body of the version.
+type versionBody struct {
+	Version string `json:"version"`
+}
+
+// getLive serves GET /health/live. It asks nothing: a process whose database is down must not be restarted for that.
+func (s *server) getLive(context.Context, *endpoint.None, *endpoint.None) (endpoint.Answer[healthBody], error) {
+	return endpoint.OK(healthBody{"live"}), nil
+}
+
+// getReady answers 503 while the server stops, so that a balancer sends no new work over open connections, and while
+// Options.Ready reports an error.
+func (s *server) getReady(ctx context.Context, _, _ *endpoint.None) (endpoint.Answer[healthBody], error) {
+	if stopping := web.Stopping(ctx); stopping != nil && stopping.Err() != nil {
+		return endpoint.Answer[healthBody]{}, tasker.Errorf(tasker.CodeUnavailable, "the server is stopping")
+	}
+	err := s.ready(ctx)
+	if err == nil {
+		return endpoint.OK(healthBody{"ready"}), nil
+	}
+	var known *tasker.Error
+	if errors.As(err, &known) && known.Code == tasker.CodeUnavailable {
+		return endpoint.Answer[healthBody]{}, err
+	}
+	// The reason may name hosts and files, and this route needs no key.
+	s.front.Log().WarnContext(ctx, "server is not ready", slog.Any("error", err))
+	return endpoint.Answer[healthBody]{}, tasker.Errorf(tasker.CodeUnavailable,
+		"the server is not ready; its log says why")
+}
+
+// getVersion serves GET /version, without a key.
+func (s *server) getVersion(context.Context, *endpoint.None, *endpoint.None) (endpoint.Answer[versionBody], error) {
+	return endpoint.OK(versionBody{s.version}), nil
+}

@@ -1,0 +1,87 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+)
+
+// Most handlers only take a request apart for one method of the backend. The functions below make such handlers. They
+// take the method as an expression, such as deadletters.Backend.Letter, since a server without a backend has the routes
+// too.
+
+type (
+	// handler answers requests with parameters P and a body B.
+	handler[P, B, R any] func(ctx context.Context, params *P, body *B) (R, error)
+	none                 = endpoint.None
+	backend              = deadletters.Backend
+)
+
+// named are parameters that name an object by its key.
+type named[K any] interface{ key() K }
+
+func ask[P named[K], B, K, R any](f *family, verb func(backend, context.Context, K) (R, error)) handler[P, B, R] {
+	return func(ctx context.Context, params *P, _ *B) (R, error) {
+		return verb(f.backend, ctx, (*params).key())
+	}
+}
+
+// act does what the body says to the object that the path names.
+func act[P named[K], K, B, R any](f *family, verb func(backend, context.Context, K, B) (R, error)) handler[P, B, R] {
+	return func(ctx context.Context, params *P, body *B) (R, error) {
+		return verb(f.backend, ctx, (*params).key(), *body)
+	}
+}
+
+// list answers with all objects of a namespace, which has few; body puts them under their name.
+func list[T, R any](f *family, verb func(backend, context.Context, string) ([]T, error), body func([]T) R,
+) handler[namespaceQuery, none, R] {
+	return func(ctx context.Context, params *namespaceQuery, _ *none) (R, error) {
+		namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
+		if err != nil {
+			return body(nil), err
+		}
+		found, err := verb(f.backend, ctx, namespace)
+		return body(endpoint.List(found)), err
+	}
+}
+
+// narrowed asks a verb with a filter whose namespace is limited to those of the key.
+func narrowed[F, R any](ctx context.Context, namespace *string, verb func(context.Context, F) (R, error), filter *F,
+) (answer R, err error) {
+	if *namespace, err = endpoint.NarrowNamespace(ctx, *namespace); err != nil {
+		return answer, err
+	}
+	return verb(ctx, *filter)
+}
+
+// reaching asks a verb with a body whose namespace the key must reach.
+func reaching[B, R any](ctx context.Context, namespace string, verb func(context.Context, B) (R, error), body *B,
+) (answer R, err error) {
+	if err := endpoint.ReachNamespace(ctx, namespace, "/namespace"); err != nil {
+		return answer, err
+	}
+	return verb(ctx, *body)
+}
+
+type namespaceQuery struct {
+	Namespace string `query:"namespace" maxLength:"255"`
+}
+
+// ActQuery are an act's actor, reason and precondition as a query, for requests without a body: many proxies drop the
+// body of a DELETE.
+type ActQuery struct {
+	Actor      string `query:"actor" maxLength:"255" doc:"Name recorded with the act. Defaults to the name of the API key."`
+	Reason     string `query:"reason" maxLength:"1024" doc:"Reason of the act."`
+	GivenMatch string `query:"if_match" maxLength:"1024" doc:"Same as the header If-Match."`
+	endpoint.Match
+}
+
+func (q *ActQuery) act() deadletters.Act {
+	return deadletters.Act{Actor: q.Actor, Reason: q.Reason, IfMatch: q.IfMatch}
+}
+
+type removal struct {
+	Removed bool `json:"removed"`
+}

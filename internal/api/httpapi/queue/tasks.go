@@ -1,0 +1,109 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/api/queueapi"
+	"github.com/taskerhq/tasker/internal/api/web"
+)
+
+// Path names a task of the queue. It is exported because huma ignores unexported embedded structs.
+type Path struct {
+	ID uuid.UUID `path:"id" doc:"The task."`
+}
+
+// queueTaskQuery is Path with a request for more fields.
+type queueTaskQuery struct {
+	Path
+	IncludeHistory bool `query:"include_history" doc:"Include earlier statuses, oldest first."`
+}
+
+// queueCancelQuery is Path with the parameters of a cancellation.
+type queueCancelQuery struct {
+	Path
+	endpoint.CancelParams
+}
+
+// queueStatsQuery is a queueapi.QueueFilter as a query.
+type queueStatsQuery struct {
+	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
+}
+
+// enqueueTask serves POST /api/v1/tasks: 201 for a new task, 200 for one that exists under the same idempotency key. It
+// is a batch of one, so locations in errors are moved from the item to the body.
+func (f *family) enqueueTask(ctx context.Context, _ *endpoint.None,
+	body *queueapi.EnqueueTask,
+) (endpoint.Answer[queueapi.QueueReceipt], error) {
+	var no endpoint.Answer[queueapi.QueueReceipt]
+	receipts, err := f.enqueue(ctx, []queueapi.EnqueueTask{*body})
+	if err != nil {
+		return no, endpoint.Moved(err, "/tasks/0", "")
+	}
+	receipt, err := endpoint.First(receipts)
+	if err != nil {
+		return no, err
+	}
+	if receipt.Error != nil {
+		return no, endpoint.Moved(receipt.Error, "/tasks/0", "")
+	}
+	return endpoint.Stored(receipt.Created, "/api/v1/tasks/"+receipt.TaskID.String(), receipt), nil
+}
+
+// enqueueTasks serves POST /api/v1/tasks/batch: all tasks in one transaction, or none.
+func (f *family) enqueueTasks(ctx context.Context, _ *endpoint.None,
+	body *queueapi.EnqueueRequest,
+) (endpoint.Answer[endpoint.Results[queueapi.QueueReceipt]], error) {
+	receipts, err := f.enqueue(ctx, body.Tasks)
+	return endpoint.OK(endpoint.ResultsOf(receipts)), err
+}
+
+// enqueue stores tasks with the name of the request's key, for limits per user and the audit trail. A task without a
+// trace of its own continues that of the request.
+func (f *family) enqueue(ctx context.Context, tasks []queueapi.EnqueueTask) ([]queueapi.QueueReceipt, error) {
+	trace := web.TraceParent(ctx)
+	for i := range tasks {
+		if err := endpoint.ReachNamespace(ctx, tasks[i].Namespace, "/namespace"); err != nil {
+			return nil, endpoint.Moved(err, "", endpoint.ItemPath("tasks", i))
+		}
+		if tasks[i].TraceParent == "" && tasks[i].TraceID == "" {
+			tasks[i].TraceParent = trace
+		}
+	}
+	return f.backend.EnqueueTasks(ctx, queueapi.EnqueueRequest{Tasks: tasks, Caller: endpoint.Caller(ctx)})
+}
+
+// queueTask serves GET /api/v1/tasks/{id}.
+func (f *family) queueTask(ctx context.Context, params *queueTaskQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*queueapi.QueueTask], error) {
+	task, err := f.backend.QueueTask(ctx, params.ID, params.IncludeHistory)
+	return endpoint.OK(task), err
+}
+
+// cancelQueueTask serves DELETE /api/v1/tasks/{id}. Actor and precondition are in the query, as for DELETE /v1/tasks.
+func (f *family) cancelQueueTask(ctx context.Context, params *queueCancelQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*queueapi.QueueCancelled], error) {
+	req := queueapi.QueueCancel{CancelledBy: cmp.Or(params.CancelledBy, endpoint.Caller(ctx)), Reason: params.Reason,
+		ExpectedState: tasker.TaskState(params.ExpectedState), IfMatch: params.IfMatch}
+	cancelled, err := f.backend.CancelQueueTask(ctx, params.ID, req)
+	return endpoint.OK(cancelled), err
+}
+
+// queueStats serves GET /api/v1/queue/stats. A limited key gets the numbers of its own namespaces only.
+func (f *family) queueStats(ctx context.Context, params *queueStatsQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*queueapi.QueueStats], error) {
+	var no endpoint.Answer[*queueapi.QueueStats]
+	namespaces, err := endpoint.NarrowNamespaces(ctx, params.Namespace)
+	if err != nil {
+		return no, err
+	}
+	stats, err := f.backend.QueueStats(ctx, queueapi.QueueFilter{Namespaces: namespaces})
+	return endpoint.OK(stats), err
+}

@@ -1,0 +1,134 @@
+package schedules
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/schedules"
+)
+
+// listQuery selects a page of schedules.
+type listQuery struct {
+	Namespace string `query:"namespace" maxLength:"255"`
+	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
+	Cursor    string `query:"cursor" maxLength:"1024" doc:"Cursor of the page before."`
+}
+
+// Path names a schedule, to embed.
+type Path struct {
+	Namespace string `path:"namespace" maxLength:"255"`
+	Name      string `path:"name" maxLength:"255"`
+}
+
+// actPath names a schedule to act on.
+type actPath struct {
+	Path
+	endpoint.Match
+}
+
+// list serves GET /v1/schedules.
+func (f *family) list(ctx context.Context, params *listQuery, _ *endpoint.None,
+) (endpoint.Answer[*schedules.SchedulePage], error) {
+	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
+	if err != nil {
+		return endpoint.Answer[*schedules.SchedulePage]{}, err
+	}
+	page, err := f.backend.Schedules(ctx, schedules.Filter{Namespace: namespace, Limit: params.Limit,
+		Cursor: params.Cursor})
+	return endpoint.OK(page), err
+}
+
+// save serves POST /v1/schedules: 201 for a new schedule, 200 for one that was there. The settings are replaced whole.
+func (f *family) save(ctx context.Context, _ *endpoint.Match, body *schedules.ScheduleRequest,
+) (endpoint.Answer[*schedules.SavedSchedule], error) {
+	var no endpoint.Answer[*schedules.SavedSchedule]
+	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
+		return no, err
+	}
+	if err := f.masker.RefuseScheduled(ctx, &body.Spec); err != nil {
+		return no, err
+	}
+	saved, err := f.backend.Save(ctx, *body)
+	if err != nil {
+		return no, err
+	}
+	return endpoint.Stored(saved.Outcome == schedules.Created && !saved.DryRun, "/v1/schedules", saved), nil
+}
+
+// get serves GET /v1/schedules/{namespace}/{name}.
+func (f *family) get(ctx context.Context, params *Path, _ *endpoint.None,
+) (endpoint.Answer[*schedules.Schedule], error) {
+	of, err := f.backend.Schedule(ctx, params.Namespace, params.Name)
+	return endpoint.OK(of), err
+}
+
+// removeQuery names a schedule to remove. Its act is in the query, since many proxies drop the body of a DELETE.
+type removeQuery struct {
+	Path
+
+	Actor      string `query:"actor" maxLength:"255" doc:"Name recorded with the act. Defaults to the name of the API key."`
+	Reason     string `query:"reason" maxLength:"1024" doc:"Reason of the act."`
+	GivenMatch string `query:"if_match" maxLength:"1024" doc:"Same as the header If-Match."`
+	endpoint.Match
+}
+
+// scheduleRemoval is the answer to a removal.
+type scheduleRemoval struct {
+	Removed bool `json:"removed"`
+}
+
+// remove serves DELETE /v1/schedules/{namespace}/{name}.
+func (f *family) remove(ctx context.Context, params *removeQuery, _ *endpoint.None,
+) (endpoint.Answer[scheduleRemoval], error) {
+	return endpoint.OK(scheduleRemoval{true}), f.backend.Remove(ctx, params.Namespace, params.Name,
+		schedules.ScheduleAct{Actor: params.Actor, Reason: params.Reason, IfMatch: params.IfMatch})
+}
+
+// firingQuery selects a page of firings.
+type firingQuery struct {
+	Path
+
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
+	Cursor string `query:"cursor" maxLength:"1024" doc:"Cursor of the page before."`
+}
+
+// firings serves GET /v1/schedules/{namespace}/{name}/firings.
+func (f *family) firings(ctx context.Context, params *firingQuery, _ *endpoint.None,
+) (endpoint.Answer[*schedules.FiringHistory], error) {
+	page, err := f.backend.Firings(ctx, params.Namespace, params.Name,
+		schedules.FiringFilter{Limit: params.Limit, Cursor: params.Cursor})
+	return endpoint.OK(page), err
+}
+
+// acted answers an act on the schedule that the path names.
+func acted[B, R any](ctx context.Context, params *actPath, body *B,
+	do func(ctx context.Context, namespace, name string, req B) (R, error),
+) (endpoint.Answer[R], error) {
+	out, err := do(ctx, params.Namespace, params.Name, *body)
+	return endpoint.OK(out), err
+}
+
+// pause serves POST /v1/schedules/{namespace}/{name}/pause. A schedule that is paused gets the new reason and end.
+func (f *family) pause(ctx context.Context, params *actPath, body *schedules.SchedulePauseRequest,
+) (endpoint.Answer[*schedules.Schedule], error) {
+	return acted(ctx, params, body, f.backend.Pause)
+}
+
+// resume serves POST /v1/schedules/{namespace}/{name}/resume. A schedule that is not paused is refused with
+// wrong_state.
+func (f *family) resume(ctx context.Context, params *actPath, body *schedules.ScheduleAct,
+) (endpoint.Answer[*schedules.Schedule], error) {
+	return acted(ctx, params, body, f.backend.Resume)
+}
+
+// run serves POST /v1/schedules/{namespace}/{name}/run. Each call is a firing of its own.
+func (f *family) run(ctx context.Context, params *actPath, body *schedules.ScheduleRunRequest,
+) (endpoint.Answer[*schedules.Firing], error) {
+	return acted(ctx, params, body, f.backend.Run)
+}
+
+// backfill serves POST /v1/schedules/{namespace}/{name}/backfill.
+func (f *family) backfill(ctx context.Context, params *actPath, body *schedules.BackfillRequest,
+) (endpoint.Answer[*schedules.Backfill], error) {
+	return acted(ctx, params, body, f.backend.Backfill)
+}

@@ -1,0 +1,185 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/flow"
+	"github.com/taskerhq/tasker/internal/api/dlqapi"
+	"github.com/taskerhq/tasker/internal/api/executionapi"
+	"github.com/taskerhq/tasker/internal/api/httpapi/dlq"
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/api/httpapi/masking"
+	"github.com/taskerhq/tasker/internal/api/httpapi/queue"
+	"github.com/taskerhq/tasker/internal/api/httpapi/stepworker"
+	"github.com/taskerhq/tasker/internal/api/httpapi/taskworker"
+	"github.com/taskerhq/tasker/internal/api/web"
+	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/schedules"
+	"github.com/taskerhq/tasker/waits"
+)
+
+// SensitiveRules tells what is sensitive.
+type SensitiveRules = masking.Rules
+
+// DLQOptions are the settings of /api/dlq.
+type DLQOptions = dlq.Options
+
+// Options are the optional settings of New. The zero value serves every client.
+type Options struct {
+	// Front holds the parts that the API shares with other handlers of the process: log, API keys, budget of bodies.
+	// Defaults to a separate one that serves every client.
+	Front *web.Front
+	// LoopbackOnly refuses requests that are not addressed to localhost or a loopback address: a browser does not treat
+	// a page whose name resolves to this machine (DNS rebinding) as another origin. For servers without keys.
+	LoopbackOnly bool
+	// Ready reports why the server cannot work now, or nil. The text of a *tasker.Error is shown to every client.
+	// Defaults to always ready.
+	Ready func(context.Context) error
+	// DeadLetters is the engine behind the routes of dead letters. Defaults to none: they answer unavailable.
+	DeadLetters deadletters.Backend
+	// Schedules is the engine behind the routes of schedules. Defaults to none: they answer unavailable.
+	Schedules schedules.Backend
+	// Jobs is the engine behind /api/dlq. Defaults to none: its routes answer unavailable.
+	Jobs dlqapi.Backend
+	// Messages is the engine behind /api/v1/dlq/stats and the other routes of topics. Defaults to none, likewise.
+	Messages deadletters.TopicBackend
+	// DLQ are the settings of /api/dlq.
+	DLQ DLQOptions
+	// Sensitive tells what templates and sources mark as sensitive. Defaults to nothing: answers are not masked.
+	Sensitive SensitiveRules
+	// Limits bound requests.
+	Limits Limits
+	// Version is the answer of GET /version. Defaults to "devel".
+	Version string
+	// Metrics answers GET /metrics. Defaults to no such route.
+	Metrics http.Handler
+	// Streams is notified of streams of events. Defaults to none.
+	Streams StreamWatcher
+}
+
+// Limits bound requests. The engine bounds what is independent of HTTP (payloads, items of a batch).
+type Limits struct {
+	// BodyBytes bounds the body of a request for one object, in bytes. Defaults to 4 MiB.
+	BodyBytes int64
+	// BatchBodyBytes bounds the body of a request for many objects, in bytes. Defaults to 16 MiB, and is never less
+	// than BodyBytes.
+	BatchBodyBytes int64
+	// LetterBytes bounds a dead letter. A report of one has room in a body: see LetterBody. Defaults to 16 MiB.
+	LetterBytes int64
+	// Streams bounds the number of open streams of events. Defaults to 1,000.
+	Streams int
+	// StreamsPerKey bounds those of one API key. Defaults to 250.
+	StreamsPerKey int
+}
+
+// LetterBody returns the size of the body of a report of a dead letter: its payload is in base64, and there is room for
+// the report itself.
+func LetterBody(letter int64) int64 { return letter/3*4 + 1<<20 }
+
+// withDefaults fills in what is not positive.
+func (l Limits) withDefaults() Limits {
+	if l.BodyBytes <= 0 {
+		l.BodyBytes = 4 << 20
+	}
+	if l.BatchBodyBytes <= 0 {
+		l.BatchBodyBytes = 16 << 20
+	}
+	if l.LetterBytes <= 0 {
+		l.LetterBytes = 16 << 20
+	}
+	if l.Streams <= 0 {
+		l.Streams = 1000
+	}
+	if l.StreamsPerKey <= 0 {
+		l.StreamsPerKey = 250
+	}
+	l.BatchBodyBytes = max(l.BatchBodyBytes, l.BodyBytes)
+	return l
+}
+
+// Backend is the engine behind the API, local or remote. Each family of routes declares its part.
+type Backend interface {
+	tasker.TaskBackend
+	tasker.TemplateBackend
+	CaseBackend
+	stepworker.Backend
+	taskworker.Backend
+	queue.Backend
+	executionapi.Backend
+	flow.Backend
+	waits.Backend
+}
+
+// CaseBackend is the part for the routes of cases.
+type CaseBackend interface {
+	operate.Backend
+	// Case returns a case, or CodeNotFound.
+	Case(ctx context.Context, id uuid.UUID) (*operate.Case, error)
+}
+
+// server is the API over one Backend.
+type server struct {
+	api       *endpoint.API
+	backend   Backend
+	letters   deadletters.Backend
+	schedules schedules.Backend        // nil: the store keeps no schedules      // nil: none
+	jobs      dlqapi.Backend           // nil: none
+	messages  deadletters.TopicBackend // nil: none
+	dlq       dlq.Options
+	front     *web.Front
+	ready     func(context.Context) error
+	limits    Limits
+	masker    *masking.Masker
+	version   string
+	watcher   StreamWatcher
+
+	streams openStreams
+}
+
+// API is the HTTP API over a Backend: a handler for clients, and a way for callers in this process.
+type API struct {
+	http.Handler
+	operations http.Handler // without the checks of a Front
+	log        *slog.Logger
+}
+
+// New returns the API over a Backend. The caller still closes the Backend. New panics if the API cannot be built from
+// its types, which no input can cause.
+func New(backend Backend, opts Options) *API {
+	s := &server{
+		backend: backend, letters: opts.DeadLetters, schedules: opts.Schedules,
+		jobs: opts.Jobs, messages: opts.Messages, dlq: opts.DLQ,
+		front: opts.Front, ready: opts.Ready,
+		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Streams,
+	}
+	if s.front == nil {
+		s.front = web.New(web.Options{})
+	}
+	if s.ready == nil {
+		s.ready = func(context.Context) error { return nil }
+	}
+	if s.version == "" {
+		s.version = "devel"
+	}
+	s.api = endpoint.New(s.front, s.limits.BodyBytes, s.limits.BatchBodyBytes, LetterBody(s.limits.LetterBytes))
+	s.masker = masking.New(opts.Sensitive)
+	s.api.MaskWith(s.masker)
+	// Stand-ins and older names come before the routes that use them; the document comes after all routes.
+	standIns(s.api)
+	renameParameters(s.api)
+	s.routes()
+	s.serveMetrics(opts.Metrics)
+	s.serveDocument()
+	s.api.Complete()
+	// Observe counts requests in metrics; SameOrigin refuses web pages of other origins.
+	return &API{operations: s.api, log: s.front.Log(), Handler: s.front.Mount(web.Policy{
+		Observe: true, Quiet: s.api.Quiet,
+		SameOrigin: true, LoopbackOnly: opts.LoopbackOnly, // each operation checks keys and bodies: see guard
+	}, s.api)}
+}

@@ -1,0 +1,113 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"io"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+)
+
+// stepPath names a step of a task.
+type stepPath struct {
+	TaskPath
+	StepUUID uuid.UUID `path:"step_uuid" doc:"The step."`
+}
+
+// stepsQuery is TaskPath with a request for results.
+type stepsQuery struct {
+	TaskPath
+	Include string `query:"include" enum:"results" doc:"results: include the results of the steps, up to the byte limit of a page."`
+}
+
+// bareLister is a Backend that can list steps without their results. It is optional: see listSteps.
+type bareLister interface {
+	BareSteps(ctx context.Context, task uuid.UUID) ([]tasker.Step, error)
+}
+
+// listSteps serves GET /v1/tasks/{uuid}/workflow_steps. Results may be large and are left out unless they are asked
+// for. A backend that can leave them in the store is preferred; with any other they are read and dropped here.
+func (s *server) listSteps(ctx context.Context, params *stepsQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[[]tasker.Step], error) {
+	if lister, can := s.backend.(bareLister); can && params.Include == "" {
+		steps, err := lister.BareSteps(ctx, params.UUID)
+		return endpoint.OK(endpoint.List(steps)), err
+	}
+	steps, err := s.backend.Steps(ctx, params.UUID)
+	for i := range steps {
+		if params.Include == "" && steps[i].Results != nil {
+			steps[i].Results, steps[i].ResultsOmitted = nil, true
+		}
+	}
+	return endpoint.OK(endpoint.List(steps)), err
+}
+
+// getStep serves GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}, with the result.
+func (s *server) getStep(ctx context.Context, params *stepPath,
+	_ *endpoint.None,
+) (endpoint.Answer[*tasker.Step], error) {
+	step, err := s.backend.Step(ctx, params.UUID, params.StepUUID)
+	return endpoint.OK(step), err
+}
+
+// openLarge serves GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}/large_result. There is nothing to mask: a task with
+// sensitive fields has no large results.
+func (s *server) openLarge(ctx context.Context, params *stepPath) (io.ReadCloser, error) {
+	b, can := s.backend.(tasker.LargeResultBackend)
+	if !can {
+		return nil, tasker.Errorf(tasker.CodeNotFound, "the server keeps no large results")
+	}
+	return b.LargeResult(ctx, params.UUID, params.StepUUID)
+}
+
+// listLogs serves GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}/logs. Texts are not masked: see
+// docs/guides/sensitive.md.
+func (s *server) listLogs(ctx context.Context, params *stepPath,
+	_ *endpoint.None,
+) (endpoint.Answer[[]tasker.AttemptLog], error) {
+	logs, err := s.backend.StepLogs(ctx, params.UUID, params.StepUUID)
+	return endpoint.OK(endpoint.List(logs)), err
+}
+
+// stepActPath names the step of an act.
+type stepActPath struct {
+	TaskPath
+	StepUUID uuid.UUID `path:"step_uuid" doc:"The step."`
+	endpoint.Match
+}
+
+// actOnStep serves PATCH /v1/tasks/{uuid}/workflow_steps/{step_uuid}. An unknown kind of act has no actor; the backend
+// refuses it.
+func (s *server) actOnStep(ctx context.Context, params *stepActPath,
+	act *tasker.StepAction,
+) (endpoint.Answer[*tasker.Step], error) {
+	if actor := actorOf(act); actor != nil {
+		*actor = cmp.Or(*actor, endpoint.Caller(ctx))
+	}
+	if done := act.CompletionData; done != nil {
+		if err := s.masker.RefuseResult(ctx, params.UUID, "/completion_data/result", done.Result); err != nil {
+			return endpoint.Answer[*tasker.Step]{}, err
+		}
+	}
+	step, err := s.backend.ActOnStep(ctx, params.UUID, params.StepUUID, *act)
+	return endpoint.OK(step), err
+}
+
+// actorOf returns the field with the actor; each kind of act has its own.
+func actorOf(act *tasker.StepAction) *string {
+	switch act.ActionType {
+	case tasker.ResetForRetry:
+		return &act.ResetBy
+	case tasker.ResolveManually:
+		return &act.ResolvedBy
+	case tasker.CompleteManually:
+		return &act.CompletedBy
+	case tasker.Approve, tasker.Reject:
+		return &act.DecidedBy
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package httpapi
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/api/web"
+)
+
+// TaskPath names a task. It is exported because huma ignores unexported embedded structs.
+type TaskPath struct {
+	UUID uuid.UUID `path:"uuid" doc:"The task."`
+}
+
+// taskQuery is TaskPath with a time to wait.
+type taskQuery struct {
+	TaskPath
+	WaitMS int `query:"wait_ms" minimum:"0" doc:"Maximum wait for the task to be settled, at most 60000."`
+}
+
+// listTasks serves GET /v1/tasks.
+func (s *server) listTasks(ctx context.Context, params *taskFilter,
+	_ *endpoint.None,
+) (endpoint.Answer[tasker.TaskPage], error) {
+	var no endpoint.Answer[tasker.TaskPage]
+	filter, err := params.filter()
+	if err != nil {
+		return no, err
+	}
+	if filter.Namespace, err = endpoint.NarrowNamespace(ctx, filter.Namespace); err != nil {
+		return no, err
+	}
+	page, err := s.backend.Tasks(ctx, filter)
+	if err != nil {
+		return no, err
+	}
+	return endpoint.OK(tasker.TaskPage{Tasks: endpoint.List(page.Tasks), NextCursor: page.NextCursor}), nil
+}
+
+// getTask serves GET /v1/tasks/{uuid}. With wait_ms it answers when the task is settled, or with its state when the
+// time is over. A server that stops cuts the wait short and answers with the state of now.
+func (s *server) getTask(ctx context.Context, params *taskQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*tasker.Task], error) {
+	wait := time.Duration(min(params.WaitMS, int(web.MaxWait.Milliseconds()))) * time.Millisecond
+	waiting, cut, cancel := web.Patient(ctx)
+	defer cancel()
+	task, err := s.backend.Task(waiting, params.UUID, wait)
+	// The request itself goes on: only the wait was cut, so the task can still be read.
+	if err != nil && cut() {
+		task, err = s.backend.Task(ctx, params.UUID, 0)
+	}
+	return endpoint.OK(task), err
+}
+
+// getHistory serves GET /v1/tasks/{uuid}/history.
+func (s *server) getHistory(ctx context.Context, params *TaskPath,
+	_ *endpoint.None,
+) (endpoint.Answer[*tasker.TaskHistory], error) {
+	var no endpoint.Answer[*tasker.TaskHistory]
+	history, err := s.backend.TaskHistory(ctx, params.UUID)
+	if err != nil {
+		return no, err
+	}
+	history.Transitions, history.Attempts = endpoint.List(history.Transitions), endpoint.List(history.Attempts)
+	return endpoint.OK(history), nil
+}
+
+// explainTask serves GET /v1/tasks/{uuid}/explain.
+func (s *server) explainTask(ctx context.Context, params *TaskPath,
+	_ *endpoint.None,
+) (endpoint.Answer[*tasker.Explanation], error) {
+	explanation, err := s.backend.ExplainTask(ctx, params.UUID)
+	return endpoint.OK(explanation), err
+}
+
+// taskFilter is a tasker.TaskFilter as a query.
+type taskFilter struct {
+	State         []string  `query:"state,explode" doc:"States; repeatable, or several separated by commas."`
+	Namespace     string    `query:"namespace" maxLength:"255"`
+	Name          string    `query:"name" maxLength:"255" doc:"Template name or task type."`
+	Version       string    `query:"version" maxLength:"64"`
+	Tag           string    `query:"tag" maxLength:"255"`
+	CorrelationID string    `query:"correlation_id" maxLength:"255"`
+	Initiator     string    `query:"initiator" maxLength:"255" doc:"Initiator of the task; user_id in the queue API."`
+	Priority      string    `query:"priority" maxLength:"64" doc:"Name or number of a level."`
+	CreatedAfter  time.Time `query:"created_after" doc:"Inclusive."`
+	CreatedBefore time.Time `query:"created_before" doc:"Exclusive."`
+	Include       string    `query:"include" enum:"context" doc:"context: include the contexts of the tasks. A page then ends early at the byte limit of the server; use its cursor for the rest."`
+	endpoint.PageQuery
+}
+
+// filter parses the parameters. An unknown state is refused: it would match nothing and look like an empty list.
+func (q *taskFilter) filter() (tasker.TaskFilter, error) {
+	f := tasker.TaskFilter{
+		Namespace: q.Namespace, Name: q.Name, Version: q.Version, Tag: q.Tag, CorrelationID: q.CorrelationID,
+		Initiator: q.Initiator,
+		Priority:  tasker.Priority(q.Priority), Limit: q.Limit, Cursor: q.Cursor,
+		WithContext: q.Include == "context",
+	}
+	if !q.CreatedAfter.IsZero() {
+		f.CreatedAfter = &q.CreatedAfter
+	}
+	if !q.CreatedBefore.IsZero() {
+		f.CreatedBefore = &q.CreatedBefore
+	}
+	for _, word := range strings.Split(strings.Join(q.State, ","), ",") {
+		// ?state= and a comma at the end name no state.
+		if word == "" {
+			continue
+		}
+		state, err := endpoint.ParseTaskState("query.state", word)
+		if err != nil {
+			return f, err
+		}
+		f.States = append(f.States, state)
+	}
+	return f, nil
+}

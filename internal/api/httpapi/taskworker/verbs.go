@@ -1,0 +1,335 @@
+package taskworker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/api/httpapi/stepworker"
+	"github.com/taskerhq/tasker/internal/api/queueapi"
+)
+
+// Backend is the part of the engine that the verbs need.
+type Backend interface {
+	Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error)
+	// HeldTasks returns a worker's leases on each task, in the order of the request: nil for a task that does not
+	// exist.
+	HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error)
+	Start(ctx context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error)
+	Progress(ctx context.Context, report tasker.ProgressReport) (*tasker.LeaseAnswer, error)
+	Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error)
+	Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error)
+}
+
+// Verbs are the verbs of a worker in the words of the queue. They are safe for concurrent use.
+type Verbs struct {
+	backend Backend
+	steps   *stepworker.Verbs
+}
+
+// New returns the verbs over a Backend; steps are the verbs of the same workers in the protocol's own words.
+func New(backend Backend, steps *stepworker.Verbs) *Verbs { return &Verbs{backend, steps} }
+
+// Register registers a worker. Task types are the handlers of the protocol; locations of faults are moved back to the
+// caller's names.
+func (v *Verbs) Register(ctx context.Context, _ *endpoint.None,
+	body *QueueWorker,
+) (endpoint.Answer[QueueRegistered], error) {
+	reg := &tasker.WorkerRegistration{Name: body.Name, Namespaces: body.Namespaces, Handlers: body.TaskTypes,
+		Capabilities: body.Capabilities,
+		Capacity:     body.Capacity, Host: body.Host, Version: body.Version, HealthURL: body.HealthURL}
+	registered, err := v.steps.Register(ctx, nil, reg)
+	if err != nil {
+		return endpoint.Answer[QueueRegistered]{}, endpoint.Moved(err, "/handlers", "/task_types")
+	}
+	r := registered.Body
+	return endpoint.OK(QueueRegistered{WorkerID: r.WorkerID, PollIntervalMS: r.PollIntervalMS,
+		PollIntervalSeconds: float64(r.PollIntervalMS) / 1000,
+		HeartbeatIntervalMS: r.HeartbeatIntervalMS, VisibilityTimeoutSec: r.LeaseSeconds,
+		StartTimeoutSeconds: r.StartTimeoutSeconds,
+		MaxPayloadBytes:     r.MaxResultPayloadBytes}), nil
+}
+
+// Poll claims tasks, and waits for one if wait_ms says so. Capabilities that differ from the registered ones are
+// refused: the tasks would be those of the registration.
+func (v *Verbs) Poll(ctx context.Context, params *stepworker.Path,
+	body *QueuePoll,
+) (endpoint.Answer[QueuePolled], error) {
+	var no endpoint.Answer[QueuePolled]
+	if err := v.sameCapabilities(ctx, params.ID, body.capabilities()); err != nil {
+		return no, err
+	}
+	// A worker that is full asks whether it should drain.
+	if body.capacity() == 0 {
+		return v.pollForNothing(ctx, params.ID)
+	}
+	polled, err := v.steps.Poll(ctx, params, &tasker.PollRequest{Capacity: body.capacity(), WaitMS: body.WaitMS,
+		Start: body.Start})
+	if err != nil {
+		return no, err
+	}
+	out := QueuePolled{Tasks: make([]QueueAssignment, len(polled.Body.Steps)), ShouldDrain: polled.Body.ShouldDrain,
+		BreakerNote: polled.Body.BreakerNote}
+	for i := range polled.Body.Steps {
+		out.Tasks[i] = toQueueAssignment(&polled.Body.Steps[i])
+	}
+	return endpoint.OK(out), nil
+}
+
+// pollForNothing answers a worker without capacity, at once. In the other protocol a capacity of 0 is a missing one.
+func (v *Verbs) pollForNothing(ctx context.Context, id uuid.UUID) (endpoint.Answer[QueuePolled], error) {
+	w, err := v.backend.Registered(ctx, id)
+	if err != nil {
+		return endpoint.Answer[QueuePolled]{}, err
+	}
+	return endpoint.OK(QueuePolled{Tasks: []QueueAssignment{}, ShouldDrain: w.State == draining && !w.DrainsItself}), nil
+}
+
+// sameCapabilities refuses a poll with capabilities other than the registered ones: the tasks would be those of the
+// registration.
+func (v *Verbs) sameCapabilities(ctx context.Context, id uuid.UUID, named []string) error {
+	if len(named) == 0 {
+		return nil
+	}
+	w, err := v.backend.Registered(ctx, id)
+	if err != nil {
+		return err
+	}
+	slices.Sort(named)
+	registered := slices.Clone(w.Capabilities)
+	slices.Sort(registered)
+	if slices.Equal(slices.Compact(named), slices.Compact(registered)) {
+		return nil
+	}
+	return &tasker.Error{Code: tasker.CodeInvalid, Message: "the worker was registered with other capabilities",
+		Hint: "register it again with these, or leave them out",
+		Details: []tasker.Detail{{Location: "/capabilities",
+			Message: fmt.Sprintf("must be %q, as registered", strings.Join(registered, ", "))}}}
+}
+
+// toQueueAssignment converts a leased step. A trace context that is not of the form of W3C gives no trace ID.
+func toQueueAssignment(a *tasker.Assignment) QueueAssignment {
+	out := QueueAssignment{TaskID: a.TaskUUID, StepUUID: a.StepUUID, Token: a.Token, TaskType: a.Handler,
+		Namespace: a.Namespace, Parameters: a.Parameters,
+		ParentResults: a.ParentResults, LargeResults: a.LargeResults,
+		Status: queueapi.QueueAssigned, Attempt: a.Attempt, MaxAttempts: a.MaxAttempts,
+		PriorityLevel:  a.Priority,
+		TimeoutSeconds: a.TimeoutSeconds, VisibilityTimeoutUntil: a.LeaseExpiresAt, DeadlineAt: a.DeadlineAt,
+		TraceParent: a.TraceParent, CorrelationID: a.CorrelationID}
+	if a.State == tasker.StepInProgress {
+		out.Status = queueapi.QueueExecuting
+	}
+	if parts := strings.Split(a.TraceParent, "-"); len(parts) >= 4 {
+		out.TraceID = parts[1]
+	}
+	return out
+}
+
+// heldTasks returns a worker's leases on tasks; nil for a task that is outside the key's limits, or does not exist.
+func (v *Verbs) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
+	if len(tasks) == 0 {
+		return nil, nil
+	}
+	return v.backend.HeldTasks(ctx, worker, tasks)
+}
+
+// held returns the lease on a task that a worker within the key's limits holds. Without one, status gives the reason:
+// cancelled, or lost. A caller that names step and token needs no look-up; the engine checks both.
+func (v *Verbs) held(ctx context.Context, worker uuid.UUID,
+	r *QueueLeaseRef,
+) (ref tasker.LeaseRef, status string, err error) {
+	if r.StepUUID != nil && r.Token != "" {
+		return tasker.LeaseRef{StepUUID: *r.StepUUID, Token: r.Token}, tasker.LeaseHeld, nil
+	}
+	held, err := v.heldTasks(ctx, worker, []uuid.UUID{r.TaskID})
+	if err != nil {
+		return ref, "", err
+	}
+	if held[0] == nil {
+		return ref, "", tasker.Errorf(tasker.CodeNotFound, "there is no task %s", r.TaskID)
+	}
+	return leaseOf(held[0], r)
+}
+
+// leaseOf returns the matching lease among a worker's leases on a task. Invalid if several match: guessing could settle
+// the wrong step.
+func leaseOf(h *queueapi.HeldTask, r *QueueLeaseRef) (ref tasker.LeaseRef, status string, err error) {
+	found := 0
+	for _, l := range h.Leases {
+		if (r.StepUUID == nil || *r.StepUUID == l.StepUUID) && (r.Token == "" || r.Token == l.Token) {
+			ref = l
+			found++
+		}
+	}
+	switch {
+	case found == 1:
+		return ref, tasker.LeaseHeld, nil
+	case found > 1:
+		return ref, "", &tasker.Error{Code: tasker.CodeInvalid, Message: "the worker holds several steps of the task",
+			Hint:    "say which",
+			Details: []tasker.Detail{{Location: "/step_uuid", Message: "is required"}}}
+	case h.State == tasker.TaskCancelled:
+		return ref, tasker.LeaseCancelled, nil
+	}
+	return ref, tasker.LeaseLost, nil
+}
+
+// toQueueLease converts the answer about one lease.
+func toQueueLease(id uuid.UUID, l *tasker.LeaseAnswer) QueueLease {
+	return QueueLease{TaskID: id, Acknowledged: l.Status == tasker.LeaseHeld, Status: l.Status,
+		VisibilityTimeoutUntil: l.LeaseExpiresAt, DeadlineAt: l.DeadlineAt}
+}
+
+// Start starts a claimed task. A lease that is lost is no error here: the answer is not acknowledged, with the reason.
+func (v *Verbs) Start(ctx context.Context, params *stepworker.Path,
+	body *QueueStart,
+) (endpoint.Answer[QueueLease], error) {
+	var no endpoint.Answer[QueueLease]
+	ref, status, err := v.held(ctx, params.ID, &body.QueueLeaseRef)
+	if err != nil {
+		return no, err
+	}
+	if status != tasker.LeaseHeld {
+		return endpoint.OK(QueueLease{TaskID: body.TaskID, Status: status}), nil
+	}
+	leases, err := v.backend.Start(ctx, tasker.StartRequest{WorkerID: params.ID, Steps: []tasker.LeaseRef{ref}})
+	if err != nil {
+		return no, endpoint.Moved(err, "/steps/0", "")
+	}
+	lease, err := endpoint.First(leases)
+	if err != nil {
+		return no, err
+	}
+	if lease.Error != nil {
+		return no, endpoint.Moved(lease.Error, "/steps/0", "")
+	}
+	return endpoint.OK(toQueueLease(body.TaskID, &lease)), nil
+}
+
+// Progress reports the progress of a task, which renews the lease. A lost lease is answered as by Start.
+func (v *Verbs) Progress(ctx context.Context, params *stepworker.Path,
+	body *QueueProgress,
+) (endpoint.Answer[QueueLease], error) {
+	var no endpoint.Answer[QueueLease]
+	ref, status, err := v.held(ctx, params.ID, &body.QueueLeaseRef)
+	if err != nil {
+		return no, err
+	}
+	if status != tasker.LeaseHeld {
+		return endpoint.OK(QueueLease{TaskID: body.TaskID, Status: status}), nil
+	}
+	lease, err := v.backend.Progress(ctx, tasker.ProgressReport{WorkerID: params.ID, StepUUID: ref.StepUUID,
+		Token:           ref.Token,
+		ProgressPercent: body.ProgressPercent, StatusMessage: body.StatusMessage})
+	if err != nil {
+		return no, err
+	}
+	if lease.Error != nil {
+		return no, lease.Error
+	}
+	return endpoint.OK(toQueueLease(body.TaskID, lease)), nil
+}
+
+// Result ends a task, or one of its attempts. A worker that has lost the lease gets stale_token, also if it never had
+// one: its result is not stored.
+func (v *Verbs) Result(ctx context.Context, params *stepworker.Path,
+	body *QueueResult,
+) (endpoint.Answer[QueueSettled], error) {
+	var no endpoint.Answer[QueueSettled]
+	ref, status, err := v.held(ctx, params.ID, &body.QueueLeaseRef)
+	if err != nil {
+		return no, err
+	}
+	if status != tasker.LeaseHeld {
+		// A result of a lost lease must not look stored: the worker stops instead of reporting it again.
+		return no, &tasker.Error{Code: tasker.CodeStaleToken,
+			Message: fmt.Sprintf("the worker does not hold the task %s: %s", body.TaskID, status),
+			Hint:    "nothing was settled; stop working on it"}
+	}
+	result := tasker.StepResult{StepUUID: ref.StepUUID, Token: ref.Token, Status: body.Status, Result: body.Result,
+		Error: body.Error.failure()}
+	settled, err := v.backend.Settle(ctx, tasker.SettleRequest{WorkerID: params.ID, Results: []tasker.StepResult{result}})
+	if err != nil {
+		return no, endpoint.Moved(err, "/results/0", "")
+	}
+	one, err := endpoint.First(settled)
+	if err != nil {
+		return no, err
+	}
+	if one.Error != nil {
+		return no, endpoint.Moved(one.Error, "/results/0", "")
+	}
+	return endpoint.OK(QueueSettled{TaskID: body.TaskID, Acknowledged: true, StepState: one.State,
+			NextRetryAt: one.NextRetryAt}),
+		nil
+}
+
+// Heartbeat renews the leases on tasks and tells which are lost. Without a list of tasks it renews all leases of the
+// worker; with an empty list none.
+func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
+	body *QueueBeat,
+) (endpoint.Answer[QueueBeaten], error) {
+	var no endpoint.Answer[QueueBeaten]
+	beat := tasker.Heartbeat{WorkerID: params.ID, CurrentLoad: body.CurrentLoad, Health: body.Health}
+	if body.Status == draining {
+		beat.Status = draining
+	}
+	leases := make([]QueueLease, len(body.CurrentTasks))
+	var asked []int // the place in leases of each step of the heartbeat
+	// An empty list renews nothing, which is not the same as no list.
+	if body.CurrentTasks != nil {
+		beat.Steps = []tasker.LeaseRef{}
+	}
+	held, err := v.heldTasks(ctx, params.ID, body.CurrentTasks)
+	if err != nil {
+		return no, err
+	}
+	for i, id := range body.CurrentTasks {
+		// Lost until the engine says more: a task that does not exist any more has no lease.
+		leases[i] = QueueLease{TaskID: id, Status: tasker.LeaseLost}
+		if held[i] == nil {
+			continue
+		}
+		ref, status, err := leaseOf(held[i], &QueueLeaseRef{TaskID: id})
+		if err != nil {
+			return no, endpoint.Moved(err, "/step_uuid", endpoint.ItemPath("current_tasks", i))
+		}
+		if leases[i].Status = status; status == tasker.LeaseHeld {
+			beat.Steps, asked = append(beat.Steps, ref), append(asked, i)
+		}
+	}
+	beaten, err := v.backend.Heartbeat(ctx, beat)
+	if err != nil {
+		return no, err
+	}
+	for k, i := range asked {
+		// Answers are in the order of the steps that were asked for; asked maps them to the caller's list.
+		if k < len(beaten.Leases) {
+			leases[i] = toQueueLease(body.CurrentTasks[i], &beaten.Leases[k])
+		}
+	}
+	return endpoint.OK(QueueBeaten{Acknowledged: beaten.Acknowledged, ShouldDrain: beaten.ShouldDrain, Tasks: leases,
+		BreakerNote: beaten.BreakerNote}), nil
+}
+
+// draining is the status of a worker that takes no more tasks.
+const draining = "draining"
+
+// Drain assigns a worker no more tasks.
+func (v *Verbs) Drain(ctx context.Context, params *stepworker.Path,
+	body *tasker.DrainRequest,
+) (endpoint.Answer[*tasker.DrainResponse], error) {
+	return v.steps.Drain(ctx, params, body)
+}
+
+// Dismiss signs a worker off: a final drain, which releases its tasks without charging attempts.
+func (v *Verbs) Dismiss(ctx context.Context, params *stepworker.Path,
+	_ *endpoint.None,
+) (endpoint.Answer[*tasker.DrainResponse], error) {
+	return v.steps.Drain(ctx, params, &tasker.DrainRequest{Final: true})
+}

@@ -1,0 +1,41 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/web"
+	"github.com/taskerhq/tasker/internal/model/access"
+)
+
+// StreamWatcher is notified of streams of events, for metrics.
+type StreamWatcher interface {
+	// WatchStream is called when a stream of events opens. ended is called once, when it ends, with the reason: done
+	// (no more events), gone (the client disconnected), slow (the client did not read), stopped (the server stops),
+	// failed.
+	WatchStream() (ended func(why string))
+}
+
+// inTrace puts tasks without a trace context into that of the request, so that the spans of a task are part of its
+// caller's trace.
+func inTrace(ctx context.Context, tasks []tasker.TaskRequest) {
+	traceparent := web.TraceParent(ctx)
+	for i := range tasks {
+		if tasks[i].TraceParent == "" {
+			tasks[i].TraceParent = traceparent
+		}
+	}
+}
+
+// serveMetrics serves GET /metrics. The labels name handlers and templates of all namespaces, so a server with keys
+// requires one that may read them all.
+func (s *server) serveMetrics(metrics http.Handler) {
+	if metrics == nil {
+		return
+	}
+	const pattern = "GET /metrics"
+	s.api.Handle(pattern, true,
+		s.front.Mount(web.Policy{Needs: []access.Permission{access.Read}, AllNamespaces: "metrics"},
+			metrics))
+}

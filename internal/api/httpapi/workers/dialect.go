@@ -1,0 +1,230 @@
+package workers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/api/httpapi/stepworker"
+	"github.com/taskerhq/tasker/internal/api/httpapi/taskworker"
+)
+
+// The worker protocol also understands bodies in the words of the queue: workers written for a queue of tasks send them
+// to /internal/workers. A field that the protocol's own bodies do not have identifies them, and the answer uses the
+// same words.
+
+// taskBody is a body that names a task by task_id, or is the protocol's own. task is nil for the latter.
+type taskBody[Own, Task any] struct {
+	own  Own
+	task *Task
+}
+
+// UnmarshalJSON decides by task_id.
+func (b *taskBody[Own, Task]) UnmarshalJSON(data []byte) error {
+	if namesTask(data) {
+		b.task = new(Task)
+		return json.Unmarshal(data, b.task)
+	}
+	return json.Unmarshal(data, &b.own)
+}
+
+// Schema documents both forms. The protocol's own is the last: it is the most likely intention of a body that matches
+// neither.
+func (taskBody[Own, Task]) Schema(r huma.Registry) *huma.Schema {
+	own := endpoint.SchemaOf[Own](r)
+	if len(own.OneOf) > 0 { // the checker does not support nested alternatives
+		return &huma.Schema{OneOf: append([]*huma.Schema{endpoint.SchemaOf[Task](r)}, own.OneOf...)}
+	}
+	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[Task](r), own}}
+}
+
+// namesTask reports whether a document has the property task_id. Few documents contain the word at all.
+func namesTask(data []byte) bool {
+	if !bytes.Contains(data, []byte(`"task_id"`)) {
+		return false
+	}
+	var probe struct {
+		TaskID json.RawMessage `json:"task_id"`
+	}
+	return json.Unmarshal(data, &probe) == nil && probe.TaskID != nil
+}
+
+// eitherAnswer is an answer in the protocol's own words, or in those of the queue.
+type eitherAnswer[Own, Task any] struct{ body any }
+
+// Schema documents both forms.
+func (eitherAnswer[Own, Task]) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[Own](r), endpoint.SchemaOf[Task](r)}}
+}
+
+// Unwrap returns the body to send.
+func (a eitherAnswer[Own, Task]) Unwrap() any { return a.body }
+
+// either is an answer of one of two forms, with the status and the location of the handler's answer.
+func either[Own, Task, B any](a endpoint.Answer[B], err error) (endpoint.Answer[eitherAnswer[Own, Task]], error) {
+	return endpoint.Answer[eitherAnswer[Own, Task]]{Status: a.Status, Location: a.Location,
+		Body: eitherAnswer[Own, Task]{a.Body}}, err
+}
+
+// The bodies of the verbs with both forms.
+type (
+	startForms    = taskBody[stepworker.StartBody, taskworker.QueueStart]
+	progressForms = taskBody[tasker.ProgressReport, taskworker.QueueProgress]
+)
+
+// resultForms are the forms of a result, or of many.
+type resultForms struct {
+	taskBody[stepworker.ResultBody, taskworker.QueueResult]
+}
+
+// start serves POST /internal/workers/{id}/start in either form.
+func (f *family) start(
+	ctx context.Context, params *stepworker.Path, body *startForms,
+) (endpoint.Answer[eitherAnswer[stepworker.LeaseList, taskworker.QueueLease]], error) {
+	if body.task != nil {
+		return either[stepworker.LeaseList, taskworker.QueueLease](f.tasks.Start(ctx, params, body.task))
+	}
+	return either[stepworker.LeaseList, taskworker.QueueLease](f.steps.Start(ctx, params, &body.own))
+}
+
+// progress serves POST /internal/workers/{id}/progress in either form.
+func (f *family) progress(
+	ctx context.Context, params *stepworker.Path, body *progressForms,
+) (endpoint.Answer[eitherAnswer[tasker.LeaseAnswer, taskworker.QueueLease]], error) {
+	if body.task != nil {
+		return either[tasker.LeaseAnswer, taskworker.QueueLease](f.tasks.Progress(ctx, params, body.task))
+	}
+	return either[tasker.LeaseAnswer, taskworker.QueueLease](f.steps.Progress(ctx, params, &body.own))
+}
+
+// result serves POST /internal/workers/{id}/result in either form, one result or many.
+func (f *family) result(
+	ctx context.Context, params *stepworker.Path, body *resultForms,
+) (endpoint.Answer[eitherAnswer[endpoint.Results[tasker.SettleAnswer], taskworker.QueueSettled]], error) {
+	if body.task != nil {
+		return either[endpoint.Results[tasker.SettleAnswer], taskworker.QueueSettled](f.tasks.Result(ctx, params, body.task))
+	}
+	return either[endpoint.Results[tasker.SettleAnswer], taskworker.QueueSettled](f.steps.Result(ctx, params, &body.own))
+}
+
+// Salvager accepts the valid results of a request; see stepworker.ResultBody.
+func (*resultForms) Salvager() func([]byte) (any, bool) {
+	own := (*stepworker.ResultBody)(nil).Salvager()
+	return func(data []byte) (any, bool) {
+		b, can := own(data)
+		if !can {
+			return nil, false
+		}
+		return &resultForms{taskBody[stepworker.ResultBody, taskworker.QueueResult]{own: *b.(*stepworker.ResultBody)}}, true
+	}
+}
+
+// pollOfOne requests one task, in the words of a worker that takes one at a time.
+type pollOfOne struct {
+	WorkerCapabilities []string `json:"worker_capabilities" doc:"The registered capabilities." maxItems:"100"`
+	Capacity           int      `json:"capacity,omitempty" doc:"Number of concurrent tasks of the worker; 0 returns none. Each poll returns one." minimum:"0" maximum:"10000" default:"1"`
+	WaitMS             int      `json:"wait_ms,omitempty" doc:"Maximum wait for a task (long poll)." minimum:"0"`
+}
+
+// pollOfMany requests tasks, in the words of a worker that takes several.
+type pollOfMany struct {
+	Capabilities      []string `json:"capabilities" doc:"The registered capabilities." maxItems:"100"`
+	AvailableCapacity *int     `json:"available_capacity,omitempty" doc:"Maximum number of tasks. Defaults to 1; 0 returns none." minimum:"0" maximum:"10000"`
+	WaitMS            int      `json:"wait_ms,omitempty" doc:"Maximum wait for tasks (long poll)." minimum:"0"`
+	Start             bool     `json:"start,omitempty" doc:"Return tasks already started; they need no start call."`
+}
+
+// pollForms is a tasker.PollRequest, or a poll in the words of the queue.
+type pollForms struct {
+	own  tasker.PollRequest
+	task *taskworker.QueuePoll
+	one  bool
+}
+
+// Schema documents the forms.
+func (pollForms) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[pollOfOne](r), endpoint.SchemaOf[pollOfMany](r),
+		endpoint.SchemaOf[tasker.PollRequest](r)}}
+}
+
+// UnmarshalJSON decides by the capabilities, which a poll of the protocol does not have.
+func (b *pollForms) UnmarshalJSON(data []byte) error {
+	if !bytes.Contains(data, []byte(`capabilities"`)) {
+		return json.Unmarshal(data, &b.own)
+	}
+	b.task = &taskworker.QueuePoll{}
+	if err := json.Unmarshal(data, b.task); err != nil {
+		return err
+	}
+	if b.one = b.task.WorkerCapabilities != nil; b.one {
+		// the queue has no separate start of a task
+		b.task.Start = true
+		if one := 1; b.task.Capacity == nil || *b.task.Capacity > one {
+			b.task.Capacity = &one
+		}
+	}
+	return nil
+}
+
+// pollPath names a worker and the form of its tasks.
+type pollPath struct {
+	ID    uuid.UUID `path:"id" doc:"worker_id of the registration."`
+	Shape string    `query:"shape" enum:"object,array" doc:"Shape of the response to a poll with capabilities: an object with tasks, or the bare array. Defaults to object."`
+}
+
+// taskPolled answers a poll in the words of the queue. It repeats the first task for a worker that takes one at a time.
+type taskPolled struct {
+	TaskID         *uuid.UUID                   `json:"task_id,omitempty" doc:"For a poll with worker_capabilities: the task, which is also in tasks."`
+	TaskType       string                       `json:"task_type,omitempty"`
+	Parameters     json.RawMessage              `json:"parameters,omitempty"`
+	TimeoutSeconds int                          `json:"timeout_seconds,omitempty"`
+	TraceID        string                       `json:"trace_id,omitempty"`
+	Tasks          []taskworker.QueueAssignment `json:"tasks"`
+	ShouldDrain    bool                         `json:"should_drain" doc:"Finish the current work; no more will be assigned."`
+	tasker.BreakerNote
+}
+
+// pollAnswers are the forms of an answer to a poll.
+type pollAnswers struct{ body any }
+
+// Schema documents the forms.
+func (pollAnswers) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{
+		endpoint.SchemaOf[tasker.PollResponse](r), endpoint.SchemaOf[taskPolled](r),
+		{Type: huma.TypeArray, Items: endpoint.SchemaOf[taskworker.QueueAssignment](r)},
+	}}
+}
+
+// Unwrap returns the body to send.
+func (a pollAnswers) Unwrap() any { return a.body }
+
+// poll serves POST /internal/workers/{id}/poll. The form of the answer follows that of the body: steps for a poll of
+// the protocol, tasks for one in the words of the queue, as an object or as the bare array.
+func (f *family) poll(ctx context.Context, params *pollPath, body *pollForms) (endpoint.Answer[pollAnswers], error) {
+	var no endpoint.Answer[pollAnswers]
+	worker := &stepworker.Path{ID: params.ID}
+	if body.task == nil {
+		polled, err := f.steps.Poll(ctx, worker, &body.own)
+		return endpoint.Answer[pollAnswers]{Status: polled.Status, Body: pollAnswers{polled.Body}}, err
+	}
+	polled, err := f.tasks.Poll(ctx, worker, body.task)
+	if err != nil {
+		return no, err
+	}
+	tasks := polled.Body.Tasks
+	if params.Shape == "array" {
+		return endpoint.OK(pollAnswers{tasks}), nil
+	}
+	out := taskPolled{Tasks: tasks, ShouldDrain: polled.Body.ShouldDrain, BreakerNote: polled.Body.BreakerNote}
+	if body.one && len(tasks) > 0 {
+		t := tasks[0]
+		out.TaskID, out.TaskType, out.Parameters, out.TimeoutSeconds, out.TraceID = &t.TaskID, t.TaskType, t.Parameters,
+			t.TimeoutSeconds, t.TraceID
+	}
+	return endpoint.OK(pollAnswers{out}), nil
+}

@@ -1,0 +1,231 @@
+package letters
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// reader converts what a caller sends, and collects what cannot be converted, so that a request with three faults is
+// refused once with three details. The rules about values that can be converted are those of package inbox. The zero
+// value is ready; use one per request, convert everything, and then ask err.
+type reader struct{ problems []tasker.Detail }
+
+// bad adds a fault at a place: a JSON pointer into the body, or "path.NAME" and "query.NAME". "" is no fault.
+func (r *reader) bad(at, fault string) {
+	if fault != "" {
+		r.problems = append(r.problems, tasker.Detail{Location: at, Message: fault})
+	}
+}
+
+// inQuery moves the places of a selection in a body to those of the query of a list, where groups are "group_id".
+func (r *reader) inQuery() {
+	for i, p := range r.problems {
+		if at, ok := strings.CutPrefix(p.Location, "/"); ok {
+			name, _, _ := strings.Cut(at, "/")
+			if name == "groups" {
+				name = "group_id"
+			}
+			r.problems[i].Location = "query." + name
+		}
+	}
+}
+
+func (r *reader) err() error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	return &tasker.Error{Code: tasker.CodeInvalid, Message: "the request cannot be read; nothing was changed",
+		Details: r.problems}
+}
+
+// text returns a name, and notes characters in it that break logs and terminals. The inbox checks its length.
+func (r *reader) text(at, s string) string {
+	r.bad(at, task.CharacterFault(s, false))
+	return s
+}
+
+// filterTime converts a bound of a filter, where the zero time is no bound.
+func (r *reader) filterTime(at string, t time.Time) task.Instant {
+	if t.IsZero() {
+		return 0
+	}
+	r.bad(at, task.TimeFault(t))
+	return task.FromTime(t)
+}
+
+// optionalTime converts a time that may be missing; nil is 0.
+func (r *reader) optionalTime(at string, t *time.Time) task.Instant {
+	if t == nil {
+		return 0
+	}
+	r.bad(at, task.TimeFault(*t))
+	return task.FromTime(*t)
+}
+
+// maxSeconds keeps a duration within the range of time.Duration: 100 years. The rules of each field are far below.
+const maxSeconds = 100 * 365 * 24 * 60 * 60
+
+// seconds converts a number of seconds, 0 to maxSeconds, with a fraction down to a nanosecond.
+func (r *reader) seconds(at string, s float64) time.Duration {
+	if math.IsNaN(s) || s < 0 || s > maxSeconds {
+		r.bad(at, "must be 0 to "+strconv.Itoa(maxSeconds)+" seconds")
+		return 0
+	}
+	return time.Duration(s * float64(time.Second))
+}
+
+// group converts the ID of a group: 16 hex digits.
+func (r *reader) group(at, id string) deadletter.GroupID {
+	g, err := deadletter.ParseGroupID(id)
+	if err != nil {
+		r.bad(at, err.Error())
+	}
+	return g
+}
+
+func (r *reader) groups(at string, ids []string) []deadletter.GroupID {
+	var out []deadletter.GroupID
+	for i, id := range ids {
+		out = append(out, r.group(at+"/"+strconv.Itoa(i), id))
+	}
+	return out
+}
+
+// cursor converts the cursor of a list whose pages continue below an ID.
+func (r *reader) cursor(s string) task.ID {
+	id, err := task.ParseID(s)
+	if s != "" && err != nil {
+		r.bad("query.cursor", "must be next_cursor of the previous page")
+	}
+	return id
+}
+
+// number converts the cursor of a list whose pages continue above a number.
+func (r *reader) number(s string) int {
+	n, err := strconv.ParseInt(s, 10, 32)
+	if s != "" && (err != nil || n < 0) {
+		r.bad("query.cursor", "must be next_cursor of the previous page")
+	}
+	return int(n)
+}
+
+// by converts an act, which is on one version of an object.
+func (r *reader) by(a deadletters.Act) inbox.By {
+	version, fault := task.MatchOne(a.IfMatch)
+	r.bad("/if_match", fault)
+	return inbox.By{Actor: a.Actor, Reason: a.Reason, Version: version}
+}
+
+func readID(id uuid.UUID) task.ID { return task.ID(id) }
+
+func shownID(id task.ID) uuid.UUID { return uuid.UUID(id) }
+
+// defaultNamespace is the namespace of an object that names none.
+const defaultNamespace = "default"
+
+func (r *reader) timeOfDay(at, s string) time.Duration {
+	t, err := deadletter.ParseTimeOfDay(s)
+	if err != nil {
+		r.bad(at, err.Error())
+	}
+	return t
+}
+
+// bothForms refuses a value in two forms, which may differ.
+const bothForms = "must be given as text or in base64, not both"
+
+// content converts a message. A payload is JSON, which is taken byte for byte, or anything in base64. JSON null is a
+// missing payload, since many clients write null for a field that they do not set; send "null" in base64 to mean it.
+func (r *reader) content(at string, c *deadletters.Content) deadletter.Content {
+	if len(c.Payload) > 0 && len(c.PayloadBase64) > 0 && string(c.Payload) != "null" {
+		r.bad(at+"/payload_base64", bothForms)
+	}
+	out := deadletter.Content{Key: r.key(at, c.Key, c.KeyBase64), Headers: r.headers(at+"/headers", c.Headers)}
+	if out.Payload = c.PayloadBase64; len(c.Payload) > 0 && string(c.Payload) != "null" {
+		out.Payload = c.Payload
+	}
+	return out
+}
+
+func (r *reader) key(at, text string, binary []byte) []byte {
+	if text == "" {
+		return binary
+	}
+	if len(binary) > 0 {
+		r.bad(at+"/key_base64", bothForms)
+	}
+	return []byte(text)
+}
+
+func (r *reader) headers(at string, list []deadletters.Header) []deadletter.Header {
+	var out []deadletter.Header
+	for i := range list {
+		h := &list[i]
+		place := at + "/" + strconv.Itoa(i)
+		if h.Name == "" {
+			r.bad(place+"/name", "must not be empty")
+		}
+		r.text(place+"/name", h.Name)
+		if h.Value != "" && len(h.ValueBase64) > 0 {
+			r.bad(place+"/value_base64", bothForms)
+		}
+		out = append(out, deadletter.Header{Name: h.Name, Value: h.Bytes()})
+	}
+	return out
+}
+
+// edit converts an edit. Whether it is valid and can be applied is decided by the inbox.
+func (r *reader) edit(at string, e *deadletters.Edit) deadletter.Edit {
+	out := deadletter.Edit{Patch: e.Patch, SetHeaders: r.headers(at+"/set_headers", e.SetHeaders),
+		DropHeaders: e.DropHeaders, Key: r.key(at, e.Key, e.KeyBase64)}
+	if string(e.Patch) == "null" { // in a body, null means a missing value
+		out.Patch = nil
+	}
+	for i, name := range e.DropHeaders {
+		r.text(at+"/drop_headers/"+strconv.Itoa(i), name)
+	}
+	return out
+}
+
+// report converts one report. Retryable defaults to true, and the time of failure to none, which the inbox replaces by
+// now. Message and stack are not checked for characters: they are evidence and are cleaned where they are shown.
+func (r *reader) report(at string, in *deadletters.Report) inbox.Report {
+	f := &in.Failure
+	out := inbox.Report{MessageID: in.MessageID, Origin: in.Origin, Handler: in.Handler,
+		Content: r.content(at, &in.Content),
+		Failure: failure.Report{Type: r.text(at+"/failure/error_type", f.Type),
+			Code: r.text(at+"/failure/code", f.Code), Message: f.Message, Class: failure.Class(f.Class),
+			Retryable: f.Retryable == nil || *f.Retryable},
+		Stack: f.Stack, Attempts: in.Attempts, FailedAt: r.filterTime(at+"/failed_at", in.FailedAt)}
+	if in.LetterUUID != nil {
+		out.Letter = task.ID(*in.LetterUUID)
+	}
+	return out
+}
+
+// reports converts a batch. The key of a batch identifies the reports in it that have no identifier of their own,
+// together with their place and content: the batch can be sent again, and a key that a program uses for another batch
+// by mistake hides none of its messages.
+func (r *reader) reports(req *deadletters.ReportRequest) []inbox.Report {
+	out := make([]inbox.Report, len(req.Reports))
+	for i := range req.Reports {
+		out[i] = r.report("/reports/"+strconv.Itoa(i), &req.Reports[i])
+		if req.IdempotencyKey != "" && out[i].MessageID == "" {
+			content := deadletter.Identify("", "", out[i].Content)
+			out[i].MessageID = fmt.Sprintf("%s/%d/%s", req.IdempotencyKey, i, content[1:9])
+		}
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/flow"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// Pause implements flow.Backend.
+func (b *Backend) Pause(ctx context.Context, req flow.PauseRequest) (*flow.Pause, error) {
+	target, err := toTarget(req.Target)
+	if err != nil {
+		return nil, err
+	}
+	r := engine.PauseRequest{Target: target, Actor: req.PausedBy, Reason: req.Reason}
+	if req.Until != nil {
+		r.Until = max(task.At(*req.Until), 1) // a time before all others is a fault, not none
+	}
+	p, created, err := b.engine.Pause(ctx, r)
+	if err != nil {
+		return nil, ToError(err)
+	}
+	out := fromPause(p)
+	out.Created = created
+	return out, nil
+}
+
+// ResumePaused implements flow.Backend.
+func (b *Backend) ResumePaused(ctx context.Context, req flow.ResumePausedRequest) (*flow.Pause, error) {
+	target, err := toTarget(req.Target)
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.engine.ResumePaused(ctx, target, req.ResumedBy, req.Reason)
+	if err != nil {
+		return nil, ToError(err)
+	}
+	return fromPause(p), nil
+}
+
+// defaultPauses is the size of a page of pauses that does not ask for one.
+const defaultPauses = 50
+
+// Pauses implements flow.Backend.
+func (b *Backend) Pauses(ctx context.Context, f flow.PauseFilter) (*flow.PausePage, error) {
+	filter := engine.PauseFilter{Kind: task.PauseKind(f.Kind), Namespaces: f.Namespaces,
+		Limit: cmp.Or(f.Limit, min(defaultPauses, b.engine.Config().Limits.PageItems))}
+	if err := readTarget(f.Cursor, &filter.After); err != nil {
+		return nil, err
+	}
+	list, more, err := b.engine.Pauses(ctx, filter)
+	if err != nil {
+		return nil, ToError(err)
+	}
+	page := &flow.PausePage{Pauses: make([]flow.Pause, len(list))}
+	for i := range list {
+		page.Pauses[i] = *fromPause(&list[i])
+	}
+	if more {
+		page.NextCursor, err = cursorAt(list[len(list)-1].PauseTarget)
+	}
+	return page, err
+}
+
+// readTarget reads a cursor of a list in the order of targets; "" changes nothing.
+func readTarget(cursor string, after *task.PauseTarget) error {
+	if cursor == "" {
+		return nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || json.Unmarshal(raw, after) != nil {
+		return badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
+	}
+	return nil
+}
+
+// cursorAt is the cursor behind a target.
+func cursorAt(last task.PauseTarget) (string, error) {
+	raw, err := json.Marshal(last)
+	if err != nil {
+		return "", fmt.Errorf("encode cursor: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(raw), nil
+}
+
+// toTarget converts a target. It refuses a name that does not belong to the kind: the caller means another kind.
+func toTarget(t flow.Target) (task.PauseTarget, error) {
+	out := task.PauseTarget{Kind: task.PauseKind(t.Kind), Namespace: cmp.Or(t.Namespace, engine.DefaultNamespace),
+		Name: t.Handler}
+	var faults []tasker.Detail
+	stray := func(at, text string) {
+		if text != "" {
+			faults = append(faults, tasker.Detail{Location: at, Message: "does not belong to a " + string(t.Kind)})
+		}
+	}
+	switch t.Kind {
+	case flow.Template:
+		out.Name = t.Template
+		stray("/handler", t.Handler)
+	case flow.Namespace:
+		out.Name = ""
+		stray("/handler", t.Handler)
+		stray("/template", t.Template)
+	default:
+		stray("/template", t.Template)
+	}
+	if len(faults) > 0 {
+		return out, &tasker.Error{Code: tasker.CodeInvalid, Message: "the target is not valid", Details: faults}
+	}
+	out.Capabilities = task.Route{Capabilities: task.Capabilities(t.Capabilities)}.CapabilityKey()
+	return out, nil
+}
+
+// fromPause converts a pause.
+func fromPause(p *task.Pause) *flow.Pause {
+	out := &flow.Pause{Target: flow.Target{Kind: flow.Kind(p.Kind), Namespace: p.Namespace,
+		Capabilities: task.SplitCapabilities(p.Capabilities)},
+		PausedAt: p.At.Time(), PausedBy: p.Actor, Reason: p.Reason, Until: whenSet(p.Until), EndedAt: whenSet(p.EndedAt)}
+	if p.Kind == task.PauseTemplate {
+		out.Template = p.Name
+	} else {
+		out.Handler = p.Name
+	}
+	return out
+}
+
+// whenSet converts a time, nil for none.
+func whenSet(at task.Instant) *time.Time {
+	if at == 0 {
+		return nil
+	}
+	t := at.Time()
+	return &t
+}

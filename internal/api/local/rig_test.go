@@ -1,0 +1,310 @@
+package local_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/queueapi"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/host/node"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/testkit/memstore"
+	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
+	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
+	"github.com/taskerhq/tasker/operate"
+)
+
+// onEveryStore runs a test on the reference model, on SQLite and on PostgreSQL.
+func onEveryStore(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Parallel()
+	t.Run("Memory", func(t *testing.T) {
+		t.Parallel()
+		test(t, newRig(t, memstore.New(&memstore.Options{Seed: 1, Rehearse: true}), settings.Config{}))
+	})
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		test(t, newRig(t, openSQLite(t), settings.Config{}))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		s, err := postgres.Open(t.Context(), postgrestest.DSN(t), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, newRig(t, sameIDs{s, task.NewSource(1, 0)}, settings.Config{}))
+	})
+}
+
+// sameIDs is PostgreSQL with IDs of the clock of the test, like those of the other
+// stores.
+type sameIDs struct {
+	*postgres.Store
+	ids *task.Source
+}
+
+func (s sameIDs) IDs() *task.Source { return s.ids }
+
+func openSQLite(t *testing.T) engine.Database {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), sqlitetest.File(t), &sqlite.Options{Seed: 1, Readers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// noon is when every rig begins.
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// rig is a Backend with a clock that only the test moves, and one worker.
+type rig struct {
+	*tasker.Client
+	operate.Backend
+	queueClient
+	b      *node.Node
+	store  engine.Database
+	worker uuid.UUID
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+type queueClient = queueapi.Backend
+
+// newRig opens a Backend on a store. Its worker is called "w" and serves everything.
+func newRig(t *testing.T, s engine.Database, cfg settings.Config) *rig {
+	t.Helper()
+	r := &rig{now: noon, store: s}
+	b, err := node.New(t.Context(), s, node.Options{Engine: cfg, Now: r.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	r.b, r.Client = b, tasker.NewClient(b)
+	r.Backend, r.queueClient = operate.Of(r.Client), queueapi.Of(r.Client)
+	r.worker = r.join(t, tasker.WorkerRegistration{Name: "w", Namespaces: []string{tasker.AllNamespaces}})
+	return r
+}
+
+func (r *rig) clock() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now
+}
+
+// wait lets time pass, and then do what is due.
+func (r *rig) wait(t *testing.T, d time.Duration) {
+	t.Helper()
+	r.mu.Lock()
+	r.now = r.now.Add(d)
+	r.mu.Unlock()
+	if err := r.b.RunOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// silent lets time pass without upkeep.
+func (r *rig) silent(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now = r.now.Add(d)
+}
+
+func (r *rig) join(t *testing.T, reg tasker.WorkerRegistration) uuid.UUID {
+	t.Helper()
+	w, err := r.RegisterWorker(t.Context(), reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.WorkerID
+}
+
+func (r *rig) template(t *testing.T, yaml string) {
+	t.Helper()
+	if _, err := r.RegisterTemplate(t.Context(), tasker.TemplateSource{YAML: yaml}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *rig) submit(t *testing.T, req tasker.TaskRequest) uuid.UUID {
+	t.Helper()
+	receipt, err := r.Submit(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receipt.TaskUUID
+}
+
+// take polls for one step as the rig's worker: assigned, or started with start.
+func (r *rig) take(t *testing.T, start bool) tasker.Assignment {
+	t.Helper()
+	resp, err := r.Poll(t.Context(), tasker.PollRequest{WorkerID: r.worker, Start: start})
+	if err != nil || len(resp.Steps) != 1 {
+		t.Fatalf("the poll brought %+v, %v; want one step", resp, err)
+	}
+	return resp.Steps[0]
+}
+
+func (r *rig) start(t *testing.T, a tasker.Assignment) {
+	t.Helper()
+	answers, err := r.Start(t.Context(), tasker.StartRequest{WorkerID: r.worker, Steps: []tasker.LeaseRef{ref(a)}})
+	if err != nil || answers[0].Status != tasker.LeaseHeld {
+		t.Fatalf("start was answered %+v, %v", answers, err)
+	}
+}
+
+func ref(a tasker.Assignment) tasker.LeaseRef {
+	return tasker.LeaseRef{StepUUID: a.StepUUID, Token: a.Token}
+}
+
+// report settles a step; what it says about the lease is filled in.
+func (r *rig) report(t *testing.T, a tasker.Assignment, res tasker.StepResult) tasker.SettleAnswer {
+	t.Helper()
+	res.StepUUID, res.Token = a.StepUUID, a.Token
+	answers, err := r.Settle(t.Context(), tasker.SettleRequest{WorkerID: r.worker, Results: []tasker.StepResult{res}})
+	if err != nil || answers[0].Error != nil {
+		t.Fatalf("the report was answered %+v, %v", answers, err)
+	}
+	return answers[0]
+}
+
+func completed(result string) tasker.StepResult {
+	return tasker.StepResult{Status: tasker.ResultCompleted, Result: json.RawMessage(result)}
+}
+
+// failed is a failure; one that is final is not retryable.
+func failed(message string, final bool) tasker.StepResult {
+	retryable := !final
+	return tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Message: message, Retryable: &retryable}}
+}
+
+// act performs an operator's act on a step, by its name.
+func (r *rig) act(t *testing.T, id uuid.UUID, step, kind string) *tasker.Step {
+	t.Helper()
+	a := tasker.StepAction{ActionType: kind, Reason: "by hand"}
+	switch kind {
+	case tasker.ResetForRetry:
+		a.ResetBy = "ann"
+	case tasker.ResolveManually:
+		a.ResolvedBy = "ann"
+	case tasker.CompleteManually:
+		a.CompletedBy, a.CompletionData = "ann", &tasker.CompletionData{Result: json.RawMessage(`{"by":"hand"}`)}
+	}
+	s, err := r.ActOnStep(t.Context(), id, r.step(t, id, step).StepUUID, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (r *rig) cancel(t *testing.T, id uuid.UUID) {
+	t.Helper()
+	receipts, err := r.CancelTasks(t.Context(), tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id}, CancelledBy: "ann",
+		Reason: "not needed"})
+	if err != nil || receipts[0].Error != nil || receipts[0].State != tasker.TaskCancelled {
+		t.Fatalf("cancel was answered %+v, %v", receipts, err)
+	}
+}
+
+// step returns a step of a task by its name.
+func (r *rig) step(t *testing.T, id uuid.UUID, name string) tasker.Step {
+	t.Helper()
+	steps, err := r.Steps(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range steps {
+		if s.Name == name {
+			return s
+		}
+	}
+	t.Fatalf("the task has no step %q: %+v", name, steps)
+	return tasker.Step{}
+}
+
+func (r *rig) task(t *testing.T, id uuid.UUID) *tasker.Task {
+	t.Helper()
+	got, err := r.Task(t.Context(), id, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// story tells the history of a task, one line a transition, then one an attempt.
+func (r *rig) story(t *testing.T, id uuid.UUID) string {
+	t.Helper()
+	h, err := r.TaskHistory(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, tr := range h.Transitions {
+		who := "task"
+		if tr.StepUUID != nil {
+			who = tr.StepName
+		}
+		fmt.Fprintf(&b, "%s %s %s>%s", r.since(&tr.At), who, tr.From, tr.To)
+		if tr.Attempt != 0 {
+			fmt.Fprintf(&b, " #%d", tr.Attempt)
+		}
+		if tr.Worker != "" {
+			b.WriteString(" " + strings.TrimSuffix(tr.Worker, " ("+r.worker.String()+")"))
+		}
+		for _, word := range []string{tr.Actor, tr.Reason} {
+			if word != "" {
+				b.WriteString(" " + strings.ReplaceAll(word, " ", "_"))
+			}
+		}
+		b.WriteString("\n")
+	}
+	for _, a := range h.Attempts {
+		fmt.Fprintf(&b, "attempt %s #%d token %d %s: %s %s %s %s", a.StepName, a.Attempt, a.Lease, a.Outcome,
+			r.since(a.ReadyAt), r.since(a.AssignedAt), r.since(a.StartedAt), r.since(a.FinishedAt))
+		if a.Error != nil {
+			b.WriteString(" " + strings.ReplaceAll(a.Error.Message, " ", "_"))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func (r *rig) since(at *time.Time) string {
+	if at == nil {
+		return "-"
+	}
+	return at.Sub(noon).String()
+}
+
+// refusal returns the *tasker.Error of a call that must fail with a code.
+func refusal(t *testing.T, err error, code tasker.Code) *tasker.Error {
+	t.Helper()
+	e, ok := err.(*tasker.Error) // not wrapped: this is what callers get
+	if !ok || e.Code != code {
+		t.Fatalf("got the error %#v (%v), want code %s", err, err, code)
+	}
+	return e
+}
+
+// places lists where the details of an error are.
+func places(e *tasker.Error) string {
+	var out []string
+	for _, d := range e.Details {
+		out = append(out, d.Location)
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,81 @@
+package local
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/kit/sensitive"
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// OfTask returns what is sensitive in a task: the pointers of the version of its template. A template that was deleted
+// or cannot be read makes everything sensitive. CodeNotFound: there is no such task, or the key does not reach it.
+func (b *Backend) OfTask(ctx context.Context, id uuid.UUID) (sensitive.Rule, error) {
+	t, err := b.engine.Task(ctx, toID(id), 0)
+	if err != nil {
+		return sensitive.Rule{}, ToError(err)
+	}
+	template, err := b.engine.TemplateOf(ctx, t.DefID)
+	if err != nil {
+		return sensitive.Rule{}, ToError(err)
+	}
+	rule := ruleOf(template)
+	if in := t.Meta.Intake; in != nil {
+		rule.Namespace, rule.Source = template.Namespace, in.Source
+	}
+	return rule, nil
+}
+
+// OfTemplate returns what is sensitive in the tasks of a version of a template; of the newest one when version is "".
+// CodeNotFound: there is none.
+func (b *Backend) OfTemplate(ctx context.Context, namespace, name, version string) (sensitive.Rule, error) {
+	t, err := b.engine.Template(ctx, namespace, name, version)
+	if err != nil {
+		return sensitive.Rule{}, ToError(err)
+	}
+	return ruleOf(t), nil
+}
+
+// OfCase returns what is sensitive in the task of a case. CodeNotFound likewise.
+func (b *Backend) OfCase(ctx context.Context, id uuid.UUID) (sensitive.Rule, error) {
+	of, err := b.Case(ctx, id)
+	if err != nil {
+		return sensitive.Rule{}, err
+	}
+	return b.OfTask(ctx, of.TaskUUID)
+}
+
+// templatesAtOnce bounds the templates whose rules are put together.
+const templatesAtOnce = 1000
+
+// OfTemplates returns the rules of all templates of a namespace as one; "" means all namespaces. With more templates
+// than can be read at once, everything is sensitive.
+func (b *Backend) OfTemplates(ctx context.Context, namespace string) (sensitive.Rule, error) {
+	list, err := b.rows.ListTemplates(ctx, engine.TemplateFilter{Namespace: namespace, Limit: templatesAtOnce})
+	if err != nil {
+		return sensitive.Rule{}, ToError(err)
+	}
+	if len(list) == templatesAtOnce {
+		return sensitive.Rule{Pointers: []string{""}}, nil
+	}
+	var all sensitive.Rule
+	for _, t := range list {
+		all.Pointers = append(all.Pointers, ruleOf(t).Pointers...)
+	}
+	return all, nil
+}
+
+// ruleOf returns the rule of a template.
+func ruleOf(t *task.Template) sensitive.Rule {
+	if t.Unread != "" {
+		return sensitive.Rule{Pointers: []string{""}}
+	}
+	return sensitive.Rule{Pointers: t.Sensitive}
+}
+
+// NoteLook records that the key of ctx sees what is sensitive.
+func (b *Backend) NoteLook(ctx context.Context, look sensitive.Look) error {
+	return ToError(b.engine.NoteLook(ctx, look))
+}

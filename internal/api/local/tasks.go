@@ -1,0 +1,242 @@
+package local
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/refusal"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// SubmitTasks implements tasker.TaskBackend.
+// The receipts are in the order of the requests. Without ItemErrors one bad request refuses all; with it, each has its
+// own answer. It blocks until the tasks are durable. Limits per user apply
+// within the key that Caller names.
+func (b *Backend) SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([]tasker.TaskReceipt, error) {
+	subs := make([]engine.Submission, len(req.Tasks))
+	for i := range req.Tasks {
+		toSubmission(&req.Tasks[i], &subs[i])
+		subs[i].Caller = req.Caller
+	}
+	receipts, err := b.engine.Submit(ctx, subs, req.ItemErrors)
+	if err != nil {
+		return nil, ToError(err)
+	}
+	return fromReceipts(receipts), nil
+}
+
+// toSubmission converts a request into s. It checks nothing: the engine reports every problem
+// at its field.
+// s is an argument so that a batch needs one allocation. A timeout too large for a duration becomes the longest one,
+// and is then refused by its bound.
+func toSubmission(r *tasker.TaskRequest, s *engine.Submission) {
+	*s = engine.Submission{Name: r.Name, TaskType: r.TaskType, Namespace: r.Namespace, Version: r.Version,
+		Context: r.Context, Priority: string(r.Priority), Capabilities: r.RequiredCapabilities,
+		Timeout: times(r.TimeoutSeconds, time.Second), MaxRetries: r.MaxRetries, RunAt: task.FromOptional(r.RunAt),
+		IdempotencyKey: r.IdempotencyKey, CorrelationID: r.CorrelationID,
+		Meta: task.Meta{Tags: r.Tags, ParentCorrelationID: r.ParentCorrelationID, Initiator: r.Initiator,
+			SourceSystem: r.SourceSystem, Reason: r.Reason, TraceParent: r.TraceParent, OrderingKey: r.OrderingKey,
+			Deadline: task.FromOptional(r.DeadlineAt)}}
+	if r.Unique != nil {
+		s.Unique = toUnique(r.Unique)
+	}
+}
+
+// fromReceipts converts receipts, in order.
+func fromReceipts(receipts []engine.Receipt) []tasker.TaskReceipt {
+	out := make([]tasker.TaskReceipt, len(receipts))
+	for i, r := range receipts {
+		out[i] = tasker.TaskReceipt{TaskUUID: toUUID(r.ID), State: tasker.TaskState(r.State), Created: r.Created,
+			Error: itemError(r.Err), Unique: fromUniqueMatch(r.Unique)}
+	}
+	return out
+}
+
+// Task implements tasker.TaskBackend.
+// With wait it blocks until the task is settled, at most Leases.MaxLongPoll; then it returns the task in whatever state
+// it is. CodeNotFound: there is no such task, or the key does not reach it.
+func (b *Backend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*tasker.Task, error) {
+	t, err := b.engine.Task(ctx, toID(id), wait)
+	if err != nil {
+		return nil, ToError(err)
+	}
+	level, err := b.engine.EffectivePriorityOf(ctx, t)
+	if err != nil {
+		return nil, ToError(err)
+	}
+	out, err := b.fromTask(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	out.EffectivePriority = tasker.Priority(b.engine.PriorityName(level))
+	if out.Unique != nil {
+		guards, err := b.engine.GuardsUnique(ctx, t)
+		if err != nil {
+			return nil, ToError(err)
+		}
+		out.Unique.Guards = &guards
+	}
+	return out, nil
+}
+
+// fromTask converts a task. Its effective priority needs another read, and is added where one
+// task is shown.
+// Names come from the template, of which the row has only the key. The context is part of the row: a list that was read
+// without contexts has none.
+func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, error) {
+	tpl, err := b.engine.TemplateOf(ctx, t.DefID)
+	if err != nil {
+		return nil, ToError(err)
+	}
+	t, damage := t.Shown()
+	c := t.Counts
+	return &tasker.Task{Damage: damages(damage, tpl.Unread), TaskUUID: toUUID(t.ID), Namespace: tpl.Namespace,
+		Name: tpl.Name, Version: tpl.Version, State: tasker.TaskState(t.State),
+		Priority: tasker.Priority(b.engine.PriorityText(t)), PriorityLevel: t.Priority, Context: t.Context,
+		CreatedAt: t.CreatedAt.Time(), RunAt: t.RunAt.Ptr(), FinishedAt: t.FinishedAt.Ptr(), DeadlineAt: t.DeadlineAt.Ptr(),
+		TotalSteps: c.Total(), PendingSteps: c.Pending, InProgressSteps: c.Active, WaitingSteps: c.Waiting,
+		CompletedSteps: c.Done,
+		FailedSteps:    c.Failed, CancelledSteps: c.Cancelled, CompletionPercentage: percentage(c.Done, c.Total()),
+		Tags: t.Meta.Tags, CorrelationID: t.CorrelationID, ParentCorrelationID: t.Meta.ParentCorrelationID,
+		IdempotencyKey: t.IdempotencyKey, OrderingKey: t.Meta.OrderingKey, WaitsForTurn: t.Meta.Held,
+		Intake:    fromIntake(t.Meta.Intake),
+		Schedule:  fromSchedule(t.Meta.Schedule),
+		Parent:    fromParent(t.Meta.Child),
+		Unique:    fromUniqueMark(t.Meta.Unique),
+		Initiator: t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
+		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, CancelledByKey: t.Meta.CancelledKey,
+		TraceParent:    t.Meta.TraceParent,
+		ContextVersion: t.Meta.ContextEdits, ContextEditedAt: t.Meta.EditedAt.Ptr(), ContextEditedBy: t.Meta.EditedBy,
+		ContextEditedByKey: t.Meta.EditedKey,
+		ReplayCount:        t.Meta.Replays, LastReplayedAt: t.Meta.ReplayedAt.Ptr(), LastReplayedBy: t.Meta.ReplayedBy,
+		LastReplayedByKey: t.Meta.ReplayedKey, ETag: t.Seen().Version}, nil
+}
+
+// percentage is rounded to two decimals.
+// A task without steps, a damaged one, is at 0 %.
+func percentage(done, total int) float64 {
+	if total == 0 {
+		return 0
+	}
+	return math.Round(10_000*float64(done)/float64(total)) / 100
+}
+
+// defaultPage is the size of a page without a limit, at most the server's page limit.
+// It suits a terminal; a program asks for more.
+const defaultPage = 50
+
+// Tasks implements tasker.TaskBackend.
+// Newest first; the cursor is the ID below which the next page begins, "" at the end. A page may end early at the bytes
+// of a page. Tasks carry their contexts only with WithContext.
+func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskPage, error) {
+	filter, err := b.toFilter(f)
+	if err != nil {
+		return nil, err
+	}
+	tasks, next, err := b.engine.Tasks(ctx, filter)
+	if err != nil {
+		return nil, ToError(err)
+	}
+	page := &tasker.TaskPage{Tasks: make([]tasker.Task, len(tasks))}
+	for i, t := range tasks {
+		out, err := b.fromTask(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		page.Tasks[i] = *out
+	}
+	if !next.IsZero() {
+		page.NextCursor = next.String()
+	}
+	return page, nil
+}
+
+// toFilter checks and converts a filter. Every fault is reported, at the name of its query
+// parameter.
+func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
+	out := engine.TaskFilter{Namespace: f.Namespace, Name: f.Name, Version: f.Version, Tag: f.Tag,
+		CorrelationID: f.CorrelationID, Initiator: f.Initiator, Limit: f.Limit, Contexts: f.WithContext}
+	var faults filterFaults
+	faults.names("namespace", f.Namespace, "name", f.Name, "version", f.Version, "tag", f.Tag, "correlation_id",
+		f.CorrelationID, "initiator", f.Initiator)
+	for _, s := range f.States {
+		// An unknown state is refused, because a misspelt one would look like an empty list.
+		if !knownState(task.State(s)) {
+			faults.add("state", "there is no task state \""+string(s)+"\"")
+		}
+		out.States = append(out.States, task.State(s))
+	}
+	if f.Priority != "" {
+		level, ok := b.engine.Level(string(f.Priority))
+		if !ok {
+			faults.add("priority", "\""+string(f.Priority)+"\" is not a priority")
+		}
+		out.Priority = &level
+	}
+	out.CreatedAfter, out.CreatedBefore = task.FromOptional(f.CreatedAfter), task.FromOptional(f.CreatedBefore)
+	faults.instant("created_after", out.CreatedAfter)
+	faults.instant("created_before", out.CreatedBefore)
+	if f.Cursor != "" {
+		id, err := task.ParseID(f.Cursor)
+		if err != nil {
+			faults.add("cursor", "is not a cursor of this list")
+		}
+		out.Below = id
+	}
+	if out.Limit == 0 {
+		out.Limit = min(defaultPage, b.engine.Config().Limits.PageItems)
+	}
+	return out, faults.err()
+}
+
+// knownState reports whether there is such a state of tasks.
+func knownState(s task.State) bool {
+	for _, known := range task.States {
+		if s == known {
+			return true
+		}
+	}
+	return false
+}
+
+// CancelTasks implements tasker.TaskBackend.
+// The receipts are in the order of the IDs, and a task that cannot be cancelled has its error in its receipt. An ETag
+// may be given for one task only.
+func (b *Backend) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
+	expect, err := expectation(string(req.ExpectedState), req.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	if len(req.TaskUUIDs) > 1 {
+		if err := ofOne(expect); err != nil {
+			return nil, err
+		}
+	}
+	receipts, err := b.engine.Cancel(ctx, toIDs(req.TaskUUIDs),
+		engine.Cancellation{Actor: req.CancelledBy, Reason: req.Reason, Expect: expect})
+	if err != nil {
+		return nil, refusal.Moved(ToError(err), "/actor", "/cancelled_by")
+	}
+	return fromReceipts(receipts), nil
+}
+
+// fromSchedule converts the firing that submitted a task; nil for none.
+func fromSchedule(of *task.Scheduled) *tasker.TaskSchedule {
+	if of == nil {
+		return nil
+	}
+	return &tasker.TaskSchedule{Name: of.Name, Time: of.At.Time(), Kind: of.Kind}
+}
+
+// fromIntake converts the message that a task was made of; nil for none.
+func fromIntake(in *task.Intake) *tasker.TaskIntake {
+	if in == nil {
+		return nil
+	}
+	return &tasker.TaskIntake{Source: in.Source, Queue: in.Queue, Position: in.Position, SentAt: in.SentAt.Ptr()}
+}

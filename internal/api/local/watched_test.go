@@ -1,0 +1,116 @@
+package local_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/model/settings"
+)
+
+// A worker that says where it can be asked is asked by the loops, and what follows
+// is seen by workers, operators and those who ask why nothing happens.
+func TestProbedWorker(t *testing.T) {
+	t.Parallel()
+	var ill atomic.Bool
+	var asked atomic.Int64
+	health := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1); r.URL.Path != "/health" || r.Method != http.MethodGet {
+			t.Errorf("%s %s", r.Method, r.URL)
+		}
+		if ill.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write([]byte(`{"checks":{"memory":{"ok":false},"cpu":{"ok":true}}}`))
+		}
+	}))
+	t.Cleanup(health.Close)
+	r := newRig(t, openSQLite(t), settings.Config{WorkerProbes: settings.WorkerProbes{Enabled: true}})
+	r.worker = r.join(t, tasker.WorkerRegistration{Name: "probed", Handlers: []string{"p"}, HealthURL: health.URL})
+	look := func() *tasker.WorkerInfo {
+		t.Helper()
+		r.wait(t, time.Minute)
+		if _, err := r.Heartbeat(t.Context(), tasker.Heartbeat{WorkerID: r.worker}); err != nil {
+			t.Fatal(err)
+		}
+		w, err := r.Worker(t.Context(), r.worker)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	if w := look(); w.State != tasker.WorkerActive || w.HealthFailures != 0 || w.HealthURL != health.URL ||
+		w.Breaker != tasker.BreakerClosed {
+		t.Errorf("well: %+v", w)
+	}
+	r.submit(t, tasker.TaskRequest{TaskType: "p"})
+	held := r.take(t, true)
+	ill.Store(true)
+	if w := look(); w.State != tasker.WorkerActive || w.HealthFailures != 1 || w.HealthError != "status 503: memory" {
+		t.Errorf("after one failure: %+v", w)
+	}
+	if w := look(); w.State != tasker.WorkerUnhealthy || w.HealthFailures != 2 {
+		t.Errorf("after two: %+v", w)
+	}
+	id := r.submit(t, tasker.TaskRequest{TaskType: "p"})
+	resp, err := r.Poll(t.Context(), tasker.PollRequest{WorkerID: r.worker, Start: true})
+	if err != nil || len(resp.Steps) != 0 || resp.ShouldDrain {
+		t.Errorf("an unhealthy worker got %+v, %v", resp, err)
+	}
+	if text := r.explained(t, id); !strings.Contains(text,
+		"(1 worker is unhealthy and gets no steps until a probe succeeds)") {
+		t.Error(text)
+	}
+	r.report(t, held, completed(`"what it had it keeps"`))
+	ill.Store(false)
+	if w := look(); w.State != tasker.WorkerActive || w.HealthFailures != 0 || w.HealthError != "" {
+		t.Errorf("well again: %+v", w)
+	}
+	r.take(t, true)
+	if n := asked.Load(); n != 4 {
+		t.Errorf("it was asked %d times; want once a look", n)
+	}
+}
+
+func TestBrokenWorker(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, openSQLite(t), settings.Config{WorkerBreaker: settings.WorkerBreaker{Failures: 2}})
+	inARow := func(want int) {
+		t.Helper()
+		w, err := r.Worker(t.Context(), r.worker)
+		if got := 0; err == nil {
+			if w.ConsecutiveFailures != nil {
+				got = *w.ConsecutiveFailures
+			}
+			if got != want || (w.ConsecutiveFailures == nil) != (want == 0) {
+				t.Errorf("%d failures in a row, want %d: %+v", got, want, w)
+			}
+		} else {
+			t.Error(err)
+		}
+	}
+	for n := range 2 {
+		inARow(n)
+		r.submit(t, tasker.TaskRequest{TaskType: "h"})
+		r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultFailed,
+			Error: &tasker.Failure{Type: "OUT_OF_MEMORY", Message: "full"}})
+	}
+	inARow(0) // it opened
+	w, err := r.Worker(t.Context(), r.worker)
+	if err != nil || w.State != tasker.WorkerActive || w.Breaker != tasker.BreakerOpen || w.BreakerOpenedAt == nil ||
+		!w.BreakerOpenedAt.Equal(noon) {
+		t.Errorf("%+v, %v", w, err)
+	}
+	id := r.submit(t, tasker.TaskRequest{TaskType: "other"})
+	if text := r.explained(t, id); !strings.Contains(text,
+		"(1 worker has an open circuit breaker because all its recent attempts failed)") {
+		t.Error(text)
+	}
+	r.wait(t, time.Minute)
+	if w, err := r.Worker(t.Context(), r.worker); err != nil || w.Breaker != tasker.BreakerHalfOpen {
+		t.Errorf("%+v, %v", w, err)
+	}
+}

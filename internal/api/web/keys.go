@@ -1,0 +1,92 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/model/access"
+)
+
+// authenticate refuses requests that the policy does not admit.
+func (f *Front) authenticate(p Policy, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		principal, err := f.Admit(w, r, p.Needs)
+		if err == nil && p.AllNamespaces != "" && principal.Limited() {
+			err = &tasker.Error{Code: tasker.CodeForbidden,
+				Message: "the key " + principal.Name + " is limited to some namespaces",
+				Hint:    p.AllNamespaces + " are about all of them; use a key that is not limited"}
+		}
+		if err != nil {
+			f.Refuse(w, r, r.Pattern, err)
+			return
+		}
+		if principal == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		under(access.With(r.Context(), principal), w, r, next)
+	})
+}
+
+// Admit returns the principal of a request, or nil when no permission is needed or there are no keys. It
+// records the key for the log line. A caller in this process that has authenticated its user, such as the dashboard,
+// puts the principal into the context of the request, which then needs no secret. Errors: CodeUnauthenticated,
+// CodeForbidden.
+func (f *Front) Admit(w http.ResponseWriter, r *http.Request, needs []access.Permission) (*access.Principal, error) {
+	if len(needs) == 0 || f.keys.Open() {
+		return nil, nil
+	}
+	principal, err := f.identify(r)
+	if err != nil {
+		return nil, err
+	}
+	if !principal.Can(needs...) {
+		return nil, &tasker.Error{Code: tasker.CodeForbidden,
+			Message: "the key " + principal.Name + " lacks the permission",
+			Hint:    "the request needs " + orList(needs)}
+	}
+	noteKey(w, principal.Name)
+	return principal, nil
+}
+
+// identify returns the principal of a request: that of its context, or that of the API key in its headers.
+func (f *Front) identify(r *http.Request) (*access.Principal, error) {
+	if p := access.From(r.Context()); p != nil {
+		return p, nil
+	}
+	secret := secretOf(r.Header)
+	if secret == "" {
+		return nil, &tasker.Error{Code: tasker.CodeUnauthenticated, Message: "an API key is required",
+			Hint: "send it as X-API-Key: tsk_... or as Authorization: Bearer tsk_..."}
+	}
+	principal := f.keys.Authenticate(secret)
+	if principal == nil {
+		return nil, tasker.Errorf(tasker.CodeUnauthenticated, "the API key is unknown")
+	}
+	f.noteKeyUse(r.Context(), principal, time.Now())
+	return principal, nil
+}
+
+// orList formats alternatives: "read or operate".
+func orList(needs []access.Permission) string {
+	words := make([]string, len(needs))
+	for i, need := range needs {
+		words[i] = string(need)
+	}
+	return strings.Join(words, " or ")
+}
+
+// secretOf returns the key in the headers. X-API-Key takes precedence over Authorization, which a proxy may
+// use for itself.
+func secretOf(h http.Header) string {
+	if key := h.Get("X-API-Key"); key != "" {
+		return key
+	}
+	scheme, token, _ := strings.Cut(h.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}

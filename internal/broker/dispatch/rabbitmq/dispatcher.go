@@ -1,0 +1,62 @@
+package rabbitmq
+
+import (
+	"context"
+	"sync"
+
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// Dispatcher dispatches steps over one RabbitMQ. See New and Run.
+type Dispatcher struct {
+	opts   Options
+	engine Engine
+
+	// moving is held while this process replaces a queue; nothing is declared or published meanwhile.
+	moving sync.Mutex
+	// noticed has a token when the list of workers should be read again at once.
+	noticed chan struct{}
+
+	mu      sync.Mutex
+	removed map[task.ID]struct{} // dead workers whose queues are gone
+}
+
+// New returns a Dispatcher. It does nothing before Run.
+func New(e Engine, o Options) *Dispatcher {
+	return &Dispatcher{opts: o.withDefaults(), engine: e, noticed: make(chan struct{}, 1),
+		removed: map[task.ID]struct{}{}}
+}
+
+// Notice makes a running dispatcher read the list of workers at once: one of them is new, or has changed.
+func (d *Dispatcher) Notice() {
+	select {
+	case d.noticed <- struct{}{}:
+	default:
+	}
+}
+
+// Run dispatches until ctx ends. It blocks. It needs no reachable broker: without one it warns, and tries again with
+// growing pauses.
+//
+// When ctx ends, it claims no more steps, waits a bounded time for the confirms of those that are published, finishes
+// the batch of dead letters that is being stored, and closes the connections. What was not acknowledged stays on the
+// broker. Run is not called twice at a time.
+func (d *Dispatcher) Run(ctx context.Context) {
+	d.warn()
+	var parts sync.WaitGroup
+	parts.Go(func() { d.keep(ctx, "dispatch", d.dispatch) })
+	if d.opts.Topology.DeadLetters {
+		parts.Go(func() { d.keep(ctx, "dead_letters", d.handleLetters) })
+	}
+	parts.Wait()
+}
+
+// warn says at the start what a configuration means that gives something up.
+func (d *Dispatcher) warn() {
+	if d.opts.Topology.DeadLetters {
+		return
+	}
+	d.opts.Logger.Warn("message_queue.rabbitmq.dead_letter.enabled is false: the queues of workers have a TTL and no " +
+		"dead letter exchange, so messages that expire there vanish; their steps stay assigned until the lease ends " +
+		"(engine.leases.start_timeout after the TTL), and messages that are no dispatches are lost")
+}

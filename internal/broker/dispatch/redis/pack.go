@@ -1,0 +1,84 @@
+package redis
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// The layout in Redis; the same as in scripts/prelude.lua.
+const (
+	idSize      = 16
+	offeredSize = 36
+	heldSize    = offeredSize + 44 // and the note
+	placeSize   = idSize + 16
+	nodeSize    = 8
+	// topBit makes the order of bytes that of signed numbers.
+	topBit = 1 << 63
+)
+
+// errAnswer means a bug, or foreign data under our keys.
+var errAnswer = errors.New("the answer is not one of ours")
+
+// big is the byte order of all numbers in Redis, so that bytes sort like numbers.
+var big = binary.BigEndian
+
+// put64 appends a number in 8 bytes.
+func put64(b []byte, n int64) []byte { return big.AppendUint64(b, uint64(n)) }
+
+// putKey appends a key so that the order of the bytes is that of the numbers; Redis compares
+// members as bytes.
+func putKey(b []byte, key int64) []byte { return big.AppendUint64(b, uint64(key)^topBit) }
+
+// putOffered appends what Redis stores of a ready step.
+// The priority is signed, hence the flipped bit, as in putKey.
+func putOffered(b []byte, o *engine.Offered) []byte {
+	b = put64(b, o.Route)
+	b = putKey(b, o.Key)
+	b = put64(b, o.Timeout.Microseconds())
+	b = put64(b, o.Token)
+	return big.AppendUint32(b, uint32(o.Priority)^1<<31)
+}
+
+// putPlace appends a step, the token of its last lease and its key.
+func putPlace(b []byte, o *engine.Offered) []byte {
+	return putKey(put64(append(b, o.Step[:]...), o.Token), o.Key)
+}
+
+// putProgress appends the progress that a worker reports.
+func putProgress(b []byte, percent int, note string) []byte {
+	b = big.AppendUint32(b, uint32(percent))
+	return append(b, note...)
+}
+
+// hold decodes a step with its holder. It checks the length only: the scripts wrote the bytes.
+func hold(b []byte) (engine.Hold, error) {
+	if len(b) < idSize+heldSize {
+		return engine.Hold{}, errAnswer
+	}
+	var h engine.Hold
+	copy(h.Step[:], b)
+	b = b[idSize:]
+	next := func() int64 {
+		n := int64(big.Uint64(b))
+		b = b[8:]
+		return n
+	}
+	h.Route = next()
+	h.Key = next() ^ -topBit
+	h.Timeout = time.Duration(next()) * time.Microsecond
+	h.Token = next()
+	h.Priority = int(int32(big.Uint32(b) ^ 1<<31))
+	b = b[4:]
+	h.Worker = next()
+	h.AssignedAt = task.Instant(next())
+	h.StartedAt = task.Instant(next())
+	h.Until = task.Instant(next())
+	h.LookAt = task.Instant(next())
+	h.Progress = int(int32(big.Uint32(b)))
+	h.Note = string(b[4:])
+	return h, nil
+}

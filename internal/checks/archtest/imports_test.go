@@ -1,0 +1,191 @@
+package archtest_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// light is all that a worker binary gets with the public packages.
+var light = []string{"github.com/google/uuid", module + "/deadletters/model", module + "/internal/kit/chain",
+	module + "/internal/kit/envelope", module + "/internal/kit/pointer",
+	module + "/internal/kit/query", module + "/internal/kit/sensitive", module + "/internal/kit/vitals"}
+
+func TestPublicPackagesAreLight(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{".", "deadletters", "flow", "operate", "schedules", "tasktest", "waits"} {
+		public := find(t, name)
+		if !slices.Contains(public.Deps, light[0]) {
+			t.Errorf("%s does not use %s any more: change the rule", name, light[0])
+		}
+		for _, path := range public.Deps {
+			if !standard(path) && !slices.Contains(light, path) && path != module {
+				t.Errorf("%s brings %s along: every worker binary would carry it", name, path)
+			}
+		}
+	}
+}
+
+// consumerLight is all that an application gets with each package for consumers: a client of its broker, and no SQL.
+var consumerLight = map[string][]string{
+	"redisqueue": {"github.com/redis/rueidis", "golang.org/x/sys", module + "/internal/model/attempt",
+		module + "/internal/kit/clock", module + "/internal/kit/coalesce", module + "/internal/model/failure",
+		module + "/internal/broker/redislist", module + "/internal/kit/spool"},
+	"kafka": {"github.com/twmb/franz-go", "github.com/klauspost/compress", "github.com/pierrec/lz4/v4",
+		"golang.org/x/crypto", "golang.org/x/sys", module + "/internal/model/attempt", module + "/internal/kit/clock",
+		module + "/internal/kit/coalesce", module + "/internal/model/failure", module + "/internal/kit/spool"},
+}
+
+func TestConsumersAreLight(t *testing.T) {
+	t.Parallel()
+	for name, may := range consumerLight {
+		for _, path := range find(t, name).Deps {
+			light := func(prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
+			if path == "database/sql" || !standard(path) && !slices.ContainsFunc(may, light) {
+				t.Errorf("%s brings %s along: every application would carry it", name, path)
+			}
+		}
+		if !slices.ContainsFunc(find(t, name).Deps, func(path string) bool { return strings.HasPrefix(path, may[0]) }) {
+			t.Errorf("%s does not use %s any more: change the rule", name, may[0])
+		}
+	}
+}
+
+// TestRabbitMQIsLight: a worker that gets its steps over RabbitMQ carries its client, and no more than another worker.
+func TestRabbitMQIsLight(t *testing.T) {
+	t.Parallel()
+	worker := find(t, ".").Deps
+	for _, path := range find(t, "rabbitmq").Deps {
+		if path == module || standard(path) || slices.Contains(worker, path) {
+			continue
+		}
+		if path != module+"/internal/broker/amqp" && path != module+"/internal/broker/brokerurl" &&
+			path != "github.com/rabbitmq/amqp091-go" && !strings.HasPrefix(path, "github.com/rabbitmq/amqp091-go/") {
+			t.Errorf("rabbitmq brings %s along: every worker would carry it", path)
+		}
+	}
+}
+
+// TestOneDoorToTheStores: one package wires an engine to its store and one puts an API
+// before it. What else opens a store looks after databases, and serves nobody. internal/cli/manual describes the API,
+// and has no engine.
+func TestOneDoorToTheStores(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		name := p.short()
+		stores, serves := 0, false
+		for _, path := range p.Imports {
+			switch short(path) {
+			case "internal/testkit/memstore", "internal/store/postgres", "internal/store/sqlite":
+				stores++
+			case "internal/api/httpapi":
+				serves = true
+			}
+		}
+		if serves && name != "internal/host/app" && name != "internal/cli/manual" {
+			t.Errorf("%s imports internal/api/httpapi: only internal/host/app puts an API before an engine", name)
+		}
+		if serves && stores > 0 || slices.Contains(p.Imports, module+"/internal/api/local") && name != "internal/host/node" {
+			t.Errorf("%s wires an engine: internal/host/node does", name)
+		}
+	}
+}
+
+// verbs are the packages below internal/api/httpapi that families of routes share; every other one is a family.
+var verbs = []string{"internal/api/httpapi/endpoint", "internal/api/httpapi/masking", "internal/api/httpapi/stepworker",
+	"internal/api/httpapi/taskworker"}
+
+// TestFamiliesOfRoutes: only internal/api/httpapi knows the families, so each can be read, changed and deleted alone.
+func TestFamiliesOfRoutes(t *testing.T) {
+	t.Parallel()
+	families := 0
+	for _, p := range packages(t) {
+		name := p.short()
+		if strings.HasPrefix(name, "internal/api/httpapi/") && !slices.Contains(verbs, name) {
+			families++
+		}
+		for _, path := range p.Imports {
+			other := short(path)
+			if strings.HasPrefix(other, "internal/api/httpapi/") && !slices.Contains(verbs, other) &&
+				name != "internal/api/httpapi" {
+				t.Errorf("%s imports %s: only internal/api/httpapi puts families of routes together", name, other)
+			}
+		}
+	}
+	if families < 2 {
+		t.Errorf("there are %d families of routes below internal/api/httpapi; the rule is not read as it should be", families)
+	}
+}
+
+// homes says which packages may import a module that is not ours. A dependency
+// with one home can be replaced there.
+var homes = map[string][]string{
+	"github.com/chromedp/": {"internal/testkit/browsertest"},
+	"github.com/danielgtaylor/huma/v2": {"internal/api/httpapi", "internal/api/httpapi/endpoint",
+		"internal/api/httpapi/inbox",
+		"internal/api/httpapi/stepworker", "internal/api/httpapi/taskworker", "internal/api/httpapi/workers",
+		"internal/api/strictjson"},
+	"github.com/aws/aws-sdk-go-v2": {"internal/store/blobstore"},
+	"github.com/expr-lang/expr":    {"internal/model/expr", "internal/model/rule"},
+	"github.com/goccy/go-yaml":     {"internal/kit/document"},
+	"github.com/google/go-cmp":     {"internal/testkit/dispatchtest", "internal/testkit/storetest"},
+	"github.com/google/uuid": {".", "examples/order", "flow", "internal/api/httpapi/flowcontrol", "waits",
+		"internal/api/httpapi/waiting", "deadletters",
+		"internal/cli/bench", "internal/cli", "internal/testkit/crashtest",
+		"internal/testkit/crashtest/load", "internal/dashboard/audit", "internal/dashboard/inbox",
+		"internal/dashboard/page", "internal/dashboard/redrives", "internal/dashboard/tasks",
+		"internal/cli/demo",
+		"internal/api/dlqapi", "internal/api/executionapi", "internal/api/httpapi",
+		"internal/api/httpapi/dlq", "internal/api/httpapi/executions",
+		"internal/api/httpapi/endpoint", "internal/api/httpapi/inbox", "internal/api/httpapi/masking",
+		"internal/api/httpapi/queue", "internal/api/httpapi/stepworker", "internal/api/httpapi/taskworker",
+		"internal/api/httpapi/workers", "internal/api/news", "internal/api/letters", "internal/api/local",
+		"internal/api/scheduling", "schedules",
+		"internal/host/node", "internal/kit/query", "internal/api/queueapi", "internal/cli/script", "internal/api/strictjson",
+		"operate", "rabbitmq", "tasktest"},
+	// embedded and node: SubmitTx is given a transaction of pgx
+	"github.com/jackc/pgx/v5": {"embedded", "internal/cli/bench", "internal/host/doctor", "internal/host/node",
+		"internal/testkit/pgtest", "internal/testkit/postgrestest", "internal/store/postgres", "internal/cli/transfer"},
+	"github.com/netresearch/go-cron": {"internal/model/cron"},
+	"github.com/pressly/goose/v3":    {"internal/store/migration"},
+	"github.com/prometheus/":         {"internal/host/telemetry"},
+	"github.com/rabbitmq/amqp091-go": {"internal/broker/amqp", "internal/broker/rabbitmq",
+		"internal/broker/dispatch/rabbitmq", "rabbitmq"},
+	"github.com/redis/rueidis": {"internal/cli/bench", "internal/broker/redis", "internal/broker/dispatch/redis",
+		"internal/broker/redislist", "internal/broker/redisurl", "redisqueue"},
+	"github.com/santhosh-tekuri/jsonschema/": {"internal/model/template"},
+	"github.com/yuin/goldmark":               {"internal/cli/manual"},
+	"github.com/spf13/cobra":                 {"internal/cli"},
+	"github.com/spf13/pflag":                 {"internal/cli"},
+	"github.com/twmb/franz-go/": {"internal/cli/bench", "internal/broker/kafka", "internal/testkit/kafkatest",
+		"internal/broker/kafkaurl",
+		"kafka", "examples/intake"},
+	"go.opentelemetry.io/": {"internal/host/telemetry"},
+	"go.uber.org/goleak":   {"internal/testkit/brokertest"},
+	"golang.org/x/sync": {"internal/cli/bench", "internal/testkit/crashtest",
+		"internal/testkit/crashtest/load", "internal/cli/demo", "internal/host/upkeep"},
+	"golang.org/x/term":          {"internal/cli"},
+	"golang.org/x/text":          {"internal/model/template", "internal/cli/terminal"},
+	"google.golang.org/protobuf": {"internal/broker/format", "internal/host/telemetry"},
+	"modernc.org/sqlite":         {"internal/store/sqlite"},
+	"pgregory.net/rapid":         {"internal/testkit/dispatchtest"},
+}
+
+func TestDependenciesHaveHomes(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		for _, path := range p.Imports {
+			if standard(path) || inModule(path) {
+				continue
+			}
+			at := slices.Sorted(maps.Keys(homes))
+			i := slices.IndexFunc(at, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
+			if i < 0 {
+				t.Errorf("%s imports %s, which has no home: the default answer to a new dependency is no", p.short(), path)
+			} else if !slices.Contains(homes[at[i]], p.short()) {
+				t.Errorf("%s imports %s, whose home is %v: ask that package instead", p.short(), path, homes[at[i]])
+			}
+		}
+	}
+}

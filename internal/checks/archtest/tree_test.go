@@ -1,0 +1,135 @@
+package archtest_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const (
+	module = "github.com/taskerhq/tasker"
+	// top is the directory of the module, seen from this package.
+	top = "../../.."
+)
+
+// pkg is what "go list" says of a package of the module.
+type pkg struct {
+	ImportPath string
+	Dir        string
+	Name       string
+	GoFiles    []string // without tests
+
+	Imports, TestImports, XTestImports []string
+	Deps                               []string // all that it imports, and they in turn
+}
+
+// short is the package's path within the module, "." for the root.
+func (p pkg) short() string { return short(p.ImportPath) }
+
+func short(path string) string {
+	if path == module {
+		return "."
+	}
+	return strings.TrimPrefix(path, module+"/")
+}
+
+// tree lists the packages of the module once.
+var tree = sync.OnceValues(func() ([]pkg, error) {
+	cmd := exec.Command("go", "list", "-json", "./...")
+	cmd.Dir = top
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list packages: %w", err)
+	}
+	var all []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		switch err := dec.Decode(&p); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, fmt.Errorf("decode packages: %w", err)
+		}
+		all = append(all, p)
+	}
+})
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	all, err := tree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 20 {
+		t.Fatalf("go list found %d packages; the rules would hold of nothing", len(all))
+	}
+	return all
+}
+
+func find(t *testing.T, name string) pkg {
+	t.Helper()
+	all := packages(t)
+	i := slices.IndexFunc(all, func(p pkg) bool { return p.short() == name })
+	if i < 0 {
+		t.Fatalf("there is no package %s any more: change the rules with the tree", name)
+	}
+	return all[i]
+}
+
+// inModule reports whether the path is one of ours, standard whether it is the
+// library's: its first element has no dot.
+func inModule(path string) bool { return path == module || strings.HasPrefix(path, module+"/") }
+
+func standard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+// files calls fn with the path, seen from the top, of every file of the tree
+// that ends in suffix.
+func files(t *testing.T, suffix string, fn func(path string, content []byte)) {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != top && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, suffix):
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		n++
+		fn(filepath.ToSlash(strings.TrimPrefix(path, top+string(filepath.Separator))), content)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n == 0 {
+		t.Fatalf("there is no file *%s", suffix)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(top, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}

@@ -1,0 +1,61 @@
+package deploytest_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestGoInstall: `go install github.com/taskerhq/tasker/cmd/tasker@latest` refuses a module that replaces others.
+func TestGoInstall(t *testing.T) {
+	t.Parallel()
+	if found := all(`(?m)^(replace|exclude)\b`, text(t, "go.mod")); len(found) > 0 {
+		t.Errorf("go.mod has %q", found)
+	}
+}
+
+// TestReleases: releases are for the systems that docs/reference/compatibility.md promises and `make platforms` builds
+// for, they tell their version, and what their archives have is there.
+func TestReleases(t *testing.T) {
+	t.Parallel()
+	r := as[struct {
+		Builds []struct {
+			Main                  string
+			Goos, Goarch, Ldflags []string
+		}
+		Archives []struct {
+			Files []struct{ Src string }
+		}
+		Before struct{ Hooks []string }
+	}](t, yamlFile(t, ".goreleaser.yaml"))
+	b := r.Builds[0]
+	var targets []string
+	for _, system := range b.Goos {
+		for _, processor := range b.Goarch {
+			targets = append(targets, system+"/"+processor)
+		}
+	}
+	built := strings.Fields(all(`\$\(or \$\(PLATFORMS\),([^)]+)\)`, text(t, "Makefile"))[0])
+	if !slices.Equal(targets, built) {
+		t.Errorf("releases are for %v, make platforms builds for %v", targets, built)
+	}
+	if !strings.Contains(text(t, "docs/reference/compatibility.md"), "Linux, macOS, Windows on amd64 and arm64") {
+		t.Error("docs/reference/compatibility.md promises other systems")
+	}
+	if !strings.Contains(b.Ldflags[0], "-X main.version=") || !strings.Contains(text(t, "cmd/tasker/main.go"),
+		"\nvar version string\n") {
+		t.Error("the version is not linked into the program")
+	}
+	names := []string{b.Main}
+	for _, f := range r.Archives[0].Files {
+		if !strings.HasPrefix(f.Src, "dist-files/") { // made by .ci/release-files
+			names = append(names, strings.TrimSuffix(f.Src, "/*"))
+		}
+	}
+	for _, name := range append(names, r.Before.Hooks[1]) {
+		if _, err := os.Stat("../../../" + name); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package doctest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/testkit/pagetest"
+)
+
+// script is a page that is run from top to bottom, as one session of bash.
+type script struct {
+	page    string
+	before  string            // what goes before the first block
+	replace *strings.Replacer // of what the page calls things; may be nil
+}
+
+// endOfBlock is a line between what two blocks print.
+const endOfBlock = "<<<<< end of block"
+
+// run runs the bash blocks of the page, and wants a text block to be what the bash
+// block before it has printed. It returns how many blocks it ran, and how many
+// texts there are.
+func (s script) run(t *testing.T, to server) (ran, shown int) {
+	t.Helper()
+	list := shownBlocks(t, s.page)
+	var session strings.Builder
+	fmt.Fprintf(&session, "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n%s", s.before)
+	for _, b := range list {
+		commands := b.commands
+		if s.replace != nil {
+			commands = s.replace.Replace(commands)
+		}
+		fmt.Fprintf(&session, "%s\necho '%s'\n", commands, endOfBlock)
+	}
+	out, err := start(t, to, session.String()).wait()
+	printed := strings.Split(out, endOfBlock+"\n")
+	if err != nil {
+		at := min(len(printed), len(list)) - 1
+		t.Errorf("the session of %s: %v, in\n%s\n%s", s.page, err, list[at].commands, printed[at])
+	}
+	for i, b := range list[:min(len(printed), len(list))] {
+		if b.text != "" {
+			shown++
+			if err := pagetest.Compare(b.text, printed[i]); err != nil {
+				t.Errorf("%s, after\n%s\n%v", s.page, b.commands, err)
+			}
+		}
+	}
+	return len(list), shown
+}
+
+// shownBlock is a block of commands, and what the page says that they print.
+type shownBlock struct{ commands, text string }
+
+func shownBlocks(t *testing.T, page string) []shownBlock {
+	t.Helper()
+	var shown []shownBlock
+	for _, b := range blocks(t, page) {
+		switch b.Language {
+		case "bash":
+			shown = append(shown, shownBlock{commands: b.Text})
+		case "text":
+			if len(shown) == 0 {
+				t.Fatalf("%s shows what is printed before anything is run", page)
+			}
+			shown[len(shown)-1].text = b.Text
+		}
+	}
+	return shown
+}

@@ -1,0 +1,294 @@
+package feed
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+const (
+	// MaxTasks bounds the tasks that one listener names.
+	MaxTasks = 100
+	// listenBatch bounds the changes read, and so those returned, at once.
+	listenBatch = 1000
+	// maxPending bounds the waiting changes of a listener on particular tasks.
+	maxPending = 1000
+	// batchInterval is the least time between two batches: changes within it form one batch.
+	batchInterval = 10 * time.Millisecond
+	// listenHeartbeat is the interval of the notices that nothing has happened.
+	listenHeartbeat = 15 * time.Second
+)
+
+// Filter selects the changes for a listener. Zero fields do not restrict.
+type Filter struct {
+	// Tasks restricts the listener to these tasks, and begins with their present states. At most MaxTasks.
+	Tasks []task.ID
+	// UntilSettled ends it once all of the Tasks are settled.
+	UntilSettled bool
+
+	Kinds         []ChangeKind
+	Namespaces    []string
+	Name          string
+	States        []task.State // new states of tasks; kinds other than TaskSubmitted and TaskMoved are not restricted
+	Tag           string
+	CorrelationID string
+	// Queue adds the number of ready steps, when it changes, at most once a second.
+	Queue bool
+	// After is the position after which to continue; "" begins now.
+	After string
+}
+
+// Source provides data that a feed does not have itself. The engine is one.
+type Source interface {
+	// TaskStatuses returns the statuses of tasks, in any order; tasks that do not exist are left out.
+	TaskStatuses(ctx context.Context, ids []task.ID) ([]TaskStatus, error)
+	// TemplateOf returns the template of a change.
+	TemplateOf(ctx context.Context, def int64) (*task.Template, error)
+	// CountQueue counts the ready steps of some namespaces; none named means all.
+	CountQueue(ctx context.Context, namespaces []string) (*QueueCount, error)
+	// Subscribe asks other processes to publish their commits.
+	Subscribe(ctx context.Context) error
+}
+
+// QueueCount is the number of ready steps, by priority level.
+type QueueCount struct {
+	Ready   int
+	ByLevel map[int]int // named levels, and others that occur
+	// Capped means that there are more than were counted.
+	Capped bool
+}
+
+// Notice is one message to a listener.
+type Notice struct {
+	Change
+	Position string // where to continue after it
+	Queue    *QueueCount
+}
+
+// Listener receives changes. It belongs to one goroutine.
+type Listener struct {
+	feed   *Feed
+	src    Source
+	filter Filter
+
+	first   []Notice    // to return first
+	resting *time.Timer // until the next batch
+	count   *time.Timer // until the queue is counted; nil: no counts wanted
+	last    *QueueCount
+	done    bool
+	begun   bool
+
+	// guarded by the feed's mutex
+	pos     uint64 // the next change to read
+	failed  error
+	tasks   map[task.ID]*knownState // nil: it receives all changes
+	open    int                     // number of the tasks that are not settled, as far as it knows
+	pending []pendingChange
+	lost    bool // pending was full
+	ready   chan struct{}
+	settled chan struct{} // receives when none of the tasks is open, and that ends the stream
+}
+
+// knownState is the last state of a task that a listener received.
+type knownState struct {
+	state   task.State
+	at      task.Instant
+	version int // grows with each change that passes
+}
+
+// pendingChange is a change that waits for the listener; seq is its number in the feed, 0 for a
+// state that was read.
+type pendingChange struct {
+	seq uint64
+	Change
+}
+
+// Listen registers a listener that receives everything committed after Listen has returned. It
+// blocks until transactions that began earlier are recorded. The caller must call Close. shared
+// means that other processes commit too. A task that does not exist is NotFound.
+// A listener that is not read blocks nobody: it gets a gap when it reads again.
+func (f *Feed) Listen(ctx context.Context, src Source, filter Filter, shared bool) (*Listener, error) {
+	slices.SortFunc(filter.Tasks, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
+	filter.Tasks = slices.Compact(filter.Tasks)
+	l := &Listener{feed: f, src: src, filter: filter, ready: make(chan struct{}, 1),
+		settled: make(chan struct{}, 1)}
+	if filter.Queue {
+		l.count = time.NewTimer(0)
+	}
+	f.mu.Lock()
+	drained := f.startRecording()
+	if len(filter.Tasks) > 0 {
+		f.addTaskListener(l)
+	} else {
+		f.addListener(l, shared)
+	}
+	f.mu.Unlock()
+	if err := l.begin(ctx, drained); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// begin waits for the running transactions, then subscribes to other processes or reads the
+// states of the tasks.
+// A transaction that began before the recording may commit without being recorded; its effects are then in the states
+// that are read, or before the first event.
+func (l *Listener) begin(ctx context.Context, drained <-chan struct{}) error {
+	if drained != nil {
+		select {
+		case <-drained:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if l.tasks == nil {
+		return l.src.Subscribe(ctx)
+	}
+	if err := l.feed.readStates(ctx, l.src, l.filter.Tasks, l); err != nil {
+		return err
+	}
+	for _, id := range l.filter.Tasks {
+		if l.tasks[id].version == 0 {
+			return task.Errorf(task.NotFound, "there is no task %s", id)
+		}
+	}
+	return nil
+}
+
+// addListener adds a listener to all changes. The caller holds mu.
+func (f *Feed) addListener(l *Listener, shared bool) {
+	if shared && !f.hasSubscribers() {
+		f.whole = f.next // changes of other processes have not arrived before
+	}
+	f.listeners[l] = struct{}{}
+	l.pos = f.next
+	after, ok := f.seqOf(l.filter.After)
+	switch {
+	case l.filter.After == "":
+		l.first = []Notice{{Change: Change{Kind: StreamOpened, At: f.now()}, Position: f.position(f.next)}}
+	case ok && after+1 >= max(f.first, f.whole) && after < f.next:
+		l.pos = after + 1
+	default:
+		l.first = []Notice{f.gap("the events after the last one are no longer available")}
+	}
+}
+
+// addTaskListener adds a listener on its tasks. The caller holds mu.
+func (f *Feed) addTaskListener(l *Listener) {
+	f.taskListeners++
+	l.open = len(l.filter.Tasks)
+	l.tasks = make(map[task.ID]*knownState, len(l.filter.Tasks))
+	for _, id := range l.filter.Tasks {
+		l.tasks[id] = &knownState{}
+		if f.about[id] == nil {
+			f.about[id] = map[*Listener]struct{}{}
+		}
+		f.about[id][l] = struct{}{}
+	}
+	l.pos = f.next
+	after, ok := f.seqOf(l.filter.After)
+	switch {
+	case l.filter.After == "":
+		l.first = []Notice{{Change: Change{Kind: StreamOpened, At: f.now()}, Position: f.position(f.next)}}
+	case ok && after+1 >= f.first && after < f.next:
+		l.pos = after + 1
+		for seq := l.pos; seq < f.next; seq++ {
+			if c := f.ring[seq%feedSize]; l.tasks[c.Task] != nil {
+				l.deliver(seq, c)
+			}
+		}
+	default:
+		l.first = []Notice{f.gap("the events after the last one are no longer available")}
+	}
+}
+
+// gap returns the notice that a listener has missed changes. The caller holds mu.
+func (f *Feed) gap(why string) Notice {
+	return Notice{Change: Change{Kind: StreamGap, At: f.now(), Cause: why}, Position: f.position(f.next)}
+}
+
+// position returns the position just before a change.
+// Clients must not rely on its form.
+func (f *Feed) position(before uint64) string { return f.run + "-" + strconv.FormatUint(before-1, 10) }
+
+// seqOf returns the change that precedes a position, if it is one of this run.
+// A position of another process or an earlier run cannot be continued.
+func (f *Feed) seqOf(position string) (uint64, bool) {
+	run, seq, _ := strings.Cut(position, "-")
+	n, err := strconv.ParseUint(seq, 10, 64)
+	return n, err == nil && run == f.run && n < 1<<63
+}
+
+// Close ends the listening. A second call has no effect. Recording continues for a minute, so
+// that a listener that reconnects misses nothing.
+func (l *Listener) Close() {
+	f := l.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, listens := f.listeners[l]; listens {
+		delete(f.listeners, l)
+		f.peers.until = f.now().Add(feedLinger)
+	}
+	if l.tasks != nil {
+		f.taskListeners--
+	}
+	for id := range l.tasks {
+		delete(f.about[id], l)
+		if len(f.about[id]) == 0 {
+			delete(f.about, id)
+		}
+	}
+	l.tasks = nil
+	f.keepRecording(feedLinger)
+}
+
+// fail makes the next call of Next return err. The caller holds mu.
+func (l *Listener) fail(err error) {
+	l.failed = err
+	l.wake()
+}
+
+// wake makes Next look for changes. It never blocks.
+func (l *Listener) wake() {
+	select {
+	case l.ready <- struct{}{}:
+	default:
+	}
+}
+
+// deliver passes on a change of one of its tasks, unless the state that the listener knows is already the change's
+// result or later. The caller holds mu.
+func (l *Listener) deliver(seq uint64, c Change) {
+	if k := l.tasks[c.Task]; c.Kind == TaskSubmitted || c.Kind == TaskMoved {
+		k.version++
+		if c.At < k.at || c.At == k.at && c.To == k.state {
+			return
+		}
+		l.learn(k, c.To, c.At)
+	}
+	l.put(pendingChange{seq, c})
+}
+
+// learn records a new state of a task. When it settles the last open one, the listener need not rest any longer: no
+// more changes will come for its batch. The caller holds mu.
+func (l *Listener) learn(k *knownState, state task.State, at task.Instant) {
+	switch was, is := k.state.Settled(), state.Settled(); {
+	case is && !was:
+		l.open--
+	case was && !is:
+		l.open++
+	}
+	k.state, k.at = state, at
+	if l.open > 0 || !l.filter.UntilSettled {
+		return
+	}
+	select {
+	case l.settled <- struct{}{}:
+	default:
+	}
+}

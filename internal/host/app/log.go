@@ -1,0 +1,34 @@
+package app
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/taskerhq/tasker/internal/host/config"
+	"github.com/taskerhq/tasker/internal/host/telemetry"
+)
+
+// newLogger returns the log that the configuration selects, and its level, which may change.
+// A nil w means no log. Records get the trace of their context.
+func newLogger(cfg config.Log, w io.Writer) (*slog.Logger, *slog.LevelVar) {
+	var threshold slog.LevelVar
+	threshold.Set(level(cfg))
+	if w == nil {
+		return slog.New(slog.DiscardHandler), &threshold
+	}
+	opts := &slog.HandlerOptions{Level: &threshold}
+	if cfg.Format == "json" {
+		return slog.New(telemetry.LogHandler(slog.NewJSONHandler(w, opts))), &threshold
+	}
+	return slog.New(telemetry.LogHandler(slog.NewTextHandler(w, opts))), &threshold
+}
+
+// level returns the level of the log. The configuration is validated, so an unknown one cannot occur; it would mean
+// info.
+func level(cfg config.Log) slog.Level {
+	var out slog.Level
+	if err := out.UnmarshalText([]byte(cfg.Level)); err != nil {
+		return slog.LevelInfo
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/api/dlqapi"
+	"github.com/taskerhq/tasker/internal/api/httpapi"
+	"github.com/taskerhq/tasker/internal/api/web"
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/dashboard/session"
+	"github.com/taskerhq/tasker/internal/host/config"
+	"github.com/taskerhq/tasker/internal/host/node"
+	"github.com/taskerhq/tasker/internal/host/telemetry"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/store/migration"
+	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/schedules"
+)
+
+// backend is the engine over its store, as Run needs it.
+type backend interface {
+	tasker.Backend
+	httpapi.Backend
+	web.KeyUse
+	session.Store
+	httpapi.SensitiveRules
+	// DeadLetters returns the use cases of dead letters; nil for a store without them.
+	DeadLetters() deadletters.Backend
+	// Schedules returns the use cases of schedules; nil for a store without them.
+	Schedules() schedules.Backend
+	// Jobs returns dead letters as failed jobs in queues; nil likewise.
+	Jobs() dlqapi.Backend
+	// Messages returns them as messages of topics; nil likewise.
+	Messages() deadletters.TopicBackend
+	// Run runs the background loops until ctx ends. It blocks.
+	Run(ctx context.Context) error
+	// Turns returns which process runs each loop that must run in one process only; nil for a store of this process.
+	Turns(ctx context.Context) ([]operate.Turn, error)
+	// Ready returns the reason why the store does not answer or refuses writes, or nil.
+	Ready(ctx context.Context) error
+}
+
+// open opens the engine on the store that the configuration names.
+// tel gets its numbers of tasks and queues from the engine from then on.
+func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers driver.Registry, log *slog.Logger,
+	tel *telemetry.Telemetry,
+) (backend, error) {
+	ring, err := cfg.Encryption.Ring()
+	if err != nil {
+		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error(), Hint: "see docs/guides/encryption.md"}
+	}
+	blobs, err := cfg.Blobs.Open()
+	if err != nil {
+		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error(), Hint: "see docs/guides/large-results.md"}
+	}
+	b, err := node.Open(ctx, dsn.Source(), node.Options{Logger: log, Engine: cfg.Engine,
+		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Webhooks: cfg.Endpoints(),
+		Dispatch: cfg.Dispatch, Observer: tel,
+		Drivers:       drivers,
+		Encryption:    node.Encryption{Ring: ring, Reload: cfg.Encryption.Ring, Lost: cfg.Encryption.LostKeys},
+		Blobs:         counted(blobs, tel.Blobs()),
+		RabbitMQ:      rabbit(cfg, tel),
+		Sources:       cfg.DeadLetterSources(),
+		Policies:      cfg.DeadLetterPolicies(),
+		DefaultPolicy: cfg.DefaultPolicy(), ReadBatch: cfg.DLQ.BatchSize,
+		Gone: tel.Gone, Letters: tel.Letters(), Firings: firings{tel.Schedules()},
+		Intaken: func(namespace, source string, of inbox.Intaken) {
+			tel.TookIn(namespace, source, of.Tasks, of.Known, of.Letters)
+		},
+		Transitions: cfg.Log.Transitions && log.Enabled(ctx, slog.LevelInfo)})
+	if err != nil {
+		return nil, err // not b: an interface that holds a nil pointer is not nil
+	}
+	tel.Watch(b.Census)
+	tel.WatchSources(SourceCounter(b))
+	tel.Letters().WatchOrigins(OriginCounter(b))
+	tel.WatchIntakeFailures(FailureCounter(b))
+	return b, nil
+}
+
+// rabbit returns the options of the dispatch over RabbitMQ.
+func rabbit(cfg *config.Config, tel *telemetry.Telemetry) node.RabbitMQ {
+	r := &cfg.MessageQueue.Rabbitmq
+	return node.RabbitMQ{URL: r.URL, Prefetch: r.Prefetch, Observer: tel.Deliveries(), Topology: node.Topology{
+		Quorum: r.QueueType == "quorum", TTL: r.WorkerQueueTTL(), DeadLetters: r.DeadLetter.Enabled,
+		Exchange: r.DeadLetter.Exchange, DeadQueue: r.DeadLetter.Queue, Retention: r.Retention()}}
+}

@@ -1,0 +1,86 @@
+package node
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/api/local"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/engine/audit"
+	"github.com/taskerhq/tasker/internal/kit/chain"
+	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/store/migration"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
+)
+
+// AuditTrail is the audit trail of a database, without an engine: for those who do not want to ask a server. Only one
+// process has a SQLite file open, so its server must be stopped.
+type AuditTrail struct {
+	local.Chain
+
+	trail *audit.Trail
+	store io.Closer
+}
+
+// OpenAuditTrail opens the audit trail of the database that a DSN names, whose schema must be up to date. It blocks
+// until the database answers. CodeInvalid: the DSN, or a store in memory.
+func OpenAuditTrail(ctx context.Context, dsn string) (*AuditTrail, error) {
+	s, err := openDatabase(ctx, dsn)
+	if err != nil {
+		return nil, local.ToError(err)
+	}
+	now := func() task.Instant { return task.At(time.Now()) }
+	trail := audit.New(s, now, settings.Config{}.WithDefaults().Limits.PageBytes)
+	return &AuditTrail{Chain: local.NewChain(trail), trail: trail, store: s}, nil
+}
+
+// auditDatabase is a database with an audit trail.
+type auditDatabase interface {
+	engine.Database
+	audit.Database
+}
+
+func openDatabase(ctx context.Context, dsn string) (auditDatabase, error) {
+	kind, what, err := locate(dsn)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case inMemory:
+		return nil, task.Errorf(task.Invalid, "a store in memory ends with its process, and has no audit trail to open")
+	case onServer:
+		return postgres.Open(ctx, what, &postgres.Options{Migrate: migration.Never})
+	default:
+		return sqlite.Open(ctx, what, &sqlite.Options{Migrate: migration.Never})
+	}
+}
+
+// Close closes the database.
+func (t *AuditTrail) Close() error { return t.store.Close() }
+
+// AuditArchive says which acts were archived, by whom and why.
+type AuditArchive struct {
+	Head          string // the last link that was archived
+	Acts          int64  // their number
+	File          string // where they are kept
+	Actor, Reason string
+}
+
+// Archive records that the acts up to a head were archived; see audit.Trail. CodeInvalid: the head has no valid form.
+func (t *AuditTrail) Archive(ctx context.Context, a AuditArchive) error {
+	head, err := chain.ParseHead(a.Head)
+	if err != nil {
+		return local.ToError(task.Errorf(task.Invalid, "%v", err))
+	}
+	return local.ToError(t.trail.Archive(ctx, audit.Archived{Head: head, Acts: a.Acts, File: a.File, Actor: a.Actor,
+		Reason: a.Reason}))
+}
+
+// Drop deletes a bounded number of the acts that were archived, and reports whether more may be left.
+func (t *AuditTrail) Drop(ctx context.Context) (n int, more bool, err error) {
+	n, more, err = t.trail.Drop(ctx)
+	return n, more, local.ToError(err)
+}

@@ -1,0 +1,201 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/local"
+	"github.com/taskerhq/tasker/internal/broker/amqp"
+	"github.com/taskerhq/tasker/internal/broker/dispatch/rabbitmq"
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/host/upkeep"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/carrier"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// RabbitMQ configures the dispatch of steps over RabbitMQ. See package rabbitmq for the rest of it; what the engine has
+// to know is in settings.Delivery.
+type RabbitMQ struct {
+	URL      string // "": none
+	Prefetch int
+	Topology Topology
+	Observer rabbitmq.Observer
+}
+
+// Topology is what is declared on RabbitMQ.
+type Topology = rabbitmq.Topology
+
+// letterSource is the source of letters from the queue of dead letters that are no dispatches.
+const letterSource = "worker-dead-letters"
+
+// removeEvery is the interval at which the queues of dead workers are looked at.
+const removeEvery = 30 * time.Second
+
+// steps is the engine as the dispatcher sees it.
+type steps struct {
+	engine *engine.Engine
+	local  *local.Backend
+	inbox  *inbox.Inbox // nil: the store has no rows for dead letters
+
+	mu    sync.Mutex
+	fleet []rabbitmq.Worker
+	read  time.Time
+	took  time.Duration
+}
+
+var _ rabbitmq.Engine = (*steps)(nil)
+
+// openRabbitMQ returns the dispatcher over RabbitMQ, nil without one, and its loop.
+func openRabbitMQ(e *engine.Engine, b *local.Backend, in *inbox.Inbox, opts Options) (
+	*rabbitmq.Dispatcher, []upkeep.Loop, error,
+) {
+	o := opts.RabbitMQ
+	if o.URL == "" {
+		return nil, nil, nil
+	}
+	target, err := amqp.Parse(o.URL)
+	if err != nil {
+		return nil, nil, &tasker.Error{Code: tasker.CodeInvalid, Message: "message_queue.rabbitmq.url: " + err.Error(),
+			Hint: "see docs/guides/rabbitmq-dispatch.md"}
+	}
+	dial := func(ctx context.Context, name string) (*amqp.Conn, error) {
+		c, err := target.Dial(ctx, name)
+		if err != nil {
+			return nil, driver.Hide(err, o.URL)
+		}
+		return c, nil
+	}
+	cfg := e.Config()
+	d := rabbitmq.New(&steps{engine: e, local: b, inbox: in}, rabbitmq.Options{Dial: dial,
+		Queue: func(id task.ID) string { return task.DeliveryQueue(cfg.Delivery.QueuePrefix, id) }, Topology: o.Topology,
+		Prefetch: o.Prefetch, Health: cfg.HealthRule(), Now: func() time.Time { return e.Now().Time() },
+		Logger: opts.Logger, Observer: o.Observer})
+	return d, []upkeep.Loop{{Name: "dispatch_queues", Every: removeEvery, Once: d.RemoveQueues, ReadsOnly: true}}, nil
+}
+
+const (
+	// deadSeen is for how long dead workers are in the fleet: their queues are deleted in that time.
+	deadSeen = 24 * time.Hour
+	// fleetShare bounds the cost of reading the workers, to one part in fleetShare of the time.
+	fleetShare = 20
+)
+
+// Fleet implements rabbitmq.Engine.
+func (d *steps) Fleet(ctx context.Context) ([]rabbitmq.Worker, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if time.Since(d.read) < fleetShare*d.took {
+		return d.fleet, nil
+	}
+	began := time.Now()
+	workers, err := d.engine.Workers(ctx, deadSeen)
+	if err != nil {
+		return nil, err
+	}
+	fleet := make([]rabbitmq.Worker, 0, len(workers))
+	for _, w := range workers {
+		if w.Transport != task.TransportAMQP {
+			continue
+		}
+		fleet = append(fleet, rabbitmq.Worker{Worker: w, Routes: routesOf(w), Facts: d.engine.HealthFacts(w),
+			Waits: w.Cordoned() || d.engine.BreakerOf(w) == task.BreakerOpen})
+	}
+	d.fleet, d.read, d.took = fleet, time.Now(), time.Since(began)
+	return fleet, nil
+}
+
+// routesOf is equal for workers that serve the same routes.
+func routesOf(w *task.Worker) string {
+	return fmt.Sprintf("%q %q %q", w.Namespaces, w.Handlers, w.Capabilities)
+}
+
+// Held implements rabbitmq.Engine.
+func (d *steps) Held(w *rabbitmq.Worker) int { return d.engine.Holds(w.Worker) }
+
+// Dispatch implements rabbitmq.Engine.
+func (d *steps) Dispatch(ctx context.Context, worker task.ID, n int, wait time.Duration) ([]rabbitmq.Dispatch,
+	bool, error,
+) {
+	leased, leaving, err := d.local.Dispatch(ctx, uuid.UUID(worker), n, wait)
+	if err != nil {
+		return nil, leaving, err
+	}
+	out := make([]rabbitmq.Dispatch, len(leased))
+	for i, s := range leased {
+		out[i] = rabbitmq.Dispatch{Assignment: s.Assignment, TTL: s.TTL}
+	}
+	return out, leaving, nil
+}
+
+// GiveBack implements rabbitmq.Engine.
+func (d *steps) GiveBack(ctx context.Context, worker task.ID, leases []tasker.LeaseRef) error {
+	for batch := range slices.Chunk(leases, d.engine.Config().Limits.BatchItems) {
+		req := tasker.SettleRequest{WorkerID: uuid.UUID(worker)}
+		for _, s := range batch {
+			req.Results = append(req.Results, tasker.StepResult{StepUUID: s.StepUUID, Token: s.Token,
+				Status: tasker.ResultReleased})
+		}
+		if _, err := d.local.Settle(ctx, req); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Expire implements rabbitmq.Engine.
+func (d *steps) Expire(ctx context.Context, dead []rabbitmq.Expired) ([]rabbitmq.Verdict, error) {
+	verdicts := make([]rabbitmq.Verdict, 0, len(dead))
+	for batch := range slices.Chunk(dead, d.engine.Config().Limits.BatchItems) {
+		expired := make([]local.ExpiredDispatch, len(batch))
+		for i, x := range batch {
+			expired[i] = local.ExpiredDispatch{Worker: uuid.UUID(x.Worker), Lease: x.Lease, At: x.At}
+		}
+		answers, err := d.local.ExpireDispatches(ctx, expired)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range answers {
+			switch {
+			case a.Error == nil:
+				verdicts = append(verdicts, rabbitmq.Failed)
+			case a.Error.Code == tasker.CodeNotFound:
+				verdicts = append(verdicts, rabbitmq.Unknown)
+			default:
+				verdicts = append(verdicts, rabbitmq.Late)
+			}
+		}
+	}
+	return verdicts, nil
+}
+
+// Capture implements rabbitmq.Engine. The source is saved with the first letter.
+func (d *steps) Capture(ctx context.Context, messages []driver.Message) error {
+	if d.inbox == nil {
+		return task.Errorf(task.Invalid, "the database keeps no dead letters")
+	}
+	source := &deadletter.Source{Namespace: engine.DefaultNamespace, Name: letterSource, Driver: inbox.HTTP}
+	arrivals := make([]inbox.Arrival, len(messages))
+	for i, m := range messages {
+		arrivals[i] = carrier.Arrival(m, source)
+	}
+	_, err := d.inbox.Capture(ctx, source, arrivals)
+	return err
+}
+
+// RegisterWorker implements tasker.WorkerBackend. A worker with the transport amqp gets steps at once.
+func (n *Node) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
+	w, err := n.Backend.RegisterWorker(ctx, reg)
+	if err == nil && n.rabbit != nil && w.Queue != "" {
+		n.rabbit.Notice()
+	}
+	return w, err
+}

@@ -1,0 +1,53 @@
+package node
+
+import (
+	"context"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
+)
+
+// The database engines, as locate names them.
+const (
+	inMemory = "memory"
+	onSQLite = "sqlite"
+	onServer = "postgres"
+)
+
+// locate returns the database engine of a DSN and its argument: a path, or the DSN itself.
+func locate(dsn string) (kind, what string, err error) {
+	kind, what = onSQLite, dsn
+	scheme, rest, _ := strings.Cut(dsn, ":")
+	switch scheme {
+	case inMemory:
+		return inMemory, "", nil
+	case "postgres", "postgresql":
+		return onServer, dsn, nil
+	case onSQLite:
+		what = strings.TrimPrefix(rest, "//")
+	}
+	if what == "" {
+		return "", "", &task.Error{Code: task.Invalid, Message: "the DSN names no file",
+			Hint: "use sqlite:PATH, a plain path, postgres://..., or memory:"}
+	}
+	return kind, what, nil
+}
+
+// openStore opens the database that a DSN names. Only this function knows all three.
+func openStore(ctx context.Context, dsn string, opts Options) (engine.Database, error) {
+	kind, what, err := locate(dsn)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case inMemory:
+		return sqlite.OpenMemory(ctx, nil)
+	case onServer:
+		return postgres.Open(ctx, postgres.WithPoolSize(what, opts.PoolSize), &postgres.Options{Migrate: opts.Migrate})
+	default:
+		return sqlite.Open(ctx, what, &sqlite.Options{Migrate: opts.Migrate})
+	}
+}

@@ -1,0 +1,165 @@
+package telemetry
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// Letters are the metrics of what happens to dead letters. Its methods may be called concurrently, and do not block.
+//
+// Origins and types of events are what messages claim, so only the first maxNames origins of sources, and types of
+// events of origins, have numbers of their own. The others share the name "other".
+type Letters struct {
+	received, sent, discarded, failures metric.Int64Counter
+	replayed, replays                   metric.Int64Counter
+	age, took                           metric.Float64Histogram
+
+	sources, origins, events names
+
+	undecided metric.Float64ObservableGauge
+	levels    remembered[[]OriginLevel]
+	shown     names // origins that had a value, which is 0 once they have no letters
+}
+
+// OriginLevel is how many letters of an origin are to be decided.
+type OriginLevel struct {
+	Namespace, Origin string
+	Letters           int
+}
+
+// OriginCounter counts letters by origin; the number of origins must be bounded. It must return when ctx ends. An error
+// means that the store does not answer. It is called by one goroutine at a time.
+type OriginCounter func(ctx context.Context) ([]OriginLevel, error)
+
+// WatchOrigins makes the gauge of undecided letters show what count counts. Before the first call, and while the store
+// does not answer, it is absent.
+func (l *Letters) WatchOrigins(count OriginCounter) { l.levels.watch(count) }
+
+// The labels of letters.
+const (
+	originKey    = attribute.Key("origin")
+	eventTypeKey = attribute.Key("event_type")
+	operationKey = attribute.Key("operation")
+)
+
+// Letters returns the metrics of what happens to dead letters.
+func (t *Telemetry) Letters() *Letters { return t.letters }
+
+// newLetters creates the instruments.
+func newLetters(m metric.Meter) (*Letters, error) {
+	b := &builder{meter: m}
+	l := &Letters{
+		received: b.counter("tasker.dead_letters.received", "{message}",
+			"Messages that died, by outcome: captured, returned, duplicate."),
+		sent: b.counter("tasker.dead_letters.sent", "{letter}",
+			"Letters that policies and redrives sent back, by result: sent, unknown, failed, not_tried."),
+		discarded: b.counter("tasker.dead_letters.discarded", "{letter}",
+			"Letters that were discarded, by reason: max_retries, max_age, test_event, manual."),
+		replayed: b.counter("tasker.replay.messages", "{message}",
+			"Messages that replays of topics have read, by result: letter, task, known, gone."),
+		replays: b.counter("tasker.replay.states", "{replay}",
+			"Replays of topics that entered a state: draft, running, paused, failed, done, cancelled."),
+		failures: b.counter("tasker.dead_letters.errors", "{batch}",
+			"Batches that could not be stored, by operation: capture, send."),
+		age: b.histogram("tasker.dead_letters.age", "s",
+			"Time from the failure of a message to its capture.", taskBounds),
+		took: b.histogram("tasker.dead_letters.processing", "s",
+			"Time to capture or to send a batch.", storeBounds),
+		undecided: b.gauge("tasker.dead_letters.undecided", "{letter}",
+			"Letters of an origin that are open, scheduled or being sent."),
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	_, err := m.RegisterCallback(l.observe, l.undecided)
+	return l, err
+}
+
+// observe is called by each reader of the metrics.
+func (l *Letters) observe(ctx context.Context, o metric.Observer) error {
+	levels, _ := l.levels.get(ctx)
+	if levels == nil {
+		return nil
+	}
+	counts := map[name]int{}
+	for _, of := range l.shown.all() {
+		counts[of] = 0
+	}
+	for _, of := range levels {
+		counts[l.shown.bound(name{of.Namespace, of.Origin})] += of.Letters
+	}
+	for of, n := range counts {
+		o.ObserveFloat64(l.undecided, float64(n),
+			metric.WithAttributes(namespaceKey.String(of.namespace), originKey.String(of.name)))
+	}
+	return nil
+}
+
+// of returns the labels of a source and an origin.
+func (l *Letters) of(namespace, source, origin string) []attribute.KeyValue {
+	s := l.sources.bound(name{namespace, source})
+	return []attribute.KeyValue{namespaceKey.String(s.namespace), sourceKey.String(s.name),
+		originKey.String(within(&l.origins, namespace, source, origin))}
+}
+
+// within returns the last of the parts of a name, or "other".
+func within(all *names, namespace string, parts ...string) string {
+	if all.bound(name{namespace, strings.Join(parts, "\x00")}).name == others {
+		return others
+	}
+	return parts[len(parts)-1]
+}
+
+// Captured counts messages of a source, and how long ago they died.
+func (l *Letters) Captured(namespace, source, origin, eventType, outcome string, ages []time.Duration) {
+	labels, event := l.of(namespace, source, origin), within(&l.events, namespace, source, origin, eventType)
+	l.received.Add(context.Background(), int64(len(ages)), metric.WithAttributes(
+		append(labels[:3:3], eventTypeKey.String(event), outcomeKey.String(outcome))...))
+	of := metric.WithAttributeSet(attribute.NewSet(labels...))
+	for _, age := range ages {
+		l.age.Record(context.Background(), age.Seconds(), of)
+	}
+}
+
+// Sent counts letters that were sent.
+func (l *Letters) Sent(namespace, source, origin, result string, letters int) {
+	l.sent.Add(context.Background(), int64(letters),
+		metric.WithAttributes(append(l.of(namespace, source, origin), resultKey.String(result))...))
+}
+
+// Discarded counts letters that were discarded.
+func (l *Letters) Discarded(namespace, source, origin, reason string, letters int) {
+	l.discarded.Add(context.Background(), int64(letters),
+		metric.WithAttributes(append(l.of(namespace, source, origin), whyKey.String(reason))...))
+}
+
+// Replayed counts messages that replays have read.
+func (l *Letters) Replayed(namespace, source, result string, messages int64) {
+	s := l.sources.bound(name{namespace, source})
+	l.replayed.Add(context.Background(), messages, metric.WithAttributes(namespaceKey.String(s.namespace),
+		sourceKey.String(s.name), resultKey.String(result)))
+}
+
+// ReplayEntered counts a replay that has entered a state.
+func (l *Letters) ReplayEntered(namespace, source, state string) {
+	s := l.sources.bound(name{namespace, source})
+	l.replays.Add(context.Background(), 1, metric.WithAttributes(namespaceKey.String(s.namespace),
+		sourceKey.String(s.name), stateKey.String(state)))
+}
+
+// Took observes how long a batch took.
+func (l *Letters) Took(operation string, d time.Duration) {
+	l.took.Record(context.Background(), d.Seconds(), metric.WithAttributes(operationKey.String(operation)))
+}
+
+// Failed counts a batch that could not be stored.
+func (l *Letters) Failed(operation string, code task.Code) {
+	l.failures.Add(context.Background(), 1,
+		metric.WithAttributes(operationKey.String(operation), codeKey.String(string(code))))
+}

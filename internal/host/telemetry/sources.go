@@ -1,0 +1,176 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// SourceLevel is how a source of dead letters stands.
+type SourceLevel struct {
+	Namespace, Source string
+	// Queue is the queue that it reads, or its name if it reads none; "" if that is no queue of dead letters.
+	Queue string
+	// Open are the open letters, Waiting the messages that are not captured yet.
+	Open, Waiting int64
+	// Oversized are messages that stay on the broker because they are too large.
+	Oversized int
+	// Lag is how many of them wait in each partition; nil where the queue has none.
+	Lag map[int32]int64
+	// Broker reports whether it reads from a broker, and Answers whether that answers; else Waiting is not known.
+	Broker, Answers bool
+	// Breaker is the state of the circuit breaker of sends to the broker; "" where there is none.
+	Breaker task.BreakerState
+}
+
+// SourceCounter returns how sources stand, of all namespaces; the number must be bounded. It must return when ctx ends.
+// An error means that the store does not answer. It is called by one goroutine at a time.
+type SourceCounter func(ctx context.Context) ([]SourceLevel, error)
+
+// WatchSources makes the gauges of dead letters show what count counts. Before the first call, without sources, and
+// while the store does not answer, they are absent.
+func (t *Telemetry) WatchSources(count SourceCounter) { t.sources.watch(count) }
+
+// Gone counts messages that a broker has deleted before a source read them. It does not block.
+func (t *Telemetry) Gone(namespace, source string, messages int64) {
+	of := t.sources.names.bound(name{namespace, source})
+	t.sources.gone.Add(context.Background(), messages,
+		metric.WithAttributes(namespaceKey.String(of.namespace), sourceKey.String(of.name)))
+}
+
+// The labels of sources.
+const (
+	sourceKey    = attribute.Key("source")
+	queueKey     = attribute.Key("queue")
+	queueNameKey = attribute.Key("queue_name")
+	partitionKey = attribute.Key("partition")
+	serviceKey   = attribute.Key("service")
+)
+
+// sourceCache keeps the last count of sources, with the gauges that show it. The gauges without our prefix have the
+// names under which applications of /api/dlq know depths and breakers.
+type sourceCache struct {
+	remembered[[]SourceLevel]
+	open, waiting, oversized metric.Float64ObservableGauge
+	lag, up, breaker         metric.Float64ObservableGauge
+	depth, state             metric.Float64ObservableGauge
+	gone                     metric.Int64Counter
+	names                    names
+}
+
+// register creates the gauges and registers the callback that observes them.
+func (c *sourceCache) register(m metric.Meter) error {
+	b := &builder{meter: m}
+	c.open = b.gauge("tasker.dead_letters.open", "{letter}", "Open dead letters, counted up to 100,000 per source.")
+	c.waiting = b.gauge("tasker.dead_letters.waiting", "{message}", "Messages of a broker that are not captured yet.")
+	c.oversized = b.gauge("tasker.dead_letters.oversized", "{message}",
+		"Messages that stay on their broker because they are larger than engine.limits.letter_bytes.")
+	c.lag = b.gauge("tasker.dead_letters.lag", "{message}",
+		"Messages of a partition that are not captured yet, for the 100 partitions of a source with most.")
+	c.gone = b.counter("tasker.dead_letters.gone", "{message}",
+		"Messages that a broker has deleted before a source read them, at most.")
+	c.up = b.gauge("tasker.dead_letter.source.up", "", "1 if the broker of a source answers, else 0.")
+	c.breaker = b.gauge("tasker.dead_letter.breaker", "",
+		"Circuit breaker of sends to the broker of a source: 1 for the state that it is in, 0 for the others.")
+	c.depth = b.gauge("hsi.dlq.depth", "", "Jobs in a dead letter queue: open dead letters and messages not captured yet.")
+	c.state = b.gauge("hsi.circuit_breaker.state", "",
+		"Circuit breaker of sends to the broker of a source: 0 closed, 1 open, 2 half-open.")
+	if b.err != nil {
+		return b.err
+	}
+	_, err := m.RegisterCallback(c.observe, c.open, c.waiting, c.oversized, c.lag, c.up, c.breaker, c.depth, c.state)
+	return err
+}
+
+// observe is called by each reader of the metrics.
+func (c *sourceCache) observe(ctx context.Context, o metric.Observer) error {
+	levels, _ := c.get(ctx)
+	for i := range levels {
+		c.show(o, &levels[i])
+	}
+	for name, depth := range depths(levels) {
+		o.ObserveFloat64(c.depth, depth, metric.WithAttributes(
+			queueKey.String(strings.TrimPrefix(name, dlqPrefix)), queueNameKey.String(name)))
+	}
+	return nil
+}
+
+// breakerStates are all states with their numbers in hsi_circuit_breaker_state.
+var breakerStates = []task.BreakerState{task.BreakerClosed, task.BreakerOpen, task.BreakerHalfOpen}
+
+// show observes a source.
+func (c *sourceCache) show(o metric.Observer, l *SourceLevel) {
+	labels := []attribute.KeyValue{namespaceKey.String(l.Namespace), sourceKey.String(l.Source)}
+	of := metric.WithAttributes(labels...)
+	o.ObserveFloat64(c.open, float64(l.Open), of)
+	if l.Broker {
+		o.ObserveFloat64(c.up, number(l.Answers), of)
+		o.ObserveFloat64(c.oversized, float64(l.Oversized), of)
+	}
+	if l.Broker && l.Answers {
+		o.ObserveFloat64(c.waiting, float64(l.Waiting), of)
+		for _, n := range furthestBehind(l.Lag) {
+			o.ObserveFloat64(c.lag, float64(l.Lag[n]),
+				metric.WithAttributes(append(labels[:2:2], partitionKey.Int(int(n)))...))
+		}
+	}
+	if l.Breaker == "" {
+		return
+	}
+	for i, state := range breakerStates {
+		o.ObserveFloat64(c.breaker, number(l.Breaker == state),
+			metric.WithAttributes(append(labels[:2:2], stateKey.String(string(state)))...))
+		if l.Breaker == state {
+			o.ObserveFloat64(c.state, float64(i),
+				metric.WithAttributes(namespaceKey.String(l.Namespace), serviceKey.String(l.Source)))
+		}
+	}
+}
+
+// shownPartitions bounds the partitions of a source that have a gauge.
+const shownPartitions = 100
+
+// furthestBehind returns the partitions with most messages that wait.
+func furthestBehind(lag map[int32]int64) []int32 {
+	all := slices.SortedFunc(maps.Keys(lag), func(a, b int32) int {
+		return cmp.Or(cmp.Compare(lag[b], lag[a]), cmp.Compare(a, b))
+	})
+	return all[:min(len(all), shownPartitions)]
+}
+
+// dlqPrefix begins the name of a dead letter queue.
+const dlqPrefix = "dlq:"
+
+// depths adds up the jobs of each queue name. A queue whose broker does not answer has no depth, also if another source
+// reads one of the same name: a part must not look like the whole.
+func depths(levels []SourceLevel) map[string]float64 {
+	out, unknown := map[string]float64{}, map[string]bool{}
+	for _, l := range levels {
+		if l.Queue == "" {
+			continue
+		}
+		out[l.Queue] += float64(l.Open + l.Waiting)
+		unknown[l.Queue] = unknown[l.Queue] || l.Broker && !l.Answers
+	}
+	for name := range unknown {
+		if unknown[name] {
+			delete(out, name)
+		}
+	}
+	return out
+}
+
+// number returns 1 for true.
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,163 @@
+package deadletter
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/taskerhq/tasker/deadletters/model"
+	"github.com/taskerhq/tasker/internal/kit/pointer"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// MaxChanges bounds a Diff; maxShown bounds a value in it, in bytes.
+const (
+	MaxChanges = 100
+	maxShown   = 512
+)
+
+// Diff lists how content b differs from a, at most MaxChanges differences: key, headers, payload. Two payloads of JSON
+// are compared member by member and element by element; how they are written does not matter.
+func Diff(a, b Content) []model.Change {
+	var d differ
+	if !bytes.Equal(a.Key, b.Key) || (a.Key == nil) != (b.Key == nil) {
+		d.add("key", a.Key, b.Key)
+	}
+	d.headers(a.Headers, b.Headers)
+	switch {
+	case bytes.Equal(a.Payload, b.Payload):
+	case isJSON(a.Payload) && isJSON(b.Payload):
+		d.documents("", a.Payload, b.Payload)
+	default:
+		d.add("payload", a.Payload, b.Payload)
+	}
+	return d
+}
+
+// isJSON reports whether a payload is a document that a diff can look into.
+func isJSON(p []byte) bool { return len(p) > 0 && task.JSONFault(p, MaxPayload) == "" }
+
+// differ collects differences, up to MaxChanges.
+type differ []model.Change
+
+// add adds a difference at a JSON pointer; "" is the payload as a whole.
+func (d *differ) add(at string, before, after []byte) {
+	if at == "" {
+		at = "payload" // as a whole
+	}
+	if len(*d) < MaxChanges {
+		*d = append(*d, model.Change{Pointer: failure.Cut(at, 4*maxShown), Before: show(before),
+			After: show(after)})
+	}
+}
+
+// show is a value in a line. What would break a terminal, and what is not text, is quoted.
+func show(v []byte) string {
+	if cut := v[:min(len(v), maxShown+utf8.UTFMax)]; !printable(cut) {
+		return failure.Cut(fmt.Sprintf("%q", cut), maxShown)
+	}
+	return failure.Cut(string(v[:min(len(v), 2*maxShown)]), maxShown)
+}
+
+// printable reports whether a text may be shown as it is. A rune that is cut off at the end is no fault.
+func printable(v []byte) bool {
+	for len(v) > 0 {
+		r, size := utf8.DecodeRune(v)
+		if r == utf8.RuneError && size == 1 && utf8.FullRune(v) || task.CharacterFault(string(r), true) != "" {
+			return false
+		}
+		v = v[size:]
+	}
+	return true
+}
+
+// headers compares the values of each name, in their order.
+func (d *differ) headers(a, b []Header) {
+	seen := map[string]bool{}
+	for _, list := range [][]Header{a, b} {
+		for _, h := range list {
+			if seen[h.Name] {
+				continue
+			}
+			seen[h.Name] = true
+			before, after := values(a, h.Name), values(b, h.Name)
+			for i := range max(len(before), len(after)) {
+				if x, y := nth(before, i), nth(after, i); i >= len(before) || i >= len(after) || !bytes.Equal(x, y) {
+					d.add("header "+h.Name, x, y)
+				}
+			}
+		}
+	}
+}
+
+func values(list []Header, name string) [][]byte {
+	var out [][]byte
+	for _, h := range list {
+		if h.Name == name {
+			out = append(out, h.Value)
+		}
+	}
+	return out
+}
+
+// nth returns an element, nil beyond the ends: nil is a missing value, other than an empty one.
+func nth(list [][]byte, i int) []byte {
+	if 0 <= i && i < len(list) {
+		return list[i]
+	}
+	return nil
+}
+
+// documents compares two valid documents. Members are matched by name, those with one name from the last to the first,
+// and elements by place: after one that was inserted at the front all others differ, as a consumer reads them.
+func (d *differ) documents(at string, a, b []byte) {
+	switch kind := kindOf(a); {
+	case len(*d) >= MaxChanges:
+	case kind == '{' && kindOf(b) == '{':
+		names, before := members(a)
+		more, after := members(b)
+		for _, name := range append(names, more...) {
+			below := at + "/" + pointer.Escape(said(name))
+			x, y := before[name], after[name]
+			for i := max(len(x), len(y)); i > 0; i-- {
+				d.either(below, nth(x, len(x)-i), nth(y, len(y)-i))
+			}
+			delete(before, name)
+			delete(after, name)
+		}
+	case kind == '[' && kindOf(b) == '[':
+		before, after := elements(a), elements(b)
+		for i := range max(len(before), len(after)) {
+			d.either(fmt.Sprintf("%s/%d", at, i), nth(before, i), nth(after, i))
+		}
+	case !equalJSON(a, b):
+		d.add(at, bytes.TrimSpace(a), bytes.TrimSpace(b))
+	}
+}
+
+// either compares two values of which one may be missing.
+func (d *differ) either(at string, a, b []byte) {
+	if a == nil || b == nil {
+		d.add(at, a, b)
+		return
+	}
+	d.documents(at, a, b)
+}
+
+// members returns the names of an object in their order, and the values of each.
+func members(doc []byte) (names []string, values map[string][][]byte) {
+	values = map[string][][]byte{}
+	for _, p := range parts(doc, pointer.Start(doc, 0)) {
+		names = append(names, p.name)
+		values[p.name] = append(values[p.name], p.of(doc))
+	}
+	return names, values
+}
+
+func elements(doc []byte) (list [][]byte) {
+	for _, p := range parts(doc, pointer.Start(doc, 0)) {
+		list = append(list, p.of(doc))
+	}
+	return list
+}

@@ -1,0 +1,326 @@
+package deadletter
+
+import (
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/deadletters/model"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// EventKind is a kind of event of the inbox.
+type EventKind string
+
+// The kinds of events.
+const (
+	EventGroupNew   EventKind = "group.new"        // its first failure
+	EventRegression EventKind = "group.regression" // it was resolved, and has failed since
+	EventBurst      EventKind = "group.burst"      // it fails much more often than usual
+	EventGroupState EventKind = "group.state"      // an operator, or a bound of ignoring, changed its state
+	EventRedrive    EventKind = "redrive.state"    // a redrive entered a state, a draft included
+	EventReplay     EventKind = "replay.state"     // a replay of a topic entered a state, a draft included
+	EventLost       EventKind = "source.lost"      // a source cannot be read
+	EventFound      EventKind = "source.found"     // a source that was lost is read again
+	EventRetrying   EventKind = "letter.retrying"  // a policy is about to send letters back
+	EventRetried    EventKind = "letter.retried"   // a policy has sent letters back, or failed to
+	EventDiscarded  EventKind = "letter.discarded" // a policy or an operator has discarded letters
+	// An outage of a route of the engine.
+	EventOutageOpened EventKind = "outage.opened"
+	EventOutageClosed EventKind = "outage.closed"
+	// A pause of an operator began or was changed, and ended.
+	EventPauseBegun EventKind = "pause.begun"
+	EventPauseEnded EventKind = "pause.ended"
+	// Times of a schedule for which tasks were submitted, and those for which there is no task.
+	EventFired  EventKind = "schedule.fired"
+	EventMissed EventKind = "schedule.missed"
+	// A step begins to wait for an approval, and there is a decision, or its time is over.
+	EventApprovalRequested EventKind = "approval.requested"
+	EventApprovalDecided   EventKind = "approval.decided"
+)
+
+// EventKinds lists the kinds.
+var EventKinds = []EventKind{EventGroupNew, EventRegression, EventBurst, EventGroupState, EventRedrive,
+	EventReplay, EventLost, EventFound, EventRetrying, EventRetried, EventDiscarded, EventOutageOpened,
+	EventOutageClosed, EventPauseBegun, EventPauseEnded, EventFired, EventMissed, EventApprovalRequested,
+	EventApprovalDecided}
+
+// The results of EventRetried, its To.
+const (
+	RetrySent   = "sent"
+	RetryFailed = "failed"
+)
+
+// The bounds of events of letters: how many letters they name, and the bytes of message IDs and origins.
+const (
+	MaxEventLetters = 10
+	MaxEventID      = 128
+	MaxEventOrigin  = 255
+)
+
+// MaxCause bounds the cause of an event, in bytes.
+const MaxCause = 500
+
+// Event says that something happened in the inbox. It is small, because other nodes receive it in a notification; names
+// in JSON are those in the database.
+type Event struct {
+	ID        task.ID      `json:"-"` // zero for one that is not stored
+	Kind      EventKind    `json:"kind"`
+	Namespace string       `json:"namespace"`
+	At        task.Instant `json:"at"`
+	// Object is the ID of the group, redrive or replay, or the name of the source; of letters that of their source.
+	Object string `json:"object"`
+	// From and To are states of the group, the redrive or the replay; From is "" for a new one.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	// Cause is an act, the reason of a halt, or why a source cannot be read or a replay failed; cut to MaxCause.
+	Cause string `json:"cause,omitempty"`
+
+	// of a group
+
+	Title    string  `json:"title,omitempty"`
+	Where    string  `json:"where,omitempty"` // handler or source
+	Failures int64   `json:"failures,omitempty"`
+	Hour     int64   `json:"hour,omitempty"`  // of a burst: failures of the current clock hour
+	Usual    float64 `json:"usual,omitempty"` // of a burst: mean number in an hour of the day before
+
+	// of a redrive
+
+	Total   int `json:"total,omitempty"`
+	Decided int `json:"decided,omitempty"` // items that have a result
+	Wave    int `json:"wave,omitempty"`
+	// Counts are known when no wave is under way: they cost a look at every item. nil: not known.
+	Counts *model.ItemCounts `json:"counts,omitempty"`
+
+	Replay *ReplayNews `json:"replay,omitempty"`
+	// Outage: Object is its UUID, Where the handler.
+	Outage *OutageNews `json:"outage,omitempty"`
+	// Pause: Object is its target in words, Cause the reason.
+	Pause *PauseNews `json:"pause,omitempty"`
+	// Approval: Object is the UUID of its step, Where the step's name, Title what is to be approved, Cause the reason of
+	// the decision, and To how it ended, such as task.DecisionApproved.
+	Approval *ApprovalNews `json:"approval,omitempty"`
+	// Schedule: Object is its name, Total the number of times, and Cause why they are missed.
+	Schedule *ScheduleNews `json:"schedule,omitempty"`
+	// First are letters: Total is their number, Where their origin, Title the DiscardKind of discarded ones, and Cause
+	// the reason or error of the first.
+	First []EventLetter `json:"first,omitempty"` // up to MaxEventLetters of them
+}
+
+// OutageNews is the outage that an event is about.
+type OutageNews struct {
+	Capabilities []string     `json:"capabilities,omitempty"`
+	Group        string       `json:"group"`
+	OpenedAt     task.Instant `json:"opened_at"`
+	Probes       int          `json:"probes,omitempty"`
+	Spared       int          `json:"spared,omitempty"`
+	ClosedBy     string       `json:"closed_by,omitempty"`
+}
+
+// PauseNews is the pause that an event is about.
+type PauseNews struct {
+	Kind         string       `json:"kind"`
+	Name         string       `json:"name,omitempty"`
+	Capabilities []string     `json:"capabilities,omitempty"`
+	By           string       `json:"by"`
+	At           task.Instant `json:"at"` // when it began
+	Until        task.Instant `json:"until,omitempty"`
+	EndedBy      string       `json:"ended_by,omitempty"`
+}
+
+// ApprovalNews is the approval that an event is about.
+type ApprovalNews struct {
+	Task     string       `json:"task"`
+	Template string       `json:"template"`
+	Until    task.Instant `json:"until,omitempty"`
+	By       string       `json:"by,omitempty"`
+}
+
+// ScheduleNews is what an event of a schedule is about: times for which there are tasks, or for which there are none.
+type ScheduleNews struct {
+	Kind   string       `json:"kind,omitempty"`   // of a firing
+	Reason string       `json:"reason,omitempty"` // of missed times
+	First  task.Instant `json:"first"`
+	Last   task.Instant `json:"last"`
+	Tasks  []string     `json:"tasks,omitempty"` // up to MaxEventLetters of them
+}
+
+// ReplayNews is the replay that an event is about.
+type ReplayNews struct {
+	Source string             `json:"source"`
+	Topic  string             `json:"topic"`
+	Into   ReplayInto         `json:"into"`
+	Left   int64              `json:"left"` // offsets to be read
+	Counts model.ReplayCounts `json:"counts"`
+}
+
+// EventLetter is a letter in an event.
+type EventLetter struct {
+	ID        string `json:"id"`
+	MessageID string `json:"message_id,omitempty"` // cut to MaxEventID
+}
+
+// maxEventTitle bounds the title of a group in an event, in bytes.
+const maxEventTitle = 300
+
+// GroupHappened returns an event of a group.
+func GroupHappened(kind EventKind, g *Group, from model.GroupState, cause string, now task.Instant) Event {
+	return Event{Kind: kind, Namespace: g.Namespace, At: now, Object: g.ID.String(), From: string(from),
+		To: string(g.State), Cause: failure.Cut(cause, MaxCause), Title: failure.Cut(g.Title, maxEventTitle),
+		Where: g.Print.Where, Failures: g.Failures}
+}
+
+// RedriveHappened returns the event of a redrive that has entered a state. counts may be nil.
+func RedriveHappened(r *Redrive, from model.RedriveState, counts *model.ItemCounts, now task.Instant) Event {
+	e := Event{Kind: EventRedrive, Namespace: r.Namespace, At: now, Object: r.ID.String(), From: string(from),
+		To: string(r.State), Cause: failure.Cut(r.Halt, MaxCause), Total: r.Total, Decided: r.Behind, Wave: r.Wave,
+		Counts: counts}
+	if counts != nil {
+		e.Decided = counts.Decided()
+	}
+	return e
+}
+
+// ReplayHappened returns the event of a replay that has entered a state.
+func ReplayHappened(r *Replay, from model.ReplayState, now task.Instant) Event {
+	return Event{Kind: EventReplay, Namespace: r.Namespace, At: now, Object: r.ID.String(), From: string(from),
+		To: string(r.State), Cause: failure.Cut(r.Progress.Why, MaxCause), Replay: &ReplayNews{Source: r.Source,
+			Topic: r.Spec.Topic, Into: r.Spec.Into, Left: r.Left(), Counts: r.Progress.Counts}}
+}
+
+// OutageHappened returns the event of an outage that was opened or closed. Cause is why.
+func OutageHappened(kind EventKind, o *task.Outage, now task.Instant) Event {
+	cause := o.Why()
+	if kind == EventOutageClosed {
+		cause = o.CloseReason
+	}
+	return Event{Kind: kind, Namespace: o.Namespace, At: now, Object: o.ID.String(), Cause: failure.Cut(cause, MaxCause),
+		Title: failure.Cut(o.Title, maxEventTitle), Where: o.Handler, Failures: int64(o.Failures),
+		Outage: &OutageNews{Capabilities: task.SplitCapabilities(o.Capabilities), Group: GroupID(o.Group).String(),
+			OpenedAt: o.OpenedAt, Probes: o.Probes, Spared: o.Spared, ClosedBy: o.ClosedBy}}
+}
+
+// PauseHappened returns the event of a pause that has begun, was changed, or has ended. Cause is why.
+func PauseHappened(kind EventKind, p *task.Pause, now task.Instant) Event {
+	cause := p.Reason
+	if kind == EventPauseEnded {
+		cause = p.EndReason
+	}
+	return Event{Kind: kind, Namespace: p.Namespace, At: now, Object: p.PauseTarget.String(),
+		Cause: failure.Cut(cause, MaxCause), Pause: &PauseNews{Kind: string(p.Kind), Name: p.Name,
+			Capabilities: task.SplitCapabilities(p.Capabilities), By: p.Actor, At: p.At, Until: p.Until, EndedBy: p.EndedBy}}
+}
+
+// ApprovalHappened returns the event of an approval that a step begins to wait for, or of its end.
+func ApprovalHappened(w *task.StepWait, text string, now task.Instant) Event {
+	return Event{Kind: EventApprovalRequested, Namespace: w.Namespace, At: now, Object: w.Step.String(),
+		Where: w.StepName,
+		Title: failure.Cut(text, maxEventTitle), Approval: &ApprovalNews{Task: w.Task.String(), Template: w.Template,
+			Until: w.Until}}
+}
+
+// Answered turns the event of an approval into that of its end.
+func (e Event) Answered(result, by, reason string) Event {
+	e.Kind, e.To, e.Cause, e.Approval.By = EventApprovalDecided, result, failure.Cut(reason, MaxCause), by
+	return e
+}
+
+// ScheduleHappened returns the event of times of a schedule.
+func ScheduleHappened(kind EventKind, namespace, name, cause string, times int, news ScheduleNews,
+	now task.Instant,
+) Event {
+	return Event{Kind: kind, Namespace: namespace, At: now, Object: name, Cause: failure.Cut(cause, MaxCause),
+		Total: times, Schedule: &news}
+}
+
+// SourceHappened returns the event of a source that was lost, because of cause, or found again ("").
+func SourceHappened(s *Source, cause string, now task.Instant) Event {
+	e := Event{Kind: EventFound, Namespace: s.Namespace, At: now, Object: s.Name}
+	if cause != "" {
+		e.Kind, e.Cause = EventLost, failure.Cut(cause, MaxCause)
+	}
+	return e
+}
+
+const (
+	// newsAge is how old a failure may be to make its group news. The groups of an older database are not.
+	newsAge = time.Hour
+	// A burst has at least burstLeast failures in a clock hour, and burstFactor times the usual number.
+	burstLeast, burstFactor = 50, 10
+	// burstDay is the time over which the usual number is the mean, and burstPause the least time between two bursts.
+	burstDay, burstPause = 24 * time.Hour, 6 * time.Hour
+)
+
+// First notices the first failures of a group, once: not those older than an hour, or that another group shows.
+func (g *Group) First(d Delta, now task.Instant) bool {
+	if g.ToldAt != 0 || d.Failures <= 0 || d.Group != g.ID {
+		return false
+	}
+	g.ToldAt = now
+	return g.MergedInto == 0 && d.At >= now.Add(-newsAge)
+}
+
+// MayBurst reports whether Burst can find a burst, without the counts by the hour.
+func (g *Group) MayBurst(now task.Instant) bool {
+	return g.Failures >= burstLeast && g.MergedInto == 0 && (g.State == model.GroupOpen ||
+		g.State == model.GroupAcknowledged) &&
+		now.Sub(g.FirstAt) >= time.Hour && (g.BurstAt == 0 || now.Sub(g.BurstAt) >= burstPause)
+}
+
+// Burst reports whether the group fails at least ten times as often as usual: 50 failures or more in this clock hour,
+// compared with the mean of the hours of a day before it, or of those since its first failure, and records the time. A
+// group has one burst in six hours at most; one that is resolved, ignored, or younger than an hour has none.
+func (g *Group) Burst(hours []Hour, now task.Instant) (hour int64, usual float64, burst bool) {
+	if !g.MayBurst(now) {
+		return 0, 0, false
+	}
+	begin := now - now%task.Instant(time.Hour.Microseconds())
+	from := max(begin.Add(-burstDay), g.FirstAt-g.FirstAt%task.Instant(time.Hour.Microseconds()))
+	var before int64
+	for _, h := range hours {
+		switch {
+		case h.At >= begin:
+			hour += h.Failures
+		case h.At >= from:
+			before += h.Failures
+		}
+	}
+	usual = float64(before) / max(begin.Sub(from).Hours(), 1)
+	if hour < burstLeast || float64(hour) < burstFactor*usual {
+		return hour, usual, false
+	}
+	g.BurstAt = now
+	return hour, usual, true
+}
+
+// SystemNamespace is the namespace of the tasks that deliver events.
+const SystemNamespace = "tasker-system"
+
+// HookTypes are the types of events that webhooks may receive.
+var HookTypes = append(slices.Clone(DefaultHookTypes), string(EventRetrying), string(EventRetried),
+	string(EventDiscarded), string(EventPauseBegun), string(EventPauseEnded), string(EventFired), string(EventMissed),
+	string(EventApprovalDecided))
+
+// DefaultHookTypes are those of a webhook that names none: what a person wants to know. Events of letters and schedules
+// are many, and those of pauses tell what an operator does; they are received by those that name them.
+var DefaultHookTypes = []string{string(EventGroupNew), string(EventRegression), string(EventBurst), hookHalted,
+	hookReplayFailed, string(EventLost), string(EventOutageOpened), string(EventOutageClosed),
+	string(EventApprovalRequested)}
+
+const hookHalted, hookReplayFailed = "redrive.halted", "replay.failed"
+
+// Hook returns the type under which webhooks receive the event; "" if they do not. They receive nothing of
+// SystemNamespace: a delivery that fails must not cause the next one.
+func (e *Event) Hook() string {
+	hook := string(e.Kind)
+	switch {
+	case e.Kind == EventRedrive && e.To == string(model.RedriveHalted):
+		hook = hookHalted
+	case e.Kind == EventReplay && e.To == string(model.ReplayFailed):
+		hook = hookReplayFailed
+	}
+	if e.Namespace == SystemNamespace || !slices.Contains(HookTypes, hook) {
+		return ""
+	}
+	return hook
+}

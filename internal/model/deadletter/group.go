@@ -1,0 +1,217 @@
+package deadletter
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/taskerhq/tasker/deadletters/model"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// GroupID follows from the namespace and the fingerprint alone: every process finds the same without asking. 0 is none.
+type GroupID int64
+
+// Ignore bounds how long a group is ignored; zero fields do not. Whichever is reached first opens the group again.
+type Ignore struct {
+	Until task.Instant
+	// Count is a number of failures since the group was ignored.
+	Count int64
+	// PerHour is a number of failures within one clock hour.
+	PerHour int64
+}
+
+// Group is everything with one fingerprint.
+type Group struct {
+	ID        GroupID
+	Namespace string
+	Print     failure.Print
+	Title     string
+
+	State      model.GroupState
+	StateAt    task.Instant
+	ResolvedIn string // the version that is said to fix it
+	Ignore     Ignore
+	// IgnoredFrom is the number of failures at the time when it was ignored.
+	IgnoredFrom int64
+	Regression  bool // it was resolved, and has failed since
+	Regressions int
+	ResolvedAt  task.Instant // last time
+	// OpenFor is how long it was unresolved in all, in microseconds, and Resolutions how often it was resolved.
+	OpenFor     int64
+	Resolutions int
+	OpenedAt    task.Instant // when it was opened last
+
+	Owner   string
+	Runbook string // URL
+	DueAt   task.Instant
+	// MergedInto is the group that shows this one's failures as its own; 0: none.
+	MergedInto GroupID
+	// Before is the group that had these failures by the rules of the version before; 0: none. A new group takes over
+	// what was decided about it. It is not stored.
+	Before GroupID
+
+	ToldAt  task.Instant // when its first failure was noticed; 0: it was not yet
+	BurstAt task.Instant // of the last burst
+
+	FirstAt, LastAt task.Instant
+	Failures        int64 // in all
+	// Shown are the failures of the groups that are merged into it. They are not part of its row: who decides about a
+	// group that is ignored up to a number of failures sets them before.
+	Shown       int64
+	OpenLetters int64 // open or scheduled now
+	OpenCases   int64 // pending now
+
+	Notes   int
+	Version int64
+}
+
+// Note is an entry in the thread of a group. It never changes, and is kept as long as the group.
+type Note struct {
+	Group  GroupID
+	No     int
+	At     task.Instant
+	Author string
+	Key    string // name of the API key
+	Kind   string // note, or the act that it reports: acknowledge, resolve, merge and so on
+	Text   string
+}
+
+// Hour counts the failures of one clock hour.
+type Hour struct {
+	At       task.Instant // its beginning
+	Failures int64
+}
+
+// Resolutions are how often groups were resolved, and for how long they had been unresolved in all, in microseconds.
+type Resolutions struct {
+	Times   int64
+	OpenFor int64
+}
+
+// Mean is the mean time to resolve; 0 if nothing was resolved.
+func (r Resolutions) Mean() time.Duration {
+	if r.Times == 0 {
+		return 0
+	}
+	return time.Duration(r.OpenFor/r.Times) * time.Microsecond
+}
+
+// Delta is a change of the counts of a group. Transactions add deltas, which never conflict; a loop adds them up.
+type Delta struct {
+	Group       GroupID
+	Failures    int64
+	OpenLetters int64
+	OpenCases   int64
+	At          task.Instant // of the latest failure
+}
+
+// GroupOf returns the group of a fingerprint in a namespace. The same arguments give the same group in every process.
+func GroupOf(namespace string, p failure.Print) GroupID { return groupOfKey(namespace, p.Key()) }
+
+// GroupBefore returns the group in which a fingerprint was by the rules of the version before; 0: in the same.
+func GroupBefore(namespace string, p failure.Print) GroupID {
+	if p.Before == "" {
+		return 0
+	}
+	return groupOfKey(namespace, p.Before)
+}
+
+// groupOfKey returns the group of the key of a fingerprint.
+func groupOfKey(namespace, key string) GroupID {
+	h := sha256.New()
+	var length [8]byte
+	// The length in front keeps a namespace and a key apart, whatever they contain.
+	h.Write(binary.BigEndian.AppendUint64(length[:0], uint64(len(namespace))))
+	h.Write([]byte(namespace))
+	h.Write([]byte(key))
+	var sum [sha256.Size]byte
+	id := GroupID(binary.BigEndian.Uint64(h.Sum(sum[:0])) >> 1)
+	return max(id, 1) // 0 is no group
+}
+
+// String returns the 16 hexadecimal digits under which a group is shown.
+func (id GroupID) String() string { return fmt.Sprintf("%016x", uint64(id)) }
+
+// ParseGroupID reads the form of GroupID.String: 16 lower-case hexadecimal digits, not all 0.
+func ParseGroupID(s string) (GroupID, error) {
+	n, err := strconv.ParseInt(s, 16, 64)
+	if id := GroupID(n); err == nil && n > 0 && id.String() == s {
+		return id, nil
+	}
+	return 0, fmt.Errorf("%q is not the ID of a group: it has 16 hexadecimal digits in lower case, the first 0 to 7",
+		bounded(s))
+}
+
+// bounded returns the beginning of a text for an error message.
+func bounded(s string) string { return failure.Cut(s[:min(len(s), 200)], 64) }
+
+// PrintOfCase returns the fingerprint of the latest occurrence of a case: that of the failure that blocks its task,
+// else of the reason. handler is that of the failed step, template the name of the task's; what is not known is "".
+func PrintOfCase(c *task.Case, handler, template, stack string) failure.Print {
+	where := cmp.Or(handler, template)
+	if c.Fingerprint == "" && c.Message == "" {
+		return failure.PrintOf(failure.Report{Type: string(c.Reason)}, "", where)
+	}
+	return failure.PrintOfKind(c.Fingerprint, c.Message, stack, where)
+}
+
+// GroupOfCase returns a new, open group of a case. Its counts and version are 0.
+func GroupOfCase(namespace string, c *task.Case, print failure.Print) *Group {
+	g := NewGroup(namespace, print, c.OccurredAt)
+	g.FirstAt, g.Version = c.OpenedAt, 0
+	return g
+}
+
+// Tally collects what a transaction adds to the inbox: groups, and changes of their counts. Its rows are only ever
+// inserted, so transactions that count in one group do not wait for each other; they are in the order of the groups.
+// The zero value is empty. A Tally is not safe for concurrent use.
+type Tally struct {
+	groups map[GroupID]*Group
+	deltas map[GroupID]*Delta
+}
+
+// Join adds a group unless the tally has it, and returns the one that it has.
+func (t *Tally) Join(g *Group) *Group {
+	return join(&t.groups, g.ID, g)
+}
+
+// Of returns the change of a group's counts, to be changed by the caller.
+func (t *Tally) Of(id GroupID) *Delta { return join(&t.deltas, id, &Delta{Group: id}) }
+
+func join[T any](list *map[GroupID]*T, id GroupID, v *T) *T {
+	if known := (*list)[id]; known != nil {
+		return known
+	}
+	if *list == nil {
+		*list = map[GroupID]*T{}
+	}
+	(*list)[id] = v
+	return v
+}
+
+// Groups returns the groups that joined.
+func (t *Tally) Groups() []*Group {
+	list := make([]*Group, 0, len(t.groups))
+	for _, id := range slices.Sorted(maps.Keys(t.groups)) {
+		list = append(list, t.groups[id])
+	}
+	return list
+}
+
+// Deltas returns the changes of counts, without those that change nothing.
+func (t *Tally) Deltas() []Delta {
+	list := make([]Delta, 0, len(t.deltas))
+	for _, id := range slices.Sorted(maps.Keys(t.deltas)) {
+		if d := *t.deltas[id]; d.Failures != 0 || d.OpenLetters != 0 || d.OpenCases != 0 {
+			list = append(list, d)
+		}
+	}
+	return list
+}

@@ -1,0 +1,193 @@
+package deadletter
+
+import (
+	"github.com/taskerhq/tasker/deadletters/model"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// NewGroup returns the open group of a fingerprint, with no failures counted yet.
+func NewGroup(namespace string, p failure.Print, now task.Instant) *Group {
+	return &Group{ID: GroupOf(namespace, p), Before: GroupBefore(namespace, p), Namespace: namespace, Print: p,
+		Title: p.Title(), State: model.GroupOpen, StateAt: now, OpenedAt: now, FirstAt: now, LastAt: now, Version: 1}
+}
+
+func (g *Group) move(to model.GroupState, now task.Instant) error {
+	if err := g.unmerged(); err != nil {
+		return err
+	}
+	if !g.State.Can(to) {
+		e := task.Errorf(task.WrongState, "the group %s is %s and cannot become %s", g.ID, g.State, to)
+		if g.State == model.GroupResolved {
+			e.Hint = "open it again first"
+		}
+		return e
+	}
+	g.State, g.StateAt = to, now
+	g.Ignore, g.IgnoredFrom = Ignore{}, 0
+	g.Version++
+	return nil
+}
+
+// unmerged refuses an act on a group that another one shows.
+func (g *Group) unmerged() error {
+	if g.MergedInto == 0 {
+		return nil
+	}
+	e := task.Errorf(task.WrongState, "the group %s is merged into %s", g.ID, g.MergedInto)
+	e.Hint = "act on that group, or undo the merge first"
+	return e
+}
+
+// Acknowledge says that somebody is working on the group.
+func (g *Group) Acknowledge(now task.Instant) error { return g.move(model.GroupAcknowledged, now) }
+
+// Resolve says that the cause is removed, in a version of the application if one is named.
+func (g *Group) Resolve(version string, now task.Instant) error {
+	if err := g.move(model.GroupResolved, now); err != nil {
+		return err
+	}
+	g.ResolvedIn, g.ResolvedAt = version, now
+	g.Regression = false
+	g.OpenFor += int64(max(now-g.OpenedAt, 0))
+	g.Resolutions++
+	return nil
+}
+
+// IgnoreFor hides the group until one of the bounds is reached; without bounds, until somebody opens it.
+func (g *Group) IgnoreFor(bounds Ignore, now task.Instant) error {
+	if err := g.move(model.GroupIgnored, now); err != nil {
+		return err
+	}
+	g.Ignore, g.IgnoredFrom = bounds, g.Failures+g.Shown
+	return nil
+}
+
+// Reopen opens a group that is acknowledged, ignored or resolved.
+func (g *Group) Reopen(now task.Instant) error {
+	resolved := g.State == model.GroupResolved
+	if err := g.move(model.GroupOpen, now); err != nil {
+		return err
+	}
+	if resolved {
+		g.OpenedAt = now
+	}
+	return nil
+}
+
+// GroupEvent is what a failure means to its group.
+type GroupEvent string
+
+// The events of groups.
+const (
+	NoEvent     GroupEvent = ""
+	Regressed   GroupEvent = "regression"   // it was resolved
+	IgnoreEnded GroupEvent = "ignore_ended" // it was ignored, up to a bound that is reached
+)
+
+// Failed tells a group of failures, which g.Failures includes, and hour, those of the current clock hour. It opens a
+// resolved group if one of them is later than its resolution, and an ignored one of which a bound is reached. A merged
+// group has no event: the group that shows it has; call Failed on both.
+func (g *Group) Failed(d Delta, hour int64, now task.Instant) GroupEvent {
+	if d.Failures <= 0 || g.MergedInto != 0 {
+		return NoEvent
+	}
+	regressed := g.State == model.GroupResolved && d.At > g.ResolvedAt
+	if !regressed && !(g.State == model.GroupIgnored && g.overrun(hour)) || g.Reopen(now) != nil {
+		return NoEvent
+	}
+	if !regressed {
+		return IgnoreEnded
+	}
+	g.Regression = true
+	g.Regressions++
+	return Regressed
+}
+
+// overrun reports whether failures have reached a bound of ignoring.
+func (g *Group) overrun(hour int64) bool {
+	return g.Ignore.Count > 0 && g.Failures+g.Shown-g.IgnoredFrom >= g.Ignore.Count ||
+		g.Ignore.PerHour > 0 && hour >= g.Ignore.PerHour
+}
+
+// Elapsed opens an ignored group whose time is up, and reports whether it did.
+func (g *Group) Elapsed(now task.Instant) GroupEvent {
+	if g.State != model.GroupIgnored || g.Ignore.Until == 0 || now < g.Ignore.Until || g.Reopen(now) != nil {
+		return NoEvent
+	}
+	return IgnoreEnded
+}
+
+// Assignment is how a group is looked after. nil fields keep what is.
+type Assignment struct {
+	Owner   *string
+	Runbook *string       // URL; "" removes it
+	DueAt   *task.Instant // 0 removes it
+}
+
+// Assign changes owner, runbook and due time. It reports whether anything changed.
+func (g *Group) Assign(a Assignment) bool {
+	changed := set(&g.Owner, a.Owner)
+	changed = set(&g.Runbook, a.Runbook) || changed
+	changed = set(&g.DueAt, a.DueAt) || changed
+	if changed {
+		g.Version++
+	}
+	return changed
+}
+
+// set assigns a value that is given, and reports whether it differs from what was.
+func set[T comparable](field, to *T) bool {
+	if to == nil || *field == *to {
+		return false
+	}
+	*field = *to
+	return true
+}
+
+// Merge makes another group show this one, which shows members. Merges are flat: WrongState when this group shows
+// others, or the other is merged itself; Invalid when they are the same or of different namespaces.
+func (g *Group) Merge(into *Group, members int) error {
+	if err := g.unmerged(); err != nil {
+		return err
+	}
+	switch {
+	case into.ID == g.ID:
+		return task.Errorf(task.Invalid, "the group %s cannot be merged into itself", g.ID)
+	case into.Namespace != g.Namespace:
+		return task.Errorf(task.Invalid, "the group %s is of another namespace", into.ID)
+	case into.MergedInto != 0:
+		return into.unmerged()
+	case members > 0:
+		e := task.Errorf(task.WrongState, "the group %s shows %d other groups", g.ID, members)
+		e.Hint = "merge those, or undo their merges first"
+		return e
+	}
+	g.MergedInto = into.ID
+	g.Version++
+	return nil
+}
+
+// Shows tells an ignored group that another one was merged into it: failures from before are none since it was ignored.
+func (g *Group) Shows(m *Group) {
+	if g.State == model.GroupIgnored {
+		g.IgnoredFrom += m.Failures
+	}
+}
+
+// ShowsNoMore tells an ignored group that a merge was undone.
+func (g *Group) ShowsNoMore(m *Group) {
+	if g.State == model.GroupIgnored {
+		g.IgnoredFrom -= m.Failures
+	}
+}
+
+// Unmerge undoes a merge: the group stands in the list again, in the state that it had.
+func (g *Group) Unmerge() error {
+	if g.MergedInto == 0 {
+		return task.Errorf(task.WrongState, "the group %s is not merged", g.ID)
+	}
+	g.MergedInto = 0
+	g.Version++
+	return nil
+}

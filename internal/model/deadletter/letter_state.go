@@ -1,0 +1,203 @@
+package deadletter
+
+import (
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/deadletters/model"
+	"github.com/taskerhq/tasker/internal/model/failure"
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// Retention is how long a letter is kept after it was sent back or discarded, and a replay after it has ended.
+const Retention = 30 * 24 * time.Hour
+
+const (
+	// RedriveRetention is how long a redrive and its items are kept after it has ended.
+	RedriveRetention = 90 * 24 * time.Hour
+	// GroupRetention is how long a group without letters and cases is kept after its last failure, with its notes.
+	GroupRetention = 400 * 24 * time.Hour
+)
+
+// MaxReason bounds a reason, in bytes.
+const MaxReason = 2000
+
+// hints say what an operator can do about a letter in a state that refuses an act.
+var hints = map[model.LetterState]string{
+	model.LetterRedriving: "wait until it is sent, or until its send has failed",
+	model.LetterRedriven:  "it opens again if it comes back; restore it to send it once more",
+	model.LetterDiscarded: "restore it first",
+}
+
+func (l *Letter) refuse(act string) error {
+	e := refused("letter", l.ID, l.State, act)
+	e.Hint = hints[l.State]
+	return e
+}
+
+// move changes the state of a letter in one of the states from; act is the past participle for the refusal.
+func (l *Letter) move(to model.LetterState, now task.Instant, act string, from ...model.LetterState) error {
+	if !slices.Contains(from, l.State) || !l.State.Can(to) {
+		return l.refuse(act)
+	}
+	l.State = to
+	l.Due, l.Reason, l.PurgeAt = 0, "", 0
+	l.StateAt = now
+	l.Version++
+	return nil
+}
+
+// Schedule makes an open or scheduled letter due at a time: a policy sends it back then.
+func (l *Letter) Schedule(due, now task.Instant) error {
+	if err := l.move(model.LetterScheduled, now, "scheduled", model.LetterOpen, model.LetterScheduled); err != nil {
+		return err
+	}
+	l.Due = due
+	return nil
+}
+
+// Unschedule opens a scheduled letter again: it is left to an operator, for the reason.
+func (l *Letter) Unschedule(reason string, now task.Instant) error {
+	if err := l.move(model.LetterOpen, now, "taken from its schedule", model.LetterScheduled); err != nil {
+		return err
+	}
+	l.Reason = failure.Cut(reason, MaxReason)
+	return nil
+}
+
+// Mark gives an open or scheduled letter to a redrive, which is about to send it. The zero ID stands for a policy.
+func (l *Letter) Mark(redrive task.ID, now task.Instant) error {
+	if err := l.move(model.LetterRedriving, now, "sent back", model.LetterOpen, model.LetterScheduled); err != nil {
+		return err
+	}
+	l.Redrive = redrive
+	return nil
+}
+
+// Sent records that send no of a marked letter is confirmed. WrongState: it came back meanwhile, which has counted it.
+func (l *Letter) Sent(no int, now task.Instant, retention time.Duration) error {
+	if err := l.move(model.LetterRedriven, now, "recorded as sent", model.LetterRedriving); err != nil {
+		return err
+	}
+	l.Replays = max(l.Replays, no)
+	l.FailedSends, l.Unknown = 0, false
+	l.PurgeAt = now.Add(retention)
+	return nil
+}
+
+// Unmark opens a marked letter again, because it could not be sent, for the reason. unknown: it may have been.
+func (l *Letter) Unmark(reason string, unknown bool, now task.Instant) error {
+	if err := l.move(model.LetterOpen, now, "taken from its redrive", model.LetterRedriving); err != nil {
+		return err
+	}
+	l.Reason = failure.Cut(reason, MaxReason)
+	l.Unknown = unknown
+	return nil
+}
+
+// Apart returns a letter of what was sent of this one, as it was marked for a send that is not confirmed: the death
+// that seemed to be its return may be that of an equal message.
+func (l *Letter) Apart(id task.ID, s *Send, now task.Instant) *Letter {
+	n := *l
+	n.ID, n.Link, n.Lineage = id, Link{Kind: LinkContent, Letter: l.ID}, s.No+s.Lineage
+	n.Position, n.Stack, n.Details = "", "", nil
+	n.State, n.StateAt, n.Due, n.PurgeAt, n.Redrive = model.LetterOpen, now, 0, 0, task.ID{}
+	n.Reason = failure.Cut("an equal message died while this one was sent without a confirmation: "+s.Error, MaxReason)
+	n.Occurrences, n.Attempts, n.Replays, n.Unknown, n.FailedSends = 1, 0, 0, false, 0
+	n.CapturedAt, n.Version = now, 1
+	return &n
+}
+
+// Supersede gives up on a send without a known outcome, because something else is sent now: under the next number.
+func (l *Letter) Supersede() {
+	if l.Unknown {
+		l.Unknown = false
+		l.Replays++
+	}
+}
+
+// Return records that a message of send no has died: the letter has one more occurrence, which it returns with its
+// letter and number, and is open again. The letter is parked when it was sent back maxReplays times; 0 parks none.
+//
+// A letter can come back before its send is recorded: then Return counts the send. It can also come back from an
+// earlier send: one that is open already stays so, and one that is being sent anew goes on being sent.
+func (l *Letter) Return(o Occurrence, no, maxReplays int, now task.Instant) Occurrence {
+	if current := no > l.Replays; l.State != model.LetterRedriving || current {
+		if l.State == model.LetterRedriven || l.State == model.LetterRedriving || l.State == model.LetterDiscarded {
+			l.State, l.StateAt = model.LetterOpen, now
+			l.Due, l.PurgeAt = 0, 0
+		}
+		l.Reason = ""
+		l.Unknown = l.Unknown && !current
+		l.FailedSends = 0
+	}
+	l.Version++
+	l.Replays = max(l.Replays, no)
+	l.Occurrences++
+	o.Letter, o.No = l.ID, l.Occurrences
+	l.Group, l.Failure, l.Stack = o.Group, o.Failure, o.Stack
+	l.Handler, l.Details = o.Handler, o.Details
+	l.Attempts += o.Attempts
+	l.LastAt = o.At
+	if o.Origin != "" {
+		l.Origin = o.Origin
+	}
+	l.Position = o.Position
+	l.Parked = maxReplays > 0 && l.Sends() >= maxReplays
+	return o
+}
+
+// Identified records the identity of a delivery by which the letter has returned, through a source of its namespace. It
+// returns what must be stored besides the letter, so that deliveries of all its deaths stay known; ok is false if that
+// is nothing. The letter itself keeps identities of its own source only: a position means something in one queue.
+func (l *Letter) Identified(source, identity string) (a Alias, ok bool) {
+	if source != l.Source {
+		return Alias{Namespace: l.Namespace, Source: source, Identity: identity, Letter: l.ID}, true
+	}
+	a = Alias{Namespace: l.Namespace, Source: source, Identity: l.Identity, Letter: l.ID}
+	l.Identity = identity
+	return a, a.Identity != identity
+}
+
+// Discard gives an open or scheduled letter up, for a reason. It can be restored until it is deleted.
+func (l *Letter) Discard(reason string, now task.Instant, retention time.Duration) error {
+	if err := l.move(model.LetterDiscarded, now, "discarded", model.LetterOpen, model.LetterScheduled); err != nil {
+		return err
+	}
+	l.Reason = failure.Cut(reason, MaxReason)
+	l.PurgeAt = now.Add(retention)
+	return nil
+}
+
+// Restore opens a letter again that was discarded or sent back. Its counts stay; an earlier send may still die.
+func (l *Letter) Restore(now task.Instant) error {
+	if err := l.move(model.LetterOpen, now, "restored", model.LetterRedriven, model.LetterDiscarded); err != nil {
+		return err
+	}
+	l.FailedSends = 0
+	return nil
+}
+
+// Edit sets what is sent in place of the original; nil sends the original again. The state does not change.
+func (l *Letter) Edit(to *Content) error {
+	if l.State != model.LetterOpen && l.State != model.LetterScheduled {
+		return l.refuse("edited")
+	}
+	l.Edited = to
+	l.Canonical = Canonical(l.Outgoing())
+	l.Version++
+	return nil
+}
+
+// MaySend reports whether a redrive may send the letter; why is the reason for a person if not.
+func (l *Letter) MaySend(includeParked bool) (why string, ok bool) {
+	switch {
+	case l.State != model.LetterOpen && l.State != model.LetterScheduled:
+		return "it is " + string(l.State), false
+	case l.Cut && l.Edited == nil:
+		return WhyCut, false
+	case l.Parked && !includeParked:
+		return "it is parked: it has been sent back too often", false
+	}
+	return "", true
+}

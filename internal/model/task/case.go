@@ -1,0 +1,247 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/model/failure"
+)
+
+// CaseReason is why a case was opened.
+type CaseReason string
+
+// The reasons.
+const (
+	ReasonStaleness         CaseReason = "staleness_timeout"         // too long in one state, or in total
+	ReasonMaxRetries        CaseReason = "max_retries_exceeded"      // in error: a step failed for good
+	ReasonCycle             CaseReason = "dependency_cycle_detected" // steps wait for each other
+	ReasonWorkerUnavailable CaseReason = "worker_unavailable"        // ready, and no live worker serves the route
+	ReasonManual            CaseReason = "manual_dlq"                // opened by an operator
+)
+
+// CaseReasons lists the reasons.
+var CaseReasons = []CaseReason{ReasonCycle, ReasonMaxRetries, ReasonStaleness, ReasonWorkerUnavailable, ReasonManual}
+
+// Resolution is the outcome of a case.
+type Resolution string
+
+// The resolutions.
+const (
+	CasePending   Resolution = "pending"
+	CaseResolved  Resolution = "manually_resolved"
+	CaseFailed    Resolution = "permanently_failed"
+	CaseCancelled Resolution = "cancelled" // a duplicate, or nothing was wrong
+)
+
+// Resolutions lists the resolutions in the order of a case's life.
+var Resolutions = []Resolution{CasePending, CaseResolved, CaseFailed, CaseCancelled}
+
+// resolutions is the only table of a case's transitions. Only Reopen returns to pending.
+var resolutions = map[Resolution][]Resolution{
+	CasePending:   {CaseResolved, CaseFailed, CaseCancelled},
+	CaseResolved:  {CasePending},
+	CaseFailed:    {CasePending},
+	CaseCancelled: {CasePending},
+}
+
+// Next lists the resolutions that may follow r.
+func (r Resolution) Next() []Resolution { return resolutions[r] }
+
+// Case is the investigation of a stuck task. It does not change the task; only its steps repair it.
+type Case struct {
+	ID       ID
+	TaskID   ID
+	DefID    int64 // of the task's template
+	OpenedAt Instant
+
+	// The fields of the latest occurrence; see Occurrence. Fingerprint, Retryable, Step, Class and Message are set in
+	// lists and in whole cases only.
+	Occurrences   int // times the task was found stuck; 1 for the first
+	OccurredAt    Instant
+	Reason        CaseReason
+	Cause         CaseCause
+	OriginalState State
+	Fingerprint   string
+	// Group is the group of the inbox that the case is in; 0 for none yet.
+	Group     int64
+	Retryable bool
+	Step      string
+	Class     failure.Class
+	Message   string
+	Snapshot  []byte // JSON; nil unless requested
+	Recovery  *Recovery
+	// Former are the kept occurrences before the latest, oldest first; set in whole cases only.
+	Former []Occurrence
+
+	Status Resolution
+	// Notes is the note of the resolution, or the last one. Thread holds all notes, oldest first, in a whole case;
+	// any other Case has only those not stored yet.
+	Notes      string
+	Thread     []CaseNote
+	NoteCount  int
+	NoteBytes  int
+	Replays    Replays
+	ResolvedAt Instant
+	ResolvedBy string
+	// ResolvedKey is the name of the API key of the resolution, "" without one.
+	ResolvedKey string
+	Metadata    []byte // JSON object, nil without any
+	// MetadataOmitted reports that a list omits Metadata, to keep the page short.
+	MetadataOmitted bool
+	CreatedAt       Instant
+	UpdatedAt       Instant
+	// Unread explains which part of the row is unreadable, "" for a whole row.
+	Unread string
+}
+
+// NewCase opens a case of a task with the given current or previous state.
+func NewCase(id ID, t *Task, state State, reason CaseReason, now Instant) *Case {
+	return &Case{ID: id, TaskID: t.ID, DefID: t.DefID, Occurrences: 1, OccurredAt: now, OriginalState: state,
+		Reason: reason, OpenedAt: now,
+		Status: CasePending, CreatedAt: now, UpdatedAt: now}
+}
+
+// The kinds of acts of a replay: on the task, and on each repeated step.
+const (
+	ActReplay     = "replay"
+	ActReplayStep = "replay_step"
+)
+
+// ActResetStep is the kind of an operator's act on a step, which then begins anew.
+const ActResetStep = "reset_for_retry"
+
+// ResetActs are the kinds of acts with which a step begins anew.
+var ResetActs = []string{ActResetStep, ActReplayStep}
+
+// ActEditContext is the kind of act that changes the context of a task.
+const ActEditContext = "edit_context"
+
+// ActGiveUp is the system's act on each open step of a task past its maximum duration: the step is in error.
+const ActGiveUp = "give_up_step"
+
+// ActCompensate is the system's act on a task that has failed: its compensation steps begin.
+const ActCompensate = "compensate"
+
+// The kinds of acts on a case.
+const (
+	ActOpenCase   = "open_case"
+	ActUpdateCase = "update_case"
+	ActReopenCase = "reopen_case"
+)
+
+// CaseChange is the result of an investigation.
+type CaseChange struct {
+	Status   Resolution // "" keeps it
+	Notes    *string    // a note to add to the thread; nil or "" is none
+	Actor    string
+	Key      string // name of the actor's API key, "" without one
+	Metadata []byte // JSON object: members to set, null removes one; nil keeps all
+	Reopen   bool
+	Expect   Expectation // the operator's view of the case
+}
+
+// Change applies a change and returns the act to store. A resolved case is final: Change returns WrongState, unless the
+// change reopens the case or only adds a note. It returns TooLarge if the thread of notes is full.
+func (c *Case) Change(ch CaseChange, now Instant) (Act, error) {
+	act := Act{At: now, TaskID: c.TaskID, CaseID: c.ID, Kind: ActUpdateCase, Actor: ch.Actor, From: string(c.Status)}
+	if ch.Reopen {
+		act.Kind, ch.Status = ActReopenCase, CasePending
+	}
+	if err := c.guard(ch); err != nil {
+		return Act{}, err
+	}
+	merged, err := MergeObject(c.Metadata, ch.Metadata)
+	if err != nil {
+		return Act{}, err
+	}
+	if text := ch.note(); text != "" {
+		if err := c.note(ch.Actor, ch.Key, text, now); err != nil {
+			return Act{}, err
+		}
+		act.Reason = text
+		if c.Status == CasePending || ch.Status != "" { // a later note does not replace that of the resolution
+			c.Notes = text
+		}
+	}
+	c.Metadata, c.UpdatedAt = merged, now
+	if ch.Status != "" && ch.Status != c.Status {
+		c.Status, c.ResolvedAt, c.ResolvedBy, c.ResolvedKey = ch.Status, now, ch.Actor, ch.Key
+	}
+	if c.Status == CasePending {
+		c.ResolvedAt, c.ResolvedBy, c.ResolvedKey = 0, "", ""
+	}
+	act.To, act.Data = string(c.Status), bytes.Clone(ch.Metadata)
+	return act, nil
+}
+
+// note is the text to add to the thread, "" for none.
+func (ch CaseChange) note() string {
+	if ch.Notes == nil {
+		return ""
+	}
+	return *ch.Notes
+}
+
+// onlyNotes reports whether a change only adds a note.
+func (ch CaseChange) onlyNotes() bool {
+	return ch.note() != "" && ch.Status == "" && ch.Metadata == nil
+}
+
+// guard refuses a change that the case's state does not allow.
+func (c *Case) guard(ch CaseChange) error {
+	switch final := c.Status != CasePending; {
+	case ch.Reopen && !final:
+		return Errorf(WrongState, "the case %s is pending; there is nothing to open again", c.ID)
+	case !ch.Reopen && final && !ch.onlyNotes():
+		e := Errorf(WrongState, "the case %s is %s, and that is final", c.ID, c.Status)
+		e.Hint = "a note can still be added; for more open it again first (reopen), or open a new case of the task"
+		return e
+	case ch.Status != "" && ch.Status != c.Status && !slices.Contains(c.Status.Next(), ch.Status):
+		return Errorf(WrongState, "a case that is %s cannot become %s", c.Status, ch.Status)
+	}
+	return nil
+}
+
+// MergeObject sets members of a JSON object; null removes one. Nil stands for an object without members, as an argument
+// and as a result.
+func MergeObject(object, changes []byte) ([]byte, error) {
+	if changes == nil {
+		return object, nil
+	}
+	merged, err := members(object)
+	if err != nil {
+		return nil, err
+	}
+	set, err := members(changes)
+	if err != nil {
+		return nil, err
+	}
+	for name, v := range set {
+		if string(v) == "null" {
+			delete(merged, name)
+		} else {
+			merged[name] = v
+		}
+	}
+	if len(merged) == 0 {
+		return nil, nil
+	}
+	b, err := json.Marshal(merged)
+	if err != nil {
+		return nil, fmt.Errorf("encode JSON object: %w", err)
+	}
+	return b, nil
+}
+
+func members(object []byte) (map[string]json.RawMessage, error) {
+	m := map[string]json.RawMessage{}
+	if object == nil {
+		return m, nil
+	}
+	if err := json.Unmarshal(object, &m); err != nil || m == nil {
+		return nil, Errorf(Invalid, "it must be a JSON object")
+	}
+	return m, nil
+}

@@ -1,0 +1,51 @@
+package task
+
+import (
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/model/limit"
+)
+
+// OperatorLimit is a limit that an operator has set at run time for a handler or a route. There is one for each target;
+// once ended, it stays for a while, because limits on time count from then.
+type OperatorLimit struct {
+	PauseTarget // of the kind PauseHandler or PauseRoute
+
+	Permits int        // steps at once; 0: no limit
+	Rate    limit.Rate // steps that begin in a time; the zero Rate: no limit
+
+	Actor, Reason string
+	// At is when it was set, ChangedAt when it was changed last.
+	At, ChangedAt Instant
+	// EndedAt is 0 while the limit is in force; the others say who ended it, and why.
+	EndedAt            Instant
+	EndedBy, EndReason string
+
+	Bucket limit.Bucket // of the rate
+}
+
+// LimitNo is the number of the limit of a target. It is negative, which tells its permits from those of gates.
+func (t PauseTarget) LimitNo() int64 {
+	return -limit.Number(t.Namespace, "operator: "+string(t.Kind)+" "+t.Name, t.Capabilities)
+}
+
+// Faults returns the problems of a limit. The locations are the fields of the API's request.
+func (l *OperatorLimit) Faults() []Problem {
+	problems := l.PauseTarget.Faults()
+	if l.Kind != PauseHandler && l.Kind != PauseRoute {
+		problems = []Problem{{Location: "/kind", Message: "must be route or handler"}}
+	}
+	if l.Permits < 0 || l.Permits > limit.MaxPermits {
+		problems = append(problems, Problem{Location: "/concurrency",
+			Message: fmt.Sprintf("must be 1 to %d, or 0 for no limit", limit.MaxPermits)})
+	}
+	switch fault := l.Rate.Fault(); {
+	case l.Rate == limit.Rate{}:
+		if l.Permits == 0 {
+			problems = append(problems, Problem{Location: "/concurrency", Message: "is missing, and so is rate: one is needed"})
+		}
+	case fault != "":
+		problems = append(problems, Problem{Location: "/rate", Message: fault})
+	}
+	return problems
+}

@@ -1,0 +1,101 @@
+package task
+
+import (
+	"math"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/model/failure"
+)
+
+// Backoff is how the delay between attempts grows.
+type Backoff string
+
+// The back-off strategies.
+const (
+	BackoffNone        Backoff = "none"        // no delay
+	BackoffFixed       Backoff = "fixed"       // base
+	BackoffLinear      Backoff = "linear"      // base * attempts
+	BackoffExponential Backoff = "exponential" // base * 2^(attempts-1)
+)
+
+// Backoffs lists the strategies.
+var Backoffs = []Backoff{BackoffNone, BackoffFixed, BackoffLinear, BackoffExponential}
+
+// Retry decides whether, how often and after what delay a failed attempt is repeated.
+type Retry struct {
+	// Retryable false means a single attempt.
+	Retryable bool
+	// MaxAttempts includes the first. 0 means the priority level's.
+	MaxAttempts int
+	Backoff     Backoff
+	Base        time.Duration
+	// Max caps the delay before jitter. 0 means the priority level's.
+	Max time.Duration
+	// Jitter is the fraction of the delay by which it varies, in both directions: 0.1 is ±10 %.
+	Jitter float64
+	// Limits bound the retries after failures of a class.
+	Limits ClassLimits `json:",omitzero"`
+	// BaseSaid and JitterSaid distinguish an explicit value from an equal default. In templates stored without them,
+	// only values other than the default are explicit.
+	BaseSaid   bool `json:",omitempty"`
+	JitterSaid bool `json:",omitempty"`
+}
+
+// Defaults of a retry block; a step without one has all of them.
+const (
+	DefaultBackoff = BackoffExponential
+	DefaultBase    = time.Second
+	DefaultJitter  = 0.1
+	// MaxDelay caps every delay, including a Retry-After, so that a worker's typing error cannot delay a step for
+	// years.
+	MaxDelay = 30 * 24 * time.Hour
+)
+
+// DefaultRetry is the policy of a step without its own.
+func DefaultRetry() Retry {
+	return Retry{Retryable: true, Backoff: DefaultBackoff, Base: DefaultBase, Jitter: DefaultJitter}
+}
+
+// Over returns the policy with the given base and jitter in place of defaults.
+func (r Retry) Over(base time.Duration, jitter float64) Retry {
+	if !r.BaseSaid && r.Base == DefaultBase {
+		r.Base = base
+	}
+	if !r.JitterSaid && r.Jitter == DefaultJitter {
+		r.Jitter = jitter
+	}
+	return r
+}
+
+// DelayAfter returns the wait after the given number of attempts begun, the last of which failed: twice the Delay if
+// the failure's code means overload, and at least the time that the failure asks for.
+func (r Retry) DelayAfter(f *Failure, attempts int, roll float64) time.Duration {
+	d := r.Delay(attempts, 0, roll)
+	if failure.Overloaded(f.report()) {
+		d *= 2
+	}
+	least := time.Duration(min(f.RetryAfterMS, MaxDelay.Milliseconds())) * time.Millisecond
+	return min(max(d, least), MaxDelay)
+}
+
+// Delay returns the wait after the given number of attempts begun, at least retryAfter. roll is a random number in
+// [0,1) that places the jitter.
+func (r Retry) Delay(attempts int, retryAfter time.Duration, roll float64) time.Duration {
+	base, n := float64(r.Base), float64(max(attempts, 1))
+	var d float64
+	switch r.Backoff {
+	case BackoffFixed:
+		d = base
+	case BackoffLinear:
+		d = base * n
+	case BackoffExponential:
+		// Beyond 2^62 the cap applies anyway, and infinity times 0 is not a number.
+		d = base * math.Pow(2, math.Min(n-1, 62))
+	}
+	if r.Max > 0 {
+		d = math.Min(d, float64(r.Max))
+	}
+	d *= 1 + r.Jitter*(2*roll-1)
+	d = math.Min(max(d, float64(retryAfter), 0), float64(MaxDelay))
+	return time.Duration(d).Round(time.Microsecond)
+}

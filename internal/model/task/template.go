@@ -1,0 +1,238 @@
+package task
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/model/limit"
+)
+
+// Template is one immutable version of a workflow; with Adhoc, it is the single step of a task submitted by handler
+// alone.
+type Template struct {
+	// DefID is the store's short key of the version, 0 before it is stored.
+	DefID       int64
+	Namespace   string
+	Name        string
+	Version     string // empty when Adhoc
+	Adhoc       bool
+	Description string
+	// Priority is that of tasks whose request names none; nil means the default.
+	Priority    *int
+	InputSchema []byte // JSON, nil without a schema
+	Lifecycle   Lifecycle
+	// DispatchTTL is that of the steps without one of their own. 0 means the server's default.
+	DispatchTTL time.Duration
+	Steps       []StepSpec
+	// Sensitive are JSON pointers into the context of a task: the values that only some keys may see. A segment * matches
+	// every member and element.
+	Sensitive []string
+	// Concurrency and RateLimit are those of the steps without one of their own; nil without a limit.
+	Concurrency *limit.Spec
+	RateLimit   *limit.Spec
+	// Unique is the rule of tasks whose submission has none; nil without one.
+	Unique *Unique
+	// Source is the registered document, Fingerprint the SHA-256 (hex) of its canonical content.
+	Source      string
+	Fingerprint string
+	CreatedAt   time.Time
+
+	// Cycle names the steps that wait for each other, "" without any; Link sets it. Registration refuses a template
+	// with a cycle, but the store may contain one from another source.
+	Cycle string
+	// Limited: a step has gates. Link sets it.
+	Limited bool
+	// HasChildren: a step has child tasks. Link sets it.
+	HasChildren bool
+	// Controlled: the engine looks at a step before it is ready; see StepSpec.Special. Link sets it.
+	Controlled bool
+	// Compensated: some steps run only after a failure; see StepSpec.OnFailure. Link sets it.
+	Compensated bool
+	// Unread explains which part of the row is unreadable, "" for a whole row.
+	Unread string
+}
+
+// Lifecycle bounds a task's time in one state. 0 means the server's default, and no bound for MaxDuration.
+type Lifecycle struct {
+	MaxWaitingForDependencies time.Duration
+	MaxWaitingForRetry        time.Duration
+	MaxStepsInProcess         time.Duration
+	MaxDuration               time.Duration
+}
+
+// StepSpec is one step of a template.
+type StepSpec struct {
+	Name           string
+	Description    string
+	Handler        string // "" for a step that no worker runs
+	Wait           *Wait  // what such a step waits for
+	Initialization []byte // JSON object, nil without one
+	Dependencies   []string
+	Retry          Retry
+	Timeout        time.Duration // 0 means the priority level's
+	Capabilities   []string      // sorted, no duplicates
+	Priority       *int          // nil means the task's
+	// DispatchTTL is how long the step may wait in the queue of a worker to which it was dispatched. 0 means that of the
+	// template.
+	DispatchTTL time.Duration
+	Concurrency *limit.Spec
+	RateLimit   *limit.Spec
+	// When is the condition of the step, an expression; "" without one. If it does not hold, the step is skipped.
+	When string
+	// OnFailure makes it a compensation step: it runs only after the task has failed; see compensation.go.
+	OnFailure bool
+
+	// Tasks are the child tasks that carry out the step; nil for a step that a worker runs.
+	Tasks *ChildSpec
+
+	// Gates are those of the limits that apply to the step, in the order in which it passes them; Link sets them.
+	Gates []limit.Gate
+	// Parents and Children are the dependencies as indexes into Steps, in both directions; Link sets them. They do not
+	// lead from steps to compensation steps: those are in Undoes.
+	Parents  []int
+	Children []int
+	// Undoes are the dependencies of a compensation step that are none themselves, as indexes into Steps.
+	Undoes []int
+}
+
+// Sink reports whether no step depends on the step.
+func (s StepSpec) Sink() bool { return len(s.Children) == 0 }
+
+// Yields reports whether the result of the step is one of its task: it is the end of a branch. Compensation steps yield
+// nothing, so that adding some to a template changes no result.
+func (s StepSpec) Yields() bool { return s.Sink() && !s.OnFailure }
+
+// MaxSteps bounds the steps of a template.
+const MaxSteps = 1000
+
+// GraphError is one fault of a template's graph. Step is the index of the faulty step; Dependency the index into its
+// dependencies, or -1.
+type GraphError struct {
+	Step       int
+	Dependency int
+	Message    string
+}
+
+// Link resolves the dependencies of every step and returns every fault: duplicate names, unknown and repeated
+// dependencies, a step that depends on itself, cycles with their path. A template with faults must not be used.
+func (t *Template) Link() []GraphError {
+	var faults []GraphError
+	index := make(map[string]int, len(t.Steps))
+	for i, s := range t.Steps {
+		if first, dup := index[s.Name]; dup {
+			faults = append(faults,
+				GraphError{i, -1, fmt.Sprintf("the step name %q is used twice: steps %d and %d", s.Name, first+1, i+1)})
+			continue
+		}
+		index[s.Name] = i
+	}
+	for i := range t.Steps {
+		t.Steps[i].Parents, t.Steps[i].Children, t.Steps[i].Undoes = nil, nil, nil
+	}
+	for i := range t.Steps {
+		seen := map[string]bool{}
+		for d, name := range t.Steps[i].Dependencies {
+			p, known := index[name]
+			switch {
+			case !known:
+				faults = append(faults,
+					GraphError{i, d, fmt.Sprintf("step %q depends on %q, which is not a step of this template", t.Steps[i].Name,
+						name)})
+				continue
+			case seen[name]:
+				faults = append(faults,
+					GraphError{i, d, fmt.Sprintf("step %q names the dependency %q twice", t.Steps[i].Name, name)})
+				continue
+			}
+			seen[name] = true
+			if message := t.connect(i, p); message != "" {
+				faults = append(faults, GraphError{i, d, message})
+			}
+		}
+	}
+	t.linkGates()
+	t.HasChildren = slices.ContainsFunc(t.Steps, func(s StepSpec) bool { return s.Tasks != nil })
+	t.linkControl()
+	circles := t.cycles()
+	t.Cycle = ""
+	if len(circles) > 0 {
+		t.Cycle = circles[0].Message
+	}
+	return append(faults, circles...)
+}
+
+// connect makes step i depend on step p. It returns why it cannot, or "".
+func (t *Template) connect(i, p int) string {
+	from, to := &t.Steps[i], &t.Steps[p]
+	switch {
+	case to.OnFailure && !from.OnFailure:
+		return fmt.Sprintf("step %q cannot depend on %q, which runs only after a failure", from.Name, to.Name)
+	case from.OnFailure && !to.OnFailure:
+		from.Undoes = append(from.Undoes, p)
+	default:
+		from.Parents, to.Children = append(from.Parents, p), append(to.Children, i)
+	}
+	return ""
+}
+
+// cycles reports every cycle once, with its path. It walks the dependencies depth first.
+func (t *Template) cycles() []GraphError {
+	const (
+		unseen = iota
+		onPath
+		done
+	)
+	var (
+		faults []GraphError
+		mark   = make([]int, len(t.Steps))
+		path   []int
+		visit  func(i int)
+	)
+	visit = func(i int) {
+		mark[i] = onPath
+		path = append(path, i)
+		for _, p := range t.Steps[i].Parents {
+			switch mark[p] {
+			case unseen:
+				visit(p)
+			case onPath:
+				faults = append(faults, t.cycleFault(path, p))
+			}
+		}
+		path = path[:len(path)-1]
+		mark[i] = done
+	}
+	for i := range t.Steps {
+		if mark[i] == unseen {
+			visit(i)
+		}
+	}
+	return faults
+}
+
+// cycleFault describes the cycle that closes when the last step of path depends on the step at index back, which is on
+// the path too.
+func (t *Template) cycleFault(path []int, back int) GraphError {
+	start := 0
+	for path[start] != back {
+		start++
+	}
+	var names []string
+	for _, i := range path[start:] {
+		names = append(names, t.Steps[i].Name)
+	}
+	names = append(names, t.Steps[back].Name)
+	last := path[len(path)-1]
+	dep := slices.Index(t.Steps[last].Dependencies, t.Steps[back].Name)
+	return GraphError{last, dep, "the dependencies form a cycle: " + strings.Join(names, " -> ")}
+}
+
+// Adhoc returns the template of a task submitted by handler alone.
+func Adhoc(namespace, handler string) *Template {
+	t := &Template{Namespace: namespace, Name: handler, Adhoc: true,
+		Steps: []StepSpec{{Name: handler, Handler: handler, Retry: DefaultRetry()}}}
+	t.Link()
+	return t
+}

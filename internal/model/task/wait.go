@@ -1,0 +1,138 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/model/failure"
+)
+
+// WaitKind is what a step without a handler waits for.
+type WaitKind string
+
+// The kinds of waits.
+const (
+	WaitTime     WaitKind = "time"
+	WaitApproval WaitKind = "approval"
+	WaitSignal   WaitKind = "signal"
+)
+
+// WaitKinds lists the kinds.
+var WaitKinds = []WaitKind{WaitTime, WaitApproval, WaitSignal}
+
+// OnEnd says what becomes of a step whose wait has ended without what it waited for.
+type OnEnd string
+
+// The choices.
+const (
+	EndFails     OnEnd = "fail" // the step is in error
+	EndContinues OnEnd = "continue"
+)
+
+// Wait is what a step without a handler waits for. Exactly one of For, Until, Approval and Signal is set.
+// Its JSON is stored with templates, and is part of their fingerprints.
+type Wait struct {
+	For      time.Duration `json:"for,omitempty"`
+	Until    string        `json:"until,omitempty"`    // RFC 3339, or a place in the context that has such a time
+	Approval string        `json:"approval,omitempty"` // what a human decides
+	Signal   string        `json:"signal,omitempty"`   // the name of a signal
+	Key      string        `json:"key,omitempty"`      // of the signal, with places for values of the context
+	// Timeout bounds the wait for an approval or a signal; 0 without end.
+	Timeout   time.Duration `json:"timeout,omitempty"`
+	OnTimeout OnEnd         `json:"on_timeout,omitempty"`
+	OnReject  OnEnd         `json:"on_reject,omitempty"`
+}
+
+const (
+	// MaxWait bounds each duration of a wait.
+	MaxWait = 366 * 24 * time.Hour
+	// MaxApproval bounds the text of an approval, in bytes.
+	MaxApproval = 1024
+)
+
+// Kind is the kind of the wait.
+func (w *Wait) Kind() WaitKind {
+	switch {
+	case w.Approval != "":
+		return WaitApproval
+	case w.Signal != "":
+		return WaitSignal
+	}
+	return WaitTime
+}
+
+// Ends returns when a wait that begins now ends without what it waits for; 0: never. until is the text of Until with
+// the values of the context. A time that has passed ends the wait at once.
+func (w *Wait) Ends(now Instant, until string) (Instant, error) {
+	switch {
+	case w.Until != "":
+		at, err := time.Parse(time.RFC3339, until)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not an RFC 3339 time", failure.Cut(until, 100))
+		}
+		if fault := InstantFault(At(at)); fault != "" {
+			return 0, fmt.Errorf("%q %s", until, fault)
+		}
+		return max(At(at), now), nil
+	case w.For > 0:
+		return now.Add(w.For), nil
+	case w.Timeout > 0:
+		return now.Add(w.Timeout), nil
+	}
+	return 0, nil
+}
+
+// ReadsContext reports whether the wait needs the context of its task.
+func (w *Wait) ReadsContext() bool { return strings.Contains(w.Until+w.Key, "{{") }
+
+// The codes of failures of waits.
+const (
+	CodeWaitTimeout = "WAIT_TIMEOUT" // nothing came in time
+	CodeWaitInvalid = "WAIT_INVALID" // the context gives no time, or no key
+	CodeRejected    = "REJECTED"     // an operator has rejected it
+)
+
+// WaitFailure is the failure of a wait. It is not retryable: a wait that runs again would wait for as long again.
+func WaitFailure(code, message string) *Failure {
+	return &Failure{Type: "wait", Code: code, Message: message, Class: failure.Logic}
+}
+
+// Expired returns the result of a wait that has ended without what it waited for, or the failure.
+func (w *Wait) Expired() (result []byte, f *Failure) {
+	switch {
+	case w.Kind() == WaitTime:
+		return nil, nil
+	case w.OnTimeout == EndContinues:
+		return []byte(`{"timed_out":true}`), nil
+	}
+	return nil, WaitFailure(CodeWaitTimeout, fmt.Sprintf("no %s came within %s", w.Kind(), w.Timeout))
+}
+
+// How an approval ends, for events.
+const (
+	DecisionApproved = "approved"
+	DecisionRejected = "rejected"
+	DecisionTimedOut = "timed_out"
+	// Without a decision, because of what became of the task or of the step.
+	DecisionCancelled = "cancelled"
+	DecisionResolved  = "resolved"
+)
+
+// Decision is an operator's answer to a step that waits for an approval.
+type Decision struct {
+	Approved bool      `json:"approved"`
+	Actor    string    `json:"actor"`
+	Reason   string    `json:"reason"`
+	At       time.Time `json:"at"`
+}
+
+// Decide returns the result of a step with a decision, or its failure.
+func (w *Wait) Decide(d Decision) (result []byte, f *Failure, err error) {
+	if !d.Approved && w.OnReject != EndContinues {
+		return nil, WaitFailure(CodeRejected, fmt.Sprintf("%s rejected it: %s", d.Actor, d.Reason)), nil
+	}
+	result, err = json.Marshal(d)
+	return result, nil, err
+}

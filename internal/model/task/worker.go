@@ -1,0 +1,232 @@
+package task
+
+import (
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/model/failure"
+)
+
+// Worker is a process that claims steps.
+type Worker struct {
+	No            int64 // the store's short key, 0 before it is stored
+	ID            ID
+	Name          string
+	State         WorkerState
+	Namespaces    []string // empty means all
+	Handlers      []string // empty means all
+	Capabilities  []string // sorted
+	Capacity      int
+	Load          int
+	Host          string
+	Version       string
+	StartedAt     Instant
+	LastHeartbeat Instant
+	// HealthURL is the address of its health check, "" without one.
+	HealthURL string
+	// ProbeFailures counts the failed probes since the last successful one, and ProbeError explains the last failure.
+	ProbeFailures int
+	ProbeError    string
+	// BrokenAt is when its circuit breaker opened; 0 while it is closed.
+	BrokenAt Instant
+	// Transport is how it gets its steps. It never changes.
+	Transport Transport
+	// CordonedAt is when an operator cordoned it, 0 unless it is cordoned: it gets no more steps and keeps its own. It
+	// stays cordoned whatever becomes of its state, until an operator uncordons it.
+	CordonedAt   Instant
+	CordonedBy   string
+	CordonReason string
+	// DrainedAt is when its drain began; 0: it does not drain, or a node of an older version has drained it. DrainedBy is
+	// the operator who has drained it, "" for the worker itself. His drain outlives the worker's death, until he resumes
+	// the worker; its own ends when it is heard from and does not say that it drains.
+	DrainedAt   Instant
+	DrainedBy   string
+	DrainReason string
+	// Unread explains which part of the row is unreadable, "" for a whole row.
+	Unread string
+}
+
+// WorkerState is the state of a worker.
+type WorkerState string
+
+// Worker states.
+const (
+	WorkerActive    WorkerState = "active"
+	WorkerDraining  WorkerState = "draining"  // takes no more steps
+	WorkerUnhealthy WorkerState = "unhealthy" // gets no steps until a probe succeeds; keeps those it holds
+	WorkerDead      WorkerState = "dead"      // has signed off, or missed its heartbeats
+)
+
+// WorkerStates lists the states.
+var WorkerStates = []WorkerState{WorkerActive, WorkerDraining, WorkerUnhealthy, WorkerDead}
+
+// Leaving reports whether a worker in the state should finish its steps and stop polling.
+func (s WorkerState) Leaving() bool { return s == WorkerDraining || s == WorkerDead }
+
+// Transport is how a worker gets its steps.
+type Transport string
+
+// The transports.
+const (
+	TransportHTTP Transport = ""     // it polls
+	TransportAMQP Transport = "amqp" // steps are sent to a queue of its own; it may poll too
+)
+
+// Word returns the name of the transport for people and in JSON.
+func (t Transport) Word() string {
+	if t == TransportHTTP {
+		return "http"
+	}
+	return string(t)
+}
+
+// TransportNamed returns the transport with a name; "" is http. ok is false for another word.
+func TransportNamed(word string) (t Transport, ok bool) {
+	switch word {
+	case "", TransportHTTP.Word():
+		return TransportHTTP, true
+	case string(TransportAMQP):
+		return TransportAMQP, true
+	}
+	return "", false
+}
+
+// DeliveryQueue is the name of the queue to which steps for a worker with TransportAMQP are sent.
+func DeliveryQueue(prefix string, worker ID) string { return prefix + worker.String() + ".executions" }
+
+// Cordoned reports whether an operator has cordoned the worker.
+func (w *Worker) Cordoned() bool { return w.CordonedAt != 0 }
+
+// Cordon makes the worker cordoned. One that is cordoned already stays as it is.
+func (w *Worker) Cordon(now Instant, by, reason string) {
+	if !w.Cordoned() {
+		w.CordonedAt, w.CordonedBy, w.CordonReason = now, by, reason
+	}
+}
+
+// Uncordon ends that.
+func (w *Worker) Uncordon() { w.CordonedAt, w.CordonedBy, w.CordonReason = 0, "", "" }
+
+// Serves reports whether the worker can run steps of the route.
+func (w *Worker) Serves(r Route) bool {
+	if len(w.Namespaces) > 0 && !slices.Contains(w.Namespaces, r.Namespace) {
+		return false
+	}
+	if len(w.Handlers) > 0 && !slices.Contains(w.Handlers, r.Handler) {
+		return false
+	}
+	for _, c := range r.Capabilities {
+		if _, has := slices.BinarySearch(w.Capabilities, c); !has {
+			return false
+		}
+	}
+	return true
+}
+
+// DrainsItself reports whether the worker drains because it said so, and not because an operator wants it to.
+func (w *Worker) DrainsItself() bool {
+	return w.State == WorkerDraining && w.DrainedAt != 0 && w.DrainedBy == ""
+}
+
+// Drain lets an operator drain the worker, unless one has done so already. One that has left takes nothing anyway.
+func (w *Worker) Drain(now Instant, by, reason string) {
+	if w.State == WorkerDead || w.State == WorkerDraining && !w.DrainsItself() {
+		return
+	}
+	w.State, w.DrainedAt, w.DrainedBy, w.DrainReason = WorkerDraining, now, by, reason
+}
+
+// Resume ends a drain. It reports false for a dead worker that no operator has drained: there is nothing to resume.
+func (w *Worker) Resume() bool {
+	resumed := w.State != WorkerDead || w.DrainedBy != ""
+	if w.State == WorkerDraining {
+		w.State = WorkerActive
+	}
+	w.DrainedAt, w.DrainedBy, w.DrainReason = 0, "", ""
+	return resumed
+}
+
+// Heard records a sign of life. A worker that reports draining drains. One that does not is active again if it was dead
+// or drained by itself, unless an operator has drained it.
+func (w *Worker) Heard(now Instant, draining bool) {
+	w.LastHeartbeat = max(w.LastHeartbeat, now)
+	switch {
+	case w.State == WorkerDead && w.DrainedBy != "":
+		w.State, w.ProbeFailures, w.ProbeError = WorkerDraining, 0, ""
+	case w.State == WorkerDead:
+		w.State, w.ProbeFailures, w.ProbeError = WorkerActive, 0, ""
+	case w.DrainsItself() && !draining:
+		w.State = WorkerActive
+	}
+	switch {
+	case w.State != WorkerDraining && draining:
+		w.State, w.DrainedAt, w.DrainedBy, w.DrainReason = WorkerDraining, now, "", ""
+	case w.State != WorkerDraining: // an older node may have resumed it
+		w.DrainedAt, w.DrainedBy, w.DrainReason = 0, "", ""
+	}
+}
+
+// Probed records the result of a health probe: fault is "" for success. After unhealthyAfter failures in a row an
+// active worker is unhealthy; the first success ends that. It reports whether there is a change to store.
+func (w *Worker) Probed(fault string, unhealthyAfter int) bool {
+	before := *w
+	if fault == "" {
+		w.ProbeFailures, w.ProbeError = 0, ""
+	} else {
+		w.ProbeFailures, w.ProbeError = w.ProbeFailures+1, fault
+	}
+	switch {
+	case w.State == WorkerActive && w.ProbeFailures >= unhealthyAfter:
+		w.State = WorkerUnhealthy
+	case w.State == WorkerUnhealthy && w.ProbeFailures == 0:
+		w.State = WorkerActive
+	}
+	return w.State != before.State || w.ProbeFailures != before.ProbeFailures || w.ProbeError != before.ProbeError
+}
+
+// BreakerState is the state of a circuit breaker: of a worker, or of the way to a broker.
+type BreakerState string
+
+// The states of a circuit breaker.
+const (
+	BreakerClosed   BreakerState = "closed"
+	BreakerOpen     BreakerState = "open"      // the worker gets no steps
+	BreakerHalfOpen BreakerState = "half_open" // the worker gets a few attempts as a test
+)
+
+// Breaker returns the state of the worker's circuit breaker, the time of its next automatic change or period (0:
+// never), and the number of the half-open period. Half-open periods follow each other, each as long as the breaker was
+// open, until an attempt has ended with any outcome.
+func (w *Worker) Breaker(now Instant, openFor time.Duration) (s BreakerState, until Instant, period int64) {
+	if w.BrokenAt == 0 || openFor <= 0 {
+		return BreakerClosed, 0, 0
+	}
+	period = int64(max(now.Sub(w.BrokenAt), 0) / openFor)
+	until = w.BrokenAt.Add(time.Duration(period+1) * openFor)
+	if period == 0 {
+		return BreakerOpen, until, 0
+	}
+	return BreakerHalfOpen, until, period
+}
+
+// WorkersFault reports whether an attempt's end indicates a fault of the worker rather than of the step: the worker was
+// not heard from in time, or lacked a resource.
+func WorkersFault(o Outcome, f *Failure) bool {
+	switch o {
+	case NotStarted, LeaseExpired, TimedOut, DispatchExpired:
+		return true
+	case Failed:
+		return f != nil && f.workers()
+	default:
+		return false
+	}
+}
+
+// workers reports whether the failure's class blames the worker. A failure that is not retryable counts as logic.
+func (f *Failure) workers() bool {
+	c := f.Class
+	if c == "" || c == failure.Logic {
+		c = failure.ClassByWord(f.report())
+	}
+	return c == failure.Resource || c == failure.Worker
+}

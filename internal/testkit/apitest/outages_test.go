@@ -1,0 +1,71 @@
+package apitest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/flow"
+	"github.com/taskerhq/tasker/internal/model/settings"
+)
+
+// downAfter is a breaker that opens after as many failures as openOutage makes at once. Other failures of a test are
+// fewer in a second, on any machine.
+var downAfter = settings.OutageBreaker{Enabled: settings.On, Failures: 500, Within: time.Second}
+
+// openOutage makes so many attempts of the handler "down" fail that an outage is open, unless one is open already.
+func openOutage(t *testing.T, c *tasker.Client) *flow.Outage {
+	t.Helper()
+	ctx, backend := t.Context(), flow.Of(c)
+	open := func() *flow.Outage {
+		page, err := backend.Outages(ctx, flow.OutageFilter{State: flow.OutageOpen})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Outages) == 0 {
+			return nil
+		}
+		return &page.Outages[0]
+	}
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if o := open(); o != nil {
+			return o
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatal("no outage opens")
+		}
+		failDown(ctx, t, c)
+	}
+}
+
+// failDown lets downAfter.Failures attempts fail at once.
+func failDown(ctx context.Context, t *testing.T, c *tasker.Client) {
+	t.Helper()
+	w, err := c.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "down", Handlers: []string{"down"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks := make([]tasker.TaskRequest, downAfter.Failures)
+	for i := range tasks {
+		tasks[i].TaskType = "down"
+	}
+	if _, err := c.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: tasks}); err != nil {
+		t.Fatal(err)
+	}
+	polled, err := c.Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: len(tasks), Start: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var results []tasker.StepResult
+	for _, a := range polled.Steps {
+		results = append(results, tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultFailed,
+			Error: &tasker.Failure{Message: "connection refused", Retryable: new(bool)}})
+	}
+	if len(results) == 0 {
+		return
+	}
+	if _, err := c.Settle(ctx, tasker.SettleRequest{WorkerID: w.WorkerID, Results: results}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,335 @@
+//go:build unix
+
+package letters_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/operate"
+)
+
+// queues are those of the broker: of letters that operators redrive, of letters that a policy sends back, and of the
+// consumer.
+var queues = []string{"dlq", "dlq2", "orders"}
+
+// origin says where a message of the second queue came from: a policy sends it there.
+var origin = deadletter.Header{Name: "kafka_dlt-original-topic", Value: []byte("orders")}
+
+// world is what is outside of Tasker: messages that die, and their consumer.
+type world struct {
+	bridge *bridge
+	rng    *rand.Rand
+
+	mu         sync.Mutex
+	healthy    bool
+	messages   int
+	deliveries []delivery
+	twice      int           // deliveries of the same send
+	returned   map[send]bool // of which a delivery has died again
+	redrives   int
+}
+
+// delivery is one message that the consumer got from a redrive.
+type delivery struct {
+	message int
+	letter  string // of the headers
+	redrive string
+	replays int
+}
+
+func newWorld(b *bridge, rng *rand.Rand) *world {
+	return &world{bridge: b, rng: rng, returned: map[send]bool{}}
+}
+
+// die lets n messages die for the first time.
+func (w *world) die(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	batches := map[string][]driver.Message{}
+	for range n {
+		w.messages++
+		queue, headers := "dlq", []deadletter.Header(nil)
+		if w.messages%3 == 0 {
+			queue, headers = "dlq2", []deadletter.Header{origin}
+		}
+		batches[queue] = append(batches[queue], driver.Message{Headers: headers,
+			MessageID: fmt.Sprint("m", w.messages), Key: []byte{byte(w.messages % 7)},
+			Payload: fmt.Appendf(nil, `{"order":%d}`, w.messages)})
+	}
+	for queue, batch := range batches {
+		w.send(queue, batch)
+	}
+}
+
+// send puts messages into a queue of the broker, which takes everything.
+func (w *world) send(queue string, batch []driver.Message) {
+	d, err := w.bridge.Broker.Open(context.Background(), "")
+	if err == nil {
+		err = errors.Join(d.Send(context.Background(), queue, batch, driver.Limits{})...)
+		d.Close()
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// heal ends all failures.
+func (w *world) heal() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.healthy = true
+}
+
+// died is the number of messages that have died.
+func (w *world) died() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.messages
+}
+
+// waiting says what waits on the broker; "" for nothing.
+func (w *world) waiting(ctx context.Context) string {
+	d, err := w.bridge.Broker.Open(ctx, "")
+	if err != nil {
+		return err.Error()
+	}
+	defer d.Close()
+	for _, queue := range queues {
+		if _, depth, err := d.Stat(ctx, queue); depth > 0 || err != nil {
+			return fmt.Sprintf("%d messages wait in %s", depth, queue)
+		}
+	}
+	return ""
+}
+
+// consume processes what is sent back; a part of it dies again, at once.
+func (w *world) consume(ctx context.Context) error {
+	d, err := w.bridge.Broker.Open(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	r, err := d.Open(ctx, "orders")
+	if err != nil {
+		return err
+	}
+	for {
+		batch, err := r.Receive(ctx, 100)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			w.process(batch)
+			err = r.Ack(ctx, batch)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (w *world) process(batch []driver.Message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	again := map[string][]driver.Message{}
+	for _, m := range batch {
+		of := delivery{}
+		for _, h := range m.Headers {
+			switch h.Name {
+			case deadletter.HeaderLetter:
+				of.letter = string(h.Value)
+			case deadletter.HeaderRedrive:
+				of.redrive = string(h.Value)
+			case deadletter.HeaderReplays:
+				of.replays, _ = strconv.Atoi(string(h.Value)) // 0 is found to be wrong
+			}
+		}
+		of.message = orderOf(m.Payload)
+		w.deliveries = append(w.deliveries, of)
+		if !w.healthy && w.rng.IntN(4) == 0 {
+			w.returned[of.send()] = true
+			queue, headers := "dlq", m.Headers
+			if of.redrive == "" {
+				queue, headers = "dlq2", append(slices.Clone(headers), origin)
+			}
+			again[queue] = append(again[queue], driver.Message{MessageID: m.MessageID, Key: m.Key, Payload: m.Payload,
+				Headers: headers})
+		}
+	}
+	for queue, batch := range again {
+		w.send(queue, batch)
+	}
+}
+
+// orderOf is the number of a message; 0, which none has, if it is damaged.
+func orderOf(payload []byte) int {
+	var body struct{ Order int }
+	if json.Unmarshal(payload, &body) != nil {
+		return 0
+	}
+	return body.Order
+}
+
+// check compares what the consumer got with what Tasker reports.
+func (r *run) check(ctx context.Context) error {
+	letters, err := r.letters(ctx)
+	if err != nil {
+		return err
+	}
+	w := r.world
+	byMessage, byID := map[int][]string{}, map[string]deadletters.Letter{}
+	for _, l := range letters {
+		n := orderOf(l.Original.Payload)
+		byMessage[n] = append(byMessage[n], fmt.Sprintf("%s (%s, died %d times, captured at %s)", l.LetterUUID, l.State,
+			l.Occurrences, l.CapturedAt.Format(time.TimeOnly)))
+		byID[l.LetterUUID.String()] = l
+		if n < 1 || n > w.messages {
+			r.wrong("unknown", "letter %s is of the message %q", l.LetterUUID, l.Original.Payload)
+		}
+	}
+	for n := 1; n <= w.messages; n++ {
+		switch of := byMessage[n]; {
+		case len(of) == 0:
+			r.wrong("lost", "message %d is no letter", n)
+		case len(of) > 1:
+			r.wrong("twice in", "message %d is %d letters: %s", n, len(of), strings.Join(of, "; "))
+		}
+	}
+	items, err := r.items(ctx)
+	if err != nil {
+		return err
+	}
+	acts, err := r.acts(ctx)
+	if err != nil {
+		return err
+	}
+	r.checkSends(items, acts, byID)
+	return nil
+}
+
+// send is one letter of one redrive, or of one turn of a policy.
+type send struct {
+	redrive, letter string
+	replays         int // of a policy
+}
+
+func (d delivery) send() send {
+	if d.redrive == "" {
+		return send{letter: d.letter, replays: d.replays}
+	}
+	return send{redrive: d.redrive, letter: d.letter}
+}
+
+// acts returns how often each letter is in the audit trail because a policy may have sent it twice.
+func (r *run) acts(ctx context.Context) (map[string]int, error) {
+	of := map[string]int{}
+	for below := int64(0); ; {
+		page, err := r.trail.Audit(ctx, operate.AuditFilter{Limit: 1000, Below: below})
+		if err != nil || len(page) == 0 {
+			return of, err
+		}
+		for _, a := range page {
+			below = a.No
+			if a.Kind != "send_letter_again" {
+				continue
+			}
+			var data struct{ Object string }
+			if err := json.Unmarshal(a.Data, &data); err != nil {
+				return of, err
+			}
+			of[data.Object]++
+		}
+	}
+}
+
+// checkSends compares each send with its item.
+func (r *run) checkSends(items map[send]deadletters.Item, acts map[string]int,
+	letters map[string]deadletters.Letter,
+) {
+	got, replays := map[send]int{}, map[string]int{}
+	for _, d := range r.world.deliveries {
+		at := d.send()
+		if got[at]++; got[at] == 1 {
+			replays[d.letter]++
+		} else {
+			r.world.twice++
+		}
+		if d.redrive == "" {
+			if got[at] == 2 { // a third time is not recorded again
+				if acts[d.letter]--; acts[d.letter] < 0 {
+					r.wrong("sent twice", "%+v was delivered again and is not in the audit trail", d)
+				}
+			}
+			continue
+		}
+		item, ok := items[at]
+		switch sent := item.State == deadletters.ItemSent || item.State == deadletters.ItemReturned; {
+		case !ok || !sent:
+			r.wrong("unreported", "%+v was delivered; its item is %q: %s", d, item.State, item.Message)
+		case got[at] > 1 && !item.Uncertain:
+			r.wrong("sent twice", "%+v was delivered again and is not reported as uncertain", d)
+		}
+	}
+	for at, item := range items {
+		if sent := item.State == deadletters.ItemSent || item.State == deadletters.ItemReturned; sent && got[at] == 0 {
+			r.wrong("not sent", "item %d of %s is %s and was never delivered", item.No, at.redrive, item.State)
+		} else if !sent && item.State != deadletters.ItemSkipped && item.State != deadletters.ItemPending {
+			r.wrong("undecided", "item %d of %s is %s: %s", item.No, at.redrive, item.State, item.Message)
+		}
+	}
+	returns := map[string]int{}
+	for at := range r.world.returned {
+		returns[at.letter]++
+	}
+	for id, l := range letters {
+		if l.Replays != replays[id] {
+			r.wrong("replays", "letter %s has %d replays, and was sent by %d redrives", id, l.Replays, replays[id])
+		}
+		if l.Occurrences != 1+returns[id] {
+			r.wrong("occurrences", "letter %s has died %d times, and came back from %d sends", id, l.Occurrences, returns[id])
+		}
+	}
+}
+
+// items returns the items of all redrives.
+func (r *run) items(ctx context.Context) (map[send]deadletters.Item, error) {
+	redrives, err := r.redrives(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := map[send]deadletters.Item{}
+	for _, d := range redrives {
+		of, err := pages(ctx, r, func(b deadletters.Backend, cursor string) ([]deadletters.Item, string, error) {
+			p, err := b.RedriveItems(ctx, d.RedriveUUID, deadletters.ItemFilter{Limit: 1000, Cursor: cursor})
+			if err != nil {
+				return nil, "", err
+			}
+			return p.Items, p.NextCursor, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range of {
+			at := send{redrive: d.RedriveUUID.String(), letter: uuid.UUID(i.ID).String()}
+			if _, twice := all[at]; twice {
+				r.wrong("items", "letter %s is twice in the redrive %s", at.letter, at.redrive)
+			}
+			all[at] = i
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,206 @@
+package load
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest"
+)
+
+// Zombie is a worker that goes by the letter of the protocol and against its
+// spirit: it hoards steps without a heartbeat until others have them, and then
+// reports under its old tokens. Now and then it does some work, so that the
+// server keeps it.
+type Zombie struct {
+	Name    string
+	Rand    *rand.Rand
+	Backend tasker.Backend // a recorder
+	Retry   Retry
+	Journal *crashtest.Journal
+
+	me      uuid.UUID
+	hoarded []tasker.Assignment
+}
+
+// maxHoarded bounds the steps that wait for the zombie's leases to run out.
+const maxHoarded = 6
+
+// Run goes on until stop is closed. It fails when the server refuses what it
+// must not refuse; what it must refuse is the business of Check.
+func (z *Zombie) Run(ctx context.Context, stop <-chan struct{}) error {
+	for {
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		if err := z.turn(ctx); err != nil {
+			if !Lost(err) {
+				return fmt.Errorf("zombie %s: %w", z.Name, err)
+			}
+			if err := z.Retry(ctx, err); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// turn polls once, does some of the steps, hoards others, and reports what is over.
+func (z *Zombie) turn(ctx context.Context) error {
+	if z.me == uuid.Nil {
+		w, err := z.Backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: z.Name,
+			Namespaces: []string{namespace}, Handlers: Names()})
+		if err != nil {
+			return err
+		}
+		z.me = w.WorkerID
+	}
+	// Half of the polls leave the steps assigned, to be started by a call of its own.
+	resp, err := z.Backend.Poll(ctx, tasker.PollRequest{WorkerID: z.me, Capacity: 1 + z.Rand.IntN(3), WaitMS: 300,
+		Start: z.Rand.IntN(2) == 0})
+	if err != nil {
+		return err
+	}
+	for _, a := range resp.Steps {
+		if z.waiting() < maxHoarded && z.Rand.IntN(2) == 0 {
+			z.hoarded = append(z.hoarded, a)
+			continue
+		}
+		if err := z.work(ctx, a); err != nil {
+			return err
+		}
+	}
+	return z.haunt(ctx)
+}
+
+// waiting counts the hoarded steps that nobody else has got yet.
+func (z *Zombie) waiting() int {
+	n := 0
+	for _, a := range z.hoarded {
+		if !z.Journal.Obsolete(a.StepUUID, a.Token) {
+			n++
+		}
+	}
+	return n
+}
+
+// work carries out a step by hand, in the smallest steps of the protocol.
+func (z *Zombie) work(ctx context.Context, a tasker.Assignment) error {
+	if a.State == tasker.StepAssigned {
+		_, err := z.Backend.Start(ctx, tasker.StartRequest{WorkerID: z.me,
+			Steps: []tasker.LeaseRef{{StepUUID: a.StepUUID, Token: a.Token}}})
+		if err != nil {
+			return err
+		}
+	}
+	result, err := Result(a, z.Name)
+	if err != nil {
+		return err
+	}
+	_, err = z.Backend.Settle(ctx, tasker.SettleRequest{WorkerID: z.me, Results: []tasker.StepResult{result}})
+	return err
+}
+
+// Result is what a worker reports who carries out a step by hand, in the name of
+// by. A step that is to fail is given back: its failure is for workers of the
+// SDK to report.
+func Result(a tasker.Assignment, by string) (tasker.StepResult, error) {
+	result := tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultReleased}
+	var o order
+	if err := json.Unmarshal(a.Parameters, &o); err != nil {
+		return result, fmt.Errorf("read the order of step %s: %w", a.StepUUID, err)
+	}
+	if o = o.own(); o.Work == workDoomed {
+		return result, nil
+	}
+	body, err := json.Marshal(output{Ref: o.Ref, Step: a.StepName, Token: a.Token, By: by, Parents: a.ParentResults})
+	if err != nil {
+		return result, fmt.Errorf("make the result of step %s: %w", a.StepUUID, err)
+	}
+	result.Status, result.Result = tasker.ResultCompleted, body
+	return result, nil
+}
+
+// haunt reports what is over: hoarded steps that others have, results that were taken long ago, leases of others, and
+// leases that never were. The server must refuse all of it; a refusal is an answer and no error.
+func (z *Zombie) haunt(ctx context.Context) error {
+	for range 3 {
+		step, token := z.prey()
+		if step == uuid.Nil {
+			continue
+		}
+		if err := z.intrude(ctx, step, token); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prey picks a lease that is not in force, or not this worker's; none is uuid.Nil.
+func (z *Zombie) prey() (uuid.UUID, string) {
+	switch kind := z.Rand.IntN(10); {
+	case kind < 4 && len(z.hoarded) > 0:
+		i := z.Rand.IntN(len(z.hoarded))
+		if a := z.hoarded[i]; z.Journal.Obsolete(a.StepUUID, a.Token) {
+			return a.StepUUID, a.Token
+		}
+	case kind < 6:
+		if r, ok := z.Journal.Taken(z.Rand.IntN); ok {
+			return r.Step, r.Token
+		}
+	case kind < 7 && len(z.hoarded) > 0: // a token out of the future
+		a := z.hoarded[z.Rand.IntN(len(z.hoarded))]
+		_, rest, _ := strings.Cut(a.Token, ".")
+		return a.StepUUID, fmt.Sprintf("%d.%s", crashtest.LeaseNo(a.Token)+1+z.Rand.Int64N(1000), rest)
+	case kind < 9: // what another worker holds
+		if h, ok := z.Journal.Held(z.me); ok {
+			return h.Step, h.Token
+		}
+	default: // a step that nobody has heard of
+		return uuid.Must(uuid.NewV7()), "1.0." + strings.Repeat("A", 16)
+	}
+	return uuid.Nil, ""
+}
+
+// intrude reports under a token that is not in force.
+func (z *Zombie) intrude(ctx context.Context, step uuid.UUID, token string) error {
+	ref := tasker.LeaseRef{StepUUID: step, Token: token}
+	var err error
+	switch z.Rand.IntN(6) {
+	case 0:
+		_, err = z.Backend.Start(ctx, tasker.StartRequest{WorkerID: z.me, Steps: []tasker.LeaseRef{ref}})
+	case 1:
+		_, err = z.Backend.Progress(ctx, tasker.ProgressReport{WorkerID: z.me, StepUUID: step, Token: token,
+			ProgressPercent: 99})
+	case 2:
+		_, err = z.Backend.Heartbeat(ctx, tasker.Heartbeat{WorkerID: z.me, Steps: []tasker.LeaseRef{ref}})
+	default:
+		status := []string{tasker.ResultCompleted, tasker.ResultCompleted, tasker.ResultFailed, tasker.ResultReleased,
+			tasker.ResultSnoozed}[z.Rand.IntN(5)]
+		result := tasker.StepResult{StepUUID: step, Token: token, Status: status}
+		switch status {
+		case tasker.ResultCompleted:
+			result.Result = json.RawMessage(fmt.Sprintf(`{"by":%q,"stale":%d}`, z.Name, z.Rand.Int64()))
+		case tasker.ResultFailed:
+			result.Error = &tasker.Failure{Message: "the dead do not forget"}
+		}
+		_, err = z.Backend.Settle(ctx, tasker.SettleRequest{WorkerID: z.me, Results: []tasker.StepResult{result}})
+	}
+	return err
+}
+
+// Last reports every hoarded lease once more, when all is over.
+func (z *Zombie) Last(ctx context.Context) error {
+	for _, a := range z.hoarded {
+		if err := z.intrude(ctx, a.StepUUID, a.Token); err != nil {
+			return fmt.Errorf("zombie %s: %w", z.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+package crashtest_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/host/node"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest"
+	"github.com/taskerhq/tasker/waits"
+)
+
+// story is a short run without any crash, with a bit of everything that Check
+// looks at. The engine under it keeps its guarantees, so that a test can break
+// one of them in what was written down.
+type story struct {
+	*crashtest.Journal
+	found  []crashtest.Found
+	client *tasker.Client
+	worker uuid.UUID
+
+	recorder *crashtest.Recorder
+}
+
+// chain is a workflow of two steps.
+const chain = `
+name: chain
+namespace_name: default
+version: 1.0.0
+steps:
+  - {name: first, handler: first}
+  - {name: second, handler: second, dependencies: [first]}
+`
+
+// tell plays the story and takes down its end.
+func tell(t *testing.T) *story {
+	t.Helper()
+	ctx := t.Context()
+	b, err := node.Open(ctx, "memory:", node.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	s := &story{Journal: crashtest.NewJournal()}
+	rec := crashtest.Record(b, s.Journal, nil)
+	rec.Waits = waits.Of(tasker.NewClient(b))
+	s.client, s.recorder = tasker.NewClient(rec), rec
+	check(t, s.play(ctx))
+	if s.found, err = crashtest.Read(ctx, rec); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *story) play(ctx context.Context) error {
+	_, err := s.client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: chain})
+	if err != nil {
+		return err
+	}
+	w, err := s.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w", Capacity: 100})
+	if err != nil {
+		return err
+	}
+	s.worker = w.WorkerID
+	s.Expect("resolved", tasker.TaskResolvedManually)
+	for _, act := range []func(context.Context) error{s.submit, s.workAll, s.stale, s.operate, s.cancel, s.slow} {
+		if err := act(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func single(ref string) tasker.TaskRequest {
+	return tasker.TaskRequest{TaskType: "ok", CorrelationID: ref, Context: json.RawMessage(`{"for":"` + ref + `"}`)}
+}
+
+func (s *story) submit(ctx context.Context) error {
+	keyed := single("keyed")
+	keyed.IdempotencyKey = "k"
+	flow := tasker.TaskRequest{Name: "chain", CorrelationID: "flow"}
+	for _, tasks := range [][]tasker.TaskRequest{
+		{single("one")}, {single("b1"), single("b2"), single("b3")}, {keyed}, {keyed}, {flow},
+		{single("retried")}, {single("resolved")}, {single("supplied")},
+	} {
+		if _, err := s.client.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: tasks}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// workAll carries out what is ready until nothing is.
+func (s *story) workAll(ctx context.Context) error {
+	for {
+		resp, err := s.client.Poll(ctx, tasker.PollRequest{WorkerID: s.worker, Capacity: 100, Start: true})
+		if err != nil || len(resp.Steps) == 0 {
+			return err
+		}
+		for _, a := range resp.Steps {
+			r := tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultCompleted,
+				Result: json.RawMessage(`{"of":"` + a.StepUUID.String() + `"}`)}
+			switch final := false; a.CorrelationID {
+			case "sunk": // its shipping fails
+				if a.StepName == "ship" {
+					r.Status, r.Result, r.Error = tasker.ResultFailed, nil, &tasker.Failure{Message: "no", Retryable: &final}
+				}
+			case "retried": // handed out twice
+				if crashtest.LeaseNo(a.Token) == 1 {
+					r.Status, r.Result = tasker.ResultReleased, nil
+				}
+			case "resolved", "supplied":
+				r.Status, r.Result, r.Error = tasker.ResultFailed, nil, &tasker.Failure{Message: "no", Retryable: &final}
+			}
+			if _, err := s.client.Settle(ctx, tasker.SettleRequest{WorkerID: s.worker,
+				Results: []tasker.StepResult{r}}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// stale reports every lease once more.
+func (s *story) stale(ctx context.Context) error {
+	for _, h := range append([]crashtest.Handout(nil), s.Handouts...) {
+		_, err := s.client.Settle(ctx, tasker.SettleRequest{WorkerID: s.worker, Results: []tasker.StepResult{
+			{StepUUID: h.Step, Token: h.Token, Status: tasker.ResultCompleted, Result: json.RawMessage(`"stale"`)}}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// operate repairs what failed.
+func (s *story) operate(ctx context.Context) error {
+	page, err := s.client.Tasks(ctx, tasker.TaskFilter{States: []tasker.TaskState{tasker.TaskError}})
+	if err != nil {
+		return err
+	}
+	for _, t := range page.Tasks {
+		steps, err := s.client.Steps(ctx, t.TaskUUID)
+		if err != nil {
+			return err
+		}
+		act := tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "op", Reason: "by hand: " + t.CorrelationID}
+		if t.CorrelationID == "supplied" {
+			act = tasker.StepAction{ActionType: tasker.CompleteManually, CompletedBy: "op", Reason: act.Reason,
+				CompletionData: &tasker.CompletionData{Result: json.RawMessage(`{"by":"hand"}`)}}
+		}
+		if _, err := s.client.ActOnStep(ctx, t.TaskUUID, steps[0].StepUUID, act); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *story) cancel(ctx context.Context) error {
+	receipt, err := s.client.Submit(ctx, single("dropped"))
+	if err != nil {
+		return err
+	}
+	_, err = s.client.CancelTasks(ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{receipt.TaskUUID}, CancelledBy: "op"})
+	return err
+}
+
+// slow carries out a step in the smallest steps of the protocol, twice: the
+// second time all of it is stale.
+func (s *story) slow(ctx context.Context) error {
+	if _, err := s.client.Submit(ctx, single("slow")); err != nil {
+		return err
+	}
+	resp, err := s.client.Poll(ctx, tasker.PollRequest{WorkerID: s.worker})
+	if err != nil {
+		return err
+	}
+	ref := tasker.LeaseRef{StepUUID: resp.Steps[0].StepUUID, Token: resp.Steps[0].Token}
+	for range 2 {
+		if _, err := s.client.Start(ctx, tasker.StartRequest{WorkerID: s.worker, Steps: []tasker.LeaseRef{ref}}); err != nil {
+			return err
+		}
+		_, err := s.client.Progress(ctx, tasker.ProgressReport{WorkerID: s.worker, StepUUID: ref.StepUUID, Token: ref.Token,
+			ProgressPercent: 50})
+		if err != nil {
+			return err
+		}
+		if _, err := s.client.Heartbeat(ctx, tasker.Heartbeat{WorkerID: s.worker,
+			Steps: []tasker.LeaseRef{ref}}); err != nil {
+			return err
+		}
+		_, err = s.client.Settle(ctx, tasker.SettleRequest{WorkerID: s.worker, Results: []tasker.StepResult{
+			{StepUUID: ref.StepUUID, Token: ref.Token, Status: tasker.ResultCompleted, Result: json.RawMessage(`"slow"`)}}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end returns what was found of a task.
+func (s *story) end(ref string) *crashtest.Found {
+	for i := range s.found {
+		if s.found[i].Task.CorrelationID == ref {
+			return &s.found[i]
+		}
+	}
+	return &crashtest.Found{Steps: make([]tasker.Step, 2)}
+}
+
+// forget removes a task from the end.
+func (s *story) forget(ref string) {
+	for i := range s.found {
+		if s.found[i].Task.CorrelationID == ref {
+			s.found = append(s.found[:i:i], s.found[i+1:]...)
+			return
+		}
+	}
+}
+
+// step returns the UUID of the n-th step of a task.
+func (s *story) step(ref string, n int) uuid.UUID { return s.end(ref).Steps[n].StepUUID }
+
+// reports returns the results reported of a step, oldest first: the first was
+// accepted, the last is stale.
+func (s *story) reports(step uuid.UUID) []*crashtest.Report {
+	var all []*crashtest.Report
+	for i := range s.Reports {
+		if s.Reports[i].Step == step {
+			all = append(all, &s.Reports[i])
+		}
+	}
+	return all
+}
+
+// lease returns the last report of a task's only step by a verb, a stale one.
+func (s *story) lease(ref, verb string) *crashtest.Report {
+	var last *crashtest.Report
+	for _, r := range s.reports(s.step(ref, 0)) {
+		if r.Verb == verb {
+			last = r
+		}
+	}
+	return last
+}
+
+// handouts returns the hand-outs of a step, oldest first.
+func (s *story) handouts(step uuid.UUID) []*crashtest.Handout {
+	var all []*crashtest.Handout
+	for i := range s.Handouts {
+		if s.Handouts[i].Step == step {
+			all = append(all, &s.Handouts[i])
+		}
+	}
+	return all
+}
+
+// submitted returns the submissions of a task.
+func (s *story) submitted(ref string) []*crashtest.Submit {
+	var all []*crashtest.Submit
+	for i := range s.Submits {
+		if s.Submits[i].Ref == ref {
+			all = append(all, &s.Submits[i])
+		}
+	}
+	return all
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,195 @@
+package dispatchtest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+const (
+	start  = task.Instant(1_795_000_000_000_000) // some day in 2026
+	second = task.Instant(1_000_000)
+	minute = 60 * second
+
+	route  = int64(7)
+	worker = int64(3)
+	// turn is longer than any test.
+	turn = time.Minute
+)
+
+// fixture is one test's system, and the dispatcher of a process on it that has
+// been filled.
+type fixture struct {
+	testing.TB
+	sys System
+	d   engine.Dispatcher
+}
+
+func newFixture(t testing.TB, sys System) *fixture {
+	t.Helper()
+	f := &fixture{TB: t, sys: sys, d: sys.Open(t)}
+	f.reload(f.d)
+	f.ok(f.d.Loaded(f.Context()))
+	return f
+}
+
+func (f *fixture) ok(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) lost(verb string, err error) {
+	f.Helper()
+	if !errors.Is(err, engine.ErrDispatchLost) {
+		f.Fatalf("%s: %v, want %v", verb, err, engine.ErrDispatchLost)
+	}
+}
+
+func (f *fixture) same(what string, want, got any) {
+	f.Helper()
+	if reflect.DeepEqual(want, got) { // much quicker, and the model asks often
+		return
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		f.Fatalf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// reload gets the turn to fill the system.
+func (f *fixture) reload(d engine.Dispatcher) {
+	f.Helper()
+	mine, err := d.Reload(f.Context(), turn)
+	f.ok(err)
+	if !mine {
+		f.Fatal("Reload: another process has the turn")
+	}
+}
+
+// id is the n-th ID in order.
+func id(n int) task.ID { return task.MakeID(int64(n), uint64(n)*0x9e3779b97f4a7c15) }
+
+// step is the n-th step, with a key of its own.
+func step(n int) engine.Offered {
+	return engine.Offered{Step: id(n), Route: route, Key: int64(n), Priority: 50, Timeout: time.Minute}
+}
+
+// steps are those from the first to the last number.
+func steps(from, to int) []engine.Offered {
+	var list []engine.Offered
+	for n := from; n <= to; n++ {
+		list = append(list, step(n))
+	}
+	return list
+}
+
+func (f *fixture) offer(list ...engine.Offered) {
+	f.Helper()
+	f.ok(f.d.Offer(f.Context(), list))
+}
+
+// claim is that of the one worker on the one route.
+func claim(capacity int) engine.Claim {
+	return engine.Claim{Worker: worker, Routes: []int64{route}, Capacity: capacity, Until: start + 30*second}
+}
+
+func (f *fixture) claims(list ...engine.Claim) [][]engine.Hold {
+	f.Helper()
+	return claimAt(f, f.d, start, list...)
+}
+
+func claimAt(f *fixture, d engine.Dispatcher, now task.Instant, list ...engine.Claim) [][]engine.Hold {
+	f.Helper()
+	holds, err := d.Claim(f.Context(), list, now)
+	f.ok(err)
+	if len(holds) != len(list) {
+		f.Fatalf("Claim: %d answers to %d claims", len(holds), len(list))
+	}
+	return holds
+}
+
+// one claims what there is, which has to be one step.
+func (f *fixture) one(c engine.Claim) engine.Hold {
+	f.Helper()
+	holds := f.claims(c)[0]
+	if len(holds) != 1 {
+		f.Fatalf("Claim: %d steps, want 1", len(holds))
+	}
+	return holds[0]
+}
+
+// started offers and claims a step whose attempt begins at once.
+func (f *fixture) started(n int) engine.Hold {
+	f.Helper()
+	f.offer(step(n))
+	c := claim(1)
+	c.Start, c.Until = true, start+90*second
+	return f.one(c)
+}
+
+func (f *fixture) find(n int) engine.Hold {
+	f.Helper()
+	return findIn(f, f.d, n)
+}
+
+func findIn(f *fixture, d engine.Dispatcher, n int) engine.Hold {
+	f.Helper()
+	holds, err := d.Find(f.Context(), []task.ID{id(n)})
+	f.ok(err)
+	if len(holds) != 1 {
+		f.Fatalf("Find: %d answers to 1 step", len(holds))
+	}
+	return holds[0]
+}
+
+func ref(h engine.Hold) engine.LeaseRef { return engine.LeaseRef{Step: h.Step, Token: h.Token} }
+
+// ids are the steps of holds in their order.
+func ids(holds []engine.Hold) []task.ID {
+	list := make([]task.ID, len(holds))
+	for i, h := range holds {
+		list[i] = h.Step
+	}
+	return list
+}
+
+// numbered are the IDs with these numbers.
+func numbered(ns ...int) []task.ID {
+	list := make([]task.ID, len(ns))
+	for i, n := range ns {
+		list[i] = id(n)
+	}
+	return list
+}
+
+// eventually asks until it is true: for what another process or a server does.
+func (f *fixture) eventually(what string, is func() bool) {
+	f.Helper()
+	Eventually(f, what, is)
+}
+
+// Eventually asks until it is true, and fails the test when it is not within 20 s: for
+// what another process or a server does.
+func Eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s: not within 20 s", what)
+		case <-tick.C:
+		}
+	}
+}

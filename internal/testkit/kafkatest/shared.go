@@ -1,0 +1,173 @@
+package kafkatest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taskerhq/tasker/internal/testkit/testserver"
+)
+
+// Variable names the broker that tests share. Its value is a URL like kafka://host:port. It wants no password, and lets
+// clients create and delete topics.
+const Variable = "TASKER_TEST_KAFKA"
+
+// Shared returns the URL of the broker that tests share. A test creates its topics with NewTopic, or with names that
+// begin with NewPrefix. A test that stops the broker uses Start.
+func Shared(t testing.TB) string {
+	t.Helper()
+	if named := os.Getenv(Variable); named != "" {
+		return named
+	}
+	s, err := shared()
+	testserver.OrSkip(t, err)
+	return s.URL()
+}
+
+// shared is the broker of this process, started when the first test asks for it. It is stopped when the process is
+// gone, so it is nobody's to close.
+var shared = sync.OnceValues(func() (*Server, error) { return Launch(nil) })
+
+// NewPrefix returns a prefix for names of topics and groups that no other test uses. Those with it are deleted when t
+// ends.
+func NewPrefix(t testing.TB, brokerURL string) string {
+	t.Helper()
+	prefix := "test-" + strings.ToLower(rand.Text()[:12]) + "-"
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), testserver.Patience)
+		defer cancel()
+		if err := deleteAll(ctx, brokerURL, prefix); err != nil {
+			t.Error(err)
+		}
+	})
+	return prefix
+}
+
+// NewTopic creates a topic with a name that no other test uses, and returns the name. The topic is deleted when t ends.
+// Configs are pairs like "cleanup.policy", "compact".
+func NewTopic(t testing.TB, brokerURL string, partitions int, configs ...string) string {
+	t.Helper()
+	name := NewPrefix(t, brokerURL) + "topic"
+	CreateTopic(t, brokerURL, name, partitions, configs...)
+	return name
+}
+
+// CreateTopic creates a topic, and returns when a client can write to it.
+func CreateTopic(t testing.TB, brokerURL, name string, partitions int, configs ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), testserver.Patience)
+	defer cancel()
+	values := map[string]*string{}
+	for i := 0; i+1 < len(configs); i += 2 {
+		values[configs[i]] = &configs[i+1]
+	}
+	admin := Admin(t, brokerURL)
+	answer, err := admin.CreateTopic(ctx, int32(partitions), -1, values, name)
+	if err == nil {
+		err = answer.Err
+	}
+	if err != nil {
+		t.Fatalf("create the topic %s: %v", name, err)
+	}
+	for { // the controller has answered; the broker learns of it a moment later
+		found, err := admin.ListTopics(ctx, name)
+		if err == nil && led(found[name].Partitions) == partitions {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("the topic %s does not appear: %v", name, err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// led counts the partitions that have a leader.
+func led(partitions kadm.PartitionDetails) (n int) {
+	for _, p := range partitions {
+		if p.Err == nil && p.Leader >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Admin returns a client of a broker for a test's own means. It is closed when t ends.
+func Admin(t testing.TB, brokerURL string) *kadm.Client { return kadm.NewClient(Client(t, brokerURL)) }
+
+// Client returns a client of a broker without a password. It is closed when t ends.
+func Client(t testing.TB, brokerURL string, options ...kgo.Opt) *kgo.Client {
+	t.Helper()
+	client, err := newClient(hosts(brokerURL), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+func newClient(address string, options ...kgo.Opt) (*kgo.Client, error) {
+	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(strings.Split(address, ",")...),
+		kgo.RetryTimeout(10 * time.Second), kgo.MetadataMinAge(10 * time.Millisecond)}, options...)...)
+	if err != nil {
+		return nil, fmt.Errorf("make a client of Kafka: %w", err)
+	}
+	return client, nil
+}
+
+// hosts returns host:port of a URL.
+func hosts(brokerURL string) string {
+	if u, err := url.Parse(brokerURL); err == nil {
+		return u.Host
+	}
+	return strings.TrimPrefix(brokerURL, "kafka://")
+}
+
+// deleteAll deletes the topics and groups whose names begin with prefix.
+func deleteAll(ctx context.Context, brokerURL, prefix string) error {
+	client, err := newClient(hosts(brokerURL))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	topics, err := admin.ListTopics(ctx)
+	if err != nil {
+		return fmt.Errorf("list the test's topics: %w", err)
+	}
+	var names []string
+	for name := range topics {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		if _, err := admin.DeleteTopics(ctx, names...); err != nil {
+			return fmt.Errorf("delete the test's topics: %w", err)
+		}
+	}
+	groups, err := admin.ListGroups(ctx)
+	if err != nil {
+		return fmt.Errorf("list the test's groups: %w", err)
+	}
+	names = nil
+	for _, name := range groups.Groups() {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 { // one with members stays, and expires
+		if _, err := admin.DeleteGroups(ctx, names...); err != nil {
+			return fmt.Errorf("delete the test's groups: %w", err)
+		}
+	}
+	return nil
+}

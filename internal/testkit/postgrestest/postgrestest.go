@@ -1,0 +1,68 @@
+// Package postgrestest gives tests PostgreSQL schemas that are migrated already.
+//
+// To create some 150 tables and indexes and to drop them again takes longer than most tests. A schema that a test has
+// used is emptied, the log of acts as well, which takes a fraction of that, and the next test has it. Package migration
+// tests the migrations themselves; a test that changes tables, or looks at how they grow, asks package pgtest for an
+// empty schema.
+package postgrestest
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/testkit/pgtest"
+)
+
+// pool has the schemas of this process that nobody uses.
+var pool struct {
+	sync.Mutex
+	free []*schema
+}
+
+// DSN returns a DSN of a schema with the tables of a new installation and no rows but those of the migrations. Nobody
+// may use it any more when t ends. The ID of its installation is that of earlier tests.
+func DSN(t testing.TB) string {
+	t.Helper()
+	return borrow(t).dsn
+}
+
+// Through is DSN by way of a pooler: pooled is a DSN of pgtest.PgBouncer before the server that tests share.
+func Through(t testing.TB, pooled string) string {
+	t.Helper()
+	return pgtest.WithSchema(pooled, borrow(t).name)
+}
+
+// borrow returns a schema that is t's until it ends.
+func borrow(t testing.TB) *schema {
+	t.Helper()
+	s := take(t)
+	t.Cleanup(func() {
+		switch clean, err := s.empty(); {
+		case err != nil:
+			t.Errorf("empty a schema for the next test: %v (does somebody still use it?)", err)
+		case clean:
+			pool.Lock()
+			defer pool.Unlock()
+			pool.free = append(pool.free, s)
+		}
+	})
+	return s
+}
+
+// take returns a schema that nobody uses.
+func take(t testing.TB) *schema {
+	t.Helper()
+	server := pgtest.Shared(t)
+	pool.Lock()
+	defer pool.Unlock()
+	if last := len(pool.free) - 1; last >= 0 {
+		s := pool.free[last]
+		pool.free = pool.free[:last]
+		return s
+	}
+	s, err := create(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

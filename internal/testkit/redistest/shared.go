@@ -1,0 +1,57 @@
+package redistest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/testkit/testserver"
+)
+
+// Variable names the server that tests share. Its value is a URL like
+// redis://:password@host:port/0.
+const Variable = "TASKER_TEST_REDIS"
+
+// Shared returns the URL of the server that tests share, and a prefix that no
+// other test has. Every key that the test writes must begin with it; these keys are deleted
+// when t ends. Other tests use the server at the same time: a test that flushes it, or
+// counts all keys, uses Start.
+func Shared(t testing.TB) (url, prefix string) {
+	t.Helper()
+	url = os.Getenv(Variable)
+	if url == "" {
+		s, err := shared()
+		testserver.OrSkip(t, err)
+		url = s.URL()
+	}
+	prefix = "test_" + strings.ToLower(rand.Text()[:12]) + ":"
+	if err := withConn(url, func(*conn) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := withConn(url, func(c *conn) error { return c.deleteAll(prefix) }); err != nil {
+			t.Error(err)
+		}
+	})
+	return url, prefix
+}
+
+// shared is the server of this process, started when the first test asks for
+// it. It is stopped when the process is gone, so it is nobody's to close.
+var shared = sync.OnceValues(func() (*Server, error) { return Launch() })
+
+// withConn opens a connection for a while.
+func withConn(url string, do func(*conn) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), testserver.Patience)
+	defer cancel()
+	c, err := dial(ctx, url)
+	if err != nil {
+		return fmt.Errorf("connect to the test server: %w", err)
+	}
+	defer c.close() //nolint:errcheck // all has been answered
+	return do(c)
+}
