@@ -135,7 +135,7 @@ func (m *outboxModel) begin(seed uint64, fronts []*front) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	m.world = &world{clean: rng.IntN(2) == 0, dedupe: rng.IntN(2) == 0, rng: rng, fronts: fronts,
 		need: map[string]int{}, done: map[string]int{}, first: map[string]int{}, root: map[string]string{},
-		roots: map[string]int{}, extra: map[string]int{}, byPolicy: map[string]map[sending]bool{},
+		roots: map[string]int{}, extra: map[string]int{}, strays: map[string]int{}, byPolicy: map[string]map[sending]bool{},
 		stored: map[string]int{}, silent: map[string]bool{}, confirmed: map[sending]bool{}, bad: map[task.ID]int{}}
 	m.namespace = fmt.Sprint("w", seed)
 	m.serial, m.redrives, m.did = 0, nil, nil

@@ -57,6 +57,7 @@ type message struct {
 type burial struct {
 	inbox.Arrival
 	class    string
+	sent     bool // by Tasker, and unchanged
 	captured bool // and not acknowledged
 }
 
@@ -89,6 +90,7 @@ type world struct {
 	root      map[string]string // the class of which one is a change
 	roots     map[string]int    // messages of a root
 	extra     map[string]int    // copies that repeats have added, by root
+	strays    map[string]int    // sent and died again, as a letter of its own, by root
 	byPolicy  map[string]map[sending]bool
 	stored    map[string]int // by SendID
 	silent    map[string]bool
@@ -147,11 +149,11 @@ func (w *world) take(rng *rand.Rand, to string, l inbox.Outgoing) error {
 	}
 	_, no := named(l.Content.Headers)
 	send := sending{l.Letter.ID, no}
-	if root := w.root[m.class]; l.Letter.Redrive.IsZero() {
-		if w.byPolicy[root] == nil {
-			w.byPolicy[root] = map[sending]bool{}
-		}
-		w.byPolicy[root][send] = true
+	switch root := w.root[m.class]; {
+	case l.Letter.Redrive.IsZero():
+		w.sentByPolicy(root, send)
+	case l.Letter.Link.Kind == deadletter.LinkContent && no == 1: // it is no second letter, says an operator
+		w.strays[root]++
 	}
 	chance := rng.IntN(100)
 	switch {
@@ -174,6 +176,13 @@ func (w *world) take(rng *rand.Rand, to string, l inbox.Outgoing) error {
 		return inbox.ErrRepeated
 	}
 	return nil
+}
+
+func (w *world) sentByPolicy(root string, s sending) {
+	if w.byPolicy[root] == nil {
+		w.byPolicy[root] = map[sending]bool{}
+	}
+	w.byPolicy[root][s] = true
 }
 
 func (w *world) store(to, id string, m *message) {
@@ -268,7 +277,7 @@ func (w *world) bury(p *place, m *message, c deadletter.Content, now time.Time) 
 	if p.offset++; p.positions {
 		a.Position = fmt.Sprint(p.source, "@", p.offset)
 	}
-	p.dead = append(p.dead, &burial{Arrival: a, class: m.class})
+	p.dead = append(p.dead, &burial{Arrival: a, class: m.class, sent: m.sent})
 }
 
 // consume lets a consumer take a message: it processes it, or fails. What it has processed it may publish elsewhere,
@@ -338,6 +347,9 @@ func (m *outboxModel) capture(p *place, most int) string {
 			}
 			if p.positions {
 				p.delivered = append(p.delivered, &delivered{list[i], got[i].Letter})
+			}
+			if b.sent && got[i].Status == model.Captured {
+				m.strays[m.root[b.class]]++
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -163,4 +164,70 @@ func TestPolicyWithoutSource(t *testing.T) {
 		r.source(deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory", Queue: "orders.dlq"})
 		r.stands(r.die(dead(1, "Timeout"))[0].Letter, model.LetterOpen, "")
 	})
+}
+
+// TestPolicySendNotConfirmed: a policy sends a job without headers and ID, and an equal job dies before that send is
+// confirmed, which it never is. What may have arrived may be the job that died: it is kept for an operator, and the
+// policy goes on with one letter. What has certainly not arrived is a job of its own.
+func TestPolicySendNotConfirmed(t *testing.T) {
+	t.Parallel()
+	const retries = 4
+	for name, c := range map[string]struct {
+		answers   []error // of the broker, round by round; then it confirms
+		ends      bool    // the process, in the first round before the record
+		sends     int     // that have reached the broker
+		left      int     // letters for an operator
+		discarded int
+	}{
+		"NoAnswer":  {[]error{inbox.ErrUnknown}, false, retries, 1, 1},
+		"NoAnswers": {slices.Repeat([]error{inbox.ErrUnknown}, 2*retries), false, retries, retries, 1},
+		"Ended":     {nil, true, retries, 1, 1},
+		"Refused":   {[]error{errors.New("refused")}, false, 2 * (retries - 1), 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onEveryDatabase(t, func(t *testing.T, r *rig) {
+				r.policy(deadletter.Policy{Strategy: model.Immediate, MaxRetries: retries})
+				r.die(bare("0"))
+				for round := range 2 * retries {
+					ctx, end := context.WithCancel(t.Context())
+					before := len(r.broker.sent)
+					r.broker.fails = func(inbox.Outgoing) error { return append(c.answers, make([]error, round+1)...)[round] }
+					r.broker.after = func(string) {
+						r.die(bares(fmt.Sprint(round+1), max(1, len(r.broker.sent)-before))...)
+						if c.ends && round == 0 {
+							end()
+						}
+					}
+					if _, _, err := r.SendDue(ctx); err != nil && ctx.Err() == nil {
+						t.Fatal(err)
+					}
+					end()
+					r.later(time.Hour)
+				}
+				r.want("sends", len(r.broker.sent), c.sends)
+				r.kept(c.left, c.discarded)
+			})
+		})
+	}
+}
+
+// kept wants so many letters that a policy has left because an equal message died, and so many that it has discarded.
+func (r *rig) kept(left, discarded int) {
+	r.t.Helper()
+	page, err := r.Letters(r.t.Context(), inbox.LetterFilter{Limit: 100})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, l := range page.Letters {
+		switch {
+		case l.State == model.LetterOpen && strings.HasPrefix(l.Reason, "an equal message died"):
+			left--
+		case l.State == model.LetterDiscarded && strings.Contains(l.Reason, "it was sent back 4 times"):
+			discarded--
+		default:
+			r.t.Errorf("the letter is %s (%q)", l.State, l.Reason)
+		}
+	}
+	r.want("left to an operator and discarded, missing", []int{left, discarded}, []int{0, 0})
 }

@@ -194,7 +194,8 @@ func (r *record) one(o *outcome, s *deadletter.Send, l *deadletter.Letter) error
 }
 
 // presumed records the outcome of a send whose message seems to have died already: an equal one has. If the send is not
-// confirmed they may be two messages, and what was sent becomes a letter of its own.
+// confirmed they may be two messages, and what was sent becomes a letter of its own. If it may have arrived they may be
+// one message as well, and the policy has the letter that has died: with both it would send twice as many each time.
 func (r *record) presumed(o *outcome, s *deadletter.Send) error {
 	if s.State == deadletter.SendDelivered {
 		r.sends = append(r.sends, *s)
@@ -204,8 +205,8 @@ func (r *record) presumed(o *outcome, s *deadletter.Send) error {
 	r.sends = append(r.sends, *s)
 	l := o.out.Letter.Apart(r.in.newID(), s, r.now)
 	l.Identity = deadletter.Identify("", l.ID.String(), l.Original)
-	if s.About.IsZero() {
-		r.in.decide(r.policies, l, "", r.now, r.decisions)
+	if s.About.IsZero() && s.Copies == 0 {
+		r.in.decide(r.policies, l, l.Reason, r.now, r.decisions)
 	}
 	r.tally.Of(l.Group).OpenLetters += opened(l.State)
 	r.apart = append(r.apart, l)
