@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/engine/due"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -105,6 +107,15 @@ func (s *poisonedRows) SaveDelivered(ctx context.Context, tx engine.Tx, sends []
 	return s.Store.SaveDelivered(ctx, tx, sends)
 }
 
+func (s *poisonedRows) DropSends(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) error {
+	for _, id := range owners {
+		if err := s.check(s.other, id); err != nil {
+			return err
+		}
+	}
+	return s.Store.DropSends(ctx, tx, kind, owners)
+}
+
 func poisonedRig(t *testing.T, options ...func(*node.Options)) (*rig, *poisonedRows) {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), sqlitetest.File(t), nil)
@@ -198,4 +209,95 @@ func TestPoisonedLetters(t *testing.T) {
 			}
 		})
 	}
+}
+
+// failures makes tasks of messages, which fail, and returns what is to be written of them, the first ones first.
+func (r *rig) failures(rows inbox.Store, n int) (ids []task.ID) {
+	r.t.Helper()
+	none := 0
+	r.source(deadletter.Source{Namespace: "default", Name: "jobs", Driver: "memory", Queue: "jobs",
+		Intake: &deadletter.Intake{TaskType: "ship", MaxRetries: &none, WriteFailures: "failed"}})
+	var jobs []inbox.Arrival
+	for i := range n {
+		jobs = append(jobs, dead(i, ""))
+	}
+	if made, err := inbox.TakeIn(r.t.Context(), r.Inbox, must(rows.FindSource(r.t.Context(), "default", "jobs")),
+		jobs); err != nil || made.Tasks != n {
+		r.t.Fatal(made, err)
+	}
+	r.want("failed", r.settle(tasker.ResultFailed), n)
+	now := task.At(r.clock())
+	for _, s := range must(rows.DueSends(r.t.Context(), deadletter.SendFailure, now, 0, n)) {
+		ids = append(ids, s.Owner)
+	}
+	return ids
+}
+
+// writes writes failures until nothing more is due at once, and returns how many wait then.
+func (r *rig) writes() (waiting int) {
+	r.t.Helper()
+	for more := true; more; {
+		var err error
+		if _, more, err = r.WriteFailures(r.t.Context()); err != nil && !due.OnlyRows(err) {
+			r.t.Fatal(err)
+		}
+	}
+	waiting, _, err := r.IntakeFailures(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return waiting
+}
+
+// TestPoisonedFailures: failures of tasks that cannot be marked, or whose writing cannot be recorded, hold up no other,
+// if there are more of them than one turn takes, too.
+func TestPoisonedFailures(t *testing.T) {
+	t.Parallel()
+	for _, marks := range []bool{true, false} {
+		for _, bad := range []int{1, 250} {
+			t.Run(fmt.Sprint("Marks", marks, bad), func(t *testing.T) {
+				t.Parallel()
+				r, rows := poisonedRig(t)
+				ids := r.failures(rows, bad+3)
+				rows.poison(marks, ids[:bad]...)
+				r.want("waiting", r.writes(), bad)
+				clear(rows.marks)
+				clear(rows.other)
+				for range 7 { // a fifth of a batch is for those that have failed
+					r.later(time.Minute)
+					r.writes()
+				}
+				r.want("waiting after the cure", r.writes(), 0)
+			})
+		}
+	}
+}
+
+// TestTenThousandPoisonedFailures: as many rows that can be neither written nor dropped hold up none behind them.
+func TestTenThousandPoisonedFailures(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	const bad = 10_000
+	r, rows := poisonedRig(t)
+	now := task.At(r.clock())
+	var sends []deadletter.Send
+	for i := range bad + 3 { // of tasks that are gone
+		id := r.db.IDs().Take(r.clock(), 1)
+		sends = append(sends, deadletter.Send{Owner: id, No: 1, Kind: deadletter.SendFailure, State: deadletter.SendPlanned,
+			Namespace: "default", Source: "jobs", About: id, At: now, NextAt: now + task.Instant(i)})
+		if i < bad {
+			rows.poison(false, id)
+		}
+	}
+	if err := r.db.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+		return rows.AddSends(ctx, tx, sends)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r.later(time.Second)
+	r.writes()
+	left := must(rows.DueSends(t.Context(), deadletter.SendFailure, task.At(r.clock()), 0, 2*bad))
+	r.want("left", len(left), bad)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
+	"github.com/taskerhq/tasker/internal/model/intake"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -36,6 +37,11 @@ func SendInBatches(in *Inbox, of int) { in.batch = of }
 // StoreBatch returns what stores a batch of a broker.
 func StoreBatch(in *Inbox, s *deadletter.Source, batch []Arrival) func(context.Context) error {
 	return in.letters(s)(batch)
+}
+
+// TakeIn makes tasks of messages of a source with an intake.
+func TakeIn(ctx context.Context, in *Inbox, s *deadletter.Source, batch []Arrival) (Intaken, error) {
+	return in.takeIn(s, intake.NewPlan(s), batch).store(ctx)
 }
 
 // Large keeps account of the large messages of a source, as a node does that has read it since begun.

@@ -61,21 +61,26 @@ func (in *Inbox) WriteFailures(ctx context.Context) (n int, more bool, err error
 	if err != nil {
 		return 0, false, err
 	}
+	refused := false
 	err = in.due.failures.Try(ctx, now, list, func(ctx context.Context, some []deadletter.Send) error {
-		done, err := in.writeFailures(ctx, t, some)
-		n += done
+		done, other, err := in.writeFailures(ctx, t, some)
+		n, refused = n+done, refused || other
 		return err
 	})
-	return n, len(list) == writeBatch && n > 0, lostTurn(err)
+	if errors.Is(err, errTurnLost) {
+		return n, false, nil
+	}
+	// Those behind rows that fail are written at once, and those behind what a broker does not take are not.
+	return n, len(list) == writeBatch && (n > 0 || !refused), err
 }
 
-// writeFailures writes some failures, and returns how many are done.
-func (in *Inbox) writeFailures(ctx context.Context, t turn, list []deadletter.Send) (n int, err error) {
+// writeFailures writes some failures, and returns how many are done, and whether one was sent and not taken.
+func (in *Inbox) writeFailures(ctx context.Context, t turn, list []deadletter.Send) (n int, refused bool, err error) {
 	writes := make([]*failureWrite, len(list))
 	for i, s := range list {
 		if writes[i], err = in.failureWrite(ctx, s); err != nil {
 			if ctx.Err() != nil {
-				return 0, err
+				return 0, false, err
 			}
 			writes[i] = &failureWrite{send: s, err: err}
 		}
@@ -85,24 +90,18 @@ func (in *Inbox) writeFailures(ctx context.Context, t turn, list []deadletter.Se
 		sending, err = in.markFailures(ctx, tx, t, writes)
 		return err
 	}); err != nil || len(sending) == 0 {
-		return 0, err
+		return 0, false, err
 	}
-	err = in.recording(ctx, in.due.failures, in.deliver(ctx, sending), func(ctx context.Context, some []outcome) error {
+	outcomes := in.deliver(ctx, sending)
+	refused = slices.ContainsFunc(outcomes, func(o outcome) bool { return !o.delivered() })
+	err = in.recording(ctx, in.due.failures, outcomes, func(ctx context.Context, some []outcome) error {
 		done, err := in.recordFailures(ctx, t, some)
 		if err == nil {
 			n += done
 		}
 		return err
 	})
-	return n, err
-}
-
-// lostTurn is an error, unless another process has taken the turn.
-func lostTurn(err error) error {
-	if errors.Is(err, errTurnLost) {
-		return nil
-	}
-	return err
+	return n, refused, err
 }
 
 // maxWaiting bounds the failures that metrics count.
