@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/due"
 	"github.com/taskerhq/tasker/internal/kit/coalesce"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -297,12 +299,8 @@ func (g *dispatchQueue) persistLeases(ctx context.Context) error {
 			return err
 		}
 	}
-	for len(holds) > 0 {
-		some := holds[:min(len(holds), g.e.cfg.Limits.BatchItems)]
-		holds = holds[len(some):]
-		if err := g.storeHolds(ctx, some); err != nil {
-			return fmt.Errorf("store the leases that were granted by the dispatcher: %w", err)
-		}
+	if err := g.storeAll(ctx, holds); err != nil {
+		return fmt.Errorf("store the leases that were granted by the dispatcher: %w", err)
 	}
 	if g.e.coordinator != nil {
 		g.state.CompareAndSwap(dispatchPersisting, dispatchSuspended)
@@ -310,6 +308,29 @@ func (g *dispatchQueue) persistLeases(ctx context.Context) error {
 	}
 	if g.state.CompareAndSwap(dispatchPersisting, dispatchOff) {
 		g.e.waiters.wakeAll()
+	}
+	return nil
+}
+
+// storeAll stores leases, those that cannot be stored by themselves. It steps over one that is over: nobody processes
+// its step. While one is in force, the store must not hand out, so it is an error.
+func (g *dispatchQueue) storeAll(ctx context.Context, holds []Hold) error {
+	now, rows := g.e.instant(), g.e.due.kept
+	rows.Tidy(now)
+	fresh := slices.DeleteFunc(slices.Clone(holds), func(h Hold) bool { return rows.Rests(h.Step, now) })
+	for some := range slices.Chunk(fresh, g.e.cfg.Limits.BatchItems) {
+		err := rows.Try(ctx, now, some, g.storeHolds)
+		if stepped := (*due.Error)(nil); errors.As(err, &stepped) {
+			err = g.e.StepOver(ctx, "dispatch", stepped)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, h := range holds {
+		if h.Until > now && rows.Rests(h.Step, now) {
+			return fmt.Errorf("the lease of step %s cannot be stored, and is in force", h.Step)
+		}
 	}
 	return nil
 }

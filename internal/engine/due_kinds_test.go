@@ -2,6 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine/due"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
@@ -72,6 +76,22 @@ func (s faultyCases) AddCases(ctx context.Context, tx engine.Tx, cases []*task.C
 		}
 	}
 	return s.CaseStore.AddCases(ctx, tx, cases)
+}
+
+// through are options with a dispatcher, or without one.
+func through(dispatcher bool) (o engine.Options) {
+	if dispatcher {
+		o.Dispatcher = memory.NewServer().Open()
+	}
+	return o
+}
+
+// dispatching uses the dispatcher, if there is one.
+func dispatching(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	if err := e.MaintainDispatch(t.Context()); err != nil || e.DispatchState().Active != e.Dispatched() {
+		t.Fatal(err, e.DispatchState())
+	}
 }
 
 // steps is a loop that steps over one row, and does the other.
@@ -225,4 +245,69 @@ func TestPoisonedKinds(t *testing.T) {
 			t.Errorf("the task has %d cases", cases(0))
 		}
 	})
+}
+
+// TestPoisonedHandOver: while a dispatcher fails, a lease that cannot be stored keeps the store from handing out steps
+// no longer than it lasts. The other leases are stored meanwhile.
+func TestPoisonedHandOver(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []int{1, 600} {
+		t.Run(fmt.Sprint(bad), func(t *testing.T) {
+			t.Parallel()
+			server := memory.NewServer()
+			e, p, tick := poisonedEngine(t, engine.Options{Dispatcher: server.Open()}, nil)
+			dispatching(t, e)
+			ids := submitMany(t, e, bad+2, func(int, *engine.Submission) {})
+			w, other := register(t, e, bad+1), register(t, e, bad+2)
+			for left := bad + 1; left > 0; {
+				leases, _, err := e.Poll(t.Context(), w.ID, left, 0, true)
+				if err != nil || len(leases) == 0 {
+					t.Fatal(err, left)
+				}
+				left -= len(leases)
+			}
+			p.poison(ids[:bad]...)
+			server.Fail(errPoison)
+			if err := e.MaintainDispatch(t.Context()); err == nil {
+				t.Fatal("leases that are in force are not stored")
+			}
+			if leases, _, err := e.Poll(t.Context(), other.ID, bad+2, 0, true); err == nil || len(leases) > 0 {
+				t.Fatalf("%d steps are handed out, %v", len(leases), err)
+			}
+			tick(e.Config().Leases.Lease())
+			if err := e.MaintainDispatch(t.Context()); err != nil {
+				t.Fatalf("the leases are over, and the store does not hand out: %v", err)
+			}
+			text, err := p.NoteStore().FindNote(t.Context(), engine.SteppedNote+"dispatch")
+			if err != nil || !strings.Contains(text, "the row cannot be stored") {
+				t.Errorf("the note is %q, %v", text, err)
+			}
+			p.cure()
+			leases, _, err := e.Poll(t.Context(), other.ID, bad+2, 0, true)
+			if err != nil || len(leases) != bad+1 ||
+				slices.ContainsFunc(leases, func(l engine.Lease) bool { return l.Task.ID == ids[bad] }) {
+				t.Errorf("%d steps are handed out, %v; want all but the one whose lease is stored", len(leases), err)
+			}
+		})
+	}
+}
+
+// TestTenThousandPoisonedLeases: as many leases of a dispatcher that cannot be ended hold up none behind them.
+func TestTenThousandPoisonedLeases(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	const bad = 10_000
+	l := loops[slices.IndexFunc(loops, func(l dueLoop) bool { return l.through })]
+	e, p, tick := poisonedEngine(t, through(true), nil)
+	dispatching(t, e)
+	ids := l.prepare(t, e, tick, bad+1)
+	p.poison(ids[:bad]...)
+	if n := steppedOver(t, 500, l.run(e)); n != bad {
+		t.Errorf("%d steps were stepped over, want %d", n, bad)
+	}
+	if j, s := stateOf(t, e, ids[bad]); !l.done(j, s) {
+		t.Errorf("the healthy step is %s", s.State)
+	}
 }

@@ -36,6 +36,7 @@ type dueRows struct {
 	left      []*task.Step // those of unserved that have failed
 	workers   *due.Rows[*task.Worker, task.ID]
 	holds     *due.Rows[Hold, task.ID]
+	kept      *due.Rows[Hold, task.ID] // that the store is to learn
 	bursts    *due.Rows[countedBurst, burstKey]
 	retention *due.Rows[string, string]
 	pauses    *due.Rows[task.PauseTarget, task.PauseTarget]
@@ -57,6 +58,7 @@ func newDueRows(e *Engine) dueRows {
 		unserved:  due.New("the unserved step", func(s *task.Step) task.ID { return s.ID }, e.leaveUnserved),
 		workers:   rowsOf(e, "the dead worker", func(w *task.Worker) task.ID { return w.ID }),
 		holds:     rowsOf(e, "the lease of step", func(h Hold) task.ID { return h.Step }),
+		kept:      rowsOf(e, "the lease of step", func(h Hold) task.ID { return h.Step }),
 		bursts:    rowsOf(e, "the failures on route", func(c countedBurst) burstKey { return burstKey{c.RouteID, c.Group} }),
 		pauses:    rowsOf(e, "the end of", func(t task.PauseTarget) task.PauseTarget { return t }),
 		retention: rowsOf(e, "the retention of", func(kind string) string { return kind }),

@@ -146,14 +146,33 @@ func stateOf(t *testing.T, e *engine.Engine, id task.ID) (*task.Task, *task.Step
 	return job, steps[0]
 }
 
-// loops are those that read the first rows that are due, and how such rows come into being.
-var loops = []struct {
+// prepareLeases hands out steps to a worker that is not heard of any more.
+func prepareLeases(t *testing.T, e *engine.Engine, tick func(time.Duration), n int) []task.ID {
+	t.Helper()
+	ids := submitMany(t, e, n, func(int, *engine.Submission) {})
+	w := register(t, e, 100_000)
+	for left := n; left > 0; {
+		leases, _, err := e.Poll(t.Context(), w.ID, 1000, 0, true)
+		if err != nil || len(leases) == 0 {
+			t.Fatal(err, left)
+		}
+		left -= len(leases)
+	}
+	tick(time.Hour)
+	return ids
+}
+
+// dueLoop is a loop that reads the first rows that are due, and how such rows come into being.
+type dueLoop struct {
 	name    string
+	through bool // a dispatcher
 	change  func(*task.Template)
 	prepare func(t *testing.T, e *engine.Engine, tick func(time.Duration), n int) []task.ID
 	run     func(e *engine.Engine) func(context.Context) (int, error)
 	done    func(j *task.Task, s *task.Step) bool
-}{
+}
+
+var loops = []dueLoop{
 	{name: "timers",
 		prepare: func(t *testing.T, e *engine.Engine, tick func(time.Duration), n int) []task.ID {
 			ids := submitMany(t, e, n, func(i int, s *engine.Submission) {
@@ -166,22 +185,14 @@ var loops = []struct {
 			return func(ctx context.Context) (int, error) { return e.FireTimers(ctx, 500) }
 		},
 		done: func(_ *task.Task, s *task.Step) bool { return s.State == task.StepEnqueued }},
-	{name: "leases",
-		prepare: func(t *testing.T, e *engine.Engine, tick func(time.Duration), n int) []task.ID {
-			ids := submitMany(t, e, n, func(int, *engine.Submission) {})
-			w := register(t, e, 100_000)
-			for left := n; left > 0; {
-				leases, _, err := e.Poll(t.Context(), w.ID, 1000, 0, true)
-				if err != nil || len(leases) == 0 {
-					t.Fatal(err, left)
-				}
-				left -= len(leases)
-			}
-			tick(time.Hour)
-			return ids
-		},
+	{name: "leases", prepare: prepareLeases,
 		run: func(e *engine.Engine) func(context.Context) (int, error) {
 			return func(ctx context.Context) (int, error) { return e.ReapLeases(ctx, 500) }
+		},
+		done: func(_ *task.Task, s *task.Step) bool { return !s.State.Leased() }},
+	{name: "leases of a dispatcher", through: true, prepare: prepareLeases,
+		run: func(e *engine.Engine) func(context.Context) (int, error) {
+			return func(ctx context.Context) (int, error) { return e.ReapDispatched(ctx, 500) }
 		},
 		done: func(_ *task.Task, s *task.Step) bool { return !s.State.Leased() }},
 	{name: "deadlines", change: func(tpl *task.Template) { tpl.Lifecycle.MaxDuration = time.Minute },
@@ -221,7 +232,8 @@ func TestPoisonedLoops(t *testing.T) {
 		for _, bad := range []int{1, 600} {
 			t.Run(fmt.Sprint(l.name, bad), func(t *testing.T) {
 				t.Parallel()
-				e, p, tick := poisonedEngine(t, engine.Options{}, l.change)
+				e, p, tick := poisonedEngine(t, through(l.through), l.change)
+				dispatching(t, e)
 				ids := l.prepare(t, e, tick, bad+3)
 				p.poison(ids[:bad]...)
 				if n := steppedOver(t, 500, l.run(e)); n != bad {
