@@ -50,10 +50,12 @@ func (c *children) wake(s *task.Step) {
 }
 
 // parentMoved looks at a step of a task that has steps with children. Where somebody else has settled such a step, its
-// children are cancelled. Where it has failed in a task that is itself a child, the task above may be undone.
+// children are cancelled. Where it has failed in a task that is itself a child, the task above may be undone. A pending
+// step has children too if it was reset; then it has begun before, which its token shows.
 func (c *children) parentMoved(w Work, from task.StepState) {
 	failed := w.Step.State == task.StepErrored && w.Task.Meta.Child != nil
-	if from == task.StepPending || !w.Step.State.Terminal() && !failed || c.settling[w.Step.ID] {
+	first := from == task.StepPending && w.Step.Token == 0
+	if first || !w.Step.State.Terminal() && !failed || c.settling[w.Step.ID] {
 		return
 	}
 	t, err := c.u.rows.template(w.Step.DefID)
