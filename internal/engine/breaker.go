@@ -48,6 +48,7 @@ type breakers struct {
 type breaker struct {
 	failures int          // in a row; once open, those of a half-open period
 	failedAt task.Instant // the last of them
+	lostAt   task.Instant // the last of them that was a lost lease; kept while the breaker is open
 	brokenAt task.Instant // as in the worker's row
 	period   int64        // the half-open period to which taken belongs
 	taken    int          // attempts handed out in it, or reserved
@@ -133,8 +134,9 @@ func (b *breakers) giveBack(worker, period int64, n int) {
 type breakerOutcome struct {
 	worker, route int64
 	good          bool
-	final         bool // a failure that may also be the step's fault; see isRouteFault
-	lost          bool // the lease ran out without a sign from the worker
+	final         bool         // a failure that may also be the step's fault; see isRouteFault
+	lost          bool         // the lease ran out without a sign from the worker
+	since         task.Instant // when a lost lease was granted
 }
 
 // breakerChange is a breaker to open or close.
@@ -160,8 +162,14 @@ func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, apply bool)
 		if have := b.workers[v.worker]; !ok && have != nil {
 			of = *have
 		}
+		if v.lost && v.since <= of.lostAt {
+			continue // held when the other was lost: one cause, whichever transactions end them
+		}
 		if v.lost && now.Sub(of.failedAt) > b.apart {
 			of.failures = 0
+		}
+		if v.lost {
+			of.lostAt = now
 		}
 		next := of.after(v.good, b.cfg, now)
 		if next.brokenAt != of.brokenAt {
@@ -194,7 +202,7 @@ func (of breaker) after(good bool, cfg settings.WorkerBreaker, now task.Instant)
 	of.failures, of.failedAt = of.failures+1, now
 	if state == task.BreakerClosed && of.failures >= cfg.Failures ||
 		state == task.BreakerHalfOpen && of.failures >= cfg.HalfOpen {
-		return breaker{brokenAt: now}
+		return breaker{brokenAt: now, lostAt: of.lostAt}
 	}
 	return of
 }
@@ -253,12 +261,9 @@ func (bo *breakerOutcomes) noteFailure(route int64, a task.Attempt) {
 		return
 	}
 	lost := a.Outcome == task.LeaseExpired || a.Outcome == task.NotStarted || a.Outcome == task.DispatchExpired
-	if lost && slices.ContainsFunc(bo.outcomes, func(v breakerOutcome) bool { return v.lost && v.worker == a.WorkerNo }) {
-		return // leases that are lost together have one cause
-	}
 	fault := task.WorkersFault(a.Outcome, a.Failure)
 	if fault || b.cfg.Count == settings.CountAny && a.Outcome == task.Failed {
-		bo.outcomes = append(bo.outcomes, breakerOutcome{worker: a.WorkerNo, route: route, lost: lost,
+		bo.outcomes = append(bo.outcomes, breakerOutcome{worker: a.WorkerNo, route: route, lost: lost, since: a.AssignedAt,
 			final: !fault && a.Failure != nil && !a.Failure.Retryable})
 	}
 }

@@ -19,7 +19,7 @@ func TestLostLeasesApart(t *testing.T) {
 		b := newBreakers(settings.WorkerBreaker{Failures: 5, OpenFor: time.Minute, HalfOpen: 3}, lease)
 		now, opened := task.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), 0
 		for n := 1; n <= 20 && opened == 0; n++ {
-			if len(b.evaluate([]breakerOutcome{{worker: 1, lost: true}}, now, true)) > 0 {
+			if len(b.evaluate([]breakerOutcome{{worker: 1, lost: true, since: now}}, now, true)) > 0 {
 				opened = n
 			}
 			now = now.Add(test.apart)

@@ -49,6 +49,7 @@ var ofOneNode = map[string]string{
 	"worker_breaker":       "the failures of a worker, and the attempts that it lets through",
 	"worker_breaker_again": "the same",
 	"worker_breaker_any":   "the same",
+	"worker_breaker_lost":  "the same",
 }
 
 // telling is PostgreSQL whose news reach the other node when the test carries them there.
