@@ -79,12 +79,11 @@ func (u *Upkeep) retire() {
 }
 
 // RunOnce runs every loop's work until nothing is due, in a fixed order and without turns: for tests and simulations
-// with a clock of their own.
+// with a clock of their own. Leases end before failures are counted, whether the dispatcher or the store has them.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
 	for _, l := range slices.Concat([]Loop{u.pauses(), u.pauseEnds(), u.pauseReleases(), u.ordering(), u.regular(),
 		u.children(), u.signals(), u.limits(),
-		u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(), u.outages(),
-		u.leases(), u.outages(),
+		u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(), u.leases(), u.outages(),
 		u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures(),
 		u.permits(), u.outages(), u.outageTidying(), u.largeResults()}, u.also) {
 		for more := true; more; {
