@@ -34,7 +34,7 @@ func (t *Template) CompensationOf(steps []*Step) Compensation {
 		c.Moving = c.Moving || s.Queue != NoQueue
 		switch {
 		case spec.OnFailure:
-			c.Begun = c.Begun || s.State != StepPending
+			c.Begun = c.Begun || !s.Untouched()
 			c.Applies = c.Applies || Undoable(spec, steps)
 		case !s.State.Satisfies():
 			c.Open++

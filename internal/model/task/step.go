@@ -93,6 +93,9 @@ func (s *Step) Rekey(now Instant, by Scheduling) bool {
 // at again.
 func (s *Step) Schedule(at Instant) { s.Queue, s.Key = Timers, int64(at) }
 
+// Untouched reports whether nobody has decided on the step yet. One that was reset is pending too, and was begun.
+func (s *Step) Untouched() bool { return s.State == StepPending && s.Queue == NoQueue && s.Token == 0 }
+
 // Scheduled reports whether the step has not begun and waits for a time only: it was reset, its task's run_at is still
 // to come, or it is looked at again then.
 func (s *Step) Scheduled() bool { return s.State == StepPending && s.Queue == Timers }
