@@ -9,7 +9,7 @@ import "time"
 func (e *Engine) committed(verb string, began time.Time, u *unit, repeats int) {
 	e.restoreRoutes(u.wake.queued)
 	e.queue.committed(u)
-	if len(u.turns.added) > 0 {
+	if len(u.turns.added) > 0 && !e.byHand {
 		e.turns.Post(struct{}{})
 	}
 	if u.ready.children.stirred && !e.byHand {
@@ -18,7 +18,7 @@ func (e *Engine) committed(verb string, began time.Time, u *unit, repeats int) {
 	if u.records.awaitsSignal() && !e.byHand {
 		e.handOvers.Post(struct{}{})
 	}
-	if u.ready.gates.stirred() {
+	if u.ready.gates.stirred() && !e.byHand {
 		e.admits.Post(struct{}{})
 	}
 	e.permitsFreed(u.wake.permits)

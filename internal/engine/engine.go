@@ -101,7 +101,7 @@ type Engine struct {
 	admits      *coalesce.Group[struct{}, struct{}]
 	bursts      *coalesce.Group[struct{}, struct{}]
 
-	byHand bool // nothing runs children and handOvers; see Options
+	byHand bool // nothing runs after commits; see Options
 
 	signalCounts signalCounts
 }
@@ -204,8 +204,8 @@ type Options struct {
 	Grouper Grouper
 	// Hooks store events for webhooks, in the transaction in which they happen. Defaults to none.
 	Hooks EventHooks
-	// ByHand leaves AdvanceChildren and HandOverSignals to their callers: nothing runs them after a commit. For tests
-	// that compare runs.
+	// ByHand leaves AdvanceChildren, HandOverSignals, GiveTurns, AdmitAll and CountBursts to their callers: nothing runs
+	// them after a commit. For tests that compare runs, or decide about the order of transactions.
 	ByHand bool
 	// Seals encrypts what is sensitive in the store. Defaults to none: it is stored in clear text.
 	Seals Seals

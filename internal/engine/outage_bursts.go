@@ -157,7 +157,7 @@ func (o *outages) restore(list []countedBurst) {
 // outages.
 func (e *Engine) publishOutages(u *unit) {
 	oo := &u.breakers.outages
-	if len(oo.failures)+len(oo.successes) > 0 && e.outages.note(oo.failures, oo.successes, u.now) {
+	if len(oo.failures)+len(oo.successes) > 0 && e.outages.note(oo.failures, oo.successes, u.now) && !e.byHand {
 		e.bursts.Post(struct{}{})
 	}
 	if !oo.changed {

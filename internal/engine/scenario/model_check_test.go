@@ -109,40 +109,49 @@ func (w *world) pictureOf(t *task.Task) (one taskPicture, err error) {
 	return one, nil
 }
 
-// compare compares all that both stores hold, and checks what must be true of it.
+// compare compares all that the stores hold, and checks what must be true of it.
 func (m *model) compare() error {
-	var pictures [2]*picture
+	var first *picture
 	for i, w := range m.worlds {
-		var err error
-		if pictures[i], err = w.picture(); err != nil {
+		p, err := w.picture()
+		if err != nil {
 			return err
 		}
-		if pictures[i].Signals, err = m.signalsStored(w); err != nil {
+		if p.Signals, err = m.signalsStored(w); err != nil {
 			return err
 		}
-	}
-	// Diff tells the difference, but takes its time to find that there is none
-	if !reflect.DeepEqual(pictures[0], pictures[1]) {
-		if diff := gocmp.Diff(pictures[0], pictures[1], decrypted(), cmpopts.EquateEmpty()); diff != "" {
+		if i == 0 {
+			first = p
+			continue
+		}
+		// Diff tells the difference, but takes its time to find that there is none
+		if reflect.DeepEqual(first, p) {
+			continue
+		}
+		if diff := gocmp.Diff(first, p, decrypted(), cmpopts.EquateEmpty()); diff != "" {
 			return fmt.Errorf("the stores differ (-memstore +other):\n%s", diff)
 		}
 	}
+	return m.check(first)
+}
+
+// check checks what must be true of what is stored.
+func (m *model) check(all *picture) error {
 	found := map[task.ID]bool{}
-	if err := errors.Join(checkTurns(pictures[0].Tasks, m.tasks), m.checkLimits(pictures[0].Tasks),
-		m.checkCompensation(pictures[0].Tasks)); err != nil {
+	if err := errors.Join(checkTurns(all.Tasks, m.tasks), m.checkLimits(all.Tasks),
+		m.checkCompensation(all.Tasks)); err != nil {
 		return err
 	}
-	for _, p := range pictures[0].Tasks {
+	for _, p := range all.Tasks {
 		found[p.Task.ID] = true
-		if err := errors.Join(p.check(), p.checkCases(pictures[0].Cases), m.checkFamily(p, pictures[0]),
-			m.checkReturns(p)); err != nil {
+		if err := errors.Join(p.check(), p.checkCases(all.Cases), m.checkFamily(p, all), m.checkReturns(p)); err != nil {
 			return fmt.Errorf("task %s: %w", p.Task.ID, err)
 		}
 	}
 	// what was accepted is there until retention deletes it
 	kept := slices.DeleteFunc(slices.Clone(m.tasks), func(id task.ID) bool {
 		age := m.worlds[0].now.Sub(time.UnixMilli(id.Seq() >> 12))
-		return !found[id] && age > m.worlds[0].engine.Config().Retention.Finished
+		return !found[id] && age > m.worlds[0].retained()
 	})
 	for _, id := range kept {
 		if !found[id] {
@@ -150,7 +159,7 @@ func (m *model) compare() error {
 		}
 	}
 	m.deleted = m.deleted || len(found) < len(m.tasks)
-	if err := m.checkSignals(pictures[0]); err != nil {
+	if err := m.checkSignals(all); err != nil {
 		return err
 	}
 	if len(found) > len(m.tasks) {
@@ -158,6 +167,9 @@ func (m *model) compare() error {
 	}
 	return nil
 }
+
+// retained is for how long tasks that have finished are kept.
+func (w *world) retained() time.Duration { return w.engine.Config().Retention.Finished }
 
 // checkLimits: no more steps are held than the limit of their template allows.
 func (m *model) checkLimits(tasks []taskPicture) error {

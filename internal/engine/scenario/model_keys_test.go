@@ -42,7 +42,7 @@ func (m *model) key(o op) error {
 // setKey starts the server without a key, or with all. With a dispatcher it always has all: a step that cannot be
 // handed out is leased and given back there, so the worlds would differ in the tokens and the places of such steps.
 func (m *model) setKey(missing bool) error {
-	if _, is := m.worlds[1].store.(dispatched); is || m.worlds[0].keyless == missing {
+	if _, is := m.worlds[len(m.worlds)-1].store.(dispatched); is || m.worlds[0].keyless == missing {
 		return nil
 	}
 	for _, w := range m.worlds {

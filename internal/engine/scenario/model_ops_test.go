@@ -15,10 +15,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// model drives both worlds and remembers what it was told.
+// model drives worlds that have to do the same, and remembers what it was told. The first one is what it looks at. A
+// node of TestTwoNodes is the only world of a model, which shares its knowledge with that of the other node.
 type model struct {
-	worlds [2]*world
-	keys   keys
+	worlds []*world
+	*knowledge
+}
+
+// knowledge is what was acknowledged, and what has to be true because of it.
+type knowledge struct {
+	keys keys
 
 	tasks   []task.ID // accepted, and their children
 	workers []task.ID
@@ -44,10 +50,6 @@ func newModel(t *testing.T, other kind) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &model{worlds: worlds, keys: ring, tokens: map[task.ID]int64{}, done: map[task.ID]int{},
-		taskOf: map[task.ID]task.ID{}, passes: map[task.PauseTarget]*passes{},
-		checkpoints: map[task.ID]string{}, rates: map[string]*passes{},
-		arrived: []task.Instant{task.At(start)}}
 	for _, w := range worlds {
 		for _, def := range modelTemplates() {
 			if _, _, err := w.engine.RegisterTemplate(w.ctx, def, engine.Registration{}); err != nil {
@@ -55,23 +57,32 @@ func newModel(t *testing.T, other kind) (*model, error) {
 			}
 		}
 	}
-	return m, nil
+	return &model{worlds, newKnowledge(ring)}, nil
 }
 
-// both carries out a verb in both worlds and compares the answers, errors by
+func newKnowledge(ring keys) *knowledge {
+	return &knowledge{keys: ring, tokens: map[task.ID]int64{}, done: map[task.ID]int{},
+		taskOf: map[task.ID]task.ID{}, passes: map[task.PauseTarget]*passes{},
+		checkpoints: map[task.ID]string{}, rates: map[string]*passes{},
+		arrived: []task.Instant{task.At(start)}}
+}
+
+// both carries out a verb in all worlds, which are two but for a node, and compares the answers, errors by
 // their code. It returns the answer of the first. Errors are failures unless
 // their code is among those that are allowed.
 func both[T any](m *model, verb func(w *world) (T, error), allowed ...task.Code) (T, error) {
 	first, err := verb(m.worlds[0])
-	second, err2 := verb(m.worlds[1])
-	if task.CodeOf(err) != task.CodeOf(err2) {
-		return first, fmt.Errorf("the stores answer with the errors %v and %v", err, err2)
-	}
-	if diff := cmp.Diff(first, second, byCode(), decrypted(), cmpopts.EquateEmpty()); diff != "" {
-		return first, fmt.Errorf("the answers differ (-memstore +other):\n%s", diff)
+	for _, w := range m.worlds[1:] {
+		second, err2 := verb(w)
+		if task.CodeOf(err) != task.CodeOf(err2) {
+			return first, fmt.Errorf("the stores answer with the errors %v and %v", err, err2)
+		}
+		if diff := cmp.Diff(first, second, byCode(), decrypted(), cmpopts.EquateEmpty()); diff != "" {
+			return first, fmt.Errorf("the answers differ (-memstore +other):\n%s", diff)
+		}
 	}
 	if err != nil && !slices.Contains(allowed, task.CodeOf(err)) {
-		return first, fmt.Errorf("both stores: %w", err)
+		return first, fmt.Errorf("all stores: %w", err)
 	}
 	return first, nil
 }

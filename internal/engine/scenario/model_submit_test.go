@@ -60,7 +60,10 @@ func modelTemplates() []*task.Template {
 var modelSubmits = []string{"chain", "diamond", "wide", "limited", "undone", "", "family", "each", "gate", "called",
 	"calls", "called"}
 
-func (m *model) submit(o op) error {
+func (m *model) submit(o op) error { return m.accept(modelSubmissions(o, m.worlds[0].now)) }
+
+// modelSubmissions are tasks of any kind.
+func modelSubmissions(o op, now time.Time) []engine.Submission {
 	subs := make([]engine.Submission, 1+o.n[0]%3)
 	for i := range subs {
 		pick := o.n[1] >> (4 * i)
@@ -90,7 +93,7 @@ func (m *model) submit(o op) error {
 			s.IdempotencyKey = fmt.Sprint("k", key)
 		}
 		if o.n[4]>>(4*i)%5 == 0 {
-			s.RunAt = task.At(m.worlds[0].now.Add(time.Duration(o.n[5]%600) * time.Second))
+			s.RunAt = task.At(now.Add(time.Duration(o.n[5]%600) * time.Second))
 		}
 		if key := o.n[5] >> (4 * i) % 6; key < 2 {
 			s.Meta.OrderingKey = fmt.Sprint("o", key)
@@ -107,7 +110,7 @@ func (m *model) submit(o op) error {
 		}
 		subs[i] = s
 	}
-	return m.accept(subs)
+	return subs
 }
 
 // accept submits tasks, and gives their turns.

@@ -156,8 +156,8 @@ func shrink(t *testing.T, other kind, script []op, failure error) ([]op, error) 
 
 // openBoth opens a world on the reference model and one on another store, with
 // the same clock, the same IDs and the same keys.
-func openBoth(t *testing.T, other kind, ring *vault.Ring) ([2]*world, error) {
-	var worlds [2]*world
+func openBoth(t *testing.T, other kind, ring *vault.Ring) ([]*world, error) {
+	worlds := make([]*world, 2)
 	mem := memstore.New(&memstore.Options{Seed: seedOfIDs})
 	store, reopen := other.open(t)
 	for i, open := range []struct {

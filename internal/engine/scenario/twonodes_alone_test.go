@@ -3,6 +3,7 @@ package scenario_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -12,6 +13,9 @@ import (
 // aloneVerb carries out a verb while nothing else goes on.
 func (d *duo) aloneVerb(o op) error {
 	n := d.nodes[o.n[0]%2]
+	if kind, is := strings.CutPrefix(o.kind, modelVerb); is {
+		return d.modelVerb(d.nodes[o.n[5]%2], op{kind, o.n})
+	}
 	switch o.kind {
 	case "advance":
 		d.advance([]time.Duration{time.Millisecond, time.Second, 31 * time.Second, 91 * time.Second, 6 * time.Minute,

@@ -20,6 +20,9 @@ func (d *duo) check(whole bool) error {
 	if !whole {
 		return nil
 	}
+	if d.all {
+		return d.on(d.nodes[0]).compare()
+	}
 	p, err := d.nodes[0].picture()
 	if err != nil {
 		return err
@@ -54,10 +57,14 @@ func (d *duo) checkTasks() error {
 			continue
 		}
 		last := d.known[id]
+		if age := d.now.Sub(time.UnixMilli(id.Seq() >> 12)); last == nil && d.all && age > d.nodes[0].retained() {
+			continue // a schedule remembers it longer
+		}
 		if last == nil || !last.State.Terminal() || d.now.Sub(last.FinishedAt.Time()) <= duoConfig.Retention.Finished {
 			return fmt.Errorf("the task %s was accepted and is gone; it was last seen as %+v", id, last)
 		}
 	}
+	d.deleted = d.deleted || len(kept) < len(d.tasks)
 	if d.tasks = kept; len(found) > len(kept) {
 		return fmt.Errorf("%d tasks are stored, %d were accepted", len(found), len(kept))
 	}
@@ -159,7 +166,7 @@ func checkFullTime(t *task.Task, events []task.Event, allowed time.Duration) err
 			return fmt.Errorf("was repaired at +%v and had overrun its %v at +%v", since(repaired), allowed, since(e.At))
 		}
 	}
-	if open := !t.State.Settled() && repaired > 0; open && t.DeadlineAt < repaired.Add(allowed) {
+	if open := !t.State.Settled() && repaired > 0; open && t.DeadlineAt != 0 && t.DeadlineAt < repaired.Add(allowed) {
 		return fmt.Errorf("was repaired at +%v and has %v from then on, but its deadline is +%v",
 			since(repaired), allowed, since(t.DeadlineAt))
 	}
@@ -212,6 +219,9 @@ func (d *duo) checkUnserved(n *node) error {
 
 // finish repairs and completes whatever is left, on a node with nothing in its caches. No task is stuck.
 func (d *duo) finish() error {
+	if d.all {
+		return firstError(d.rest(true, true), d.on(d.nodes[0]).finish())
+	}
 	d.advance(6 * time.Minute)
 	if err := d.aloneVerb(op{kind: "upkeep"}); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/store/sealed"
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
@@ -25,12 +26,10 @@ type duo struct {
 	trace    string // of the last round
 	figures  figures
 
-	mu       sync.Mutex // two actors run at once for as long as it takes to find that a lock is free
-	tasks    []task.ID
-	workers  []task.ID
-	leases   []engine.LeaseRef
+	mu sync.Mutex // two actors run at once for as long as it takes to find that a lock is free
+	*knowledge
+	all      bool // the script has all verbs of TestModel
 	handed   map[engine.LeaseRef]bool
-	settled  map[task.ID]int        // how often the end of a step was accepted
 	heard    map[task.ID]time.Time  // the last sign of life of a worker that was accepted
 	serves   map[task.ID]int        // how many handlers a worker serves
 	keys     map[string]bound       // what keys name
@@ -75,9 +74,14 @@ var duoConfig = settings.Config{
 	Delivery:           duoDelivery,
 }
 
-func newDuo(t *testing.T) (*duo, error) {
-	d := &duo{t: t, dsn: postgrestest.DSN(t), now: start, handed: map[engine.LeaseRef]bool{}, settled: map[task.ID]int{},
-		heard: map[task.ID]time.Time{}, serves: map[task.ID]int{}, keys: map[string]bound{}, pending: map[task.ID]task.ID{},
+func newDuo(t *testing.T, all bool) (*duo, error) {
+	ring, err := newKeys()
+	if err != nil {
+		return nil, err
+	}
+	d := &duo{t: t, dsn: postgrestest.DSN(t), now: start, knowledge: newKnowledge(ring), all: all,
+		handed: map[engine.LeaseRef]bool{},
+		heard:  map[task.ID]time.Time{}, serves: map[task.ID]int{}, keys: map[string]bound{}, pending: map[task.ID]task.ID{},
 		known: map[task.ID]*task.Task{}, repaired: map[task.ID]bool{}, duoPauses: newDuoPauses(),
 		deliveries: deliveries{started: map[engine.LeaseRef]bool{}, expired: map[engine.LeaseRef]bool{},
 			expires: map[engine.LeaseRef]time.Time{}, cordoned: map[*node]map[task.ID]int{},
@@ -88,7 +92,6 @@ func newDuo(t *testing.T) (*duo, error) {
 			return d, err
 		}
 	}
-	var err error
 	if d.observer, err = openObserver(t, d.dsn); err != nil {
 		return d, err
 	}
@@ -130,10 +133,21 @@ func (d *duo) open(i int) error {
 		s.ids = n.store.ids
 	}
 	n.store = s
-	if n.world, err = newWorld(d.t, n.store, nil, duoConfig); err != nil {
+	if n.world == nil {
+		n.world = &world{ctx: d.t.Context(), cfg: duoConfig, now: start, roll: 0.5, byHand: true}
+		if d.all {
+			n.world.cfg, n.world.seals = modelConfig, sealed.New(d.knowledge.keys.all, sealed.Options{})
+		}
+		n.world.again = func() error {
+			n.stop()
+			return d.open(i)
+		}
+	}
+	n.world.store = s
+	n.world.set(later(n.world.now, d.now))
+	if err := n.world.boot(); err != nil {
 		return err
 	}
-	n.world.set(d.now)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -160,6 +174,9 @@ func (d *duo) close() {
 // round carries out a round: verbs alone, then those of both nodes at once.
 func (d *duo) round(r round) error {
 	d.trace = ""
+	if d.all {
+		d.advance(time.Millisecond) // so that it is clear what was before
+	}
 	for _, o := range r.before {
 		d.trace += fmt.Sprintf("  %s, alone, at +%v\n", o.kind, d.now.Sub(start))
 		if err := errors.Join(d.aloneVerb(o), d.checkTasks()); err != nil {

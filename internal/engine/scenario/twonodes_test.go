@@ -1,7 +1,6 @@
 package scenario_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -16,14 +15,14 @@ import (
 const twoNodesVariable = "TASKER_TEST_TWO_NODES"
 
 // firstSeeds are tried first where the time is short. Each finds other faults that were there; see the design note.
-var firstSeeds = []uint64{1, 2, 4, deliverySeeds, pauseSeeds}
+var firstSeeds = []uint64{1, 2, featureSeeds, 4, deliverySeeds, pauseSeeds}
 
 // TestTwoNodes lets two nodes with their caches do random verbs on one PostgreSQL at once. A scheduler interleaves
 // their transactions statement by statement under a seed, and after each round what must always be true is checked.
 // A failing run is shrunk, and printed with the order in which its last statements came.
 func TestTwoNodes(t *testing.T) {
 	t.Parallel()
-	budget, rounds := 20*time.Second, 60
+	budget, rounds := 15*time.Second, 60
 	if testing.Short() {
 		budget, rounds = 2*time.Second, 15
 	}
@@ -70,6 +69,7 @@ type round struct {
 	before []op
 	lines  [2][]op // of each node
 	seed   uint64  // of the order of statements
+	all    bool    // it may have all verbs of TestModel
 }
 
 // Verbs that are alone, and those that may be beside any other.
@@ -108,11 +108,14 @@ var rivals = []rivalry{
 // rivals.
 func generateRounds(seed uint64, n int) []round {
 	r := rand.New(rand.NewPCG(seed, 11))
-	beside, rivals := besideVerbs, rivals
+	beside, rivals, alone := besideVerbs, rivals, aloneVerbs
 	if seed >= deliverySeeds {
 		beside, rivals = slices.Concat(beside, deliveryVerbs), slices.Concat(rivals, deliveryRivals)
 	}
-	if seed >= pauseSeeds {
+	all := seed >= featureSeeds && seed < featureSeeds+1000
+	if all {
+		beside, rivals, alone = featureVerbs, featureRivals, modelVerbs()
+	} else if seed >= pauseSeeds {
 		beside, rivals = slices.Concat(beside, pauseVerbs), slices.Concat(rivals, pauseRivals)
 	}
 	verbs := func(kinds ...string) []op {
@@ -128,10 +131,10 @@ func generateRounds(seed uint64, n int) []round {
 	}
 	script := make([]round, 0, n)
 	for range n {
-		next := round{seed: r.Uint64()}
+		next := round{seed: r.Uint64(), all: all}
 		switch r.IntN(4) {
 		case 0:
-			next.before = verbs(aloneVerbs[r.IntN(len(aloneVerbs))])
+			next.before = verbs(alone[r.IntN(len(alone))])
 		case 1:
 			for i := range next.lines {
 				for range 1 + r.IntN(2) {
@@ -151,14 +154,17 @@ func generateRounds(seed uint64, n int) []round {
 // playRounds carries out a script on two new nodes and returns what went wrong. How many rounds were played is in
 // the figures.
 func playRounds(t *testing.T, script []round) (*duo, error) {
-	d, err := newDuo(t)
+	d, err := newDuo(t, slices.ContainsFunc(script, func(r round) bool { return r.all }))
+	if d == nil {
+		return nil, err
+	}
 	defer d.close()
 	if err != nil {
 		return d, err
 	}
 	for i, r := range script {
 		d.figures.rounds = i + 1
-		if err := errors.Join(d.round(r), d.check(i%10 == 9)); err != nil {
+		if err := d.played(r, i%10 == 9); err != nil {
 			return d, fmt.Errorf("round %d, %s: %w\nin this order:\n%s", i, r, err, d.trace)
 		}
 	}
@@ -167,6 +173,17 @@ func playRounds(t *testing.T, script []round) (*duo, error) {
 		return d, fmt.Errorf("at the end: %w", err)
 	}
 	return d, d.check(true)
+}
+
+// played carries out a round and checks what must be true then.
+func (d *duo) played(r round, whole bool) error {
+	if err := d.round(r); err != nil {
+		return err
+	}
+	if err := d.rest(len(r.lines[0]) > 0, whole); err != nil {
+		return err
+	}
+	return d.check(whole)
 }
 
 // shrinkRounds leaves out rounds, and then verbs, as long as the script still fails, and returns the last failure.

@@ -26,6 +26,8 @@ func (d *duo) verb(n *node, o op) error {
 		return d.leaseVerb(n, o)
 	case "cancel", "act", "repair", "replay", "case", "open case":
 		return d.taskVerb(n, o)
+	case "workflow", "each minute", "minutes", "move", "fire", "sent", "decide":
+		return d.featureVerb(n, o)
 	case "queue worker", "dispatch", "letter", "cordon", "uncordon":
 		return d.deliveryVerb(n, o)
 	case "pause", "unpause":
@@ -223,6 +225,7 @@ func (d *duo) took(leases []engine.Lease, begun bool) error {
 		}
 		d.handed[ref], d.started[ref] = true, begun
 		d.leases = append(d.leases, ref)
+		d.tokens[ref.Step], d.taskOf[ref.Step] = max(d.tokens[ref.Step], ref.Token), leases[i].Task.ID
 	}
 	return nil
 }
@@ -281,7 +284,8 @@ func (d *duo) settle(n *node, results []engine.Result) error {
 func (d *duo) satisfied(step task.ID) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.settled[step]++; d.settled[step] > 1 {
+	delete(d.checkpoints, step)
+	if d.done[step]++; d.done[step] > 1 {
 		return fmt.Errorf("step %s was settled twice", step)
 	}
 	return nil

@@ -37,6 +37,8 @@ type world struct {
 	engine *engine.Engine
 	upkeep *upkeep.Upkeep
 
+	again func() error // starts the server again, unless reopen suffices
+
 	planner *scheduler.Scheduler // see schedules
 	rows    *rowsOfSchedules     // if the store has none of its own
 	keyless bool                 // a key is missing that values need
@@ -101,6 +103,9 @@ func (w *world) boot() error {
 // restart is a crash of the server: a new engine, which remembers nothing, on
 // what was committed.
 func (w *world) restart() error {
+	if w.again != nil {
+		return w.again()
+	}
 	w.engine.FlushDispatch() // what is lost otherwise is a test of its own
 	w.store = w.reopen()
 	return w.boot()

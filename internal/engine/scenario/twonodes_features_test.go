@@ -1,0 +1,147 @@
+package scenario_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	spec "github.com/taskerhq/tasker/internal/model/schedule"
+	"github.com/taskerhq/tasker/internal/model/task"
+)
+
+// Scripts with one of the thousand seeds from this one on have the verbs of TestModel, each alone on a node, which
+// knows then what the other one did; and beside each other the verbs about child tasks, waits, signals, compensation
+// and schedules. A node may miss a key that the other one has.
+const featureSeeds = 3000
+
+// The verbs of such scripts that may be beside any other, and the rivals among them.
+var (
+	featureVerbs = []string{"workflow", "workflow", "move", "move", "move", "fire", "sent", "sent", "decide",
+		"claim", "claim", "settle", "settle", "settle", "start", "cancel", "act", "replay", "upkeep", "heartbeat"}
+	featureRivals = []rivalry{
+		{[]string{"workflow", "model work", "workflow"}, [2]string{"move", "move"}},
+		{[]string{"model work", "model claim"}, [2]string{"settle", "move"}},
+		{[]string{"workflow", "model work"}, [2]string{"cancel", "move"}},
+		{[]string{"model undo", "workflow"}, [2]string{"move", "upkeep"}},
+		{[]string{"model signal", "workflow"}, [2]string{"sent", "move"}},
+		{[]string{"model advance"}, [2]string{"decide", "upkeep"}},
+		{[]string{"each minute", "minutes"}, [2]string{"fire", "fire"}},
+		{[]string{"model schedule", "model advance"}, [2]string{"fire", "cancel"}},
+		{[]string{"model hide"}, [2]string{"move", "move"}},
+		{[]string{"model work"}, [2]string{"act", "move"}},
+		{[]string{"model flood"}, [2]string{"claim", "upkeep"}},
+		{[]string{"model crash"}, [2]string{"claim", "upkeep"}},
+	}
+)
+
+// modelVerb is before the names of the verbs of TestModel.
+const modelVerb = "model "
+
+// modelVerbs are the verbs of TestModel, each as often as it comes there.
+func modelVerbs() (kinds []string) {
+	for _, w := range weights {
+		kinds = append(kinds, slices.Repeat([]string{modelVerb + w.kind}, w.weight)...)
+	}
+	return kinds
+}
+
+// on returns the model that drives one node. What it knows is what is known of both.
+func (d *duo) on(n *node) *model { return &model{[]*world{n.world}, d.knowledge} }
+
+// modelVerb carries out a verb of TestModel on a node that knows what the other one did.
+func (d *duo) modelVerb(n *node, o op) error {
+	if err := d.carryNews(); err != nil {
+		return err
+	}
+	err := d.on(n).do(o)
+	d.advance(n.world.now.Sub(d.now))
+	return err
+}
+
+// rest lets nodes do what follows commits after verbs beside each other: one of them; or both, so that nothing is left
+// to do: what one cannot read the other one may.
+func (d *duo) rest(beside, both bool) error {
+	for i, n := range d.nodes {
+		if !d.all || !both && (!beside || i > 0) {
+			break
+		}
+		m := d.on(n)
+		if err := firstError(d.carryNews(), n.giveTurns(), m.after(), m.fire()); err != nil {
+			return fmt.Errorf("at rest, node %s: %w", n.name, err)
+		}
+	}
+	return nil
+}
+
+// featureVerb carries out a verb on a node, beside what the other one does.
+func (d *duo) featureVerb(n *node, o op) error {
+	switch o.kind {
+	case "each minute":
+		for i := range uint32(3) { // alone, more than one call may have is due soon
+			allow := uint32(slices.Index(spec.Overlaps, spec.OverlapAllow))
+			if err := d.on(n).schedule(op{n: [6]uint32{i, 4, allow, 1}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "minutes":
+		d.advance(5 * time.Minute)
+		return nil
+	case "workflow":
+		subs := modelSubmissions(o, d.now)
+		for i := range subs { // which of two at once is first, nobody knows
+			subs[i].Meta.OrderingKey, subs[i].Unique, subs[i].IdempotencyKey = "", nil, ""
+		}
+		return d.accepted(n.engine.Submit(n.ctx, subs, false))
+	case "move":
+		return n.moveOn()
+	case "fire":
+		_, _, err := n.schedules().Fire(n.ctx)
+		if n.fails(err) {
+			return err
+		}
+		return nil
+	case "sent":
+		return d.sent(n, o)
+	default:
+		return d.decide(n, o)
+	}
+}
+
+// sent sends a signal with a key that the other node does not use: so it is clear which of two is first.
+func (d *duo) sent(n *node, o op) error {
+	s := sentSignal{name: []string{"paid", "paid", "sent"}[o.n[0]%3], at: n.engine.Now(),
+		key: fmt.Sprint(int(o.n[1]%2)*2 + slices.Index(d.nodes[:], n))}
+	s.Namespace = engine.DefaultNamespace
+	d.mu.Lock()
+	s.payload = fmt.Sprintf(`{"signal":%d}`, len(d.signals))
+	d.signals = append(d.signals, s)
+	at := len(d.signals) - 1
+	d.mu.Unlock()
+	got, _, err := n.engine.SendSignal(n.ctx, engine.SignalRequest{SignalName: s.SignalName, Name: s.name, Key: s.key,
+		Payload: []byte(s.payload)})
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.signals[at].SignalName, d.signals[at].until = got.SignalName, got.ExpiresAt
+	return nil
+}
+
+// decide approves or rejects what waits for an approval.
+func (d *duo) decide(n *node, o op) error {
+	waits, err := n.store.WaitStore().ListWaits(n.ctx, engine.WaitFilter{Kind: task.WaitApproval, Limit: 5})
+	if err != nil || len(waits) == 0 {
+		return err
+	}
+	w := waits[int(o.n[0])%len(waits)]
+	act := engine.StepAct{Kind: []engine.ActKind{engine.ApproveStep, engine.RejectStep}[o.n[1]%2], Actor: "ada",
+		Reason: "because"}
+	_, err = n.engine.Operate(n.ctx, w.Task, w.Step, act)
+	if err == nil && act.Kind == engine.ApproveStep {
+		return d.satisfied(w.Step)
+	}
+	return unless(err, task.WrongState, task.NotFound)
+}
