@@ -66,13 +66,15 @@ func TestPackageNames(t *testing.T) {
 	}
 }
 
+// limit is the number of characters of a line.
+const limit = 120
+
 // aligned is what gofmt puts in to align columns.
 var aligned = regexp.MustCompile(` {2,}`)
 
 // TestGoLines keeps lines short where Go lets them be broken: not in struct tags and raw strings.
 func TestGoLines(t *testing.T) {
 	t.Parallel()
-	const limit = 120
 	files(t, ".go", func(file string, content []byte) {
 		raw, number := false, 0
 		for line := range strings.Lines(string(content)) {
@@ -85,6 +87,20 @@ func TestGoLines(t *testing.T) {
 				continue
 			}
 			if n := utf8.RuneCountInString(aligned.ReplaceAllString(strings.TrimRight(line, "\n"), " ")); n > limit {
+				t.Errorf("%s:%d has %d characters; the limit is %d", file, number, n, limit)
+			}
+		}
+	})
+}
+
+// TestSchemaLines: the schema is read, not generated.
+func TestSchemaLines(t *testing.T) {
+	t.Parallel()
+	files(t, ".sql", func(file string, content []byte) {
+		number := 0
+		for line := range strings.Lines(string(content)) {
+			number++
+			if n := utf8.RuneCountInString(line) - 1; n > limit && strings.Contains(file, "/schema/") {
 				t.Errorf("%s:%d has %d characters; the limit is %d", file, number, n, limit)
 			}
 		}

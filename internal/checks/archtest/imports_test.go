@@ -148,7 +148,6 @@ var homes = map[string][]string{
 	"github.com/jackc/pgx/v5": {"embedded", "internal/cli/bench", "internal/host/doctor", "internal/host/node",
 		"internal/testkit/pgtest", "internal/testkit/postgrestest", "internal/store/postgres", "internal/cli/transfer"},
 	"github.com/netresearch/go-cron": {"internal/model/cron"},
-	"github.com/pressly/goose/v3":    {"internal/store/migration"},
 	"github.com/prometheus/":         {"internal/host/telemetry"},
 	"github.com/rabbitmq/amqp091-go": {"internal/broker/amqp", "internal/broker/rabbitmq",
 		"internal/broker/dispatch/rabbitmq", "rabbitmq"},

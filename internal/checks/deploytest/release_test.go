@@ -59,3 +59,24 @@ func TestReleases(t *testing.T) {
 		}
 	}
 }
+
+// TestVersions: the newest section of the changelog, the chart and the clients tell of one version. The binary has that
+// of the tag, by the linker.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	sections := all(`(?m)^## \[(\d+\.\d+\.\d+)\] - (?:unreleased|\d{4}-\d\d-\d\d)$`, text(t, "CHANGELOG.md"))
+	if len(sections) == 0 || len(sections) != len(all(`(?m)^## (.*)$`, text(t, "CHANGELOG.md"))) {
+		t.Fatalf("the changelog has the versions %q, and sections without one", sections)
+	}
+	version := sections[0]
+	chart := as[struct{ Version, AppVersion string }](t, yamlFile(t, "deploy/helm/tasker/Chart.yaml"))
+	if chart.Version != version || chart.AppVersion != version {
+		t.Errorf("the chart is %s for %s, the changelog tells of %s", chart.Version, chart.AppVersion, version)
+	}
+	for file, pattern := range map[string]string{"clients/python/src/tasker/_version.py": `"(\d+\.\d+\.\d+)`,
+		"clients/typescript/package.json": `"version": "(\d+\.\d+\.\d+)`} {
+		if got := all(pattern, text(t, file)); len(got) != 1 || got[0] != version {
+			t.Errorf("%s tells of %q, the changelog of %s", file, got, version)
+		}
+	}
+}

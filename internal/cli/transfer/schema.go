@@ -57,8 +57,7 @@ const prefix = "tasker_"
 
 // own are the tables that describe a database and not its content: schema version, turns, the
 // settings of its servers, and who is signed in at them. They are not copied.
-var own = []string{prefix + "migrations", prefix + "migration_checksums", prefix + "turns", prefix + "settings",
-	prefix + "sessions"}
+var own = []string{prefix + "migrations", prefix + "turns", prefix + "settings", prefix + "sessions"}
 
 // notes is the table in which servers store the progress of background work.
 const notes = prefix + "meta"

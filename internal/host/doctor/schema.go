@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/migration"
 )
 
@@ -13,17 +14,23 @@ import (
 // tables exist, so that other checks can read them.
 // Its checks are named "schema". The error is that of reading the list of migrations.
 func schema(ctx context.Context, m *migration.Migrator) ([]Check, bool, error) {
+	refused := func(err error) []Check {
+		c := Check{Name: "schema", Status: Fail, Seen: err.Error(), Do: "Use the binary that fits the database."}
+		if h := hint(err); h != "" {
+			c.Do = h
+		}
+		return []Check{c}
+	}
 	list, err := m.Status(ctx)
+	if task.CodeOf(err) == task.Conflict { // tables of no known version: other checks could not read them
+		return refused(err), false, nil
+	}
 	if err != nil {
 		return nil, false, err
 	}
 	pending := len(migration.PendingFiles(list))
 	if err := migration.Check(list); err != nil {
-		c := Check{Name: "schema", Status: Fail, Seen: err.Error(), Do: "Use the binary that fits the database."}
-		if h := hint(err); h != "" {
-			c.Do = h
-		}
-		return []Check{c}, true, nil
+		return refused(err), true, nil
 	}
 	switch {
 	case pending == len(list):

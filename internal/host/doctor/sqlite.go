@@ -110,15 +110,11 @@ func openFile(ctx context.Context, path string, calm bool) (*sql.DB, error) {
 
 // schema compares the migrations; see the function schema.
 func (f *file) schema(ctx context.Context) ([]Check, bool, error) {
-	dir, err := sqlite.Migrations()
+	files, err := sqlite.Migrations()
 	if err != nil {
 		return nil, false, err
 	}
-	m, err := migration.New(f.db, dir, migration.SQLite())
-	if err != nil {
-		return nil, false, err
-	}
-	return schema(ctx, m)
+	return schema(ctx, migration.New(f.db, files, migration.SQLite()))
 }
 
 // integrity lets SQLite look for damage; it reads the whole file and reports at most 5
@@ -202,7 +198,7 @@ func (f *file) free(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 // indexes compares the indexes with those of a fresh schema, which is created in memory.
 // PostgreSQL's list is embedded in place of that, because there is no database in memory to create it in.
 func (f *file) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
-	dir, err := sqlite.Migrations()
+	files, err := sqlite.Migrations()
 	if err != nil {
 		return nil, err
 	}
@@ -212,11 +208,7 @@ func (f *file) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	}
 	defer fresh.Close()
 	fresh.SetMaxOpenConns(1) // each connection would have a database of its own
-	m, err := migration.New(fresh, dir, migration.SQLite())
-	if err != nil {
-		return nil, err
-	}
-	if _, err := m.Up(ctx); err != nil {
+	if _, err := migration.New(fresh, files, migration.SQLite()).Up(ctx); err != nil {
 		return nil, fmt.Errorf("make a fresh schema: %w", err)
 	}
 	ideal, err := fresh.BeginTx(ctx, nil)

@@ -8,22 +8,21 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pressly/goose/v3"
-
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // Dialect is the difference between database engines.
 type Dialect struct {
-	goose goose.Dialect
 	// prefix precedes the name of a table.
 	prefix string
-	// before is a statement that each migration begins with; "" is none.
+	// before is a statement that each version begins with; "" is none.
 	before string
 	// check fails when the server cannot be used; nil is none.
 	check func(ctx context.Context, db *sql.DB) error
-	// hasTable looks for a table where ours are.
-	hasTable func(ctx context.Context, db querier, name string) (bool, error)
+	// count counts, where our tables are, those that bear our names, and among them the table of versions, provided that
+	// it has the columns of today. args are its arguments.
+	count string
+	args  []any
 	// locked calls do while no other process migrates this database.
 	locked func(ctx context.Context, db *sql.DB, do func() error) error
 }
@@ -32,10 +31,9 @@ type Dialect struct {
 // file.
 func SQLite() Dialect {
 	return Dialect{
-		goose: goose.DialectSQLite3,
-		hasTable: func(ctx context.Context, db querier, name string) (bool, error) {
-			return exists(ctx, db, `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = $1`, name)
-		},
+		count: `SELECT count(*), count(*) FILTER (WHERE name = 'tasker_migrations'
+  AND EXISTS (SELECT 1 FROM pragma_table_info('tasker_migrations') WHERE name = 'sha256'))
+ FROM sqlite_master WHERE type = 'table' AND name LIKE 'tasker\_%' ESCAPE '\'`,
 		locked: func(_ context.Context, _ *sql.DB, do func() error) error { return do() },
 	}
 }
@@ -46,12 +44,12 @@ func SQLite() Dialect {
 // The name is put into statements, so it must have been checked (see ParseDSN of package postgres).
 func Postgres(schema string) Dialect {
 	d := Dialect{
-		goose: goose.DialectPostgres,
-		hasTable: func(ctx context.Context, db querier, name string) (bool, error) {
-			const find = `SELECT count(*) FROM pg_catalog.pg_tables
-  WHERE schemaname = coalesce(nullif($1::text, ''), current_schema()) AND tablename = $2`
-			return exists(ctx, db, find, schema, name)
-		},
+		count: `SELECT count(DISTINCT c.oid), count(*) FILTER (WHERE c.relname = 'tasker_migrations' AND a.attname = 'sha256')
+ FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
+ JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE n.nspname = coalesce(nullif($1::text, ''), current_schema()) AND c.relkind IN ('r', 'p')
+  AND c.relname LIKE 'tasker\_%'`,
+		args: []any{schema},
 		locked: func(ctx context.Context, db *sql.DB, do func() error) error {
 			return postgresLocked(ctx, db, schema, do)
 		},
@@ -70,8 +68,8 @@ func (d Dialect) WithCheck(check func(ctx context.Context, db *sql.DB) error) Di
 	return d
 }
 
-// table qualifies the name of a table for statements outside migrations.
-func (d Dialect) table(name string) string { return d.prefix + name }
+// table is the qualified name of the table of versions.
+func (d Dialect) table() string { return d.prefix + versionTable }
 
 const (
 	lockInterval = 100 * time.Millisecond

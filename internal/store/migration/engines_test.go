@@ -2,7 +2,6 @@ package migration_test
 
 import (
 	"database/sql"
-	"io/fs"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
@@ -22,17 +21,21 @@ type place struct {
 	catalog catalog
 	open    func(t *testing.T) *sql.DB
 	fresh   func(t *testing.T) place // another one like it
-	shipped func() (fs.FS, error)    // the list of the store
+	shipped func() ([]migration.File, error)
 }
 
-// migrator returns a Migrator on connections of its own, as another process has.
-func (p place) migrator(t *testing.T, dir fs.FS) *migration.Migrator {
+// migrator returns a Migrator with its own connections, as another process has.
+func (p place) migrator(t *testing.T, files []migration.File) *migration.Migrator {
 	t.Helper()
-	m, err := migration.New(p.open(t), dir, p.dialect)
-	if err != nil {
-		t.Fatal(err)
+	return migration.New(p.open(t), files, p.dialect)
+}
+
+// do runs a statement.
+func (p place) do(t *testing.T, statement string) {
+	t.Helper()
+	if _, err := p.open(t).ExecContext(t.Context(), statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
 	}
-	return m
 }
 
 // engines are the databases that every test of a Migrator runs on.
@@ -89,19 +92,34 @@ func postgresAt(t *testing.T, dsn string) place {
 	}
 }
 
+// A schema that is made up, and migrations that follow it.
 const (
-	first  = "-- +goose Up\nCREATE TABLE fruit (name text PRIMARY KEY);\n"
-	second = "-- +goose Up\nALTER TABLE fruit ADD COLUMN colour text;\nUPDATE fruit SET colour = 'green';\n"
-	third  = "-- +goose Up\nCREATE INDEX fruit_by_colour ON fruit (colour);\n"
-	broken = "-- +goose Up\nCREATE TABLE half (a int);\nINSERT INTO nowhere VALUES (1);\n"
+	first  = "CREATE TABLE fruit (name text PRIMARY KEY);\n"
+	second = "ALTER TABLE fruit ADD COLUMN colour text;\nUPDATE fruit SET colour = 'green';\n"
+	third  = "CREATE INDEX fruit_by_colour ON fruit (colour);\n"
+	broken = "CREATE TABLE half (a int);\nINSERT INTO nowhere VALUES (1);\n"
 )
 
-// list is a directory of migrations with these texts.
-func list(texts ...string) fstest.MapFS {
-	names := []string{"0001_first.sql", "0002_second.sql", "0003_third.sql"}
+// list is a list of versions with these texts. The schema has one part, fruit.
+func list(t *testing.T, texts ...string) []migration.File {
+	t.Helper()
+	names := []string{"fruit.sql", "0002_second.sql", "0003_third.sql"}
 	dir := fstest.MapFS{}
 	for i, text := range texts {
 		dir[names[i]] = &fstest.MapFile{Data: []byte(text)}
 	}
-	return dir
+	files, err := migration.Files(dir, "fruit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func shipped(t *testing.T, list func() ([]migration.File, error)) []migration.File {
+	t.Helper()
+	files, err := list()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }

@@ -10,28 +10,14 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
-// TestShippedMigrations holds the files to the rules: a list without a gap, that
-// only goes up.
+// TestShippedMigrations holds the files of both stores to the rules.
 func TestShippedMigrations(t *testing.T) {
 	t.Parallel()
-	onServer, err := postgres.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	inFile, err := sqlite.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := migration.Files(onServer)
-	if err != nil {
-		t.Errorf("postgres: %v", err)
-	}
-	b, err := migration.Files(inFile)
-	if err != nil {
-		t.Errorf("sqlite: %v", err)
-	}
-	if len(a) == 0 || len(b) == 0 {
-		t.Errorf("there are %d migrations for PostgreSQL and %d for SQLite", len(a), len(b))
+	for name, list := range map[string]func() ([]migration.File, error){"postgres": postgres.Migrations,
+		"sqlite": sqlite.Migrations} {
+		if files, err := list(); err != nil || len(files) == 0 {
+			t.Errorf("%s: %d versions, %v", name, len(files), err)
+		}
 	}
 }
 
@@ -40,39 +26,55 @@ func TestFilesRefused(t *testing.T) {
 	tests := []struct {
 		name, file, text, want string
 	}{
-		{"Down", "0001_a.sql", first + "-- +goose Down\nDROP TABLE fruit;\n", "a migration goes up"},
-		{"DownInDisguise", "0001_a.sql", first + "--  +GOOSE   down  \nDROP TABLE fruit;\n", "a migration goes up"},
-		{"NoTransaction", "0001_a.sql", "-- +goose NO TRANSACTION\n" + first, "in one transaction"},
-		{"NoUp", "0001_a.sql", "CREATE TABLE a (b int);\n", "must have one line -- +goose Up"},
-		{"UpTwice", "0001_a.sql", first + first, "must have one line -- +goose Up"},
-		{"Gap", "0002_a.sql", first, "the number must be 0001"},
-		{"OtherFile", "README.md", "hello", "the name must be NNNN_words.sql"},
-		{"ShortNumber", "1_a.sql", first, "the name must be NNNN_words.sql"},
+		{"Commit", "0002_a.sql", second + "commit;\n", "a version is one transaction"},
+		{"Begin", "0002_a.sql", "BEGIN;\n" + second, "a version is one transaction"},
+		{"CommitInSchema", "fruit.sql", first + "  COMMIT AND CHAIN;\n", "a version is one transaction"},
+		{"First", "0001_a.sql", second, "the number must be 0002"},
+		{"Gap", "0003_a.sql", second, "the number must be 0002"},
+		{"Undeclared", "trees.sql", first, "it is no part of the schema"},
+		{"OtherFile", "README.md", "hello", "it is no part of the schema"},
+		{"ShortNumber", "2_a.sql", second, "would be named NNNN_words.sql"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := migration.Files(fstest.MapFS{tt.file: {Data: []byte(tt.text)}})
+			dir := fstest.MapFS{"fruit.sql": {Data: []byte(first)}}
+			dir[tt.file] = &fstest.MapFile{Data: []byte(tt.text)}
+			_, err := migration.Files(dir, "fruit")
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), tt.file) {
 				t.Errorf("Files returned %v, want %q about %s", err, tt.want, tt.file)
 			}
 		})
 	}
-	if _, err := migration.Files(fstest.MapFS{}); err == nil {
-		t.Error("an empty list was taken")
+	dir := fstest.MapFS{"fruit.sql": {Data: []byte(first)}}
+	for _, parts := range [][]string{nil, {"fruit", "trees"}, {"fruit", "fruit"}} {
+		if _, err := migration.Files(dir, parts...); err == nil {
+			t.Errorf("a schema of the parts %q was taken", parts)
+		}
 	}
+}
+
+// TestSchemaIsJoined: the parts of version 1 follow each other in the declared order, whatever their names are, and a
+// function that contains statements does not end the version.
+func TestSchemaIsJoined(t *testing.T) {
+	t.Parallel()
+	const body = "CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS $$\nBEGIN\n    RETURN 1;\nEND $$;\n"
+	files, err := migration.Files(fstest.MapFS{"b.sql": {Data: []byte("-- of b\n")}, "a.sql": {Data: []byte(body)},
+		"0002_words.sql": {Data: []byte("-- of 2\n")}}, "b", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range files {
+		got = append(got, f.Name+": "+f.SQL)
+	}
+	same(t, "versions", got, []string{"0001_schema.sql: -- b.sql\n\n-- of b\n\n-- a.sql\n\n" + body + "\n",
+		"0002_words.sql: -- of 2\n"})
 }
 
 func TestChecksumKnowsNoLineEndings(t *testing.T) {
 	t.Parallel()
-	unix, err := migration.Files(list(first))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dos, err := migration.Files(list(strings.ReplaceAll(first, "\n", "\r\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	unix, dos := list(t, first), list(t, strings.ReplaceAll(first, "\n", "\r\n"))
 	if unix[0].SHA256 != dos[0].SHA256 || len(unix[0].SHA256) != 64 {
 		t.Errorf("checksums are %q and %q", unix[0].SHA256, dos[0].SHA256)
 	}
@@ -80,18 +82,12 @@ func TestChecksumKnowsNoLineEndings(t *testing.T) {
 
 func TestSQL(t *testing.T) {
 	t.Parallel()
-	files, err := migration.Files(list(first, second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := list(t, first, second)
 	text := migration.SQL(files)
-	for _, want := range []string{"-- 0001_first.sql (sha256 " + files[0].SHA256, "CREATE TABLE fruit",
+	for _, want := range []string{"-- 0001_schema.sql (sha256 " + files[0].SHA256, "CREATE TABLE fruit",
 		"-- 0002_second.sql", "UPDATE fruit"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
-	}
-	if strings.Contains(text, "goose") {
-		t.Errorf("it has words that psql does not know:\n%s", text)
 	}
 }

@@ -18,11 +18,8 @@ type column struct {
 	check      string // the text of the constraints that may speak of it
 }
 
-// catalog lists the tables of the tested schema, without those that remember the
-// migrations, and their columns.
+// catalog lists the tables of the tested schema, without the one that remembers the versions, and their columns.
 type catalog func(ctx context.Context, db *sql.DB) (map[string][]column, error)
-
-func isOurs(table string) bool { return strings.HasPrefix(table, "tasker_migration") }
 
 func sqliteCatalog(ctx context.Context, db *sql.DB) (map[string][]column, error) {
 	const find = `SELECT m.name, m.sql, c.name, lower(c.type) FROM sqlite_master m JOIN pragma_table_xinfo(m.name) c
@@ -52,7 +49,7 @@ func readCatalog(ctx context.Context, db *sql.DB, query string) (map[string][]co
 		if err := rows.Scan(&table, &c.check, &c.name, &c.kind); err != nil {
 			return nil, err
 		}
-		if !isOurs(table) {
+		if table != "tasker_migrations" {
 			tables[table] = append(tables[table], c)
 		}
 	}

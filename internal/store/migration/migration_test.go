@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -54,20 +53,18 @@ func same[T any](t *testing.T, what string, got, want T) {
 func TestUp(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, p place) {
-		m := p.migrator(t, list(first))
-		same(t, "states of an empty database", states(t, m), map[string]migration.State{"0001_first.sql": migration.Pending})
-		same(t, "what was applied", up(t, m), []string{"0001_first.sql"})
+		m := p.migrator(t, list(t, first))
+		same(t, "states of an empty database", states(t, m), map[string]migration.State{"0001_schema.sql": migration.Pending})
+		same(t, "what was applied", up(t, m), []string{"0001_schema.sql"})
 		same(t, "what was applied again", up(t, m), nil)
-		if _, err := p.open(t).ExecContext(t.Context(), `INSERT INTO fruit VALUES ('apple')`); err != nil {
-			t.Fatal(err)
-		}
+		p.do(t, `INSERT INTO fruit VALUES ('apple')`)
 
-		later := p.migrator(t, list(first, second, third))
+		later := p.migrator(t, list(t, first, second, third))
 		same(t, "states before", states(t, later), map[string]migration.State{
-			"0001_first.sql": migration.Applied, "0002_second.sql": migration.Pending, "0003_third.sql": migration.Pending})
+			"0001_schema.sql": migration.Applied, "0002_second.sql": migration.Pending, "0003_third.sql": migration.Pending})
 		same(t, "what a later binary applied", up(t, later), []string{"0002_second.sql", "0003_third.sql"})
 		same(t, "states after", states(t, later), map[string]migration.State{
-			"0001_first.sql": migration.Applied, "0002_second.sql": migration.Applied, "0003_third.sql": migration.Applied})
+			"0001_schema.sql": migration.Applied, "0002_second.sql": migration.Applied, "0003_third.sql": migration.Applied})
 		var colour string
 		if err := p.open(t).QueryRowContext(t.Context(),
 			`SELECT colour FROM fruit WHERE name = 'apple'`).Scan(&colour); err != nil || colour != "green" {
@@ -80,7 +77,7 @@ func TestUp(t *testing.T) {
 func TestStatusChangesNothing(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, p place) {
-		m := p.migrator(t, list(first))
+		m := p.migrator(t, list(t, first))
 		states(t, m)
 		if _, err := p.open(t).ExecContext(t.Context(), `CREATE TABLE tasker_migrations (taken int)`); err != nil {
 			t.Errorf("there is a table already: %v", err)
@@ -91,9 +88,9 @@ func TestStatusChangesNothing(t *testing.T) {
 func TestEnsure(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, p place) {
-		m := p.migrator(t, list(first, second))
+		m := p.migrator(t, list(t, first, second))
 		err := m.Ensure(t.Context(), migration.Never)
-		if task.CodeOf(err) != task.Invalid || !strings.Contains(err.Error(), "pending are 0001_first.sql, 0002_second.sql") {
+		if task.CodeOf(err) != task.Invalid || !strings.Contains(err.Error(), "pending are 0001_schema.sql, 0002") {
 			t.Errorf("Never, pending: %v", err)
 		}
 		for _, mode := range []migration.Mode{"", migration.Auto, migration.Never} {
@@ -108,24 +105,22 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
-		mine   fstest.MapFS
+		mine   []migration.File
 		damage string
 		want   string
 	}{
-		{"NewerDatabase", list(first), "", "it has 0002_second.sql, and this binary does not"},
-		{"ChangedFile", list(first+"-- a typing error less\n", second), "", "migrated with another 0001_first.sql"},
-		{"Gap", list(first, second), "DELETE FROM tasker_migrations WHERE version_id = 1", "lacks 0001_first.sql"},
-		{"OtherHistory", list(first, third), "", "migrated with another 0002_second.sql"},
+		{"NewerDatabase", list(t, first), "", "it has 0002_second.sql, and this binary does not"},
+		{"ChangedFile", list(t, first+"-- a typing error less\n", second), "", "migrated with another 0001_schema.sql"},
+		{"Gap", list(t, first, second), "DELETE FROM tasker_migrations WHERE version = 1", "lacks 0001_schema.sql"},
+		{"OtherHistory", list(t, first, third), "", "migrated with another 0002_second.sql"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			engines(t, func(t *testing.T, p place) {
-				up(t, p.migrator(t, list(first, second)))
+				up(t, p.migrator(t, list(t, first, second)))
 				if tt.damage != "" {
-					if _, err := p.open(t).ExecContext(t.Context(), tt.damage); err != nil {
-						t.Fatal(err)
-					}
+					p.do(t, tt.damage)
 				}
 				m := p.migrator(t, tt.mine)
 				_, upErr := m.Up(t.Context())
@@ -144,33 +139,17 @@ func TestRefused(t *testing.T) {
 func TestBrokenMigration(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, p place) {
-		files, err := p.migrator(t, list(first, broken)).Up(t.Context())
+		files, err := p.migrator(t, list(t, first, broken)).Up(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "apply 0002_second.sql, which was rolled back: ") {
 			t.Errorf("Up returned %v", err)
 		}
-		if len(files) != 1 || files[0].Name != "0001_first.sql" {
+		if len(files) != 1 || files[0].Name != "0001_schema.sql" {
 			t.Errorf("applied are %v", files)
 		}
 		if _, err := p.open(t).ExecContext(t.Context(), `SELECT * FROM half`); err == nil {
 			t.Error("half of the migration is there")
 		}
-		same(t, "what the repaired list applied", up(t, p.migrator(t, list(first, second))), []string{"0002_second.sql"})
-	})
-}
-
-// TestChecksumsAreAdopted: a database from before checksums were kept gets them,
-// and is held to them from then on.
-func TestChecksumsAreAdopted(t *testing.T) {
-	t.Parallel()
-	engines(t, func(t *testing.T, p place) {
-		up(t, p.migrator(t, list(first)))
-		if _, err := p.open(t).ExecContext(t.Context(), `DROP TABLE tasker_migration_checksums`); err != nil {
-			t.Fatal(err)
-		}
-		same(t, "what was applied", up(t, p.migrator(t, list(first, second))), []string{"0002_second.sql"})
-		if _, err := p.migrator(t, list(first+"\n", second)).Up(t.Context()); task.CodeOf(err) != task.Conflict {
-			t.Errorf("a changed file: %v", err)
-		}
+		same(t, "what the repaired list applied", up(t, p.migrator(t, list(t, first, second))), []string{"0002_second.sql"})
 	})
 }
 
@@ -186,11 +165,8 @@ func TestSchemaIsCreated(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	m, err := migration.New(db, list(first, second), migration.Postgres(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "what was applied", up(t, m), []string{"0001_first.sql", "0002_second.sql"})
+	m := migration.New(db, list(t, first, second), migration.Postgres(name))
+	same(t, "what was applied", up(t, m), []string{"0001_schema.sql", "0002_second.sql"})
 	if err := m.Ensure(t.Context(), migration.Never); err != nil {
 		t.Error(err)
 	}
@@ -228,7 +204,7 @@ func manyAtOnce(t *testing.T, p place) {
 	)
 	begin := make(chan struct{})
 	for range nodes {
-		m := p.migrator(t, list(first, second, third))
+		m := p.migrator(t, list(t, first, second, third))
 		wait.Go(func() {
 			<-begin
 			files, err := m.Up(t.Context())
@@ -244,8 +220,8 @@ func manyAtOnce(t *testing.T, p place) {
 	}
 	close(begin)
 	wait.Wait()
-	same(t, "what all of them applied", applied, []string{"0001_first.sql", "0002_second.sql", "0003_third.sql"})
-	if err := p.migrator(t, list(first, second, third)).Ensure(t.Context(), migration.Never); err != nil {
+	same(t, "what all of them applied", applied, []string{"0001_schema.sql", "0002_second.sql", "0003_third.sql"})
+	if err := p.migrator(t, list(t, first, second, third)).Ensure(t.Context(), migration.Never); err != nil {
 		t.Error(err)
 	}
 }

@@ -3,14 +3,8 @@ package migration
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
-	"time"
-
-	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/database"
 
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -28,18 +22,13 @@ const (
 // It keeps no state between calls.
 type Migrator struct {
 	db      *sql.DB
-	dir     fs.FS
 	files   []File
 	dialect Dialect
 }
 
-// New returns a Migrator with the list in dir. The database stays the caller's.
-func New(db *sql.DB, dir fs.FS, d Dialect) (*Migrator, error) {
-	files, err := Files(dir)
-	if err != nil {
-		return nil, err
-	}
-	return &Migrator{db: db, dir: dir, files: files, dialect: d}, nil
+// New returns a Migrator to the last of files. The database stays the caller's.
+func New(db *sql.DB, files []File, d Dialect) *Migrator {
+	return &Migrator{db: db, files: files, dialect: d}
 }
 
 // Ensure makes sure that the schema is this binary's, by migrating or, with
@@ -76,7 +65,7 @@ func Refuse(list []Status) error {
 		Hint: "run tasker migrate up with the same database, or start with --migrate=auto"}
 }
 
-// Up applies what is pending, each file in a transaction of its own, and returns
+// Up applies what is pending, each version in its own transaction, and returns
 // what it applied itself. It blocks while another process migrates. A database
 // that Check refuses is left as it is.
 func (m *Migrator) Up(ctx context.Context) ([]File, error) {
@@ -87,7 +76,7 @@ func (m *Migrator) Up(ctx context.Context) ([]File, error) {
 	if err := Check(list); err != nil {
 		return nil, err
 	}
-	if len(PendingFiles(list)) == 0 && !unsigned(list) {
+	if len(PendingFiles(list)) == 0 {
 		return nil, nil // the usual start: no process has to wait
 	}
 	var done []File
@@ -101,16 +90,6 @@ func (m *Migrator) Up(ctx context.Context) ([]File, error) {
 	return done, nil
 }
 
-// unsigned reports whether something was applied before checksums were kept.
-func unsigned(list []Status) bool {
-	for _, s := range list {
-		if s.State == Applied && !s.signed {
-			return true
-		}
-	}
-	return false
-}
-
 // up applies the migrations. No other process does so meanwhile, but one may have done so before.
 // The list is read again, because another process may have migrated while this one waited for the lock.
 func (m *Migrator) up(ctx context.Context) ([]File, error) {
@@ -121,32 +100,39 @@ func (m *Migrator) up(ctx context.Context) ([]File, error) {
 	if err := Check(list); err != nil {
 		return nil, err
 	}
-	if err := m.adopt(ctx, list); err != nil {
-		return nil, fmt.Errorf("write down checksums: %w", err)
+	var done []File
+	for _, f := range PendingFiles(list) {
+		if err := m.apply(ctx, f); err != nil {
+			return done, fmt.Errorf("apply %s, which was rolled back: %w", f.Name, err)
+		}
+		done = append(done, f)
 	}
-	if len(PendingFiles(list)) == 0 {
-		return nil, nil
-	}
-	inner, err := database.NewStore(m.dialect.goose, m.dialect.table(versionTable))
+	return done, nil
+}
+
+// apply applies a version and records it, in one transaction.
+// Both drivers take all statements at once: a new database needs one round trip and not one for each table.
+func (m *Migrator) apply(ctx context.Context, f File) error {
+	tx, err := m.db.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	b := &book{Store: inner, dialect: m.dialect, files: m.files, now: time.Now}
-	p, err := goose.NewProvider(goose.DialectCustom, m.db, beginWith{m.dir, m.dialect.before}, goose.WithStore(b),
-		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
-	if err != nil {
-		return nil, err
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	if m.dialect.before != "" {
+		if _, err := tx.ExecContext(ctx, m.dialect.before); err != nil {
+			return err
+		}
 	}
-	results, err := p.Up(ctx)
-	var partial *goose.PartialError
-	if errors.As(err, &partial) {
-		// goose's text names neither the file nor what to do.
-		results, err = partial.Applied, fmt.Errorf("apply %s, which was rolled back: %w", partial.Failed.Source.Path,
-			partial.Err)
+	if f.Version == 1 {
+		if err := m.dialect.createTable(ctx, tx); err != nil {
+			return err
+		}
 	}
-	done := make([]File, len(results))
-	for i, r := range results {
-		done[i] = m.files[r.Source.Version-1]
+	if _, err := tx.ExecContext(ctx, f.SQL); err != nil {
+		return err
 	}
-	return done, err
+	if err := m.dialect.insert(ctx, tx, f); err != nil {
+		return err
+	}
+	return tx.Commit()
 }

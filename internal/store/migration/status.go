@@ -1,7 +1,6 @@
 package migration
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -27,15 +26,7 @@ const (
 type Status struct {
 	File
 	State     State
-	AppliedAt time.Time // zero when it is not applied, or when no time was recorded
-
-	signed bool // the database has its checksum
-}
-
-// record is one applied migration, as the database knows it.
-type record struct {
-	file, sha256 string // empty when it was applied before checksums were kept
-	appliedAt    time.Time
+	AppliedAt time.Time // zero when it is not applied
 }
 
 // compare compares the list of this binary with that of the database. It returns one Status per file, then one per
@@ -49,10 +40,10 @@ func compare(files []File, have map[int64]record) []Status {
 	for _, f := range files {
 		s := Status{File: f, State: Pending}
 		switch r, ok := have[f.Version]; {
-		case ok && r.sha256 != "" && r.sha256 != f.SHA256:
+		case ok && r.sha256 != f.SHA256:
 			s.State, s.AppliedAt = Changed, r.appliedAt
 		case ok:
-			s.State, s.AppliedAt, s.signed = Applied, r.appliedAt, r.sha256 != ""
+			s.State, s.AppliedAt = Applied, r.appliedAt
 		case f.Version < newest:
 			s.State = Skipped
 		}
@@ -61,8 +52,7 @@ func compare(files []File, have map[int64]record) []Status {
 	for _, v := range slices.Sorted(maps.Keys(have)) {
 		if v > int64(len(files)) {
 			r := have[v]
-			name := cmp.Or(r.file, fmt.Sprintf("%04d", v))
-			out = append(out, Status{File: File{Version: v, Name: name, SHA256: r.sha256}, State: Unknown,
+			out = append(out, Status{File: File{Version: v, Name: r.file, SHA256: r.sha256}, State: Unknown,
 				AppliedAt: r.appliedAt})
 		}
 	}

@@ -1,12 +1,13 @@
 package migration_test
 
 import (
+	"crypto/sha256"
+	_ "embed"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"slices"
+	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/taskerhq/tasker"
@@ -14,50 +15,68 @@ import (
 	"github.com/taskerhq/tasker/internal/store/migration"
 )
 
-// givenUp are the columns ("table.column") and tables that a migration takes
-// away, and those whose values it changes, on purpose, by the migration's version.
-var givenUp = map[int64][]string{
-	41: {"tasker_intake_failures"}, // SQLite: its rows go to tasker_sends
-	44: {"tasker_intake_failures"}, // PostgreSQL
+// givenUp are the columns ("table.column") and tables that a migration takes away, and those whose values it changes,
+// on purpose, by the name of its file.
+var givenUp = map[string][]string{}
+
+// rolling is a migration such as the next one may be. Package crashtest/upgrade applies it under load.
+//
+//go:embed testdata/rolling.sql
+var rolling string
+
+// follow is a list of versions and one more.
+func follow(files []migration.File, text string) []migration.File {
+	version := int64(len(files) + 1)
+	return append(slices.Clone(files), migration.File{Version: version, Name: fmt.Sprintf("%04d_synthetic.sql", version),
+		SQL: text, SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(text)))})
 }
 
-// TestUpgrade upgrades a filled database from every schema that there ever was:
-// nothing is lost on the way, and the store works on what comes out. A new
-// migration is tested without a change here.
+// TestUpgrade upgrades a filled database from every version of the schema to the last one, and to one that may follow
+// it: nothing is lost on the way, and the store works on what comes out. A new migration is tested without a change
+// here.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, p place) {
 		files := shipped(t, p.shipped)
-		for from := 1; from <= len(files); from++ { // the last one proves that it can be filled
+		for from := 1; from <= len(files); from++ {
 			t.Run(files[from-1].Name, func(t *testing.T) {
 				p := p.fresh(t)
 				for _, loss := range upgrade(t, p, files, from) {
 					t.Error(loss)
 				}
-				works(t, p.dsn)
+				work(t, start(t, p))
 			})
 		}
+		t.Run("Next", func(t *testing.T) {
+			for _, loss := range upgrade(t, p, follow(files, rolling), len(files)) {
+				t.Error(loss)
+			}
+		})
 	})
 }
 
-func shipped(t *testing.T, list func() (fs.FS, error)) []migration.File {
-	t.Helper()
-	dir, err := list()
-	if err != nil {
-		t.Fatal(err)
+// TestNodeOutlivesMigration migrates a database under a node: it continues to work, and one that starts later says
+// why it does not. TestRollingUpgrade shows the same of processes under load.
+func TestNodeOutlivesMigration(t *testing.T) {
+	t.Parallel()
+	p := onPostgres(t)
+	files := shipped(t, p.shipped)
+	up(t, p.migrator(t, files))
+	node := start(t, p)
+	work(t, node)
+	next := follow(files, rolling)
+	same(t, "what was applied", up(t, p.migrator(t, next)), []string{next[len(files)].Name})
+	work(t, node)
+	if _, err := openNode(t, p); err == nil || !strings.Contains(err.Error(), "migrated by a newer tasker") {
+		t.Errorf("a node that does not know the schema started: %v", err)
 	}
-	files, err := migration.Files(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
 }
 
 // upgrade makes a database of the schema that it had after the first files, fills
 // every table, migrates it by the rest, and says what is not there any more.
 func upgrade(t *testing.T, p place, files []migration.File, from int) []string {
 	t.Helper()
-	up(t, p.migrator(t, dirOf(files[:from])))
+	up(t, p.migrator(t, files[:from]))
 	db := p.open(t)
 	before, err := p.catalog(t.Context(), db)
 	if err != nil {
@@ -73,7 +92,7 @@ func upgrade(t *testing.T, p place, files []migration.File, from int) []string {
 			t.Fatalf("%s has %d rows after filling", table, len(had[table]))
 		}
 	}
-	up(t, p.migrator(t, dirOf(files)))
+	up(t, p.migrator(t, files))
 	after, err := p.catalog(t.Context(), db)
 	if err != nil {
 		t.Fatal(err)
@@ -111,93 +130,60 @@ func upgrade(t *testing.T, p place, files []migration.File, from int) []string {
 // rewrites it, on purpose.
 func accepted(files []migration.File, table, column string) bool {
 	return slices.ContainsFunc(files, func(f migration.File) bool {
-		return slices.Contains(givenUp[f.Version], table) || slices.Contains(givenUp[f.Version], table+"."+column)
+		return slices.Contains(givenUp[f.Name], table) || slices.Contains(givenUp[f.Name], table+"."+column)
 	})
-}
-
-// dirOf is the directory of these files.
-func dirOf(files []migration.File) fs.FS {
-	dir := fstest.MapFS{}
-	for _, f := range files {
-		dir[f.Name] = &fstest.MapFile{Data: []byte(f.SQL)}
-	}
-	return dir
 }
 
 // TestUpgradeNotices proves the test of upgrades with lists that are made up: it
 // is content with migrations that keep everything, and says what others lose.
 func TestUpgradeNotices(t *testing.T) {
 	t.Parallel()
-	const begin = "-- +goose Up\n"
 	tests := []struct {
 		name, second string
 		want         []string
 	}{
 		{"Nothing", second, nil},
-		{"DeletedRow", begin + `DELETE FROM fruit WHERE name LIKE '%2%';`,
+		{"DeletedRow", `DELETE FROM fruit WHERE name LIKE '%2%';`,
 			[]string{`fruit lost the row name={"n": "2"} ripe=2`}},
-		{"ChangedValue", begin + `UPDATE fruit SET ripe = 7 WHERE ripe = 1;`,
+		{"ChangedValue", `UPDATE fruit SET ripe = 7 WHERE ripe = 1;`,
 			[]string{`fruit lost the row name={"n": "1"} ripe=1`}},
-		{"DroppedColumn", begin + `ALTER TABLE fruit DROP COLUMN ripe;`, []string{"fruit.ripe is gone"}},
-		{"DroppedTable", begin + `DROP TABLE fruit;`, []string{"fruit.name is gone", "fruit.ripe is gone"}},
+		{"DroppedColumn", `ALTER TABLE fruit DROP COLUMN ripe;`, []string{"fruit.ripe is gone"}},
+		{"DroppedTable", `DROP TABLE fruit;`, []string{"fruit.name is gone", "fruit.ripe is gone"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			engines(t, func(t *testing.T, p place) {
-				files, err := migration.Files(list(begin+
-					`CREATE TABLE fruit (name text PRIMARY KEY, ripe int NOT NULL CHECK (ripe > 0));`, tt.second))
-				if err != nil {
-					t.Fatal(err)
-				}
+				files := list(t, `CREATE TABLE fruit (name text PRIMARY KEY, ripe int NOT NULL CHECK (ripe > 0));`, tt.second)
 				same(t, "what was noticed", upgrade(t, p, files, 1), tt.want)
 			})
 		})
 	}
 }
 
-// TestTasksKnowSinceWhen: a task that is older than the column is in its state since
-// it finished, or else since it was created.
-func TestTasksKnowSinceWhen(t *testing.T) {
-	t.Parallel()
-	engines(t, func(t *testing.T, p place) {
-		files := shipped(t, p.shipped)
-		up(t, p.migrator(t, dirOf(files[:1])))
-		db := p.open(t)
-		tables, err := p.catalog(t.Context(), db)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fill(t, db, tables)
-		if _, err := db.ExecContext(t.Context(),
-			`UPDATE tasker_tasks SET created_at = created_at + 10, finished_at = CASE WHEN created_at = 1 THEN 0 ELSE 20 END`); err != nil {
-			t.Fatal(err)
-		}
-		up(t, p.migrator(t, dirOf(files)))
-		columns := []column{{name: "created_at"}, {name: "finished_at"}, {name: "state_at"}}
-		var got []string
-		for _, r := range rowsOf(t, db, "tasker_tasks", columns) {
-			got = append(got, r.only(columns))
-		}
-		slices.Sort(got)
-		same(t, "tasks", got, []string{"created_at=11 finished_at=0 state_at=11", "created_at=12 finished_at=20 state_at=20",
-			"created_at=13 finished_at=20 state_at=20"})
-	})
-}
-
-// works takes a task through the store.
-func works(t *testing.T, dsn string) {
+// start opens a node that does not migrate.
+func start(t *testing.T, p place) *node.Node {
 	t.Helper()
-	ctx := t.Context()
-	b, err := node.Open(ctx, dsn, node.Options{Migrate: migration.Never})
+	b, err := openNode(t, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	return b
+}
+
+func openNode(t *testing.T, p place) (*node.Node, error) {
+	return node.Open(t.Context(), p.dsn, node.Options{Migrate: migration.Never})
+}
+
+// work takes a task through a node.
+func work(t *testing.T, b *node.Node) {
+	t.Helper()
+	ctx := t.Context()
 	c := tasker.NewClient(b)
 	receipt, err := c.Submit(ctx, tasker.NewHandlerTask("after_upgrade", map[string]int{"a": 1}))
 	if err != nil {

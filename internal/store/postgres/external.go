@@ -71,7 +71,7 @@ func (s *Store) enter(ctx context.Context, c *conn) (path string, err error) {
 	return string(was), nil
 }
 
-// installationQuery returns the random name that the first migration gave to this database. It
+// installationQuery returns the random name that version 1 of the schema gave to this database. It
 // tells two databases with the same schema apart.
 const installationQuery = `SELECT value FROM tasker_meta WHERE key = 'installation'`
 

@@ -77,7 +77,7 @@ func (i *identity) stored(number int64) {
 }
 
 // follows reports whether a position may be a later state of the database than one that was known before.
-// The table is 0 in the position that was read before the first migration.
+// The table is 0 in the position that was read before the schema was made.
 func (p position) follows(known position) bool {
 	return p.system == known.system && p.timeline == known.timeline && p.log >= known.log &&
 		p.database == known.database && (p.table == known.table || known.table == 0) && p.number >= known.number

@@ -17,11 +17,18 @@ import (
 	"github.com/taskerhq/tasker/internal/store/migration"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+//go:embed schema/*.sql
+var schema embed.FS
 
-// Migrations is the list of this store's migrations. The files are part of the binary.
-func Migrations() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
+// Migrations returns the versions of this store's schema, which are part of the binary.
+func Migrations() ([]migration.File, error) {
+	dir, err := fs.Sub(schema, "schema")
+	if err != nil {
+		return nil, err
+	}
+	return migration.Files(dir, "database", "tasks", "workers", "flow", "holds", "schedules", "cases", "letters", "groups",
+		"redrives", "audit", "sessions", "views", "snapshots", "detection")
+}
 
 // oldestServer is the minimum version for the statements of this package, as PostgreSQL counts.
 const oldestServer = 150000
@@ -29,7 +36,7 @@ const oldestServer = 150000
 // Migrator returns a migrator for the database of a DSN and a function that closes its connections. It does not connect
 // yet.
 func Migrator(d DSN) (*migration.Migrator, func() error, error) {
-	dir, err := Migrations()
+	files, err := Migrations()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -39,12 +46,7 @@ func Migrator(d DSN) (*migration.Migrator, func() error, error) {
 	}
 	db := stdlib.OpenDB(*cc)
 	db.SetMaxOpenConns(2) // one holds the lock, one migrates
-	m, err := migration.New(db, dir, migration.Postgres(d.Schema).WithCheck(checkServer))
-	if err != nil {
-		_ = db.Close() // nothing was done on it
-		return nil, nil, err
-	}
-	return m, db.Close, nil
+	return migration.New(db, files, migration.Postgres(d.Schema).WithCheck(checkServer)), db.Close, nil
 }
 
 // checkServer connects, and refuses a server that is too old, or whose sessions cannot be worked with.

@@ -13,11 +13,18 @@ import (
 	"github.com/taskerhq/tasker/internal/store/migration"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+//go:embed schema/*.sql
+var schema embed.FS
 
-// Migrations is the list of this store's migrations. The files are part of the binary.
-func Migrations() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
+// Migrations returns the versions of this store's schema, which are part of the binary.
+func Migrations() ([]migration.File, error) {
+	dir, err := fs.Sub(schema, "schema")
+	if err != nil {
+		return nil, err
+	}
+	return migration.Files(dir, "database", "tasks", "workers", "flow", "holds", "schedules", "cases", "letters", "groups",
+		"redrives", "audit", "sessions", "views")
+}
 
 // Migrator returns a migrator for a file and a function that closes it. Reading is allowed while another process has
 // the file open, and does not create a file; writing creates the file with its directory, and locks it until it is
@@ -47,7 +54,7 @@ func Migrator(path string, write bool) (*migration.Migrator, func() error, error
 
 // migrator opens a file for a migrator. Without write it opens read-only.
 func migrator(path string, write bool) (*migration.Migrator, func() error, error) {
-	dir, err := Migrations()
+	files, err := Migrations()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,23 +66,18 @@ func migrator(path string, write bool) (*migration.Migrator, func() error, error
 	default:
 		name = dsn(path, readerPragmas)
 	}
-	return migratorOf(name, dir)
+	return migratorOf(name, files)
 }
 
 // migratorOf opens a migrator on the driver's name of a database.
-func migratorOf(name string, dir fs.FS) (*migration.Migrator, func() error, error) {
+func migratorOf(name string, files []migration.File) (*migration.Migrator, func() error, error) {
 	db, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, nil, err
 	}
 	// With :memory: every connection would be a database of its own.
 	db.SetMaxOpenConns(1)
-	m, err := migration.New(db, dir, migration.SQLite())
-	if err != nil {
-		_ = db.Close() // nothing was done on it
-		return nil, nil, err
-	}
-	return m, db.Close, nil
+	return migration.New(db, files, migration.SQLite()), db.Close, nil
 }
 
 // migrate brings the schema to that of this binary, or fails if mode forbids it. The caller
@@ -90,11 +92,11 @@ func migrate(ctx context.Context, path string, mode migration.Mode) error {
 
 // fill gives a new database in memory the schema of this binary.
 func fill(ctx context.Context, name string) error {
-	dir, err := Migrations()
+	files, err := Migrations()
 	if err != nil {
 		return err
 	}
-	m, done, err := migratorOf(name, dir)
+	m, done, err := migratorOf(name, files)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,8 @@
-// Package postgrestest gives tests PostgreSQL schemas that are migrated already.
+// Package postgrestest gives tests PostgreSQL schemas that have their tables already.
 //
 // To create some 150 tables and indexes and to drop them again takes longer than most tests. A schema that a test has
 // used is emptied, the log of acts as well, which takes a fraction of that, and the next test has it. Package migration
-// tests the migrations themselves; a test that changes tables, or looks at how they grow, asks package pgtest for an
+// tests how a schema is made; a test that changes tables, or looks at how they grow, asks package pgtest for an
 // empty schema.
 package postgrestest
 
@@ -19,7 +19,7 @@ var pool struct {
 	free []*schema
 }
 
-// DSN returns a DSN of a schema with the tables of a new installation and no rows but those of the migrations. Nobody
+// DSN returns a DSN of a schema with the tables of a new installation and no rows but those that it begins with. Nobody
 // may use it any more when t ends. The ID of its installation is that of earlier tests.
 func DSN(t testing.TB) string {
 	t.Helper()

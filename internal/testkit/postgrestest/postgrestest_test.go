@@ -9,12 +9,11 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// look returns the rows that the migrations wrote, and the last ID that a sequence gave.
+// look returns the rows that a new schema has, and the last ID that a sequence gave.
 func look(t *testing.T, conn *pgx.Conn) (settings string, ids int) {
 	t.Helper()
 	const find = `SELECT (SELECT json_agg(s ORDER BY s.key)::text FROM tasker_settings s),
-  (SELECT coalesce(max(last_value), 0) FROM pg_sequences WHERE schemaname = current_schema()
-    AND sequencename NOT LIKE '%migration%')`
+  (SELECT coalesce(max(last_value), 0) FROM pg_sequences WHERE schemaname = current_schema())`
 	if err := conn.QueryRow(t.Context(), find).Scan(&settings, &ids); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ type schema struct {
 	conn      *pgx.Conn // of on, for whoever has borrowed the schema; to connect takes as long as to empty it
 
 	made shape
-	rows []string // statements that insert the rows of the migrations
+	rows []string // statements that insert the rows of a new schema
 	// guards are the triggers that refuse to delete rows, whoever asks: those of the log of acts.
 	guards []guard
 }
@@ -112,7 +112,7 @@ func dropOutdated(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// learn notes what the migrations have made.
+// learn notes what the schema was made with.
 func (s *schema) learn(ctx context.Context, tx pgx.Tx) error {
 	tables, err := written(ctx, tx)
 	if err != nil {
@@ -171,11 +171,11 @@ type table struct {
 	Size int64
 }
 
-// written lists the tables that have, or had, rows, but for those that tell which migrations there were.
+// written lists the tables that have, or had, rows, but for those that tell the schema's version.
 func written(ctx context.Context, tx pgx.Tx) ([]table, error) {
 	return query(ctx, tx, pgx.RowToStructByName[table], `SELECT relname AS name, pg_relation_size(oid) AS size FROM pg_class
   WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND pg_relation_size(oid) > 0
-    AND relname NOT LIKE 'tasker\_migration%' ORDER BY relname`)
+    AND relname <> 'tasker_migrations' ORDER BY relname`)
 }
 
 // emptying is the statements that empty tables and let IDs begin at 1 again.
@@ -189,7 +189,7 @@ func (s *schema) emptying(tables []table) []string {
 		}
 	}
 	list = append(list, `SELECT setval(quote_ident(schemaname) || '.' || quote_ident(sequencename), 1, false) FROM pg_sequences
-  WHERE schemaname = current_schema() AND last_value IS NOT NULL AND sequencename NOT LIKE 'tasker\_migration%'`)
+  WHERE schemaname = current_schema() AND last_value IS NOT NULL`)
 	for _, t := range tables {
 		verb := "DELETE FROM "
 		if t.Size > large {

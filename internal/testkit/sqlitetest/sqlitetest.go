@@ -1,7 +1,7 @@
-// Package sqlitetest gives tests SQLite files of their own that are migrated already.
+// Package sqlitetest gives tests SQLite files of their own that have the schema already.
 //
-// The migrations take longer than most tests, and under the race detector many times as long. They run once in a test
-// process; every test has a copy of the file. Package migration tests the migrations themselves.
+// To make it takes longer than many tests. It is made once in a test process; every test has a copy of the file.
+// Package migration tests how it is made.
 package sqlitetest
 
 import (

@@ -4,6 +4,7 @@ package upgrade_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -11,20 +12,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 )
-
-// version is one to upgrade from.
-type version struct {
-	commit string
-	flows  bool // it knows all that the workflows of load.Flows use
-}
-
-// untagged are the old versions while none has been tagged: before results were kept in a blob store (PostgreSQL is at
-// migration 0042), and, with UPGRADE_FROM=all, before checkpoints, logs and child tasks (0038).
-var untagged = map[string]version{
-	"BeforeChildren":     {"75c14e350849", false},
-	"BeforeLargeResults": {"74a0dc34c2b9", true},
-}
 
 // git asks git about the repository and returns its answer, which is empty if it fails.
 func git(ctx context.Context, root string, args ...string) string {
@@ -35,40 +26,22 @@ func git(ctx context.Context, root string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// versions returns those to upgrade from, by name: what UPGRADE_FROM names, else the last tag, else one of untagged.
-func versions(ctx context.Context, root string) map[string]version {
-	tag := os.Getenv("UPGRADE_FROM")
-	if tag == "all" {
-		return untagged
+// oldVersion returns the commit to upgrade from: what UPGRADE_FROM names, else the last tag, else "", this version.
+func oldVersion(ctx context.Context, root string) string {
+	if from := os.Getenv("UPGRADE_FROM"); from != "" {
+		return from
 	}
-	if tag == "" {
-		// not the tag of this very version
-		tag = git(ctx, root, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD~1")
-	}
-	if tag == "" {
-		const newest = "BeforeLargeResults"
-		return map[string]version{newest: untagged[newest]}
-	}
-	return map[string]version{tag: {tag, true}}
+	// not the tag of this very version
+	return git(ctx, root, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD~1")
 }
 
-// build builds the version in dir and returns the path of the binary. A clone without its history, as many CI systems
-// make, has only newer commits: then the oldest of them is built, and the test says so. Without any history it is the
-// current binary, so that the replacement of nodes at least is tested.
-func (v version) build(t *testing.T, root, dir, current string) string {
+// buildOld builds a commit in dir and returns the path of the binary, or that of the current one for "".
+func buildOld(t *testing.T, root, dir, current, commit string) string {
 	t.Helper()
-	ctx := t.Context()
-	commit := git(ctx, root, "rev-parse", "--verify", "--quiet", v.commit+"^{commit}")
 	if commit == "" {
-		commit, _, _ = strings.Cut(git(ctx, root, "rev-list", "--max-parents=0", "HEAD"), "\n")
-		if commit == "" {
-			t.Logf("NOT TESTED: the upgrade from %s. There is no history of git here; nodes of this version are replaced "+
-				"by nodes of the same version", v.commit)
-			return current
-		}
-		t.Logf("NOT TESTED: the upgrade from %s, which is not in this shallow clone. The old version is %s, the oldest "+
-			"that is", v.commit, commit)
+		return current
 	}
+	ctx := t.Context()
 	source := filepath.Join(dir, "old")
 	if err := extract(ctx, root, commit, source); err != nil {
 		t.Fatal(err)
@@ -78,6 +51,30 @@ func (v version) build(t *testing.T, root, dir, current string) string {
 	build.Dir = source
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", commit, err, out)
+	}
+	return program
+}
+
+// buildNext builds this version with one migration more and returns the path of the binary.
+func buildNext(t *testing.T, root, dir string) string {
+	t.Helper()
+	versions, err := postgres.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := filepath.Join(root, "internal/store/postgres/schema", fmt.Sprintf("%04d_rolling.sql", len(versions)+1))
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
+		added: filepath.Join(root, "internal/store/migration/testdata/rolling.sql")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program, err := process.Build(t.Context(), dir, "-trimpath", "-overlay", list)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return program
 }

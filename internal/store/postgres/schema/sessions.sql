@@ -1,0 +1,10 @@
+-- People who are signed in to the dashboard.
+CREATE TABLE tasker_sessions (
+    hash       bytea  NOT NULL PRIMARY KEY, -- SHA-256 of the token that the browser has
+    key_name   text   NOT NULL,
+    key_id     text   NOT NULL,
+    created_at bigint NOT NULL,
+    expires_at bigint NOT NULL
+);
+CREATE INDEX tasker_sessions_by_key ON tasker_sessions (key_name);
+CREATE INDEX tasker_sessions_by_expiry ON tasker_sessions (expires_at);
