@@ -14,6 +14,14 @@ type approvalEnds struct {
 	answers map[task.ID]approvalEnd // by step, of those that an operator or the end of their time has answered
 }
 
+func approvalsFeature() feature {
+	return feature{
+		name: "approvals",
+		stages: []stage{{rankApprovals, "approvals", []string{"inbox_events"},
+			func(u *unit) error { return u.ready.control.approvals.tell(u) }}},
+	}
+}
+
 // approvalEnd is how an approval ended.
 type approvalEnd struct{ result, by, reason string }
 

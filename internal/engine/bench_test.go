@@ -32,8 +32,9 @@ func benchmarkTasks(b *testing.B, in engine.Submission, steps int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	chain := &task.Template{Name: "chain", Steps: []task.StepSpec{benchStep("a"), benchStep("b", "a"), benchStep("c", "b")}}
-	limited := &task.Template{Name: "limited", Steps: []task.StepSpec{benchStep("a")}, Concurrency: &limit.Spec{Permits: 5}}
+	a, b2, c := benchStep("a"), benchStep("b", "a"), benchStep("c", "b")
+	chain := &task.Template{Name: "chain", Steps: []task.StepSpec{a, b2, c}}
+	limited := &task.Template{Name: "limited", Steps: []task.StepSpec{a}, Concurrency: &limit.Spec{Permits: 5}}
 	for _, def := range []*task.Template{chain, limited} {
 		def.Namespace, def.Version = engine.DefaultNamespace, "1"
 		def.Link()

@@ -28,6 +28,14 @@ type breakerOutcomes struct {
 	outages outageOutcomes // the same for routes; see unit_outages.go
 }
 
+func breakersFeature() feature {
+	return feature{
+		name:   "breakers",
+		stages: []stage{{rankBreakers, "breakers", []string{"workers"}, func(u *unit) error { return u.breakers.save() }}},
+		after:  []followUp{{afterBreakers, "breakers", func(u *unit) { u.e.publishBreakers(u) }}},
+	}
+}
+
 // breakers holds the counts of this process. It has no entry for a worker that does not fail.
 // mu guards the maps; failing is read without it, so that a healthy cluster pays one atomic
 // load per settled step.

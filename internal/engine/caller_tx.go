@@ -25,25 +25,13 @@ type transaction func(ctx context.Context, verb string, fn func(u *unit) error) 
 func (e *Engine) in(tx Tx) transaction {
 	return func(ctx context.Context, verb string, fn func(u *unit) error) error {
 		u := newUnit(ctx, e, tx)
-		u.key = KeyOf(ctx)
+		u.key, u.queues = KeyOf(ctx), true
 		enter := e.follow(u, verb)
 		u.external = enter == nil
 		if err := fn(u); err != nil {
 			return err
 		}
-		if err := u.ready.compensation.look(); err != nil {
-			return err
-		}
-		if err := u.ready.leaveQueued(); err != nil {
-			return err
-		}
-		if err := u.save(); err != nil {
-			return err
-		}
-		if err := u.breakers.outages.save(); err != nil {
-			return err
-		}
-		if err := u.breakers.save(); err != nil {
+		if err := u.flush(); err != nil {
 			return err
 		}
 		if enter != nil {
@@ -60,7 +48,8 @@ func (e *Engine) follow(u *unit, verb string) (enter func()) {
 	observed := u.tx.Handle().AfterCommit(func() {
 		pass.End(verb, nil)
 		if saved {
-			e.committed(verb, began, u, 0)
+			u.observed.verb, u.observed.began = verb, began
+			u.committed()
 		}
 	})
 	if !observed {
@@ -82,24 +71,3 @@ func (e *Engine) follow(u *unit, verb string) (enter func()) {
 
 // errRolledBack ends the feed's record of changes that never happened.
 var errRolledBack = errors.New("the caller's transaction was rolled back")
-
-// leaveQueued leaves the steps that became ready in the queue, where polls find them after the commit.
-func (rs *readySteps) leaveQueued() error {
-	if len(rs.gates.entering) > 0 {
-		if err := rs.gates.enter(); err != nil {
-			return err
-		}
-	}
-	if err := rs.parkReady(); err != nil {
-		return err
-	}
-	for _, w := range rs.steps {
-		if !w.Step.OnRoute() {
-			continue
-		}
-		rs.u.e.queue.becameReady(rs.u, w)
-		rs.u.wake.queued[w.Step.RouteID]++
-	}
-	rs.steps = nil
-	return nil
-}

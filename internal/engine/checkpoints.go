@@ -12,6 +12,14 @@ import (
 // Checkpoints: where an attempt has got to. They are stored in the transaction that renews the lease, and handed out
 // with the next one. See docs/design/0049-long-work.md.
 
+func checkpointsFeature() feature {
+	return feature{
+		name: "checkpoints",
+		stages: []stage{{rankCheckpoints, "checkpoints", []string{"checkpoints"},
+			func(u *unit) error { return u.records.saveCheckpoints() }}},
+	}
+}
+
 // progress records what a worker says of a step that it holds.
 func (nr *newRecords) progress(w Work, p *Progress) {
 	if p.Checkpoint == nil || p.Percent > 0 || p.Note != "" {

@@ -35,6 +35,19 @@ type children struct {
 	stirred bool
 }
 
+func childrenFeature() feature {
+	return feature{
+		name: "children",
+		stages: []stage{{rankFanOuts, "fan-outs", []string{"fan_outs", "children"},
+			func(u *unit) error { return u.ready.children.save() }}},
+		after: []followUp{{afterChildren, "children", func(u *unit) {
+			if u.ready.children.stirred && !u.e.byHand {
+				u.e.children.Post(struct{}{})
+			}
+		}}},
+	}
+}
+
 // begin makes a pending step with child tasks wait for them. They are submitted after the commit.
 func (c *children) begin(w Work) error {
 	c.wake(w.Step)

@@ -193,7 +193,7 @@ func (a *advance) end(w Work, f *task.FanOut, p *childPlan) error {
 // save stores everything. New tasks go through the queue.
 func (a *advance) save() error {
 	u := a.u
-	if err := u.ready.leaveQueued(); err != nil {
+	if err := u.ready.pass(true); err != nil {
 		return err
 	}
 	if len(a.b.tasks) > 0 {

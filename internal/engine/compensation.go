@@ -18,6 +18,14 @@ type compensation struct {
 	held map[*task.Task]bool
 }
 
+func compensationFeature() feature {
+	return feature{
+		name: "compensation",
+		stages: []stage{{rankCompensation, "compensation", []string{"workflow_steps"},
+			func(u *unit) error { return u.ready.compensation.look() }}},
+	}
+}
+
 // look looks at the tasks that changed in the transaction. It comes before ready steps are handed out, since
 // compensation steps may become ready.
 func (c *compensation) look() error {

@@ -26,6 +26,7 @@ import (
 type Engine struct {
 	// the roles of the store for other rows, embedded so that e.caseRows reads like a field
 	domains
+	kernel  *kernel // the features, by what they do
 	store   Store
 	cfg     settings.Config
 	now     func() time.Time
@@ -215,6 +216,8 @@ type Options struct {
 	Transitions bool
 	// Blobs keeps results above Limits.PayloadBytes. Defaults to none: they are refused.
 	Blobs Blobs
+	// Without names features that the engine does not have. For tests that show that nothing else needs them.
+	Without []string
 	// Dispatcher keeps the order of ready steps and their leases. Without it the store keeps both.
 	Dispatcher Dispatcher
 }
@@ -241,11 +244,16 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(),
 			Err: err}
 	}
+	kernel, err := newKernel(featuresWithout(opts.Without))
+	if err != nil {
+		return nil, err
+	}
 	cluster, _ := db.(Cluster)
 	if opts.Seals != nil {
 		db = opts.Seals.Database(db)
 	}
-	e := &Engine{store: db, domains: domainsOf(db), cfg: cfg, now: opts.Now, stepped: opts.Stepped, roll: opts.Roll,
+	e := &Engine{kernel: kernel, store: db, domains: domainsOf(db), cfg: cfg,
+		now: opts.Now, stepped: opts.Stepped, roll: opts.Roll,
 		schemas: opts.Schemas, grouper: opts.Grouper, hooks: opts.Hooks, seals: opts.Seals, blobs: opts.Blobs}
 	if e.queue = (storeQueue{e}); opts.Dispatcher != nil {
 		e.dispatch = newDispatchQueue(e, opts.Dispatcher)
@@ -371,7 +379,8 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 		e.observeFailure(verb, began, err)
 		return err
 	}
-	e.committed(verb, began, last, runs-1)
+	last.observed.verb, last.observed.began, last.observed.repeats = verb, began, runs-1
+	last.committed()
 	return nil
 }
 

@@ -31,6 +31,19 @@ type gates struct {
 	passable bool // steps may pass gates for which permits were freed
 }
 
+func gatesFeature() feature {
+	return feature{
+		name: "limits of templates",
+		stages: []stage{{rankPermits, "permits", []string{"limit_permits", "limit_signals"},
+			func(u *unit) error { return u.ready.gates.save() }}},
+		after: []followUp{{afterGates, "gates", func(u *unit) {
+			if u.ready.gates.stirred() && !u.e.byHand {
+				u.e.admits.Post(struct{}{})
+			}
+		}}},
+	}
+}
+
 // ratePass is a step that has passed a rate.
 type ratePass struct {
 	Permit

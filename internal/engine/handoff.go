@@ -36,13 +36,14 @@ func (rs *readySteps) add(w Work) {
 	rs.steps = append(rs.steps, w)
 }
 
-// handOff gives steps that have just become ready directly to waiting pollers, in the
-// transaction that made them ready. This saves one commit before the handler starts, and the
-// way through the queue. It does so only where no step was ready before, or where a claim under
-// way is about to take all that were, so that no step is overtaken by more than a moment. The
-// unit's steps are handed out lowest key first. A step that finds no poller is counted in
-// wake.queued, by which the commit wakes pollers to look for it.
-func (rs *readySteps) handOff() error {
+// pass lets the steps that became ready go on: to waiting polls, or to the queue.
+//
+// It gives steps directly to waiting pollers, in the transaction that made them ready. This saves one commit before the
+// handler starts, and the way through the queue. It does so only where no step was ready before, or where a claim under
+// way is about to take all that were, so that no step is overtaken by more than a moment. The unit's steps are handed
+// out lowest key first. A step that finds no poller, and each one if the unit queues, is counted in wake.queued, by
+// which the commit wakes pollers to look for it.
+func (rs *readySteps) pass(queues bool) error {
 	if len(rs.gates.entering) > 0 {
 		if err := rs.gates.enter(); err != nil {
 			return err
@@ -60,27 +61,38 @@ func (rs *readySteps) handOff() error {
 			continue // moved on in the same transaction, or parked
 		}
 		rs.u.e.queue.becameReady(rs.u, w)
-		if !rs.handsOut() || rs.u.e.catalog.isClosed(w.Step.RouteID) || rs.u.e.catalog.limitsOn(w.Step.RouteID) != nil {
-			rs.u.wake.queued[w.Step.RouteID]++
-			continue
-		}
-		p, err := rs.waitingPoller(w.Step.RouteID, w.Step.Priority)
+		to, err := rs.takerOf(w, queues)
 		if err != nil {
 			return err
 		}
-		if p == nil {
+		if to == nil {
 			rs.u.wake.queued[w.Step.RouteID]++
-			rs.vacant[w.Step.RouteID] = false
 			continue
 		}
-		if err := rs.u.hand(w, p); err != nil {
+		if err := rs.u.hand(w, to); err != nil {
 			return err
 		}
-		p.promise(w.Step.Priority)
-		handOffs = append(handOffs, handOff{w, p})
+		to.promise(w.Step.Priority)
+		handOffs = append(handOffs, handOff{w, to})
 	}
 	rs.steps = nil
+	if len(handOffs) == 0 {
+		return nil
+	}
 	return rs.deliver(handOffs)
+}
+
+// takerOf returns the poller that gets a ready step at once, nil if the step goes to the queue.
+func (rs *readySteps) takerOf(w Work, queues bool) (*poller, error) {
+	route := w.Step.RouteID
+	if queues || !rs.handsOut() || rs.u.e.catalog.isClosed(route) || rs.u.e.catalog.limitsOn(route) != nil {
+		return nil, nil
+	}
+	p, err := rs.waitingPoller(route, w.Step.Priority)
+	if err == nil && p == nil {
+		rs.vacant[route] = false
+	}
+	return p, err
 }
 
 // handsOut reports whether the transaction may hand out steps of the store.

@@ -112,6 +112,13 @@ func (k *knownLimits) limited(routes []int64, each func(route int64, by []*known
 	}
 }
 
+func limitsFeature() feature {
+	return feature{
+		name:  "limits of operators",
+		after: []followUp{{afterLimits, "freed permits", func(u *unit) { u.e.permitsFreed(u.wake.permits) }}},
+	}
+}
+
 // limitsOn returns the limits on a route. It is called for each step that becomes ready, or whose attempt ends.
 func (c *catalog) limitsOn(route int64) []*knownLimit {
 	k := c.limits.Load()

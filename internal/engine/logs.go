@@ -6,6 +6,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
+func logsFeature() feature {
+	return feature{
+		name:   "logs",
+		stages: []stage{{rankLogs, "logs", []string{"attempt_logs"}, func(u *unit) error { return u.records.saveLogs() }}},
+	}
+}
+
 // log records the end of what an attempt has logged, with the result that ends it. An operator may have switched
 // logs off, and a worker may not know that.
 func (nr *newRecords) log(w Work, r *Result) {

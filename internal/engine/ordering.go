@@ -26,6 +26,19 @@ type turns struct {
 	released []*task.Task // tasks whose turn has come
 }
 
+func orderingFeature() feature {
+	return feature{
+		name: "ordering",
+		stages: []stage{{rankTurns, "turns", []string{"tasks", "ordering_heads", "ordering_waits"},
+			func(u *unit) error { return u.turns.pass() }}},
+		after: []followUp{{afterTurns, "turns", func(u *unit) {
+			if len(u.turns.added) > 0 && !u.e.byHand {
+				u.e.turns.Post(struct{}{})
+			}
+		}}},
+	}
+}
+
 // wait holds a new task until its turn comes.
 func (ts *turns) wait(t *task.Task, namespace string) {
 	t.Meta.Held = true
@@ -42,6 +55,9 @@ func (ts *turns) store() error {
 
 // pass gives the turns of tasks that have ended to the tasks behind them. Their steps go through the queue.
 func (ts *turns) pass() error {
+	if len(ts.ended) == 0 {
+		return nil
+	}
 	ended := ts.ended
 	ts.ended = nil
 	rows := ts.u.e.orderingStore
@@ -55,7 +71,7 @@ func (ts *turns) pass() error {
 	if _, err = ts.give(keys); err != nil {
 		return err
 	}
-	if err := ts.u.ready.leaveQueued(); err != nil {
+	if err := ts.u.ready.pass(true); err != nil {
 		return err
 	}
 	for _, t := range ts.released {

@@ -240,7 +240,7 @@ func (e *Engine) runSubmits(calls [][]*draft) ([]submitted, error) {
 		if len(b.tasks) == 0 {
 			return nil
 		}
-		if err := u.ready.handOff(); err != nil {
+		if err := u.ready.pass(u.queues); err != nil {
 			return err
 		}
 		b.show(calls, out)

@@ -78,7 +78,7 @@ func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Rece
 				u.cases.mustWatch(t, task.Errored)
 			}
 		}
-		if err := u.ready.leaveQueued(); err != nil { // before the store continues to use the steps
+		if err := u.ready.pass(u.queues); err != nil { // before the store continues to use the steps
 			return err
 		}
 		if err := u.turns.store(); err != nil {

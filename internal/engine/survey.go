@@ -116,6 +116,14 @@ func (e *Engine) saveWatches(ctx context.Context, live []*task.Task, upTo task.I
 	return nil
 }
 
+func watchesFeature() feature {
+	return feature{
+		name: "watches",
+		stages: []stage{{rankWatches, "watches", []string{"task_watches"},
+			func(u *unit) error { return u.cases.flushWatches() }}},
+	}
+}
+
 // mustWatch records that a live task has changed its state.
 func (cc *caseChanges) mustWatch(t *task.Task, was task.State) {
 	if t.State.Settled() {

@@ -25,6 +25,9 @@ type unit struct {
 	order task.Scheduling // in force when the transaction began
 	// external: the transaction ends elsewhere, and nobody here learns when.
 	external bool
+	// queues: steps that became ready are left in the queue, where polls find them after the commit. A transaction of a
+	// caller may stay open for long.
+	queues bool
 
 	rows     loadedRows       // unit_rows.go: steps and tasks, and which of them changed
 	records  newRecords       // unit_records.go: attempts, events and acts
@@ -139,83 +142,18 @@ func (u *unit) start(w Work) error {
 	return u.ready.control.enter(w)
 }
 
-// flush brings the states of tasks in line with their steps and saves everything in one fixed order, so that two
-// transactions never lock the same rows crosswise.
-func (u *unit) flush() error {
-	if err := u.ready.compensation.look(); err != nil {
+// evaluate brings the states of tasks in line with their steps.
+func (u *unit) evaluate() error {
+	u.rows.sorted = sorted(u.rows.dirtyTasks, func(t *task.Task) task.ID { return t.ID })
+	if err := u.gatherUndecided(u.rows.sorted); err != nil {
 		return err
 	}
-	if err := u.ready.handOff(); err != nil {
-		return err
-	}
-	if err := u.save(); err != nil {
-		return err
-	}
-	if err := u.breakers.outages.save(); err != nil {
-		return err
-	}
-	return u.breakers.save()
-}
-
-// save is flush for steps that no poll waits for. Tasks are evaluated before cases are flushed,
-// because a case describes the state that the evaluation gives; flushing may change further
-// tasks, which are sorted anew.
-func (u *unit) save() error {
-	tasks := sorted(u.rows.dirtyTasks, func(t *task.Task) task.ID { return t.ID })
-	if err := u.gatherUndecided(tasks); err != nil {
-		return err
-	}
-	for _, t := range tasks {
+	for _, t := range u.rows.sorted {
 		if err := u.reevaluate(t); err != nil {
 			return err
 		}
 	}
-	if len(u.turns.ended) > 0 {
-		if err := u.turns.pass(); err != nil {
-			return err
-		}
-	}
-	if err := u.cases.openLeft(); err != nil {
-		return err
-	}
-	if err := u.cases.flush(); err != nil {
-		return err
-	}
-	if err := u.cases.flushWatches(); err != nil {
-		return err
-	}
-	if len(u.rows.dirtyTasks) > len(tasks) {
-		tasks = sorted(u.rows.dirtyTasks, func(t *task.Task) task.ID { return t.ID })
-	}
-	steps := sorted(u.rows.dirtySteps, func(s *task.Step) task.ID { return s.ID })
-	if len(tasks) > 0 {
-		if err := u.tx.SaveTasks(u.ctx, tasks); err != nil {
-			return err
-		}
-	}
-	for _, t := range u.records.contexts {
-		if err := u.tx.SaveContext(u.ctx, t); err != nil {
-			return err
-		}
-	}
-	if len(steps) > 0 {
-		if err := u.tx.SaveSteps(u.ctx, steps); err != nil {
-			return err
-		}
-	}
-	if err := u.cases.save(); err != nil {
-		return err
-	}
-	if err := u.ready.gates.save(); err != nil {
-		return err
-	}
-	if err := u.ready.children.save(); err != nil {
-		return err
-	}
-	if err := u.ready.control.approvals.tell(u); err != nil {
-		return err
-	}
-	return u.records.save()
+	return nil
 }
 
 // gatherUndecided loads, in one read, the steps of tasks that may be in error.

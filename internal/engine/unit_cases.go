@@ -26,6 +26,18 @@ type caseChanges struct {
 	groups groupChanges // of the inbox
 }
 
+func casesFeature() feature {
+	return feature{
+		name: "cases",
+		stages: []stage{
+			{rankCasesLeft, "stuck tasks", nil, func(u *unit) error { return u.cases.openLeft() }},
+			{rankOccurrences, "occurrences", nil, func(u *unit) error { return u.cases.flush() }},
+			{rankCases, "cases", []string{"tasks_dlq", "case_occurrences"}, func(u *unit) error { return u.cases.save() }},
+			{rankGroups, "groups", []string{"groups", "group_deltas"}, func(u *unit) error { return u.cases.groups.save() }},
+		},
+	}
+}
+
 // opening is an occurrence to record: in a new case, or in the pending case of its task.
 type opening struct {
 	task      *task.Task
@@ -160,7 +172,7 @@ func (cc *caseChanges) save() error {
 			return err
 		}
 	}
-	return cc.groups.save()
+	return nil
 }
 
 // update applies a change to a loaded case, and adds the act for it. Conflict: the case is not

@@ -18,7 +18,23 @@ type observed struct {
 
 	commit    *Commit // nil: there is no observer
 	recording bool    // the feed has listeners
-	changes   []feed.Change
+	// verb, began and repeats are for the commit: repeats counts the earlier runs that were not committed.
+	verb    string
+	began   time.Time
+	repeats int
+	changes []feed.Change
+}
+
+func observerFeature() feature {
+	return feature{
+		name: "observer",
+		after: []followUp{{afterObserver, "observer", func(u *unit) {
+			if u.observed.commit != nil {
+				u.observed.commit.Repeats = u.observed.repeats
+			}
+			u.e.observeCommit(u.observed.verb, u.observed.began, u)
+		}}},
+	}
 }
 
 // newCommit returns an empty Commit, or nil without an observer.

@@ -39,6 +39,15 @@ type endedLease struct {
 	spared bool
 }
 
+func outagesFeature() feature {
+	return feature{
+		name: "outages",
+		stages: []stage{{rankOutages, "outages", []string{"outages", "acts", "meta"},
+			func(u *unit) error { return u.breakers.outages.save() }}},
+		after: []followUp{{afterOutages, "outages", func(u *unit) { u.e.publishOutages(u) }}},
+	}
+}
+
 // succeeded counts a success, if there were failures on the route a moment ago.
 func (oo *outageOutcomes) succeeded(s *task.Step) {
 	if o := &oo.u.e.outages; o.failing.Load() == 0 || !o.counts(s.RouteID) {

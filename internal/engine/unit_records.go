@@ -22,36 +22,24 @@ type newRecords struct {
 	waits map[task.ID]*task.StepWait
 }
 
-// save stores the records. Acts come last, because signing them may load templates.
-func (nr *newRecords) save() error {
-	if len(nr.attempts) > 0 {
-		if err := nr.u.tx.AddAttempts(nr.u.ctx, nr.attempts); err != nil {
-			return err
-		}
+// addAttempts stores the attempts.
+func (nr *newRecords) addAttempts() error {
+	if len(nr.attempts) == 0 {
+		return nil
 	}
-	if len(nr.events) > 0 {
-		if err := nr.u.tx.AddEvents(nr.u.ctx, nr.events); err != nil {
-			return err
-		}
+	return nr.u.tx.AddAttempts(nr.u.ctx, nr.attempts)
+}
+
+// addEvents stores the events.
+func (nr *newRecords) addEvents() error {
+	if len(nr.events) == 0 {
+		return nil
 	}
-	if len(nr.failures) > 0 {
-		if err := nr.u.e.groupRows.AddSends(nr.u.ctx, nr.u.tx, nr.failures); err != nil {
-			return err
-		}
-	}
-	if len(nr.checkpoints) > 0 {
-		if err := nr.saveCheckpoints(); err != nil {
-			return err
-		}
-	}
-	if err := nr.saveWaits(); err != nil {
-		return err
-	}
-	if len(nr.logs) > 0 {
-		if err := nr.saveLogs(); err != nil {
-			return err
-		}
-	}
+	return nr.u.tx.AddEvents(nr.u.ctx, nr.events)
+}
+
+// addActs signs and stores the acts.
+func (nr *newRecords) addActs() error {
 	if len(nr.acts) == 0 {
 		return nil
 	}
@@ -91,6 +79,18 @@ func SignAct(a *task.Act, key string) {
 		a.Auth, a.Key = task.AuthKey, key
 	default:
 		a.Auth, a.Key = task.AuthNone, ""
+	}
+}
+
+func intakesFeature() feature {
+	return feature{
+		name: "intakes",
+		stages: []stage{{rankIntakes, "intake failures", []string{"sends"}, func(u *unit) error {
+			if len(u.records.failures) == 0 {
+				return nil
+			}
+			return u.e.groupRows.AddSends(u.ctx, u.tx, u.records.failures)
+		}}},
 	}
 }
 

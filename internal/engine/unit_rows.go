@@ -16,6 +16,7 @@ type loadedRows struct {
 
 	dirtySteps map[*task.Step]struct{}
 	dirtyTasks map[*task.Task]struct{}
+	sorted     []*task.Task // dirtyTasks when they were evaluated
 }
 
 // newLoadedRows returns the empty rows of a unit.
@@ -31,6 +32,30 @@ func (lr *loadedRows) changedStep(s *task.Step) { lr.dirtySteps[s] = struct{}{} 
 
 // changedTask marks a task to be saved at the end of the unit.
 func (lr *loadedRows) changedTask(t *task.Task) { lr.dirtyTasks[t] = struct{}{} }
+
+// save stores the tasks and steps of the unit. The stages before may have changed further tasks, which are sorted
+// anew.
+func (lr *loadedRows) save() error {
+	tasks := lr.sorted
+	if len(lr.dirtyTasks) > len(tasks) {
+		tasks = sorted(lr.dirtyTasks, func(t *task.Task) task.ID { return t.ID })
+	}
+	steps := sorted(lr.dirtySteps, func(s *task.Step) task.ID { return s.ID })
+	if len(tasks) > 0 {
+		if err := lr.u.tx.SaveTasks(lr.u.ctx, tasks); err != nil {
+			return err
+		}
+	}
+	for _, t := range lr.u.records.contexts {
+		if err := lr.u.tx.SaveContext(lr.u.ctx, t); err != nil {
+			return err
+		}
+	}
+	if len(steps) == 0 {
+		return nil
+	}
+	return lr.u.tx.SaveSteps(lr.u.ctx, steps)
+}
 
 // intern replaces rows that are already loaded by the loaded ones.
 func (lr *loadedRows) intern(works []Work) []Work {

@@ -13,6 +13,18 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
+func waitsFeature() feature {
+	return feature{
+		name:   "waits",
+		stages: []stage{{rankWaits, "waits", []string{"step_waits"}, func(u *unit) error { return u.records.saveWaits() }}},
+		after: []followUp{{afterWaits, "waits", func(u *unit) {
+			if u.records.awaitsSignal() && !u.e.byHand {
+				u.e.handOvers.Post(struct{}{})
+			}
+		}}},
+	}
+}
+
 // beginWait lets a pending step wait, or ends its wait at once if its time has passed.
 func (c *control) beginWait(w Work, t *task.Template) error {
 	wait := t.Spec(w.Step).Wait
