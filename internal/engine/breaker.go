@@ -30,7 +30,15 @@ type breakerOutcomes struct {
 
 func breakersFeature() feature {
 	return feature{
-		name:   "breakers",
+		name: "breakers",
+		ended: func(u *unit, w Work, e ending) (bool, error) {
+			if e.outcome == task.Completed {
+				u.breakers.noteSuccess(w.Step)
+			} else {
+				u.breakers.noteFailure(w.Step.RouteID, e)
+			}
+			return false, nil
+		},
 		stages: []stage{{rankBreakers, "breakers", []string{"workers"}, func(u *unit) error { return u.breakers.save() }}},
 		after:  []followUp{{afterBreakers, "breakers", func(u *unit) { u.e.publishBreakers(u) }}},
 	}
@@ -263,16 +271,16 @@ func (bo *breakerOutcomes) noteSuccess(s *task.Step) {
 }
 
 // noteFailure records the failure of an attempt if it counts against its worker.
-func (bo *breakerOutcomes) noteFailure(route int64, a task.Attempt) {
+func (bo *breakerOutcomes) noteFailure(route int64, e ending) {
 	b := bo.u.e.breakers
-	if !b.on() || a.WorkerNo == 0 {
+	if !b.on() || e.worker == 0 {
 		return
 	}
-	lost := a.Outcome == task.LeaseExpired || a.Outcome == task.NotStarted || a.Outcome == task.DispatchExpired
-	fault := task.WorkersFault(a.Outcome, a.Failure)
-	if fault || b.cfg.Count == settings.CountAny && a.Outcome == task.Failed {
-		bo.outcomes = append(bo.outcomes, breakerOutcome{worker: a.WorkerNo, route: route, lost: lost, since: a.AssignedAt,
-			final: !fault && a.Failure != nil && !a.Failure.Retryable})
+	lost := e.outcome == task.LeaseExpired || e.outcome == task.NotStarted || e.outcome == task.DispatchExpired
+	fault := task.WorkersFault(e.outcome, e.failure)
+	if fault || b.cfg.Count == settings.CountAny && e.outcome == task.Failed {
+		bo.outcomes = append(bo.outcomes, breakerOutcome{worker: e.worker, route: route, lost: lost, since: e.since,
+			final: !fault && e.failure != nil && !e.failure.Retryable})
 	}
 }
 

@@ -15,6 +15,13 @@ import (
 func checkpointsFeature() feature {
 	return feature{
 		name: "checkpoints",
+		of:   checkedTask,
+		ended: func(u *unit, w Work, e ending) (bool, error) {
+			if e.outcome == task.Completed {
+				u.records.dropCheckpoint(w)
+			}
+			return false, nil
+		},
 		stages: []stage{{rankCheckpoints, "checkpoints", []string{"checkpoints"},
 			func(u *unit) error { return u.records.saveCheckpoints() }}},
 	}

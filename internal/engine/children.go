@@ -38,6 +38,17 @@ type children struct {
 func childrenFeature() feature {
 	return feature{
 		name: "children",
+		of:   parentTask | childTask,
+		moved: func(u *unit, w Work, from task.StepState) {
+			if w.Task.Meta.HasChildren {
+				u.ready.children.parentMoved(w, from)
+			}
+		},
+		left: func(u *unit, d departure) {
+			if d.task.Meta.Child != nil {
+				u.ready.children.moved(d.task, d.was)
+			}
+		},
 		stages: []stage{{rankFanOuts, "fan-outs", []string{"fan_outs", "children"},
 			func(u *unit) error { return u.ready.children.save() }}},
 		after: []followUp{{afterChildren, "children", func(u *unit) {

@@ -33,7 +33,9 @@ type gates struct {
 
 func gatesFeature() feature {
 	return feature{
-		name: "limits of templates",
+		name:  "limits of templates",
+		of:    limitedTask,
+		moved: func(u *unit, w Work, from task.StepState) { u.ready.gates.left(w, from) },
 		stages: []stage{{rankPermits, "permits", []string{"limit_permits", "limit_signals"},
 			func(u *unit) error { return u.ready.gates.save() }}},
 		after: []followUp{{afterGates, "gates", func(u *unit) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/taskerhq/tasker/internal/model/task"
 )
 
 // The kernel is the part of the engine that every task needs: the unit of work of a transaction, its rows, the moves of
@@ -15,6 +17,17 @@ import (
 // feature is what the kernel calls. A nil function is a moment that the feature has no interest in.
 type feature struct {
 	name string
+	// of is what a step, its task or its route must bear for the feature to be asked about their moves; 0: all are its
+	// business. A feature that a task does not use costs one comparison.
+	of trait
+
+	// moved is called when a step has changed its state, and left when a task has.
+	moved func(u *unit, w Work, from task.StepState)
+	left  func(u *unit, d departure)
+	// ended is called when the attempt of a worker ends, before the step changes. It may spare the step: then the attempt
+	// is not charged.
+	ended func(u *unit, w Work, e ending) (spared bool, err error)
+
 	// stages and after are what the feature stores at the end of a transaction, and what it does once that is committed.
 	stages []stage
 	after  []followUp
@@ -39,8 +52,31 @@ type followUp struct {
 // rank is a place in the order of stages, or of what follows a commit; see ranks.go.
 type rank int
 
+// departure is a change of the state of a task.
+type departure struct {
+	task  *task.Task
+	was   task.State
+	since task.Instant // in the former state
+	cause string
+	// stuck: the state follows from the steps. No step can go on, and nobody has put the task in error on purpose.
+	stuck bool
+}
+
+// ending is the end of an attempt.
+type ending struct {
+	outcome task.Outcome
+	worker  int64
+	since   task.Instant   // when its lease was granted; zero for a success
+	failure *task.Failure  // nil for a success, and for an attempt that ends without a charge
+	def     *task.Template // nil for a success
+}
+
 // kernel is the features of an engine, sorted by what they have to do.
 type kernel struct {
+	moved []movedHook
+	left  []leftHook
+	ended []endedHook
+
 	stages []stage
 	after  []followUp
 }
@@ -52,6 +88,19 @@ func newKernel(features []feature) (*kernel, error) {
 	for _, f := range features {
 		k.stages = append(k.stages, f.stages...)
 		k.after = append(k.after, f.after...)
+		of := f.of
+		if of == 0 {
+			of = anything
+		}
+		if f.moved != nil {
+			k.moved = append(k.moved, movedHook{of, f.moved})
+		}
+		if f.left != nil {
+			k.left = append(k.left, leftHook{of, f.left})
+		}
+		if f.ended != nil {
+			k.ended = append(k.ended, endedHook{of, f.ended})
+		}
 	}
 	slices.SortStableFunc(k.stages, func(a, b stage) int { return cmp.Compare(a.rank, b.rank) })
 	slices.SortStableFunc(k.after, func(a, b followUp) int { return cmp.Compare(a.rank, b.rank) })

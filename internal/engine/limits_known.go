@@ -114,7 +114,13 @@ func (k *knownLimits) limited(routes []int64, each func(route int64, by []*known
 
 func limitsFeature() feature {
 	return feature{
-		name:  "limits of operators",
+		name: "limits of operators",
+		of:   limitedRoutes,
+		moved: func(u *unit, w Work, from task.StepState) {
+			if by := u.e.catalog.limitsOn(w.Step.RouteID); by != nil {
+				u.ready.gates.leftLimits(w, from, by)
+			}
+		},
 		after: []followUp{{afterLimits, "freed permits", func(u *unit) { u.e.permitsFreed(u.wake.permits) }}},
 	}
 }

@@ -29,6 +29,12 @@ type turns struct {
 func orderingFeature() feature {
 	return feature{
 		name: "ordering",
+		of:   orderedTask,
+		left: func(u *unit, d departure) {
+			if d.task.State.Terminal() {
+				u.turns.ended = append(u.turns.ended, d.task.ID)
+			}
+		},
 		stages: []stage{{rankTurns, "turns", []string{"tasks", "ordering_heads", "ordering_waits"},
 			func(u *unit) error { return u.turns.pass() }}},
 		after: []followUp{{afterTurns, "turns", func(u *unit) {

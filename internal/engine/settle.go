@@ -225,13 +225,13 @@ func (u *unit) beginIfAssigned(w Work, status ResultStatus) error {
 // state: a result that is in force belongs to a live task, because cancelling ends all leases.
 func (u *unit) complete(w Work, result []byte) error {
 	from := w.Step.State
-	u.breakers.noteSuccess(w.Step)
-	u.breakers.outages.succeeded(w.Step)
+	if _, err := u.e.kernel.attemptEnded(u, w, ending{outcome: task.Completed, worker: w.Step.WorkerNo}); err != nil {
+		return err
+	}
 	if err := w.Step.Succeed(u.now, result); err != nil {
 		return err
 	}
 	u.observed.completed(w)
-	u.records.dropCheckpoint(w)
 	u.moved(w, from)
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
@@ -248,7 +248,7 @@ func (u *unit) fail(w Work, outcome task.Outcome, f *task.Failure) error {
 
 // failAfter is fail with a wait in addition to the back-off. The order of the changes matters:
 // the failure is recorded with the priority of the attempt, and the step is queued with the
-// priority that it re-enters with.
+// priority that it re-enters with. A feature may spare the step: then the attempt does not count.
 func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait time.Duration) error {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
@@ -256,15 +256,18 @@ func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait tim
 	}
 	f.Class = task.ClassOf(f)
 	attempt := w.Step.EndAttempt(u.now, outcome, f)
-	u.breakers.noteFailure(w.Step.RouteID, attempt)
-	spared, err := u.breakers.outages.failed(w, t, outcome, f)
+	spared, err := u.e.kernel.attemptEnded(u, w, ending{outcome, attempt.WorkerNo, attempt.AssignedAt, f, t})
 	if err != nil {
 		return err
 	}
 	from := w.Step.State
 	u.e.reenter(w, t, f.Class)
 	if spared {
-		err = u.breakers.outages.spare(w, t, f, wait)
+		// The step waits like after any failure, so that another step is tried next.
+		delay := u.delay(w.Step, t, f) + wait
+		w.Step.Uncharge()
+		err = w.Step.Postpone(u.now, u.now.Add(delay), u.order)
+		u.recalculate(w)
 	} else if f.Retryable && w.Step.Attempts < u.e.allowed(w, t, f.Class) {
 		err = w.Step.Postpone(u.now, u.now.Add(u.delay(w.Step, t, f)+wait), u.order)
 		u.recalculate(w)
@@ -302,7 +305,9 @@ func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Durat
 // ready at until, or at once.
 func (u *unit) uncharged(w Work, outcome task.Outcome, until task.Instant) error {
 	attempt := w.Step.EndAttempt(u.now, outcome, nil)
-	u.breakers.noteFailure(w.Step.RouteID, attempt)
+	if _, err := u.e.kernel.attemptEnded(u, w, ending{outcome: outcome, worker: attempt.WorkerNo, since: attempt.AssignedAt}); err != nil {
+		return err
+	}
 	from := w.Step.State
 	w.Step.Uncharge()
 	if err := w.Step.Postpone(u.now, until, u.order); err != nil {

@@ -119,6 +119,7 @@ func (e *Engine) saveWatches(ctx context.Context, live []*task.Task, upTo task.I
 func watchesFeature() feature {
 	return feature{
 		name: "watches",
+		left: func(u *unit, d departure) { u.cases.mustWatch(d.task, d.was) },
 		stages: []stage{{rankWatches, "watches", []string{"task_watches"},
 			func(u *unit) error { return u.cases.flushWatches() }}},
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/engine/feed"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -78,25 +77,11 @@ func (u *unit) moved(w Work, from task.StepState) {
 		return
 	}
 	w.Task.Counts.Move(from, w.Step.State)
+	u.rows.changedTask(w.Task)
 	if from.Leased() && !w.Step.State.Leased() {
 		u.wake.leaseEnded(w.Step.WorkerNo)
-		u.breakers.outages.leaseEnded(w)
 	}
-	if from == task.StepWaiting {
-		u.ready.control.waited(w)
-	}
-	u.observed.moved(w, from)
-	u.rows.changedTask(w.Task)
-	u.cases.mayBeLeft(w)
-	if w.Task.Meta.HasChildren {
-		u.ready.children.parentMoved(w, from)
-	}
-	if w.Task.Meta.Limited {
-		u.ready.gates.left(w, from)
-	}
-	if by := u.e.catalog.limitsOn(w.Step.RouteID); by != nil {
-		u.ready.gates.leftLimits(w, from, by)
-	}
+	u.e.kernel.stepMoved(u, w, from)
 	switch {
 	case w.Step.State == task.StepEnqueued:
 		u.ready.add(w)
@@ -198,39 +183,27 @@ func (u *unit) reevaluate(t *task.Task) error {
 	if t.State == before.State {
 		return nil
 	}
-	if t.State == task.Errored {
-		u.cases.exhausted(t, before.State, before.StateAt)
-	}
-	u.left(t, before.State, "")
+	u.departed(departure{task: t, was: before.State, since: before.StateAt, stuck: t.State == task.Errored})
 	return nil
 }
 
-// left records that a task has left a state. It is the only place that notifies all followers of
-// task states: the history, waiting callers, cases, the staleness detector, the observer
-// and listeners.
+// left records that a task has left a state for a reason of its own.
 func (u *unit) left(t *task.Task, was task.State, cause string) {
-	ev := task.Event{TaskID: t.ID, At: u.now, From: was, To: t.State, Cause: cause}
+	u.departed(departure{task: t, was: was, cause: cause})
+}
+
+// departed records that a task has left a state. It is the only place that notifies all followers of task states: the
+// history, waiting callers, the observer and listeners, and the features.
+func (u *unit) departed(d departure) {
+	t := d.task
+	ev := task.Event{TaskID: t.ID, At: u.now, From: d.was, To: t.State, Cause: d.cause}
 	if !ev.Derivable() {
 		u.records.events = append(u.records.events, ev)
-	}
-	if t.State == task.Errored {
-		u.records.failed(t)
 	}
 	if t.State.Settled() {
 		u.wake.settled = append(u.wake.settled, t)
 	}
-	if t.Meta.OrderingKey != "" && t.State.Terminal() {
-		u.turns.ended = append(u.turns.ended, t.ID)
-	}
-	if t.Meta.Child != nil {
-		u.ready.children.moved(t, was)
-	}
-	if recovers(t, was) {
-		u.cases.recovered(t, "")
-	}
-	u.cases.mustWatch(t, was)
-	u.observed.left(t, was)
-	u.observed.record(feed.TaskMoved, t, was, cause)
+	u.e.kernel.taskLeft(u, d)
 }
 
 // sorted returns the rows of a set by ID, which is the order in which all transactions lock

@@ -28,7 +28,16 @@ type caseChanges struct {
 
 func casesFeature() feature {
 	return feature{
-		name: "cases",
+		name:  "cases",
+		moved: func(u *unit, w Work, _ task.StepState) { u.cases.mayBeLeft(w) },
+		left: func(u *unit, d departure) {
+			if d.stuck {
+				u.cases.exhausted(d.task, d.was, d.since)
+			}
+			if recovers(d.task, d.was) {
+				u.cases.recovered(d.task, "")
+			}
+		},
 		stages: []stage{
 			{rankCasesLeft, "stuck tasks", nil, func(u *unit) error { return u.cases.openLeft() }},
 			{rankOccurrences, "occurrences", nil, func(u *unit) error { return u.cases.flush() }},

@@ -27,7 +27,12 @@ type observed struct {
 
 func observerFeature() feature {
 	return feature{
-		name: "observer",
+		name:  "observer",
+		moved: func(u *unit, w Work, from task.StepState) { u.observed.moved(w, from) },
+		left: func(u *unit, d departure) {
+			u.observed.left(d.task, d.was)
+			u.observed.record(feed.TaskMoved, d.task, d.was, d.cause)
+		},
 		after: []followUp{{afterObserver, "observer", func(u *unit) {
 			if u.observed.commit != nil {
 				u.observed.commit.Repeats = u.observed.repeats

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/taskerhq/tasker/internal/engine/feed"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -42,6 +41,21 @@ type endedLease struct {
 func outagesFeature() feature {
 	return feature{
 		name: "outages",
+		of:   anything,
+		moved: func(u *unit, w Work, from task.StepState) {
+			if from.Leased() && !w.Step.State.Leased() {
+				u.breakers.outages.leaseEnded(w)
+			}
+		},
+		ended: func(u *unit, w Work, e ending) (bool, error) {
+			switch {
+			case e.outcome == task.Completed:
+				u.breakers.outages.succeeded(w.Step)
+			case e.failure != nil:
+				return u.breakers.outages.failed(w, e.def, e.outcome, e.failure)
+			}
+			return false, nil
+		},
 		stages: []stage{{rankOutages, "outages", []string{"outages", "acts", "meta"},
 			func(u *unit) error { return u.breakers.outages.save() }}},
 		after: []followUp{{afterOutages, "outages", func(u *unit) { u.e.publishOutages(u) }}},
@@ -90,17 +104,6 @@ func (oo *outageOutcomes) failed(w Work, t *task.Template, outcome task.Outcome,
 		return true, nil
 	}
 	return false, nil
-}
-
-// spare ends an attempt that failed because of an open outage: it does not count, and the step waits like after any
-// failure, so that the next probe is another step.
-func (oo *outageOutcomes) spare(w Work, t *task.Template, f *task.Failure, wait time.Duration) error {
-	u := oo.u
-	delay := u.delay(w.Step, t, f) + wait
-	w.Step.Uncharge()
-	err := w.Step.Postpone(u.now, u.now.Add(delay), u.order)
-	u.recalculate(w)
-	return err
 }
 
 // print returns the fingerprint that the failure would have if it were for good.

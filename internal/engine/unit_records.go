@@ -85,6 +85,12 @@ func SignAct(a *task.Act, key string) {
 func intakesFeature() feature {
 	return feature{
 		name: "intakes",
+		of:   intakeTask,
+		left: func(u *unit, d departure) {
+			if d.task.State == task.Errored {
+				u.records.failed(d.task)
+			}
+		},
 		stages: []stage{{rankIntakes, "intake failures", []string{"sends"}, func(u *unit) error {
 			if len(u.records.failures) == 0 {
 				return nil
@@ -94,12 +100,10 @@ func intakesFeature() feature {
 	}
 }
 
-// failed records that a task is in error, if it was made of a message: the broker may want to know.
+// failed records that a task is in error that was made of a message: the broker may want to know.
 func (nr *newRecords) failed(t *task.Task) {
-	if t.Meta.Intake != nil {
-		nr.failures = append(nr.failures, deadletter.Send{Owner: nr.u.e.store.IDs().Take(nr.u.now.Time(), 1), No: 1,
-			Kind: deadletter.SendFailure, State: deadletter.SendPlanned, About: t.ID, At: nr.u.now, NextAt: nr.u.now})
-	}
+	nr.failures = append(nr.failures, deadletter.Send{Owner: nr.u.e.store.IDs().Take(nr.u.now.Time(), 1), No: 1,
+		Kind: deadletter.SendFailure, State: deadletter.SendPlanned, About: t.ID, At: nr.u.now, NextAt: nr.u.now})
 }
 
 // actOn returns the last act on a task in this transaction, or nil.

@@ -15,7 +15,12 @@ import (
 
 func waitsFeature() feature {
 	return feature{
-		name:   "waits",
+		name: "waits",
+		moved: func(u *unit, w Work, from task.StepState) {
+			if from == task.StepWaiting {
+				u.ready.control.waited(w)
+			}
+		},
 		stages: []stage{{rankWaits, "waits", []string{"step_waits"}, func(u *unit) error { return u.records.saveWaits() }}},
 		after: []followUp{{afterWaits, "waits", func(u *unit) {
 			if u.records.awaitsSignal() && !u.e.byHand {
