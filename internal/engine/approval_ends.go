@@ -10,15 +10,18 @@ import (
 // approvalEnds are the approvals that end in a unit. Whatever ends the wait of a step leads here, so that streams and
 // webhooks are told of each end once, when the unit is saved: by then it is known who has ended it and why.
 type approvalEnds struct {
+	u       *unit
 	ended   []Work
 	answers map[task.ID]approvalEnd // by step, of those that an operator or the end of their time has answered
 }
+
+var approvalSlot = newSlot(func(u *unit) *approvalEnds { return &approvalEnds{u: u} })
 
 func approvalsFeature() feature {
 	return feature{
 		name: "approvals",
 		stages: []stage{{rankApprovals, "approvals", []string{"inbox_events"},
-			func(u *unit) error { return u.ready.control.approvals.tell(u) }}},
+			approvalSlot.save((*approvalEnds).tell)}},
 	}
 }
 
@@ -34,7 +37,8 @@ func (a *approvalEnds) decided(w Work, result, by, reason string) {
 }
 
 // tell tells of the ends.
-func (a *approvalEnds) tell(u *unit) error {
+func (a *approvalEnds) tell() error {
+	u := a.u
 	ended := a.ended
 	a.ended = nil
 	for _, w := range ended {

@@ -24,19 +24,20 @@ type backlog struct {
 	later int // the work that was put off
 }
 
-func (c *control) backlogOf(t *task.Task) *backlog {
-	if c.backlog[t.ID] == nil {
-		if c.backlog == nil {
-			c.backlog = map[task.ID]*backlog{}
+func (c control) backlogOf(t *task.Task) *backlog {
+	state := c.state()
+	if state.backlog[t.ID] == nil {
+		if state.backlog == nil {
+			state.backlog = map[task.ID]*backlog{}
 		}
-		c.backlog[t.ID] = &backlog{}
+		state.backlog[t.ID] = &backlog{}
 	}
-	return c.backlog[t.ID]
+	return state.backlog[t.ID]
 }
 
 // queueUp puts off a step because the transaction has done enough work: until the steps of its task that were put off
 // before have had their time. The steps of another task do not wait for those.
-func (c *control) queueUp(w Work) error {
+func (c control) queueUp(w Work) error {
 	b := c.backlogOf(w.Task)
 	at := c.u.now.Add(time.Duration(b.later) * time.Microsecond / (workPerSecond / 1_000_000))
 	b.later += b.each

@@ -77,14 +77,14 @@ func messageOfCase(f *task.Failure) string {
 func (c *snapshotter) group(o *task.Occurrence, def *task.Template, handler, stack string) (int64, error) {
 	of := &task.Case{Reason: o.Reason, Fingerprint: o.Fingerprint, Message: o.Message, Class: o.Class,
 		Retryable: o.Retryable, Step: o.Step}
-	groups, print := &c.u.cases.groups, deadletter.PrintOfCase(of, handler, def.Name, stack)
-	print, err := groups.print(def.Namespace, print, func() deadletter.Facts {
+	print := deadletter.PrintOfCase(of, handler, def.Name, stack)
+	print, err := printBy(c.u, def.Namespace, print, func() deadletter.Facts {
 		return deadletter.FactsOfCase(of, handler, def.Name, print)
 	})
 	if err != nil {
 		return 0, err
 	}
-	return groups.join(def.Namespace, print), nil
+	return caseSlot.of(c.u).groups.join(def.Namespace, print), nil
 }
 
 // stalledClass is the class of the problem of a task without a failure: a step takes too long, or no worker takes one.

@@ -24,23 +24,23 @@ type breakerOutcomes struct {
 	outcomes []breakerOutcome
 	changed  []*task.Worker // workers whose breakers opened or closed
 	version  int64          // of the workers' rows; see workerCache
-
-	outages outageOutcomes // the same for routes; see unit_outages.go
 }
+
+var breakerSlot = newSlot(func(u *unit) *breakerOutcomes { return &breakerOutcomes{u: u} })
 
 func breakersFeature() feature {
 	return feature{
 		name: "breakers",
 		ended: func(u *unit, w Work, e ending) (bool, error) {
 			if e.outcome == task.Completed {
-				u.breakers.noteSuccess(w.Step)
+				noteSuccess(u, w.Step)
 			} else {
-				u.breakers.noteFailure(w.Step.RouteID, e)
+				noteFailure(u, w.Step.RouteID, e)
 			}
 			return false, nil
 		},
-		stages: []stage{{rankBreakers, "breakers", []string{"workers"}, func(u *unit) error { return u.breakers.save() }}},
-		after:  []followUp{{afterBreakers, "breakers", func(u *unit) { u.e.publishBreakers(u) }}},
+		stages: []stage{{rankBreakers, "breakers", []string{"workers"}, breakerSlot.save((*breakerOutcomes).save)}},
+		after:  []followUp{{afterBreakers, "breakers", breakerSlot.after((*breakerOutcomes).publish)}},
 	}
 }
 
@@ -264,18 +264,20 @@ func (b *breakers) apply(workers map[int64]breaker, routes map[int64]*routeFailu
 }
 
 // noteSuccess records the success of an attempt, if there are any entries.
-func (bo *breakerOutcomes) noteSuccess(s *task.Step) {
-	if b := bo.u.e.breakers; b.on() && b.failing.Load() > 0 && s.WorkerNo != 0 {
+func noteSuccess(u *unit, s *task.Step) {
+	if b := u.e.breakers; b.on() && b.failing.Load() > 0 && s.WorkerNo != 0 {
+		bo := breakerSlot.of(u)
 		bo.outcomes = append(bo.outcomes, breakerOutcome{worker: s.WorkerNo, route: s.RouteID, good: true})
 	}
 }
 
 // noteFailure records the failure of an attempt if it counts against its worker.
-func (bo *breakerOutcomes) noteFailure(route int64, e ending) {
-	b := bo.u.e.breakers
+func noteFailure(u *unit, route int64, e ending) {
+	b := u.e.breakers
 	if !b.on() || e.worker == 0 {
 		return
 	}
+	bo := breakerSlot.of(u)
 	lost := e.outcome == task.LeaseExpired || e.outcome == task.NotStarted || e.outcome == task.DispatchExpired
 	fault := task.WorkersFault(e.outcome, e.failure)
 	if fault || b.cfg.Count == settings.CountAny && e.outcome == task.Failed {
@@ -332,18 +334,19 @@ func (e *Engine) BreakerUntil(w *task.Worker) (state task.BreakerState, until ta
 	return state, until
 }
 
-// publishBreakers counts the stored outcomes, and wakes the waiting polls that they concern.
-func (e *Engine) publishBreakers(u *unit) {
-	if len(u.breakers.outcomes) == 0 {
+// publish counts the stored outcomes, and wakes the waiting polls that they concern.
+func (bo *breakerOutcomes) publish() {
+	e := bo.u.e
+	if len(bo.outcomes) == 0 {
 		return
 	}
-	e.breakers.evaluate(u.breakers.outcomes, u.now, true)
-	if len(u.breakers.changed) == 0 {
+	e.breakers.evaluate(bo.outcomes, bo.u.now, true)
+	if len(bo.changed) == 0 {
 		return
 	}
 	var news PeerEvents
-	for _, w := range u.breakers.changed {
-		e.changed(w, u.now, u.breakers.version)
+	for _, w := range bo.changed {
+		e.changed(w, bo.u.now, bo.version)
 		news.Workers = append(news.Workers, w.No)
 	}
 	e.publish(news)

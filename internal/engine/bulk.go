@@ -63,7 +63,7 @@ func (e *Engine) OperateOnCases(ctx context.Context, b Bulk, step string, act St
 		return nil, refusal("no step was changed", problems)
 	}
 	return e.bulk(ctx, "operate", b, func(u *unit, cases []*task.Case) ([]BulkItem, error) {
-		return u.operateOnCases(cases, step, act)
+		return operateOnCases(u, cases, step, act)
 	})
 }
 
@@ -203,7 +203,7 @@ func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, e
 			continue
 		}
 		items[i].From = string(c.Status)
-		if err := refused(u.cases.update(t, c, ch), &items[i]); err != nil {
+		if err := refused(caseSlot.of(u).update(t, c, ch), &items[i]); err != nil {
 			return nil, err
 		}
 		if items[i].Err == nil {
@@ -215,7 +215,7 @@ func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, e
 
 // operateOnCases performs an act on one portion, once per task even if several of its cases are
 // listed.
-func (u *unit) operateOnCases(list []*task.Case, step string, act StepAct) ([]BulkItem, error) {
+func operateOnCases(u *unit, list []*task.Case, step string, act StepAct) ([]BulkItem, error) {
 	ids := make([]task.ID, len(list))
 	for i, c := range list {
 		ids[i] = c.TaskID
@@ -230,7 +230,7 @@ func (u *unit) operateOnCases(list []*task.Case, step string, act StepAct) ([]Bu
 			continue
 		}
 		seen[c.TaskID] = true
-		of, err := u.operateOnTask(c, step, act)
+		of, err := operateOnTask(u, c, step, act)
 		if err != nil {
 			return nil, err
 		}
@@ -241,7 +241,7 @@ func (u *unit) operateOnCases(list []*task.Case, step string, act StepAct) ([]Bu
 
 // operateOnTask performs an act on the steps of a case's task.
 // The family of a task is loaded with all its steps.
-func (u *unit) operateOnTask(c *task.Case, step string, act StepAct) ([]BulkItem, error) {
+func operateOnTask(u *unit, c *task.Case, step string, act StepAct) ([]BulkItem, error) {
 	about := BulkItem{Case: c.ID, Task: c.TaskID}
 	t := u.rows.tasks[c.TaskID]
 	if t == nil {
@@ -266,7 +266,7 @@ func (u *unit) operateOnTask(c *task.Case, step string, act StepAct) ([]BulkItem
 	for i, w := range works {
 		items[i] = about
 		items[i].Step, items[i].StepName, items[i].From = w.Step.ID, def.Steps[w.Step.Ordinal-1].Name, string(w.Step.State)
-		if err := refused(u.operateOpen(w, act), &items[i]); err != nil {
+		if err := refused(operateOpen(u, w, act), &items[i]); err != nil {
 			return nil, err
 		}
 		if items[i].Err == nil {

@@ -11,20 +11,18 @@ import (
 // gets its case as soon as nothing but such waits is left.
 
 // mayBeLeft remembers a task of which a step has come to rest beside a failed one.
-func (cc *caseChanges) mayBeLeft(w Work) {
+func mayBeLeft(u *unit, w Work) {
 	if w.Task.Counts.Failed == 0 || w.Step.Queue != task.NoQueue && w.Step.State != task.StepWaiting {
 		return
 	}
-	if cc.left == nil {
-		cc.left = map[*task.Task]struct{}{}
-	}
-	cc.left[w.Task] = struct{}{}
+	cc := caseSlot.of(u)
+	cc.left = with(cc.left, w.Task)
 }
 
 // openLeft opens cases for tasks with a failed step of which all others that have not ended wait for no worker.
 func (cc *caseChanges) openLeft() error {
 	for t := range cc.left {
-		if t.State != task.StepsInProcess || t.Counts.Waiting > 0 || t.Meta.Case == task.HasPending || !cc.opensFor(t) {
+		if t.State != task.StepsInProcess || t.Counts.Waiting > 0 || t.Meta.Case == task.HasPending || !cc.u.e.opensCase(t) {
 			continue
 		}
 		def, err := cc.u.rows.template(t.DefID)

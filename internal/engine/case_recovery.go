@@ -4,10 +4,11 @@ import "github.com/taskerhq/tasker/internal/model/task"
 
 // recovered records that a task with a pending case continues, or has ended. An empty how is derived from the acts of
 // the transaction.
-func (cc *caseChanges) recovered(t *task.Task, how string) {
+func recovered(u *unit, t *task.Task, how string) {
 	if t.Meta.Case != task.HasPending {
 		return
 	}
+	cc := caseSlot.of(u)
 	if cc.recoveries == nil {
 		cc.recoveries = map[*task.Task]string{}
 	}

@@ -38,7 +38,7 @@ func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*ta
 		}
 		o := opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonManual, cause: task.CauseManual,
 			detail: req.Reason, metadata: metadata}
-		if err := u.cases.open([]*opening{&o}); err != nil {
+		if err := caseSlot.of(u).open([]*opening{&o}); err != nil {
 			return err
 		}
 		opened = o.opened
@@ -126,7 +126,7 @@ func (e *Engine) updateCase(ctx context.Context, run transaction, id task.ID, ch
 			return err
 		}
 		after = c
-		return u.cases.update(t, c, ch)
+		return caseSlot.of(u).update(t, c, ch)
 	})
 	return after, err
 }

@@ -18,69 +18,74 @@ func checkpointsFeature() feature {
 		of:   checkedTask,
 		ended: func(u *unit, w Work, e ending) (bool, error) {
 			if e.outcome == task.Completed {
-				u.records.dropCheckpoint(w)
+				dropCheckpoint(u, w)
 			}
 			return false, nil
 		},
 		stages: []stage{{rankCheckpoints, "checkpoints", []string{"checkpoints"},
-			func(u *unit) error { return u.records.saveCheckpoints() }}},
+			checkpointSlot.save((*newCheckpoints).save)}},
 	}
 }
 
-// progress records what a worker says of a step that it holds.
-func (nr *newRecords) progress(w Work, p *Progress) {
+// recordProgress records what a worker says of a step that it holds.
+func recordProgress(u *unit, w Work, p *Progress) {
 	if p.Checkpoint == nil || p.Percent > 0 || p.Note != "" {
 		w.Step.Progress, w.Step.Note = p.Percent, p.Note
 	}
 	switch {
 	case p.Checkpoint == nil:
 	case bytes.Equal(p.Checkpoint, []byte("null")):
-		nr.dropCheckpoint(w)
+		dropCheckpoint(u, w)
 	default:
 		if w.Task.Meta.NoteCheckpoint(w.Step.Ordinal) {
-			nr.u.rows.changedTask(w.Task)
+			u.rows.changedTask(w.Task)
 		}
-		nr.checkpoint(w.Step.ID, &task.Checkpoint{Step: w.Step.ID, Task: w.Task.ID, DefID: w.Step.DefID,
-			Token: w.Step.Token, At: nr.u.now, Bytes: len(p.Checkpoint), Body: p.Checkpoint})
+		checkpointSlot.of(u).put(w.Step.ID, &task.Checkpoint{Step: w.Step.ID, Task: w.Task.ID, DefID: w.Step.DefID,
+			Token: w.Step.Token, At: u.now, Bytes: len(p.Checkpoint), Body: p.Checkpoint})
 	}
 }
 
 // dropCheckpoint deletes the checkpoint of a step, if it may have one.
-func (nr *newRecords) dropCheckpoint(w Work) {
+func dropCheckpoint(u *unit, w Work) {
 	if w.Task.Meta.Checkpointed(w.Step.Ordinal) {
-		nr.checkpoint(w.Step.ID, nil)
+		checkpointSlot.of(u).put(w.Step.ID, nil)
 	}
 }
 
 // dropCheckpoints deletes the checkpoints of a task: they tell how far steps got with another input.
-func (nr *newRecords) dropCheckpoints(t *task.Task) error {
+func dropCheckpoints(u *unit, t *task.Task) error {
 	if len(t.Meta.Checkpoints) == 0 {
 		return nil
 	}
-	steps, err := nr.u.rows.siblings(Family{Task: t.ID})
+	steps, err := u.rows.siblings(Family{Task: t.ID})
 	for _, s := range steps {
-		nr.dropCheckpoint(Work{s, t})
+		dropCheckpoint(u, Work{s, t})
 	}
 	return err
 }
 
-// checkpoint records the new checkpoint of a step; nil deletes it. The last one of a transaction counts.
-func (nr *newRecords) checkpoint(step task.ID, c *task.Checkpoint) {
-	if nr.checkpoints == nil {
-		nr.checkpoints = map[task.ID]*task.Checkpoint{}
-	}
-	nr.checkpoints[step] = c
+// newCheckpoints are the new checkpoints of a unit, by step; nil: deleted.
+type newCheckpoints struct {
+	u  *unit
+	of map[task.ID]*task.Checkpoint
 }
 
-// saveCheckpoints stores what has changed, in one order for all transactions.
-func (nr *newRecords) saveCheckpoints() error {
-	steps := slices.SortedFunc(maps.Keys(nr.checkpoints), func(a, b task.ID) int { return bytes.Compare(a[:], b[:]) })
-	for _, step := range steps {
+var checkpointSlot = newSlot(func(u *unit) *newCheckpoints {
+	return &newCheckpoints{u: u, of: map[task.ID]*task.Checkpoint{}}
+})
+
+// put records the new checkpoint of a step; nil deletes it. The last one of a transaction counts.
+func (nc *newCheckpoints) put(step task.ID, c *task.Checkpoint) { nc.of[step] = c }
+
+// save stores what has changed, in one order for all transactions.
+func (nc *newCheckpoints) save() error {
+	rows := nc.u.e.checkpointStore
+	for _, step := range slices.SortedFunc(maps.Keys(nc.of), compareIDs) {
 		var err error
-		if c := nr.checkpoints[step]; c != nil {
-			err = nr.u.e.checkpointStore.SaveCheckpoint(nr.u.ctx, nr.u.tx, c)
+		if c := nc.of[step]; c != nil {
+			err = rows.SaveCheckpoint(nc.u.ctx, nc.u.tx, c)
 		} else {
-			err = nr.u.e.checkpointStore.DropCheckpoint(nr.u.ctx, nr.u.tx, step)
+			err = rows.DropCheckpoint(nc.u.ctx, nc.u.tx, step)
 		}
 		if err != nil {
 			return err

@@ -41,28 +41,30 @@ func childrenFeature() feature {
 		of:   parentTask | childTask,
 		moved: func(u *unit, w Work, from task.StepState) {
 			if w.Task.Meta.HasChildren {
-				u.ready.children.parentMoved(w, from)
+				parentMoved(u, w, from)
 			}
 		},
 		left: func(u *unit, d departure) {
-			if d.task.Meta.Child != nil {
-				u.ready.children.moved(d.task, d.was)
+			if d.task.Meta.Child != nil && task.ChildStateOf(d.was) != task.ChildStateOf(d.task.State) {
+				childSlot.of(u).mark(d.task) // its new state counts differently
 			}
 		},
 		stages: []stage{{rankFanOuts, "fan-outs", []string{"fan_outs", "children"},
-			func(u *unit) error { return u.ready.children.save() }}},
-		after: []followUp{{afterChildren, "children", func(u *unit) {
-			if u.ready.children.stirred && !u.e.byHand {
-				u.e.children.Post(struct{}{})
+			childSlot.save((*children).save)}},
+		after: []followUp{{afterChildren, "children", childSlot.after(func(c *children) {
+			if c.stirred && !c.u.e.byHand {
+				c.u.e.children.Post(struct{}{})
 			}
-		}}},
+		})}},
 	}
 }
+
+var childSlot = newSlot(func(u *unit) *children { return &children{u: u} })
 
 // begin makes a pending step with child tasks wait for them. They are submitted after the commit.
 func (c *children) begin(w Work) error {
 	c.wake(w.Step)
-	return c.u.ready.control.await(w, 0)
+	return control{c.u}.await(w, 0)
 }
 
 // wake has the fan-out of a step looked at after the commit.
@@ -76,24 +78,23 @@ func (c *children) wake(s *task.Step) {
 // parentMoved looks at a step of a task that has steps with children. Where somebody else has settled such a step, its
 // children are cancelled. Where it has failed in a task that is itself a child, the task above may be undone. A pending
 // step has children too if it was reset; then it has begun before, which its token shows.
-func (c *children) parentMoved(w Work, from task.StepState) {
+func parentMoved(u *unit, w Work, from task.StepState) {
 	failed := w.Step.State == task.StepErrored && w.Task.Meta.Child != nil
 	first := from == task.StepPending && w.Step.Token == 0
-	if first || !w.Step.State.Terminal() && !failed || c.settling[w.Step.ID] {
+	if first || !w.Step.State.Terminal() && !failed || isSettling(u, w.Step) {
 		return
 	}
-	t, err := c.u.rows.template(w.Step.DefID)
+	t, err := u.rows.template(w.Step.DefID)
 	if err != nil || t.Spec(w.Step).Tasks == nil { // a template that cannot be read has no children to cancel
 		return
 	}
-	c.wake(w.Step)
+	childSlot.of(u).wake(w.Step)
 }
 
-// moved marks a child whose new state counts differently.
-func (c *children) moved(t *task.Task, was task.State) {
-	if task.ChildStateOf(was) != task.ChildStateOf(t.State) {
-		c.mark(t)
-	}
+// isSettling reports whether the end of a step follows from its children.
+func isSettling(u *unit, s *task.Step) bool {
+	c := childSlot.peek(u)
+	return c != nil && c.settling[s.ID]
 }
 
 // mark has the step of the parent of a child look at it.

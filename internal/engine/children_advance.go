@@ -64,7 +64,7 @@ func (a *advance) step(w Work, f *task.FanOut, p *childPlan) error {
 	waits := w.Step.State == task.StepWaiting
 	if p.begin != nil {
 		if p.begin.fault != nil {
-			return a.u.ready.control.failUnrun(w, p.tpl, p.begin.fault)
+			return control{a.u}.failUnrun(w, p.tpl, p.begin.fault)
 		}
 		if f.Total == task.Unlisted { // those of an edited context are evaluated each time
 			if err := a.u.e.childRows.AddItems(a.u.ctx, a.u.tx, f.Step, p.begin.windows); err != nil {
@@ -178,16 +178,17 @@ func (a *advance) end(w Work, f *task.FanOut, p *childPlan) error {
 		f.Fresh = true // the next run has it
 		return nil
 	}
-	if a.u.ready.children.settling == nil {
-		a.u.ready.children.settling = map[task.ID]bool{}
+	c := childSlot.of(a.u)
+	if c.settling == nil {
+		c.settling = map[task.ID]bool{}
 	}
-	a.u.ready.children.settling[f.Step] = true
+	c.settling[f.Step] = true
 	if p.end.failure != nil {
 		f.Phase, f.Fresh = task.FanFailed, f.Fresh || w.Task.Meta.Child != nil // the task above may be undone
-		return a.u.ready.control.failUnrun(w, p.tpl, p.end.failure)
+		return control{a.u}.failUnrun(w, p.tpl, p.end.failure)
 	}
 	f.Phase = task.FanJoined
-	return a.u.ready.control.finish(w, p.end.result)
+	return control{a.u}.finish(w, p.end.result)
 }
 
 // save stores everything. New tasks go through the queue.

@@ -120,7 +120,7 @@ func (e *Engine) cancelChildren(ctx context.Context, p *childPlan) error {
 		c.Reason = "its parent was cancelled: " + by
 	}
 	return e.write(ctx, "cancel", func(u *unit) error {
-		if same, err := u.ready.children.unmoved(p.fan); err != nil || !same {
+		if same, err := childSlot.of(u).unmoved(p.fan); err != nil || !same {
 			return err
 		}
 		ids := make([]task.ID, 0, len(list))
@@ -201,11 +201,11 @@ func (e *Engine) replayChildren(ctx context.Context, p *childPlan, list []Child)
 	}
 	for i, c := range list {
 		err := e.write(ctx, "replay", func(u *unit) error {
-			if same, err := u.ready.children.unmoved(p.fan); err != nil || !same {
+			if same, err := childSlot.of(u).unmoved(p.fan); err != nil || !same {
 				return err
 			}
 			if edits[i] != nil {
-				_, err := u.editContext(edits[i].seen, edits[i].ContextEdit.Context, &edits[i].ContextEdit)
+				_, err := editContext(u, edits[i].seen, edits[i].ContextEdit.Context, &edits[i].ContextEdit)
 				return err
 			}
 			t, err := u.rows.task(c.Task)

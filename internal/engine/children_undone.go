@@ -109,7 +109,7 @@ func (e *Engine) windDown(ctx context.Context, p *childPlan) error {
 		}
 		var changed, restless bool
 		err = e.write(ctx, "wind_down", func(u *unit) (err error) {
-			changed, restless, err = u.ready.children.windDown(p.fan, ids, why)
+			changed, restless, err = childSlot.of(u).windDown(p.fan, ids, why)
 			return err
 		})
 		if err != nil {
@@ -177,7 +177,7 @@ func (c *children) windDownOne(t *task.Task, why string) (changed, restless bool
 func (c *children) cutOff(t *task.Task, why string) error {
 	f := &task.Failure{Type: "parent_failed", Code: codeUndone, Class: failure.Logic, Message: why}
 	f.Trim()
-	return c.u.giveUp(t, f, why)
+	return giveUp(c.u, t, f, why)
 }
 
 // touched reports whether a step of a task was ever begun.
@@ -191,6 +191,6 @@ func (a *advance) over(w Work, f *task.FanOut) {
 	f.Phase = task.FanOver
 	a.u.rows.changedTask(w.Task)
 	if w.Task.Meta.Child != nil {
-		a.u.ready.children.mark(w.Task)
+		childSlot.of(a.u).mark(w.Task)
 	}
 }

@@ -458,7 +458,7 @@ func (u *unit) hand(w Work, c *poller) (err error) {
 		return err
 	}
 	u.observed.stepMoved(w, from)
-	return u.ready.gates.begin(w)
+	return beginGates(u, w)
 }
 
 // lease returns what a worker receives with a step. whole is false for a damaged step that no worker can process: that
@@ -472,10 +472,10 @@ func (u *unit) lease(w Work) (l Lease, whole bool, err error) {
 		return Lease{}, false, u.ready.unopened(w, "the context of the task", reason)
 	}
 	if fault := faultOf(w, t); fault != "" {
-		return Lease{}, false, u.failDamaged(w, fault)
+		return Lease{}, false, failDamaged(u, w, fault)
 	}
 	if w.Task.Meta.Case == task.HasPending {
-		u.cases.recovered(w.Task, "worker "+u.workerName(w.Step.WorkerNo)+" took step "+t.Spec(w.Step).Name)
+		recovered(u, w.Task, "worker "+u.workerName(w.Step.WorkerNo)+" took step "+t.Spec(w.Step).Name)
 	}
 	l = Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.observed.attemptTrace(w)}
 	if l.Checkpoint, err = u.rows.checkpointOf(w); err != nil {
@@ -500,7 +500,7 @@ func (u *unit) lease(w Work) (l Lease, whole bool, err error) {
 			return Lease{}, false, u.ready.unopened(w, "the result of step "+name, reason)
 		}
 		if fault := task.JSONFault(p.Result, math.MaxInt); p.Result != nil && fault != "" {
-			return Lease{}, false, u.failDamaged(w, "the result of step "+name+" "+fault)
+			return Lease{}, false, failDamaged(u, w, "the result of step "+name+" "+fault)
 		}
 		if large := task.LargeResultOf(p.ID, p.Result); large != nil {
 			if l.LargeParents == nil {

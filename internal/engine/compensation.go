@@ -11,24 +11,20 @@ import (
 // they begin in the transaction that would put it in error, or are skipped in the one that completes it. Other
 // templates pay one comparison for each task of a transaction.
 
-// compensation is the part of a unit for compensation steps.
-type compensation struct {
-	u *unit
-	// held are tasks that have failed and whose compensation has to wait for their children.
-	held map[*task.Task]bool
-}
+// compensation looks at the compensation steps of a unit.
+type compensation struct{ u *unit }
 
 func compensationFeature() feature {
 	return feature{
 		name: "compensation",
 		stages: []stage{{rankCompensation, "compensation", []string{"workflow_steps"},
-			func(u *unit) error { return u.ready.compensation.look() }}},
+			func(u *unit) error { return compensation{u}.look() }}},
 	}
 }
 
 // look looks at the tasks that changed in the transaction. It comes before ready steps are handed out, since
 // compensation steps may become ready.
-func (c *compensation) look() error {
+func (c compensation) look() error {
 	u := c.u
 	changed := map[*task.Task]struct{}{}
 	for t := range u.rows.dirtyTasks {
@@ -36,7 +32,7 @@ func (c *compensation) look() error {
 		if err != nil {
 			return err
 		}
-		if _, forced := u.cases.forcedErrors[t]; def.Compensated && !forced {
+		if _, forced := u.verdicts.errored[t]; def.Compensated && !forced {
 			changed[t] = struct{}{}
 		}
 	}
@@ -51,7 +47,7 @@ func (c *compensation) look() error {
 // decide lets the compensation steps of a task begin if it has failed, or skips them if it has succeeded. It reports
 // whether they begin, now or as soon as the children of the task are at rest. A task with compensation steps of which
 // none has anything to undo stays as it is, so that an operator can repair it like any other.
-func (c *compensation) decide(t *task.Task) (begins bool, err error) {
+func (c compensation) decide(t *task.Task) (begins bool, err error) {
 	if n := t.Counts; t.State.Terminal() || n.Active+n.Waiting > 0 || n.Pending == 0 {
 		return false, nil
 	}
@@ -75,19 +71,16 @@ func (c *compensation) decide(t *task.Task) (begins bool, err error) {
 		t.DeadlineAt = 0
 		c.u.rows.changedTask(t)
 	}
-	if restless, err := c.u.ready.children.restless(t, def, steps); err != nil || restless {
-		if c.held == nil {
-			c.held = map[*task.Task]bool{}
-		}
-		c.held[t] = true
+	if restless, err := childSlot.of(c.u).restless(t, def, steps); err != nil || restless {
+		c.u.verdicts.keep(t) // until its children are at rest
 		return true, err
 	}
-	delete(c.held, t)
+	delete(c.u.verdicts.goOn, t)
 	return true, c.begin(t, def, steps)
 }
 
 // skip skips the compensation steps of a task that has succeeded.
-func (c *compensation) skip(t *task.Task, def *task.Template, steps []*task.Step) error {
+func (c compensation) skip(t *task.Task, def *task.Template, steps []*task.Step) error {
 	for _, s := range steps {
 		if !def.Spec(s).OnFailure {
 			continue
@@ -101,7 +94,7 @@ func (c *compensation) skip(t *task.Task, def *task.Template, steps []*task.Step
 }
 
 // begin lets those compensation steps begin that depend on no other.
-func (c *compensation) begin(t *task.Task, def *task.Template, steps []*task.Step) error {
+func (c compensation) begin(t *task.Task, def *task.Template, steps []*task.Step) error {
 	u := c.u
 	var failed []string
 	for _, s := range steps {
@@ -125,7 +118,7 @@ func (c *compensation) begin(t *task.Task, def *task.Template, steps []*task.Ste
 }
 
 // of returns the template of a task and how far its compensation is; nil for a template without one.
-func (c *compensation) of(t *task.Task) (*task.Template, task.Compensation, error) {
+func (c compensation) of(t *task.Task) (*task.Template, task.Compensation, error) {
 	def, err := c.u.rows.template(t.DefID)
 	if err != nil || !def.Compensated {
 		return nil, task.Compensation{}, err
@@ -138,7 +131,7 @@ func (c *compensation) of(t *task.Task) (*task.Template, task.Compensation, erro
 }
 
 // begunOn returns the template of a task whose compensation has begun, nil for another.
-func (c *compensation) begunOn(t *task.Task) (*task.Template, error) {
+func (c compensation) begunOn(t *task.Task) (*task.Template, error) {
 	def, now, err := c.of(t)
 	if err != nil || !now.Begun {
 		return nil, err
@@ -148,7 +141,7 @@ func (c *compensation) begunOn(t *task.Task) (*task.Template, error) {
 
 // allows refuses an act on a step that the compensation of its task does not allow. Before it begins, its steps
 // have nothing to do; from the failure of the task on, the other steps are undone, or about to be.
-func (c *compensation) allows(w Work) error {
+func (c compensation) allows(w Work) error {
 	def, now, err := c.of(w.Task)
 	if err != nil || def == nil {
 		return err

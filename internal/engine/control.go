@@ -18,20 +18,26 @@ import (
 // A step that no worker runs begins in beginKind, and goes on in wakeKind when the time comes that it waits for. It
 // ends with finish or failUnrun.
 
-// control is the part of a unit for steps that the engine looks at.
-type control struct {
-	u          *unit
+// control looks at steps for the engine.
+type control struct{ u *unit }
+
+// controlled is what a unit remembers of steps that the engine looks at.
+type controlled struct {
 	ended      []Work // steps that ended by themselves, whose dependants are still to be released
 	running    bool
 	evaluation evaluation
 	bare       map[task.ID]bool // tasks that turned out to have no context
 	backlog    map[task.ID]*backlog
-	approvals  approvalEnds
 }
+
+var controlSlot = newSlot(func(*unit) *controlled { return &controlled{} })
+
+// state returns what the unit remembers.
+func (c control) state() *controlled { return controlSlot.of(c.u) }
 
 // enter lets a pending step begin that nothing holds back: it is ready for workers, unless the engine looks at it
 // first.
-func (c *control) enter(w Work) error {
+func (c control) enter(w Work) error {
 	t, err := c.u.rows.template(w.Step.DefID)
 	if err != nil {
 		return err
@@ -43,7 +49,7 @@ func (c *control) enter(w Work) error {
 }
 
 // enqueue makes a step ready for workers.
-func (c *control) enqueue(w Work) error {
+func (c control) enqueue(w Work) error {
 	from := w.Step.State
 	if err := w.Step.Enqueue(c.u.now, c.u.order); err != nil {
 		return err
@@ -56,7 +62,7 @@ func (c *control) enqueue(w Work) error {
 }
 
 // due is enter for a step whose time has come.
-func (c *control) due(w Work) error {
+func (c control) due(w Work) error {
 	t, err := c.u.rows.template(w.Step.DefID)
 	if err != nil {
 		return err
@@ -82,9 +88,9 @@ func (c *control) due(w Work) error {
 
 // begin evaluates the condition of a pending step and lets it begin or skips it. A compensation step without anything
 // to undo is skipped too.
-func (c *control) begin(w Work, t *task.Template) error {
+func (c control) begin(w Work, t *task.Template) error {
 	spec := t.Spec(w.Step)
-	if c.evaluation.work >= workAtOnce && (spec.When != "" || spec.Wait != nil && spec.Wait.ReadsContext()) {
+	if c.state().evaluation.work >= workAtOnce && (spec.When != "" || spec.Wait != nil && spec.Wait.ReadsContext()) {
 		return c.queueUp(w)
 	}
 	if len(spec.Undoes) > 0 {
@@ -115,7 +121,7 @@ func (c *control) begin(w Work, t *task.Template) error {
 }
 
 // beginKind begins a pending step as its kind says.
-func (c *control) beginKind(w Work, t *task.Template) error {
+func (c control) beginKind(w Work, t *task.Template) error {
 	spec := t.Spec(w.Step)
 	switch kind := spec.Kind(); kind {
 	case task.KindWork:
@@ -123,14 +129,14 @@ func (c *control) beginKind(w Work, t *task.Template) error {
 	case task.KindWait:
 		return c.beginWait(w, t)
 	case task.KindTasks:
-		return c.u.ready.children.begin(w)
+		return childSlot.of(c.u).begin(w)
 	default:
 		return c.failUnrun(w, t, unknownKind(kind))
 	}
 }
 
 // wakeKind continues a step that waits, at the time that it gave to await.
-func (c *control) wakeKind(w Work, t *task.Template) error {
+func (c control) wakeKind(w Work, t *task.Template) error {
 	spec := t.Spec(w.Step)
 	if spec.Kind() == task.KindWait {
 		return c.expireWait(w, t)
@@ -149,13 +155,13 @@ const undecidedWait = time.Minute
 
 // leaveAlone puts off a pending step about which this node cannot decide. No attempt is charged, and it is not put in
 // error: what follows from that, such as compensation, could not be undone.
-func (c *control) leaveAlone(w Work, what string, why error) error {
+func (c control) leaveAlone(w Work, what string, why error) error {
 	w.Step.Note = failure.Cut(what+": "+why.Error(), maxText)
 	return c.putOff(w, c.u.now.Add(undecidedWait))
 }
 
 // putOff has a pending step looked at later.
-func (c *control) putOff(w Work, at task.Instant) error {
+func (c control) putOff(w Work, at task.Instant) error {
 	w.Step.Schedule(at)
 	c.u.rows.changedStep(w.Step)
 	c.u.wake.dueAt(at)
@@ -163,7 +169,7 @@ func (c *control) putOff(w Work, at task.Instant) error {
 }
 
 // skip ends a step whose condition does not hold.
-func (c *control) skip(w Work) error {
+func (c control) skip(w Work) error {
 	from := w.Step.State
 	if err := w.Step.Skip(c.u.now); err != nil {
 		return err
@@ -174,7 +180,7 @@ func (c *control) skip(w Work) error {
 
 // await begins an attempt of a pending step that no worker runs: it waits for something outside of workers. The timers
 // look at it at until (0: never).
-func (c *control) await(w Work, until task.Instant) error {
+func (c control) await(w Work, until task.Instant) error {
 	from := w.Step.State
 	w.Step.Unrun(c.u.now)
 	if err := w.Step.Await(c.u.now, until); err != nil {
@@ -185,7 +191,7 @@ func (c *control) await(w Work, until task.Instant) error {
 }
 
 // finish completes a step that no worker runs, and releases its dependants.
-func (c *control) finish(w Work, result []byte) error {
+func (c control) finish(w Work, result []byte) error {
 	from := w.Step.State
 	if err := w.Step.Succeed(c.u.now, result); err != nil {
 		return err
@@ -196,7 +202,7 @@ func (c *control) finish(w Work, result []byte) error {
 
 // failUnrun ends the attempt of a step that no worker runs: the step is retried after its back-off, or is in error if
 // it must not be retried or has no attempts left. A failure before an attempt began is recorded too.
-func (c *control) failUnrun(w Work, t *task.Template, f *task.Failure) error {
+func (c control) failUnrun(w Work, t *task.Template, f *task.Failure) error {
 	s, from := w.Step, w.Step.State
 	if from == task.StepPending { // the record has a number of its own
 		s.Token++
@@ -221,16 +227,17 @@ func (c *control) failUnrun(w Work, t *task.Template, f *task.Failure) error {
 
 // release lets the dependants of a step that ended by itself begin. One call works off the steps that end by themselves
 // in turn, so that a long chain of them is no deep recursion.
-func (c *control) release(w Work) error {
-	c.ended = append(c.ended, w)
-	if c.running {
+func (c control) release(w Work) error {
+	state := c.state()
+	state.ended = append(state.ended, w)
+	if state.running {
 		return nil
 	}
-	c.running = true
-	defer func() { c.running = false }()
-	for len(c.ended) > 0 {
-		next := c.ended[0]
-		c.ended = c.ended[1:]
+	state.running = true
+	defer func() { state.running = false }()
+	for len(state.ended) > 0 {
+		next := state.ended[0]
+		state.ended = state.ended[1:]
 		t, err := c.u.rows.template(next.Step.DefID)
 		if err != nil {
 			return err
@@ -247,13 +254,13 @@ const codeCondition = "EXPRESSION"
 
 // failCondition puts a step in error whose expression cannot be evaluated. Another try would meet the same values, so
 // there is none until an operator edits the input, or resolves the step.
-func (c *control) failCondition(w Work, t *task.Template, field, text string, err error) error {
+func (c control) failCondition(w Work, t *task.Template, field, text string, err error) error {
 	return c.failUnrun(w, t, &task.Failure{Type: "expression_error", Code: codeCondition, Class: failure.Logic,
 		Message: fmt.Sprintf("%s of step %s cannot be evaluated: %v, in: %s", field, t.Spec(w.Step).Name, err, text)})
 }
 
 // holds evaluates a condition for a step. fault is why it cannot be evaluated.
-func (c *control) holds(w Work, t *task.Template, when string) (holds bool, fault, err error) {
+func (c control) holds(w Work, t *task.Template, when string) (holds bool, fault, err error) {
 	p, fault := c.u.e.programOf(when)
 	if fault != nil {
 		return false, fault, nil
@@ -267,30 +274,31 @@ func (c *control) holds(w Work, t *task.Template, when string) (holds bool, faul
 	if err != nil {
 		return false, nil, err
 	}
-	values, fault := c.evaluation.values(p, t, w.Task, steps)
+	values, fault := c.state().evaluation.values(p, t, w.Task, steps)
 	if fault != nil {
 		return false, fault, nil
 	}
 	work := p.Work(values)
-	c.evaluation.work += work
+	c.state().evaluation.work += work
 	c.backlogOf(w.Task).each = work
 	holds, fault = p.Bool(values)
 	return holds, fault, nil
 }
 
 // readContext adds its context to a task, once.
-func (c *control) readContext(t *task.Task) error {
-	if t.Context != nil || c.bare[t.ID] {
+func (c control) readContext(t *task.Task) error {
+	if t.Context != nil || c.state().bare[t.ID] {
 		return nil
 	}
 	if err := c.u.rows.readContexts([]*task.Task{t}); err != nil {
 		return err
 	}
 	if t.Context == nil {
-		if c.bare == nil {
-			c.bare = map[task.ID]bool{}
+		state := c.state()
+		if state.bare == nil {
+			state.bare = map[task.ID]bool{}
 		}
-		c.bare[t.ID] = true
+		state.bare[t.ID] = true
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func faultOf(w Work, t *task.Template) string {
 // failDamaged puts a step in error that no worker can process. The poll that found it then delivers the other steps,
 // and operators learn of the damage from the failure and from the case of the task.
 // Its attempts do not matter: another one would meet the same row.
-func (u *unit) failDamaged(w Work, fault string) error {
+func failDamaged(u *unit, w Work, fault string) error {
 	f := &task.Failure{Type: "damaged_row", Code: "DAMAGED", Message: "the step cannot be handed out: " + fault}
 	f.Class = task.ClassOf(f)
 	attempt := w.Step.EndAttempt(u.now, task.Failed, f)

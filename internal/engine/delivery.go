@@ -87,7 +87,7 @@ func (e *Engine) Dispatch(ctx context.Context, worker task.ID, capacity int,
 // knows one length for all leases of a claim, and may lose them; a lease whose notice is in a queue for minutes must
 // survive that. Removed from the dispatcher after the commit, it is one of the leases that only the store has, as after
 // a failure of the dispatcher.
-func (u *unit) storeDispatch(w Work) error {
+func storeDispatch(u *unit, w Work) error {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import "github.com/taskerhq/tasker/internal/model/task"
 
 // inCycle reports whether no step of a task can ever move, because its steps wait for each other.
 // It is asked only in states in which nothing runs, so a sound template costs one comparison.
-func (u *unit) inCycle(t *task.Task) (bool, error) {
+func inCycle(u *unit, t *task.Task) (bool, error) {
 	if t.State != task.WaitingForDependencies && t.State != task.EnqueuingSteps {
 		return false, nil
 	}
@@ -25,7 +25,7 @@ func (u *unit) inCycle(t *task.Task) (bool, error) {
 }
 
 // endCycle puts a task in error if none of its steps can move any more.
-func (u *unit) endCycle(t *task.Task, before task.Task) error {
+func endCycle(u *unit, t *task.Task, before task.Task) error {
 	def, err := u.rows.template(t.DefID)
 	if err != nil {
 		return err
@@ -35,14 +35,14 @@ func (u *unit) endCycle(t *task.Task, before task.Task) error {
 		t.FinishedAt, t.StateAt = before.FinishedAt, before.StateAt
 		return nil
 	}
-	u.cases.cycled(t, before, def)
+	caseSlot.of(u).cycled(t, before, def)
 	u.left(t, before.State, def.Cycle)
 	return nil
 }
 
 // cycled opens the case that names the cycle, unless cases are off or one is pending.
 func (cc *caseChanges) cycled(t *task.Task, before task.Task, def *task.Template) {
-	if cc.opensFor(t) {
+	if cc.u.e.opensCase(t) {
 		cc.openings = append(cc.openings, &opening{task: t, state: before.State, since: before.StateAt,
 			reason: task.ReasonCycle, cause: task.CauseCycle, detail: def.Cycle})
 	}
@@ -65,8 +65,8 @@ func (b *builder) endCycle(t *task.Task, before task.Task, n int) {
 	if err != nil { // it was named by the submission
 		return
 	}
-	u.cases.forcedErrors[t] = struct{}{}
+	u.verdicts.err(t)
 	u.rows.changedTask(t)
-	u.cases.cycled(t, before, def)
+	caseSlot.of(u).cycled(t, before, def)
 	u.left(t, before.State, def.Cycle)
 }

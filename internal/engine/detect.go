@@ -318,13 +318,13 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 				u.now).Health() != task.Stale {
 				continue
 			}
-			if u.cases.opensFor(t) {
-				d.opening = u.stalenessOf(t, d)
+			if u.e.opensCase(t) {
+				d.opening = stalenessOf(u, t, d)
 				openings = append(openings, d.opening)
 			}
 			stale = append(stale, d)
 		}
-		if err := u.cases.open(openings); err != nil {
+		if err := caseSlot.of(u).open(openings); err != nil {
 			return err
 		}
 		moves := make([]WatchMove, len(stale))
@@ -345,7 +345,7 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 
 // stalenessOf describes the case of a stale task, before anything changes.
 // A cycle of dependencies explains more than the time that passed, and has its own reason.
-func (u *unit) stalenessOf(t *task.Task, d Detected) *opening {
+func stalenessOf(u *unit, t *task.Task, d Detected) *opening {
 	o := &opening{task: t, state: t.State, since: t.Since(u.now), reason: task.ReasonStaleness, cause: task.CauseStale,
 		threshold: d.Threshold, detail: d.message()}
 	if cycle := d.Template.Cycle; cycle != "" && t.Counts.Active+t.Counts.Waiting == 0 {
@@ -373,7 +373,7 @@ func (u *unit) transition(d *Detected, intoError bool) error {
 	}
 	f := &task.Failure{Type: "staleness_timeout", Code: task.CodeStale, Retryable: true, Class: failure.Resource,
 		Message: "the task was stale: " + d.message()}
-	if err := u.giveUp(u.rows.tasks[d.Task], f, "stale: "+d.message()); err != nil {
+	if err := giveUp(u, u.rows.tasks[d.Task], f, "stale: "+d.message()); err != nil {
 		return err
 	}
 	d.Errored = true

@@ -188,11 +188,11 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 				continue
 			}
 			if whose[n].toQueue {
-				if err := u.storeDispatch(w); err != nil {
+				if err := storeDispatch(u, w); err != nil {
 					return err
 				}
 			}
-			if err := u.ready.gates.begin(w); err != nil {
+			if err := beginGates(u, w); err != nil {
 				return err
 			}
 			u.observed.handed(w.Step, w.Step.WorkerNo, whose[n].start)

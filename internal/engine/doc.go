@@ -12,6 +12,8 @@
 //   - Engine has the verbs. Options and Config set it up.
 //   - Store, Tx and the smaller roles beside them are what the engine needs from a database.
 //   - unit is the unit of work of one transaction: the loaded rows, and everything to save at the end.
+//   - feature is what a unit knows of limits, cases, children and so on; features.go lists them, ranks.go has the order
+//     in which they store what has changed.
 //   - queue is where ready steps are claimed: storeQueue, or dispatchQueue in front of a Dispatcher.
 //   - waiters wakes pollers and callers when a committed transaction made what they wait for happen.
 //   - coordinator settles the terms of several processes on one database.

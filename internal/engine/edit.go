@@ -98,7 +98,7 @@ func (e *Engine) editTask(ctx context.Context, id task.ID, edit *ContextEdit,
 		var out *EditedContext
 		err = run(func(u *unit) error {
 			var err error
-			out, err = u.editContext(seen, next, edit)
+			out, err = editContext(u, seen, next, edit)
 			return err
 		})
 		if err == nil || !errors.Is(err, errEdited) {
@@ -192,7 +192,7 @@ func editable(t *task.Task, edit *ContextEdit) error {
 }
 
 // editContext edits a task that has not changed since it was read.
-func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*EditedContext, error) {
+func editContext(u *unit, seen *task.Task, next []byte, edit *ContextEdit) (*EditedContext, error) {
 	unique, err := editedUnique(u, seen, next)
 	if err != nil {
 		return nil, err
@@ -208,11 +208,11 @@ func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*Ed
 		return nil, err
 	}
 	out := &EditedContext{Task: t, Old: task.Readable(seen.Context), Changed: !sameJSON(seen.Context, next)}
-	if out.Ended, err = u.endedSteps(t); err != nil {
+	if out.Ended, err = endedSteps(u, t); err != nil {
 		return nil, err
 	}
 	if out.Changed {
-		if err := u.actOfEdit(t, out, edit); err != nil {
+		if err := actOfEdit(u, t, out, edit); err != nil {
 			return nil, err
 		}
 		t.Context = next
@@ -223,7 +223,7 @@ func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*Ed
 		t.Meta.EditedAt, t.Meta.EditedBy, t.Meta.EditedKey = u.now, edit.Actor, u.key
 		u.rows.changedTask(t)
 		u.records.contexts = append(u.records.contexts, t)
-		if err := u.records.dropCheckpoints(t); err != nil {
+		if err := dropCheckpoints(u, t); err != nil {
 			return nil, err
 		}
 	}
@@ -235,7 +235,7 @@ func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*Ed
 }
 
 // endedSteps are the names of the steps that will not run again automatically.
-func (u *unit) endedSteps(t *task.Task) ([]string, error) {
+func endedSteps(u *unit, t *task.Task) ([]string, error) {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
 		return nil, err
@@ -255,8 +255,8 @@ func (u *unit) endedSteps(t *task.Task) ([]string, error) {
 
 // actOfEdit records the edit in the audit trail, with the old context, so that it can be undone
 // by another edit.
-func (u *unit) actOfEdit(t *task.Task, out *EditedContext, edit *ContextEdit) error {
-	about, err := u.cases.pendingOf(t)
+func actOfEdit(u *unit, t *task.Task, out *EditedContext, edit *ContextEdit) error {
+	about, err := pendingCase(u, t)
 	if err != nil {
 		return err
 	}

@@ -47,10 +47,10 @@ func (e *Engine) CheckGates(ctx context.Context, limit int) (found GateRepairs, 
 	err = e.write(ctx, "check_gates", func(u *unit) (err error) {
 		found = GateRepairs{}
 		for _, no := range stalled {
-			u.ready.gates.signal(Gate{No: no})
+			gateSlot.of(u).signal(Gate{No: no})
 		}
 		found.Stalled = len(stalled)
-		if found.Stray, err = u.ready.gates.freeStray(stray); err != nil {
+		if found.Stray, err = gateSlot.of(u).freeStray(stray); err != nil {
 			return err
 		}
 		idle, err = e.gateRows.DropIdle(u.ctx, u.tx, u.now, c.idle, limit)
@@ -85,7 +85,7 @@ func (g *gates) freeStray(stray []Permit) (n int, err error) {
 			n++
 		default: // the step may keep those of gates
 			dropped = append(dropped, stray[i])
-			g.u.wake.permitFreed(no)
+			g.operatorsPermit(no)
 			n++
 		}
 	}

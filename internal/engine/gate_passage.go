@@ -144,7 +144,7 @@ func (a *passage) firstParked(rooms []GateRoom) ([]Permit, error) {
 		case room[p.Gate] == 0 || a.only == nil && resting.Rests(p.Step, u.now):
 			continue
 		case a.only != nil && !a.only[p.Step]:
-			u.ready.gates.signal(Gate{No: p.Gate})
+			gateSlot.of(u).signal(Gate{No: p.Gate})
 			continue
 		}
 		room[p.Gate]--
@@ -189,7 +189,7 @@ func (a *passage) rooms(gates []Gate) ([]GateRoom, error) {
 		case room <= 0:
 			continue
 		case left == 0:
-			u.ready.gates.signal(Gate{No: g.No})
+			gateSlot.of(u).signal(Gate{No: g.No})
 			a.more = true
 			continue
 		}
@@ -230,7 +230,7 @@ func (a *passage) pass(gates []Gate, first []Permit) (map[int64]int, error) {
 			live, at[w.Step] = append(live, w), first[i].Gate
 		}
 	}
-	if err := u.ready.gates.readKeys(live); err != nil {
+	if err := gateSlot.of(u).readKeys(live); err != nil {
 		return nil, err
 	}
 	passed := map[int64]int{}
@@ -240,7 +240,8 @@ func (a *passage) pass(gates []Gate, first []Permit) (map[int64]int, error) {
 		if p := (Permit{no, w.Step.ID}); kind[no].Permits > 0 {
 			permits = append(permits, p)
 		} else {
-			u.ready.gates.passing = append(u.ready.gates.passing, ratePass{p, w.Step})
+			g := gateSlot.of(u)
+			g.passing = append(g.passing, ratePass{p, w.Step})
 		}
 		passed[no]++
 		if err := a.advance(w, no); err != nil {
@@ -257,7 +258,7 @@ func (a *passage) pass(gates []Gate, first []Permit) (map[int64]int, error) {
 // advance moves a step that may pass a gate to the next one, or to its route.
 func (a *passage) advance(w Work, no int64) error {
 	u := a.u
-	path, err := u.ready.gates.path(w)
+	path, err := gateSlot.of(u).path(w)
 	if err != nil {
 		return err
 	}
@@ -265,9 +266,10 @@ func (a *passage) advance(w Work, no int64) error {
 	i := slices.IndexFunc(path, func(g Gate) bool { return g.No == no })
 	if i < len(path)-1 { // also when the gate is no longer on the path: then it begins anew
 		if i < 0 {
-			u.ready.gates.freed, u.ready.gates.passable = append(u.ready.gates.freed, w.Step.ID), true
+			g := gateSlot.of(u)
+			g.freed, g.passable = append(g.freed, w.Step.ID), true
 		}
-		return u.ready.gates.park(w, path[i+1])
+		return gateSlot.of(u).park(w, path[i+1])
 	}
 	if err := w.Step.Release(u.now, u.order); err != nil {
 		return err
@@ -297,7 +299,7 @@ func (a *passage) settle(gates []Gate, rooms []GateRoom, passed map[int64]int) e
 				u.wake.dueAt(g.NextAt)
 			}
 		case full && a.capped[g.No]:
-			u.ready.gates.signal(Gate{No: g.No})
+			gateSlot.of(u).signal(Gate{No: g.No})
 			a.more = true
 		}
 	}

@@ -28,23 +28,27 @@ type gates struct {
 	unused   []Pass     // of steps that no worker has got after all
 	signals  map[int64]Gate
 	contexts map[task.ID]decodedContext
-	passable bool // steps may pass gates for which permits were freed
+	// operators are the permits of limits of operators that were freed, by limit.
+	operators map[int64]int
+	passable  bool // steps may pass gates for which permits were freed
 }
 
 func gatesFeature() feature {
 	return feature{
 		name:  "limits of templates",
 		of:    limitedTask,
-		moved: func(u *unit, w Work, from task.StepState) { u.ready.gates.left(w, from) },
+		moved: func(u *unit, w Work, from task.StepState) { gateSlot.of(u).left(w, from) },
 		stages: []stage{{rankPermits, "permits", []string{"limit_permits", "limit_signals"},
-			func(u *unit) error { return u.ready.gates.save() }}},
-		after: []followUp{{afterGates, "gates", func(u *unit) {
-			if u.ready.gates.stirred() && !u.e.byHand {
-				u.e.admits.Post(struct{}{})
+			gateSlot.save((*gates).save)}},
+		after: []followUp{{afterGates, "gates", gateSlot.after(func(g *gates) {
+			if g.stirred() && !g.u.e.byHand {
+				g.u.e.admits.Post(struct{}{})
 			}
-		}}},
+		})}},
 	}
 }
+
+var gateSlot = newSlot(func(u *unit) *gates { return &gates{u: u} })
 
 // ratePass is a step that has passed a rate.
 type ratePass struct {
@@ -52,10 +56,13 @@ type ratePass struct {
 	step *task.Step
 }
 
-// begin ends the permit of a rate of a step that a worker gets.
-func (g *gates) begin(w Work) error {
-	if w.Task == nil || !w.Task.Meta.Limited ||
-		slices.ContainsFunc(g.passing, func(p ratePass) bool { return p.step == w.Step }) {
+// beginGates ends the permit of a rate of a step that a worker gets.
+func beginGates(u *unit, w Work) error {
+	if w.Task == nil || !w.Task.Meta.Limited {
+		return nil
+	}
+	g := gateSlot.of(u)
+	if slices.ContainsFunc(g.passing, func(p ratePass) bool { return p.step == w.Step }) {
 		return nil
 	}
 	def, err := g.u.rows.template(w.Step.DefID)
@@ -68,11 +75,12 @@ func (g *gates) begin(w Work) error {
 	return nil
 }
 
-// giveBack gives back the passes of a step that could not be handed out: no rate counts them.
-func (g *gates) giveBack(w Work) error {
+// giveBackPasses gives back the passes of a step that could not be handed out: no rate counts them.
+func giveBackPasses(u *unit, w Work) error {
 	if !w.Task.Meta.Limited {
 		return nil
 	}
+	g := gateSlot.of(u)
 	g.begun = slices.DeleteFunc(g.begun, func(step task.ID) bool { return step == w.Step.ID })
 	path, err := g.path(w)
 	for _, at := range path {
@@ -99,8 +107,16 @@ func (g *gates) leftLimits(w Work, from task.StepState, by []*knownLimit) {
 		g.freed = append(g.freed, w.Step.ID)
 	}
 	for _, l := range by {
-		g.u.wake.permitFreed(l.no)
+		g.operatorsPermit(l.no)
 	}
+}
+
+// operatorsPermit records a freed permit of a limit of an operator.
+func (g *gates) operatorsPermit(limit int64) {
+	if g.operators == nil {
+		g.operators = map[int64]int{}
+	}
+	g.operators[limit]++
 }
 
 // enter parks the steps that became ready under limits; the others are ready.

@@ -12,14 +12,9 @@ import (
 type readySteps struct {
 	u *unit
 
-	steps    []Work
-	control  control  // control.go: steps that the engine looks at before they are ready
-	children children // children.go: steps with child tasks, and children that have moved
-	// compensation.go: steps that are ready only after their task has failed
-	compensation compensation
-	gates        gates          // steps that limits may hold back
-	pollers      []*poller      // waiting polls that the unit serves
-	vacant       map[int64]bool // routes already checked: no step was ready there before
+	steps   []Work
+	pollers []*poller      // waiting polls that the unit serves
+	vacant  map[int64]bool // routes already checked: no step was ready there before
 
 	// permit allows the unit to hand out steps of the store, if permitted; asked is set once it was requested.
 	permit    permit
@@ -30,7 +25,8 @@ type readySteps struct {
 // add takes a step that has become ready to the gates of its limits, if there may be some, else to its route.
 func (rs *readySteps) add(w Work) {
 	if w.Task.Meta.Limited {
-		rs.gates.entering = append(rs.gates.entering, w)
+		g := gateSlot.of(rs.u)
+		g.entering = append(g.entering, w)
 		return
 	}
 	rs.steps = append(rs.steps, w)
@@ -44,8 +40,8 @@ func (rs *readySteps) add(w Work) {
 // out lowest key first. A step that finds no poller, and each one if the unit queues, is counted in wake.queued, by
 // which the commit wakes pollers to look for it.
 func (rs *readySteps) pass(queues bool) error {
-	if len(rs.gates.entering) > 0 {
-		if err := rs.gates.enter(); err != nil {
+	if g := gateSlot.peek(rs.u); g != nil && len(g.entering) > 0 {
+		if err := g.enter(); err != nil {
 			return err
 		}
 	}
@@ -90,7 +86,7 @@ func (rs *readySteps) takerOf(w Work, queues bool) (*poller, error) {
 	}
 	p, err := rs.waitingPoller(route, w.Step.Priority)
 	if err == nil && p == nil {
-		rs.vacant[route] = false
+		rs.setVacant(route, false)
 	}
 	return p, err
 }
@@ -132,7 +128,7 @@ func (rs *readySteps) waitingPoller(route int64, level int) (*poller, error) {
 		if !vacant {
 			vacant = rs.u.e.waiters.isEmptying(route)
 		}
-		if rs.vacant[route] = vacant; !vacant {
+		if rs.setVacant(route, vacant); !vacant {
 			return nil, nil
 		}
 	}
@@ -141,6 +137,14 @@ func (rs *readySteps) waitingPoller(route int64, level int) (*poller, error) {
 		rs.pollers = append(rs.pollers, p)
 	}
 	return p, nil
+}
+
+// setVacant remembers whether a step was ready on a route before.
+func (rs *readySteps) setVacant(route int64, vacant bool) {
+	if rs.vacant == nil {
+		rs.vacant = map[int64]bool{}
+	}
+	rs.vacant[route] = vacant
 }
 
 // deliver sends the pollers their steps. It reads what the leases need for all steps at once.

@@ -160,7 +160,7 @@ func (e *Engine) runHeartbeats(calls []leaseCall) ([][]LeaseAnswer, error) {
 func (e *Engine) renewStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 	return e.runLeases("heartbeat", calls, func(u *unit, w Work, c leaseCall) error {
 		if c.progress != nil {
-			u.records.progress(w, c.progress)
+			recordProgress(u, w, c.progress)
 		}
 		if w.Step.State == task.StepInProgress { // an assigned step must still start in time
 			w.Step.Renew(u.now.Add(e.cfg.Leases.Lease()))

@@ -118,10 +118,11 @@ func limitsFeature() feature {
 		of:   limitedRoutes,
 		moved: func(u *unit, w Work, from task.StepState) {
 			if by := u.e.catalog.limitsOn(w.Step.RouteID); by != nil {
-				u.ready.gates.leftLimits(w, from, by)
+				gateSlot.of(u).leftLimits(w, from, by)
 			}
 		},
-		after: []followUp{{afterLimits, "freed permits", func(u *unit) { u.e.permitsFreed(u.wake.permits) }}},
+		after: []followUp{{afterLimits, "freed permits",
+			gateSlot.after(func(g *gates) { g.u.e.permitsFreed(g.operators) })}},
 	}
 }
 

@@ -9,29 +9,37 @@ import (
 func logsFeature() feature {
 	return feature{
 		name:   "logs",
-		stages: []stage{{rankLogs, "logs", []string{"attempt_logs"}, func(u *unit) error { return u.records.saveLogs() }}},
+		stages: []stage{{rankLogs, "logs", []string{"attempt_logs"}, logSlot.save((*newLogs).save)}},
 	}
 }
 
-// log records the end of what an attempt has logged, with the result that ends it. An operator may have switched
+// recordLog records the end of what an attempt has logged, with the result that ends it. An operator may have switched
 // logs off, and a worker may not know that.
-func (nr *newRecords) log(w Work, r *Result) {
-	limit := nr.u.e.cfg.Limits.LogBytes
+func recordLog(u *unit, w Work, r *Result) {
+	limit := u.e.cfg.Limits.LogBytes
 	if limit <= 0 {
 		return
 	}
 	if !w.Task.Meta.Logged {
 		w.Task.Meta.Logged = true
-		nr.u.rows.changedTask(w.Task)
+		u.rows.changedTask(w.Task)
 	}
-	nr.logs = append(nr.logs, task.AttemptLog{Step: w.Step.ID, Task: w.Task.ID, Token: w.Step.Token,
-		Attempt: w.Step.Attempts, At: nr.u.now, Bytes: max(r.LogBytes, int64(len(r.Log))), Text: task.LogTail(r.Log, limit)})
+	nl := logSlot.of(u)
+	nl.list = append(nl.list, task.AttemptLog{Step: w.Step.ID, Task: w.Task.ID, Token: w.Step.Token,
+		Attempt: w.Step.Attempts, At: u.now, Bytes: max(r.LogBytes, int64(len(r.Log))), Text: task.LogTail(r.Log, limit)})
 }
 
-// saveLogs stores the logs of a unit.
-func (nr *newRecords) saveLogs() error {
-	for i := range nr.logs {
-		if err := nr.u.e.logStore.AddLog(nr.u.ctx, nr.u.tx, &nr.logs[i], task.LogsPerStep); err != nil {
+// newLogs are the logs of attempts that end in a unit.
+type newLogs struct {
+	u    *unit
+	list []task.AttemptLog
+}
+
+var logSlot = newSlot(func(u *unit) *newLogs { return &newLogs{u: u} })
+
+func (nl *newLogs) save() error {
+	for i := range nl.list {
+		if err := nl.u.e.logStore.AddLog(nl.u.ctx, nl.u.tx, &nl.list[i], task.LogsPerStep); err != nil {
 			return err
 		}
 	}

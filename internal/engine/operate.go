@@ -66,7 +66,7 @@ func (e *Engine) operateStep(ctx context.Context, run transaction, taskID, stepI
 		if err != nil {
 			return err
 		}
-		if err := u.operateOpen(w, act); err != nil {
+		if err := operateOpen(u, w, act); err != nil {
 			return err
 		}
 		after = *w.Step
@@ -128,10 +128,10 @@ func actorField(k ActKind) string {
 }
 
 // operateOpen is Operate for a step that is as expected, of a task that is not terminal.
-func (u *unit) operateOpen(w Work, a StepAct) error {
+func operateOpen(u *unit, w Work, a StepAct) error {
 	seen := w.Step.Seen()
 	if a.Kind == ApproveStep || a.Kind == RejectStep {
-		if err := u.ready.control.beginDue(w); err != nil {
+		if err := (control{u}).beginDue(w); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func (u *unit) operateOpen(w Work, a StepAct) error {
 		return task.Errorf(task.WrongState, "the task %s is %s; its steps cannot be changed any more", w.Task.ID,
 			w.Task.State)
 	}
-	if err := u.ready.compensation.allows(w); err != nil {
+	if err := (compensation{u}).allows(w); err != nil {
 		return err
 	}
 	return u.operate(w, a)
@@ -153,16 +153,16 @@ func (u *unit) operateOpen(w Work, a StepAct) error {
 func (u *unit) operate(w Work, a StepAct) error {
 	from, taskWas := w.Step.State, w.Task.State
 	if a.Kind == ApproveStep || a.Kind == RejectStep {
-		return u.ready.control.decide(w, a)
+		return control{u}.decide(w, a)
 	}
 	if err := u.change(w, a); err != nil {
 		return err
 	}
 	if a.DiscardCheckpoint || w.Step.State.Satisfies() {
-		u.records.dropCheckpoint(w)
+		dropCheckpoint(u, w)
 	}
 	u.moved(w, from)
-	if err := u.renewDeadline(w, taskWas); err != nil {
+	if err := renewDeadline(u, w, taskWas); err != nil {
 		return err
 	}
 	data, err := actData(a)
@@ -208,7 +208,7 @@ func (u *unit) change(w Work, a StepAct) error {
 // renewDeadline gives a task that leaves error its full duration again, whether or not the former deadline has passed:
 // the remaining time ran while the task could not. A deadline of the submission that is to come holds. Compensation has
 // no limit.
-func (u *unit) renewDeadline(w Work, was task.State) error {
+func renewDeadline(u *unit, w Work, was task.State) error {
 	if was != task.Errored {
 		return nil
 	}

@@ -18,6 +18,8 @@ import (
 // Submissions lock nothing, because a caller's own transaction may stay open for long. See OrderingStore for how the
 // end of a task and a submission at the same moment find each other.
 
+var turnSlot = newSlot(func(u *unit) *turns { return &turns{u: u} })
+
 // turns are the changes of a unit to the turns of ordering keys.
 type turns struct {
 	u        *unit
@@ -32,16 +34,17 @@ func orderingFeature() feature {
 		of:   orderedTask,
 		left: func(u *unit, d departure) {
 			if d.task.State.Terminal() {
-				u.turns.ended = append(u.turns.ended, d.task.ID)
+				ts := turnSlot.of(u)
+				ts.ended = append(ts.ended, d.task.ID)
 			}
 		},
 		stages: []stage{{rankTurns, "turns", []string{"tasks", "ordering_heads", "ordering_waits"},
-			func(u *unit) error { return u.turns.pass() }}},
-		after: []followUp{{afterTurns, "turns", func(u *unit) {
-			if len(u.turns.added) > 0 && !u.e.byHand {
-				u.e.turns.Post(struct{}{})
+			turnSlot.save((*turns).pass)}},
+		after: []followUp{{afterTurns, "turns", turnSlot.after(func(ts *turns) {
+			if len(ts.added) > 0 && !ts.u.e.byHand {
+				ts.u.e.turns.Post(struct{}{})
 			}
-		}}},
+		})}},
 	}
 }
 
@@ -51,9 +54,10 @@ func (ts *turns) wait(t *task.Task, namespace string) {
 	ts.added = append(ts.added, Waiting{OrderingKey{namespace, t.Meta.OrderingKey}, t.ID})
 }
 
-// store adds the new tasks to the queues of their keys.
-func (ts *turns) store() error {
-	if len(ts.added) == 0 {
+// storeTurns adds the new tasks of a unit to the queues of their keys.
+func storeTurns(u *unit) error {
+	ts := turnSlot.peek(u)
+	if ts == nil || len(ts.added) == 0 {
 		return nil
 	}
 	return ts.u.e.orderingStore.AddWaiting(ts.u.ctx, ts.u.tx, ts.added, ts.u.now)
@@ -166,7 +170,7 @@ func (ts *turns) release(t *task.Task) error {
 			return err
 		}
 	}
-	u.cases.mustWatch(t, task.Pending)
+	mustWatch(u, t, task.Pending)
 	return nil
 }
 
@@ -204,7 +208,7 @@ func (e *Engine) giveTurnsOf(ctx context.Context, fresh []Waiting) (known int, e
 		if err != nil {
 			return err
 		}
-		given, err := u.turns.give(vacant)
+		given, err := turnSlot.of(u).give(vacant)
 		if err != nil {
 			return err
 		}

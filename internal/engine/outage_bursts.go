@@ -153,10 +153,10 @@ func (o *outages) restore(list []countedBurst) {
 	}
 }
 
-// publishOutages counts what a committed unit has seen, and makes this process and the others follow its changes of
+// publish counts what a committed unit has seen, and makes this process and the others follow its changes of
 // outages.
-func (e *Engine) publishOutages(u *unit) {
-	oo := &u.breakers.outages
+func (oo *outageOutcomes) publish() {
+	e, u := oo.u.e, oo.u
 	if len(oo.failures)+len(oo.successes) > 0 && e.outages.note(oo.failures, oo.successes, u.now) && !e.byHand {
 		e.bursts.Post(struct{}{})
 	}
@@ -214,7 +214,7 @@ func (e *Engine) countBursts(ctx context.Context, list []countedBurst) error {
 	}
 	return e.write(ctx, "count_failures", func(u *unit) error {
 		for i := range list {
-			if err := u.breakers.outages.count(&list[i]); err != nil {
+			if err := outageSlot.of(u).count(&list[i]); err != nil {
 				return err
 			}
 		}

@@ -116,7 +116,7 @@ func (e *Engine) reserveProbe(ctx context.Context, known *task.Outage) (no int64
 		}
 		o, err := e.outageStore.LockOutage(u.ctx, u.tx, known.ID)
 		if err != nil || o == nil || !o.Open() || o.ProbeStep != known.ProbeStep || o.ProbeDue(u.now, rules) > u.now {
-			u.breakers.outages.changed = true // what this process knows is outdated
+			outageSlot.of(u).changed = true // what this process knows is outdated
 			return err
 		}
 		if last.Step != nil && last.Step.HeldUnder(o.ProbeToken) {
@@ -124,7 +124,7 @@ func (e *Engine) reserveProbe(ctx context.Context, known *task.Outage) (no int64
 		} else {
 			no = o.Reserve(u.now)
 		}
-		return u.breakers.outages.store(o)
+		return outageSlot.of(u).store(o)
 	})
 	return no, err
 }
@@ -145,7 +145,7 @@ func (e *Engine) beginProbe(ctx context.Context, id task.ID, no int64, leases []
 		} else {
 			o.NoProbe(u.now, rules)
 		}
-		return u.breakers.outages.store(o)
+		return outageSlot.of(u).store(o)
 	})
 	return kept && err == nil, err
 }

@@ -127,7 +127,7 @@ func (e *Engine) CloseOutage(ctx context.Context, id task.ID, actor, reason stri
 		case version != 0 && version != o.Version:
 			return task.Errorf(task.Conflict, "the outage %s has changed: it has version %d", id, o.Version)
 		}
-		return u.breakers.outages.close(o, ActorOf(ctx, actor), cmp.Or(reason, NoReason))
+		return outageSlot.of(u).close(o, ActorOf(ctx, actor), cmp.Or(reason, NoReason))
 	})
 	if err != nil {
 		return nil, err

@@ -100,7 +100,7 @@ func (e *Engine) Pause(ctx context.Context, r PauseRequest) (p *task.Pause, crea
 		} else {
 			p.At = before.At
 		}
-		if err := u.actOnPause(task.ActPause, p, p.Actor, p.Reason); err != nil {
+		if err := actOnPause(u, task.ActPause, p, p.Actor, p.Reason); err != nil {
 			return err
 		}
 		if err := e.pauseStore.SavePause(u.ctx, u.tx, p); err != nil {
@@ -132,7 +132,7 @@ func (e *Engine) ResumePaused(ctx context.Context, target task.PauseTarget, acto
 		if p == nil || p.End(u.now) != 0 {
 			return task.Errorf(task.NotFound, "%s is not paused", target)
 		}
-		return u.endPause(p, u.now, ActorOf(ctx, actor), reason)
+		return endPause(u, p, u.now, ActorOf(ctx, actor), reason)
 	})
 	if err != nil {
 		return nil, err
@@ -141,9 +141,9 @@ func (e *Engine) ResumePaused(ctx context.Context, target task.PauseTarget, acto
 }
 
 // endPause ends a pause.
-func (u *unit) endPause(p *task.Pause, at task.Instant, actor, reason string) error {
+func endPause(u *unit, p *task.Pause, at task.Instant, actor, reason string) error {
 	p.EndedAt, p.EndedBy, p.EndReason = at, actor, reason
-	if err := u.actOnPause(task.ActResume, p, actor, reason); err != nil {
+	if err := actOnPause(u, task.ActResume, p, actor, reason); err != nil {
 		return err
 	}
 	if err := u.e.pauseStore.SavePause(u.ctx, u.tx, p); err != nil {
@@ -153,7 +153,7 @@ func (u *unit) endPause(p *task.Pause, at task.Instant, actor, reason string) er
 }
 
 // actOnPause records an act on a pause.
-func (u *unit) actOnPause(kind string, p *task.Pause, actor, reason string) error {
+func actOnPause(u *unit, kind string, p *task.Pause, actor, reason string) error {
 	data, err := json.Marshal(actTarget{p.Kind, p.Name, task.SplitCapabilities(p.Capabilities), ActTime(p.Until)})
 	if err != nil {
 		return fmt.Errorf("encode act: %w", err)
@@ -276,7 +276,7 @@ func (e *Engine) endPauses(ctx context.Context, targets []task.PauseTarget) erro
 			if p == nil || p.EndedAt != 0 || p.End(u.now) == 0 {
 				continue // somebody has changed it
 			}
-			if err := u.endPause(p, p.Until, System, "its time is over"); err != nil {
+			if err := endPause(u, p, p.Until, System, "its time is over"); err != nil {
 				return err
 			}
 		}

@@ -121,7 +121,7 @@ func (e *Engine) Promote(ctx context.Context, s PromotionRange) (n int, more boo
 		for _, s := range steps {
 			was[s] = s.Key
 		}
-		n, err = u.rekey(steps)
+		n, err = rekey(u, steps)
 		for s, key := range was {
 			u.observed.promoted(s, key)
 		}

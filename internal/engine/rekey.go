@@ -160,7 +160,7 @@ func (e *Engine) rekeyBatch(ctx context.Context, at rekeyPlace, route int64, lim
 			last := steps[n-1]
 			next = rekeyPlace{Of: at.Of, Again: at.Again, Route: route, Key: last.Key, ID: last.ID.String()}
 		}
-		if _, err := u.rekey(steps); err != nil {
+		if _, err := rekey(u, steps); err != nil {
 			return err
 		}
 		return noteRekeyPlace(u.ctx, e.noteStore, u.tx, &next)
@@ -169,7 +169,7 @@ func (e *Engine) rekeyBatch(ctx context.Context, at rekeyPlace, route int64, lim
 }
 
 // rekey gives ready steps their current keys, and returns how many keys changed.
-func (u *unit) rekey(steps []*task.Step) (int, error) {
+func rekey(u *unit, steps []*task.Step) (int, error) {
 	moved := slices.DeleteFunc(steps, func(s *task.Step) bool {
 		was := s.Key
 		if !s.Rekey(u.now, u.order) {

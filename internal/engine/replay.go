@@ -110,11 +110,11 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 		return nil, err
 	}
 	out := &Replayed{Task: t}
-	if out.Case, err = u.cases.pendingOf(t); err != nil {
+	if out.Case, err = pendingCase(u, t); err != nil {
 		return nil, err
 	}
 	before, moves := *t, r.Priority != ""
-	compensated, err := u.ready.compensation.begunOn(t)
+	compensated, err := compensation{u}.begunOn(t)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 			Hint:    "tasker task explain says what it waits for"}
 	}
 	if compensated == nil {
-		err = u.renewDeadline(Work{steps[0], t}, before.State)
+		err = renewDeadline(u, Work{steps[0], t}, before.State)
 	}
 	if err != nil {
 		return nil, err
@@ -155,14 +155,12 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 	t.Meta.Replays++
 	t.Meta.ReplayedAt, t.Meta.ReplayedBy, t.Meta.ReplayedKey = u.now, r.Actor, u.key
 	u.rows.changedTask(t)
-	if u.cases.replayed == nil {
-		u.cases.replayed = map[*task.Task]struct{}{}
-	}
-	u.cases.replayed[t] = struct{}{}
+	cc := caseSlot.of(u)
+	cc.replayed = with(cc.replayed, t)
 	if err := u.reevaluate(t); err != nil { // the act records the resulting state
 		return nil, err
 	}
-	return out, u.actOfReplay(&before, t, out, r)
+	return out, actOfReplay(u, &before, t, out, r)
 }
 
 // repeat makes a failed step pending again.
@@ -183,7 +181,7 @@ func (u *unit) repeat(w Work, r Replay) error {
 }
 
 // actOfReplay records the replay of a task; each of its steps has an act of its own.
-func (u *unit) actOfReplay(before, t *task.Task, out *Replayed, r Replay) error {
+func actOfReplay(u *unit, before, t *task.Task, out *Replayed, r Replay) error {
 	// The names are part of the audit trail: a field may be added, never renamed.
 	data := struct {
 		ResetRetryCount bool   `json:"reset_retry_count"`

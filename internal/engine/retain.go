@@ -30,7 +30,7 @@ func (e *Engine) retainCases(ctx context.Context) (int, error) {
 	err = e.due.cases.Try(ctx, e.Now(), ids, func(ctx context.Context, some []task.ID) error {
 		dropped := 0
 		err := e.write(ctx, "retain_cases", func(u *unit) (err error) {
-			dropped, err = u.dropCases(some, before)
+			dropped, err = dropCases(u, some, before)
 			return err
 		})
 		if err != nil {
@@ -44,7 +44,7 @@ func (e *Engine) retainCases(ctx context.Context) (int, error) {
 
 // dropCases deletes the cases of tasks that were resolved before a time, as they are once the tasks are loaded: a case
 // may have been reopened meanwhile.
-func (u *unit) dropCases(of []task.ID, before task.Instant) (int, error) {
+func dropCases(u *unit, of []task.ID, before task.Instant) (int, error) {
 	if err := u.rows.takeTasks(of); err != nil {
 		return 0, err
 	}

@@ -83,7 +83,7 @@ func (u *unit) reachedStep(taskID, stepID task.ID) (Work, error) {
 // reachedCase returns a case that the request may change, and its task. NotFound when there
 // is none.
 func (u *unit) reachedCase(id task.ID) (*task.Task, *task.Case, error) {
-	t, c, err := u.cases.load(id)
+	t, c, err := caseSlot.of(u).load(id)
 	if err != nil {
 		return nil, nil, err
 	}

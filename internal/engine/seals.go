@@ -23,7 +23,7 @@ func (rs *readySteps) unopened(w Work, what, reason string) error {
 	if err := u.uncharged(w, task.Released, u.now.Add(undecidedWait)); err != nil {
 		return err
 	}
-	if err := rs.gates.giveBack(w); err != nil {
+	if err := giveBackPasses(u, w); err != nil {
 		return err
 	}
 	w.Step.Note = failure.Cut("not handed out: "+what+" cannot be decrypted: "+reason, maxText)

@@ -182,7 +182,7 @@ func (u *unit) settle(w Work, r *Result) (Answer, error) {
 		return a, err
 	}
 	if r.Log != "" {
-		u.records.log(w, r)
+		recordLog(u, w, r)
 	}
 	err := u.apply(w, r, result)
 	a.State = w.Step.State

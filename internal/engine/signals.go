@@ -246,7 +246,7 @@ func (h handOver) take(matches []SignalMatch) (taken map[task.SignalName]int64, 
 		w, s, wait := works[m.Step], signals[m.Signal], waits[m.Step]
 		switch {
 		case w.Step == nil || w.Step.State != task.StepWaiting:
-			h.u.records.waitOver(m.Step)
+			waitSlot.of(h.u).over(m.Step)
 			continue
 		case s == nil || wait == nil || !wait.Takes(s):
 			continue // it waits anew, for another one
@@ -255,7 +255,7 @@ func (h handOver) take(matches []SignalMatch) (taken map[task.SignalName]int64, 
 		}
 		size += s.Bytes
 		taken[m.Signal]++
-		if err := h.u.ready.control.finish(w, s.Payload); err != nil {
+		if err := (control{h.u}).finish(w, s.Payload); err != nil {
 			return nil, false, err
 		}
 	}

@@ -87,7 +87,7 @@ type snapshotter struct {
 
 // newSnapshotter reads all data that the snapshots need.
 // It takes two queries at most, whatever the number of tasks.
-func (u *unit) newSnapshotter(list []*opening) (*snapshotter, error) {
+func newSnapshotter(u *unit, list []*opening) (*snapshotter, error) {
 	families := make([]Family, len(list))
 	ids := make([]task.ID, len(list))
 	for i, o := range list {

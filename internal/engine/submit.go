@@ -244,7 +244,7 @@ func (e *Engine) runSubmits(calls [][]*draft) ([]submitted, error) {
 			return err
 		}
 		b.show(calls, out)
-		if err := u.turns.store(); err != nil {
+		if err := storeTurns(u); err != nil {
 			return err
 		}
 		return u.tx.InsertTasks(u.ctx, b.tasks, b.steps)
@@ -284,7 +284,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 		CorrelationID: d.in.CorrelationID, Meta: d.in.Meta}
 	t.Meta.Limited, t.Meta.HasChildren = d.template.Limited, d.template.HasChildren
 	if t.Meta.OrderingKey != "" {
-		u.turns.wait(t, d.template.Namespace)
+		turnSlot.of(u).wait(t, d.template.Namespace)
 	}
 	if d.unique != nil {
 		r.Unique = b.holds(d, t)

@@ -75,13 +75,13 @@ func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Rece
 		}
 		if u.external { // the survey may have passed by the time of the commit
 			for _, t := range b.tasks {
-				u.cases.mustWatch(t, task.Errored)
+				mustWatch(u, t, task.Errored)
 			}
 		}
 		if err := u.ready.pass(u.queues); err != nil { // before the store continues to use the steps
 			return err
 		}
-		if err := u.turns.store(); err != nil {
+		if err := storeTurns(u); err != nil {
 			return err
 		}
 		return u.tx.InsertTasks(u.ctx, b.tasks, b.steps)

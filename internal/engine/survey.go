@@ -119,17 +119,18 @@ func (e *Engine) saveWatches(ctx context.Context, live []*task.Task, upTo task.I
 func watchesFeature() feature {
 	return feature{
 		name: "watches",
-		left: func(u *unit, d departure) { u.cases.mustWatch(d.task, d.was) },
+		left: func(u *unit, d departure) { mustWatch(u, d.task, d.was) },
 		stages: []stage{{rankWatches, "watches", []string{"task_watches"},
-			func(u *unit) error { return u.cases.flushWatches() }}},
+			caseSlot.save((*caseChanges).flushWatches)}},
 	}
 }
 
 // mustWatch records that a live task has changed its state.
-func (cc *caseChanges) mustWatch(t *task.Task, was task.State) {
+func mustWatch(u *unit, t *task.Task, was task.State) {
 	if t.State.Settled() {
 		return
 	}
+	cc := caseSlot.of(u)
 	if cc.unwatched == nil {
 		cc.unwatched = map[*task.Task]task.State{}
 	}

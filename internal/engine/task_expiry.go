@@ -12,7 +12,7 @@ import (
 // An operator repairs it step by step. An act of the system records for each such step what was given up, and why;
 // earlier failures of the steps stay their last errors.
 // Steps that wait for their parents stay pending: they continue when the others are repaired.
-func (u *unit) giveUp(t *task.Task, f *task.Failure, cause string) error {
+func giveUp(u *unit, t *task.Task, f *task.Failure, cause string) error {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
 		return err
@@ -21,15 +21,15 @@ func (u *unit) giveUp(t *task.Task, f *task.Failure, cause string) error {
 		if s.Queue == task.NoQueue {
 			continue
 		}
-		if err := u.abandon(Work{s, t}, f, cause); err != nil {
+		if err := abandon(u, Work{s, t}, f, cause); err != nil {
 			return err
 		}
 	}
-	if begins, err := u.ready.compensation.decide(t); begins || err != nil {
+	if begins, err := (compensation{u}).decide(t); begins || err != nil {
 		return err
 	}
 	was := t.TimeOut(u.now)
-	u.cases.forcedErrors[t] = struct{}{}
+	u.verdicts.err(t)
 	u.rows.changedTask(t)
 	u.left(t, was, cause)
 	return nil
@@ -61,7 +61,7 @@ const actTime = "2006-01-02T15:04:05.000000Z"
 
 // abandon puts an open step in error because its task has taken too long.
 // A step that waits for a time, or is ready, has no attempt to record; its act has what it waited for.
-func (u *unit) abandon(w Work, f *task.Failure, cause string) error {
+func abandon(u *unit, w Work, f *task.Failure, cause string) error {
 	s := w.Step
 	var waited GivenUp
 	from := s.State

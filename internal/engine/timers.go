@@ -24,7 +24,7 @@ import (
 func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 	n, err := e.stepLoop("timers", task.Timers, e.due.timers, func(u *unit, works []Work) error {
 		for _, w := range works {
-			if err := u.ready.control.due(w); err != nil {
+			if err := (control{u}).due(w); err != nil {
 				return err
 			}
 		}
@@ -100,7 +100,7 @@ func expireAll(u *unit, tasks []*task.Task) (err error) {
 	slices.SortFunc(tasks, func(a, b *task.Task) int { // tasks with the same deadline come in any order
 		return cmp.Or(cmp.Compare(a.DeadlineAt, b.DeadlineAt), bytes.Compare(a.ID[:], b.ID[:]))
 	})
-	if err := u.cases.openExpired(tasks); err != nil {
+	if err := caseSlot.of(u).openExpired(tasks); err != nil {
 		return err
 	}
 	for _, t := range tasks {
@@ -150,7 +150,7 @@ func (u *unit) overdue(tasks []*task.Task) ([]*task.Task, error) {
 func (cc *caseChanges) openExpired(tasks []*task.Task) error {
 	var list []*opening
 	for _, t := range tasks {
-		if t.State.Settled() || !cc.opensFor(t) {
+		if t.State.Settled() || !cc.u.e.opensCase(t) {
 			continue
 		}
 		def, err := cc.u.rows.template(t.DefID)
@@ -187,7 +187,7 @@ func (u *unit) expire(t *task.Task) error {
 	if u.observed.commit != nil {
 		u.observed.commit.Expired++
 	}
-	return u.giveUp(t, f, cause)
+	return giveUp(u, t, f, cause)
 }
 
 // MarkDeadWorkers marks workers dead that have missed their heartbeats. Their leases expire in

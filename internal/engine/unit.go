@@ -30,13 +30,33 @@ type unit struct {
 
 	rows     loadedRows       // unit_rows.go: steps and tasks, and which of them changed
 	records  newRecords       // unit_records.go: attempts, events and acts
-	cases    caseChanges      // unit_cases.go: cases that open, recur, change or recover
-	turns    turns            // ordering.go: tasks that wait for their turn, and those that pass it on
+	verdicts verdicts         // tasks whose states do not follow from their steps alone
 	ready    readySteps       // handoff.go: steps that became ready, and the polls that receive them
 	leases   dispatchedLeases // unit_leases.go: leases and offers of the dispatcher
-	breakers breakerOutcomes  // breaker.go: attempts that count for or against their workers or routes
 	wake     wakeups          // unit_wake.go: waiters to wake after the commit
 	observed observed         // unit_observe.go: reports to the observer and to listeners
+	slots    [maxSlots]any    // slots.go: what each feature remembers
+}
+
+// verdicts are tasks whose states do not follow from the states of their steps alone.
+type verdicts struct {
+	errored map[*task.Task]struct{} // in error, whatever their steps say
+	goOn    map[*task.Task]struct{} // not in error, although no step can go on yet
+}
+
+// err puts a task in error whatever its steps say.
+func (v *verdicts) err(t *task.Task) { v.errored = with(v.errored, t) }
+
+// keep keeps a task out of error: steps of it will go on by themselves.
+func (v *verdicts) keep(t *task.Task) { v.goOn = with(v.goOn, t) }
+
+// with adds a task to a set, which may be nil.
+func with(set map[*task.Task]struct{}, t *task.Task) map[*task.Task]struct{} {
+	if set == nil {
+		set = map[*task.Task]struct{}{}
+	}
+	set[t] = struct{}{}
+	return set
 }
 
 // newUnit returns an empty unit. tx is nil for a unit that only reports, such as that of a
@@ -47,11 +67,7 @@ func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	}
 	u := &unit{e: e, ctx: ctx, tx: tx, now: e.instant(), order: e.Order()}
 	u.rows = newLoadedRows(u)
-	u.records.u, u.breakers.u, u.breakers.outages.u = u, u, u
-	u.cases = caseChanges{u: u, forcedErrors: map[*task.Task]struct{}{}, groups: groupChanges{u: u}}
-	u.ready = readySteps{u: u, vacant: map[int64]bool{}}
-	u.leases.u, u.turns.u, u.ready.gates.u, u.ready.control.u, u.ready.compensation.u = u, u, u, u, u
-	u.ready.children.u = u
+	u.records.u, u.ready.u, u.leases.u = u, u, u
 	u.wake.queued, u.wake.count = map[int64]int{}, e.occupancy.counts.Load()
 	u.observed = observed{u: u, commit: e.newCommit()}
 	e.queue.attach(u)
@@ -122,9 +138,9 @@ func (u *unit) satisfied(w Work, t *task.Template) error {
 // an operator resolved its parents early or its task had to wait for its turn, it waits for that.
 func (u *unit) start(w Work) error {
 	if at := w.Task.RunAt; at > u.now {
-		return u.ready.control.putOff(w, at)
+		return control{u}.putOff(w, at)
 	}
-	return u.ready.control.enter(w)
+	return control{u}.enter(w)
 }
 
 // evaluate brings the states of tasks in line with their steps.
@@ -156,7 +172,7 @@ func (u *unit) gatherUndecided(tasks []*task.Task) error {
 // steps that begin as soon as its children are at rest. Without this check a task with two failed branches, one of them
 // under repair, would be in error until the timers have fired.
 func (u *unit) hasDue(t *task.Task) (bool, error) {
-	if !t.Counts.Undecided() || u.ready.compensation.held[t] {
+	if _, goesOn := u.verdicts.goOn[t]; !t.Counts.Undecided() || goesOn {
 		return t.Counts.Undecided(), nil
 	}
 	steps, err := u.rows.siblings(Family{Task: t.ID})
@@ -165,7 +181,7 @@ func (u *unit) hasDue(t *task.Task) (bool, error) {
 
 // reevaluate brings the state of a task in line with its steps.
 func (u *unit) reevaluate(t *task.Task) error {
-	if _, given := u.cases.forcedErrors[t]; given {
+	if _, given := u.verdicts.errored[t]; given {
 		return nil
 	}
 	before := *t
@@ -174,9 +190,9 @@ func (u *unit) reevaluate(t *task.Task) error {
 		return err
 	}
 	t.Reevaluate(u.now, due)
-	if stuck, err := u.inCycle(t); err != nil || stuck {
+	if stuck, err := inCycle(u, t); err != nil || stuck {
 		if err == nil {
-			err = u.endCycle(t, before)
+			err = endCycle(u, t, before)
 		}
 		return err
 	}

@@ -14,12 +14,11 @@ import (
 type caseChanges struct {
 	u *unit
 
-	forcedErrors map[*task.Task]struct{}   // tasks in error whatever their steps say
-	openings     []*opening                // become cases before the unit ends
-	recoveries   map[*task.Task]string     // tasks that continue, and how they recovered
-	replayed     map[*task.Task]struct{}   // tasks that an operator replayed
-	unwatched    map[*task.Task]task.State // live tasks, and the state that they left
-	left         map[*task.Task]struct{}   // tasks with a failed step that may have nothing left but waits
+	openings   []*opening                // become cases before the unit ends
+	recoveries map[*task.Task]string     // tasks that continue, and how they recovered
+	replayed   map[*task.Task]struct{}   // tasks that an operator replayed
+	unwatched  map[*task.Task]task.State // live tasks, and the state that they left
+	left       map[*task.Task]struct{}   // tasks with a failed step that may have nothing left but waits
 
 	opened, changed, recurred []*task.Case
 
@@ -29,23 +28,26 @@ type caseChanges struct {
 func casesFeature() feature {
 	return feature{
 		name:  "cases",
-		moved: func(u *unit, w Work, _ task.StepState) { u.cases.mayBeLeft(w) },
+		moved: func(u *unit, w Work, _ task.StepState) { mayBeLeft(u, w) },
 		left: func(u *unit, d departure) {
 			if d.stuck {
-				u.cases.exhausted(d.task, d.was, d.since)
+				exhausted(u, d.task, d.was, d.since)
 			}
 			if recovers(d.task, d.was) {
-				u.cases.recovered(d.task, "")
+				recovered(u, d.task, "")
 			}
 		},
 		stages: []stage{
-			{rankCasesLeft, "stuck tasks", nil, func(u *unit) error { return u.cases.openLeft() }},
-			{rankOccurrences, "occurrences", nil, func(u *unit) error { return u.cases.flush() }},
-			{rankCases, "cases", []string{"tasks_dlq", "case_occurrences"}, func(u *unit) error { return u.cases.save() }},
-			{rankGroups, "groups", []string{"groups", "group_deltas"}, func(u *unit) error { return u.cases.groups.save() }},
+			{rankCasesLeft, "stuck tasks", nil, caseSlot.save((*caseChanges).openLeft)},
+			{rankOccurrences, "occurrences", nil, caseSlot.save((*caseChanges).flush)},
+			{rankCases, "cases", []string{"tasks_dlq", "case_occurrences"}, caseSlot.save((*caseChanges).save)},
+			{rankGroups, "groups", []string{"groups", "group_deltas"},
+				caseSlot.save(func(cc *caseChanges) error { return cc.groups.save() })},
 		},
 	}
 }
+
+var caseSlot = newSlot(func(u *unit) *caseChanges { return &caseChanges{u: u, groups: groupChanges{u: u}} })
 
 // opening is an occurrence to record: in a new case, or in the pending case of its task.
 type opening struct {
@@ -80,7 +82,7 @@ func (cc *caseChanges) open(list []*opening) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	snapshots, err := cc.u.newSnapshotter(list)
+	snapshots, err := newSnapshotter(cc.u, list)
 	if err != nil {
 		return err
 	}
@@ -143,16 +145,17 @@ func (cc *caseChanges) findPending(list []*opening) ([]*opening, error) {
 
 // exhausted records that a task is in error because some of its steps failed for good.
 // The occurrence is recorded in flush, when all steps of the transaction have their final states.
-func (cc *caseChanges) exhausted(t *task.Task, was task.State, since task.Instant) {
-	if cc.opensFor(t) {
+func exhausted(u *unit, t *task.Task, was task.State, since task.Instant) {
+	if u.e.opensCase(t) {
+		cc := caseSlot.of(u)
 		cc.openings = append(cc.openings, &opening{task: t, state: was, since: since, reason: task.ReasonMaxRetries})
 	}
 }
 
-// opensFor reports whether a stuck task gets an occurrence: where cases open automatically, and where the task already
+// opensCase reports whether a stuck task gets an occurrence: where cases open automatically, and where the task already
 // has a pending case.
-func (cc *caseChanges) opensFor(t *task.Task) bool {
-	return cc.u.e.cfg.Cases.Enabled == settings.On || t.Meta.Case == task.HasPending
+func (e *Engine) opensCase(t *task.Task) bool {
+	return e.cfg.Cases.Enabled == settings.On || t.Meta.Case == task.HasPending
 }
 
 // flush records the occurrences of this transaction, and the recoveries in the cases of tasks that recovered.
@@ -258,12 +261,12 @@ func pending(r task.Resolution) int64 {
 	return 0
 }
 
-// pendingOf returns the ID of a task's pending case, zero for none.
-func (cc *caseChanges) pendingOf(t *task.Task) (task.ID, error) {
+// pendingCase returns the ID of a task's pending case, zero for none.
+func pendingCase(u *unit, t *task.Task) (task.ID, error) {
 	if t.Meta.Case != task.HasPending {
 		return task.ID{}, nil
 	}
-	cases, err := cc.u.e.caseRows.PendingCases(cc.u.ctx, cc.u.tx, []task.ID{t.ID})
+	cases, err := u.e.caseRows.PendingCases(u.ctx, u.tx, []task.ID{t.ID})
 	if err != nil || len(cases) == 0 {
 		return task.ID{}, err
 	}

@@ -23,14 +23,12 @@ type Grouper interface {
 		now task.Instant) (failure.Print, error)
 }
 
-// print applies the rules of a namespace to the fingerprint of a failure.
-func (gc *groupChanges) print(namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print,
-	error,
-) {
-	if gc.u.e.grouper == nil {
+// printBy applies the rules of a namespace to the fingerprint of a failure.
+func printBy(u *unit, namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print, error) {
+	if u.e.grouper == nil {
 		return print, nil
 	}
-	return gc.u.e.grouper.Print(gc.u.ctx, gc.u.tx, namespace, print, facts, gc.u.now)
+	return u.e.grouper.Print(u.ctx, u.tx, namespace, print, facts, u.now)
 }
 
 // join counts a failure in the group of its fingerprint, and returns the group.

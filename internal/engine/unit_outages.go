@@ -23,6 +23,8 @@ type outageOutcomes struct {
 	changed bool // outages
 }
 
+var outageSlot = newSlot(func(u *unit) *outageOutcomes { return &outageOutcomes{u: u} })
+
 // burstFailure is a failure to count. It names the fingerprint and says what people call it.
 type burstFailure struct {
 	route, group int64
@@ -44,84 +46,86 @@ func outagesFeature() feature {
 		of:   anything,
 		moved: func(u *unit, w Work, from task.StepState) {
 			if from.Leased() && !w.Step.State.Leased() {
-				u.breakers.outages.leaseEnded(w)
+				outageLeaseEnded(u, w)
 			}
 		},
 		ended: func(u *unit, w Work, e ending) (bool, error) {
 			switch {
 			case e.outcome == task.Completed:
-				u.breakers.outages.succeeded(w.Step)
+				outageSucceeded(u, w.Step)
 			case e.failure != nil:
-				return u.breakers.outages.failed(w, e.def, e.outcome, e.failure)
+				return outageFailed(u, w, e)
 			}
 			return false, nil
 		},
 		stages: []stage{{rankOutages, "outages", []string{"outages", "acts", "meta"},
-			func(u *unit) error { return u.breakers.outages.save() }}},
-		after: []followUp{{afterOutages, "outages", func(u *unit) { u.e.publishOutages(u) }}},
+			outageSlot.save((*outageOutcomes).save)}},
+		after: []followUp{{afterOutages, "outages", outageSlot.after((*outageOutcomes).publish)}},
 	}
 }
 
-// succeeded counts a success, if there were failures on the route a moment ago.
-func (oo *outageOutcomes) succeeded(s *task.Step) {
-	if o := &oo.u.e.outages; o.failing.Load() == 0 || !o.counts(s.RouteID) {
+// outageSucceeded counts a success, if there were failures on the route a moment ago.
+func outageSucceeded(u *unit, s *task.Step) {
+	if o := &u.e.outages; o.failing.Load() == 0 || !o.counts(s.RouteID) {
 		return
 	}
+	oo := outageSlot.of(u)
 	if oo.successes == nil {
 		oo.successes = map[int64]int{}
 	}
 	oo.successes[s.RouteID]++
 }
 
-// failed counts a failure of an attempt, and reports whether it is the failure of the open outage of its route. That
-// one costs no attempt.
-func (oo *outageOutcomes) failed(w Work, t *task.Template, outcome task.Outcome, f *task.Failure,
-) (spared bool, err error) {
-	e := oo.u.e
-	o := e.catalog.outageOf(w.Step.RouteID)
+// outageFailed counts a failure of an attempt, and reports whether it is the failure of the open outage of its route.
+// That one costs no attempt.
+func outageFailed(u *unit, w Work, e ending) (spared bool, err error) {
+	o := u.e.catalog.outageOf(w.Step.RouteID)
 	if o != nil {
+		oo := outageSlot.of(u)
 		if oo.failing == nil {
 			oo.failing = map[*task.Step]bool{}
 		}
 		oo.failing[w.Step] = false
 	}
-	counted := (outcome == task.Failed || outcome == task.TimedOut) && f.Class != failure.Worker &&
-		t.Namespace != deadletter.SystemNamespace
-	if !counted || o == nil && !e.outages.on() {
+	counted := (e.outcome == task.Failed || e.outcome == task.TimedOut) && e.failure.Class != failure.Worker &&
+		e.def.Namespace != deadletter.SystemNamespace
+	if !counted || o == nil && !u.e.outages.on() {
 		return false, nil
 	}
-	print, err := oo.print(w, t, f)
+	print, err := outagePrint(u, w, e.def, e.failure)
 	if err != nil {
 		return false, err
 	}
-	switch group := int64(deadletter.GroupOf(t.Namespace, print)); {
+	oo := outageSlot.of(u)
+	switch group := int64(deadletter.GroupOf(e.def.Namespace, print)); {
 	case o == nil:
 		oo.failures = append(oo.failures, burstFailure{w.Step.RouteID, group, print.Title()})
 		return false, nil
 	// A node of an older version may have opened it.
-	case o.Group == group, o.Group == int64(deadletter.GroupBefore(t.Namespace, print)):
+	case o.Group == group, o.Group == int64(deadletter.GroupBefore(e.def.Namespace, print)):
 		oo.failing[w.Step] = true
 		return true, nil
 	}
 	return false, nil
 }
 
-// print returns the fingerprint that the failure would have if it were for good.
-func (oo *outageOutcomes) print(w Work, t *task.Template, f *task.Failure) (failure.Print, error) {
+// outagePrint returns the fingerprint that the failure would have if it were for good.
+func outagePrint(u *unit, w Work, t *task.Template, f *task.Failure) (failure.Print, error) {
 	spec := t.Spec(w.Step)
 	c := &task.Case{Reason: task.ReasonMaxRetries, Fingerprint: f.Fingerprint(), Message: messageOfCase(f),
 		Class: f.Class, Retryable: f.Retryable && f.Class != failure.Logic, Step: spec.Name}
 	print := deadletter.PrintOfCase(c, spec.Handler, t.Name, f.Stack)
-	return oo.u.cases.groups.print(t.Namespace, print, func() deadletter.Facts {
+	return printBy(u, t.Namespace, print, func() deadletter.Facts {
 		return deadletter.FactsOfCase(c, spec.Handler, t.Name, print)
 	})
 }
 
-// leaseEnded records the end of a lease that may be that of a probe.
-func (oo *outageOutcomes) leaseEnded(w Work) {
-	if oo.u.e.catalog.outageOf(w.Step.RouteID) == nil {
+// outageLeaseEnded records the end of a lease that may be that of a probe.
+func outageLeaseEnded(u *unit, w Work) {
+	if u.e.catalog.outageOf(w.Step.RouteID) == nil {
 		return
 	}
+	oo := outageSlot.of(u)
 	l := endedLease{route: w.Step.RouteID, step: w.Step.ID, token: w.Step.Token, how: task.ProbeLost}
 	spared, failed := oo.failing[w.Step]
 	switch {

@@ -1,11 +1,10 @@
 package engine
 
 import (
-	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// newRecords holds rows that a unit only adds, and checkpoints and waits, which it replaces.
+// newRecords holds rows that a unit only adds.
 // Their order is that of the changes, and readers rely on it.
 type newRecords struct {
 	u *unit
@@ -14,12 +13,6 @@ type newRecords struct {
 	events   []task.Event
 	acts     []task.Act
 	contexts []*task.Task // tasks whose contexts were edited
-	failures []deadletter.Send
-	logs     []task.AttemptLog
-	// checkpoints are new ones, by step; nil: deleted.
-	checkpoints map[task.ID]*task.Checkpoint
-	// waits are what steps begin to wait for, by step; nil: the wait is over.
-	waits map[task.ID]*task.StepWait
 }
 
 // addAttempts stores the attempts.
@@ -80,30 +73,6 @@ func SignAct(a *task.Act, key string) {
 	default:
 		a.Auth, a.Key = task.AuthNone, ""
 	}
-}
-
-func intakesFeature() feature {
-	return feature{
-		name: "intakes",
-		of:   intakeTask,
-		left: func(u *unit, d departure) {
-			if d.task.State == task.Errored {
-				u.records.failed(d.task)
-			}
-		},
-		stages: []stage{{rankIntakes, "intake failures", []string{"sends"}, func(u *unit) error {
-			if len(u.records.failures) == 0 {
-				return nil
-			}
-			return u.e.groupRows.AddSends(u.ctx, u.tx, u.records.failures)
-		}}},
-	}
-}
-
-// failed records that a task is in error that was made of a message: the broker may want to know.
-func (nr *newRecords) failed(t *task.Task) {
-	nr.failures = append(nr.failures, deadletter.Send{Owner: nr.u.e.store.IDs().Take(nr.u.now.Time(), 1), No: 1,
-		Kind: deadletter.SendFailure, State: deadletter.SendPlanned, About: t.ID, At: nr.u.now, NextAt: nr.u.now})
 }
 
 // actOn returns the last act on a task in this transaction, or nil.

@@ -8,7 +8,6 @@ type wakeups struct {
 	settled     []*task.Task  // tasks that were settled
 	endedLeases map[int64]int // leases that ended, by the number of the worker
 	count       int64         // the last count of what workers hold before the unit; see occupancy
-	permits     map[int64]int // permits of limits of operators that were freed, by limit
 	due         task.Instant  // the earliest time that was set in Timers; 0: none
 }
 
@@ -18,14 +17,6 @@ func (wu *wakeups) leaseEnded(worker int64) {
 		wu.endedLeases = map[int64]int{}
 	}
 	wu.endedLeases[worker]++
-}
-
-// permitFreed records a freed permit of a limit of an operator.
-func (wu *wakeups) permitFreed(limit int64) {
-	if wu.permits == nil {
-		wu.permits = map[int64]int{}
-	}
-	wu.permits[limit]++
 }
 
 // dueAt records a time that was set in Timers, so that its loop need not wait for the next

@@ -310,7 +310,7 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 				reason: task.ReasonWorkerUnavailable,
 				cause:  task.CauseNoWorker, detail: detail})
 		}
-		if err := u.cases.open(list); err != nil || marks == nil {
+		if err := caseSlot.of(u).open(list); err != nil || marks == nil {
 			return err
 		}
 		return u.e.noteStore.Note(u.ctx, u.tx, unservedNote, string(text))

@@ -18,20 +18,28 @@ func waitsFeature() feature {
 		name: "waits",
 		moved: func(u *unit, w Work, from task.StepState) {
 			if from == task.StepWaiting {
-				u.ready.control.waited(w)
+				control{u}.waited(w)
 			}
 		},
-		stages: []stage{{rankWaits, "waits", []string{"step_waits"}, func(u *unit) error { return u.records.saveWaits() }}},
-		after: []followUp{{afterWaits, "waits", func(u *unit) {
-			if u.records.awaitsSignal() && !u.e.byHand {
-				u.e.handOvers.Post(struct{}{})
+		stages: []stage{{rankWaits, "waits", []string{"step_waits"}, waitSlot.save((*newWaits).save)}},
+		after: []followUp{{afterWaits, "waits", waitSlot.after(func(nw *newWaits) {
+			if nw.awaitsSignal() && !nw.u.e.byHand {
+				nw.u.e.handOvers.Post(struct{}{})
 			}
-		}}},
+		})}},
 	}
 }
 
+// newWaits are what steps begin to wait for in a unit, by step; nil: the wait is over.
+type newWaits struct {
+	u  *unit
+	of map[task.ID]*task.StepWait
+}
+
+var waitSlot = newSlot(func(u *unit) *newWaits { return &newWaits{u: u, of: map[task.ID]*task.StepWait{}} })
+
 // beginWait lets a pending step wait, or ends its wait at once if its time has passed.
-func (c *control) beginWait(w Work, t *task.Template) error {
+func (c control) beginWait(w Work, t *task.Template) error {
 	wait := t.Spec(w.Step).Wait
 	if wait.ReadsContext() {
 		if err := c.readContext(w.Task); err != nil {
@@ -41,7 +49,7 @@ func (c *control) beginWait(w Work, t *task.Template) error {
 			return c.leaveAlone(w, "its wait does not begin", err)
 		}
 		work := len(w.Task.Context) / bytesDecoded // a text is filled in from the whole context each time
-		c.evaluation.work += work
+		c.state().evaluation.work += work
 		c.backlogOf(w.Task).each = work
 	}
 	row, err := c.awaited(w, t)
@@ -52,7 +60,7 @@ func (c *control) beginWait(w Work, t *task.Template) error {
 	if err := c.await(w, row.Until); err != nil {
 		return err
 	}
-	c.u.records.waitBegins(row)
+	waitSlot.of(c.u).begins(row)
 	if row.Kind == task.WaitApproval {
 		return tellEvent(c.u, deadletter.ApprovalHappened(row, wait.Approval, c.u.now))
 	}
@@ -60,7 +68,7 @@ func (c *control) beginWait(w Work, t *task.Template) error {
 }
 
 // awaited returns what a step with wait begins to wait for. It fails where the context does not say it.
-func (c *control) awaited(w Work, t *task.Template) (*task.StepWait, error) {
+func (c control) awaited(w Work, t *task.Template) (*task.StepWait, error) {
 	spec := t.Spec(w.Step)
 	until, err := textOf(spec.Wait.Until, w.Task.Context)
 	if err != nil {
@@ -83,36 +91,31 @@ func (c *control) awaited(w Work, t *task.Template) (*task.StepWait, error) {
 }
 
 // waited records that a step waits no more. Steps of other kinds have no row.
-func (c *control) waited(w Work) {
+func (c control) waited(w Work) {
 	t, err := c.u.rows.template(w.Step.DefID)
 	if err == nil && t.Spec(w.Step).Kind() != task.KindWait {
 		return
 	}
-	c.u.records.waitOver(w.Step.ID)
+	waitSlot.of(c.u).over(w.Step.ID)
 	if err == nil && t.Spec(w.Step).Wait.Kind() == task.WaitApproval {
-		c.approvals.ended = append(c.approvals.ended, w)
+		a := approvalSlot.of(c.u)
+		a.ended = append(a.ended, w)
 	}
 }
 
-// waitBegins records what a step waits for.
-func (nr *newRecords) waitBegins(w *task.StepWait) {
-	if nr.waits == nil {
-		nr.waits = map[task.ID]*task.StepWait{}
-	}
-	nr.waits[w.Step] = w
+// begins records what a step waits for.
+func (nw *newWaits) begins(w *task.StepWait) {
+	nw.of[w.Step] = w
 }
 
-// waitOver records that a step waits no more.
-func (nr *newRecords) waitOver(step task.ID) {
-	if nr.waits == nil {
-		nr.waits = map[task.ID]*task.StepWait{}
-	}
-	nr.waits[step] = nil
+// over records that a step waits no more.
+func (nw *newWaits) over(step task.ID) {
+	nw.of[step] = nil
 }
 
 // awaitsSignal reports whether a step begins to wait for a signal.
-func (nr *newRecords) awaitsSignal() bool {
-	for _, w := range nr.waits {
+func (nw *newWaits) awaitsSignal() bool {
+	for _, w := range nw.of {
 		if w != nil && w.Fresh {
 			return true
 		}
@@ -120,25 +123,25 @@ func (nr *newRecords) awaitsSignal() bool {
 	return false
 }
 
-// saveWaits stores what steps begin to wait for, and deletes what is over.
-func (nr *newRecords) saveWaits() error {
-	if len(nr.waits) == 0 {
+// save stores what steps begin to wait for, and deletes what is over.
+func (nw *newWaits) save() error {
+	if len(nw.of) == 0 {
 		return nil
 	}
 	var put []task.StepWait
 	var over []task.ID
-	for _, id := range slices.SortedFunc(maps.Keys(nr.waits), compareIDs) {
-		if w := nr.waits[id]; w != nil {
+	for _, id := range slices.SortedFunc(maps.Keys(nw.of), compareIDs) {
+		if w := nw.of[id]; w != nil {
 			put = append(put, *w)
 		} else {
 			over = append(over, id)
 		}
 	}
-	return nr.u.e.waitStore.ChangeWaits(nr.u.ctx, nr.u.tx, put, over)
+	return nw.u.e.waitStore.ChangeWaits(nw.u.ctx, nw.u.tx, put, over)
 }
 
 // expireWait ends a wait at the end of its time.
-func (c *control) expireWait(w Work, t *task.Template) error {
+func (c control) expireWait(w Work, t *task.Template) error {
 	wait := t.Spec(w.Step).Wait
 	switch wait.Kind() {
 	case task.WaitSignal:
@@ -146,7 +149,7 @@ func (c *control) expireWait(w Work, t *task.Template) error {
 			return err
 		}
 	case task.WaitApproval:
-		c.approvals.decided(w, task.DecisionTimedOut, System, "its time is over")
+		approvalSlot.of(c.u).decided(w, task.DecisionTimedOut, System, "its time is over")
 	}
 	result, f := wait.Expired()
 	if f != nil {
@@ -160,7 +163,7 @@ const handOverSlack = time.Second
 
 // awaitHandOver puts off the time-out of a step whose signal has arrived and is not handed over yet: the process that
 // would have done it may have ended.
-func (c *control) awaitHandOver(w Work) (arrived bool, err error) {
+func (c control) awaitHandOver(w Work) (arrived bool, err error) {
 	m, err := c.u.e.waitStore.SignalFor(c.u.ctx, c.u.tx, w.Step.ID)
 	if err != nil || m.Signal.ID == "" {
 		return false, err
@@ -170,7 +173,7 @@ func (c *control) awaitHandOver(w Work) (arrived bool, err error) {
 		return false, err
 	}
 	waits[0].Fresh = true
-	c.u.records.waitBegins(&waits[0])
+	waitSlot.of(c.u).begins(&waits[0])
 	later := c.u.now.Add(handOverSlack)
 	w.Step.Key = int64(later)
 	c.u.rows.changedStep(w.Step)
@@ -192,7 +195,7 @@ func textOf(text string, context []byte) (string, error) {
 
 // beginDue lets a first step of a submission begin that the timers have not looked at yet, so that a decision about it
 // need not wait for them.
-func (c *control) beginDue(w Work) error {
+func (c control) beginDue(w Work) error {
 	s := w.Step
 	if s.State != task.StepPending || s.Queue != task.Timers || task.Instant(s.Key) > c.u.now || w.Task.State.Terminal() {
 		return nil
@@ -201,7 +204,7 @@ func (c *control) beginDue(w Work) error {
 }
 
 // decide approves or rejects a step that waits for an approval.
-func (c *control) decide(w Work, a StepAct) error {
+func (c control) decide(w Work, a StepAct) error {
 	t, err := c.u.rows.template(w.Step.DefID)
 	if err != nil {
 		return err
@@ -236,7 +239,7 @@ func (c *control) decide(w Work, a StepAct) error {
 	if a.Kind == ApproveStep {
 		decision = task.DecisionApproved
 	}
-	c.approvals.decided(w, decision, a.Actor, a.Reason)
+	approvalSlot.of(c.u).decided(w, decision, a.Actor, a.Reason)
 	return nil
 }
 
