@@ -38,7 +38,10 @@ type children struct {
 func childrenFeature() feature {
 	return feature{
 		name: "children",
-		of:   parentTask | childTask,
+		runs: runner{kind: task.KindTasks, begin: func(u *unit, w Work, _ *task.Template) error {
+			return childSlot.of(u).begin(w)
+		}},
+		of: parentTask | childTask,
 		moved: func(u *unit, w Work, from task.StepState) {
 			if w.Task.Meta.HasChildren {
 				parentMoved(u, w, from)

@@ -17,6 +17,17 @@ type compensation struct{ u *unit }
 func compensationFeature() feature {
 	return feature{
 		name: "compensation",
+		enter: func(u *unit, w Work, def *task.Template) (bool, error) {
+			spec := def.Spec(w.Step)
+			if len(spec.Undoes) == 0 {
+				return false, nil
+			}
+			steps, err := u.rows.siblings(Family{Task: w.Task.ID})
+			if err != nil || task.Undoable(spec, steps) {
+				return false, err
+			}
+			return true, control{u}.skip(w) // there is nothing to undo
+		},
 		stages: []stage{{rankCompensation, "compensation", []string{"workflow_steps"},
 			func(u *unit) error { return compensation{u}.look() }}},
 	}

@@ -2,10 +2,8 @@ package engine
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/model/expr"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -86,35 +84,15 @@ func (c control) due(w Work) error {
 	return c.begin(w, t)
 }
 
-// begin evaluates the condition of a pending step and lets it begin or skips it. A compensation step without anything
-// to undo is skipped too.
+// begin lets a pending step begin, unless a feature takes it.
 func (c control) begin(w Work, t *task.Template) error {
 	spec := t.Spec(w.Step)
 	if c.state().evaluation.work >= workAtOnce && (spec.When != "" || spec.Wait != nil && spec.Wait.ReadsContext()) {
 		return c.queueUp(w)
 	}
-	if len(spec.Undoes) > 0 {
-		steps, err := c.u.rows.siblings(Family{Task: w.Task.ID})
-		if err != nil {
+	for _, enter := range c.u.e.kernel.enter {
+		if taken, err := enter(c.u, w, t); taken || err != nil {
 			return err
-		}
-		if !task.Undoable(spec, steps) {
-			return c.skip(w)
-		}
-	}
-	if spec.When != "" {
-		holds, fault, err := c.holds(w, t, spec.When)
-		switch {
-		case err != nil:
-			return err
-		case undecided(fault):
-			return c.leaveAlone(w, "its condition is not decided", fault)
-		case fault != nil:
-			return c.failCondition(w, t, "when", spec.When, fault)
-		}
-		w.Step.Note = ""
-		if !holds {
-			return c.skip(w)
 		}
 	}
 	return c.beginKind(w, t)
@@ -122,26 +100,23 @@ func (c control) begin(w Work, t *task.Template) error {
 
 // beginKind begins a pending step as its kind says.
 func (c control) beginKind(w Work, t *task.Template) error {
-	spec := t.Spec(w.Step)
-	switch kind := spec.Kind(); kind {
-	case task.KindWork:
+	kind := t.Spec(w.Step).Kind()
+	if kind == task.KindWork {
 		return c.enqueue(w)
-	case task.KindWait:
-		return c.beginWait(w, t)
-	case task.KindTasks:
-		return childSlot.of(c.u).begin(w)
-	default:
-		return c.failUnrun(w, t, unknownKind(kind))
 	}
+	if r, ok := c.u.e.kernel.runs[kind]; ok {
+		return r.begin(c.u, w, t)
+	}
+	return c.failUnrun(w, t, unknownKind(kind))
 }
 
 // wakeKind continues a step that waits, at the time that it gave to await.
 func (c control) wakeKind(w Work, t *task.Template) error {
-	spec := t.Spec(w.Step)
-	if spec.Kind() == task.KindWait {
-		return c.expireWait(w, t)
+	kind := t.Spec(w.Step).Kind()
+	if r := c.u.e.kernel.runs[kind]; r.wake != nil {
+		return r.wake(c.u, w, t)
 	}
-	return c.failUnrun(w, t, unknownKind(spec.Kind()))
+	return c.failUnrun(w, t, unknownKind(kind))
 }
 
 func unknownKind(kind task.Kind) *task.Failure {
@@ -249,42 +224,6 @@ func (c control) release(w Work) error {
 	return nil
 }
 
-// codeCondition is the code of a failure of a step whose expression could not be evaluated.
-const codeCondition = "EXPRESSION"
-
-// failCondition puts a step in error whose expression cannot be evaluated. Another try would meet the same values, so
-// there is none until an operator edits the input, or resolves the step.
-func (c control) failCondition(w Work, t *task.Template, field, text string, err error) error {
-	return c.failUnrun(w, t, &task.Failure{Type: "expression_error", Code: codeCondition, Class: failure.Logic,
-		Message: fmt.Sprintf("%s of step %s cannot be evaluated: %v, in: %s", field, t.Spec(w.Step).Name, err, text)})
-}
-
-// holds evaluates a condition for a step. fault is why it cannot be evaluated.
-func (c control) holds(w Work, t *task.Template, when string) (holds bool, fault, err error) {
-	p, fault := c.u.e.programOf(when)
-	if fault != nil {
-		return false, fault, nil
-	}
-	if p.ReadsContext() {
-		if err := c.readContext(w.Task); err != nil {
-			return false, nil, err
-		}
-	}
-	steps, err := c.u.rows.siblings(family(w.Step, t.Named(p.Steps())))
-	if err != nil {
-		return false, nil, err
-	}
-	values, fault := c.state().evaluation.values(p, t, w.Task, steps)
-	if fault != nil {
-		return false, fault, nil
-	}
-	work := p.Work(values)
-	c.state().evaluation.work += work
-	c.backlogOf(w.Task).each = work
-	holds, fault = p.Bool(values)
-	return holds, fault, nil
-}
-
 // readContext adds its context to a task, once.
 func (c control) readContext(t *task.Task) error {
 	if t.Context != nil || c.state().bare[t.ID] {
@@ -301,33 +240,4 @@ func (c control) readContext(t *task.Task) error {
 		state.bare[t.ID] = true
 	}
 	return nil
-}
-
-// programs are the compiled expressions of templates, by their text.
-type programs struct {
-	mu     sync.Mutex
-	byText map[string]*expr.Program
-}
-
-// maxPrograms bounds the compiled expressions that are kept.
-const maxPrograms = 10_000
-
-// get returns a compiled expression over context, parents and further names.
-func (p *programs) get(text string, names ...string) (*expr.Program, error) {
-	key := fmt.Sprint(text, names)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if c := p.byText[key]; c != nil {
-		return c, nil
-	}
-	c, err := expr.Compile(text, names...)
-	if err != nil {
-		return nil, err
-	}
-	if p.byText == nil {
-		p.byText = map[string]*expr.Program{}
-	}
-	makeRoom(p.byText, maxPrograms)
-	p.byText[key] = c
-	return c, nil
 }

@@ -244,7 +244,11 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(),
 			Err: err}
 	}
-	kernel, err := newKernel(featuresWithout(opts.Without))
+	list, err := featuresWithout(opts.Without)
+	if err != nil {
+		return nil, err
+	}
+	kernel, err := newKernel(list)
 	if err != nil {
 		return nil, err
 	}

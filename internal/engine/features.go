@@ -1,6 +1,9 @@
 package engine
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // features are the features of an engine, each a line. Their order is that in which they are asked at a moment.
 func features() []feature {
@@ -10,6 +13,7 @@ func features() []feature {
 		orderingFeature(),
 		breakersFeature(),
 		outagesFeature(),
+		conditionsFeature(),
 		waitsFeature(),
 		approvalsFeature(),
 		casesFeature(),
@@ -17,6 +21,7 @@ func features() []feature {
 		childrenFeature(),
 		gatesFeature(),
 		limitsFeature(),
+		pausesFeature(),
 		intakesFeature(),
 		checkpointsFeature(),
 		logsFeature(),
@@ -25,6 +30,14 @@ func features() []feature {
 }
 
 // featuresWithout leaves out features by their names.
-func featuresWithout(names []string) []feature {
-	return slices.DeleteFunc(features(), func(f feature) bool { return slices.Contains(names, f.name) })
+func featuresWithout(names []string) ([]feature, error) {
+	all := features()
+	for _, name := range names {
+		at := slices.IndexFunc(all, func(f feature) bool { return f.name == name })
+		if at < 0 {
+			return nil, fmt.Errorf("there is no feature %q", name)
+		}
+		all = slices.Delete(all, at, at+1)
+	}
+	return all, nil
 }

@@ -21,7 +21,6 @@ import (
 // gates are the changes of a unit to gates.
 type gates struct {
 	u        *unit
-	entering []Work     // became ready, and may be under limits
 	freed    []task.ID  // steps whose permits end
 	passing  []ratePass // steps that passed a rate in this unit
 	begun    []task.ID  // steps that passed a rate earlier, and that a worker has got
@@ -37,6 +36,7 @@ func gatesFeature() feature {
 	return feature{
 		name:  "limits of templates",
 		of:    limitedTask,
+		ready: func(u *unit, steps []Work) ([]Work, error) { return gateSlot.of(u).enter(steps) },
 		moved: func(u *unit, w Work, from task.StepState) { gateSlot.of(u).left(w, from) },
 		stages: []stage{{rankPermits, "permits", []string{"limit_permits", "limit_signals"},
 			gateSlot.save((*gates).save)}},
@@ -119,12 +119,10 @@ func (g *gates) operatorsPermit(limit int64) {
 	g.operators[limit]++
 }
 
-// enter parks the steps that became ready under limits; the others are ready.
-func (g *gates) enter() error {
-	entering := g.entering
-	g.entering = nil
+// enter parks the steps that became ready under limits, and returns the others.
+func (g *gates) enter(entering []Work) (free []Work, err error) {
 	if err := g.readKeys(entering); err != nil {
-		return err
+		return nil, err
 	}
 	for _, w := range entering {
 		if !w.Step.OnRoute() {
@@ -132,17 +130,17 @@ func (g *gates) enter() error {
 		}
 		path, err := g.path(w)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(path) == 0 {
-			g.u.ready.steps = append(g.u.ready.steps, w)
+			free = append(free, w)
 			continue
 		}
 		if err := g.park(w, path[0]); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return free, nil
 }
 
 // park stops a step at a gate.

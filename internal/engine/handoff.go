@@ -12,9 +12,10 @@ import (
 type readySteps struct {
 	u *unit
 
-	steps   []Work
-	pollers []*poller      // waiting polls that the unit serves
-	vacant  map[int64]bool // routes already checked: no step was ready there before
+	steps    []Work
+	entering []Work         // became ready, and a feature may hold them back
+	pollers  []*poller      // waiting polls that the unit serves
+	vacant   map[int64]bool // routes already checked: no step was ready there before
 
 	// permit allows the unit to hand out steps of the store, if permitted; asked is set once it was requested.
 	permit    permit
@@ -22,11 +23,10 @@ type readySteps struct {
 	asked     bool
 }
 
-// add takes a step that has become ready to the gates of its limits, if there may be some, else to its route.
+// add takes a step that has become ready.
 func (rs *readySteps) add(w Work) {
-	if w.Task.Meta.Limited {
-		g := gateSlot.of(rs.u)
-		g.entering = append(g.entering, w)
+	if traitsOf(w.Task)&rs.u.e.kernel.holds != 0 {
+		rs.entering = append(rs.entering, w)
 		return
 	}
 	rs.steps = append(rs.steps, w)
@@ -40,15 +40,19 @@ func (rs *readySteps) add(w Work) {
 // out lowest key first. A step that finds no poller, and each one if the unit queues, is counted in wake.queued, by
 // which the commit wakes pollers to look for it.
 func (rs *readySteps) pass(queues bool) error {
-	if g := gateSlot.peek(rs.u); g != nil && len(g.entering) > 0 {
-		if err := g.enter(); err != nil {
+	if len(rs.entering) > 0 {
+		entering := rs.entering
+		rs.entering = nil
+		free, err := rs.u.e.kernel.stepsReady(rs.u, entering)
+		if err != nil {
 			return err
 		}
+		rs.steps = append(rs.steps, free...)
 	}
 	if len(rs.steps) > 1 {
 		slices.SortStableFunc(rs.steps, func(a, b Work) int { return cmp.Compare(a.Step.Key, b.Step.Key) })
 	}
-	if err := rs.parkReady(); err != nil {
+	if err := rs.u.e.kernel.stepsQueued(rs.u, rs.steps); err != nil {
 		return err
 	}
 	var handOffs []handOff

@@ -21,6 +21,17 @@ type feature struct {
 	// business. A feature that a task does not use costs one comparison.
 	of trait
 
+	// drafted is called when a task is made of a submission, before its steps are.
+	drafted func(u *unit, t *task.Task, def *task.Template)
+	// enter is called before a step becomes ready whose template has steps that the engine looks at. It may take the step:
+	// skip it, put it off or fail it.
+	enter func(u *unit, w Work, def *task.Template) (taken bool, err error)
+	// runs are the steps that the feature carries out, in place of a worker.
+	runs runner
+	// ready is called when steps have become ready, and returns those that the feature does not hold back. queued is
+	// called when steps are about to go to workers, and may park some.
+	ready  func(u *unit, steps []Work) ([]Work, error)
+	queued func(u *unit, steps []Work) error
 	// moved is called when a step has changed its state, and left when a task has.
 	moved func(u *unit, w Work, from task.StepState)
 	left  func(u *unit, d departure)
@@ -52,6 +63,12 @@ type followUp struct {
 // rank is a place in the order of stages, or of what follows a commit; see ranks.go.
 type rank int
 
+// runner carries out the steps of a kind: begin begins an attempt, wake goes on at the time that begin gave to await.
+type runner struct {
+	kind        task.Kind
+	begin, wake func(u *unit, w Work, def *task.Template) error
+}
+
 // departure is a change of the state of a task.
 type departure struct {
 	task  *task.Task
@@ -73,9 +90,15 @@ type ending struct {
 
 // kernel is the features of an engine, sorted by what they have to do.
 type kernel struct {
-	moved []movedHook
-	left  []leftHook
-	ended []endedHook
+	drafted []draftedHook
+	enter   []func(*unit, Work, *task.Template) (bool, error)
+	runs    map[task.Kind]runner
+	holds   trait // what may be held back by one of ready
+	ready   []func(*unit, []Work) ([]Work, error)
+	queued  []func(*unit, []Work) error
+	moved   []movedHook
+	left    []leftHook
+	ended   []endedHook
 
 	stages []stage
 	after  []followUp
@@ -84,23 +107,9 @@ type kernel struct {
 // newKernel sorts features. Their order decides who is asked first at a moment, ranks decide about stages. Two equal
 // ranks are an error: their order would be an accident.
 func newKernel(features []feature) (*kernel, error) {
-	k := &kernel{}
-	for _, f := range features {
-		k.stages = append(k.stages, f.stages...)
-		k.after = append(k.after, f.after...)
-		of := f.of
-		if of == 0 {
-			of = anything
-		}
-		if f.moved != nil {
-			k.moved = append(k.moved, movedHook{of, f.moved})
-		}
-		if f.left != nil {
-			k.left = append(k.left, leftHook{of, f.left})
-		}
-		if f.ended != nil {
-			k.ended = append(k.ended, endedHook{of, f.ended})
-		}
+	k := &kernel{runs: map[task.Kind]runner{}}
+	for i := range features {
+		k.add(&features[i])
 	}
 	slices.SortStableFunc(k.stages, func(a, b stage) int { return cmp.Compare(a.rank, b.rank) })
 	slices.SortStableFunc(k.after, func(a, b followUp) int { return cmp.Compare(a.rank, b.rank) })
@@ -112,6 +121,39 @@ func newKernel(features []feature) (*kernel, error) {
 		errs = append(errs, apart(k.after[i-1].name, k.after[i].name, k.after[i-1].rank, k.after[i].rank))
 	}
 	return k, errors.Join(errs...)
+}
+
+// add adds a feature, behind those that were added before.
+func (k *kernel) add(f *feature) {
+	of := f.of
+	if of == 0 {
+		of = anything
+	}
+	if f.drafted != nil {
+		k.drafted = append(k.drafted, draftedHook{of, f.drafted})
+	}
+	if f.enter != nil {
+		k.enter = append(k.enter, f.enter)
+	}
+	if f.runs.begin != nil {
+		k.runs[f.runs.kind] = f.runs
+	}
+	if f.ready != nil {
+		k.ready, k.holds = append(k.ready, f.ready), k.holds|of
+	}
+	if f.queued != nil {
+		k.queued = append(k.queued, f.queued)
+	}
+	if f.moved != nil {
+		k.moved = append(k.moved, movedHook{of, f.moved})
+	}
+	if f.left != nil {
+		k.left = append(k.left, leftHook{of, f.left})
+	}
+	if f.ended != nil {
+		k.ended = append(k.ended, endedHook{of, f.ended})
+	}
+	k.stages, k.after = append(k.stages, f.stages...), append(k.after, f.after...)
 }
 
 // apart returns an error if two ranks are the same.

@@ -32,14 +32,19 @@ func orderingFeature() feature {
 	return feature{
 		name: "ordering",
 		of:   orderedTask,
+		drafted: func(u *unit, t *task.Task, def *task.Template) {
+			turnSlot.of(u).wait(t, def.Namespace)
+		},
 		left: func(u *unit, d departure) {
 			if d.task.State.Terminal() {
 				ts := turnSlot.of(u)
 				ts.ended = append(ts.ended, d.task.ID)
 			}
 		},
-		stages: []stage{{rankTurns, "turns", []string{"tasks", "ordering_heads", "ordering_waits"},
-			turnSlot.save((*turns).pass)}},
+		stages: []stage{
+			{rankWaiting, "waiting tasks", []string{"ordering_waits"}, turnSlot.save((*turns).store)},
+			{rankTurns, "turns", []string{"tasks", "ordering_heads", "ordering_waits"}, turnSlot.save((*turns).pass)},
+		},
 		after: []followUp{{afterTurns, "turns", turnSlot.after(func(ts *turns) {
 			if len(ts.added) > 0 && !ts.u.e.byHand {
 				ts.u.e.turns.Post(struct{}{})
@@ -54,10 +59,9 @@ func (ts *turns) wait(t *task.Task, namespace string) {
 	ts.added = append(ts.added, Waiting{OrderingKey{namespace, t.Meta.OrderingKey}, t.ID})
 }
 
-// storeTurns adds the new tasks of a unit to the queues of their keys.
-func storeTurns(u *unit) error {
-	ts := turnSlot.peek(u)
-	if ts == nil || len(ts.added) == 0 {
+// store adds the new tasks of a unit to the queues of their keys.
+func (ts *turns) store() error {
+	if len(ts.added) == 0 {
 		return nil
 	}
 	return ts.u.e.orderingStore.AddWaiting(ts.u.ctx, ts.u.tx, ts.added, ts.u.now)

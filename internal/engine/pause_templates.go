@@ -74,16 +74,18 @@ func (rs *readySteps) parkPaused(works []Work) (others []Work, err error) {
 	return others, u.tx.SaveSteps(u.ctx, parked)
 }
 
+func pausesFeature() feature { return feature{name: "pauses", queued: parkReady} }
+
 // parkReady parks those of the steps that became ready in the unit whose templates are paused.
-func (rs *readySteps) parkReady() error {
-	if !rs.u.e.catalog.closures.Load().templates {
+func parkReady(u *unit, steps []Work) error {
+	if !u.e.catalog.closures.Load().templates {
 		return nil
 	}
-	for _, w := range rs.steps {
+	for _, w := range steps {
 		if !w.Step.OnRoute() {
 			continue
 		}
-		if _, err := park(rs.u, w.Step); err != nil {
+		if _, err := park(u, w.Step); err != nil {
 			return err
 		}
 	}

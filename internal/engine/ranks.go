@@ -8,6 +8,7 @@ const (
 
 	rankCompensation rank = 10 // compensation steps may become ready
 	rankReady        rank = 20 // steps that became ready are handed to waiting polls, or queued
+	rankWaiting      rank = 25
 	rankTasks        rank = 30 // the states of tasks follow from those of their steps
 	rankTurns        rank = 40 // the ends of tasks give turns to others, whose steps are queued
 	rankCasesLeft    rank = 50

@@ -244,9 +244,6 @@ func (e *Engine) runSubmits(calls [][]*draft) ([]submitted, error) {
 			return err
 		}
 		b.show(calls, out)
-		if err := storeTurns(u); err != nil {
-			return err
-		}
 		return u.tx.InsertTasks(u.ctx, b.tasks, b.steps)
 	})
 	return out, err
@@ -283,9 +280,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 		CreatedAt: u.now, StateAt: u.now, RunAt: d.in.RunAt, IdempotencyKey: d.in.IdempotencyKey,
 		CorrelationID: d.in.CorrelationID, Meta: d.in.Meta}
 	t.Meta.Limited, t.Meta.HasChildren = d.template.Limited, d.template.HasChildren
-	if t.Meta.OrderingKey != "" {
-		turnSlot.of(u).wait(t, d.template.Namespace)
-	}
+	u.e.kernel.taskDrafted(u, t, d.template)
 	if d.unique != nil {
 		r.Unique = b.holds(d, t)
 	}

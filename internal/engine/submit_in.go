@@ -81,9 +81,6 @@ func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Rece
 		if err := u.ready.pass(u.queues); err != nil { // before the store continues to use the steps
 			return err
 		}
-		if err := storeTurns(u); err != nil {
-			return err
-		}
 		return u.tx.InsertTasks(u.ctx, b.tasks, b.steps)
 	})
 	if err != nil {

@@ -51,6 +51,10 @@ func (c *catalog) routeTraits() (has trait) {
 
 // The features that are asked at a moment, in their order.
 type (
+	draftedHook struct {
+		of trait
+		do func(*unit, *task.Task, *task.Template)
+	}
 	movedHook struct {
 		of trait
 		do func(*unit, Work, task.StepState)
@@ -64,6 +68,36 @@ type (
 		do func(*unit, Work, ending) (bool, error)
 	}
 )
+
+// taskDrafted tells the features of a new task.
+func (k *kernel) taskDrafted(u *unit, t *task.Task, def *task.Template) {
+	has := traitsOf(t)
+	for i := range k.drafted {
+		if k.drafted[i].of&has != 0 {
+			k.drafted[i].do(u, t, def)
+		}
+	}
+}
+
+// stepsReady gives steps that became ready to the features that may hold them back, and returns the others.
+func (k *kernel) stepsReady(u *unit, steps []Work) (_ []Work, err error) {
+	for i := range k.ready {
+		if steps, err = k.ready[i](u, steps); err != nil {
+			return nil, err
+		}
+	}
+	return steps, nil
+}
+
+// stepsQueued shows steps that are about to go to workers to the features that may park some.
+func (k *kernel) stepsQueued(u *unit, steps []Work) error {
+	for i := range k.queued {
+		if err := k.queued[i](u, steps); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // stepMoved tells the features of a step that has changed its state.
 func (k *kernel) stepMoved(u *unit, w Work, from task.StepState) {

@@ -16,6 +16,9 @@ import (
 func waitsFeature() feature {
 	return feature{
 		name: "waits",
+		runs: runner{task.KindWait,
+			func(u *unit, w Work, def *task.Template) error { return control{u}.beginWait(w, def) },
+			func(u *unit, w Work, def *task.Template) error { return control{u}.expireWait(w, def) }},
 		moved: func(u *unit, w Work, from task.StepState) {
 			if from == task.StepWaiting {
 				control{u}.waited(w)

@@ -25,12 +25,13 @@ func TestQueueSeam(t *testing.T) {
 	})
 }
 
-// TestUnitKnowsNoFeature keeps the features out of the centre of the engine: its unit of work tells all of them alike. A
-// feature's state in a unit is in a slot, which only files of features name.
+// TestUnitKnowsNoFeature keeps the features out of the centre of the engine: its unit of work tells all of them alike.
+// A feature's state in a unit is in a slot, which only files of features name.
 func TestUnitKnowsNoFeature(t *testing.T) {
 	t.Parallel()
-	kernel := []string{"unit.go", "unit_rows.go", "unit_families.go", "unit_records.go", "unit_wake.go", "unit_observe.go",
-		"kernel.go", "kernel_work.go", "traits.go", "caller_tx.go", "engine.go", "settle.go"}
+	kernel := []string{"unit.go", "unit_rows.go", "unit_families.go", "unit_records.go", "unit_wake.go",
+		"unit_observe.go", "kernel.go", "kernel_work.go", "traits.go", "caller_tx.go", "engine.go", "settle.go",
+		"handoff.go"}
 	eachFile(t, "internal/engine", func(file string, f *ast.File) {
 		if !slices.Contains(kernel, strings.TrimPrefix(file, "internal/engine/")) {
 			return

@@ -89,6 +89,9 @@ func (w *world) boot() error {
 	if d, ok := w.store.(dispatched); ok {
 		opts.Dispatcher = counting{d.server.Open(), d.Database}
 	}
+	if r, ok := w.store.(reduced); ok {
+		opts.Without = r.without
+	}
 	e, err := engine.New(w.ctx, w.store, opts)
 	if err != nil {
 		return err
