@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -38,20 +37,16 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	r := NewRunner(u.engine, u.log, patience(u.engine.Config().UpkeepInterval))
 	u.noticeOrder()
 	g, ctx := errgroup.WithContext(ctx)
-	for _, l := range slices.Concat([]Loop{u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(),
-		u.staleness(),
-		u.unserved(), u.failures(), u.promotion(), u.ordering(), u.children(), u.signals(), u.pauses(), u.pauseEnds(),
-		u.pauseReleases(), u.limits(), u.permits(), u.outages(), u.outageTidying(), u.largeResults()}, u.also) {
-		g.Go(func() error { return r.Run(ctx, l) })
-	}
-	g.Go(func() error { return u.timers(ctx, r) })
-	g.Go(func() error { return u.rekey(ctx, r) })
-	if u.engine.Dispatched() || u.engine.Shared() {
-		g.Go(func() error { return r.Run(ctx, u.dispatch()) })
+	for _, l := range u.loops() {
+		switch {
+		case l.again || l.idle:
+		case l.run != nil:
+			g.Go(func() error { return l.run(ctx, r) })
+		default:
+			g.Go(func() error { return r.Run(ctx, l.Loop) })
+		}
 	}
 	if u.engine.Dispatched() {
-		g.Go(func() error { return r.Run(ctx, u.held()) })
-		g.Go(func() error { return r.Run(ctx, u.sweep()) })
 		g.Go(func() error { return u.followDispatch(ctx) })
 	}
 	if u.engine.Shared() {
@@ -78,14 +73,50 @@ func (u *Upkeep) retire() {
 	}
 }
 
-// RunOnce runs every loop's work until nothing is due, in a fixed order and without turns: for tests and simulations
-// with a clock of their own. Leases end before failures are counted, whether the dispatcher or the store has them.
+// placed is a loop in the order of all loops.
+type placed struct {
+	Loop
+	// run runs the loop in place of a Runner; nil: it is an ordinary one.
+	run func(context.Context, *Runner) error
+	// again: RunOnce runs it here once more, for what the loops before it have caused.
+	again bool
+	// idle: this process never has anything for it, so that Run leaves it out.
+	idle bool
+}
+
+// loops returns the loops in the one order in which RunOnce runs them: pauses before what they hold back, what makes
+// steps ready before what looks for steps that wait too long. Leases end before failures are counted, whether the
+// dispatcher or the store has them.
+func (u *Upkeep) loops() []placed {
+	alone, shared := !u.engine.Dispatched(), u.engine.Shared()
+	list := []placed{
+		{Loop: u.pauses()}, {Loop: u.pauseEnds()}, {Loop: u.pauseReleases()},
+		{Loop: u.ordering()},
+		{Loop: u.regular(), run: u.timers},
+		{Loop: u.children()}, {Loop: u.signals()},
+		{Loop: u.limits()},
+		{Loop: u.rekeying(), run: u.rekey},
+		{Loop: u.promotion()},
+		{Loop: u.dispatch(), idle: alone && !shared}, {Loop: u.sweep(), idle: alone}, {Loop: u.held(), idle: alone},
+		{Loop: u.leases()},
+		{Loop: u.outages()},
+		{Loop: u.workers()}, {Loop: u.probes()},
+		{Loop: u.deadlines()}, {Loop: u.retention()}, {Loop: u.staleness()}, {Loop: u.unserved()}, {Loop: u.failures()},
+		{Loop: u.permits()},
+		{Loop: u.outages(), again: true},
+		{Loop: u.outageTidying()},
+		{Loop: u.largeResults()},
+	}
+	for _, l := range u.also {
+		list = append(list, placed{Loop: l})
+	}
+	return list
+}
+
+// RunOnce runs every loop's work until nothing is due, in the order of loops and without turns: for tests and
+// simulations with a clock of their own.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
-	for _, l := range slices.Concat([]Loop{u.pauses(), u.pauseEnds(), u.pauseReleases(), u.ordering(), u.regular(),
-		u.children(), u.signals(), u.limits(),
-		u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(), u.leases(), u.outages(),
-		u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures(),
-		u.permits(), u.outages(), u.outageTidying(), u.largeResults()}, u.also) {
+	for _, l := range u.loops() {
 		for more := true; more; {
 			var err error
 			_, more, err = l.Once(ctx)
