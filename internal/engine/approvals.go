@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -16,7 +17,7 @@ type Approval struct {
 // Approvals returns a page of the steps that wait for an approval, the earliest first, and whether there are more. The
 // caller restricts the namespaces to those of the request's key. Invalid: a limit outside of 1 to Limits.PageItems.
 func (e *Engine) Approvals(ctx context.Context, f WaitFilter) (list []Approval, more bool, err error) {
-	if err := e.checkPage(f.Limit, 0); err != nil {
+	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, false, err
 	}
 	limit := f.Limit

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -60,7 +61,7 @@ func (e *Engine) UpdateCases(ctx context.Context, b Bulk, ch task.CaseChange) (*
 // error in its item.
 func (e *Engine) OperateOnCases(ctx context.Context, b Bulk, step string, act StepAct) (*BulkResult, error) {
 	if problems := e.checkAct(&act); len(problems) > 0 {
-		return nil, refusal("no step was changed", problems)
+		return nil, check.Refusal("no step was changed", problems)
 	}
 	return e.bulk(ctx, "operate", b, func(u *unit, cases []*task.Case) ([]BulkItem, error) {
 		return operateOnCases(u, cases, step, act)
@@ -78,7 +79,7 @@ func (e *Engine) bulk(ctx context.Context, verb string, b Bulk, fn some) (*BulkR
 	if n := len(b.Filter.IDs); n > 0 {
 		b.Filter.Limit = n
 	}
-	if err := e.checkPage(b.Filter.Limit, b.Filter.Offset); err != nil {
+	if err := check.Page(b.Filter.Limit, b.Filter.Offset, e.cfg.Limits.PageItems); err != nil {
 		return nil, err
 	}
 	b.Filter.Bytes = -1 // metadata is not needed here

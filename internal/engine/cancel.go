@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -29,12 +30,12 @@ func (e *Engine) CancelIn(ctx context.Context, tx Tx, ids []task.ID, c Cancellat
 
 // cancelTasks checks a cancellation and performs it in a transaction of either kind.
 func (e *Engine) cancelTasks(ctx context.Context, run transaction, ids []task.ID, c Cancellation) ([]Receipt, error) {
-	if err := e.checkBatch("/task_uuids", len(ids)); err != nil {
+	if err := check.Batch("/task_uuids", len(ids), e.cfg.Limits.BatchItems); err != nil {
 		return nil, err
 	}
 	c.Actor, c.Reason = ActorOf(ctx, c.Actor), cmp.Or(c.Reason, NoReason)
 	if problems := append(CheckActor(c.Actor, c.Reason), expectFault(c.Expect, task.States)...); len(problems) > 0 {
-		return nil, refusal("nothing was cancelled", problems)
+		return nil, check.Refusal("nothing was cancelled", problems)
 	}
 	out := make([]Receipt, len(ids))
 	err := run(ctx, "cancel", func(u *unit) error {

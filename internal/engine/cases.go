@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -20,7 +21,7 @@ type CaseRequest struct {
 // OpenCase opens a case of a task by hand. Conflict when it has a pending one. The task itself is unchanged.
 func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*task.Case, error) {
 	if problems := e.checkOpening(&req); len(problems) > 0 {
-		return nil, refusal("the case was not opened", problems)
+		return nil, check.Refusal("the case was not opened", problems)
 	}
 	var opened *task.Case
 	err := e.write(ctx, "open_case", func(u *unit) error {
@@ -54,7 +55,7 @@ func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*ta
 // a case without them helps nobody later.
 func (e *Engine) checkOpening(r *CaseRequest) []task.Problem {
 	problems := CheckActor(r.Actor, r.Reason)
-	problems = renamed(problems, "/actor", "/opened_by")
+	problems = check.Renamed(problems, "/actor", "/opened_by")
 	if r.Actor == "" {
 		problems = append(problems, task.Problem{Location: "/opened_by",
 			Message: "say who does it; the name is kept with the case"})
@@ -65,21 +66,10 @@ func (e *Engine) checkOpening(r *CaseRequest) []task.Problem {
 	return append(problems, e.checkMetadata(r.Metadata)...)
 }
 
-// renamed gives problems at one location another one, for a verb whose field has another name
-// in the API. It changes the list in place.
-func renamed(problems []task.Problem, from, to string) []task.Problem {
-	for i := range problems {
-		if problems[i].Location == from {
-			problems[i].Location = to
-		}
-	}
-	return problems
-}
-
 // checkMetadata returns the problems of a case's metadata: a JSON object within the limit of a
 // payload, or nil.
 func (e *Engine) checkMetadata(m []byte) []task.Problem {
-	fault := e.payloadFault(m)
+	fault := check.Payload(m, e.cfg.Limits.PayloadBytes)
 	var object map[string]json.RawMessage
 	if fault == "" && m != nil && (json.Unmarshal(m, &object) != nil || object == nil) {
 		fault = "must be a JSON object"
@@ -136,7 +126,7 @@ func (e *Engine) admitChange(ctx context.Context, ch *task.CaseChange) error {
 	ch.Key = KeyOf(ctx)
 	ch.Actor = cmp.Or(ch.Actor, ch.Key)
 	if problems := e.checkChange(ch); len(problems) > 0 {
-		return refusal("the case was not changed", problems)
+		return check.Refusal("the case was not changed", problems)
 	}
 	ch.Actor = cmp.Or(ch.Actor, Anonymous) // a note may be nameless, a decision was refused above
 	return nil
@@ -221,28 +211,13 @@ func (e *Engine) CaseOfTask(ctx context.Context, id task.ID) (*task.Case, error)
 }
 
 // Cases returns a page, newest first. Invalid: a limit outside of 1 to Limits.PageItems, or an
-// offset outside of 0 to maxOffset. The page ends early at Limits.PageBytes.
+// offset beyond the bounds of package check. The page ends early at Limits.PageBytes.
 func (e *Engine) Cases(ctx context.Context, f CaseFilter) ([]*task.Case, error) {
-	if err := e.checkPage(f.Limit, f.Offset); err != nil {
+	if err := check.Page(f.Limit, f.Offset, e.cfg.Limits.PageItems); err != nil {
 		return nil, err
 	}
 	f.Bytes = e.cfg.Limits.PageBytes
 	return e.caseReader.ListCases(ctx, f)
-}
-
-// maxOffset bounds the offset of a page.
-const maxOffset = 1_000_000
-
-// checkPage refuses a page outside of the limits with Invalid. Pages by offset read and drop
-// what comes before, hence the bound.
-func (e *Engine) checkPage(limit, offset int) error {
-	switch most := e.cfg.Limits.PageItems; {
-	case limit < 1 || limit > most:
-		return task.Errorf(task.Invalid, "the limit of a page must be 1 to %d, not %d", most, limit)
-	case offset < 0 || offset > maxOffset:
-		return task.Errorf(task.Invalid, "the offset of a page must be 0 to %d, not %d", maxOffset, offset)
-	}
-	return nil
 }
 
 // CountCases counts cases by reason and resolution. It reads the counts from the store and has
@@ -254,7 +229,7 @@ func (e *Engine) CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, err
 // Audit returns the acts of operators, newest first. Invalid: a limit outside of 1 to
 // Limits.PageItems. The page ends early at Limits.PageBytes; continue below the last record.
 func (e *Engine) Audit(ctx context.Context, f ActFilter) ([]task.Act, error) {
-	if err := e.checkPage(f.Limit, 0); err != nil {
+	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, err
 	}
 	f.Bytes = e.cfg.Limits.PageBytes

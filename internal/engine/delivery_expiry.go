@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/failure"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -32,7 +33,7 @@ type ExpiredDispatch struct {
 // no such step. None of them changes anything, so a letter may be delivered any number of times. ExpireDispatches
 // blocks until the outcome is durable. Invalid: no dispatches. TooLarge: more than Limits.BatchItems.
 func (e *Engine) ExpireDispatches(ctx context.Context, expired []ExpiredDispatch) ([]Answer, error) {
-	if err := e.checkBatch("/dispatches", len(expired)); err != nil {
+	if err := check.Batch("/dispatches", len(expired), e.cfg.Limits.BatchItems); err != nil {
 		return nil, err
 	}
 	ids := make([]task.ID, len(expired))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -16,9 +17,9 @@ type WorkerAct struct {
 
 // complete checks a WorkerAct, and fills in its defaults.
 func (a *WorkerAct) complete(ctx context.Context, field string) error {
-	problems := renamed(CheckActor(a.Actor, a.Reason), "/actor", field)
+	problems := check.Renamed(CheckActor(a.Actor, a.Reason), "/actor", field)
 	if len(problems) > 0 {
-		return refusal("the worker was not changed", problems)
+		return check.Refusal("the worker was not changed", problems)
 	}
 	a.Actor, a.Reason = ActorOf(ctx, a.Actor), cmp.Or(a.Reason, NoReason)
 	return nil

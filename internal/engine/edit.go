@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/kit/envelope"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -84,7 +85,7 @@ func (e *Engine) editTask(ctx context.Context, id task.ID, edit *ContextEdit,
 	run func(func(*unit) error) error,
 ) (*EditedContext, error) {
 	if problems := e.checkEdit(edit); len(problems) > 0 {
-		return nil, refusal("the context was not edited", problems)
+		return nil, check.Refusal("the context was not edited", problems)
 	}
 	for range editRuns {
 		seen, err := e.findTask(ctx, id)
@@ -110,7 +111,7 @@ func (e *Engine) editTask(ctx context.Context, id task.ID, edit *ContextEdit,
 
 // checkEdit returns every problem of an edit that shows without its task.
 func (e *Engine) checkEdit(edit *ContextEdit) []task.Problem {
-	problems := renamed(CheckActor(edit.Actor, edit.Reason), "/actor", "/edited_by")
+	problems := check.Renamed(CheckActor(edit.Actor, edit.Reason), "/actor", "/edited_by")
 	bad := func(at, fault string) {
 		if fault != "" {
 			problems = append(problems, task.Problem{Location: at, Message: fault})
@@ -131,8 +132,8 @@ func (e *Engine) checkEdit(edit *ContextEdit) []task.Problem {
 	if edit.ResetAttempts && !edit.Replay {
 		bad("/reset_retry_count", "goes with a retry only")
 	}
-	bad("/context", e.payloadFault(edit.Context))
-	bad("/merge", e.payloadFault(edit.Merge))
+	bad("/context", check.Payload(edit.Context, e.cfg.Limits.PayloadBytes))
+	bad("/merge", check.Payload(edit.Merge, e.cfg.Limits.PayloadBytes))
 	return problems
 }
 
@@ -152,13 +153,13 @@ func (e *Engine) newContext(ctx context.Context, t *task.Task, edit *ContextEdit
 			return nil, err
 		}
 		at = "/merge"
-		if fault := e.payloadFault(next); fault != "" {
+		if fault := check.Payload(next, e.cfg.Limits.PayloadBytes); fault != "" {
 			merged := task.Problem{Location: at, Message: "what it makes of the context " + fault}
-			return nil, refusal("the context was not edited", []task.Problem{merged})
+			return nil, check.Refusal("the context was not edited", []task.Problem{merged})
 		}
 	}
 	if where, broken := envelope.Damaged(next); broken && envelope.Within(t.Context) {
-		return nil, refusal("the context was not edited", []task.Problem{{Location: at + "/context" + where,
+		return nil, check.Refusal("the context was not edited", []task.Problem{{Location: at + "/context" + where,
 			Message: "is only a part of a value that is encoded by the client: give the whole value, encoded"}})
 	}
 	def, err := e.TemplateOf(ctx, t.DefID)
@@ -167,7 +168,7 @@ func (e *Engine) newContext(ctx context.Context, t *task.Task, edit *ContextEdit
 	}
 	problems, err := e.checkContext(def, next, at)
 	if err == nil && len(problems) > 0 {
-		err = refusal("the context was not edited", problems)
+		err = check.Refusal("the context was not edited", problems)
 	}
 	return next, err
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -22,7 +23,7 @@ func editedUnique(u *unit, seen *task.Task, next []byte) (*task.UniqueMark, erro
 	}
 	mark := *m
 	if mark.Key, err = uniqueKeyIn(&task.Unique{By: m.By}, def, next); err != nil {
-		return nil, refusal("the context was not edited", []task.Problem{{Location: "/context", Message: err.Error()}})
+		return nil, check.Refusal("the context was not edited", []task.Problem{{Location: "/context", Message: err.Error()}})
 	}
 	if mark.Key == m.Key {
 		return nil, nil

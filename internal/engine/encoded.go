@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/kit/envelope"
 	"github.com/taskerhq/tasker/internal/kit/pointer"
 	"github.com/taskerhq/tasker/internal/model/expr"
@@ -103,7 +104,7 @@ func (c *encodedCheck) path(path []string, what string, passes bool) {
 }
 
 func (c *encodedCheck) report(at string, encoded expr.Encoded, what string) {
-	if len(c.problems) > maxProblems {
+	if len(c.problems) > check.MaxProblems {
 		return
 	}
 	c.problems = append(c.problems, task.Problem{Location: c.at + at,

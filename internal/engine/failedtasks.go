@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -31,7 +32,7 @@ const countedFailedTasks = 10_000
 // are the tasks that are in error now, whatever f.InError is. Invalid: a limit or offset out of
 // bounds. The page ends early when the failures exceed Limits.PageBytes.
 func (e *Engine) FailedTasks(ctx context.Context, f CaseFilter) (*FailedTaskPage, error) {
-	if err := e.checkPage(f.Limit, f.Offset); err != nil {
+	if err := check.Page(f.Limit, f.Offset, e.cfg.Limits.PageItems); err != nil {
 		return nil, err
 	}
 	f.InError, f.Bytes = f.InError || f.Status == task.CasePending, -1 // metadata is not shown

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -22,7 +23,7 @@ type QueuedCase struct {
 // InvestigationQueue returns pending cases, the most urgent first. Invalid: a limit or offset
 // out of bounds. The store sorts by urgency, because the page is a small part of the queue.
 func (e *Engine) InvestigationQueue(ctx context.Context, f CaseFilter) ([]QueuedCase, error) {
-	if err := e.checkPage(f.Limit, f.Offset); err != nil {
+	if err := check.Page(f.Limit, f.Offset, e.cfg.Limits.PageItems); err != nil {
 		return nil, err
 	}
 	if f.Status != "" && f.Status != task.CasePending {

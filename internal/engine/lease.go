@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -56,7 +57,7 @@ type Progress struct {
 // twice under one token is harmless. Invalid: no leases. TooLarge: more than Limits.BatchItems.
 // A lease that is lost has StaleToken in its answer and does not affect the others.
 func (e *Engine) Start(ctx context.Context, refs []LeaseRef) ([]LeaseAnswer, error) {
-	if err := e.checkBatch("/steps", len(refs)); err != nil {
+	if err := check.Batch("/steps", len(refs), e.cfg.Limits.BatchItems); err != nil {
 		return nil, err
 	}
 	return e.starts.Do(ctx, leaseCall{refs: refs})
@@ -67,15 +68,15 @@ func (e *Engine) Start(ctx context.Context, refs []LeaseRef) ([]LeaseAnswer, err
 // large. A lost lease is reported in the answer, not as the error; then nothing was stored.
 func (e *Engine) Report(ctx context.Context, ref LeaseRef, p Progress) (LeaseAnswer, error) {
 	if p.Percent < 0 || p.Percent > 100 {
-		return LeaseAnswer{}, refusal("the progress was not stored",
+		return LeaseAnswer{}, check.Refusal("the progress was not stored",
 			[]task.Problem{{Location: "/progress_percent", Message: "must be 0 to 100, not " + strconv.Itoa(p.Percent)}})
 	}
 	if fault := task.TextFault(p.Note, maxText); fault != "" {
-		return LeaseAnswer{}, refusal("the progress was not stored",
+		return LeaseAnswer{}, check.Refusal("the progress was not stored",
 			[]task.Problem{{Location: "/status_message", Message: fault}})
 	}
 	if fault := task.JSONFault(p.Checkpoint, e.cfg.Limits.CheckpointBytes); p.Checkpoint != nil && fault != "" {
-		return LeaseAnswer{}, refusal("the checkpoint was not stored",
+		return LeaseAnswer{}, check.Refusal("the checkpoint was not stored",
 			[]task.Problem{{Location: "/checkpoint", Message: fault}})
 	}
 	answers, err := e.heartbeats.Do(ctx, leaseCall{refs: []LeaseRef{ref}, progress: &p})

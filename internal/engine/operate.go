@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -58,7 +59,7 @@ func (e *Engine) operateStep(ctx context.Context, run transaction, taskID, stepI
 	act StepAct,
 ) (*task.Step, error) {
 	if problems := e.checkAct(&act); len(problems) > 0 {
-		return nil, refusal("the step was not changed", problems)
+		return nil, check.Refusal("the step was not changed", problems)
 	}
 	var after task.Step
 	err := run(ctx, "operate", func(u *unit) error {
@@ -105,8 +106,8 @@ func (e *Engine) checkAct(a *StepAct) []task.Problem {
 		if a.Result == nil {
 			bad("/completion_data/result", "complete_manually needs the result that dependants will read")
 		}
-		bad("/completion_data/result", e.payloadFault(a.Result))
-		bad("/completion_data/metadata", e.payloadFault(a.Metadata))
+		bad("/completion_data/result", check.Payload(a.Result, e.cfg.Limits.PayloadBytes))
+		bad("/completion_data/metadata", check.Payload(a.Metadata, e.cfg.Limits.PayloadBytes))
 	default:
 		bad("/action_type", "must be reset_for_retry, resolve_manually, complete_manually, approve or reject")
 	}

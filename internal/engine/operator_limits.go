@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/internal/model/limit"
 	"github.com/taskerhq/tasker/internal/model/task"
@@ -54,8 +55,9 @@ type actLimit struct {
 // Invalid: every problem with its field. Exhausted: there are maxOperatorLimits already.
 func (e *Engine) SetLimit(ctx context.Context, r LimitRequest) (l *task.OperatorLimit, created bool, err error) {
 	l = &task.OperatorLimit{PauseTarget: r.Target, Permits: r.Permits, Rate: r.Rate}
-	if problems := append(l.Faults(), renamed(CheckActor(r.Actor, r.Reason), "/actor", "/set_by")...); len(problems) > 0 {
-		return nil, false, refusal("no limit was set", problems)
+	problems := append(l.Faults(), check.Renamed(CheckActor(r.Actor, r.Reason), "/actor", "/set_by")...)
+	if len(problems) > 0 {
+		return nil, false, check.Refusal("no limit was set", problems)
 	}
 	all, err := e.limitStore.OperatorLimits(ctx, maxOperatorLimits)
 	if err != nil {
@@ -99,9 +101,9 @@ func (e *Engine) SetLimit(ctx context.Context, r LimitRequest) (l *task.Operator
 // field.
 func (e *Engine) DeleteLimit(ctx context.Context, target task.PauseTarget, actor, reason string,
 ) (l *task.OperatorLimit, err error) {
-	problems := append(target.Faults(), renamed(CheckActor(actor, reason), "/actor", "/deleted_by")...)
+	problems := append(target.Faults(), check.Renamed(CheckActor(actor, reason), "/actor", "/deleted_by")...)
 	if len(problems) > 0 {
-		return nil, refusal("no limit was deleted", problems)
+		return nil, check.Refusal("no limit was deleted", problems)
 	}
 	err = e.changeLimits(ctx, "delete_limit", func(u *unit) error {
 		found, err := e.limitStore.LockLimits(u.ctx, u.tx, []int64{target.LimitNo()})
@@ -223,7 +225,7 @@ type OperatorLimitFilter struct {
 // OperatorLimits returns the limits in force, in the order of their targets, and whether there are more. Those that the
 // request's key does not reach are left out. Invalid: a limit outside of 1 to Limits.PageItems.
 func (e *Engine) OperatorLimits(ctx context.Context, f OperatorLimitFilter) ([]OperatorLimitView, bool, error) {
-	if err := e.checkPage(f.Limit, 0); err != nil {
+	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, false, err
 	}
 	rows, err := e.limitStore.OperatorLimits(ctx, maxLimitsKept)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -71,7 +72,7 @@ func (e *Engine) ProbeDue(o *task.Outage) task.Instant {
 // Outages returns a page of outages, the newest first, and whether there are more. Those that the request's key does
 // not reach are left out. Invalid: a limit outside of 1 to Limits.PageItems.
 func (e *Engine) Outages(ctx context.Context, f OutageFilter) ([]*task.Outage, bool, error) {
-	if err := e.checkPage(f.Limit, 0); err != nil {
+	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, false, err
 	}
 	limit := f.Limit
@@ -111,8 +112,8 @@ func noOutage(id task.ID) error { return task.Errorf(task.NotFound, "there is no
 // such outage. Conflict: it is not as expected. WrongState: it is closed. Invalid: every problem with its field.
 func (e *Engine) CloseOutage(ctx context.Context, id task.ID, actor, reason string, version int64,
 ) (*task.Outage, error) {
-	if problems := renamed(CheckActor(actor, reason), "/actor", "/closed_by"); len(problems) > 0 {
-		return nil, refusal("the outage was not closed", problems)
+	if problems := check.Renamed(CheckActor(actor, reason), "/actor", "/closed_by"); len(problems) > 0 {
+		return nil, check.Refusal("the outage was not closed", problems)
 	}
 	var o *task.Outage
 	err := e.write(ctx, "close_outage", func(u *unit) (err error) {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/engine/due"
 	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
@@ -72,14 +73,14 @@ type actTarget struct {
 // Invalid: every problem with its field. Exhausted: there are maxPauses already, or maxPausesOf in the namespace.
 func (e *Engine) Pause(ctx context.Context, r PauseRequest) (p *task.Pause, created bool, err error) {
 	now := e.instant()
-	problems := append(r.Target.Faults(), renamed(CheckActor(r.Actor, r.Reason), "/actor", "/paused_by")...)
+	problems := append(r.Target.Faults(), check.Renamed(CheckActor(r.Actor, r.Reason), "/actor", "/paused_by")...)
 	if fault := task.InstantFault(r.Until); fault != "" {
 		problems = append(problems, task.Problem{Location: "/until", Message: fault})
 	} else if r.Until != 0 && r.Until <= now {
 		problems = append(problems, task.Problem{Location: "/until", Message: "must be in the future"})
 	}
 	if len(problems) > 0 {
-		return nil, false, refusal("nothing was paused", problems)
+		return nil, false, check.Refusal("nothing was paused", problems)
 	}
 	err = e.changePauses(ctx, "pause", func(u *unit) error {
 		before, err := e.pauseStore.FindPause(u.ctx, u.tx, r.Target)
@@ -120,9 +121,9 @@ func tooManyPauses(are string) error {
 // ResumePaused ends the pause of a target. Only that: what a wider pause covers stays closed. The act is stored.
 // NotFound: the target is not paused. Invalid: every problem with its field.
 func (e *Engine) ResumePaused(ctx context.Context, target task.PauseTarget, actor, reason string) (*task.Pause, error) {
-	problems := append(target.Faults(), renamed(CheckActor(actor, reason), "/actor", "/resumed_by")...)
+	problems := append(target.Faults(), check.Renamed(CheckActor(actor, reason), "/actor", "/resumed_by")...)
 	if len(problems) > 0 {
-		return nil, refusal("nothing was resumed", problems)
+		return nil, check.Refusal("nothing was resumed", problems)
 	}
 	var p *task.Pause
 	err := e.changePauses(ctx, "resume", func(u *unit) (err error) {
@@ -295,7 +296,7 @@ type PauseFilter struct {
 // Pauses returns the pauses in force, in the order of their targets, and whether there are more. Those that the
 // request's key does not reach are left out. Invalid: a limit outside of 1 to Limits.PageItems.
 func (e *Engine) Pauses(ctx context.Context, f PauseFilter) ([]task.Pause, bool, error) {
-	if err := e.checkPage(f.Limit, 0); err != nil {
+	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, false, err
 	}
 	rows, err := e.pauseStore.Pauses(ctx, maxPausesKept)

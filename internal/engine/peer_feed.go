@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/engine/feed"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -26,7 +27,8 @@ func (e *Engine) ListenTo(ctx context.Context, f feed.Filter) (*feed.Listener, e
 			Message: fmt.Sprintf("%d tasks for one stream; the limit is %d", len(f.Tasks), feed.MaxTasks)}
 	}
 	if f.UntilSettled && len(f.Tasks) == 0 {
-		return nil, refusal("the stream would never end", []task.Problem{{Location: "until", Message: "name the tasks"}})
+		return nil, check.Refusal("the stream would never end",
+			[]task.Problem{{Location: "until", Message: "name the tasks"}})
 	}
 	return e.feed.Listen(ctx, feedSource{e, e.store}, f, e.cluster != nil)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -23,8 +24,8 @@ type Registration struct {
 func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template,
 	by Registration,
 ) (*task.Template, bool, error) {
-	if problems := renamed(CheckActor(by.Actor, by.Reason), "/actor", "/registered_by"); len(problems) > 0 {
-		return nil, false, refusal("the template was not registered", problems)
+	if problems := check.Renamed(CheckActor(by.Actor, by.Reason), "/actor", "/registered_by"); len(problems) > 0 {
+		return nil, false, check.Refusal("the template was not registered", problems)
 	}
 	if len(t.InputSchema) > 0 && e.schemas != nil {
 		if _, err := e.schemas(t.InputSchema); err != nil {

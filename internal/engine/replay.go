@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -53,7 +54,7 @@ func (e *Engine) ReplayIn(ctx context.Context, tx Tx, id task.ID, r Replay) (*Re
 // The checks come before the transaction, so that a faulty request takes no lock.
 func (e *Engine) replayTask(ctx context.Context, run transaction, id task.ID, r Replay) (*Replayed, error) {
 	r.Actor, r.Reason = ActorOf(ctx, r.Actor), cmp.Or(r.Reason, NoReason)
-	problems := renamed(CheckActor(r.Actor, r.Reason), "/actor", "/replayed_by")
+	problems := check.Renamed(CheckActor(r.Actor, r.Reason), "/actor", "/replayed_by")
 	problems = append(problems, expectFault(r.Expect, task.States)...)
 	level, known := e.Level(r.Priority)
 	if r.Priority != "" && !known {
@@ -62,7 +63,7 @@ func (e *Engine) replayTask(ctx context.Context, run transaction, id task.ID, r 
 				task.MaxPriority)})
 	}
 	if len(problems) > 0 {
-		return nil, refusal("the task was not replayed", problems)
+		return nil, check.Refusal("the task was not replayed", problems)
 	}
 	var out *Replayed
 	err := run(ctx, "replay", func(u *unit) error {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -55,7 +56,7 @@ type Answer struct {
 // Limits.BatchItems. Results of the same step in one call are applied in order, so the second
 // gets StaleToken.
 func (e *Engine) Settle(ctx context.Context, results []Result) ([]Answer, error) {
-	if err := e.checkBatch("/results", len(results)); err != nil {
+	if err := check.Batch("/results", len(results), e.cfg.Limits.BatchItems); err != nil {
 		return nil, err
 	}
 	var problems []task.Problem
@@ -63,7 +64,7 @@ func (e *Engine) Settle(ctx context.Context, results []Result) ([]Answer, error)
 		problems = append(problems, e.checkResult(&results[i], "/results/"+strconv.Itoa(i))...)
 	}
 	if len(problems) > 0 {
-		return nil, refusal("nothing was settled: the results are not valid", problems)
+		return nil, check.Refusal("nothing was settled: the results are not valid", problems)
 	}
 	end := e.leaving(results)
 	answers, err := e.settles.Do(ctx, results)
@@ -82,7 +83,7 @@ func (e *Engine) checkResult(r *Result, at string) []task.Problem {
 	}
 	switch r.Status {
 	case ResultCompleted:
-		bad("result", e.payloadFault(r.Result))
+		bad("result", check.Payload(r.Result, e.cfg.Limits.PayloadBytes))
 		if task.LargeResultOf(r.Step, r.Result) != nil {
 			bad("result", "is the reference to a large result of the step: name it in large_result")
 		}
@@ -95,7 +96,7 @@ func (e *Engine) checkResult(r *Result, at string) []task.Problem {
 			bad("error", "a failed step needs its error")
 			break
 		}
-		bad("error/details", e.payloadFault(r.Failure.Details))
+		bad("error/details", check.Payload(r.Failure.Details, e.cfg.Limits.PayloadBytes))
 		bad("error/class", classFault(r.Failure.Class))
 		r.Failure.Trim()
 	case ResultReleased:

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -47,7 +48,7 @@ type SignalRequest struct {
 func (e *Engine) SendSignal(ctx context.Context, r SignalRequest) (s *task.Signal, created bool, err error) {
 	r.Namespace = cmp.Or(r.Namespace, DefaultNamespace)
 	if problems := e.checkSignal(&r); len(problems) > 0 {
-		return nil, false, refusal("the signal was not sent", problems)
+		return nil, false, check.Refusal("the signal was not sent", problems)
 	}
 	if r.ID == "" {
 		r.ID = e.store.IDs().Take(e.now(), 1).String()
@@ -81,7 +82,7 @@ func (e *Engine) SendSignal(ctx context.Context, r SignalRequest) (s *task.Signa
 // and whether there are more. The caller restricts the namespaces to those of the request's key. Invalid: a limit
 // outside of 1 to Limits.PageItems.
 func (e *Engine) Signals(ctx context.Context, f SignalFilter) (list []task.Signal, more bool, err error) {
-	if err := e.checkPage(f.Limit, 0); err != nil {
+	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, false, err
 	}
 	limit := f.Limit
@@ -123,7 +124,7 @@ func (e *Engine) checkSignal(r *SignalRequest) (problems []task.Problem) {
 	bad("/namespace", task.TextFault(r.Namespace, task.MaxName))
 	bad("/name", task.SignalFault(r.Name))
 	bad("/key", task.SignalFault(r.Key))
-	bad("/payload", e.payloadFault(r.Payload))
+	bad("/payload", check.Payload(r.Payload, e.cfg.Limits.PayloadBytes))
 	if r.ID != "" {
 		bad("/signal_id", task.SignalFault(r.ID))
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -22,7 +23,7 @@ const stalenessWindow = 20_000
 // It reads a bounded number of tasks, beginning with those nearest to being stale. Invalid: a
 // limit outside of 1 to Limits.PageItems.
 func (e *Engine) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness, error) {
-	if err := e.checkPage(f.Limit, 0); err != nil {
+	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, err
 	}
 	if _, err := e.smallestThreshold(ctx); err != nil { // loads the thresholds of all templates

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/kit/envelope"
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -89,11 +89,11 @@ func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, 
 	}
 	t, problem, err := e.findTemplate(ctx, in, at)
 	if err != nil || problem != nil {
-		return nil, one(problem), err
+		return nil, check.One(problem), err
 	}
 	level, problem := e.levelOf(in, t, at)
 	if problem != nil {
-		return nil, one(problem), nil
+		return nil, check.One(problem), nil
 	}
 	// The spelling is kept, so that the answer shows what the caller wrote.
 	if in.Priority != "" && in.Priority != e.PriorityName(level) {
@@ -106,7 +106,7 @@ func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, 
 	for i := range t.Steps {
 		err := e.draftStep(ctx, d, i)
 		if problem := overLimit(err, at+d.named()); problem != nil {
-			return nil, one(problem), nil
+			return nil, check.One(problem), nil
 		}
 		if err != nil {
 			return nil, nil, err
@@ -118,7 +118,7 @@ func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, 
 		}
 	}
 	if problem := d.setUnique(at); problem != nil {
-		return nil, one(problem), nil
+		return nil, check.One(problem), nil
 	}
 	return d, nil, nil
 }
@@ -306,7 +306,7 @@ func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	if fault := deadlineFault(in, e.instant()); fault != "" {
 		bad("deadline_at", "%s", fault)
 	}
-	if fault := e.payloadFault(in.Context); fault != "" {
+	if fault := check.Payload(in.Context, e.cfg.Limits.PayloadBytes); fault != "" {
 		bad("context", "%s", fault)
 	}
 	if in.Unique != nil {
@@ -347,21 +347,4 @@ func checkList(at string, list []string) []task.Problem {
 		}
 	}
 	return problems
-}
-
-// payloadFault describes the error in a JSON payload, or returns "".
-func (e *Engine) payloadFault(p []byte) string {
-	fault := task.JSONFault(p, e.cfg.Limits.PayloadBytes)
-	if fault != "" && len(p) > e.cfg.Limits.PayloadBytes && envelope.Within(p) {
-		fault += " (it has values encoded by the client, which is a third longer than what they stand for)"
-	}
-	return fault
-}
-
-// one is a list of a problem, nil for none.
-func one(p *task.Problem) []task.Problem {
-	if p == nil {
-		return nil
-	}
-	return []task.Problem{*p}
 }

@@ -3,11 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
@@ -107,7 +107,7 @@ func (e *Engine) storeDrafts(ctx context.Context, drafts []*draft) ([]Receipt, e
 func (e *Engine) drafts(ctx context.Context, subs []Submission,
 	itemErrors bool,
 ) (receipts []Receipt, drafts []*draft, err error) {
-	if err := e.checkBatch("/tasks", len(subs)); err != nil {
+	if err := check.Batch("/tasks", len(subs), e.cfg.Limits.BatchItems); err != nil {
 		return nil, nil, err
 	}
 	receipts = make([]Receipt, len(subs))
@@ -118,7 +118,7 @@ func (e *Engine) drafts(ctx context.Context, subs []Submission,
 		case err != nil:
 			return nil, nil, err
 		case len(faults) > 0 && itemErrors:
-			receipts[i].Err = refusal("the task is not valid", faults)
+			receipts[i].Err = check.Refusal("the task is not valid", faults)
 		case len(faults) > 0:
 			problems = append(problems, faults...)
 		default:
@@ -127,7 +127,7 @@ func (e *Engine) drafts(ctx context.Context, subs []Submission,
 		}
 	}
 	if len(problems) > 0 {
-		return nil, nil, refusal("nothing was stored: the submission is not valid", problems)
+		return nil, nil, check.Refusal("nothing was stored: the submission is not valid", problems)
 	}
 	return receipts, drafts, nil
 }
@@ -143,7 +143,7 @@ func (e *Engine) CheckSubmissions(ctx context.Context, subs []Submission) []erro
 		case err != nil:
 			errs[i] = err
 		case len(problems) > 0:
-			errs[i] = refusal("the task is not valid", problems)
+			errs[i] = check.Refusal("the task is not valid", problems)
 		}
 	}
 	return errs
@@ -158,42 +158,16 @@ func (e *Engine) checkSubmission(ctx context.Context, in *Submission, at string)
 		var problem *task.Problem
 		var err error
 		if t, problem, err = e.findTemplate(ctx, in, at); err != nil || problem != nil {
-			return one(problem), err
+			return check.One(problem), err
 		}
 	}
 	if _, problem := e.levelOf(in, t, at); problem != nil {
-		return one(problem), nil
+		return check.One(problem), nil
 	}
 	if in.TaskType != "" {
 		return nil, nil
 	}
 	return e.checkContext(t, in.Context, at)
-}
-
-// maxProblems bounds how many problems one answer lists.
-const maxProblems = 50
-
-// refusal is the Invalid error for a whole call, with up to maxProblems problems.
-func refusal(message string, problems []task.Problem) *task.Error {
-	if n := len(problems); n > maxProblems {
-		problems = append(problems[:maxProblems:maxProblems],
-			task.Problem{Message: fmt.Sprintf("and %d more problems", n-maxProblems)})
-	}
-	return &task.Error{Code: task.Invalid, Message: message, Problems: problems}
-}
-
-// checkBatch refuses an empty list with Invalid, and one over Limits.BatchItems with TooLarge.
-// at is the pointer to the list.
-func (e *Engine) checkBatch(at string, n int) error {
-	if n == 0 {
-		return refusal("the request is empty", []task.Problem{{Location: at, Message: "must have at least one item"}})
-	}
-	if n > e.cfg.Limits.BatchItems {
-		return &task.Error{Code: task.TooLarge, Message: fmt.Sprintf("%d items in one request; the limit is %d", n,
-			e.cfg.Limits.BatchItems),
-			Hint: "send several requests; nothing of this one was stored"}
-	}
-	return nil
 }
 
 // submitted is the result of one call.

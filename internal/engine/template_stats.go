@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -42,7 +43,7 @@ type Spread struct {
 func (e *Engine) TemplateStats(ctx context.Context, namespace, name, version string, limit int) (*TemplateStats,
 	error,
 ) {
-	if err := e.checkPage(limit, 0); err != nil {
+	if err := check.Page(limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, err
 	}
 	t, err := e.Template(ctx, namespace, name, version)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -44,7 +45,7 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 		problems = append(problems, task.Problem{Location: "/transport", Message: fault})
 	}
 	if len(problems) > 0 {
-		return nil, refusal("the worker was not registered", problems)
+		return nil, check.Refusal("the worker was not registered", problems)
 	}
 	w.Capacity = max(w.Capacity, 0)
 	if w.Transport == task.TransportAMQP { // what is sent to a queue without a bound would be assigned to one worker

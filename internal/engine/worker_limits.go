@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine/check"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -64,7 +65,7 @@ func (e *Engine) admitWorker(ctx context.Context, w *task.Worker) error {
 func (e *Engine) ListWorkers(ctx context.Context, within time.Duration, behind int64,
 	limit int,
 ) ([]*task.Worker, int64, error) {
-	if err := e.checkPage(limit, 0); err != nil {
+	if err := check.Page(limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, 0, err
 	}
 	var page []*task.Worker
