@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Backend stores tasks and serves workers: a server over HTTP (Dial), or an engine in this
-// process (package embedded). Its methods are safe for concurrent use. They return *Error for
+// Backend stores tasks and serves workers: a server over HTTP (package remote), or an engine in
+// this process (package embedded). Its methods are safe for concurrent use. They return *Error for
 // everything that the caller can act on. A test may implement Backend to fake Tasker; it can
 // embed the interface and define only the methods that the test calls.
 //
@@ -84,7 +84,7 @@ type TemplateBackend interface {
 	Template(ctx context.Context, namespace, name, version string) (*Template, error)
 }
 
-// WorkerBackend is the part of a Backend about workers: the worker protocol. Worker uses it;
+// WorkerBackend is the part of a Backend about workers: the worker protocol. Package worker uses it;
 // other programs need it only to write a worker of their own. docs/reference/worker-protocol.md describes
 // the protocol and its time limits.
 //

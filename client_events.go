@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker/internal/backoff"
 )
 
 // Events yields events in order, from now on or after filter.LastEventID. It continues until ctx ends, the
@@ -27,10 +29,10 @@ import (
 // once.
 func (c *Client) Events(ctx context.Context, filter EventFilter) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		var pause backoff
+		var pause backoff.Pauses
 		for opened := false; ; {
 			err := c.eventsOnce(ctx, &filter, func(e Event) bool {
-				opened, pause = true, backoff{}
+				opened, pause = true, backoff.Pauses{}
 				return e.Type == EventStreamAlive || yield(e, nil)
 			})
 			switch {
@@ -38,8 +40,8 @@ func (c *Client) Events(ctx context.Context, filter EventFilter) iter.Seq2[Event
 				return
 			case ctx.Err() != nil:
 				err = fmt.Errorf("receive events: %w", ctx.Err())
-			case opened && comesBack(err) && !errors.Is(err, errClosed):
-				if pause.wait(ctx, err) {
+			case opened && ErrorCode(err).Temporary() && !errors.Is(err, ErrClosed):
+				if pause.Wait(ctx, ErrorRetryAfter(err)) {
 					continue
 				}
 				err = fmt.Errorf("receive events: %w", ctx.Err())
@@ -90,9 +92,7 @@ type watcher struct {
 // server nothing between events; the filter ends the stream when the task is settled.
 func (c *Client) newWatcher(id uuid.UUID) *watcher {
 	w := &watcher{client: c, filter: EventFilter{Tasks: []uuid.UUID{id}, UntilSettled: true}}
-	// An engine in this process holds the call at no cost.
-	_, remote := c.Backend.(*httpBackend)
-	w.polls = !remote
+	w.polls = c.server == nil // an engine in this process holds the call at no cost
 	return w
 }
 

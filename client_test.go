@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.uber.org/goleak"
 
 	"github.com/taskerhq/tasker"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // store is a Backend with one task, which reaches its last state at a time.
 type store struct {

@@ -3,6 +3,7 @@ package tasker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/taskerhq/tasker/internal/kit/envelope"
@@ -19,7 +20,7 @@ type Codec interface {
 	// Encode encodes a JSON value. The same value may be encoded differently each time.
 	Encode(ctx context.Context, plain []byte) (Encoded, error)
 	// Decode returns what Encode was given. An error of a worker's codec fails the attempt: with the class
-	// ClassWorker, unless WithClass or NonRetryable say otherwise.
+	// ClassWorker, unless WithClass or NonRetryable of package worker say otherwise.
 	Decode(ctx context.Context, value Encoded) ([]byte, error)
 }
 
@@ -46,7 +47,7 @@ type CodecOptions struct {
 }
 
 // WithCodec returns a Client of the same Backend that encodes the contexts of the tasks that it submits or edits, and
-// decodes contexts, results and checkpoints that it reads. A Worker of it decodes the input of its handlers, and
+// decodes contexts, results and checkpoints that it reads. A worker of it decodes the input of its handlers, and
 // encodes their results and checkpoints. Values that are not encoded are read as they are, so that a codec can be
 // added while tasks are there.
 //
@@ -100,6 +101,23 @@ func (c *Client) EncodeValue(ctx context.Context, v any) (json.RawMessage, error
 	return c.coder.encode(ctx, raw, sensitive.All())
 }
 
+// EncodeResult returns the result of a step, a JSON document, encoded as CodecOptions.ResultFields says. Package worker
+// does it; it is for others that settle steps. A Client without a codec returns it unchanged. A result with a member
+// that only encoded values have is CodeInvalid; other errors are those of the codec, in a chain.
+func (c *Client) EncodeResult(ctx context.Context, result json.RawMessage) (json.RawMessage, error) {
+	if c.coder == nil {
+		return result, nil
+	}
+	out, err := c.coder.encode(ctx, result, c.coder.results)
+	if reserved, is := err.(*reservedError); is { //nolint:errorlint // encode returns it bare
+		return nil, Errorf(CodeInvalid, "%v", reserved)
+	}
+	return out, err
+}
+
+// HasCodec reports whether the Client is one of WithCodec.
+func (c *Client) HasCodec() bool { return c.coder != nil }
+
 // DecodeValue unmarshals a JSON document that has encoded values at any depth, or none, into out.
 func (c *Client) DecodeValue(ctx context.Context, raw json.RawMessage, out any) error {
 	plain, err := c.coder.decode(ctx, raw)
@@ -135,4 +153,111 @@ func located(err error, at string) error {
 	}
 	e.Details = []Detail{{Location: at, Message: err.Error()}}
 	return e
+}
+
+// coder encodes and decodes values as the options of a Client say. A nil coder decodes nothing.
+type coder struct {
+	by       Codec
+	known    map[string]Codec
+	contexts *sensitive.Set
+	results  *sensitive.Set
+}
+
+// DecodeError is why an encoded value cannot be decoded.
+type DecodeError struct {
+	// Pointer is the place of the value in its document.
+	Pointer string
+	// Codec and Key are those that the value was encoded with.
+	Codec, Key string
+	// Err is the error of the codec; nil if there is no codec of that name.
+	Err error
+}
+
+// Error implements error. It shows nothing of the value.
+func (e *DecodeError) Error() string {
+	at := "the value"
+	if e.Pointer != "" {
+		at = "the value at " + e.Pointer
+	}
+	with := "codec " + e.Codec
+	if e.Key != "" {
+		with += ", key " + e.Key
+	}
+	if e.Err == nil {
+		return fmt.Sprintf("%s is encoded (%s), and there is no codec of that name here", at, with)
+	}
+	return fmt.Sprintf("%s cannot be decoded (%s): %v", at, with, e.Err)
+}
+
+// Unwrap returns the error of the codec.
+func (e *DecodeError) Unwrap() error { return e.Err }
+
+// reservedError is that of a value that has the member by which encoded values are recognised.
+type reservedError struct{ pointer string }
+
+func (e *reservedError) Error() string {
+	return fmt.Sprintf("the object at %q has the member %s, which only encoded values have", e.pointer, envelope.Member)
+}
+
+// masked stands for a sensitive value that was not shown.
+const masked = `"` + sensitive.Mask + `"`
+
+// encode replaces what the set selects in a document. nil, null and what is not selected stay as they are.
+func (k *coder) encode(ctx context.Context, doc json.RawMessage, set *sensitive.Set) (json.RawMessage, error) {
+	if at, found := envelope.Reserved(doc); found {
+		return nil, &reservedError{at}
+	}
+	if len(doc) > 0 && !json.Valid(doc) {
+		return nil, errors.New("it is not JSON")
+	}
+	return set.Rewrite(doc, false, nil, func(_ string, value []byte) ([]byte, error) {
+		if string(value) == masked {
+			return value, nil // the server refuses it: encoded, it would replace what is hidden
+		}
+		out, err := k.by.Encode(ctx, value)
+		if err != nil {
+			return nil, fmt.Errorf("codec %s: %w", k.by.Name(), err)
+		}
+		if !envelope.ValidKey(out.Key) {
+			return nil, fmt.Errorf("codec %s: the name of its key is too long, or not printable ASCII", k.by.Name())
+		}
+		return envelope.Envelope{Codec: k.by.Name(), Key: out.Key, Data: out.Data}.MarshalJSON()
+	})
+}
+
+// decode replaces all encoded values of a document, or returns a *DecodeError.
+func (k *coder) decode(ctx context.Context, doc json.RawMessage) (json.RawMessage, error) {
+	return envelope.Rewrite(doc, func(pointer string, e envelope.Envelope) ([]byte, error) {
+		return k.open(ctx, pointer, e)
+	})
+}
+
+func (k *coder) open(ctx context.Context, pointer string, e envelope.Envelope) ([]byte, error) {
+	failed := &DecodeError{Pointer: pointer, Codec: e.Codec, Key: e.Key}
+	if k == nil || k.known[e.Codec] == nil {
+		return nil, failed
+	}
+	plain, err := k.known[e.Codec].Decode(ctx, Encoded{Key: e.Key, Data: e.Data})
+	if err == nil && !json.Valid(plain) {
+		err = errors.New("what it decodes to is not JSON")
+	}
+	if err != nil {
+		failed.Err = err
+		return nil, failed
+	}
+	return plain, nil
+}
+
+// show is decode for a document that is only looked at: what cannot be decoded stays as it is.
+func (k *coder) show(ctx context.Context, doc *json.RawMessage) {
+	out, err := envelope.Rewrite(*doc, func(pointer string, e envelope.Envelope) ([]byte, error) {
+		plain, err := k.open(ctx, pointer, e)
+		if err != nil {
+			return e.MarshalJSON()
+		}
+		return plain, nil
+	})
+	if err == nil {
+		*doc = out
+	}
 }

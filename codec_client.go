@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker/internal/kit/envelope"
-	"github.com/taskerhq/tasker/internal/kit/sensitive"
 )
 
 // The methods below are those of the Backend, with the codec of the Client, if it has one.
@@ -134,14 +133,6 @@ func (k *coder) showStep(ctx context.Context, s *Step) {
 	if s.Checkpoint != nil {
 		k.show(ctx, &s.Checkpoint.Value)
 	}
-}
-
-// checkpointOf encodes a checkpoint, whole.
-func (k *coder) checkpointOf(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-	if k == nil {
-		return raw, nil
-	}
-	return k.encode(ctx, raw, sensitive.All())
 }
 
 // undecodedIn returns the error of the first encoded value of a document that should have none.

@@ -1,10 +1,10 @@
 // Package tasker is the Go API of Tasker, a durable task and workflow engine that specializes in the handling
 // of failed work.
 //
-// A [Client] submits tasks and reads their state; a [Worker] runs their steps. Both use a [Backend]: a server
-// reached with [Dial], or an engine in the same process opened by the package embedded. A Client offers the
-// same methods, with the same errors, on either. A [Handler] is the function that runs one step, a [Job] the
-// step it runs, and an [*Error] with a [Code] the error of every call.
+// A [Client] submits tasks and reads their state. It uses a [Backend]: a server, reached with remote.Dial, or an
+// engine in the same process, opened with embedded.Open. A Client offers the same methods, with the same errors, on
+// either. The error of every call is an [*Error] with a [Code]. A Worker of package worker runs the steps of tasks:
+// its Handler is the function that runs one step, and its Job is that step.
 //
 // # Delivery
 //
@@ -14,11 +14,10 @@
 //
 // # Imports
 //
-// This package imports the standard library and a UUID library only. A worker binary contains no database
-// driver and no broker client.
+// This package, remote and worker import the standard library and a UUID library only. A worker binary contains no
+// database driver and no broker client.
 //
 // # Reading
 //
-// Start with backend.go, the verbs; then client.go and worker.go, the two users of a Backend. The files
-// http_*.go implement Backend over HTTP, the files worker_*.go are the parts of a Worker.
+// Start with backend.go, the verbs; then client.go, their user. Package remote implements Backend over HTTP.
 package tasker

@@ -26,6 +26,15 @@ const (
 	CodeInternal        Code = "internal"        // a bug; the detail is in the server's log
 )
 
+// Temporary reports whether a call that failed with the code may succeed later without a change by an operator.
+func (c Code) Temporary() bool {
+	switch c {
+	case CodeUnavailable, CodeExhausted, CodeInternal:
+		return true
+	}
+	return false
+}
+
 // Error is the only error type of the API. Showing it to the caller is safe: it carries no
 // internal detail. Compare codes with ErrorCode or errors.Is, never messages: a message may
 // change in any release.
@@ -97,3 +106,15 @@ func ErrorCode(err error) Code {
 	}
 	return CodeInternal
 }
+
+// ErrorRetryAfter returns the minimal pause before the next try that the server advises in err; 0 means no advice.
+func ErrorRetryAfter(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.RetryAfter
+	}
+	return 0
+}
+
+// ErrClosed is the cause of every error of a Client that was closed, and in the chain of each.
+var ErrClosed = errors.New("client is closed")

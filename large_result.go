@@ -83,17 +83,17 @@ func (v *verifier) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readLarge reads a large result into memory, once.
-func readLarge(content io.ReadCloser, of *LargeResult) (json.RawMessage, error) {
+// ReadAll reads a large result into memory and closes content. An error tells that it is not the one described.
+func (l *LargeResult) ReadAll(content io.ReadCloser) (json.RawMessage, error) {
 	defer content.Close()
-	raw := make([]byte, of.Bytes)
-	v := verified(content, of)
+	raw := make([]byte, l.Bytes)
+	v := verified(content, l)
 	if _, err := io.ReadFull(v, raw); err != nil {
 		return nil, fmt.Errorf("read a large result: %w", err)
 	}
 	if _, err := v.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		if err == nil {
-			err = Errorf(CodeInternal, "a large result is longer than its %d bytes", of.Bytes)
+			err = Errorf(CodeInternal, "a large result is longer than its %d bytes", l.Bytes)
 		}
 		return nil, fmt.Errorf("read a large result: %w", err)
 	}
@@ -110,7 +110,7 @@ func (c *Client) largeResult(ctx context.Context, task uuid.UUID, step *Step) (j
 	if err != nil {
 		return nil, err
 	}
-	raw, err := readLarge(content, step.LargeResult)
+	raw, err := step.LargeResult.ReadAll(content)
 	if c.coder != nil && err == nil {
 		c.coder.show(ctx, &raw)
 	}

@@ -71,7 +71,7 @@ type WorkerInfo struct {
 	HealthURL      string `json:"health_url,omitempty"`
 	HealthFailures int    `json:"health_failures,omitempty" doc:"Failed probes since the last success."`
 	HealthError    string `json:"health_error,omitempty" doc:"Error of the last failed probe."`
-	// Health is that of WorkerHealth, as the node that answers sees it: each has counted the attempts that ended on it.
+	// Health is how the node that answers sees the worker: each has counted the attempts that ended on it.
 	Health        string   `json:"health" doc:"healthy, degraded or unhealthy, by its heartbeats and its attempts of the last five minutes that ended on the answering node. Of workers with the transport amqp, healthy ones get steps before degraded ones; unhealthy ones get none."`
 	HealthReasons []string `json:"health_reasons,omitempty" doc:"Why it is not healthy."`
 	// Breaker is the state of the worker's circuit breaker: BreakerClosed, unless its last attempts all

@@ -10,13 +10,14 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/codec"
 	"github.com/taskerhq/tasker/embedded"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // The card is encoded in this process. The handler gets it in clear text; what is stored has an envelope.
 func Example() {
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
-	open, err := embedded.Open(ctx, "memory:", nil) // or tasker.Dial
+	open, err := embedded.Open(ctx, "memory:", nil) // or remote.Dial
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -33,11 +34,11 @@ func Example() {
 		ID   int    `json:"id"`
 		Card string `json:"card"`
 	}
-	worker := tasker.NewWorker(client, nil)
-	tasker.HandleFunc(worker, "charge", func(_ context.Context, o order) (string, error) {
+	w := worker.New(client, nil)
+	worker.Handle(w, "charge", func(_ context.Context, o order) (string, error) {
 		return "charged " + o.Card, nil
 	})
-	go worker.Run(ctx)
+	go w.Run(ctx)
 	task, _ := client.Submit(ctx, tasker.NewHandlerTask("charge", order{ID: 17, Card: "4111"}))
 	var out string
 	fmt.Println(client.Result(ctx, task.TaskUUID, "", &out), out)

@@ -7,6 +7,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/kit/envelope"
 	"github.com/taskerhq/tasker/tasktest"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // TestHandlersInClearText: a test of a handler gives and gets clear text; what the handler submits with the client of
@@ -19,7 +20,7 @@ func TestHandlersInClearText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := tasktest.RunHandler(t, tasker.Typed(func(ctx context.Context, o order) (string, error) {
+	out := tasktest.RunHandler(t, worker.Typed(func(ctx context.Context, o order) (string, error) {
 		_, err := client.Submit(ctx, tasker.NewTask("ship", o))
 		return "charged " + o.Card, err
 	}), tasktest.Step{Context: order{"4111"}})

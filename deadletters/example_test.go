@@ -19,7 +19,7 @@ func ExampleTopicsOf() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	client, err := embedded.Open(ctx, "sqlite:"+dir+"/tasker.db", nil) // or tasker.Dial: a client of a server
+	client, err := embedded.Open(ctx, "sqlite:"+dir+"/tasker.db", nil) // or remote.Dial: a client of a server
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package embedded runs the engine in the caller's process: no server, no network, one SQLite
 // file.
 //
-// Open returns the same Client as tasker.Dial, so that a program moves from the embedded engine
+// Open returns the same Client as remote.Dial, so that a program moves from the embedded engine
 // to a server by changing one line. Every feature of the engine works here: workflows, retries,
 // cases, the operators' API of package operate. What is missing is what only a server has: the
 // HTTP API, the dashboard, metrics and API keys.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/embedded"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // Hello, world: an engine, a worker and a task in one process.
@@ -17,11 +18,11 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	worker := tasker.NewWorker(client, nil)
-	tasker.HandleFunc(worker, "greet", func(_ context.Context, name string) (string, error) {
+	w := worker.New(client, nil)
+	worker.Handle(w, "greet", func(_ context.Context, name string) (string, error) {
 		return "Hello, " + name + "!", nil
 	})
-	go worker.Run(ctx)
+	go w.Run(ctx)
 	task, _ := client.Submit(ctx, tasker.NewHandlerTask("greet", "world"))
 	var greeting string
 	fmt.Println(client.Result(ctx, task.TaskUUID, "", &greeting), greeting)

@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/embedded"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // shop is a caller's own database, with a client on it.
@@ -213,10 +214,10 @@ func TestSubmitTxStarts(t *testing.T) {
 	s := newShop(t)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	worker := tasker.NewWorker(s.client, nil)
-	tasker.HandleFunc(worker, "ship", func(context.Context, int) (string, error) { return "shipped", nil })
+	w := worker.New(s.client, nil)
+	worker.Handle(w, "ship", func(context.Context, int) (string, error) { return "shipped", nil })
 	ended := make(chan error, 1)
-	go func() { ended <- worker.Run(ctx) }()
+	go func() { ended <- w.Run(ctx) }()
 	tx := s.begin()
 	receipts, err := embedded.SubmitTx(ctx, tx, s.client, tasker.TaskRequest{TaskType: "ship", Context: []byte(`7`)})
 	if err != nil {

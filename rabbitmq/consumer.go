@@ -9,13 +9,13 @@ import (
 
 	"github.com/rabbitmq/amqp091-go"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/amqp"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // consumer receives from one queue over one channel.
 type consumer struct {
-	sub        tasker.Subscription
+	sub        worker.Subscription
 	conn       *amqp.Conn
 	channel    *amqp091.Channel
 	tag        string
@@ -26,7 +26,7 @@ type consumer struct {
 }
 
 // newConsumer begins to consume. A queue that does not exist is an error: the server declares it, nobody else does.
-func newConsumer(ctx context.Context, conn *amqp.Conn, sub tasker.Subscription) (*consumer, error) {
+func newConsumer(ctx context.Context, conn *amqp.Conn, sub worker.Subscription) (*consumer, error) {
 	defer context.AfterFunc(ctx, conn.Abort)() // a frozen broker holds no worker that must stop
 	channel, err := conn.Channel()
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *consumer) deliver(d *amqp091.Delivery) {
 		answer(reject)
 		return
 	}
-	c.sub.Deliver(tasker.Delivery{
+	c.sub.Deliver(worker.Delivery{
 		Assignment: step,
 		Ack:        func() { answer(ack) },
 		Release:    func() { answer(release) },

@@ -1,7 +1,7 @@
 // Package rabbitmq gets the steps of a worker from RabbitMQ instead of polls:
 //
 //	transport := rabbitmq.NewTransport("amqp://worker:secret@broker:5672/tasker", rabbitmq.Options{})
-//	worker := tasker.NewWorker(client, &tasker.WorkerOptions{Transport: transport})
+//	worker := worker.New(client, &worker.Options{Transport: transport})
 //	worker.Handle("send_email", sendEmail)
 //	err := worker.Run(ctx)
 //

@@ -16,6 +16,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/rabbitmq"
+	"github.com/taskerhq/tasker/worker"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -110,7 +111,7 @@ type receiver struct {
 	t     *testing.T
 	stop  context.CancelFunc
 	ended chan struct{}
-	came  chan tasker.Delivery
+	came  chan worker.Delivery
 	log   *lockedBuffer
 }
 
@@ -118,13 +119,13 @@ type receiver struct {
 func (b *broker) receive(url string, prefetch int, opts rabbitmq.Options) *receiver {
 	b.t.Helper()
 	ctx, stop := context.WithCancel(b.t.Context())
-	r := &receiver{t: b.t, stop: stop, ended: make(chan struct{}), came: make(chan tasker.Delivery, 100),
+	r := &receiver{t: b.t, stop: stop, ended: make(chan struct{}), came: make(chan worker.Delivery, 100),
 		log: &lockedBuffer{}}
 	transport := rabbitmq.NewTransport(url, opts)
 	go func() {
 		defer close(r.ended)
-		transport.Receive(ctx, tasker.Subscription{WorkerID: b.worker, Queue: b.queue, Prefetch: prefetch,
-			Logger: slog.New(slog.NewTextHandler(r.log, nil)), Deliver: func(d tasker.Delivery) { r.came <- d }})
+		transport.Receive(ctx, worker.Subscription{WorkerID: b.worker, Queue: b.queue, Prefetch: prefetch,
+			Logger: slog.New(slog.NewTextHandler(r.log, nil)), Deliver: func(d worker.Delivery) { r.came <- d }})
 	}()
 	b.t.Cleanup(func() {
 		stop()
@@ -134,7 +135,7 @@ func (b *broker) receive(url string, prefetch int, opts rabbitmq.Options) *recei
 }
 
 // next returns the next delivery, which must have this token.
-func (r *receiver) next(token string) tasker.Delivery {
+func (r *receiver) next(token string) worker.Delivery {
 	r.t.Helper()
 	select {
 	case d := <-r.came:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/amqp"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // Options configures NewTransport. A zero field selects the default.
@@ -21,13 +22,13 @@ type Options struct {
 	ConnectionName string
 }
 
-// Transport is a tasker.Transport over RabbitMQ. Several workers may share one; each has a connection of its own.
+// Transport is a worker.Transport over RabbitMQ. Several workers may share one; each has a connection of its own.
 type Transport struct {
 	url  string
 	opts Options
 }
 
-var _ tasker.Transport = (*Transport)(nil)
+var _ worker.Transport = (*Transport)(nil)
 
 // NewTransport returns a Transport that connects to a URL:
 //
@@ -38,14 +39,14 @@ var _ tasker.Transport = (*Transport)(nil)
 // server_name_indication. NewTransport connects to nothing; Check reports an invalid URL.
 func NewTransport(url string, opts Options) *Transport { return &Transport{url: url, opts: opts} }
 
-// Name implements tasker.Transport.
+// Name implements worker.Transport.
 func (t *Transport) Name() string { return tasker.TransportAMQP }
 
 // doubts is the number of successive refusals after which Check believes them. A server that stops in the middle of
 // the handshake looks as if it refused the password.
 const doubts = 3
 
-// Check implements tasker.Transport. It returns a *tasker.Error with CodeInvalid for an invalid URL, and with
+// Check implements worker.Transport. It returns a *tasker.Error with CodeInvalid for an invalid URL, and with
 // CodeForbidden when RabbitMQ refuses the user or the virtual host, or its certificate is not trusted.
 func (t *Transport) Check(ctx context.Context, log *slog.Logger) error {
 	target, err := amqp.Parse(t.url)
@@ -85,8 +86,8 @@ func refused(err error) bool {
 	return errors.As(err, &certificate)
 }
 
-// Receive implements tasker.Transport.
-func (t *Transport) Receive(ctx context.Context, sub tasker.Subscription) {
+// Receive implements worker.Transport.
+func (t *Transport) Receive(ctx context.Context, sub worker.Subscription) {
 	var pause backoff
 	early := 0 // tries before the queue existed
 	for ctx.Err() == nil {
@@ -120,7 +121,7 @@ func noQueue(err error) bool {
 
 // consume receives over one connection until ctx ends and every delivery has its answer, or the connection or the
 // consumer is lost. In the latter case it returns the reason.
-func (t *Transport) consume(ctx context.Context, sub tasker.Subscription) error {
+func (t *Transport) consume(ctx context.Context, sub worker.Subscription) error {
 	name := t.opts.ConnectionName
 	if name == "" {
 		name = "tasker worker " + sub.WorkerID.String()

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // backend is the server of one attempt: it hands out the step once and takes the report.
@@ -36,17 +37,17 @@ func newBackend(interrupt error) *backend {
 	b := &backend{started: make(chan struct{}), returned: make(chan error, 1), settled: make(chan tasker.StepResult, 1),
 		serves: map[uuid.UUID][]string{}}
 	switch {
-	case errors.Is(interrupt, tasker.ErrCancelled):
+	case errors.Is(interrupt, worker.ErrCancelled):
 		b.interrupted = tasker.LeaseCancelled
-	case errors.Is(interrupt, tasker.ErrLeaseLost):
+	case errors.Is(interrupt, worker.ErrLeaseLost):
 		b.interrupted = tasker.LeaseLost
 	}
 	return b
 }
 
 // measure is the outermost middleware. The handler runs once, so it needs no lock for the channels.
-func (b *backend) measure(next tasker.Handler) tasker.Handler {
-	return func(ctx context.Context, job *tasker.Job) (any, error) {
+func (b *backend) measure(next worker.Handler) worker.Handler {
+	return func(ctx context.Context, job *worker.Job) (any, error) {
 		begun := time.Now()
 		close(b.started)
 		defer func() { // also after a panic
@@ -60,7 +61,7 @@ func (b *backend) measure(next tasker.Handler) tasker.Handler {
 }
 
 // run runs w until the step has ended, and stops it after a time if drain is set.
-func (b *backend) run(w *tasker.Worker, drain bool, after time.Duration) (*Outcome, error) {
+func (b *backend) run(w *worker.Worker, drain bool, after time.Duration) (*Outcome, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	ended := make(chan error, 1)
@@ -78,7 +79,7 @@ func (b *backend) run(w *tasker.Worker, drain bool, after time.Duration) (*Outco
 			stop()
 		case cause := <-b.returned:
 			// Nothing is reported about a step that is no longer the worker's.
-			waiting = !errors.Is(cause, tasker.ErrCancelled) && !errors.Is(cause, tasker.ErrLeaseLost)
+			waiting = !errors.Is(cause, worker.ErrCancelled) && !errors.Is(cause, worker.ErrLeaseLost)
 		case result := <-b.settled:
 			b.settled <- result
 			waiting = false

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/tasktest"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // TestJobCheckpoint: a handler reads what an earlier attempt has stored, and may store its own until its lease is lost,
@@ -19,9 +19,9 @@ func TestJobCheckpoint(t *testing.T) {
 		for _, tc := range []struct {
 			interrupt error
 			want      string // what is stored after the interrupt
-		}{{tasker.ErrDraining, `"late"`}, {tasker.ErrLeaseLost, ""}, {tasker.ErrCancelled, ""}} {
+		}{{worker.ErrDraining, `"late"`}, {worker.ErrLeaseLost, ""}, {worker.ErrCancelled, ""}} {
 			var late error
-			out := tasktest.RunHandler(t, func(ctx context.Context, job *tasker.Job) (any, error) {
+			out := tasktest.RunHandler(t, func(ctx context.Context, job *worker.Job) (any, error) {
 				var at struct{ Row int }
 				if found, err := job.LastCheckpoint(&at); !found || err != nil || at.Row != 5 {
 					t.Errorf("received %+v, %t, %v", at, found, err)
@@ -50,7 +50,7 @@ func TestJobCheckpoint(t *testing.T) {
 				t.Errorf("%v: the last checkpoint: %v", tc.interrupt, late)
 			}
 		}
-		out := tasktest.RunHandler(t, func(_ context.Context, job *tasker.Job) (any, error) {
+		out := tasktest.RunHandler(t, func(_ context.Context, job *worker.Job) (any, error) {
 			return job.LastCheckpoint(nil)
 		}, tasktest.Step{})
 		if string(out.Result) != "false" {

@@ -1,6 +1,6 @@
 // Package tasktest runs handlers in unit tests: without a server, a database or a wait.
 //
-// Run gives one step to a real tasker.Worker and returns what the worker would report: the result, the failure, the
+// Run gives one step to a real worker.Worker and returns what the worker would report: the result, the failure, the
 // progress. So middleware, options of handlers, panics, timeouts and the decoding of input behave as in production. The
 // test says what the step has: its context, the results of its parents, the number of the attempt. A Client stands for
 // the client that a handler submits tasks with, and remembers them.

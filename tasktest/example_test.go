@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/tasktest"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // Order is the context of the tasks of this example.
@@ -19,10 +20,10 @@ type Order struct {
 }
 
 // register is the code under test: it gives the handlers of a shop to a worker. They submit through client.
-func register(w *tasker.Worker, client *tasker.Client) {
-	tasker.HandleFunc(w, "charge", func(ctx context.Context, o Order) (string, error) {
+func register(w *worker.Worker, client *tasker.Client) {
+	worker.Handle(w, "charge", func(ctx context.Context, o Order) (string, error) {
 		if o.Cents > 10_000 {
-			return "", tasker.NonRetryable(&tasker.Failure{Code: "declined", Message: "card declined"})
+			return "", worker.NonRetryable(&tasker.Failure{Code: "declined", Message: "card declined"})
 		}
 		time.Sleep(time.Hour) // the bank is slow
 		_, err := client.Submit(ctx, tasker.NewHandlerTask("mail", o.ID, tasker.WithIdempotencyKey(fmt.Sprint(o.ID))))
@@ -35,7 +36,7 @@ func TestCharge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := tasktest.NewClient()
-		shop := func(w *tasker.Worker) { register(w, client.Client) }
+		shop := func(w *worker.Worker) { register(w, client.Client) }
 
 		paid := tasktest.Run(t, shop, tasktest.Step{Handler: "charge", Context: Order{ID: 17, Cents: 4200}})
 		var receipt string
@@ -55,7 +56,7 @@ func TestCharge(t *testing.T) {
 
 func ExampleRunHandler() {
 	var t testing.TB = &testing.T{} // a test has one
-	retry := func(_ context.Context, job *tasker.Job) (any, error) {
+	retry := func(_ context.Context, job *worker.Job) (any, error) {
 		if job.Attempt < 3 {
 			return nil, errors.New("the bank does not answer")
 		}

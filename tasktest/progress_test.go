@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"unicode/utf8"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/tasktest"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // TestProgressMessage: whatever a handler reports, the server takes it.
@@ -23,7 +23,7 @@ func TestProgressMessage(t *testing.T) {
 			strings.Repeat("\xff", 2000):      "\uFFFD",
 			strings.Repeat("y", 1024) + "end": strings.Repeat("y", 1024),
 		} {
-			out := tasktest.RunHandler(t, func(_ context.Context, job *tasker.Job) (any, error) {
+			out := tasktest.RunHandler(t, func(_ context.Context, job *worker.Job) (any, error) {
 				return nil, job.Progress(40, message)
 			}, tasktest.Step{})
 			if len(out.Progress) != 1 || out.Progress[0].Message != want || !utf8.ValidString(out.Progress[0].Message) {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // Step is the step that a handler is to run. A zero field selects the default.
@@ -43,8 +44,8 @@ type Step struct {
 	// CorrelationID and TraceParent are those of the task.
 	CorrelationID string
 	TraceParent   string
-	// Interrupt ends the context of the handler after InterruptAfter: tasker.ErrCancelled, tasker.ErrLeaseLost or
-	// tasker.ErrDraining. Defaults to none.
+	// Interrupt ends the context of the handler after InterruptAfter: worker.ErrCancelled, worker.ErrLeaseLost or
+	// worker.ErrDraining. Defaults to none.
 	Interrupt      error
 	InterruptAfter time.Duration
 }
@@ -96,15 +97,15 @@ func (o *Outcome) Final() bool {
 // the handler has returned. It fails the test if the worker cannot run: no such handler, an invalid option, input that
 // does not encode, a handler that does not return within 5 seconds after an Interrupt. A handler that returns an error
 // or panics does not fail the test; see Outcome.
-func Run(t testing.TB, register func(*tasker.Worker), step Step) *Outcome {
+func Run(t testing.TB, register func(*worker.Worker), step Step) *Outcome {
 	t.Helper()
 	b := newBackend(step.Interrupt)
-	opts := tasker.WorkerOptions{Name: "tasktest", Concurrency: 1, DrainTimeout: -1, HeartbeatInterval: time.Hour,
+	opts := worker.Options{Name: "tasktest", Concurrency: 1, DrainTimeout: -1, HeartbeatInterval: time.Hour,
 		Logger: slog.New(slog.DiscardHandler)}
 	if b.interrupted != "" { // a heartbeat tells the worker
 		opts.HeartbeatInterval = max(step.InterruptAfter, time.Millisecond)
 	}
-	w := tasker.NewWorker(tasker.NewClient(b), &opts)
+	w := worker.New(tasker.NewClient(b), &opts)
 	w.Use(b.measure)
 	register(w)
 	if names := w.Handlers(); step.Handler == "" && len(names) == 1 {
@@ -116,20 +117,20 @@ func Run(t testing.TB, register func(*tasker.Worker), step Step) *Outcome {
 	if b.step, err = step.assignment(); err != nil {
 		t.Fatalf("encode the input of the step: %v", err)
 	}
-	out, err := b.run(w, errors.Is(step.Interrupt, tasker.ErrDraining), step.InterruptAfter)
+	out, err := b.run(w, errors.Is(step.Interrupt, worker.ErrDraining), step.InterruptAfter)
 	if err != nil {
 		t.Fatalf("run a worker: %v", err)
 	}
 	return out
 }
 
-// RunHandler is Run for a single handler, such as tasker.Typed(fn).
-func RunHandler(t testing.TB, h tasker.Handler, step Step, opts ...tasker.HandlerOption) *Outcome {
+// RunHandler is Run for a single handler, such as worker.Typed(fn).
+func RunHandler(t testing.TB, h worker.Handler, step Step, opts ...worker.HandlerOption) *Outcome {
 	t.Helper()
 	if step.Handler == "" {
 		step.Handler = "handler"
 	}
-	return Run(t, func(w *tasker.Worker) { w.Handle(step.Handler, h, opts...) }, step)
+	return Run(t, func(w *worker.Worker) { w.Handle(step.Handler, h, opts...) }, step)
 }
 
 // assignment is the step as a server hands it out.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/tasktest"
+	"github.com/taskerhq/tasker/worker"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -20,11 +21,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestRun: each end of a handler is reported as a worker reports it.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	type handler = func(ctx context.Context, job *tasker.Job) (any, error)
+	type handler = func(ctx context.Context, job *worker.Job) (any, error)
 	returns := func(err error) handler {
-		return func(context.Context, *tasker.Job) (any, error) { return "done", err }
+		return func(context.Context, *worker.Job) (any, error) { return "done", err }
 	}
-	waits := func(ctx context.Context, _ *tasker.Job) (any, error) { <-ctx.Done(); return nil, ctx.Err() }
+	waits := func(ctx context.Context, _ *worker.Job) (any, error) { <-ctx.Done(); return nil, ctx.Err() }
 	for name, tc := range map[string]struct {
 		run   handler
 		step  tasktest.Step
@@ -34,23 +35,23 @@ func TestRun(t *testing.T) {
 	}{
 		"Completed": {run: returns(nil), want: tasktest.Outcome{Status: tasker.ResultCompleted, Result: []byte(`"done"`)}},
 		"Failed":    {run: returns(errors.New("no")), want: tasktest.Outcome{Status: tasker.ResultFailed}, text: "error: no"},
-		"Final": {run: returns(tasker.NonRetryable(errors.New("no"))), want: tasktest.Outcome{Status: tasker.ResultFailed},
+		"Final": {run: returns(worker.NonRetryable(errors.New("no"))), want: tasktest.Outcome{Status: tasker.ResultFailed},
 			text: "error: no", final: true},
-		"Panic": {run: func(context.Context, *tasker.Job) (any, error) { panic("oh") },
+		"Panic": {run: func(context.Context, *worker.Job) (any, error) { panic("oh") },
 			want: tasktest.Outcome{Status: tasker.ResultFailed}, text: "panic: oh"},
-		"NoJSON": {run: func(context.Context, *tasker.Job) (any, error) { return make(chan int), nil },
+		"NoJSON": {run: func(context.Context, *worker.Job) (any, error) { return make(chan int), nil },
 			want: tasktest.Outcome{Status: tasker.ResultFailed}, text: "invalid_result: ", final: true},
-		"Snoozed": {run: returns(tasker.Snooze(time.Minute)),
+		"Snoozed": {run: returns(worker.Snooze(time.Minute)),
 			want: tasktest.Outcome{Status: tasker.ResultSnoozed, Snoozed: time.Minute}},
 		"TimedOut": {run: waits, step: tasktest.Step{Timeout: time.Hour},
 			want: tasktest.Outcome{Status: tasker.ResultFailed, Took: time.Hour}, text: "timeout: timed out after 3600 s"},
-		"Cancelled": {run: waits, step: tasktest.Step{Interrupt: tasker.ErrCancelled, InterruptAfter: time.Minute},
+		"Cancelled": {run: waits, step: tasktest.Step{Interrupt: worker.ErrCancelled, InterruptAfter: time.Minute},
 			want: tasktest.Outcome{Took: time.Minute}},
-		"LeaseLost": {run: waits, step: tasktest.Step{Interrupt: tasker.ErrLeaseLost, InterruptAfter: time.Minute},
+		"LeaseLost": {run: waits, step: tasktest.Step{Interrupt: worker.ErrLeaseLost, InterruptAfter: time.Minute},
 			want: tasktest.Outcome{Took: time.Minute}},
-		"Drained": {run: waits, step: tasktest.Step{Interrupt: tasker.ErrDraining, InterruptAfter: time.Minute},
+		"Drained": {run: waits, step: tasktest.Step{Interrupt: worker.ErrDraining, InterruptAfter: time.Minute},
 			want: tasktest.Outcome{Status: tasker.ResultReleased, Took: time.Minute}},
-		"Sleeps": {run: func(context.Context, *tasker.Job) (any, error) { time.Sleep(300 * time.Hour); return nil, nil },
+		"Sleeps": {run: func(context.Context, *worker.Job) (any, error) { time.Sleep(300 * time.Hour); return nil, nil },
 			want: tasktest.Outcome{Status: tasker.ResultCompleted, Took: 300 * time.Hour}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,20 +76,20 @@ func TestRun(t *testing.T) {
 // TestRunStep: the handler sees what the step has, with the middleware and the options of its worker.
 func TestRunStep(t *testing.T) {
 	t.Parallel()
-	register := func(w *tasker.Worker) {
-		w.Use(func(next tasker.Handler) tasker.Handler {
-			return func(ctx context.Context, job *tasker.Job) (any, error) {
+	register := func(w *worker.Worker) {
+		w.Use(func(next worker.Handler) worker.Handler {
+			return func(ctx context.Context, job *worker.Job) (any, error) {
 				_ = job.Progress(1, "middleware")
 				return next(ctx, job)
 			}
 		})
-		w.Handle("other", func(context.Context, *tasker.Job) (any, error) { panic("the wrong one") })
-		w.Handle("ship", func(_ context.Context, job *tasker.Job) (any, error) {
-			paid, err := tasker.ParentResult[int](job, "pay")
+		w.Handle("other", func(context.Context, *worker.Job) (any, error) { panic("the wrong one") })
+		w.Handle("ship", func(_ context.Context, job *worker.Job) (any, error) {
+			paid, err := worker.ParentResult[int](job, "pay")
 			if err != nil {
 				return nil, err
 			}
-			order, err := tasker.Context[struct{ ID int }](job)
+			order, err := worker.Context[struct{ ID int }](job)
 			if err != nil {
 				return nil, err
 			}
@@ -97,7 +98,7 @@ func TestRunStep(t *testing.T) {
 				return nil, errors.New("not yet")
 			}
 			return paid + order.ID, nil
-		}, tasker.WithConcurrency(1), tasker.WithMaxAttempts(2))
+		}, worker.WithConcurrency(1), worker.WithMaxAttempts(2))
 	}
 	step := tasktest.Step{Handler: "ship", Name: "post", Context: map[string]int{"ID": 7},
 		ParentResults: map[string]any{"pay": 35}, Initialization: map[string]any{"to": "Bonn"}, Attempt: 3}
@@ -166,13 +167,13 @@ func (f *fatal) Fatalf(format string, _ ...any) {
 // TestRunMisused: what a test did wrong fails the test.
 func TestRunMisused(t *testing.T) {
 	t.Parallel()
-	ok := func(context.Context, *tasker.Job) (any, error) { return nil, nil }
+	ok := func(context.Context, *worker.Job) (any, error) { return nil, nil }
 	for name, run := range map[string]func(testing.TB){
 		"no handler": func(f testing.TB) {
-			tasktest.Run(f, func(w *tasker.Worker) { w.Handle("a", ok) }, tasktest.Step{Handler: "b"})
+			tasktest.Run(f, func(w *worker.Worker) { w.Handle("a", ok) }, tasktest.Step{Handler: "b"})
 		},
 		"encode the input": func(f testing.TB) { tasktest.RunHandler(f, ok, tasktest.Step{Context: make(chan int)}) },
-		"run a worker":     func(f testing.TB) { tasktest.RunHandler(f, ok, tasktest.Step{}, tasker.WithTimeout(-1)) },
+		"run a worker":     func(f testing.TB) { tasktest.RunHandler(f, ok, tasktest.Step{}, worker.WithTimeout(-1)) },
 	} {
 		f := &fatal{TB: t}
 		func() {

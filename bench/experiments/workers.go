@@ -11,6 +11,8 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/cli/bench"
+	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // WorkersReport is the result of workers mode: what many workers cost that have
@@ -166,10 +168,10 @@ func (r *run) idleWorkers(ctx context.Context) (_ *IdleReport, err error) {
 	ended := make(chan error, r.opts.Workers)
 	begin := time.Now()
 	for i := range r.opts.Workers {
-		w := tasker.NewWorker(tasker.NewClient(counted{backends[i%len(backends)], f}), &tasker.WorkerOptions{
+		w := worker.New(tasker.NewClient(counted{backends[i%len(backends)], f}), &worker.Options{
 			Name: fmt.Sprintf("bench-%d", i), Concurrency: 1, Capabilities: []string{setName(i % capabilitySets)},
 			Logger: slog.New(slog.DiscardHandler)})
-		w.Handle(bench.Handler, func(context.Context, *tasker.Job) (any, error) { return nil, nil })
+		w.Handle(bench.Handler, func(context.Context, *worker.Job) (any, error) { return nil, nil })
 		go func() { ended <- w.Run(working) }()
 	}
 	defer func() {
@@ -252,7 +254,7 @@ func (r *run) fleetBackends() (backends []tasker.Backend, end func(), err error)
 		return []tasker.Backend{r.client().Backend}, end, nil
 	}
 	for _, url := range urls {
-		client, err := tasker.Dial(url, &tasker.DialOptions{HTTPClient: &http.Client{Transport: transport}})
+		client, err := remote.Dial(url, &remote.Options{HTTPClient: &http.Client{Transport: transport}})
 		if err != nil {
 			return nil, end, err
 		}

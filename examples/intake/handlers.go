@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // Order is an event.
@@ -15,7 +16,7 @@ type Order struct {
 
 func placed(_ context.Context, o Order) (string, error) {
 	if o.Cents <= 0 {
-		return "", tasker.NonRetryable(&tasker.Failure{Code: "amount", Message: fmt.Sprintf("order %s has no amount", o.ID)})
+		return "", worker.NonRetryable(&tasker.Failure{Code: "amount", Message: fmt.Sprintf("order %s has no amount", o.ID)})
 	}
 	fmt.Println("placed", o.ID)
 	return "invoice for " + o.ID, nil

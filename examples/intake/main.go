@@ -16,7 +16,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker"
 )
 
 func main() {
@@ -66,14 +67,14 @@ func send(ctx context.Context, from io.Reader, topic string) error {
 // work is what is left of the consumer: its handlers. Those of one customer run in the order of the events, are tried
 // again and have their failures in the inbox, by the settings of the source and the server.
 func work(ctx context.Context) error {
-	client, err := tasker.Dial(cmp.Or(os.Getenv("TASKER_SERVER"), "http://127.0.0.1:8080"),
-		&tasker.DialOptions{APIKey: os.Getenv("TASKER_API_KEY")})
+	client, err := remote.Dial(cmp.Or(os.Getenv("TASKER_SERVER"), "http://127.0.0.1:8080"),
+		&remote.Options{APIKey: os.Getenv("TASKER_API_KEY")})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = client.Close() }() // only drops idle connections
-	worker := tasker.NewWorker(client, nil)
-	tasker.HandleFunc(worker, "order.placed", placed)
-	tasker.HandleFunc(worker, "order.cancelled", cancelled)
-	return worker.Run(ctx)
+	w := worker.New(client, nil)
+	worker.Handle(w, "order.placed", placed)
+	worker.Handle(w, "order.cancelled", cancelled)
+	return w.Run(ctx)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // Order is the context of a task.
@@ -44,24 +45,24 @@ func NewShop(stock map[string]int) *Shop {
 }
 
 // Register gives the handlers to a worker.
-func (s *Shop) Register(w *tasker.Worker) {
-	tasker.HandleFunc(w, "order.reserve", s.reserve)
-	tasker.HandleFunc(w, "order.charge", s.charge)
-	tasker.HandleFunc(w, "order.ship", s.ship)
-	tasker.HandleFunc(w, "order.release", s.release)
+func (s *Shop) Register(w *worker.Worker) {
+	worker.Handle(w, "order.reserve", s.reserve)
+	worker.Handle(w, "order.charge", s.charge)
+	worker.Handle(w, "order.ship", s.ship)
+	worker.Handle(w, "order.release", s.release)
 	w.Handle("order.refund", s.refund)
-	tasker.HandleFunc(w, "order.tell", s.tell)
+	worker.Handle(w, "order.tell", s.tell)
 }
 
 func (s *Shop) reserve(ctx context.Context, o Order) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := tasker.JobFrom(ctx).TaskUUID
+	id := worker.JobFrom(ctx).TaskUUID
 	if _, done := s.reserved[id]; done {
 		return o.Item, nil
 	}
 	if s.stock[o.Item] == 0 {
-		return "", tasker.NonRetryable(&tasker.Failure{Code: "out_of_stock", Message: "no " + o.Item + " is left"})
+		return "", worker.NonRetryable(&tasker.Failure{Code: "out_of_stock", Message: "no " + o.Item + " is left"})
 	}
 	s.stock[o.Item]--
 	s.reserved[id] = o.Item
@@ -71,7 +72,7 @@ func (s *Shop) reserve(ctx context.Context, o Order) (string, error) {
 func (s *Shop) charge(ctx context.Context, o Order) (Payment, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.paid[tasker.JobFrom(ctx).TaskUUID] = o.Cents
+	s.paid[worker.JobFrom(ctx).TaskUUID] = o.Cents
 	return Payment{o.Cents}, nil
 }
 
@@ -82,14 +83,14 @@ func (s *Shop) ship(ctx context.Context, o Order) (string, error) {
 	if o.Address == "moon" {
 		return "", fmt.Errorf("the carrier does not go to the %s", o.Address)
 	}
-	s.shipped[tasker.JobFrom(ctx).TaskUUID] = o.Address
+	s.shipped[worker.JobFrom(ctx).TaskUUID] = o.Address
 	return "parcel " + o.ID, nil
 }
 
 func (s *Shop) release(ctx context.Context, o Order) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := tasker.JobFrom(ctx).TaskUUID
+	id := worker.JobFrom(ctx).TaskUUID
 	if item, held := s.reserved[id]; held {
 		s.stock[item]++
 		delete(s.reserved, id)
@@ -98,8 +99,8 @@ func (s *Shop) release(ctx context.Context, o Order) (string, error) {
 }
 
 // refund reads what was paid from the result of the step that it undoes.
-func (s *Shop) refund(_ context.Context, job *tasker.Job) (any, error) {
-	paid, err := tasker.ParentResult[Payment](job, "charge")
+func (s *Shop) refund(_ context.Context, job *worker.Job) (any, error) {
+	paid, err := worker.ParentResult[Payment](job, "charge")
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker"
 )
 
 func main() {
@@ -24,13 +25,13 @@ func main() {
 
 // run serves the handlers of the shop until ctx ends.
 func run(ctx context.Context) error {
-	client, err := tasker.Dial(cmp.Or(os.Getenv("TASKER_SERVER"), "http://127.0.0.1:8080"),
-		&tasker.DialOptions{APIKey: os.Getenv("TASKER_API_KEY")})
+	client, err := remote.Dial(cmp.Or(os.Getenv("TASKER_SERVER"), "http://127.0.0.1:8080"),
+		&remote.Options{APIKey: os.Getenv("TASKER_API_KEY")})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = client.Close() }() // only drops idle connections
-	worker := tasker.NewWorker(client, nil)
+	worker := worker.New(client, nil)
 	NewShop(map[string]int{"lamp": 100, "piano": 2}).Register(worker)
 	slog.Info("the worker of the shop takes orders; stop it with Ctrl-C")
 	return worker.Run(ctx)

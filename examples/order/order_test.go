@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/embedded"
+	"github.com/taskerhq/tasker/worker"
 )
 
 //go:embed order.yaml
@@ -31,7 +32,7 @@ func open(t *testing.T, shop *Shop) *tasker.Client {
 	if _, err := client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: template}); err != nil {
 		t.Fatal(err)
 	}
-	worker := tasker.NewWorker(client, &tasker.WorkerOptions{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	worker := worker.New(client, &worker.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	shop.Register(worker)
 	ended := make(chan error, 1)
 	go func() { ended <- worker.Run(ctx) }()

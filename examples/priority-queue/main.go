@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker"
 )
 
 func main() {
@@ -25,8 +27,8 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	client, err := tasker.Dial(cmp.Or(os.Getenv("TASKER_SERVER"), "http://127.0.0.1:8080"),
-		&tasker.DialOptions{APIKey: os.Getenv("TASKER_API_KEY")})
+	client, err := remote.Dial(cmp.Or(os.Getenv("TASKER_SERVER"), "http://127.0.0.1:8080"),
+		&remote.Options{APIKey: os.Getenv("TASKER_API_KEY")})
 	if err != nil {
 		return err
 	}
@@ -66,8 +68,8 @@ func enqueue(ctx context.Context, client *tasker.Client) error {
 
 // work runs jobs until ctx ends. Then it takes no more, and waits for those that run.
 func work(ctx context.Context, client *tasker.Client, concurrency int) error {
-	worker := tasker.NewWorker(client, &tasker.WorkerOptions{Concurrency: concurrency})
-	tasker.HandleFunc(worker, "mail", mail)
-	tasker.HandleFunc(worker, "sync_crm", syncCRM, tasker.WithConcurrency(2)) // slots of its own, like a capsule
-	return worker.Run(ctx)
+	w := worker.New(client, &worker.Options{Concurrency: concurrency})
+	worker.Handle(w, "mail", mail)
+	worker.Handle(w, "sync_crm", syncCRM, worker.WithConcurrency(2)) // slots of its own, like a capsule
+	return w.Run(ctx)
 }

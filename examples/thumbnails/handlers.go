@@ -11,11 +11,12 @@ import (
 	_ "image/jpeg" // a format of photos
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // list returns the files of the folder.
-func list(_ context.Context, job *tasker.Job) (any, error) {
-	input, err := tasker.Context[struct{ Folder string }](job)
+func list(_ context.Context, job *worker.Job) (any, error) {
+	input, err := worker.Context[struct{ Folder string }](job)
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +41,8 @@ func thumbnail(_ context.Context, p Photo) (string, error) {
 
 // sheet puts all thumbnails on one image, and returns it. It is larger than what the database takes. So the server
 // keeps it in its blob store; nothing else is different for a worker.
-func sheet(_ context.Context, job *tasker.Job) (any, error) {
-	files, err := tasker.ParentResult[[]string](job, "thumbnails")
+func sheet(_ context.Context, job *worker.Job) (any, error) {
+	files, err := worker.ParentResult[[]string](job, "thumbnails")
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func open(file string) (image.Image, error) {
 	defer f.Close()
 	img, _, err := image.Decode(f)
 	if err != nil {
-		return nil, tasker.NonRetryable(&tasker.Failure{Code: "corrupt_image", Message: err.Error(),
+		return nil, worker.NonRetryable(&tasker.Failure{Code: "corrupt_image", Message: err.Error(),
 			Details: fmt.Appendf(nil, `{"file": %q}`, file)})
 	}
 	return img, nil

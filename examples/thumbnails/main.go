@@ -13,7 +13,8 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker"
 )
 
 func main() {
@@ -37,16 +38,16 @@ func run(ctx context.Context, args []string) error {
 
 // work runs steps until ctx ends.
 func work(ctx context.Context) error {
-	client, err := tasker.Dial(cmp.Or(os.Getenv("TASKER_SERVER"), "http://127.0.0.1:8080"),
-		&tasker.DialOptions{APIKey: os.Getenv("TASKER_API_KEY")})
+	client, err := remote.Dial(cmp.Or(os.Getenv("TASKER_SERVER"), "http://127.0.0.1:8080"),
+		&remote.Options{APIKey: os.Getenv("TASKER_API_KEY")})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = client.Close() }() // only drops idle connections
-	worker := tasker.NewWorker(client, nil)
-	worker.Handle("photos.list", list)
+	w := worker.New(client, nil)
+	w.Handle("photos.list", list)
 	// As many at once as there are processors. The other steps have slots of their own, and do not wait for these.
-	tasker.HandleFunc(worker, "photos.thumbnail", thumbnail, tasker.WithConcurrency(runtime.NumCPU()))
-	worker.Handle("photos.sheet", sheet)
-	return worker.Run(ctx)
+	worker.Handle(w, "photos.thumbnail", thumbnail, worker.WithConcurrency(runtime.NumCPU()))
+	w.Handle("photos.sheet", sheet)
+	return w.Run(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/remote"
 )
 
 // defaultServer is the address that serve listens on by default.
@@ -41,7 +42,7 @@ func (s *session) key() string {
 // connect returns a client for the server of the command line. It sends no request: an
 // unreachable server shows with the first call. An invalid URL is a usage error.
 func (s *session) connect() (*tasker.Client, error) {
-	client, err := tasker.Dial(s.serverURL(), &tasker.DialOptions{APIKey: s.key(), UserAgent: "tasker-cli/" + s.Version})
+	client, err := remote.Dial(s.serverURL(), &remote.Options{APIKey: s.key(), UserAgent: "tasker-cli/" + s.Version})
 	if err != nil {
 		return nil, usageError{err}
 	}

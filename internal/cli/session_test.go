@@ -14,8 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/remote"
 )
 
 // exits runs a program that must end with just this exit code.
@@ -129,7 +129,7 @@ func reportLetters(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: report SOURCE NAME...")
 	}
-	client, err := tasker.Dial(ts.Getenv("TASKER_SERVER"), nil)
+	client, err := remote.Dial(ts.Getenv("TASKER_SERVER"), nil)
 	ts.Check(err)
 	defer func() { _ = client.Close() }() // only idle connections
 	req := deadletters.ReportRequest{Source: args[0]}

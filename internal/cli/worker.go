@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/cli/script"
 	"github.com/taskerhq/tasker/rabbitmq"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // workerCommand holds the flags of `worker`.
@@ -25,8 +26,8 @@ type workerCommand struct {
 	concurrency int
 	drain       time.Duration
 	transport   string
-	health      tasker.WorkerHealth
-	opts        tasker.WorkerOptions
+	health      worker.Health
+	opts        worker.Options
 	abort       chan struct{} // closed when the programs must end at once
 }
 
@@ -137,7 +138,7 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 	c.abort = make(chan struct{})
 	c.opts.Abort = c.abort
 	c.opts.Logger = slog.New(slog.NewTextHandler(c.s.Err, nil))
-	worker := tasker.NewWorker(client, &c.opts)
+	worker := worker.New(client, &c.opts)
 	names, err := c.handle(worker)
 	if err != nil {
 		return err
@@ -175,7 +176,7 @@ func (c *workerCommand) setTransport() error {
 
 // handle registers a program for each --handler and returns the names of the handlers. It
 // starts no program.
-func (c *workerCommand) handle(worker *tasker.Worker) ([]string, error) {
+func (c *workerCommand) handle(worker *worker.Worker) ([]string, error) {
 	if len(c.handlers) == 0 {
 		return nil, usagef("at least one --handler NAME=COMMAND is required")
 	}

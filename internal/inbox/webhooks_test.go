@@ -21,6 +21,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // receiver is an endpoint that can be told how to answer.
@@ -106,8 +107,8 @@ func (r *rig) deliveries() (out []string) {
 // courier delivers events until the test ends, as a node does.
 func (r *rig) courier() {
 	ctx, stop := context.WithCancel(r.t.Context())
-	w := tasker.NewWorker(r.client, &tasker.WorkerOptions{Namespaces: []string{deadletter.SystemNamespace}})
-	tasker.HandleFunc(w, inbox.DeliveryTemplate, r.node.Deliver)
+	w := worker.New(r.client, &worker.Options{Namespaces: []string{deadletter.SystemNamespace}})
+	worker.Handle(w, inbox.DeliveryTemplate, r.node.Deliver)
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
 	r.t.Cleanup(func() {

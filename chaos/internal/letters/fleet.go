@@ -18,6 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
 	"github.com/taskerhq/tasker/rabbitmq"
+	"github.com/taskerhq/tasker/remote"
 )
 
 // overRabbit begin the names of workers over RabbitMQ.
@@ -53,7 +54,7 @@ func (r *run) dispatches(ctx context.Context) error {
 		if err := s.Start(ctx); err != nil {
 			return err
 		}
-		client, err := tasker.Dial(s.URL(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
+		client, err := remote.Dial(s.URL(), &remote.Options{RequestTimeout: 10 * time.Second})
 		if err != nil {
 			return err
 		}

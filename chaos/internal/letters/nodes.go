@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/remote"
 )
 
 // nodes are those of one run, on one database.
@@ -50,7 +51,7 @@ func openNodes(o *Options, sc scenario, dir string, group *process.Group, env ..
 		n.logs = append(n.logs, log)
 		s := &process.Server{Program: o.Node, DSN: dsn, Address: address, Log: log, Group: group,
 			Env: append(process.ShortLeases(), env...)}
-		client, err := tasker.Dial(s.URL(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
+		client, err := remote.Dial(s.URL(), &remote.Options{RequestTimeout: 10 * time.Second})
 		if err != nil {
 			return n, err
 		}

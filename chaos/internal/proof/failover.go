@@ -20,6 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
+	"github.com/taskerhq/tasker/remote"
 )
 
 // setback is a cluster whose database is replaced by another one, under load.
@@ -130,7 +131,7 @@ func (s *setback) connect() error {
 		urls = append(urls, n.URL())
 	}
 	for i, url := range urls {
-		client, err := tasker.Dial(url, &tasker.DialOptions{HTTPClient: &http.Client{Transport: balancer}})
+		client, err := remote.Dial(url, &remote.Options{HTTPClient: &http.Client{Transport: balancer}})
 		if err != nil {
 			return err
 		}

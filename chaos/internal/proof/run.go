@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
+	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/waits"
 )
 
@@ -101,7 +102,7 @@ func (r *run) connect() error {
 
 // dial returns a client that writes the journal.
 func (r *run) dial(url string) (*tasker.Client, error) {
-	client, err := tasker.Dial(url, &tasker.DialOptions{HTTPClient: &http.Client{Transport: r.balancer}})
+	client, err := remote.Dial(url, &remote.Options{HTTPClient: &http.Client{Transport: r.balancer}})
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
+	"github.com/taskerhq/tasker/remote"
 )
 
 const (
@@ -148,7 +149,7 @@ func newStage(t *testing.T, binary, dispatch string) *stage {
 		t.Fatal(err)
 	}
 	s := &stage{}
-	if s.client, err = tasker.Dial(server.URL(), nil); err != nil {
+	if s.client, err = remote.Dial(server.URL(), nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.client.Close() })

@@ -17,6 +17,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // The variables that make of this program a worker.
@@ -64,17 +66,17 @@ func TestMain(m *testing.M) {
 
 // work is a worker of the SDK that ends with its standard input.
 func work(url, name string) error {
-	client, err := tasker.Dial(url, nil)
+	client, err := remote.Dial(url, nil)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	t := &teller{out: json.NewEncoder(os.Stdout)}
-	w := tasker.NewWorker(tasker.NewClient(&telling{client.Backend, t}),
-		&tasker.WorkerOptions{Name: name, Concurrency: slots, PollWait: time.Second, DrainTimeout: time.Second})
+	w := worker.New(tasker.NewClient(&telling{client.Backend, t}),
+		&worker.Options{Name: name, Concurrency: slots, PollWait: time.Second, DrainTimeout: time.Second})
 	g := &gate{open: make(chan struct{})}
 	close(g.open)
-	w.Handle("job", func(ctx context.Context, job *tasker.Job) (any, error) {
+	w.Handle("job", func(ctx context.Context, job *worker.Job) (any, error) {
 		opened := g.wait()
 		t.tell(note{Kind: noteBegun, Step: job.StepUUID, Token: job.Token})
 		select {

@@ -17,13 +17,14 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/remote"
 )
 
 // dial returns a Client of a server over a Backend.
 func dial(t *testing.T, backend httpapi.Backend, opts httpapi.Options, key string) *tasker.Client {
 	t.Helper()
 	server := httptest.NewServer(httpapi.New(backend, opts))
-	client, err := tasker.Dial(server.URL, &tasker.DialOptions{APIKey: key})
+	client, err := remote.Dial(server.URL, &remote.Options{APIKey: key})
 	if err != nil {
 		t.Fatal(err)
 	}

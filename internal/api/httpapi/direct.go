@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/remote"
 )
 
 // Direct returns a client of the API in this process, without a connection. The principal in the context of a call
@@ -19,7 +20,7 @@ import (
 //
 // Submissions of single tasks are gathered and lose the principal; use SubmitTasks.
 func (a *API) Direct() (*tasker.Client, error) {
-	return tasker.Dial("http://localhost", &tasker.DialOptions{UserAgent: "tasker-direct",
+	return remote.Dial("http://localhost", &remote.Options{UserAgent: "tasker-direct",
 		HTTPClient: &http.Client{Transport: direct{a.operations, a.log}}})
 }
 

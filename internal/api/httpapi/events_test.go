@@ -18,6 +18,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi"
 	"github.com/taskerhq/tasker/internal/api/web"
+	"github.com/taskerhq/tasker/remote"
 )
 
 func TestEventsOnTheWire(t *testing.T) {
@@ -186,7 +187,7 @@ func TestEventsLimit(t *testing.T) {
 func TestEventsEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	url, stop := listening(t, httpapi.New(&fake{stream: lasting}, httpapi.Options{}))
-	client, err := tasker.Dial(url, nil)
+	client, err := remote.Dial(url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +304,7 @@ func TestEventsOverDial(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(httpapi.New(&fake{}, httpapi.Options{}))
 	defer s.Close()
-	client, err := tasker.Dial(s.URL, nil)
+	client, err := remote.Dial(s.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

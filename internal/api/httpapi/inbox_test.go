@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi"
 	"github.com/taskerhq/tasker/internal/api/web"
 	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/remote"
 )
 
 func TestLetterFilters(t *testing.T) {
@@ -262,7 +263,7 @@ func TestExportThatFailsIsCut(t *testing.T) {
 	f := &fake{item: tasker.Errorf(tasker.CodeUnavailable, "the store is gone")}
 	server := httptest.NewServer(httpapi.New(f, httpapi.Options{DeadLetters: fakeInbox{f}}))
 	defer server.Close()
-	client, err := tasker.Dial(server.URL, nil)
+	client, err := remote.Dial(server.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/queueapi"
+	"github.com/taskerhq/tasker/remote"
 )
 
 // countingQueue counts the questions to it.
@@ -40,7 +41,7 @@ func TestOf(t *testing.T) {
 	if err := ask(tasker.NewClient(both{queue: q})); err != nil || q.asked != 1 {
 		t.Errorf("a Backend with a queue was asked %d times: %v", q.asked, err)
 	}
-	dialled, err := tasker.Dial("http://127.0.0.1:1", nil)
+	dialled, err := remote.Dial("http://127.0.0.1:1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
+	"github.com/taskerhq/tasker/remote"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -87,7 +88,7 @@ func serve(t *testing.T, open func(*testing.T) (engine.Database, error)) *server
 	h := httptest.NewServer(httpapi.New(s.engine,
 		httpapi.Options{Metrics: tel.Handler(), Front: web.New(web.Options{Watcher: tel}), Streams: tel, Version: "1.2.3"}))
 	s.url = h.URL
-	s.Client, err = tasker.Dial(h.URL, nil)
+	s.Client, err = remote.Dial(h.URL, nil)
 	s.must(err)
 	t.Cleanup(func() { // from the outside in
 		if err := s.Close(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // incident is the night before docs/guides/operations.md: what happened on a database
@@ -152,19 +153,19 @@ func (in *incident) submit(namespace, name, input string) uuid.UUID {
 // do now.
 func (in *incident) fail() {
 	in.t.Helper()
-	w := tasker.NewWorker(in.client, &tasker.WorkerOptions{Name: "worker-1", Concurrency: 1, PollWait: time.Second,
+	w := worker.New(in.client, &worker.Options{Name: "worker-1", Concurrency: 1, PollWait: time.Second,
 		Namespaces: []string{tasker.AllNamespaces},
 		Logger:     slog.New(slog.DiscardHandler)})
-	w.Handle("validate", func(context.Context, *tasker.Job) (any, error) { return map[string]bool{"valid": true}, nil })
-	w.Handle("charge", func(context.Context, *tasker.Job) (any, error) {
+	w.Handle("validate", func(context.Context, *worker.Job) (any, error) { return map[string]bool{"valid": true}, nil })
+	w.Handle("charge", func(context.Context, *worker.Job) (any, error) {
 		return nil, &tasker.Failure{Type: "ConnectionError", Code: "DB_UNAVAILABLE",
 			Message: "connect to cards.internal:5432: connection refused"}
 	})
-	w.Handle("render", func(context.Context, *tasker.Job) (any, error) {
+	w.Handle("render", func(context.Context, *worker.Job) (any, error) {
 		return nil, &tasker.Failure{Type: "HTTPError", Message: "POST http://pdf.internal/render: 503", HTTPStatus: 503,
 			ResponseBody: "no healthy upstream"}
 	})
-	w.Handle("export", func(context.Context, *tasker.Job) (any, error) {
+	w.Handle("export", func(context.Context, *worker.Job) (any, error) {
 		return nil, &tasker.Failure{Type: "QuotaExceeded", Message: "the warehouse has no slots left"}
 	})
 	ctx, stop := context.WithCancel(in.t.Context())

@@ -20,6 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pagetest"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // pageDSN is what docs/guides/operations.md calls the database.
@@ -142,7 +143,7 @@ func laptop(t *testing.T) string {
 // morning begins it: a worker to whom everything works.
 func morning(t *testing.T, client *tasker.Client) {
 	t.Helper()
-	w := tasker.NewWorker(client, &tasker.WorkerOptions{Name: "worker-2", PollWait: time.Second,
+	w := worker.New(client, &worker.Options{Name: "worker-2", PollWait: time.Second,
 		Namespaces: []string{tasker.AllNamespaces},
 		Logger:     slog.New(slog.DiscardHandler)})
 	for handler, result := range map[string]any{
@@ -150,7 +151,7 @@ func morning(t *testing.T, client *tasker.Client) {
 		"ship":   map[string]string{"parcel": "P-5"},
 		"render": map[string]int{"pages": 2}, "export": map[string]int{"rows": 812}, "book": nil, "pay": nil,
 	} {
-		w.Handle(handler, func(context.Context, *tasker.Job) (any, error) { return result, nil })
+		w.Handle(handler, func(context.Context, *worker.Job) (any, error) { return result, nil })
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

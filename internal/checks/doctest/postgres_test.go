@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/embedded"
 	"github.com/taskerhq/tasker/internal/testkit/pagetest"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
+	"github.com/taskerhq/tasker/remote"
 )
 
 // What docs/guides/postgres.md calls the machines that it speaks of.
@@ -161,7 +162,7 @@ func (p *postgresPage) answers(at string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	defer cancel()
-	c, err := tasker.Dial(at, nil)
+	c, err := remote.Dial(at, nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker"
 )
 
 const (
@@ -55,8 +56,8 @@ func (l *soakLoad) start(ctx context.Context, client *tasker.Client, opts Option
 		callers.Go(func() { l.submit(ctx, client, due, opts.PayloadBytes) })
 	}
 	working, drain := context.WithCancel(context.WithoutCancel(ctx))
-	w := tasker.NewWorker(tasker.NewClient(&soakBackend{client.Backend, l}),
-		&tasker.WorkerOptions{Name: "soak", Concurrency: opts.Workers, Quiet: true})
+	w := worker.New(tasker.NewClient(&soakBackend{client.Backend, l}),
+		&worker.Options{Name: "soak", Concurrency: opts.Workers, Quiet: true})
 	w.Handle(Handler, l.handle)
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(working) }()
@@ -111,14 +112,14 @@ func (l *soakLoad) submit(ctx context.Context, client *tasker.Client, due <-chan
 }
 
 // handle is the handler: some tasks fail once, and a few for good.
-func (l *soakLoad) handle(_ context.Context, job *tasker.Job) (any, error) {
+func (l *soakLoad) handle(_ context.Context, job *worker.Job) (any, error) {
 	var t soakTask
 	if err := job.Decode(&t); err != nil {
-		return nil, tasker.NonRetryable(err)
+		return nil, worker.NonRetryable(err)
 	}
 	switch {
 	case t.Number%soakFatal == 0:
-		return nil, tasker.NonRetryable(fmt.Errorf("record %d is not valid", t.Number))
+		return nil, worker.NonRetryable(fmt.Errorf("record %d is not valid", t.Number))
 	case t.Number%soakFails == 0 && job.Attempt == 1:
 		return nil, fmt.Errorf("connection %d was refused", t.Number)
 	case job.Attempt == 1: // a pause before another attempt is not the engine's

@@ -13,6 +13,8 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/embedded"
 	"github.com/taskerhq/tasker/rabbitmq"
+	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // Handler is what tasks are submitted for.
@@ -71,7 +73,7 @@ func (t *Tasker) open(ctx context.Context) (*peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := tasker.Dial(s.url, nil)
+	client, err := remote.Dial(s.url, nil)
 	if err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
@@ -164,13 +166,13 @@ func (t *Tasker) WorkOn(ctx context.Context, handler string, n int, handle func(
 		if i < n%len(t.nodes) {
 			share++
 		}
-		opts := &tasker.WorkerOptions{Name: fmt.Sprintf("bench-%d", i), Namespaces: []string{tasker.AllNamespaces},
+		opts := &worker.Options{Name: fmt.Sprintf("bench-%d", i), Namespaces: []string{tasker.AllNamespaces},
 			Concurrency: share, Quiet: true}
 		if t.opts.Transport != "" {
 			opts.Transport = rabbitmq.NewTransport(t.opts.Transport, rabbitmq.Options{})
 		}
-		w := tasker.NewWorker(node.client, opts)
-		w.Handle(handler, func(context.Context, *tasker.Job) (any, error) {
+		w := worker.New(node.client, opts)
+		w.Handle(handler, func(context.Context, *worker.Job) (any, error) {
 			handle()
 			return nil, nil
 		})

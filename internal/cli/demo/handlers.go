@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // The steps of the workflow; each is carried out by the handler of its name.
@@ -22,20 +23,20 @@ const (
 )
 
 // newWorker returns a worker that serves all steps of the demo and nothing else.
-func newWorker(client *tasker.Client, opts Options) *tasker.Worker {
-	w := tasker.NewWorker(client, &tasker.WorkerOptions{
+func newWorker(client *tasker.Client, opts Options) *worker.Worker {
+	w := worker.New(client, &worker.Options{
 		Name: "demo", Namespaces: []string{namespace}, Concurrency: opts.Concurrency, Logger: opts.Logger,
 		Quiet: true, // most of its steps fail, and what is said of them is the demo
 	})
-	tasker.HandleFunc(w, stepParse, func(_ context.Context, row Row) (Strike, error) {
+	worker.Handle(w, stepParse, func(_ context.Context, row Row) (Strike, error) {
 		s, err := parseRecord(row)
 		return s, refusal(err)
 	})
-	tasker.HandleFunc(w, stepFlight, check(checkFlight))
-	tasker.HandleFunc(w, stepNames, check(normaliseNames))
-	tasker.HandleFunc(w, stepPrice, check(priceDamage))
-	tasker.HandleFunc(w, stepSeverity, handleSeverity)
-	tasker.HandleFunc(w, stepPublish, handlePublish)
+	worker.Handle(w, stepFlight, check(checkFlight))
+	worker.Handle(w, stepNames, check(normaliseNames))
+	worker.Handle(w, stepPrice, check(priceDamage))
+	worker.Handle(w, stepSeverity, handleSeverity)
+	worker.Handle(w, stepPublish, handlePublish)
 	return w
 }
 
@@ -95,13 +96,13 @@ func handlePublish(ctx context.Context, row Row) (Report, error) {
 // because an operator resolved that step without a result; null is none too.
 func parent[T any](ctx context.Context, step string) (*T, error) {
 	var result *T
-	err := tasker.JobFrom(ctx).ParentResult(step, &result)
+	err := worker.JobFrom(ctx).ParentResult(step, &result)
 	switch {
 	case tasker.ErrorCode(err) == tasker.CodeNotFound:
 		return nil, nil
 	case err != nil:
 		// An operator typed it, so no retry fixes it.
-		return nil, tasker.NonRetryable(fmt.Errorf("read result of %s: %w", step, err))
+		return nil, worker.NonRetryable(fmt.Errorf("read result of %s: %w", step, err))
 	}
 	return result, nil
 }
@@ -117,7 +118,7 @@ func refusal(err error) error {
 	if err != nil {
 		return fmt.Errorf("encode details of record %d: %w", d.Record, err)
 	}
-	return tasker.NonRetryable(&tasker.Failure{
+	return worker.NonRetryable(&tasker.Failure{
 		Type: string(d.Kind), Code: d.Code, Message: d.Message, Details: details,
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // maxCheckpoint bounds what is read of a file. A server takes less.
@@ -17,7 +17,7 @@ const maxCheckpoint = 16 << 20
 
 // checkpointFile is the file in which a program leaves its checkpoints.
 type checkpointFile struct {
-	job  *tasker.Job
+	job  *worker.Job
 	dir  string
 	path string
 	lock *os.File // of dir; nil where there is none
@@ -28,7 +28,7 @@ type checkpointFile struct {
 
 // newCheckpointFile returns the file for a step, which does not exist yet: the program makes it. Its directory belongs
 // to the step alone, so that the program can rename another file into place.
-func newCheckpointFile(job *tasker.Job) (*checkpointFile, error) {
+func newCheckpointFile(job *worker.Job) (*checkpointFile, error) {
 	dir, err := os.MkdirTemp("", dirPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for the checkpoint: %w", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/cli/script"
 	"github.com/taskerhq/tasker/tasktest"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // TestCheckpoint: a program reads the checkpoint of an earlier attempt and stores its own, while it runs and at its
@@ -27,7 +28,7 @@ mv "$TASKER_CHECKPOINT_FILE.new" "$TASKER_CHECKPOINT_FILE"; };`
 		"AtTheEnd":  {command: put + `put 1; put '{"row": 2}'; exit 75`, want: `{"row":2}`, status: tasker.ResultFailed},
 		"Succeeded": {command: put + `echo 5`, status: tasker.ResultCompleted},
 		"NotJSON":   {command: put + `put '{"row"'; exit 75`, status: tasker.ResultFailed},
-		"ToldToStop": {command: put + `trap 'put 3; exit 75' TERM; sleep 1000 & wait`, interrupt: tasker.ErrDraining, want: "3",
+		"ToldToStop": {command: put + `trap 'put 3; exit 75' TERM; sleep 1000 & wait`, interrupt: worker.ErrDraining, want: "3",
 			status: tasker.ResultReleased},
 		"Directory": {command: `mkdir "$TASKER_CHECKPOINT_FILE"; exit 75`, status: tasker.ResultFailed},
 	} {

@@ -47,6 +47,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // final lists the exit codes with which a program says that another attempt would end in the same way.
@@ -98,7 +99,7 @@ func (o Options) withDefaults() Options {
 // The program gets PATH, HOME, the locale and the like of our environment, what
 // Options.Env adds, TASKER_STEP_UUID, TASKER_CHECKPOINT_FILE and TRACEPARENT, and nothing
 // else: an API key or a credential of ours is not its business.
-func New(argv []string, opts *Options) (tasker.Handler, error) {
+func New(argv []string, opts *Options) (worker.Handler, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return nil, errors.New("no program to run")
 	}
@@ -149,7 +150,7 @@ type stepInput struct {
 }
 
 // inputOf returns what a program reads. It reads results of parents that are kept apart.
-func inputOf(job *tasker.Job) (input, error) {
+func inputOf(job *worker.Job) (input, error) {
 	in := input{
 		Parameters: job.Parameters, ParentResults: job.ParentResults, Checkpoint: job.Assignment.Checkpoint,
 		Step: stepInput{
@@ -175,14 +176,14 @@ func inputOf(job *tasker.Job) (input, error) {
 }
 
 // handle is the Handler.
-func (p *program) handle(ctx context.Context, job *tasker.Job) (any, error) {
+func (p *program) handle(ctx context.Context, job *worker.Job) (any, error) {
 	in, err := inputOf(job)
 	if err != nil {
 		return nil, err
 	}
 	stdin, err := json.Marshal(in)
 	if err != nil {
-		return nil, tasker.NonRetryable(fmt.Errorf("marshal input of step %s: %w", job.StepName, err))
+		return nil, worker.NonRetryable(fmt.Errorf("marshal input of step %s: %w", job.StepName, err))
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -284,7 +285,7 @@ func failure(cmd *exec.Cmd, stderr *tail, kind, message string, final bool) erro
 	}
 	f.Details = raw
 	if final {
-		return tasker.NonRetryable(f)
+		return worker.NonRetryable(f)
 	}
 	return f
 }

@@ -20,12 +20,13 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/cli/script"
+	"github.com/taskerhq/tasker/worker"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func job() *tasker.Job {
-	return &tasker.Job{Assignment: tasker.Assignment{
+func job() *worker.Job {
+	return &worker.Job{Assignment: tasker.Assignment{
 		StepUUID: uuid.MustParse("00000000-0000-0000-0000-000000000001"), StepName: "charge", Handler: "charge_card",
 		TaskName: "order", Namespace: "shop", Attempt: 2, MaxAttempts: 3,
 		Parameters:    json.RawMessage(`{"amount":5}`),
@@ -33,7 +34,7 @@ func job() *tasker.Job {
 	}}
 }
 
-func handler(t *testing.T, command string, opts *script.Options) tasker.Handler {
+func handler(t *testing.T, command string, opts *script.Options) worker.Handler {
 	t.Helper()
 	h, err := script.New(script.Shell(command), opts)
 	if err != nil {
@@ -61,7 +62,7 @@ func TestInput(t *testing.T) {
 		in.Step["uuid"] != "00000000-0000-0000-0000-000000000001" || in.Step["task_name"] != "order" {
 		t.Errorf("the program read %s", out)
 	}
-	out, err = handler(t, `cat`, nil)(t.Context(), &tasker.Job{})
+	out, err = handler(t, `cat`, nil)(t.Context(), &worker.Job{})
 	if err != nil || !strings.HasPrefix(string(out.(json.RawMessage)), `{"parameters":null,"parent_results":{},`) {
 		t.Errorf("a step without input: %s, %v", out, err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/remote"
 )
 
 // node is a whole server on a PostgreSQL that the test can stop.
@@ -53,7 +54,7 @@ func runNode(t *testing.T, dsn string) *node {
 	case err := <-ended:
 		t.Fatal(err)
 	}
-	client, err := tasker.Dial(n.url, nil)
+	client, err := remote.Dial(n.url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

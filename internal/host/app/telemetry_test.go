@@ -24,6 +24,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/app"
 	"github.com/taskerhq/tasker/internal/host/config"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // collector is an OTLP endpoint that keeps spans.
@@ -151,21 +152,21 @@ func TestTelemetry(t *testing.T) {
 func workOnce(t *testing.T, ctx context.Context, node app.Node) string { //nolint:revive // t comes first in a test
 	t.Helper()
 	var workedIn string
-	worker := tasker.NewWorker(node.Client, nil)
+	w := worker.New(node.Client, nil)
 	mailed, refused := make(chan struct{}), make(chan struct{})
-	worker.Handle("mail", func(_ context.Context, job *tasker.Job) (any, error) {
+	w.Handle("mail", func(_ context.Context, job *worker.Job) (any, error) {
 		defer close(mailed)
 		workedIn = job.TraceParent
 		return nil, nil
 	})
-	worker.Handle("pay", func(context.Context, *tasker.Job) (any, error) {
+	w.Handle("pay", func(context.Context, *worker.Job) (any, error) {
 		defer close(refused)
 		no := false
 		return nil, &tasker.Failure{Type: "Declined", Message: "secret", Retryable: &no}
 	})
 	working, rest := context.WithCancel(ctx)
 	rested := make(chan error, 1)
-	go func() { rested <- worker.Run(working) }()
+	go func() { rested <- w.Run(working) }()
 	within(t, "the mail", mailed)
 	within(t, "the payment", refused)
 	const settled = `tasker_tasks_settled_total{namespace="default",state="complete",task="mail"} 1`

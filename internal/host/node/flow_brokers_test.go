@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // inFlight counts what workers do at once, by handler.
@@ -115,10 +116,10 @@ func TestHeldThroughRedis(t *testing.T) {
 	}
 	f := newInFlight()
 	for i := range 10 {
-		w := tasker.NewWorker(tasker.NewClient(nodes[i%2]), &tasker.WorkerOptions{Concurrency: 5, PollWait: time.Second,
+		w := worker.New(tasker.NewClient(nodes[i%2]), &worker.Options{Concurrency: 5, PollWait: time.Second,
 			Logger: slog.New(slog.DiscardHandler)})
 		for _, handler := range []string{"few", "still"} {
-			w.Handle(handler, func(context.Context, *tasker.Job) (any, error) {
+			w.Handle(handler, func(context.Context, *worker.Job) (any, error) {
 				f.work(handler)
 				return json.RawMessage(`{}`), nil
 			})

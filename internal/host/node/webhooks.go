@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker"
 )
 
 const (
@@ -47,10 +48,10 @@ func webhooks(b *local.Backend, endpoints []webhook.Endpoint, sender *webhook.Se
 
 // deliver runs the tasks that deliver events, until ctx ends. It is a worker like any other.
 func (n *Node) deliver(ctx context.Context, log *slog.Logger) {
-	w := tasker.NewWorker(tasker.NewClient(n), &tasker.WorkerOptions{Name: "webhooks of " + n.name,
+	w := worker.New(tasker.NewClient(n), &worker.Options{Name: "webhooks of " + n.name,
 		Namespaces: []string{deadletter.SystemNamespace}, Concurrency: deliveries, DrainTimeout: deliveryDrain, Logger: log,
 		Quiet: true})
-	tasker.HandleFunc(w, inbox.DeliveryTemplate, n.Deliver)
+	worker.Handle(w, inbox.DeliveryTemplate, n.Deliver)
 	for ctx.Err() == nil {
 		if err := w.Run(ctx); err != nil {
 			log.Warn("deliveries to webhooks are interrupted", "error", err)
@@ -81,11 +82,11 @@ func (n *Node) Deliver(ctx context.Context, d inbox.Delivery) (Delivered, error)
 		failure := error(&tasker.Failure{Type: "WebhookRefused", Message: fmt.Sprintf("%s: %s", d.Webhook, refusal),
 			HTTPStatus: refusal.Status})
 		if refusal.Permanent {
-			return Delivered{}, tasker.NonRetryable(failure)
+			return Delivered{}, worker.NonRetryable(failure)
 		}
-		return Delivered{}, tasker.RetryAfter(refusal.RetryAfter, failure)
+		return Delivered{}, worker.RetryAfter(refusal.RetryAfter, failure)
 	case task.CodeOf(err) == task.NotFound:
-		return Delivered{}, tasker.NonRetryable(&tasker.Failure{Type: "WebhookNotFound", Message: err.Error()})
+		return Delivered{}, worker.NonRetryable(&tasker.Failure{Type: "WebhookNotFound", Message: err.Error()})
 	}
 	return Delivered{}, err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/redisqueue"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // byPayload is an intake whose messages say what they are.
@@ -279,10 +280,10 @@ func TestIntakePaused(t *testing.T) {
 // work runs a worker until the test ends. Its handler gives up jobs whose payload says so.
 func (r *intakeRig) work(n *node.Node) {
 	r.t.Helper()
-	w := tasker.NewWorker(tasker.NewClient(n), &tasker.WorkerOptions{Name: "w"})
-	tasker.HandleFunc(w, "a", func(_ context.Context, in json.RawMessage) (string, error) {
+	w := worker.New(tasker.NewClient(n), &worker.Options{Name: "w"})
+	worker.Handle(w, "a", func(_ context.Context, in json.RawMessage) (string, error) {
 		if strings.Contains(string(in), "bad") {
-			return "", tasker.NonRetryable(&tasker.Failure{Type: "Bad", Message: "it is bad", Stack: "at x", HTTPStatus: 422,
+			return "", worker.NonRetryable(&tasker.Failure{Type: "Bad", Message: "it is bad", Stack: "at x", HTTPStatus: 422,
 				ResponseBody: "no"})
 		}
 		return "ok", nil

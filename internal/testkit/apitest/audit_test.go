@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // broken puts a task in error whose one step has failed, and returns it with the step.
@@ -38,7 +39,7 @@ func (s *server) lastAct(t *testing.T, kind string) operate.AuditRecord {
 func TestWhoDidIt(t *testing.T) { onEveryStore(t, testWhoDidIt) }
 
 func testWhoDidIt(t *testing.T, s *server) {
-	s.work(t, map[string]tasker.Handler{"fail": failing})
+	s.work(t, map[string]worker.Handler{"fail": failing})
 	key := s.keyed(t, []string{"operate", "read", "submit"})
 	receipt, step := s.broken(t)
 	acted, err := key.ActOnStep(s.ctx, receipt.TaskUUID, step.StepUUID,
@@ -100,7 +101,7 @@ func testWhoDidIt(t *testing.T, s *server) {
 func TestNobodyIsTheSystem(t *testing.T) { onEveryStore(t, testNobodyIsTheSystem) }
 
 func testNobodyIsTheSystem(t *testing.T, s *server) {
-	s.work(t, map[string]tasker.Handler{"fail": failing})
+	s.work(t, map[string]worker.Handler{"fail": failing})
 	receipt, step := s.broken(t)
 	found, err := s.CaseOfTask(s.ctx, receipt.TaskUUID)
 	if err != nil {
@@ -160,7 +161,7 @@ func testNobodyIsTheSystem(t *testing.T, s *server) {
 func TestTwoOperators(t *testing.T) { onEveryStore(t, testTwoOperators) }
 
 func testTwoOperators(t *testing.T, s *server) {
-	s.work(t, map[string]tasker.Handler{"fail": failing})
+	s.work(t, map[string]worker.Handler{"fail": failing})
 	race := func(name string, act func() error) {
 		t.Helper()
 		errs := make([]error, 2)
@@ -242,7 +243,7 @@ func testTwoOperators(t *testing.T, s *server) {
 func TestETag(t *testing.T) { onEveryStore(t, testETag) }
 
 func testETag(t *testing.T, s *server) {
-	s.work(t, map[string]tasker.Handler{"fail": failing})
+	s.work(t, map[string]worker.Handler{"fail": failing})
 	receipt, step := s.broken(t)
 	path := s.url + "/v1/tasks/" + receipt.TaskUUID.String() + "/workflow_steps/" + step.StepUUID.String()
 	request := func(method, etag string) *http.Response {
@@ -351,7 +352,7 @@ func testActsWithoutTask(t *testing.T, s *server) {
 }
 
 // failing is a handler that fails for good.
-func failing(context.Context, *tasker.Job) (any, error) {
+func failing(context.Context, *worker.Job) (any, error) {
 	retryable := false
 	return nil, &tasker.Failure{Type: "Broken", Message: "it is broken", Retryable: &retryable}
 }

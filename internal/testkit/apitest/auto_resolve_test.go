@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // TestAutoResolve: where it is configured, the case of a task that is complete after a
@@ -23,7 +24,7 @@ func TestAutoResolve(t *testing.T) {
 
 func testAutoResolve(t *testing.T, s *server) {
 	var fixed atomic.Bool
-	s.work(t, map[string]tasker.Handler{"job": func(context.Context, *tasker.Job) (any, error) {
+	s.work(t, map[string]worker.Handler{"job": func(context.Context, *worker.Job) (any, error) {
 		if fixed.Load() {
 			return "done", nil
 		}

@@ -21,6 +21,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // refusedBy sends a request that must be refused, and returns for how long.
@@ -74,7 +76,7 @@ func TestBackpressureOverHTTP(t *testing.T) {
 		if e, ok := far.(*tasker.Error); !ok || e.Code != tasker.CodeExhausted || e.RetryAfter < time.Second {
 			t.Errorf("the SDK says %#v", far)
 		}
-		s.work(t, map[string]tasker.Handler{"job": nothing, "vip": nothing})
+		s.work(t, map[string]worker.Handler{"job": nothing, "vip": nothing})
 		eventually(t, "there is room again", func() bool {
 			_, err := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "job", Priority: tasker.Low})
 			return err == nil
@@ -82,7 +84,7 @@ func TestBackpressureOverHTTP(t *testing.T) {
 	})
 }
 
-func nothing(context.Context, *tasker.Job) (any, error) { return nil, nil }
+func nothing(context.Context, *worker.Job) (any, error) { return nil, nil }
 
 // TestUserLimitsOverHTTP: who submits too much is told until when, and nobody else.
 func TestUserLimitsOverHTTP(t *testing.T) {
@@ -132,7 +134,7 @@ func TestOverloadOverHTTP(t *testing.T) {
 	}
 	h := httptest.NewServer(httpapi.New(b, httpapi.Options{}))
 	t.Cleanup(func() { h.Close(); _ = b.Close() })
-	client, err := tasker.Dial(h.URL, nil)
+	client, err := remote.Dial(h.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

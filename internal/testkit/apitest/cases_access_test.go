@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/remote"
 )
 
 // keyed opens a second door to a server, for one key.
@@ -29,7 +30,7 @@ func (s *server) keyed(t *testing.T, permissions []string, namespaces ...string)
 		httpapi.Options{Front: web.New(web.Options{Keys: ring, KeyUse: s.engine}),
 			DeadLetters: s.engine.DeadLetters(), Sensitive: s.engine}))
 	t.Cleanup(door.Close)
-	client, err := tasker.Dial(door.URL, &tasker.DialOptions{APIKey: secret})
+	client, err := remote.Dial(door.URL, &remote.Options{APIKey: secret})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // TestCheckpoints: a worker of the SDK stores checkpoints over HTTP, the next attempt receives the last one, and
@@ -26,10 +27,10 @@ func testCheckpoints(t *testing.T, s *server) {
 		t.Fatal(err)
 	}
 	begins, large := make(chan rowPosition, 9), make(chan error, 9)
-	w := tasker.NewWorker(s.Client, &tasker.WorkerOptions{Name: "w", PollWait: time.Second,
+	w := worker.New(s.Client, &worker.Options{Name: "w", PollWait: time.Second,
 		Namespaces: []string{tasker.AllNamespaces},
 		Logger:     slog.New(slog.DiscardHandler)})
-	w.Handle("charge", func(_ context.Context, job *tasker.Job) (any, error) {
+	w.Handle("charge", func(_ context.Context, job *worker.Job) (any, error) {
 		at := rowPosition{Card: cardSecret}
 		if _, err := job.LastCheckpoint(&at); err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker"
 )
 
 const eachTemplate = `
@@ -135,13 +136,13 @@ func testOwnTemplates(t *testing.T, s *server) {
 
 // testChildrenEnd: workers of the SDK carry out children, whose counts the step has as its result.
 func testChildrenEnd(t *testing.T, s *server) {
-	w := tasker.NewWorker(s.Client, &tasker.WorkerOptions{Name: "w", PollWait: time.Second,
+	w := worker.New(s.Client, &worker.Options{Name: "w", PollWait: time.Second,
 		Namespaces: []string{tasker.AllNamespaces},
 		Logger:     slog.New(slog.DiscardHandler)})
-	w.Handle("resize", func(_ context.Context, job *tasker.Job) (any, error) {
+	w.Handle("resize", func(_ context.Context, job *worker.Job) (any, error) {
 		var in struct{ Item, Index int }
 		if err := job.Decode(&in); err != nil || in.Item != in.Index {
-			return nil, tasker.NonRetryable(fmt.Errorf("%+v: %w", in, err))
+			return nil, worker.NonRetryable(fmt.Errorf("%+v: %w", in, err))
 		}
 		return nil, nil
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/kit/envelope"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // ring is a codec with new keys.
@@ -70,8 +71,8 @@ func TestCodec(t *testing.T) {
 			ContextFields: []string{"/secret", "/lines/*/pin"}, ResultFields: []string{"/token"}})
 		s.register(t, codecFlow)
 		declined := true
-		s.work(t, map[string]tasker.Handler{
-			"charge": func(_ context.Context, j *tasker.Job) (any, error) {
+		s.work(t, map[string]worker.Handler{
+			"charge": func(_ context.Context, j *worker.Job) (any, error) {
 				var at, in struct{ Secret string }
 				found, err := j.LastCheckpoint(&at)
 				if err != nil {
@@ -88,16 +89,16 @@ func TestCodec(t *testing.T) {
 					return nil, errors.New("again")
 				case at != in || declined:
 					declined = false
-					return nil, tasker.NonRetryable(errors.New("declined"))
+					return nil, worker.NonRetryable(errors.New("declined"))
 				}
 				return map[string]any{"ok": true, "token": in.Secret}, nil
 			},
-			"line": func(_ context.Context, j *tasker.Job) (any, error) {
-				in, err := tasker.Context[struct{ Item struct{ Pin string } }](j)
+			"line": func(_ context.Context, j *worker.Job) (any, error) {
+				in, err := worker.Context[struct{ Item struct{ Pin string } }](j)
 				return map[string]any{"token": in.Item.Pin}, err
 			},
-			"ship": func(_ context.Context, j *tasker.Job) (any, error) {
-				paid, err := tasker.ParentResult[struct{ Token string }](j, "charge")
+			"ship": func(_ context.Context, j *worker.Job) (any, error) {
+				paid, err := worker.ParentResult[struct{ Token string }](j, "charge")
 				return map[string]any{"token": "of " + paid.Token}, err
 			}})
 		receipt := s.submit(t, tasker.NewTask("pay", map[string]any{"secret": cardSecret, "total": 12,
@@ -155,10 +156,10 @@ func TestCodecEdits(t *testing.T) { onEveryStore(t, testCodecEdits) }
 
 func testCodecEdits(t *testing.T, plainly *server) {
 	s := plainly.encoding(t, tasker.CodecOptions{Codec: ring(t, codecKey(t, "k1"))})
-	s.work(t, map[string]tasker.Handler{"h": func(_ context.Context, j *tasker.Job) (any, error) {
-		in, err := tasker.Context[map[string]string](j)
+	s.work(t, map[string]worker.Handler{"h": func(_ context.Context, j *worker.Job) (any, error) {
+		in, err := worker.Context[map[string]string](j)
 		if err != nil || in["a"] != "right" {
-			return nil, tasker.NonRetryable(errors.New("wrong"))
+			return nil, worker.NonRetryable(errors.New("wrong"))
 		}
 		return in["a"], nil
 	}})
@@ -207,8 +208,8 @@ func testCodecMissingKey(t *testing.T, plainly *server) {
 	lacking := plainly.encoding(t, tasker.CodecOptions{Codec: ring(t, old)})
 	type in struct{ Card struct{ Number string } }
 	run := func(s *server) (end func()) {
-		w := tasker.NewWorker(s.Client, &tasker.WorkerOptions{PollWait: time.Second, Logger: slog.New(slog.DiscardHandler)})
-		tasker.HandleFunc(w, "pay", func(_ context.Context, in in) (string, error) {
+		w := worker.New(s.Client, &worker.Options{PollWait: time.Second, Logger: slog.New(slog.DiscardHandler)})
+		worker.Handle(w, "pay", func(_ context.Context, in in) (string, error) {
 			if in.Card.Number == "" {
 				t.Error("a handler got an empty number")
 			}
@@ -286,14 +287,14 @@ func testCodecPairs(t *testing.T, plainly *server) {
 	if tasker.ErrorCode(err) != tasker.CodeInvalid || !strings.Contains(err.Error(), "which is a third longer") {
 		t.Errorf("a value that is too large once it is encoded: %.300v", err)
 	}
-	s.work(t, map[string]tasker.Handler{
-		"big": func(context.Context, *tasker.Job) (any, error) { return big, nil },
-		"charge": func(_ context.Context, j *tasker.Job) (any, error) {
-			in, err := tasker.Context[struct{ Card string }](j)
+	s.work(t, map[string]worker.Handler{
+		"big": func(context.Context, *worker.Job) (any, error) { return big, nil },
+		"charge": func(_ context.Context, j *worker.Job) (any, error) {
+			in, err := worker.Context[struct{ Card string }](j)
 			if err == nil && in.Card != cardSecret {
 				err = errors.New("the card is " + in.Card)
 			}
-			return nil, errors.Join(err, tasker.NonRetryable(errors.New("declined")))
+			return nil, errors.Join(err, worker.NonRetryable(errors.New("declined")))
 		}})
 	receipt := s.submit(t, tasker.NewHandlerTask("big", nil))
 	s.settled(t, receipt, tasker.TaskError)
@@ -364,10 +365,10 @@ func TestCodecLargeResult(t *testing.T) {
 		s.register(t, "name: big\nversion: \"1\"\nsteps:\n  - {name: a, handler: a}\n"+
 			"  - {name: b, handler: b, dependencies: [a]}\n")
 		big := cardSecret + strings.Repeat("x", 500<<10)
-		s.work(t, map[string]tasker.Handler{
-			"a": func(context.Context, *tasker.Job) (any, error) { return big, nil },
-			"b": func(_ context.Context, j *tasker.Job) (any, error) {
-				a, err := tasker.ParentResult[string](j, "a")
+		s.work(t, map[string]worker.Handler{
+			"a": func(context.Context, *worker.Job) (any, error) { return big, nil },
+			"b": func(_ context.Context, j *worker.Job) (any, error) {
+				a, err := worker.ParentResult[string](j, "a")
 				return len(a), err
 			}})
 		receipt := s.submit(t, tasker.NewTask("big", nil))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker"
 )
 
 const orders = `name: order
@@ -30,9 +31,9 @@ func testEditContext(t *testing.T, s *server) {
 	s.register(t, orders)
 	var mu sync.Mutex
 	var seen []string
-	s.work(t, map[string]tasker.Handler{
-		"check": func(context.Context, *tasker.Job) (any, error) { return nil, nil },
-		"charge": func(_ context.Context, j *tasker.Job) (any, error) {
+	s.work(t, map[string]worker.Handler{
+		"check": func(context.Context, *worker.Job) (any, error) { return nil, nil },
+		"charge": func(_ context.Context, j *worker.Job) (any, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen = append(seen, string(j.Parameters))

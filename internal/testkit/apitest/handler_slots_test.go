@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // TestHandlerSlots: a real server leases a handler with slots of its own no more steps than it has slots, while the
@@ -17,10 +18,10 @@ func TestHandlerSlots(t *testing.T) { onEveryStore(t, testHandlerSlots) }
 func testHandlerSlots(t *testing.T, s *server) {
 	release := make(chan struct{})
 	var slow, most atomic.Int64
-	w := tasker.NewWorker(s.Client, &tasker.WorkerOptions{Name: "w", PollWait: time.Second,
+	w := worker.New(s.Client, &worker.Options{Name: "w", PollWait: time.Second,
 		Namespaces: []string{tasker.AllNamespaces},
 		Logger:     slog.New(slog.DiscardHandler)})
-	w.Handle("slow", func(context.Context, *tasker.Job) (any, error) {
+	w.Handle("slow", func(context.Context, *worker.Job) (any, error) {
 		for now := slow.Add(1); ; {
 			if high := most.Load(); now <= high || most.CompareAndSwap(high, now) {
 				break
@@ -29,8 +30,8 @@ func testHandlerSlots(t *testing.T, s *server) {
 		defer slow.Add(-1)
 		<-release
 		return nil, nil
-	}, tasker.WithConcurrency(2))
-	w.Handle("fast", func(context.Context, *tasker.Job) (any, error) { return nil, nil })
+	}, worker.WithConcurrency(2))
+	w.Handle("fast", func(context.Context, *worker.Job) (any, error) { return nil, nil })
 	defer s.runWorker(t, w)()
 
 	tasks := make([]tasker.TaskRequest, 20)
@@ -58,7 +59,7 @@ func testHandlerSlots(t *testing.T, s *server) {
 	if held["w/slow"] > 2 || len(held) != 2 {
 		t.Errorf("leases %v, want at most 2 of the slow handler", held)
 	}
-	s.work(t, map[string]tasker.Handler{"slow": func(context.Context, *tasker.Job) (any, error) { return nil, nil }})
+	s.work(t, map[string]worker.Handler{"slow": func(context.Context, *worker.Job) (any, error) { return nil, nil }})
 	done := 0
 	for _, r := range receipts { // all but those that the first worker runs
 		if task, err := s.Task(s.ctx, r.TaskUUID, 500*time.Millisecond); err != nil {

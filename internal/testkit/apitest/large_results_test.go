@@ -18,6 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/store/blobstore"
 	"github.com/taskerhq/tasker/internal/testkit/s3test"
+	"github.com/taskerhq/tasker/worker"
 )
 
 const largeTemplates = `name: report
@@ -66,10 +67,10 @@ var twenty = strings.Repeat("0123456789abcdef", 20<<16)
 func testLargeResults(t *testing.T, dsn string, store blob.Store) *server {
 	s := serve(t, dsn, node.Options{Blobs: store})
 	s.register(t, largeTemplates)
-	s.work(t, map[string]tasker.Handler{
-		"make": func(context.Context, *tasker.Job) (any, error) { return twenty, nil },
-		"use": func(_ context.Context, job *tasker.Job) (any, error) {
-			text, err := tasker.ParentResult[string](job, "make")
+	s.work(t, map[string]worker.Handler{
+		"make": func(context.Context, *worker.Job) (any, error) { return twenty, nil },
+		"use": func(_ context.Context, job *worker.Job) (any, error) {
+			text, err := worker.ParentResult[string](job, "make")
 			if err != nil || text != twenty || job.LargeResults["make"].Bytes != int64(len(twenty)+2) {
 				return nil, errors.Join(err, errors.New("the dependant read something else"))
 			}
@@ -176,8 +177,8 @@ func TestLargeResultRefused(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				s := serve(t, dsn, opts)
 				s.register(t, cards)
-				s.work(t, map[string]tasker.Handler{
-					"charge": func(context.Context, *tasker.Job) (any, error) { return twenty, nil },
+				s.work(t, map[string]worker.Handler{
+					"charge": func(context.Context, *worker.Job) (any, error) { return twenty, nil },
 				})
 				task := s.submit(t, tasker.NewTask("pay", 1, tasker.WithNamespace("shop"))).TaskUUID
 				var failure *tasker.Failure

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // diamond adds what two branches make of one number.
@@ -34,23 +35,23 @@ steps:
 `
 
 // arithmetic are the handlers of diamond.
-func arithmetic() map[string]tasker.Handler {
-	of := func(parent string, fn func(int) int) tasker.Handler {
-		return func(_ context.Context, job *tasker.Job) (any, error) {
+func arithmetic() map[string]worker.Handler {
+	of := func(parent string, fn func(int) int) worker.Handler {
+		return func(_ context.Context, job *worker.Job) (any, error) {
 			var n int
 			err := job.ParentResult(parent, &n)
 			return fn(n), err
 		}
 	}
-	return map[string]tasker.Handler{
-		"read": func(_ context.Context, job *tasker.Job) (any, error) {
+	return map[string]worker.Handler{
+		"read": func(_ context.Context, job *worker.Job) (any, error) {
 			var in struct{ N int }
 			err := job.Decode(&in)
 			return in.N, err
 		},
 		"double": of("read", func(n int) int { return 2 * n }),
 		"square": of("read", func(n int) int { return n * n }),
-		"sum": func(_ context.Context, job *tasker.Job) (any, error) {
+		"sum": func(_ context.Context, job *worker.Job) (any, error) {
 			var a, b int
 			err := errors.Join(job.ParentResult("double", &a), job.ParentResult("square", &b))
 			return a + b, err
@@ -123,7 +124,7 @@ func TestManyCallers(t *testing.T) { onEveryStore(t, testManyCallers) }
 func testManyCallers(t *testing.T, s *server) {
 	var mu sync.Mutex
 	ran := map[string]int{}
-	s.work(t, map[string]tasker.Handler{"note": func(_ context.Context, job *tasker.Job) (any, error) {
+	s.work(t, map[string]worker.Handler{"note": func(_ context.Context, job *worker.Job) (any, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		ran[job.TaskUUID.String()]++
@@ -165,15 +166,15 @@ func testRepairs(t *testing.T, s *server) {
 		"integer}}\n", "", 1))
 	var fixed atomic.Bool
 	handlers := arithmetic()
-	handlers["double"] = func(context.Context, *tasker.Job) (any, error) {
+	handlers["double"] = func(context.Context, *worker.Job) (any, error) {
 		if fixed.Load() {
 			return 1000, nil
 		}
 		return nil,
-			tasker.NonRetryable(&tasker.Failure{Type: "broken", Message: "out of order", Code: "E7", HTTPStatus: 500,
+			worker.NonRetryable(&tasker.Failure{Type: "broken", Message: "out of order", Code: "E7", HTTPStatus: 500,
 				ResponseBody: "no"})
 	}
-	handlers["sum"] = func(_ context.Context, job *tasker.Job) (any, error) {
+	handlers["sum"] = func(_ context.Context, job *worker.Job) (any, error) {
 		return string(job.ParentResults["double"]), nil
 	}
 	s.work(t, handlers)
@@ -241,7 +242,7 @@ func TestCancelWhileRunning(t *testing.T) { onEveryStore(t, testCancelWhileRunni
 
 func testCancelWhileRunning(t *testing.T, s *server) {
 	running, cause := make(chan struct{}), make(chan error, 1)
-	s.work(t, map[string]tasker.Handler{"slow": func(ctx context.Context, job *tasker.Job) (any, error) {
+	s.work(t, map[string]worker.Handler{"slow": func(ctx context.Context, job *worker.Job) (any, error) {
 		close(running)
 		// a report of progress is how it learns of the cancellation at once
 		for ctx.Err() == nil {
@@ -258,7 +259,7 @@ func testCancelWhileRunning(t *testing.T, s *server) {
 		receipts[1].Error.Code != tasker.CodeNotFound {
 		t.Fatalf("the cancellation is answered %+v, %v", receipts, err)
 	}
-	if err := <-cause; !errors.Is(err, tasker.ErrCancelled) {
+	if err := <-cause; !errors.Is(err, worker.ErrCancelled) {
 		t.Errorf("the handler's context ended by %v", err)
 	}
 	task := s.settled(t, receipt, tasker.TaskCancelled)
@@ -275,9 +276,9 @@ func testCancelWhileRunning(t *testing.T, s *server) {
 func TestRetry(t *testing.T) { onEveryStore(t, testRetry) }
 
 func testRetry(t *testing.T, s *server) {
-	s.work(t, map[string]tasker.Handler{"flaky": func(_ context.Context, job *tasker.Job) (any, error) {
+	s.work(t, map[string]worker.Handler{"flaky": func(_ context.Context, job *worker.Job) (any, error) {
 		if job.Attempt == 1 {
-			return nil, tasker.RetryAfter(20*time.Millisecond, errors.New("busy"))
+			return nil, worker.RetryAfter(20*time.Millisecond, errors.New("busy"))
 		}
 		return job.Attempt, nil
 	}})

@@ -10,20 +10,21 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // TestLogs: what handlers log is kept with their attempts, the end of it only, and is shown to who may read.
 func TestLogs(t *testing.T) { onEveryStore(t, testLogs) }
 
 func testLogs(t *testing.T, s *server) {
-	w := tasker.NewWorker(s.Client, &tasker.WorkerOptions{Name: "w", PollWait: time.Second,
+	w := worker.New(s.Client, &worker.Options{Name: "w", PollWait: time.Second,
 		Namespaces: []string{tasker.AllNamespaces},
 		Logger:     slog.New(slog.DiscardHandler)})
-	w.Handle("load", func(_ context.Context, job *tasker.Job) (any, error) {
+	w.Handle("load", func(_ context.Context, job *worker.Job) (any, error) {
 		job.Logger().Info("begins", "attempt", job.Attempt)
 		if job.Attempt == 1 {
 			fmt.Fprint(job.Log(), "\x1b[31mred\x00\xff")
-			return nil, tasker.RetryAfter(time.Millisecond, errors.New("again"))
+			return nil, worker.RetryAfter(time.Millisecond, errors.New("again"))
 		}
 		for range 10_000 {
 			fmt.Fprint(job.Log(), "ä123456789\n")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // TestReplay: a task that failed for good is in the list of failed tasks, runs again,
@@ -18,7 +19,7 @@ func TestReplay(t *testing.T) { onEveryStore(t, testReplay) }
 
 func testReplay(t *testing.T, s *server) {
 	var fixed atomic.Bool
-	s.work(t, map[string]tasker.Handler{"charge": func(context.Context, *tasker.Job) (any, error) {
+	s.work(t, map[string]worker.Handler{"charge": func(context.Context, *worker.Job) (any, error) {
 		if !fixed.Load() {
 			return nil, errors.New("no connection to 10.0.0.1")
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // fulfillment has a step in the middle that is stuck.
@@ -42,15 +43,15 @@ func TestResolutionWorkflow(t *testing.T) { onEveryStore(t, testResolutionWorkfl
 func testResolutionWorkflow(t *testing.T, s *server) {
 	var poolFixed atomic.Bool
 	s.register(t, fulfillment)
-	s.work(t, map[string]tasker.Handler{
-		"first": func(context.Context, *tasker.Job) (any, error) { return 1, nil },
-		"second": func(context.Context, *tasker.Job) (any, error) {
+	s.work(t, map[string]worker.Handler{
+		"first": func(context.Context, *worker.Job) (any, error) { return 1, nil },
+		"second": func(context.Context, *worker.Job) (any, error) {
 			if poolFixed.Load() {
 				return "by retry", nil
 			}
 			return nil, &tasker.Failure{Type: "PoolTimeout", Message: "database connection timeout", Code: "E17"}
 		},
-		"third": func(_ context.Context, job *tasker.Job) (any, error) { return job.ParentResults["step_2"], nil },
+		"third": func(_ context.Context, job *worker.Job) (any, error) { return job.ParentResults["step_2"], nil },
 	})
 	for _, c := range []struct {
 		name string

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 const errands = `
@@ -24,10 +25,10 @@ func TestResultTellsTheTruth(t *testing.T) { onEveryStore(t, testResultTellsTheT
 
 func testResultTellsTheTruth(t *testing.T, s *server) {
 	s.register(t, errands)
-	s.work(t, map[string]tasker.Handler{
-		"fetch": func(context.Context, *tasker.Job) (any, error) { return 5, nil },
-		"pay": func(context.Context, *tasker.Job) (any, error) {
-			return nil, tasker.NonRetryable(&tasker.Failure{Code: "declined", Message: "card declined", HTTPStatus: 402})
+	s.work(t, map[string]worker.Handler{
+		"fetch": func(context.Context, *worker.Job) (any, error) { return 5, nil },
+		"pay": func(context.Context, *worker.Job) (any, error) {
+			return nil, worker.NonRetryable(&tasker.Failure{Code: "declined", Message: "card declined", HTTPStatus: 402})
 		},
 	})
 	failed := s.submit(t, tasker.NewTask("errands", nil)).TaskUUID

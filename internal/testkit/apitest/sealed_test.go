@@ -18,6 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/kit/vault"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // TestSealedIsMasked: what holds for sensitive values in clear text holds for encrypted ones, and the database has none
@@ -131,8 +132,8 @@ func TestSealedWorkflow(t *testing.T) {
 		s.register(t, sealedFlow)
 		failed := true
 		shipped := make(chan string, 10)
-		s.work(t, map[string]tasker.Handler{
-			"charge": func(_ context.Context, j *tasker.Job) (any, error) {
+		s.work(t, map[string]worker.Handler{
+			"charge": func(_ context.Context, j *worker.Job) (any, error) {
 				var at map[string]any
 				found, err := j.LastCheckpoint(&at)
 				if err != nil {
@@ -151,7 +152,7 @@ func TestSealedWorkflow(t *testing.T) {
 				}
 				return json.RawMessage(`{"receipt":{"token":"` + cardSecret + `"},"sum":12}`), nil
 			},
-			"ship": func(_ context.Context, j *tasker.Job) (any, error) {
+			"ship": func(_ context.Context, j *worker.Job) (any, error) {
 				shipped <- string(j.Parameters) + string(j.ParentResults["charge"])
 				return nil, nil
 			}})
@@ -202,7 +203,7 @@ func TestSealedChildren(t *testing.T) {
 		s := serve(t, dsn, sealing(t, vault.Generate("k1")))
 		s.register(t, sealedLine)
 		s.register(t, sealedFanOut)
-		s.work(t, map[string]tasker.Handler{"charge": func(_ context.Context, j *tasker.Job) (any, error) {
+		s.work(t, map[string]worker.Handler{"charge": func(_ context.Context, j *worker.Job) (any, error) {
 			var of struct {
 				Item struct{ Pin string }
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker"
 )
 
 const cards = `name: pay
@@ -121,7 +122,7 @@ func failedPayment(t *testing.T, s *server) (*tasker.Task, *operate.Case) {
 	t.Helper()
 	s.register(t, cards)
 	seen := make(chan string, 10)
-	s.work(t, map[string]tasker.Handler{"charge": func(_ context.Context, j *tasker.Job) (any, error) {
+	s.work(t, map[string]worker.Handler{"charge": func(_ context.Context, j *worker.Job) (any, error) {
 		seen <- string(j.Parameters)
 		return nil, &tasker.Failure{Message: "declined", Details: json.RawMessage(`{"request":` + string(j.Parameters) + `}`)}
 	}})

@@ -20,6 +20,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker"
 )
 
 func TestMain(m *testing.M) {
@@ -77,7 +79,7 @@ func serve(t *testing.T, dsn string, opts node.Options) *server {
 	go func() { looped <- b.Run(loops) }()
 	h := httptest.NewServer(httpapi.New(b, httpapi.Options{DeadLetters: b.DeadLetters(), Jobs: b.Jobs(),
 		Schedules: b.Schedules(), Messages: b.Messages(), Sensitive: b}))
-	client, err := tasker.Dial(h.URL, nil)
+	client, err := remote.Dial(h.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,9 +102,9 @@ func serve(t *testing.T, dsn string, opts node.Options) *server {
 }
 
 // work runs a worker with these handlers until the test ends.
-func (s *server) work(t *testing.T, handlers map[string]tasker.Handler) {
+func (s *server) work(t *testing.T, handlers map[string]worker.Handler) {
 	t.Helper()
-	w := tasker.NewWorker(s.Client, &tasker.WorkerOptions{Name: "tester", PollWait: time.Second,
+	w := worker.New(s.Client, &worker.Options{Name: "tester", PollWait: time.Second,
 		Namespaces: []string{tasker.AllNamespaces},
 		Logger:     slog.New(slog.DiscardHandler)})
 	for name, h := range handlers {
@@ -112,7 +114,7 @@ func (s *server) work(t *testing.T, handlers map[string]tasker.Handler) {
 }
 
 // runWorker runs a worker until the returned function is called.
-func (s *server) runWorker(t *testing.T, w *tasker.Worker) (end func()) {
+func (s *server) runWorker(t *testing.T, w *worker.Worker) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(s.ctx)
 	ended := make(chan error, 1)

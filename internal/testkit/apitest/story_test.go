@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // TestCaseTellsTheWholeStory: a task fails of one thing, is repaired, and fails of
@@ -19,7 +20,7 @@ func TestCaseTellsTheWholeStory(t *testing.T) { onEveryStore(t, testCaseTellsThe
 func testCaseTellsTheWholeStory(t *testing.T, s *server) {
 	var kind atomic.Value
 	kind.Store(&tasker.Failure{Type: "PoolTimeout", Message: "no connection", Class: tasker.ClassResource})
-	s.work(t, map[string]tasker.Handler{"job": func(context.Context, *tasker.Job) (any, error) {
+	s.work(t, map[string]worker.Handler{"job": func(context.Context, *worker.Job) (any, error) {
 		return nil, kind.Load().(*tasker.Failure)
 	}})
 	retries := 0

@@ -7,6 +7,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // TestTemplateStats: how the steps of the newest tasks went.
@@ -16,9 +17,9 @@ func testTemplateStats(t *testing.T, s *server) {
 	s.register(t, "name: order\nnamespace_name: shop\nversion: \"1\"\nsteps:\n"+
 		"  - {name: reserve, handler: stats_reserve}\n"+
 		"  - {name: charge, handler: stats_charge, dependencies: [reserve], retry: {max_attempts: 1}}\n")
-	s.work(t, map[string]tasker.Handler{
-		"stats_reserve": func(context.Context, *tasker.Job) (any, error) { return nil, nil },
-		"stats_charge": func(_ context.Context, job *tasker.Job) (any, error) {
+	s.work(t, map[string]worker.Handler{
+		"stats_reserve": func(context.Context, *worker.Job) (any, error) { return nil, nil },
+		"stats_charge": func(_ context.Context, job *worker.Job) (any, error) {
 			if strings.Contains(string(job.Parameters), "poor") {
 				return nil, &tasker.Failure{Message: "no money", Retryable: new(bool)}
 			}

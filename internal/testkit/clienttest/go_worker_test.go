@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // TestMain makes the program of the language Go of this test, if it is started as one.
@@ -76,16 +78,16 @@ func goWorker(text string) error {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer cancel()
 	context.AfterFunc(ctx, func() { fmt.Println("stopping") })
-	c, err := tasker.Dial(os.Getenv("TASKER_SERVER"), &tasker.DialOptions{APIKey: os.Getenv("TASKER_API_KEY")})
+	c, err := remote.Dial(os.Getenv("TASKER_SERVER"), &remote.Options{APIKey: os.Getenv("TASKER_API_KEY")})
 	if err != nil {
 		return err
 	}
-	w := tasker.NewWorker(c, &tasker.WorkerOptions{Name: o.Name, Namespaces: o.Namespaces, Concurrency: o.Concurrency,
+	w := worker.New(c, &worker.Options{Name: o.Name, Namespaces: o.Namespaces, Concurrency: o.Concurrency,
 		DrainTimeout: time.Duration(o.ShutdownSeconds * float64(time.Second))})
-	act := func(ctx context.Context, job *tasker.Job) (any, error) { return act(ctx, job, o.Name) }
+	act := func(ctx context.Context, job *worker.Job) (any, error) { return act(ctx, job, o.Name) }
 	w.Handle("act", act)
-	w.Handle("narrow", act, tasker.WithConcurrency(1))
-	w.Handle("short", act, tasker.WithTimeout(time.Second))
+	w.Handle("narrow", act, worker.WithConcurrency(1))
+	w.Handle("short", act, worker.WithTimeout(time.Second))
 	if err := w.Run(ctx); err != nil {
 		return err
 	}
@@ -94,8 +96,8 @@ func goWorker(text string) error {
 }
 
 // act obeys an order.
-func act(ctx context.Context, job *tasker.Job, worker string) (any, error) {
-	o, err := tasker.Context[order](job)
+func act(ctx context.Context, job *worker.Job, w string) (any, error) {
+	o, err := worker.Context[order](job)
 	if err != nil {
 		return nil, err
 	}
@@ -129,24 +131,24 @@ func act(ctx context.Context, job *tasker.Job, worker string) (any, error) {
 	}
 	switch {
 	case o.Snooze > 0 && last == nil:
-		return nil, tasker.Snooze(time.Duration(o.Snooze * float64(time.Second)))
+		return nil, worker.Snooze(time.Duration(o.Snooze * float64(time.Second)))
 	case o.Bytes > 0:
 		return strings.Repeat("x", o.Bytes), nil
 	}
 	fmt.Println("end", o.Ref)
-	return output{o.Ref, job.Attempt, last, job.ParentResults, worker}, nil
+	return output{o.Ref, job.Attempt, last, job.ParentResults, w}, nil
 }
 
 // told says why the handler has to stop.
-func told(ctx context.Context, job *tasker.Job, ref string) error {
+func told(ctx context.Context, job *worker.Job, ref string) error {
 	cause := context.Cause(ctx)
-	for err, word := range map[error]string{tasker.ErrCancelled: "cancelled", tasker.ErrLeaseLost: "lost",
-		tasker.ErrDraining: "draining", tasker.ErrTimedOut: "timeout"} {
+	for err, word := range map[error]string{worker.ErrCancelled: "cancelled", worker.ErrLeaseLost: "lost",
+		worker.ErrDraining: "draining", worker.ErrTimedOut: "timeout"} {
 		if errors.Is(cause, err) {
 			fmt.Println("told", ref, word)
 		}
 	}
-	if errors.Is(cause, tasker.ErrDraining) {
+	if errors.Is(cause, worker.ErrDraining) {
 		if err := job.Checkpoint(map[string]string{"saved": "while draining"}); err != nil {
 			return err
 		}
@@ -160,9 +162,9 @@ func (f *failing) error(ref string) error {
 	switch f.How {
 	case "final":
 		failure.Details = json.RawMessage(fmt.Sprintf(`{"ref":%q}`, ref))
-		return tasker.NonRetryable(failure)
+		return worker.NonRetryable(failure)
 	case "retryable":
-		return tasker.RetryAfter(200*time.Millisecond, failure)
+		return worker.RetryAfter(200*time.Millisecond, failure)
 	}
 	return errors.New(f.Message)
 }

@@ -25,6 +25,7 @@ import (
 	// all that the binary is made of: a change must run the test again, not answer from the cache
 	_ "github.com/taskerhq/tasker/internal/cli"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
+	"github.com/taskerhq/tasker/remote"
 )
 
 // patience bounds what a test waits for; nothing takes a tenth of it.
@@ -85,7 +86,7 @@ func serve(t *testing.T, env ...string) *server {
 	s := &server{dir: dir, log: log.Name(), Server: &process.Server{Program: program, DSN: "sqlite:" + dir + "/tasker.db",
 		Address: addresses[0], Env: append(env, "TASKER_KEYS="+keys(), "TASKER_LOG_LEVEL=warn"), Log: log, Group: group}}
 	s.start(t)
-	s.client, err = tasker.Dial(s.URL(), &tasker.DialOptions{APIKey: adminKey})
+	s.client, err = remote.Dial(s.URL(), &remote.Options{APIKey: adminKey})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,8 +266,8 @@ func (w *world) idle() {
 	w.Fatal("the workers do not become idle")
 }
 
-// worker is a running program.
-type worker struct {
+// clientWorker is a running program.
+type clientWorker struct {
 	w     *world
 	name  string
 	cmd   *exec.Cmd
@@ -279,9 +280,9 @@ type worker struct {
 }
 
 // work starts a worker. Zero options are 4 slots and 30 s to shut down, with a key that reaches everything.
-func (w *world) work(name string, o workerOptions) *worker { return w.workAs(name, workKey, o) }
+func (w *world) work(name string, o workerOptions) *clientWorker { return w.workAs(name, workKey, o) }
 
-func (w *world) workAs(name, key string, o workerOptions) *worker {
+func (w *world) workAs(name, key string, o workerOptions) *clientWorker {
 	w.Helper()
 	o.Name, o.Threads = name, w.language.threads
 	if o.Namespaces == nil {
@@ -297,7 +298,7 @@ func (w *world) workAs(name, key string, o workerOptions) *worker {
 	if err != nil {
 		w.Fatal(err)
 	}
-	p := &worker{w: w, name: name, ended: make(chan struct{}), more: make(chan struct{})}
+	p := &clientWorker{w: w, name: name, ended: make(chan struct{}), more: make(chan struct{})}
 	p.cmd = w.group.Command(w.program[0], w.program[1:]...)
 	p.cmd.Env = slices.Concat(os.Environ(), w.env, []string{"TASKER_SERVER=" + w.server.URL(), "TASKER_API_KEY=" + key,
 		"TASKER_TEST_WORKER=" + string(text), "GORACE=atexit_sleep_ms=10"})
@@ -331,7 +332,7 @@ func (w *world) workAs(name, key string, o workerOptions) *worker {
 }
 
 // read collects lines.
-func (p *worker) read(lines *bufio.Scanner, to *[]string) {
+func (p *clientWorker) read(lines *bufio.Scanner, to *[]string) {
 	for lines.Scan() {
 		p.mu.Lock()
 		*to = append(*to, lines.Text())
@@ -342,7 +343,7 @@ func (p *worker) read(lines *bufio.Scanner, to *[]string) {
 }
 
 // said reports whether the program has said a line, or has one in its log that contains the text.
-func (p *worker) said(text string) (bool, <-chan struct{}) {
+func (p *clientWorker) said(text string) (bool, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Contains(p.lines, text) ||
@@ -350,7 +351,7 @@ func (p *worker) said(text string) (bool, <-chan struct{}) {
 }
 
 // says waits until the program says a line.
-func (p *worker) says(text string) {
+func (p *clientWorker) says(text string) {
 	p.w.Helper()
 	for {
 		ok, more := p.said(text)
@@ -370,14 +371,14 @@ func (p *worker) says(text string) {
 }
 
 // silent fails the test if the program has said a line.
-func (p *worker) silent(text string) {
+func (p *clientWorker) silent(text string) {
 	p.w.Helper()
 	if ok, _ := p.said(text); ok {
 		p.w.Errorf("worker %s says %q", p.name, text)
 	}
 }
 
-func (p *worker) signal(s syscall.Signal) {
+func (p *clientWorker) signal(s syscall.Signal) {
 	p.w.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
 		p.w.Fatal(err)
@@ -385,7 +386,7 @@ func (p *worker) signal(s syscall.Signal) {
 }
 
 // ends waits for the end of the program, which has to be a good one.
-func (p *worker) ends() {
+func (p *clientWorker) ends() {
 	p.w.Helper()
 	select {
 	case <-p.ended:
@@ -398,7 +399,7 @@ func (p *worker) ends() {
 }
 
 // stop ends the program in good order.
-func (p *worker) stop() {
+func (p *clientWorker) stop() {
 	p.w.Helper()
 	p.signal(syscall.SIGTERM)
 	p.ends()

@@ -24,6 +24,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
+	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/waits"
 )
 
@@ -120,7 +121,7 @@ func newRun(t *testing.T, seed uint64) *run {
 		Log: open("server.log"), Group: group}
 	r.program = &process.Worker{Program: binary, URL: r.server.URL(), Name: "program", Log: open("worker.log"),
 		Group: group}
-	client, err := tasker.Dial(r.server.URL(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
+	client, err := remote.Dial(r.server.URL(), &remote.Options{RequestTimeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

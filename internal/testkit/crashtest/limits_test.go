@@ -20,6 +20,8 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
+	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // The limits of the run: of each customer, by the template, and of the handler, by an operator.
@@ -199,12 +201,12 @@ func workLimited(ctx context.Context, t *testing.T, nodes []*process.Server, ran
 	var ended sync.WaitGroup
 	t.Cleanup(func() { cancel(); ended.Wait() })
 	for _, s := range nodes {
-		client, err := tasker.Dial(s.URL(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
+		client, err := remote.Dial(s.URL(), &remote.Options{RequestTimeout: 10 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := tasker.NewWorker(client, &tasker.WorkerOptions{Concurrency: 20, Logger: slog.New(slog.DiscardHandler)})
-		tasker.HandleFunc(w, "charge", func(ctx context.Context, c charge) (any, error) {
+		w := worker.New(client, &worker.Options{Concurrency: 20, Logger: slog.New(slog.DiscardHandler)})
+		worker.Handle(w, "charge", func(ctx context.Context, c charge) (any, error) {
 			defer ran.begin(c)()
 			if !c.Together {
 				return nil, clock.Sleep(ctx, time.Duration(20+rand.N(40))*time.Millisecond)

@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
+	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/schedules"
 )
 
@@ -156,7 +157,7 @@ func scheduleServers(t *testing.T, dsn string, n int) ([]*process.Server, *taske
 		nodes[i] = &process.Server{Program: binary, DSN: dsn, Address: addresses[i], Env: process.ShortLeases(), Log: log,
 			Group: group}
 	}
-	client, err := tasker.Dial(nodes[0].URL(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
+	client, err := remote.Dial(nodes[0].URL(), &remote.Options{RequestTimeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // shortTTL finds a lost message soon.
@@ -124,7 +125,7 @@ func TestWorkerKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := newEcho()
-		heir := w.work("heir", w.broker, 2, map[string]tasker.Handler{"h": e.handle})
+		heir := w.work("heir", w.broker, 2, map[string]worker.Handler{"h": e.handle})
 		w.complete(ids)
 		heir.end()
 		w.until("its queue is gone", func() bool {
@@ -138,7 +139,7 @@ func TestWorkerKilled(t *testing.T) {
 // promised.
 func disturbed(w *world, once bool, disturb func()) {
 	e := newEcho()
-	worker := w.work("amqp", w.broker, 8, map[string]tasker.Handler{"h": e.handle})
+	worker := w.work("amqp", w.broker, 8, map[string]worker.Handler{"h": e.handle})
 	ids := w.submit("h", 100)
 	disturb()
 	ids = append(ids, w.submit("h", 100)...)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // echo is a handler that returns what it gets, and counts the runs of each task.
@@ -22,7 +23,7 @@ type echo struct {
 
 func newEcho() *echo { return &echo{runs: map[uuid.UUID]int{}} }
 
-func (e *echo) handle(_ context.Context, job *tasker.Job) (any, error) {
+func (e *echo) handle(_ context.Context, job *worker.Job) (any, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.runs[job.TaskUUID]++
@@ -45,7 +46,7 @@ func TestMixedFleet(t *testing.T) {
 	onEveryStore(t, nil, func(w *world) {
 		var meeting sync.WaitGroup
 		meeting.Add(2)
-		handlers := map[string]tasker.Handler{"meet": func(_ context.Context, job *tasker.Job) (any, error) {
+		handlers := map[string]worker.Handler{"meet": func(_ context.Context, job *worker.Job) (any, error) {
 			meeting.Done()
 			meeting.Wait()
 			return job.Parameters, nil
@@ -78,9 +79,9 @@ steps:
 `}); err != nil {
 			t.Fatal(err)
 		}
-		worker := w.work("amqp", w.broker, 4, map[string]tasker.Handler{
-			"one": func(context.Context, *tasker.Job) (any, error) { return 1, nil },
-			"add": func(_ context.Context, job *tasker.Job) (any, error) {
+		worker := w.work("amqp", w.broker, 4, map[string]worker.Handler{
+			"one": func(context.Context, *worker.Job) (any, error) { return 1, nil },
+			"add": func(_ context.Context, job *worker.Job) (any, error) {
 				var n int
 				err := job.ParentResult("first", &n)
 				return n + 1, err
@@ -103,8 +104,8 @@ steps:
 func TestCancel(t *testing.T) {
 	onEveryStore(t, nil, func(w *world) {
 		runs, cause := make(chan struct{}), make(chan error, 1)
-		worker := w.work("amqp", w.broker, 1, map[string]tasker.Handler{
-			"endless": func(ctx context.Context, _ *tasker.Job) (any, error) {
+		wk := w.work("amqp", w.broker, 1, map[string]worker.Handler{
+			"endless": func(ctx context.Context, _ *worker.Job) (any, error) {
 				close(runs)
 				<-ctx.Done()
 				cause <- context.Cause(ctx)
@@ -115,10 +116,10 @@ func TestCancel(t *testing.T) {
 		if _, err := w.CancelTasks(w.ctx, tasker.CancelRequest{TaskUUIDs: ids}); err != nil {
 			t.Fatal(err)
 		}
-		if err := <-cause; !errors.Is(err, tasker.ErrCancelled) {
-			t.Errorf("the context ended with %v, want %v", err, tasker.ErrCancelled)
+		if err := <-cause; !errors.Is(err, worker.ErrCancelled) {
+			t.Errorf("the context ended with %v, want %v", err, worker.ErrCancelled)
 		}
-		worker.end()
+		wk.end()
 	})
 }
 
@@ -127,8 +128,8 @@ func TestDrain(t *testing.T) {
 	onEveryStore(t, nil, func(w *world) {
 		begun, release := make(chan struct{}), make(chan struct{})
 		var held atomic.Int64
-		drained := w.work("drained", w.broker, 1, map[string]tasker.Handler{
-			"work": func(context.Context, *tasker.Job) (any, error) {
+		drained := w.work("drained", w.broker, 1, map[string]worker.Handler{
+			"work": func(context.Context, *worker.Job) (any, error) {
 				if held.Add(1) == 1 {
 					close(begun)
 				}
@@ -142,7 +143,7 @@ func TestDrain(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := newEcho()
-		rest := w.work("rest", w.broker, 2, map[string]tasker.Handler{"work": other.handle})
+		rest := w.work("rest", w.broker, 2, map[string]worker.Handler{"work": other.handle})
 		w.until("the other worker has the rest", func() bool { tasks, _ := other.total(); return tasks == 4 })
 		close(release)
 		drained.returned()

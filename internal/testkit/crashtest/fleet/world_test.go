@@ -20,6 +20,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/rabbitmq"
+	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // patience bounds what a test waits for; nothing here takes a third of it.
@@ -101,7 +103,7 @@ func begin(t *testing.T, dsn, broker string, env []string) *world {
 	if err := w.server.Start(w.ctx); err != nil {
 		t.Fatal(err)
 	}
-	if w.Client, err = tasker.Dial(w.server.URL(), nil); err != nil {
+	if w.Client, err = remote.Dial(w.server.URL(), nil); err != nil {
 		t.Fatal(err)
 	}
 	w.Backend = operate.Of(w.Client)
@@ -119,41 +121,41 @@ func (w *world) tell() {
 	w.t.Logf("the log of the processes (%v):\n%s", err, content[max(0, len(content)-8000):])
 }
 
-// worker is a worker of the SDK in this process.
-type worker struct {
+// runningWorker is a worker of the SDK in this process.
+type runningWorker struct {
 	t     *testing.T
 	stop  context.CancelFunc
 	ended chan error
 }
 
 // work runs a worker until the test ends; an empty broker means polls.
-func (w *world) work(name, broker string, concurrency int, handlers map[string]tasker.Handler) *worker {
+func (w *world) work(name, broker string, concurrency int, handlers map[string]worker.Handler) *runningWorker {
 	w.t.Helper()
-	opts := &tasker.WorkerOptions{Name: name, Concurrency: concurrency, PollWait: time.Second,
+	opts := &worker.Options{Name: name, Concurrency: concurrency, PollWait: time.Second,
 		Logger: slog.New(slog.NewTextHandler(w.log, nil))}
 	if broker != "" {
 		opts.Transport = rabbitmq.NewTransport(broker, rabbitmq.Options{ConnectionName: name})
 	}
-	one := tasker.NewWorker(w.Client, opts)
+	one := worker.New(w.Client, opts)
 	for name, h := range handlers {
 		one.Handle(name, h)
 	}
 	ctx, stop := context.WithCancel(w.ctx)
-	r := &worker{t: w.t, stop: stop, ended: make(chan error, 1)}
+	r := &runningWorker{t: w.t, stop: stop, ended: make(chan error, 1)}
 	go func() { r.ended <- one.Run(ctx) }()
 	w.t.Cleanup(stop)
 	return r
 }
 
 // end stops the worker, which must end in good order.
-func (r *worker) end() {
+func (r *runningWorker) end() {
 	r.t.Helper()
 	r.stop()
 	r.returned()
 }
 
 // returned waits until the worker has ended in good order.
-func (r *worker) returned() {
+func (r *runningWorker) returned() {
 	r.t.Helper()
 	select {
 	case err := <-r.ended:

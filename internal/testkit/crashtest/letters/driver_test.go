@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// remote is the driver that a node has for the bridge.
-type remote struct {
+// remoteDriver is the driver that a node has for the bridge.
+type remoteDriver struct {
 	driver.Basic
 	client *rpc.Client
 }
@@ -23,12 +23,12 @@ func dial(_ context.Context, url string) (driver.Driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", driver.ErrLost, err)
 	}
-	d := &remote{client: c}
+	d := &remoteDriver{client: c}
 	return d, d.call(context.Background(), "Hello", os.Getenv("CRASH_NODE"), new(bool))
 }
 
 // call calls the bridge. Without an answer the connection is lost.
-func (d *remote) call(ctx context.Context, method string, args, reply any) error {
+func (d *remoteDriver) call(ctx context.Context, method string, args, reply any) error {
 	call := d.client.Go("Broker."+method, args, reply, make(chan *rpc.Call, 1))
 	select {
 	case <-call.Done:
@@ -41,7 +41,7 @@ func (d *remote) call(ctx context.Context, method string, args, reply any) error
 	}
 }
 
-func (d *remote) Open(ctx context.Context, queue string) (driver.Receiver, error) {
+func (d *remoteDriver) Open(ctx context.Context, queue string) (driver.Receiver, error) {
 	var o Opened
 	if err := d.call(ctx, "Open", queue, &o); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (d *remote) Open(ctx context.Context, queue string) (driver.Receiver, error
 	return &remoteReceiver{driver: d, no: o.Receiver}, nil
 }
 
-func (d *remote) Send(ctx context.Context, target string, messages []driver.Message, _ driver.Limits) []error {
+func (d *remoteDriver) Send(ctx context.Context, target string, messages []driver.Message, _ driver.Limits) []error {
 	args := Send{Target: target}
 	for _, m := range messages {
 		args.Messages = append(args.Messages, Message{Key: m.Key, Payload: m.Payload, Headers: m.Headers,
@@ -69,7 +69,7 @@ func (d *remote) Send(ctx context.Context, target string, messages []driver.Mess
 	return errs
 }
 
-func (d *remote) Stat(ctx context.Context, queue string) (exists bool, depth int64, err error) {
+func (d *remoteDriver) Stat(ctx context.Context, queue string) (exists bool, depth int64, err error) {
 	var s Stat
 	if err := d.call(ctx, "Stat", queue, &s); err != nil {
 		return false, 0, err
@@ -77,7 +77,7 @@ func (d *remote) Stat(ctx context.Context, queue string) (exists bool, depth int
 	return s.Exists, s.Depth, s.Fault.err()
 }
 
-func (d *remote) Close() error {
+func (d *remoteDriver) Close() error {
 	_ = d.client.Close() // it may be closed already
 	return nil
 }
@@ -85,7 +85,7 @@ func (d *remote) Close() error {
 // remoteReceiver is a receiver on the bridge.
 type remoteReceiver struct {
 	driver.BasicReceiver
-	driver *remote
+	driver *remoteDriver
 	no     int
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/remote"
 )
 
 // TestMain is the program under test where a broker is named; see the documentation of the package.
@@ -144,7 +145,7 @@ func newRun(t *testing.T, dsn string, nodes int, seed uint64, noPositions bool) 
 		name := strconv.Itoa(i)
 		s := &process.Server{Program: program, DSN: dsn, Address: address, Log: log, Group: group,
 			Env: append(process.ShortLeases(), "CRASH_BROKER="+r.bridge.ln.Addr().String(), "CRASH_NODE="+name)}
-		client, err := tasker.Dial(s.URL(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
+		client, err := remote.Dial(s.URL(), &remote.Options{RequestTimeout: 10 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
+	"github.com/taskerhq/tasker/remote"
 )
 
 const (
@@ -98,7 +99,7 @@ func newReplayRun(ctx context.Context, t *testing.T, broker, dsn string, nodes i
 		s := &process.Server{Program: program, DSN: dsn, Address: address, Log: log, Group: group,
 			Env: append(process.ShortLeases(), "CRASH_BROKER=none")}
 		r.must(s.Start(ctx))
-		client, err := tasker.Dial(s.URL(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
+		client, err := remote.Dial(s.URL(), &remote.Options{RequestTimeout: 10 * time.Second})
 		r.must(err)
 		t.Cleanup(func() { client.Close() })
 		r.servers, r.clients, r.client = append(r.servers, s), append(r.clients, deadletters.Of(client)), client

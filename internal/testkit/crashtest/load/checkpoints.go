@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // saves are the checkpoints of one step, as its attempts have sent them.
@@ -19,7 +20,7 @@ type saves struct {
 // checkpoints compares the checkpoint that an attempt receives with those that were acknowledged, and stores two more.
 // The first attempt fails after them. Attempts that overlap because a lease was lost may store in any order, so a
 // value counts from when it is sent.
-func (h *Handlers) checkpoints(o *order, job *tasker.Job) error {
+func (h *Handlers) checkpoints(o *order, job *worker.Job) error {
 	known, _ := h.saved.LoadOrStore(o.Ref, &saves{may: []string{""}})
 	s := known.(*saves)
 	var got string
@@ -30,7 +31,7 @@ func (h *Handlers) checkpoints(o *order, job *tasker.Job) error {
 	fits, may := slices.Contains(s.may, got), slices.Clone(s.may)
 	s.mu.Unlock()
 	if !fits {
-		return tasker.NonRetryable(&tasker.Failure{Type: "checkpoint", Code: "E_CHECKPOINT",
+		return worker.NonRetryable(&tasker.Failure{Type: "checkpoint", Code: "E_CHECKPOINT",
 			Message: fmt.Sprintf("attempt %d received the checkpoint %q and not one of %q", job.Attempt, got, may)})
 	}
 	for i := range 2 {

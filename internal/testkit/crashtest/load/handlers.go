@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // order is the context of every task: what its handlers are to do.
@@ -75,9 +76,9 @@ func Names() []string { return []string{"ok", "split", "left", "right", "join"} 
 const calm = "calm"
 
 // register lets a worker carry out orders, in the name of by.
-func (h *Handlers) register(w *tasker.Worker, by string) {
+func (h *Handlers) register(w *worker.Worker, by string) {
 	for _, name := range append(Names(), calm) {
-		w.Handle(name, func(ctx context.Context, job *tasker.Job) (any, error) {
+		w.Handle(name, func(ctx context.Context, job *worker.Job) (any, error) {
 			return h.run(ctx, job, by)
 		})
 	}
@@ -85,7 +86,7 @@ func (h *Handlers) register(w *tasker.Worker, by string) {
 
 // run carries out an order. Its result names the lease, so that the result of one lease is never taken for that of
 // another.
-func (h *Handlers) run(ctx context.Context, job *tasker.Job, by string) (any, error) {
+func (h *Handlers) run(ctx context.Context, job *worker.Job, by string) (any, error) {
 	var o order
 	if err := job.Decode(&o); err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func (h *Handlers) run(ctx context.Context, job *tasker.Job, by string) (any, er
 }
 
 // readLarge reads large results of parents: the SDK compares them with what was stored.
-func readLarge(job *tasker.Job) error {
+func readLarge(job *worker.Job) error {
 	for name := range job.LargeResults {
 		if _, _, err := job.Parent(name); err != nil {
 			return err
@@ -120,7 +121,7 @@ func readLarge(job *tasker.Job) error {
 
 // take lets the work take its time, in milliseconds, and reports progress half-way when there is time for it. It
 // returns the cause as soon as the lease is lost or the task cancelled.
-func take(ctx context.Context, job *tasker.Job, ms int) error {
+func take(ctx context.Context, job *worker.Job, ms int) error {
 	timer := time.NewTimer(time.Duration(ms) * time.Millisecond / 2)
 	defer timer.Stop()
 	for half := range 2 {
@@ -134,7 +135,7 @@ func take(ctx context.Context, job *tasker.Job, ms int) error {
 		}
 		if half == 0 && ms > 100 {
 			// A report that did not come through is no reason to stop.
-			if err := job.Progress(50, "half-way"); errors.Is(err, tasker.ErrLeaseLost) || errors.Is(err, tasker.ErrCancelled) {
+			if err := job.Progress(50, "half-way"); errors.Is(err, worker.ErrLeaseLost) || errors.Is(err, worker.ErrCancelled) {
 				return err
 			}
 		}
@@ -145,7 +146,7 @@ func take(ctx context.Context, job *tasker.Job, ms int) error {
 
 // misbehave does what the order asks for besides succeeding. What happens once is remembered by the Ref, and not by the
 // attempt: an attempt may be lost with its worker.
-func (h *Handlers) misbehave(o *order, job *tasker.Job) error {
+func (h *Handlers) misbehave(o *order, job *worker.Job) error {
 	switch o.Work {
 	case workFlaky:
 		if job.Attempt == 1 {
@@ -153,12 +154,12 @@ func (h *Handlers) misbehave(o *order, job *tasker.Job) error {
 		}
 	case workDoomed:
 		if _, ok := h.fixed.Load(o.Ref); !ok {
-			return tasker.NonRetryable(&tasker.Failure{Type: "doomed", Message: "somebody has to put this right",
+			return worker.NonRetryable(&tasker.Failure{Type: "doomed", Message: "somebody has to put this right",
 				Code: "E_DOOMED"})
 		}
 	case workSnooze:
 		if _, again := h.snoozed.LoadOrStore(o.Ref, true); !again {
-			return tasker.Snooze(50 * time.Millisecond)
+			return worker.Snooze(50 * time.Millisecond)
 		}
 	case workPanic:
 		if _, again := h.broken.LoadOrStore(o.Ref, true); !again {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker"
 )
 
 // Work runs workers of the SDK, which poll, one after the other until stop is closed. Each lives 5 to 15 seconds, ends
@@ -19,12 +20,12 @@ func Work(ctx context.Context, stop <-chan struct{}, client *tasker.Client, h *H
 }
 
 // WorkOver is Work for workers that get their steps by a transport; nil are polls.
-func WorkOver(ctx context.Context, by tasker.Transport, stop <-chan struct{}, client *tasker.Client, h *Handlers,
+func WorkOver(ctx context.Context, by worker.Transport, stop <-chan struct{}, client *tasker.Client, h *Handlers,
 	name string, rng *rand.Rand,
 ) error {
 	for round := 0; ; round++ {
 		life, end := context.WithTimeout(ctx, 5*time.Second+time.Duration(rng.Int64N(int64(10*time.Second))))
-		w := tasker.NewWorker(client, &tasker.WorkerOptions{
+		w := worker.New(client, &worker.Options{
 			Name: fmt.Sprintf("%s-%d", name, round), Namespaces: []string{namespace},
 			Concurrency: 4 + rng.IntN(20), PollWait: 2 * time.Second,
 			DrainTimeout: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler), Transport: by,

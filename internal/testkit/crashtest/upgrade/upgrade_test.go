@@ -25,6 +25,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
+	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/waits"
 )
 
@@ -94,7 +95,7 @@ func newRun(t *testing.T, program, old string) *run {
 		r.nodes = append(r.nodes, &process.Server{Program: old, DSN: r.dsn, Address: address,
 			Env: process.ShortLeases(), Log: log, Group: group})
 	}
-	client, err := tasker.Dial("http://"+addresses[0], &tasker.DialOptions{RequestTimeout: 10 * time.Second,
+	client, err := remote.Dial("http://"+addresses[0], &remote.Options{RequestTimeout: 10 * time.Second,
 		HTTPClient: &http.Client{Transport: r}})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,77 @@
+package archtest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// light is all that a worker binary gets with the public packages.
+var light = []string{"github.com/google/uuid", module + "/deadletters/model", module + "/internal/kit/chain",
+	module + "/internal/backoff", module + "/internal/kit/envelope", module + "/internal/kit/pointer",
+	module + "/internal/kit/query", module + "/internal/kit/sensitive"}
+
+// lightWorker is all that it gets besides, with a package for workers.
+var lightWorker = append([]string{module + "/worker", module + "/internal/kit/vitals", module + "/internal/wire"}, light...)
+
+func TestPublicPackagesAreLight(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{".", "deadletters", "flow", "operate", "remote", "schedules", "tasktest", "waits",
+		"worker"} {
+		public, light := find(t, name), light
+		switch name {
+		case "remote":
+			light = append([]string{light[0], module + "/internal/wire"}, light...)
+		case "tasktest", "worker":
+			light = append([]string{light[0]}, lightWorker...)
+		}
+		if !slices.Contains(public.Deps, light[0]) {
+			t.Errorf("%s does not use %s any more: change the rule", name, light[0])
+		}
+		for _, path := range public.Deps {
+			if !standard(path) && !slices.Contains(light, path) && path != module {
+				t.Errorf("%s brings %s along: every worker binary would carry it", name, path)
+			}
+		}
+	}
+}
+
+// consumerLight is all that an application gets with each package for consumers: a client of its broker, and no SQL.
+var consumerLight = map[string][]string{
+	"redisqueue": {"github.com/redis/rueidis", "golang.org/x/sys", module + "/internal/model/attempt",
+		module + "/internal/kit/clock", module + "/internal/kit/coalesce", module + "/internal/model/failure",
+		module + "/internal/broker/redislist", module + "/internal/kit/spool"},
+	"kafka": {"github.com/twmb/franz-go", "github.com/klauspost/compress", "github.com/pierrec/lz4/v4",
+		"golang.org/x/crypto", "golang.org/x/sys", module + "/internal/model/attempt", module + "/internal/kit/clock",
+		module + "/internal/kit/coalesce", module + "/internal/model/failure", module + "/internal/kit/spool"},
+}
+
+func TestConsumersAreLight(t *testing.T) {
+	t.Parallel()
+	for name, may := range consumerLight {
+		for _, path := range find(t, name).Deps {
+			light := func(prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
+			if path == "database/sql" || !standard(path) && !slices.ContainsFunc(may, light) {
+				t.Errorf("%s brings %s along: every application would carry it", name, path)
+			}
+		}
+		if !slices.ContainsFunc(find(t, name).Deps, func(path string) bool { return strings.HasPrefix(path, may[0]) }) {
+			t.Errorf("%s does not use %s any more: change the rule", name, may[0])
+		}
+	}
+}
+
+// TestRabbitMQIsLight: a worker that gets its steps over RabbitMQ carries its client, and no more than another worker.
+func TestRabbitMQIsLight(t *testing.T) {
+	t.Parallel()
+	worker := find(t, "worker").Deps
+	for _, path := range find(t, "rabbitmq").Deps {
+		if path == module || path == module+"/worker" || standard(path) || slices.Contains(worker, path) {
+			continue
+		}
+		if path != module+"/internal/broker/amqp" && path != module+"/internal/broker/brokerurl" &&
+			path != "github.com/rabbitmq/amqp091-go" && !strings.HasPrefix(path, "github.com/rabbitmq/amqp091-go/") {
+			t.Errorf("rabbitmq brings %s along: every worker would carry it", path)
+		}
+	}
+}

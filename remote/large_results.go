@@ -1,0 +1,91 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// leaseHeader is the header with the token of the lease that a call without a JSON body is about.
+const leaseHeader = "Tasker-Lease"
+
+// slowest is the rate, in bytes per second, at which a large result must move.
+const slowest = 256 << 10
+
+// leasePath is the path of a call about a step that a worker holds.
+func leasePath(worker, step uuid.UUID, rest string) string {
+	return "/internal/workers/" + worker.String() + "/steps/" + step.String() + "/" + rest
+}
+
+// SendLargeResult implements LargeResultBackend.
+func (b *httpBackend) SendLargeResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef, result []byte,
+) (*tasker.LargeResultReceipt, error) {
+	return fetch[tasker.LargeResultReceipt](ctx, b, call{verb: "send a large result", method: http.MethodPost,
+		path: leasePath(worker, lease.StepUUID, "large_result"), token: lease.Token, raw: result,
+		wait: time.Duration(len(result)/slowest) * time.Second})
+}
+
+// LargeParentResult implements LargeResultBackend.
+func (b *httpBackend) LargeParentResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef, parent string,
+) (io.ReadCloser, error) {
+	return b.open(ctx, call{verb: "read a large result", method: http.MethodGet, token: lease.Token,
+		path: leasePath(worker, lease.StepUUID, "parent_results/"+url.PathEscape(parent))})
+}
+
+// LargeResult implements LargeResultBackend.
+func (b *httpBackend) LargeResult(ctx context.Context, task, step uuid.UUID) (io.ReadCloser, error) {
+	return b.open(ctx, call{verb: "read a large result", method: http.MethodGet,
+		path: "/v1/tasks/" + task.String() + "/workflow_steps/" + step.String() + "/large_result"})
+}
+
+// open sends c and returns the body of a successful response as a stream, which ends with ctx, when the caller closes
+// it, or with the Backend.
+func (b *httpBackend) open(ctx context.Context, c call) (io.ReadCloser, error) {
+	bounded, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(b.ctx, cancel)
+	end := func() {
+		stop()
+		cancel()
+	}
+	req, err := b.newRequest(bounded, c, nil)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	late := time.AfterFunc(b.opts.RequestTimeout, cancel) // for the head of the response
+	resp, err := b.http.Do(req)
+	late.Stop()
+	if err != nil {
+		end()
+		return nil, b.explain(ctx, c, err)
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		defer end()
+		defer resp.Body.Close()
+		var answer bytes.Buffer
+		if _, err := answer.ReadFrom(io.LimitReader(resp.Body, 64<<10)); err != nil {
+			return nil, b.explain(ctx, c, err)
+		}
+		return nil, problemError(resp, answer.Bytes())
+	}
+	return &openBody{resp.Body, end}, nil
+}
+
+// openBody is the body of a response that ends its request when it is closed.
+type openBody struct {
+	io.ReadCloser
+	end func()
+}
+
+// Close implements io.Closer.
+func (o *openBody) Close() error {
+	defer o.end()
+	return o.ReadCloser.Close()
+}

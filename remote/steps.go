@@ -1,0 +1,52 @@
+package remote
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// stepsPath is the path of a task's steps.
+func stepsPath(task uuid.UUID) string { return "/v1/tasks/" + task.String() + "/workflow_steps" }
+
+// Steps implements TaskBackend. It asks for the results, which the server leaves out of a list
+// by default.
+func (b *httpBackend) Steps(ctx context.Context, task uuid.UUID) ([]tasker.Step, error) {
+	var steps []tasker.Step
+	err := b.do(ctx, call{verb: "list steps", method: http.MethodGet, path: stepsPath(task),
+		query: url.Values{"include": {"results"}}}, &steps)
+	if err != nil {
+		return nil, err
+	}
+	return steps, nil
+}
+
+// Step implements TaskBackend.
+func (b *httpBackend) Step(ctx context.Context, task, step uuid.UUID) (*tasker.Step, error) {
+	return fetch[tasker.Step](ctx, b, call{verb: "get step", method: http.MethodGet,
+		path: stepsPath(task) + "/" + step.String()})
+}
+
+// StepLogs implements TaskBackend.
+func (b *httpBackend) StepLogs(ctx context.Context, task, step uuid.UUID) ([]tasker.AttemptLog, error) {
+	var logs []tasker.AttemptLog
+	err := b.do(ctx, call{verb: "list logs", method: http.MethodGet,
+		path: stepsPath(task) + "/" + step.String() + "/logs"}, &logs)
+	if err != nil {
+		return nil, err
+	}
+	return logs, nil
+}
+
+// ActOnStep implements TaskBackend. It is never retried here: an act that was lost on the way
+// may have been done.
+func (b *httpBackend) ActOnStep(ctx context.Context, task, step uuid.UUID, act tasker.StepAction,
+) (*tasker.Step, error) {
+	return fetch[tasker.Step](ctx, b, call{
+		verb: "act on step", method: http.MethodPatch, path: stepsPath(task) + "/" + step.String(), body: act,
+	})
+}

@@ -1,0 +1,201 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+// Middleware wraps a Handler, to do something around every step: log, trace, measure, check, translate errors. The
+// wrapper is made once for each handler in Run, and is called concurrently. It may change ctx, skip next, or call it
+// again; the context's end is still that of the attempt. Its panic, or one of next that it does not recover, fails the
+// attempt like that of a handler. JobFrom and the job argument give it the step; it sees the handler's Go value, before
+// it becomes JSON.
+type Middleware func(next Handler) Handler
+
+// Use adds middleware to all handlers of w, whether they are registered before or afterwards. The first one is the
+// outermost: it runs first and sees the end last. That of WithMiddleware runs inside of it. Use has to be called before
+// Run; a Run that has begun does not see it. It is safe for concurrent use.
+func (w *Worker) Use(middleware ...Middleware) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if slices.ContainsFunc(middleware, func(m Middleware) bool { return m == nil }) {
+		w.misuse = append(w.misuse, tasker.Errorf(tasker.CodeInvalid, "middleware is nil"))
+		return
+	}
+	w.middleware = append(w.middleware, middleware...)
+}
+
+// HandlerOption configures one handler of a worker; see Worker.Handle and Handle. What it sets holds in that worker
+// only: the server knows the values of the template, which bound it. An invalid value is an error of Run.
+type HandlerOption func(*registered)
+
+// registered is a handler with its options.
+type registered struct {
+	run         Handler
+	middleware  []Middleware
+	concurrency int           // 0: the slots of the worker
+	timeout     time.Duration // 0: none
+	maxAttempts int           // 0: none
+	pause       time.Duration // after the first attempt; 0: none
+	maxPause    time.Duration
+	misuse      []error
+}
+
+// refuse notes an option that makes no sense.
+func (h *registered) refuse(format string, args ...any) {
+	h.misuse = append(h.misuse, tasker.Errorf(tasker.CodeInvalid, format, args...))
+}
+
+// WithMiddleware adds middleware to one handler, inside of that of Worker.Use.
+func WithMiddleware(middleware ...Middleware) HandlerOption {
+	return func(h *registered) {
+		for _, m := range middleware {
+			if m == nil {
+				h.refuse("WithMiddleware of nil")
+				return
+			}
+		}
+		h.middleware = append(h.middleware, middleware...)
+	}
+}
+
+// WithConcurrency gives a handler n slots of its own: at most n of its steps run at once in this worker, beside those
+// of Options.Concurrency, and handlers with and without slots of their own never wait for each other. The worker
+// asks the server for as many of its steps as have a free slot, so it holds no step that it cannot start, and others
+// may take what it leaves.
+//
+// To the server the handler is a worker of its own, with the name NAME/HANDLER, polls, heartbeats and, with a
+// Transport, a queue. So an operator can drain or cordon it alone; Run ends when all have ended. A limit of the
+// template bounds the steps on all workers instead.
+func WithConcurrency(n int) HandlerOption {
+	return func(h *registered) {
+		if n <= 0 {
+			h.refuse("WithConcurrency(%d): it needs at least one slot", n)
+		}
+		h.concurrency = n
+	}
+}
+
+// WithTimeout bounds an attempt of the handler to d. The timeout of the step (from the template, the task or the
+// server's defaults) holds too: the earlier one ends the attempt, with the cause ErrTimedOut, and the failure counts as
+// a timeout. So d can only shorten an attempt.
+func WithTimeout(d time.Duration) HandlerOption {
+	return func(h *registered) {
+		if d <= 0 {
+			h.refuse("WithTimeout(%v): it must be positive", d)
+		}
+		h.timeout = d
+	}
+}
+
+// WithMaxAttempts makes the error of attempt n, and of later ones, final: the step then fails for good. The retry
+// policy of the step holds too, so n can only lower the number of attempts. Attempts count from 1 since the last
+// reset of the step; those that an end of the worker or a Snooze ended do not count. An attempt whose worker died is
+// up to the server. A failure without a class becomes transient, not logic: it is the number of attempts that is final.
+func WithMaxAttempts(n int) HandlerOption {
+	return func(h *registered) {
+		if n <= 0 {
+			h.refuse("WithMaxAttempts(%d): it needs at least one attempt", n)
+		}
+		h.maxAttempts = n
+	}
+}
+
+// WithBackoff delays the next attempt by at least base after the first one, and twice as long after each further one,
+// up to limit. The step's own back-off applies if it is longer. An error of the handler with RetryAfter keeps its own
+// delay.
+func WithBackoff(base, limit time.Duration) HandlerOption {
+	return func(h *registered) {
+		if base <= 0 || limit < base {
+			h.refuse("WithBackoff(%v, %v): the first must be positive, the second not less", base, limit)
+		}
+		h.pause, h.maxPause = base, limit
+	}
+}
+
+// backoff is the pause after an attempt, counted from 1.
+func (h *registered) backoff(attempt int) time.Duration {
+	pause := h.pause
+	for ; attempt > 1 && pause < h.maxPause; attempt-- {
+		pause *= 2
+	}
+	return min(pause, h.maxPause)
+}
+
+// apply completes the failure of an attempt with the options. h may be nil.
+func (h *registered) apply(f *tasker.Failure, attempt int) {
+	if h == nil || (f.Retryable != nil && !*f.Retryable) {
+		return
+	}
+	if h.maxAttempts > 0 && attempt >= h.maxAttempts {
+		final := false
+		f.Retryable = &final
+		if f.Class == "" {
+			f.Class = tasker.ClassTransient
+		}
+		return
+	}
+	if h.pause > 0 && f.RetryAfterSeconds == 0 {
+		f.RetryAfterSeconds = h.backoff(attempt).Seconds()
+	}
+}
+
+// wrapped returns the handler inside of its middleware and that of the worker. A middleware that panics while it wraps
+// is an error.
+func (h *registered) wrapped(name string, outer []Middleware) (_ *registered, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = tasker.Errorf(tasker.CodeInvalid, "the middleware of handler %q panicked: %v", name, value)
+		}
+	}()
+	out := *h
+	for _, m := range slices.Backward(slices.Concat(outer, h.middleware)) {
+		if out.run = m(out.run); out.run == nil {
+			return nil, tasker.Errorf(tasker.CodeInvalid, "the middleware of handler %q returned nil", name)
+		}
+	}
+	return &out, nil
+}
+
+// handlerGroup is a set of handlers that share slots.
+type handlerGroup struct {
+	name        string // of the worker in the eyes of the server
+	concurrency int
+	handlers    map[string]*registered
+}
+
+// groups returns the handlers as they are to run: those that share the slots of the worker, if any, and each with slots
+// of its own.
+func (w *Worker) groups() ([]handlerGroup, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	misuse := slices.Clone(w.misuse)
+	shared := handlerGroup{w.opts.Name, w.opts.Concurrency, map[string]*registered{}}
+	var own []handlerGroup
+	for _, name := range slices.Sorted(maps.Keys(w.handlers)) {
+		h, err := w.handlers[name].wrapped(name, w.middleware)
+		switch {
+		case err != nil:
+			misuse = append(misuse, err)
+		case h.concurrency > 0:
+			full := cut(fmt.Sprintf("%s/%s", w.opts.Name, name), maxFailureWord)
+			own = append(own, handlerGroup{full, h.concurrency, map[string]*registered{name: h}})
+		default:
+			shared.handlers[name] = h
+		}
+	}
+	switch {
+	case len(misuse) > 0:
+		return nil, errors.Join(misuse...)
+	case len(w.handlers) == 0:
+		return nil, tasker.Errorf(tasker.CodeInvalid, "worker %s has no handlers", w.opts.Name)
+	case len(shared.handlers) == 0:
+		return own, nil
+	}
+	return append([]handlerGroup{shared}, own...), nil
+}

@@ -1,0 +1,61 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+// checkpointTime bounds the report of a checkpoint once the handler's context has ended.
+const checkpointTime = 10 * time.Second
+
+// Checkpoint stores where the step has got to, as JSON, for the next attempt: after a failure, a lost lease, a snooze
+// or a drain. The last one counts, and nil deletes it. It renews the step's lease, as Progress does, and sends one
+// request: the checkpoint is stored once Checkpoint returns nil. By default it may have 64 KiB; a larger one is
+// CodeInvalid.
+//
+// It works also while the handler cleans up after ErrDraining or ErrTimedOut, for a few seconds. After ErrCancelled or
+// ErrLeaseLost nothing is stored: the error says so, and another worker may have gone on already.
+func (j *Job) Checkpoint(v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode the checkpoint of step %s: %w", j.StepName, err)
+	}
+	if j.session == nil {
+		return nil
+	}
+	if j.session.codec != nil {
+		if raw, err = j.session.codec.EncodeValue(context.WithoutCancel(j.ctx), json.RawMessage(raw)); err != nil {
+			return fmt.Errorf("encode the checkpoint of step %s: %w", j.StepName, err)
+		}
+	}
+	return j.session.checkpoint(j, raw)
+}
+
+// LastCheckpoint unmarshals the last checkpoint that an earlier attempt has stored into out. It reports whether there
+// is one; without, out stays unchanged. Errors are those of Decode: a handler that can begin anew ignores them.
+func (j *Job) LastCheckpoint(out any) (bool, error) {
+	if len(j.Assignment.Checkpoint) == 0 {
+		return false, nil
+	}
+	err := decodeInput(j.Assignment.Checkpoint, out, "checkpoint", "the checkpoint of step "+j.StepName)
+	return err == nil, err
+}
+
+// checkpoint sends a handler's checkpoint.
+func (s *session) checkpoint(job *Job, raw json.RawMessage) error {
+	ctx := job.ctx
+	if cause := context.Cause(ctx); cause != nil {
+		if !errors.Is(cause, ErrDraining) && !errors.Is(cause, ErrTimedOut) {
+			return cause
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), checkpointTime)
+		defer cancel()
+	}
+	return s.report(ctx, job, tasker.ProgressReport{Checkpoint: raw})
+}

@@ -1,0 +1,77 @@
+package worker
+
+import (
+	"io"
+	"log/slog"
+	"sync"
+
+	"github.com/taskerhq/tasker"
+)
+
+// jobLog keeps the end of what a handler logs.
+type jobLog struct {
+	mu    sync.Mutex
+	limit int // bytes that are kept; 0: none
+	tail  []byte
+	all   int64
+}
+
+// maxJobLog bounds the log of a Job that has no server.
+const maxJobLog = 64 << 10
+
+// Write implements io.Writer. It never fails.
+func (l *jobLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all += int64(len(p))
+	if l.limit <= 0 {
+		return len(p), nil
+	}
+	l.tail = append(l.tail, p[max(len(p)-l.limit, 0):]...)
+	if len(l.tail) > 2*l.limit { // only now and then: a handler may write much in small pieces
+		l.cut()
+	}
+	return len(p), nil
+}
+
+func (l *jobLog) cut() {
+	if extra := len(l.tail) - l.limit; extra > 0 {
+		l.tail = append(l.tail[:0], l.tail[extra:]...)
+	}
+}
+
+// addTo puts the log into the result that ends the attempt. The server cuts it at a whole character.
+func (l *jobLog) addTo(r *tasker.StepResult) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut()
+	if len(l.tail) > 0 {
+		r.Log, r.LogBytes = cut(string(l.tail), l.limit), l.all
+	}
+}
+
+// Log returns the log of the attempt, which operators see beside it. The server keeps its end, by default 64 KiB, for
+// the last ten attempts of a step; it is sent with the result, so what a killed worker had logged is lost. It is text:
+// keep secrets out of it, because sensitive fields are not masked in it. Writes never fail, and are safe for concurrent
+// use.
+func (j *Job) Log() io.Writer {
+	if l := j.log.Load(); l != nil {
+		return l
+	}
+	l := &jobLog{limit: maxJobLog}
+	if j.session != nil {
+		l.limit = j.maxLog
+	}
+	j.log.CompareAndSwap(nil, l) // two goroutines may be the first ones
+	return j.log.Load()
+}
+
+// Logger returns a logger that writes to Log, as text.
+func (j *Job) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(j.Log(), nil)) }
+
+// addLog puts the log, if there is one, into the result that ends the attempt.
+func (j *Job) addLog(r *tasker.StepResult) {
+	if l := j.log.Load(); l != nil {
+		l.addTo(r)
+	}
+}

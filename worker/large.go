@@ -1,0 +1,139 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/backoff"
+	"github.com/taskerhq/tasker/internal/wire"
+)
+
+// sendLarge sends a result above the inline limit, and returns what settles the step with it. While the blob store or
+// the server does not work, it tries again as long as the worker holds the step: the result exists only here. The
+// handler's slot stays taken, and heartbeats renew the lease.
+func (s *session) sendLarge(job *Job, raw json.RawMessage) tasker.StepResult {
+	b, can := s.backend.(tasker.LargeResultBackend)
+	if !can || len(raw) > job.maxLarge {
+		return tooLarge(job, len(raw), max(job.maxResult, job.maxLarge))
+	}
+	ctx, end := job.sending()
+	defer end()
+	var pause backoff.Pauses
+	for {
+		worker := s.me().WorkerID
+		receipt, err := b.SendLargeResult(ctx, worker, tasker.LeaseRef{StepUUID: job.StepUUID, Token: job.Token}, raw)
+		switch {
+		case err == nil:
+			return tasker.StepResult{Status: tasker.ResultCompleted, LargeResult: receipt.Reference}
+		case tasker.ErrorCode(err) == tasker.CodeTooLarge:
+			return refusal("result_too_large", fmt.Sprintf("the result of step %s: %v", job.StepName, err))
+		case wire.RefusedWhole(err):
+			return refusal("result_refused", err.Error())
+		case tasker.ErrorCode(err) == tasker.CodeStaleToken, tasker.ErrorCode(err) == tasker.CodeWrongState:
+			// The step is no longer this worker's; the server refuses this too.
+			return tasker.StepResult{Status: tasker.ResultReleased}
+		case tasker.ErrorCode(err) == tasker.CodeNotFound:
+			s.registerAgain(ctx, worker)
+		}
+		s.log.Warn("send a large result", "step", job.StepName, "step_uuid", job.StepUUID, "bytes", len(raw), "error", err)
+		if !s.mayTryAgain(job) || !pause.Wait(ctx, tasker.ErrorRetryAfter(err)) {
+			return tasker.StepResult{Status: tasker.ResultReleased}
+		}
+	}
+}
+
+// sending returns the context of what is sent for a job whose handler has returned. It outlives the handler's after a
+// timeout: the server ends the attempt then. It ends with the lease, and soon after a worker that stops has ended the
+// contexts of its handlers: the step is given back while the worker can still say so.
+func (j *Job) sending() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(j.ctx))
+	stop := context.AfterFunc(j.ctx, func() {
+		switch cause := context.Cause(j.ctx); {
+		case errors.Is(cause, ErrTimedOut):
+		case errors.Is(cause, ErrDraining):
+			time.AfterFunc(stopGrace/2, cancel)
+		default:
+			cancel()
+		}
+	})
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+// mayTryAgain reports whether the worker still holds the step of a result that could not be sent.
+func (s *session) mayTryAgain(job *Job) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !job.dropped
+}
+
+// tooLarge fails a step for good because of the size of its result.
+func tooLarge(job *Job, size, limit int) tasker.StepResult {
+	with := ""
+	if job.session != nil && job.session.codec != nil {
+		with = " with what its codec adds"
+	}
+	return refusal("result_too_large", fmt.Sprintf("the result of step %s has %d bytes%s, the server takes %d",
+		job.StepName, size, with, limit))
+}
+
+// Parent returns the result of the direct dependency called name as it is, and false if there is none. It reads one
+// that is kept apart (LargeResults) from the server, at the first call; ParentResult does so too, and ParentResults
+// holds only the others.
+func (j *Job) Parent(name string) (json.RawMessage, bool, error) {
+	of, large := j.LargeResults[name]
+	if !large {
+		raw, found := j.ParentResults[name]
+		return raw, found, nil
+	}
+	j.largeMu.Lock()
+	defer j.largeMu.Unlock()
+	if raw, read := j.large[name]; read {
+		return raw, true, nil
+	}
+	if j.session == nil {
+		return nil, false, errors.New("a job outside of a worker cannot read the large result of step " + name)
+	}
+	b, can := j.session.backend.(tasker.LargeResultBackend)
+	if !can {
+		return nil, false, errors.New("the Backend of the worker cannot read the large result of step " + name)
+	}
+	raw, err := j.readParent(b, name, &of)
+	if err != nil {
+		return nil, false, fmt.Errorf("read the result of step %s: %w", name, err)
+	}
+	if raw, err = j.session.decodeParent(j, name, raw); err != nil {
+		return nil, false, err
+	}
+	if j.large == nil {
+		j.large = map[string]json.RawMessage{}
+	}
+	j.large[name] = raw
+	return raw, true, nil
+}
+
+// readParent reads the large result of a dependency. While the blob store or the server does not work, it tries again
+// for a minute: that is no fault of the step.
+func (j *Job) readParent(b tasker.LargeResultBackend, name string, of *tasker.LargeResult,
+) (raw json.RawMessage, err error) {
+	var pause backoff.Pauses
+	for begun := time.Now(); ; {
+		var content io.ReadCloser
+		lease := tasker.LeaseRef{StepUUID: j.StepUUID, Token: j.Token}
+		content, err = b.LargeParentResult(j.ctx, j.session.me().WorkerID, lease, name)
+		if err == nil {
+			raw, err = of.ReadAll(content)
+		}
+		if err == nil || !tasker.ErrorCode(err).Temporary() || time.Since(begun) > backoff.Patience ||
+			!pause.Wait(j.ctx, tasker.ErrorRetryAfter(err)) {
+			return raw, err
+		}
+	}
+}

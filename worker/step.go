@@ -1,0 +1,246 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/taskerhq/tasker"
+)
+
+// accept takes over assigned steps and starts their handlers, or gives the steps back when fetching ended
+// while they were being assigned.
+func (s *session) accept(steps []tasker.Assignment, open bool) {
+	if len(steps) == 0 {
+		return
+	}
+	now := time.Now()
+	// Jobs are allocated one by one: as one block, the longest step of a batch would keep the parameters of
+	// all in memory.
+	jobs := make([]*Job, len(steps))
+	var lost []*Job
+	s.mu.Lock()
+	s.draining = s.draining || !open
+	s.beginBatch(len(steps), now)
+	for i := range steps {
+		job := s.newJob(&steps[i], now)
+		jobs[i] = job
+		if old := s.held[job.StepUUID]; old != nil {
+			// The step comes a second time: the first lease expired unnoticed.
+			s.drop(old)
+			lost = append(lost, old)
+		}
+		s.held[job.StepUUID] = job
+		if s.draining {
+			s.end(job, &tasker.StepResult{Status: tasker.ResultReleased})
+			continue
+		}
+		s.running++
+		s.watch(job)
+	}
+	draining := s.draining
+	s.mu.Unlock()
+
+	for _, job := range lost {
+		job.cancel(ErrLeaseLost)
+	}
+	if draining {
+		return
+	}
+	for _, job := range jobs {
+		go s.execute(job)
+	}
+}
+
+// newJob returns the Job of a. Its times are on the worker's clock, because the server's may differ. The
+// caller holds mu.
+func (s *session) newJob(a *tasker.Assignment, now time.Time) *Job {
+	job := &Job{Assignment: *a, session: s, maxResult: s.self.MaxResultPayloadBytes,
+		maxLarge: s.self.MaxLargeResultBytes, maxLog: s.self.MaxLogBytes, batch: s.lastBatch.no}
+	job.timeout = time.Duration(a.TimeoutSeconds) * time.Second
+	if h := s.handlers[a.Handler]; h != nil && h.timeout > 0 && (job.timeout <= 0 || h.timeout < job.timeout) {
+		job.timeout = h.timeout
+	}
+	if job.timeout > 0 {
+		job.deadline = now.Add(job.timeout)
+	}
+	if lease := leaseOf(&s.self); lease > 0 {
+		job.leaseEnd = now.Add(lease)
+	}
+	job.base = stepContext{Context: s.values, job: job, due: job.deadline}
+	job.ctx, job.cancel = context.WithCancelCause(&job.base)
+	return job
+}
+
+// execute runs one step. Whatever the handler does, execute calls finish once.
+func (s *session) execute(job *Job) {
+	var result json.RawMessage
+	var err error
+	returned := false
+	defer func() {
+		if !returned {
+			value := recover()
+			if value == nil {
+				value = "the handler ended its goroutine with runtime.Goexit"
+			}
+			err = &panicError{value: value, stack: debug.Stack()}
+		}
+		s.finish(job, result, err)
+	}()
+	handler := s.handlers[job.Handler]
+	if handler == nil {
+		err = &tasker.Failure{Type: "unknown_handler", Message: fmt.Sprintf("the worker has no handler %q", job.Handler)}
+	} else if err = s.decodeInput(job); err == nil {
+		var out any
+		if out, err = handler.run(job.ctx, job); err == nil {
+			result, err = s.encodeResult(job, out) // in here, because the user's marshaller may panic
+		}
+	}
+	returned = true
+}
+
+// finish hands the handler's result to settling.
+func (s *session) finish(job *Job, raw json.RawMessage, err error) {
+	var result tasker.StepResult
+	if err == nil {
+		result = s.completed(job, raw)
+	} else {
+		result = failed(job, err)
+		if result.Error != nil {
+			s.handlers[job.Handler].apply(result.Error, job.Attempt)
+		}
+	}
+	job.addLog(&result)
+	job.cancel(nil) // ends the contexts that the handler derived from its own
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+	s.end(job, &result)
+	s.leaveBatch(job)
+	s.wakeFetch()
+}
+
+// end records result as the end of job. The caller holds mu.
+func (s *session) end(job *Job, result *tasker.StepResult) {
+	job.ended = true
+	if !job.dropped {
+		result.StepUUID, result.Token = job.StepUUID, job.Token
+		s.done.add(job, *result)
+		if s.settling == 0 && len(s.done.list) == 1 {
+			s.settleWake.send() // otherwise settling is running and checks again
+		}
+	}
+	if s.draining {
+		s.drainWake.send()
+	}
+}
+
+// completed is the result of a handler that succeeded. A result over the server's limit is sent apart where the server
+// keeps such; else it fails the step here, so that it does not travel only to be refused.
+func (s *session) completed(job *Job, raw json.RawMessage) tasker.StepResult {
+	if job.maxResult > 0 && len(raw) > job.maxResult {
+		return s.sendLarge(job, raw)
+	}
+	return tasker.StepResult{Status: tasker.ResultCompleted, Result: raw}
+}
+
+// refusal fails a step for good because of its result.
+func refusal(kind, message string) tasker.StepResult {
+	final := false
+	f := &tasker.Failure{Type: kind, Message: message, Retryable: &final}
+	return tasker.StepResult{Status: tasker.ResultFailed, Error: bounded(f)}
+}
+
+// failed decides the effect of a handler's error on its step.
+func failed(job *Job, err error) tasker.StepResult {
+	var snooze *snoozeError
+	if errors.As(err, &snooze) {
+		return tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: max(snooze.after.Seconds(), 0)}
+	}
+	var panicked *panicError
+	isPanic := errors.As(err, &panicked)
+	cause := context.Cause(job.ctx)
+	if errors.Is(cause, ErrDraining) && !isPanic {
+		return tasker.StepResult{Status: tasker.ResultReleased}
+	}
+	f := failureOf(err)
+	if errors.Is(cause, ErrTimedOut) && !isPanic {
+		// The handler's error only shows how it noticed the timeout, and nothing about the use of another
+		// attempt.
+		f.Type, f.Class, f.Retryable = "timeout", tasker.ClassResource, nil
+		f.Message = cut(fmt.Sprintf("timed out after %s: %s", seconds(job.timeout), f.Message), maxFailureMessage)
+	}
+	return tasker.StepResult{Status: tasker.ResultFailed, Error: f}
+}
+
+// seconds writes a timeout as steps have it, in seconds, if it is whole ones.
+func seconds(d time.Duration) string {
+	if d%time.Second == 0 {
+		return strconv.Itoa(int(d/time.Second)) + " s"
+	}
+	return d.String()
+}
+
+// progress sends a handler's progress report.
+func (s *session) progress(job *Job, percent int, message string) error {
+	if cause := context.Cause(job.ctx); cause != nil {
+		return cause
+	}
+	if err := s.report(job.ctx, job, tasker.ProgressReport{ProgressPercent: min(max(percent, 0), 100),
+		StatusMessage: statusOf(message)}); err != nil {
+		return err
+	}
+	return context.Cause(job.ctx)
+}
+
+// maxStatus bounds the message of a progress report, in bytes.
+const maxStatus = 1024
+
+// statusOf makes a message one that the server takes: valid UTF-8, at most 1 KiB, and without control characters other
+// than line feeds and tabs. A report must not fail because of what a handler passes on from elsewhere.
+func statusOf(message string) string {
+	clean := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(message, "\uFFFD"))
+	if len(clean) <= maxStatus {
+		return clean
+	}
+	end := maxStatus
+	for !utf8.RuneStart(clean[end]) {
+		end--
+	}
+	return clean[:end]
+}
+
+// report sends what a handler reports before its end, which renews the lease.
+func (s *session) report(ctx context.Context, job *Job, r tasker.ProgressReport) error {
+	r.WorkerID, r.StepUUID, r.Token = s.me().WorkerID, job.StepUUID, job.Token
+	sent := time.Now()
+	answer, err := s.backend.Progress(ctx, r)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		return fmt.Errorf("report progress of step %s: %w", job.StepName, err)
+	}
+	s.note(nil)
+	s.renew([]*Job{job}, []tasker.LeaseAnswer{*answer}, sent)
+	switch answer.Status {
+	case tasker.LeaseCancelled:
+		return ErrCancelled
+	case tasker.LeaseLost:
+		return ErrLeaseLost
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/kit/vitals"
+)
+
+// Options configures New. A zero field, or nil for the whole, selects the default.
+type Options struct {
+	// Name is the name that operators see. Defaults to host name and process ID.
+	Name string
+	// Namespaces are those that the worker serves: a handler belongs to its namespace. Defaults to those of the API key,
+	// if it is limited to some, and else to "default". AllNamespaces alone is all that the key reaches.
+	Namespaces []string
+	// Capabilities are the abilities of the worker; it gets no step that requires another. Defaults to none.
+	Capabilities []string
+	// Concurrency bounds the steps that run at once. Defaults to 10.
+	Concurrency int
+	// PollWait bounds one long poll; the server may shorten it. Defaults to 20 seconds.
+	PollWait time.Duration
+	// DrainTimeout bounds how long running handlers may continue after Run was told to stop; then their
+	// contexts end. Run retries results that no server accepts for the same time, and for at least 10
+	// seconds; then it gives them up, and their steps run again. Defaults to 30 seconds; negative means at
+	// once.
+	DrainTimeout time.Duration
+	// Abort ends DrainTimeout early when it is closed, or at once if it is closed before Run is told to stop: for a
+	// second Ctrl-C. Defaults to never.
+	Abort <-chan struct{}
+	// HeartbeatInterval overrides the interval that the server requests. Either is shortened to a third of
+	// the lease.
+	HeartbeatInterval time.Duration
+	// Transport brings the steps in messages of a broker, in place of polls. The server must offer it. Defaults to
+	// polls.
+	Transport Transport
+	// Health is where the worker serves its health report for the server's probes. Defaults to nowhere.
+	Health *Health
+	// Logger receives what operators want to know: a line at the start, one for each failure of a step, at the level
+	// error if it is final, and warnings of a server that does not answer, a lost lease, a refused result. Defaults to
+	// slog.Default().
+	Logger *slog.Logger
+	// Quiet leaves the start and the failures of steps out of the log. The server has them anyway.
+	Quiet bool
+}
+
+// Worker claims steps and runs their handlers. It renews the leases of running steps automatically, registers
+// again when the server has forgotten it, and retries with growing pauses while the server is unavailable.
+// Handlers continue meanwhile, and results are kept until a server answers, up to the timeout of the attempt.
+// A worker keeps two polls at the server, each for at most half of the slots; one when Concurrency is 1. With a
+// Transport it does not poll; the rest is the same.
+type Worker struct {
+	backend tasker.Backend
+	codec   *tasker.Client // nil without a codec
+	server  string         // its address; empty: the engine is in this process
+	opts    Options
+	vitals  *vitals.Monitor
+	current atomic.Pointer[[]*session] // of the latest Run; nil: none runs
+
+	// mu guards the fields below.
+	mu         sync.Mutex
+	handlers   map[string]*registered
+	middleware []Middleware
+	misuse     []error // of Handle and Use; Run returns them
+}
+
+// New returns a Worker that takes its steps from client, and has its codec. Register handlers with Handle or
+// Handle, then call Run. It copies the options, does not connect and starts nothing.
+func New(client *tasker.Client, opts *Options) *Worker {
+	w := &Worker{backend: client.Backend, handlers: make(map[string]*registered)}
+	if client.HasCodec() {
+		w.codec = client
+	}
+	if server, is := client.Backend.(interface{ Address() string }); is {
+		w.server = server.Address()
+	}
+	if opts != nil {
+		w.opts = *opts
+	}
+	w.opts = w.opts.withDefaults()
+	var health Health
+	if w.opts.Health != nil {
+		health = *w.opts.Health
+	}
+	w.vitals = vitals.New(health.limits())
+	return w
+}
+
+// withDefaults returns o with a default in every field that is unset. HeartbeatInterval and
+// Health stay unset: the session resolves them with what the server requests.
+func (o Options) withDefaults() Options {
+	if o.Name == "" {
+		o.Name = hostname() + "-" + strconv.Itoa(os.Getpid())
+	}
+	if o.Concurrency <= 0 {
+		o.Concurrency = 10
+	}
+	if o.PollWait <= 0 {
+		o.PollWait = 20 * time.Second
+	}
+	if o.DrainTimeout == 0 {
+		o.DrainTimeout = 30 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o
+}
+
+// Handle registers h for the steps whose handler is called name. Run fails after an empty or
+// duplicate name, a nil h or an invalid option. A Run that has begun does not see h. It is safe
+// for concurrent use.
+func (w *Worker) Handle(name string, h Handler, opts ...HandlerOption) {
+	entry := &registered{run: h}
+	for _, set := range opts {
+		set(entry)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, err := range entry.misuse {
+		w.misuse = append(w.misuse, fmt.Errorf("handler %q: %w", name, err))
+	}
+	switch {
+	case name == "":
+		w.misuse = append(w.misuse, tasker.Errorf(tasker.CodeInvalid, "handler without a name"))
+	case h == nil:
+		w.misuse = append(w.misuse, tasker.Errorf(tasker.CodeInvalid, "handler %q is nil", name))
+	case w.handlers[name] != nil:
+		w.misuse = append(w.misuse, tasker.Errorf(tasker.CodeInvalid, "handler %q is registered twice", name))
+	default:
+		w.handlers[name] = entry
+	}
+}
+
+// Handlers returns the names of the registered handlers, sorted. It is safe for concurrent use.
+func (w *Worker) Handlers() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.handlers))
+}
+
+// Run works until ctx ends or the server asks the worker to drain. Then it takes no more steps, lets running
+// handlers finish within DrainTimeout, ends the contexts of the others and gives their steps back with no
+// attempt charged, reports the remaining results and deregisters from the server.
+//
+// It returns nil after such an end. It returns an error at once when the worker's configuration
+// is invalid, the address of Health is not available, or the server or the broker refuses
+// the worker; and at the end when a handler did not return even then, or a result could not be
+// reported. A Worker can run again after Run has returned, under a new registration. Two
+// concurrent Runs of one Worker register as two workers.
+//
+// Each handler with WithConcurrency has a registration of its own, beside that of the others. When
+// the server asks one of them to drain, the others continue; when it refuses one, all stop.
+func (w *Worker) Run(ctx context.Context) error {
+	groups, err := w.groups()
+	if err != nil {
+		return err
+	}
+	url, stop, err := w.serveHealth(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	sessions := make([]*session, len(groups))
+	for i, g := range groups {
+		sessions[i] = newSession(ctx, w, g)
+		sessions[i].registration.HealthURL = url
+	}
+	w.current.Store(&sessions)
+	defer w.current.CompareAndSwap(&sessions, nil)
+	if len(sessions) == 1 {
+		return sessions[0].run(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ends := make([]error, len(sessions))
+	var parts sync.WaitGroup
+	for i, s := range sessions {
+		parts.Go(func() {
+			if ends[i] = s.run(ctx); ends[i] != nil {
+				cancel()
+			}
+		})
+	}
+	parts.Wait()
+	return errors.Join(ends...)
+}
+
+// hostname is only for display, so a host without a name is no error.
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return name
+}
+
+// buildVersion is the version of the program that contains the worker.
+func buildVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return ""
+}
