@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
@@ -136,5 +139,176 @@ func TestPriorityJSON(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &p); err == nil {
 			t.Errorf("%s was taken for the priority %q", text, p)
 		}
+	}
+}
+
+func TestSubmit(t *testing.T) {
+	t.Parallel()
+	s := &store{receipt: tasker.TaskReceipt{TaskUUID: uuid.New(), Created: true}}
+	c := tasker.NewClient(s)
+	receipt, err := c.Submit(t.Context(), tasker.NewHandlerTask("greet", map[string]int{"n": 1}))
+	if err != nil || receipt.TaskUUID != s.receipt.TaskUUID {
+		t.Errorf("Submit = %+v, %v", receipt, err)
+	}
+	if got := s.submitted.Tasks[0]; got.TaskType != "greet" || string(got.Context) != `{"n":1}` {
+		t.Errorf("submitted %+v", got)
+	}
+	s.receipt.Error = tasker.Errorf(tasker.CodeConflict, "no")
+	if _, err := c.Submit(t.Context(), tasker.NewTask("order", 1)); tasker.ErrorCode(err) != tasker.CodeConflict {
+		t.Errorf("an answer with an error: %v, want it", err)
+	}
+}
+
+// An input without a JSON form is refused before anything is sent, at its place, with everything beside it.
+func TestSubmitUnencodableInput(t *testing.T) {
+	t.Parallel()
+	s := &store{}
+	c := tasker.NewClient(s)
+	good, bad := tasker.NewTask("order", 1), tasker.NewTask("order", make(chan int))
+	for name, req := range map[string]tasker.SubmitRequest{
+		"Refused":    {Tasks: []tasker.TaskRequest{good, bad}},
+		"ItemErrors": {Tasks: []tasker.TaskRequest{good, bad}, ItemErrors: true},
+	} {
+		_, err := c.SubmitTasks(t.Context(), req)
+		var refused *tasker.Error
+		var unsupported *json.UnsupportedTypeError
+		if !errors.As(err, &refused) || refused.Code != tasker.CodeInvalid || !errors.As(err, &unsupported) {
+			t.Fatalf("%s: %v, want CodeInvalid with its cause", name, err)
+		}
+		if len(refused.Details) != 1 || refused.Details[0].Location != "/tasks/1/context" {
+			t.Errorf("%s: details %+v", name, refused.Details)
+		}
+	}
+	if _, err := c.Submit(t.Context(), bad); tasker.ErrorCode(err) != tasker.CodeInvalid {
+		t.Errorf("Submit: %v, want CodeInvalid", err)
+	}
+	if s.submitted.Tasks != nil {
+		t.Errorf("sent %+v", s.submitted)
+	}
+}
+
+// Every field of a request that a caller may set has its option.
+func TestTaskOptions(t *testing.T) {
+	t.Parallel()
+	at, retries := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), 3
+	want := tasker.TaskRequest{
+		TaskType: "ship", Namespace: "shop", Version: "1.0", Context: json.RawMessage(`{"a":1}`),
+		Priority: tasker.High, RequiredCapabilities: []string{"gpu", "ssd"}, TimeoutSeconds: 2, MaxRetries: &retries,
+		RunAt: &at, DeadlineAt: &at, IdempotencyKey: "order-1", OrderingKey: "customer-7",
+		Unique: &tasker.Unique{By: []string{"/a"}, OnConflict: tasker.UniqueRefuse}, Tags: []string{"x", "y"},
+		CorrelationID: "c", ParentCorrelationID: "p", Initiator: "ann", SourceSystem: "shop", Reason: "because",
+		TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+	}
+	got := tasker.NewHandlerTask("ship", json.RawMessage(`{"a":1}`),
+		tasker.WithNamespace("shop"), tasker.WithVersion("1.0"), tasker.WithPriority(tasker.High),
+		tasker.WithCapabilities("gpu"), tasker.WithCapabilities("ssd"), tasker.WithStepTimeout(1500*time.Millisecond),
+		tasker.WithMaxRetries(3), tasker.WithRunAt(at), tasker.WithDeadline(at),
+		tasker.WithIdempotencyKey("order-1"),
+		tasker.WithOrderingKey("customer-7"),
+		tasker.WithUnique(tasker.Unique{By: []string{"/a"}, OnConflict: tasker.UniqueRefuse}),
+		tasker.WithTags("x"), tasker.WithTags("y"), tasker.WithCorrelationID("c"), tasker.WithParentCorrelationID("p"),
+		tasker.WithInitiator("ann"), tasker.WithSourceSystem("shop"), tasker.WithReason("because"),
+		tasker.WithTraceParent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("options differ from fields (-want +got):\n%s", diff)
+	}
+	fields := map[string]any{}
+	encoded, err := json.Marshal(want)
+	if err == nil {
+		err = json.Unmarshal(encoded, &fields)
+	}
+	// A template's name is the only field that the literal above leaves out.
+	if all := jsonFields(want); err != nil || len(fields) != all-1 {
+		t.Errorf("the test sets %d of %d fields, %v: add the option of the new one", len(fields), all-1, err)
+	}
+	if bare := tasker.NewTask("order", nil); bare.Name != "order" || bare.Context != nil {
+		t.Errorf("without an input: %+v", bare)
+	}
+}
+
+// jsonFields counts the fields of a struct that travel.
+func jsonFields(v any) (n int) {
+	for f := range reflect.TypeOf(v).Fields() {
+		if f.Tag.Get("json") != "-" {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *store) Step(_ context.Context, _, id uuid.UUID) (*tasker.Step, error) {
+	for _, step := range s.steps {
+		if step.StepUUID == id {
+			step.Results, step.ResultsOmitted = json.RawMessage(`5`), false
+			return &step, nil
+		}
+	}
+	return nil, tasker.Errorf(tasker.CodeNotFound, "no such step")
+}
+
+// Result returns nil only for a task that succeeded, and otherwise its failure.
+func TestClientResult(t *testing.T) {
+	t.Parallel()
+	declined := &tasker.Failure{Message: "card declined", Code: "declined"}
+	done := tasker.Step{Name: "a", StepUUID: uuid.New(), State: tasker.StepComplete, Results: json.RawMessage(`5`)}
+	long := tasker.Step{Name: "a", StepUUID: uuid.New(), State: tasker.StepComplete, ResultsOmitted: true}
+	silent := tasker.Step{Name: "s", State: tasker.StepResolvedManually}
+	text := tasker.Step{Name: "t", State: tasker.StepComplete, Results: json.RawMessage(`"five"`)}
+	failed := tasker.Step{Name: "b", StepUUID: uuid.New(), State: tasker.StepError, LastError: declined}
+	other := tasker.Step{Name: "c", State: tasker.StepError, LastError: &tasker.Failure{Message: "no stock"}}
+	stopped := tasker.Step{Name: "d", State: tasker.StepCancelled}
+	for name, tc := range map[string]struct {
+		state  tasker.TaskState
+		steps  []tasker.Step
+		step   string
+		code   tasker.Code
+		text   string
+		failed string // step of the TaskFailure
+	}{
+		"OnlyStep":         {tasker.TaskComplete, []tasker.Step{done}, "", "", "", ""},
+		"Named":            {tasker.TaskComplete, []tasker.Step{text, done}, "a", "", "", ""},
+		"OmittedInList":    {tasker.TaskComplete, []tasker.Step{long, text}, "a", "", "", ""},
+		"ResolvedManually": {tasker.TaskResolvedManually, []tasker.Step{silent, done}, "a", "", "", ""},
+		"Failed":           {tasker.TaskError, []tasker.Step{failed}, "", tasker.CodeWrongState, "step b failed: card declined", "b"},
+		"FailedBeside":     {tasker.TaskError, []tasker.Step{done, failed}, "a", tasker.CodeWrongState, "card declined", "b"},
+		"FailedOther": {tasker.TaskError, []tasker.Step{failed, other}, "c", tasker.CodeWrongState,
+			"no stock (and one other step)", "c"},
+		"FailedUnknown":   {tasker.TaskError, []tasker.Step{failed}, "z", tasker.CodeWrongState, "card declined", "b"},
+		"FailedNowhere":   {tasker.TaskError, []tasker.Step{done}, "a", tasker.CodeWrongState, "is in error", ""},
+		"Cancelled":       {tasker.TaskCancelled, []tasker.Step{done, stopped}, "a", tasker.CodeWrongState, "was cancelled", ""},
+		"WithoutResult":   {tasker.TaskResolvedManually, []tasker.Step{silent}, "", tasker.CodeNotFound, "has no result", ""},
+		"Ambiguous":       {tasker.TaskComplete, []tasker.Step{done, text}, "", tasker.CodeNotFound, "has 2 steps", ""},
+		"Unknown":         {tasker.TaskComplete, []tasker.Step{done}, "z", tasker.CodeNotFound, `no step "z"`, ""},
+		"DoesNotFit":      {tasker.TaskComplete, []tasker.Step{text}, "t", tasker.CodeInvalid, "decode the result of step t", ""},
+		"NoStepsAtAll":    {tasker.TaskError, nil, "", tasker.CodeWrongState, "is in error", ""},
+		"EmptyAndUnnamed": {tasker.TaskComplete, nil, "", tasker.CodeNotFound, "has 0 steps", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := tasker.NewClient(&store{last: tc.state, steps: tc.steps})
+			var out int
+			err := c.Result(t.Context(), uuid.New(), tc.step, &out)
+			if tasker.ErrorCode(err) != tc.code || (err == nil) != (out == 5) {
+				t.Fatalf("Result = %d, %v; want code %q", out, err, tc.code)
+			}
+			if err != nil && !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("error %q lacks %q", err, tc.text)
+			}
+			var f *tasker.TaskFailure
+			if errors.As(err, &f) != (tc.code == tasker.CodeWrongState) {
+				t.Fatalf("%v carries the failure %+v", err, f)
+			}
+			if f != nil && (f.State != tc.state || f.Step != tc.failed) {
+				t.Errorf("failure %+v, want step %q in %s", f, tc.failed, tc.state)
+			}
+			var reported *tasker.Failure
+			if errors.As(err, &reported) != (tc.failed != "") || (tc.failed == "b" && reported.Code != "declined") {
+				t.Errorf("%v carries the worker's report %+v", err, reported)
+			}
+			ended := tc.state == tasker.TaskComplete || tc.state == tasker.TaskResolvedManually
+			if err := c.Result(t.Context(), uuid.New(), tc.step, nil); (err == nil) != ended {
+				t.Errorf("without out: %v", err)
+			}
+		})
 	}
 }

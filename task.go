@@ -2,6 +2,8 @@ package tasker
 
 import (
 	"encoding/json"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -271,4 +273,90 @@ type StepExplanation struct {
 	State    StepState `json:"state"`
 	Why      string    `json:"why"`
 	Next     string    `json:"next,omitempty" doc:"What would change the state, automatically or by an operator."`
+}
+
+// Priority is the name of a level ("high", "medium", "low", or one of the server's table, in
+// any case) or a decimal level from 0 to 100; a higher level runs first. In JSON a name is a
+// string and a level an integer; a string that holds a level is accepted too. "" means the
+// default: that of the template, else medium.
+type Priority string
+
+// The priorities that every server knows.
+const (
+	High   Priority = "high"
+	Medium Priority = "medium"
+	Low    Priority = "low"
+)
+
+// Level returns the Priority of level n. A level outside of 0 to 100 is refused by the server,
+// not here.
+func Level(n int) Priority { return Priority(strconv.Itoa(n)) }
+
+// MarshalJSON encodes a level as an integer and a name as a string.
+func (p Priority) MarshalJSON() ([]byte, error) {
+	if n, err := strconv.Atoi(string(p)); err == nil {
+		return strconv.AppendInt(nil, int64(n), 10), nil
+	}
+	return json.Marshal(string(p))
+}
+
+// UnmarshalJSON accepts a string or an integer.
+func (p *Priority) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err == nil {
+		*p = Priority(s)
+		return nil
+	}
+	var n int
+	if err := json.Unmarshal(b, &n); err != nil {
+		return fmt.Errorf("priority must be a level's name or an integer level")
+	}
+	*p = Level(n)
+	return nil
+}
+
+// EditContextRequest changes the context of a task in error. Exactly one of Context and Merge
+// is set. Steps that have already ended do not run again. The new context is validated against
+// the template's input schema, like that of a submission. Every edit is kept with the task and
+// in the audit trail.
+type EditContextRequest struct {
+	Context json.RawMessage `json:"context,omitempty" doc:"The complete new context, any JSON value except null. Either this or merge."`
+	Merge   json.RawMessage `json:"merge,omitempty" doc:"A JSON merge patch (RFC 7396) for the context; null removes a member. Either this or context."`
+
+	Reason   string `json:"reason" doc:"Reason for the edit; kept with the task." minLength:"1" maxLength:"4096"`
+	EditedBy string `json:"edited_by,omitempty" doc:"Actor. Required, but defaults to the name of the API key." maxLength:"255"`
+
+	// ExpectedVersion is the Task.ContextVersion that the caller has read.
+	ExpectedVersion *int `json:"expected_context_version,omitempty" doc:"Expected context_version. With any other the edit is refused with conflict." minimum:"0"`
+
+	NoRetry         bool `json:"no_retry,omitempty" doc:"Leave the task in error instead of running its failed steps again."`
+	ResetRetryCount bool `json:"reset_retry_count,omitempty" doc:"Give the failed steps all their attempts again. Otherwise they have the attempts left, at least one."`
+}
+
+// EditedContext is the response to an EditContextRequest. An edit to the same context is no
+// error, and changes nothing: Changed tells.
+type EditedContext struct {
+	TaskUUID       uuid.UUID       `json:"task_uuid"`
+	State          TaskState       `json:"state"`
+	ContextVersion int             `json:"context_version"`
+	Changed        bool            `json:"changed" doc:"False if the task already had this context; then nothing was stored."`
+	Context        json.RawMessage `json:"context" doc:"The new context."`
+	OldContext     json.RawMessage `json:"old_context,omitempty"`
+	EndedSteps     []string        `json:"ended_steps" doc:"Steps that ended earlier. They do not run again, even if they used the old context."`
+	ReplayedSteps  int             `json:"replayed_steps" doc:"Names of the steps that run again."`
+}
+
+// ContextEdit is one change of a task's context, as its history records it. Versions count from
+// 1 for the first edit; version 0 is the submitted context.
+type ContextEdit struct {
+	No             int64           `json:"no" doc:"Number of the record in the audit trail."`
+	At             time.Time       `json:"at"`
+	Actor          string          `json:"actor"`
+	Reason         string          `json:"reason"`
+	ContextVersion int             `json:"context_version" doc:"Version of the resulting context."`
+	OldContext     json.RawMessage `json:"old_context,omitempty" doc:"The previous context. A history contains up to 1 MiB of them, newest first; the audit trail has the others."`
+	OldOmitted     bool            `json:"old_context_omitted,omitempty" doc:"The old context was omitted because the response would be too long."`
+	Merge          json.RawMessage `json:"merge,omitempty" doc:"The merge patch of the edit, if it used one."`
+	EndedSteps     []string        `json:"ended_steps,omitempty"`
+	Replayed       bool            `json:"replayed" doc:"Whether the failed steps ran again."`
 }
