@@ -94,8 +94,8 @@ sbom: build ## Write what bin/tasker consists of to bin/tasker.cdx.json, and com
 	.ci/sbom bin/tasker bin/tasker.cdx.json
 
 release-snapshot: ## Build the archives of a release in dist/, with SBOMs, and publish nothing
-	$(GO) run $(RELEASER) check
-	$(GO) run $(RELEASER) release --snapshot --clean --skip=publish
+	$(GO) run $(RELEASER) check --config deploy/goreleaser.yaml
+	$(GO) run $(RELEASER) release --config deploy/goreleaser.yaml --snapshot --clean --skip=publish
 
 # UPDATE=1 writes the golden file anew.
 CHART := $(GO) run $(HELM)

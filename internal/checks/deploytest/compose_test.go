@@ -14,8 +14,10 @@ import (
 
 // composed is what the tests look at in a service of compose.
 type composed struct {
-	Image       string            `json:"image"`
-	Build       string            `json:"build"`
+	Image string `json:"image"`
+	Build struct {
+		Context, Dockerfile string
+	} `json:"build"`
 	Environment map[string]string `json:"environment"`
 	Ports       []string          `json:"ports"`
 	Volumes     []string          `json:"volumes"`
@@ -69,7 +71,7 @@ func TestCompose(t *testing.T) {
 		}
 		for name, s := range c.Services {
 			at := strings.Join(files, " and ") + ": " + name
-			if s.Build == "" && !pinned.MatchString(s.Image) {
+			if s.Build.Context == "" && !pinned.MatchString(s.Image) {
 				t.Errorf("%s: the image %q has no version", at, s.Image)
 			}
 			if s.Healthcheck == nil {
@@ -94,7 +96,7 @@ func TestCompose(t *testing.T) {
 					t.Errorf("%s mounts %s: %v", at, from, err)
 				}
 			}
-			if s.Build != "" {
+			if s.Build.Context != "" {
 				loads(t, at, s.Environment)
 			}
 		}
@@ -132,7 +134,7 @@ func TestComposedPrometheus(t *testing.T) {
 	nodes := 0
 	for _, at := range read.Scrape[0].Static[0].Targets {
 		name, _, _ := strings.Cut(at, ":")
-		if c.Services[name].Build == "" {
+		if c.Services[name].Build.Context == "" {
 			t.Errorf("%s is no node", name)
 		}
 		nodes++

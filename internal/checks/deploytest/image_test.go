@@ -35,7 +35,7 @@ func all(pattern, in string) []string {
 // are settings.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
-	file := strings.ReplaceAll(text(t, "Dockerfile"), "\\\n", " ")
+	file := strings.ReplaceAll(text(t, "deploy/docker/Dockerfile"), "\\\n", " ")
 	want := all(`(?m)^go (\d+\.\d+)`, text(t, "go.mod"))
 	if got := all(`golang:(\d+\.\d+)-alpine`, file); len(got) != 1 || got[0] != want[0] {
 		t.Errorf("it builds with Go %v, the module with %v", got, want)
@@ -73,7 +73,7 @@ func TestDockerignore(t *testing.T) {
 		t.Fatal(err)
 	}
 	ignored := map[string]bool{}
-	for line := range strings.Lines(text(t, ".dockerignore")) {
+	for line := range strings.Lines(text(t, "deploy/docker/Dockerfile.dockerignore")) {
 		ignored[strings.TrimSpace(line)] = true
 	}
 	files := 0

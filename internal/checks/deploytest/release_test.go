@@ -28,7 +28,7 @@ func TestReleases(t *testing.T) {
 			Files []struct{ Src string }
 		}
 		Before struct{ Hooks []string }
-	}](t, yamlFile(t, ".goreleaser.yaml"))
+	}](t, yamlFile(t, "deploy/goreleaser.yaml"))
 	b := r.Builds[0]
 	var targets []string
 	for _, system := range b.Goos {
