@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker/deadletters/model"
 )
 
 // EventType is the kind of an Event. New kinds may be added: a program should skip those that
@@ -150,20 +152,7 @@ type RedriveEvent struct {
 	Decided     int       `json:"decided" doc:"Items that have a result."`
 	Wave        int       `json:"wave,omitempty"`
 	// Counts are missing while waves are under way, of which there may be thousands.
-	Counts *RedriveCounts `json:"counts,omitempty" doc:"Missing in events of the states running and observing that a wave causes."`
-}
-
-// RedriveCounts counts the items of a redrive by their states; see deadletters.ItemCounts.
-type RedriveCounts struct {
-	Pending   int `json:"pending"`
-	Sending   int `json:"sending"`
-	Unknown   int `json:"unknown" doc:"They may have arrived, or not."`
-	Sent      int `json:"sent"`
-	Returned  int `json:"returned"`
-	Completed int `json:"completed"`
-	Failed    int `json:"failed"`
-	Skipped   int `json:"skipped"`
-	Uncertain int `json:"uncertain" doc:"Among the others: a try had no answer. What was sent may be there twice, under the same number; what failed may be there once."`
+	Counts *model.ItemCounts `json:"counts,omitempty" doc:"Missing in events of the states running and observing that a wave causes."`
 }
 
 // ReplayEvent is the replay of a topic that an event is about, and its progress.

@@ -177,23 +177,8 @@ type LargeResult struct {
 	SHA256 string `json:"sha256" doc:"SHA-256 of the document, in hexadecimal."`
 }
 
-// LargeResultReceipt is the answer to a large result that a worker has sent.
-type LargeResultReceipt struct {
-	LargeResult
-	Reference string `json:"large_result" doc:"Name of the result in the call that settles the step, as large_result."`
-}
-
-// LargeResultBackend is the part of a Backend that moves large results. The Backends of this module have it, and Job
-// and Client use it; it is not part of Backend, so that those of others continue to compile.
-type LargeResultBackend interface {
-	// SendLargeResult stores a result of a step that the worker holds, and renews its lease. The step then settles with
-	// the Reference. CodeTooLarge: the server does not take it. CodeUnavailable: the blob store does not work; send it
-	// again. CodeStaleToken: the lease is over.
-	SendLargeResult(ctx context.Context, worker uuid.UUID, lease LeaseRef, result []byte) (*LargeResultReceipt, error)
-	// LargeParentResult opens the large result of a direct dependency of a step that the worker holds. The caller closes
-	// it, and compares the SHA-256. CodeNotFound: there is none.
-	LargeParentResult(ctx context.Context, worker uuid.UUID, lease LeaseRef, parent string) (io.ReadCloser, error)
-	// LargeResult opens the large result of a step, likewise.
+// largeResults is the part of a Backend that reads large results, which not every Backend has.
+type largeResults interface {
 	LargeResult(ctx context.Context, task, step uuid.UUID) (io.ReadCloser, error)
 }
 
@@ -202,7 +187,7 @@ type LargeResultBackend interface {
 // was stored ends with an error in place of io.EOF. A codec of the Client does not decode it. CodeNotFound: the step
 // has no large result.
 func (c *Client) LargeResult(ctx context.Context, task uuid.UUID, step *Step) (io.ReadCloser, error) {
-	b, can := c.Backend.(LargeResultBackend)
+	b, can := c.Backend.(largeResults)
 	if !can || step.LargeResult == nil {
 		return nil, Errorf(CodeNotFound, "step %s of task %s has no large result", step.Name, task)
 	}
@@ -260,7 +245,7 @@ func (l *LargeResult) ReadAll(content io.ReadCloser) (json.RawMessage, error) {
 
 // largeResult returns the result of a step that is kept apart.
 func (c *Client) largeResult(ctx context.Context, task uuid.UUID, step *Step) (json.RawMessage, error) {
-	b, can := c.Backend.(LargeResultBackend)
+	b, can := c.Backend.(largeResults)
 	if !can {
 		return nil, Errorf(CodeInvalid, "the Backend of the client cannot read the large result of step %s", step.Name)
 	}

@@ -3,9 +3,9 @@ package embedded
 import (
 	"context"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/host/config"
 	"github.com/taskerhq/tasker/internal/host/simulate"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // SimulateOptions configures Simulate. Zero fields select the defaults.
@@ -23,7 +23,7 @@ type SimulateOptions struct {
 // it does not mention completes without a result. The error is a *tasker.Error: CodeInvalid, with the places of the
 // problems, for a template or a script that is not valid, and for a context that does not match the input schema. A
 // task that fails is no error.
-func Simulate(ctx context.Context, templateYAML, script string, o SimulateOptions) (*tasker.Simulation, error) {
+func Simulate(ctx context.Context, templateYAML, script string, o SimulateOptions) (*operate.Simulation, error) {
 	cfg, err := config.Load(config.Sources{Text: o.Config, TextName: "SimulateOptions.Config"})
 	if err != nil {
 		return nil, err

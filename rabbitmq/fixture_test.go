@@ -14,9 +14,9 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 	"go.uber.org/goleak"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/rabbitmq"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -67,7 +67,7 @@ func (b *broker) declare() {
 
 // message is a dispatch, as the server publishes it.
 func (b *broker) message(token string) amqp091.Publishing {
-	a := tasker.Assignment{StepUUID: uuid.New(), TaskUUID: uuid.New(), Token: token, Handler: "h", StepName: "h",
+	a := protocol.Assignment{StepUUID: uuid.New(), TaskUUID: uuid.New(), Token: token, Handler: "h", StepName: "h",
 		Attempt: 1, Parameters: json.RawMessage(`{"n":1}`)}
 	body, err := json.Marshal(a)
 	if err != nil {

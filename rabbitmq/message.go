@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/rabbitmq/amqp091-go"
 
-	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // messageType is the type of a message with a step.
@@ -18,8 +18,8 @@ const messageType = "tasker.step"
 const workerHeader = "tasker-worker"
 
 // decode reads the step in a message for worker.
-func decode(d *amqp091.Delivery, worker uuid.UUID) (tasker.Assignment, error) {
-	var a tasker.Assignment
+func decode(d *amqp091.Delivery, worker uuid.UUID) (protocol.Assignment, error) {
+	var a protocol.Assignment
 	if d.Type != messageType {
 		return a, fmt.Errorf("its type is %q, not %q", d.Type, messageType)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/amqp"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Options configures NewTransport. A zero field selects the default.
@@ -40,7 +41,7 @@ var _ worker.Transport = (*Transport)(nil)
 func NewTransport(url string, opts Options) *Transport { return &Transport{url: url, opts: opts} }
 
 // Name implements worker.Transport.
-func (t *Transport) Name() string { return tasker.TransportAMQP }
+func (t *Transport) Name() string { return protocol.TransportAMQP }
 
 // doubts is the number of successive refusals after which Check believes them. A server that stops in the middle of
 // the handshake looks as if it refused the password.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func TestProblems(t *testing.T) {
@@ -89,7 +90,7 @@ func TestRetryAfterDate(t *testing.T) {
 		w.Header().Set("Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
 		reply(w, http.StatusServiceUnavailable, `{}`)
 	}, nil)
-	_, err := client.Workers(t.Context())
+	_, err := protocol.Of(client).Workers(t.Context())
 	var got *tasker.Error
 	if !errors.As(err, &got) || got.RetryAfter < 58*time.Minute || got.RetryAfter > time.Hour {
 		t.Errorf("error %+v, want RetryAfter of about an hour", got)
@@ -132,7 +133,7 @@ func TestTooFewAnswers(t *testing.T) {
 	client := dial(t, func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusOK, `{"results":[],"leases":[]}`)
 	}, nil)
-	ctx, ref := t.Context(), tasker.LeaseRef{}
+	ctx, ref := t.Context(), protocol.LeaseRef{}
 	for name, call := range map[string]func() error{
 		"Submit": func() error { _, err := client.Submit(ctx, tasker.TaskRequest{}); return err },
 		"Cancel": func() error {
@@ -140,11 +141,11 @@ func TestTooFewAnswers(t *testing.T) {
 			return err
 		},
 		"Start": func() error {
-			_, err := client.Start(ctx, tasker.StartRequest{Steps: []tasker.LeaseRef{ref}})
+			_, err := protocol.Of(client).Start(ctx, protocol.StartRequest{Steps: []protocol.LeaseRef{ref}})
 			return err
 		},
 		"Settle": func() error {
-			_, err := client.Settle(ctx, tasker.SettleRequest{Results: []tasker.StepResult{{}}})
+			_, err := protocol.Of(client).Settle(ctx, protocol.SettleRequest{Results: []protocol.StepResult{{}}})
 			return err
 		},
 	} {
@@ -186,12 +187,12 @@ func TestRequestTimeout(t *testing.T) {
 		<-hold
 	}, &remote.Options{RequestTimeout: 20 * time.Millisecond})
 	defer close(hold)
-	if _, err := client.Workers(t.Context()); tasker.ErrorCode(err) != tasker.CodeUnavailable {
+	if _, err := protocol.Of(client).Workers(t.Context()); tasker.ErrorCode(err) != tasker.CodeUnavailable {
 		t.Errorf("error %v, want CodeUnavailable: the caller did not end it", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := client.Workers(ctx); !errors.Is(err, context.DeadlineExceeded) ||
+	if _, err := protocol.Of(client).Workers(ctx); !errors.Is(err, context.DeadlineExceeded) ||
 		tasker.ErrorCode(err) == tasker.CodeUnavailable {
 		t.Errorf("error %v, want the caller's own deadline", err)
 	}
@@ -205,7 +206,11 @@ func TestBrokenConnection(t *testing.T) {
 		code tasker.Code
 		most int64
 	}{
-		"Get": {func(ctx context.Context, c *tasker.Client) error { _, err := c.Workers(ctx); return err }, "", 2},
+		"Get": {func(ctx context.Context,
+			c *tasker.Client) error {
+			_, err := protocol.Of(c).Workers(ctx)
+			return err
+		}, "", 2},
 		"Post": {func(ctx context.Context, c *tasker.Client) error {
 			_, err := c.Submit(ctx, tasker.TaskRequest{})
 			return err
@@ -242,7 +247,7 @@ func TestKeyStaysHome(t *testing.T) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	},
 		&remote.Options{APIKey: "secret", HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
-	if _, err := client.Workers(t.Context()); tasker.ErrorCode(err) != tasker.CodeInternal {
+	if _, err := protocol.Of(client).Workers(t.Context()); tasker.ErrorCode(err) != tasker.CodeInternal {
 		t.Errorf("error %v, want CodeInternal", err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/kit/query"
 	"github.com/taskerhq/tasker/internal/wire"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // httpBackend is a Backend over HTTP. The other files hold its methods by subject; do is
@@ -42,10 +43,10 @@ type httpBackend struct {
 	submits *gatherer[tasker.TaskRequest, tasker.TaskReceipt]
 
 	mu      sync.Mutex
-	settles map[uuid.UUID]*gatherer[tasker.StepResult, tasker.SettleAnswer] // by worker
+	settles map[uuid.UUID]*gatherer[protocol.StepResult, protocol.SettleAnswer] // by worker
 }
 
-var _ tasker.Backend = (*httpBackend)(nil)
+var _ protocol.Backend = (*httpBackend)(nil)
 
 // Close ends the requests in flight; their callers get CodeUnavailable. A second Close does
 // nothing. A client supplied in Options stays usable.

@@ -21,6 +21,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -287,61 +288,63 @@ func TestRoutes(t *testing.T) {
 			seen{"GET", "/v1/templates/default/x", ""}, `{"name":"x"}`, `"name":"x"`},
 		"RegisterWorker": {
 			func(c *tasker.Client) (any, error) {
-				return c.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w", Capacity: 3})
+				return protocol.Of(c).RegisterWorker(ctx, protocol.WorkerRegistration{Name: "w", Capacity: 3})
 			},
 			seen{"POST", "/internal/workers/register", `{"name":"w","capacity":3}`}, `{"worker_id":"` + a.String() + `"}`,
 			a.String()},
 		"Workers": {
-			func(c *tasker.Client) (any, error) { return c.Workers(ctx) },
+			func(c *tasker.Client) (any, error) { return protocol.Of(c).Workers(ctx) },
 			seen{"GET", "/internal/workers", ""}, `{"workers":[{"name":"w"}]}`, `"name":"w"`},
 		"Poll": {
 			func(c *tasker.Client) (any, error) {
-				return c.Poll(ctx, tasker.PollRequest{WorkerID: a, Capacity: 2, WaitMS: 10, Start: true})
+				return protocol.Of(c).Poll(ctx, protocol.PollRequest{WorkerID: a, Capacity: 2, WaitMS: 10, Start: true})
 			},
 			seen{"POST", me + "/poll", `{"capacity":2,"wait_ms":10,"start":true}`},
 			`{"steps":[{"step_name":"s"}],"should_drain":true}`, `"should_drain":true`},
 		"Start": {
 			func(c *tasker.Client) (any, error) {
-				return c.Start(ctx, tasker.StartRequest{WorkerID: a, Steps: []tasker.LeaseRef{{StepUUID: b, Token: "4"}}})
+				return protocol.Of(c).Start(ctx,
+					protocol.StartRequest{WorkerID: a, Steps: []protocol.LeaseRef{{StepUUID: b, Token: "4"}}})
 			},
 			seen{"POST", me + "/start", `{"steps":[{"step_uuid":"` + b.String() + `","token":"4"}]}`},
 			`{"leases":[{"status":"held"}]}`, `"held"`},
 		"Progress": {
 			func(c *tasker.Client) (any, error) {
-				return c.Progress(ctx, tasker.ProgressReport{WorkerID: a, StepUUID: b, Token: "4", ProgressPercent: 50})
+				return protocol.Of(c).Progress(ctx,
+					protocol.ProgressReport{WorkerID: a, StepUUID: b, Token: "4", ProgressPercent: 50})
 			},
 			seen{"POST", me + "/progress", `{"step_uuid":"` + b.String() + `","token":"4","progress_percent":50}`},
 			`{"status":"lost"}`, `"lost"`},
 		"SettleOne": {
 			func(c *tasker.Client) (any, error) {
-				return c.Settle(ctx, tasker.SettleRequest{WorkerID: a,
-					Results: []tasker.StepResult{{StepUUID: b, Token: "4", Status: "completed"}}})
+				return protocol.Of(c).Settle(ctx, protocol.SettleRequest{WorkerID: a,
+					Results: []protocol.StepResult{{StepUUID: b, Token: "4", Status: "completed"}}})
 			},
 			seen{"POST", me + "/result", `{"results":[{"step_uuid":"` + b.String() + `","token":"4","status":"completed"}]}`},
 			`{"results":[{"state":"complete"}]}`, `"complete"`},
 		"SettleMany": {
 			func(c *tasker.Client) (any, error) {
-				return c.Settle(ctx, tasker.SettleRequest{WorkerID: a,
-					Results: []tasker.StepResult{{StepUUID: b, Status: "completed"}, {StepUUID: a, Status: "released"}}})
+				return protocol.Of(c).Settle(ctx, protocol.SettleRequest{WorkerID: a,
+					Results: []protocol.StepResult{{StepUUID: b, Status: "completed"}, {StepUUID: a, Status: "released"}}})
 			},
 			seen{"POST", me + "/result", `{"results":[{"step_uuid":"` + b.String() +
 				`","token":"","status":"completed"},{"step_uuid":"` + a.String() + `","token":"","status":"released"}]}`},
 			`{"results":[{"state":"complete"},{"error":{"code":"stale_token","message":"m"}}]}`, `"stale_token"`},
 		"Heartbeat": {
 			func(c *tasker.Client) (any, error) {
-				return c.Heartbeat(ctx, tasker.Heartbeat{WorkerID: a, CurrentLoad: 1,
-					Steps: []tasker.LeaseRef{{StepUUID: b, Token: "4"}}})
+				return protocol.Of(c).Heartbeat(ctx, protocol.Heartbeat{WorkerID: a, CurrentLoad: 1,
+					Steps: []protocol.LeaseRef{{StepUUID: b, Token: "4"}}})
 			},
 			seen{"POST", me + "/heartbeat", `{"current_load":1,"steps":[{"step_uuid":"` + b.String() + `","token":"4"}]}`},
 			`{"acknowledged":true}`, `"acknowledged":true`},
 		"HeartbeatOfNoStep": {
 			func(c *tasker.Client) (any, error) {
-				return c.Heartbeat(ctx, tasker.Heartbeat{WorkerID: a, Steps: []tasker.LeaseRef{}})
+				return protocol.Of(c).Heartbeat(ctx, protocol.Heartbeat{WorkerID: a, Steps: []protocol.LeaseRef{}})
 			},
 			seen{"POST", me + "/heartbeat", `{"steps":[]}`}, `{"acknowledged":true}`, `"acknowledged":true`},
 		"Drain": {
 			func(c *tasker.Client) (any, error) {
-				return c.Drain(ctx, tasker.DrainRequest{WorkerID: a, Final: true})
+				return protocol.Of(c).Drain(ctx, protocol.WorkerAct{WorkerID: a, Final: true})
 			},
 			seen{"POST", me + "/drain", `{"final":true}`}, `{"released":3}`, `"released":3`},
 	} {
@@ -485,7 +488,7 @@ func TestClose(t *testing.T) {
 	if err := <-done; tasker.ErrorCode(err) != tasker.CodeUnavailable {
 		t.Errorf("the request in flight: %v, want CodeUnavailable", err)
 	}
-	if _, err := client.Workers(t.Context()); tasker.ErrorCode(err) != tasker.CodeUnavailable {
+	if _, err := protocol.Of(client).Workers(t.Context()); tasker.ErrorCode(err) != tasker.CodeUnavailable {
 		t.Errorf("a request after Close: %v, want CodeUnavailable", err)
 	}
 }

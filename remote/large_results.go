@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // leaseHeader is the header with the token of the lease that a call without a JSON body is about.
@@ -25,15 +25,15 @@ func leasePath(worker, step uuid.UUID, rest string) string {
 }
 
 // SendLargeResult implements LargeResultBackend.
-func (b *httpBackend) SendLargeResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef, result []byte,
-) (*tasker.LargeResultReceipt, error) {
-	return fetch[tasker.LargeResultReceipt](ctx, b, call{verb: "send a large result", method: http.MethodPost,
+func (b *httpBackend) SendLargeResult(ctx context.Context, worker uuid.UUID, lease protocol.LeaseRef, result []byte,
+) (*protocol.LargeResultReceipt, error) {
+	return fetch[protocol.LargeResultReceipt](ctx, b, call{verb: "send a large result", method: http.MethodPost,
 		path: leasePath(worker, lease.StepUUID, "large_result"), token: lease.Token, raw: result,
 		wait: time.Duration(len(result)/slowest) * time.Second})
 }
 
 // LargeParentResult implements LargeResultBackend.
-func (b *httpBackend) LargeParentResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef, parent string,
+func (b *httpBackend) LargeParentResult(ctx context.Context, worker uuid.UUID, lease protocol.LeaseRef, parent string,
 ) (io.ReadCloser, error) {
 	return b.open(ctx, call{verb: "read a large result", method: http.MethodGet, token: lease.Token,
 		path: leasePath(worker, lease.StepUUID, "parent_results/"+url.PathEscape(parent))})

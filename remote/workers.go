@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/kit/query"
 	"github.com/taskerhq/tasker/internal/wire"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // workerPath is the path of a call by or about one worker.
@@ -20,21 +20,21 @@ func workerPath(id uuid.UUID, verb string) string {
 
 // RegisterWorker implements WorkerBackend. After a lost response the server keeps a worker that
 // nobody uses, until it is declared dead.
-func (b *httpBackend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistration,
-) (*tasker.RegisteredWorker, error) {
-	return fetch[tasker.RegisteredWorker](ctx, b, call{
+func (b *httpBackend) RegisterWorker(ctx context.Context, reg protocol.WorkerRegistration,
+) (*protocol.RegisteredWorker, error) {
+	return fetch[protocol.RegisteredWorker](ctx, b, call{
 		verb: "register worker", method: http.MethodPost, path: "/internal/workers/register", body: reg,
 	})
 }
 
 // Workers implements WorkerBackend. It reads all pages.
-func (b *httpBackend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
-	var all []tasker.WorkerInfo
+func (b *httpBackend) Workers(ctx context.Context) ([]protocol.WorkerInfo, error) {
+	var all []protocol.WorkerInfo
 	q := query.Values{}
 	for {
 		var page struct {
-			Workers    []tasker.WorkerInfo `json:"workers"`
-			NextCursor string              `json:"next_cursor"`
+			Workers    []protocol.WorkerInfo `json:"workers"`
+			NextCursor string                `json:"next_cursor"`
 		}
 		err := b.do(ctx, call{verb: "list workers", method: http.MethodGet, path: "/internal/workers", query: url.Values(q)},
 			&page)
@@ -50,42 +50,57 @@ func (b *httpBackend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) 
 }
 
 // Worker implements WorkerBackend.
-func (b *httpBackend) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
-	return fetch[tasker.WorkerInfo](ctx, b, call{verb: "get worker", method: http.MethodGet,
+func (b *httpBackend) Worker(ctx context.Context, id uuid.UUID) (*protocol.WorkerInfo, error) {
+	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "get worker", method: http.MethodGet,
 		path: "/internal/workers/" + id.String()})
 }
 
+// actBody is the body of an act on a worker; each act has another name for the actor.
+func actBody(act protocol.WorkerAct, actor string) map[string]any {
+	body := map[string]any{}
+	if act.By != "" {
+		body[actor] = act.By
+	}
+	if act.Reason != "" {
+		body["reason"] = act.Reason
+	}
+	if act.Final {
+		body["final"] = true
+	}
+	return body
+}
+
 // ResumeWorker implements WorkerBackend.
-func (b *httpBackend) ResumeWorker(ctx context.Context, req tasker.ResumeRequest) (*tasker.WorkerInfo, error) {
-	return fetch[tasker.WorkerInfo](ctx, b, call{verb: "resume worker", method: http.MethodPost,
-		path: workerPath(req.WorkerID, "resume"), body: req})
+func (b *httpBackend) ResumeWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
+	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "resume worker", method: http.MethodPost,
+		path: workerPath(act.WorkerID, "resume"), body: actBody(act, "resumed_by")})
 }
 
 // CordonWorker implements WorkerBackend.
-func (b *httpBackend) CordonWorker(ctx context.Context, req tasker.CordonRequest) (*tasker.WorkerInfo, error) {
-	return fetch[tasker.WorkerInfo](ctx, b, call{verb: "cordon worker", method: http.MethodPost,
-		path: workerPath(req.WorkerID, "cordon"), body: req})
+func (b *httpBackend) CordonWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
+	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "cordon worker", method: http.MethodPost,
+		path: workerPath(act.WorkerID, "cordon"), body: actBody(act, "cordoned_by")})
 }
 
 // UncordonWorker implements WorkerBackend.
-func (b *httpBackend) UncordonWorker(ctx context.Context, req tasker.UncordonRequest) (*tasker.WorkerInfo, error) {
-	return fetch[tasker.WorkerInfo](ctx, b, call{verb: "uncordon worker", method: http.MethodPost,
-		path: workerPath(req.WorkerID, "uncordon"), body: req})
+func (b *httpBackend) UncordonWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
+	return fetch[protocol.WorkerInfo](ctx, b, call{verb: "uncordon worker", method: http.MethodPost,
+		path: workerPath(act.WorkerID, "uncordon"), body: actBody(act, "uncordoned_by")})
 }
 
 // Poll implements WorkerBackend. Its time limit is RequestTimeout after the end of the
 // requested wait.
-func (b *httpBackend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
-	return fetch[tasker.PollResponse](ctx, b, call{
+func (b *httpBackend) Poll(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
+	return fetch[protocol.PollResponse](ctx, b, call{
 		verb: "poll", method: http.MethodPost, path: workerPath(req.WorkerID, "poll"), body: req,
 		wait: time.Duration(req.WaitMS) * time.Millisecond,
 	})
 }
 
 // Start implements WorkerBackend.
-func (b *httpBackend) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
+func (b *httpBackend) Start(ctx context.Context, req protocol.StartRequest) ([]protocol.LeaseAnswer, error) {
 	var out struct {
-		Leases []tasker.LeaseAnswer `json:"leases"`
+		Leases []protocol.LeaseAnswer `json:"leases"`
 	}
 	c := call{verb: "start steps", method: http.MethodPost, path: workerPath(req.WorkerID, "start"), body: req}
 	if err := b.do(ctx, c, &out); err != nil {
@@ -98,27 +113,28 @@ func (b *httpBackend) Start(ctx context.Context, req tasker.StartRequest) ([]tas
 }
 
 // Progress implements WorkerBackend.
-func (b *httpBackend) Progress(ctx context.Context, report tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
-	return fetch[tasker.LeaseAnswer](ctx, b, call{
+func (b *httpBackend) Progress(ctx context.Context, report protocol.ProgressReport) (*protocol.LeaseAnswer, error) {
+	return fetch[protocol.LeaseAnswer](ctx, b, call{
 		verb: "report progress", method: http.MethodPost, path: workerPath(report.WorkerID, "progress"), body: report,
 	})
 }
 
 // Heartbeat implements WorkerBackend.
-func (b *httpBackend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
-	return fetch[tasker.HeartbeatResponse](ctx, b, call{
+func (b *httpBackend) Heartbeat(ctx context.Context, beat protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
+	return fetch[protocol.HeartbeatResponse](ctx, b, call{
 		verb: "heartbeat", method: http.MethodPost, path: workerPath(beat.WorkerID, "heartbeat"), body: beat,
 	})
 }
 
 // Drain implements WorkerBackend.
-func (b *httpBackend) Drain(ctx context.Context, req tasker.DrainRequest) (*tasker.DrainResponse, error) {
-	resp, err := fetch[tasker.DrainResponse](ctx, b, call{
-		verb: "drain worker", method: http.MethodPost, path: workerPath(req.WorkerID, "drain"), body: req,
+func (b *httpBackend) Drain(ctx context.Context, act protocol.WorkerAct) (*protocol.DrainResponse, error) {
+	resp, err := fetch[protocol.DrainResponse](ctx, b, call{
+		verb: "drain worker", method: http.MethodPost, path: workerPath(act.WorkerID, "drain"), body: actBody(act,
+			"drained_by"),
 	})
-	if req.Final {
+	if act.Final {
 		b.mu.Lock()
-		delete(b.settles, req.WorkerID) // a final drain is the worker's last request
+		delete(b.settles, act.WorkerID) // a final drain is the worker's last request
 		b.mu.Unlock()
 	}
 	return resp, err
@@ -126,7 +142,7 @@ func (b *httpBackend) Drain(ctx context.Context, req tasker.DrainRequest) (*task
 
 // Settle gathers a single result with those of the worker's other callers, and sends several results as one
 // request.
-func (b *httpBackend) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+func (b *httpBackend) Settle(ctx context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	if len(req.Results) != 1 {
 		return b.settle(ctx, req)
 	}
@@ -134,15 +150,15 @@ func (b *httpBackend) Settle(ctx context.Context, req tasker.SettleRequest) ([]t
 	if err != nil {
 		return nil, err
 	}
-	return []tasker.SettleAnswer{answer}, nil
+	return []protocol.SettleAnswer{answer}, nil
 }
 
 // settle sends results as one request.
-func (b *httpBackend) settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+func (b *httpBackend) settle(ctx context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	var out struct {
-		Results []tasker.SettleAnswer `json:"results"`
+		Results []protocol.SettleAnswer `json:"results"`
 	}
-	out.Results = make([]tasker.SettleAnswer, 0, len(req.Results))
+	out.Results = make([]protocol.SettleAnswer, 0, len(req.Results))
 	c := call{verb: "settle steps", method: http.MethodPost, path: workerPath(req.WorkerID, "result"), body: req}
 	if err := b.do(ctx, c, &out); err != nil {
 		return nil, err
@@ -155,18 +171,18 @@ func (b *httpBackend) settle(ctx context.Context, req tasker.SettleRequest) ([]t
 
 // settlesOf returns the gatherer of one worker. The worker's ID is part of the path, so results of two
 // workers cannot share a request.
-func (b *httpBackend) settlesOf(worker uuid.UUID) *gatherer[tasker.StepResult, tasker.SettleAnswer] {
+func (b *httpBackend) settlesOf(worker uuid.UUID) *gatherer[protocol.StepResult, protocol.SettleAnswer] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if g := b.settles[worker]; g != nil {
 		return g
 	}
 	g := newGatherer(b.ctx, "settle step", gatherLanes, gatherWiden, wire.MaxItems, wire.MaxBytes, wire.ResultWeight,
-		func(ctx context.Context, results []tasker.StepResult) ([]tasker.SettleAnswer, error) {
-			return b.settle(ctx, tasker.SettleRequest{WorkerID: worker, Results: results})
+		func(ctx context.Context, results []protocol.StepResult) ([]protocol.SettleAnswer, error) {
+			return b.settle(ctx, protocol.SettleRequest{WorkerID: worker, Results: results})
 		})
 	if b.settles == nil {
-		b.settles = make(map[uuid.UUID]*gatherer[tasker.StepResult, tasker.SettleAnswer])
+		b.settles = make(map[uuid.UUID]*gatherer[protocol.StepResult, protocol.SettleAnswer])
 	}
 	b.settles[worker] = g
 	return g

@@ -9,19 +9,19 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // backend is the server of one attempt: it hands out the step once and takes the report.
 type backend struct {
-	tasker.Backend // a method that a worker does not call
+	protocol.Backend // a method that a worker does not call
 
-	step        tasker.Assignment
+	step        protocol.Assignment
 	interrupted string // status of the lease in every heartbeat's answer: cancelled or lost; "": held
 	started     chan struct{}
 	returned    chan error // the cause of the end of the handler's context
-	settled     chan tasker.StepResult
+	settled     chan protocol.StepResult
 
 	// mu guards the fields below.
 	mu       sync.Mutex
@@ -34,13 +34,13 @@ type backend struct {
 
 // newBackend returns a backend without a step.
 func newBackend(interrupt error) *backend {
-	b := &backend{started: make(chan struct{}), returned: make(chan error, 1), settled: make(chan tasker.StepResult, 1),
+	b := &backend{started: make(chan struct{}), returned: make(chan error, 1), settled: make(chan protocol.StepResult, 1),
 		serves: map[uuid.UUID][]string{}}
 	switch {
 	case errors.Is(interrupt, worker.ErrCancelled):
-		b.interrupted = tasker.LeaseCancelled
+		b.interrupted = protocol.LeaseCancelled
 	case errors.Is(interrupt, worker.ErrLeaseLost):
-		b.interrupted = tasker.LeaseLost
+		b.interrupted = protocol.LeaseLost
 	}
 	return b
 }
@@ -104,19 +104,20 @@ func (b *backend) run(w *worker.Worker, drain bool, after time.Duration) (*Outco
 	return out, nil
 }
 
-// RegisterWorker implements tasker.WorkerBackend.
-func (b *backend) RegisterWorker(_ context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
+// RegisterWorker implements protocol.WorkerBackend.
+func (b *backend) RegisterWorker(_ context.Context, reg protocol.WorkerRegistration) (*protocol.RegisteredWorker,
+	error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id := uuid.New()
 	b.serves[id] = reg.Handlers
-	return &tasker.RegisteredWorker{WorkerID: id, MaxLongPollSeconds: 3600, MaxLogBytes: 64 << 10}, nil
+	return &protocol.RegisteredWorker{WorkerID: id, MaxLongPollSeconds: 3600, MaxLogBytes: 64 << 10}, nil
 }
 
-// Poll implements tasker.WorkerBackend.
-func (b *backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+// Poll implements protocol.WorkerBackend.
+func (b *backend) Poll(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
 	if b.give(req.WorkerID) {
-		return &tasker.PollResponse{Steps: []tasker.Assignment{b.step}}, nil
+		return &protocol.PollResponse{Steps: []protocol.Assignment{b.step}}, nil
 	}
 	<-ctx.Done()
 	return nil, ctx.Err()
@@ -135,8 +136,8 @@ func (b *backend) give(worker uuid.UUID) bool {
 	return false
 }
 
-// Progress implements tasker.WorkerBackend.
-func (b *backend) Progress(_ context.Context, r tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
+// Progress implements protocol.WorkerBackend.
+func (b *backend) Progress(_ context.Context, r protocol.ProgressReport) (*protocol.LeaseAnswer, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if r.Checkpoint != nil {
@@ -144,12 +145,12 @@ func (b *backend) Progress(_ context.Context, r tasker.ProgressReport) (*tasker.
 	} else {
 		b.progress = append(b.progress, Progress{Percent: r.ProgressPercent, Message: r.StatusMessage})
 	}
-	return &tasker.LeaseAnswer{StepUUID: r.StepUUID, Status: tasker.LeaseHeld}, nil
+	return &protocol.LeaseAnswer{StepUUID: r.StepUUID, Status: protocol.LeaseHeld}, nil
 }
 
-// Settle implements tasker.WorkerBackend.
-func (b *backend) Settle(_ context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
-	answers := make([]tasker.SettleAnswer, len(req.Results))
+// Settle implements protocol.WorkerBackend.
+func (b *backend) Settle(_ context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
+	answers := make([]protocol.SettleAnswer, len(req.Results))
 	for i, r := range req.Results {
 		answers[i].StepUUID = r.StepUUID
 		b.settled <- r // the one step settles once
@@ -157,20 +158,20 @@ func (b *backend) Settle(_ context.Context, req tasker.SettleRequest) ([]tasker.
 	return answers, nil
 }
 
-// Heartbeat implements tasker.WorkerBackend.
-func (b *backend) Heartbeat(_ context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
-	out := &tasker.HeartbeatResponse{Acknowledged: true}
+// Heartbeat implements protocol.WorkerBackend.
+func (b *backend) Heartbeat(_ context.Context, beat protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
+	out := &protocol.HeartbeatResponse{Acknowledged: true}
 	for _, ref := range beat.Steps {
-		status := tasker.LeaseHeld
+		status := protocol.LeaseHeld
 		if b.interrupted != "" {
 			status = b.interrupted
 		}
-		out.Leases = append(out.Leases, tasker.LeaseAnswer{StepUUID: ref.StepUUID, Status: status})
+		out.Leases = append(out.Leases, protocol.LeaseAnswer{StepUUID: ref.StepUUID, Status: status})
 	}
 	return out, nil
 }
 
-// Drain implements tasker.WorkerBackend.
-func (b *backend) Drain(context.Context, tasker.DrainRequest) (*tasker.DrainResponse, error) {
-	return &tasker.DrainResponse{}, nil
+// Drain implements protocol.WorkerBackend.
+func (b *backend) Drain(context.Context, protocol.WorkerAct) (*protocol.DrainResponse, error) {
+	return &protocol.DrainResponse{}, nil
 }

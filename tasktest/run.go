@@ -15,6 +15,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Step is the step that a handler is to run. A zero field selects the default.
@@ -52,7 +53,7 @@ type Step struct {
 
 // Outcome is what became of an attempt.
 type Outcome struct {
-	// Status is that of the report to the server: tasker.ResultCompleted, ResultFailed, ResultSnoozed or ResultReleased.
+	// Status is that of the report to the server: protocol.ResultCompleted, ResultFailed, ResultSnoozed or ResultReleased.
 	// It is "" if the worker reports nothing, because the task was cancelled or the lease lost.
 	Status string
 	// Result is the result as JSON; nil without one.
@@ -134,8 +135,8 @@ func RunHandler(t testing.TB, h worker.Handler, step Step, opts ...worker.Handle
 }
 
 // assignment is the step as a server hands it out.
-func (s *Step) assignment() (tasker.Assignment, error) {
-	a := tasker.Assignment{StepUUID: uuid.New(), TaskUUID: s.TaskUUID, Token: "1", State: tasker.StepInProgress,
+func (s *Step) assignment() (protocol.Assignment, error) {
+	a := protocol.Assignment{StepUUID: uuid.New(), TaskUUID: s.TaskUUID, Token: "1", State: tasker.StepInProgress,
 		Namespace: cmp.Or(s.Namespace, "default"), TaskName: cmp.Or(s.TaskName, s.Handler),
 		StepName: cmp.Or(s.Name, s.Handler), Handler: s.Handler,
 		Attempt: cmp.Or(s.Attempt, 1), MaxAttempts: cmp.Or(s.MaxAttempts, 3), Initialization: s.Initialization,

@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/tasktest"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,26 +34,26 @@ func TestRun(t *testing.T) {
 		text  string           // of the failure
 		final bool
 	}{
-		"Completed": {run: returns(nil), want: tasktest.Outcome{Status: tasker.ResultCompleted, Result: []byte(`"done"`)}},
-		"Failed":    {run: returns(errors.New("no")), want: tasktest.Outcome{Status: tasker.ResultFailed}, text: "error: no"},
-		"Final": {run: returns(worker.NonRetryable(errors.New("no"))), want: tasktest.Outcome{Status: tasker.ResultFailed},
+		"Completed": {run: returns(nil), want: tasktest.Outcome{Status: protocol.ResultCompleted, Result: []byte(`"done"`)}},
+		"Failed":    {run: returns(errors.New("no")), want: tasktest.Outcome{Status: protocol.ResultFailed}, text: "error: no"},
+		"Final": {run: returns(worker.NonRetryable(errors.New("no"))), want: tasktest.Outcome{Status: protocol.ResultFailed},
 			text: "error: no", final: true},
 		"Panic": {run: func(context.Context, *worker.Job) (any, error) { panic("oh") },
-			want: tasktest.Outcome{Status: tasker.ResultFailed}, text: "panic: oh"},
+			want: tasktest.Outcome{Status: protocol.ResultFailed}, text: "panic: oh"},
 		"NoJSON": {run: func(context.Context, *worker.Job) (any, error) { return make(chan int), nil },
-			want: tasktest.Outcome{Status: tasker.ResultFailed}, text: "invalid_result: ", final: true},
+			want: tasktest.Outcome{Status: protocol.ResultFailed}, text: "invalid_result: ", final: true},
 		"Snoozed": {run: returns(worker.Snooze(time.Minute)),
-			want: tasktest.Outcome{Status: tasker.ResultSnoozed, Snoozed: time.Minute}},
+			want: tasktest.Outcome{Status: protocol.ResultSnoozed, Snoozed: time.Minute}},
 		"TimedOut": {run: waits, step: tasktest.Step{Timeout: time.Hour},
-			want: tasktest.Outcome{Status: tasker.ResultFailed, Took: time.Hour}, text: "timeout: timed out after 3600 s"},
+			want: tasktest.Outcome{Status: protocol.ResultFailed, Took: time.Hour}, text: "timeout: timed out after 3600 s"},
 		"Cancelled": {run: waits, step: tasktest.Step{Interrupt: worker.ErrCancelled, InterruptAfter: time.Minute},
 			want: tasktest.Outcome{Took: time.Minute}},
 		"LeaseLost": {run: waits, step: tasktest.Step{Interrupt: worker.ErrLeaseLost, InterruptAfter: time.Minute},
 			want: tasktest.Outcome{Took: time.Minute}},
 		"Drained": {run: waits, step: tasktest.Step{Interrupt: worker.ErrDraining, InterruptAfter: time.Minute},
-			want: tasktest.Outcome{Status: tasker.ResultReleased, Took: time.Minute}},
+			want: tasktest.Outcome{Status: protocol.ResultReleased, Took: time.Minute}},
 		"Sleeps": {run: func(context.Context, *worker.Job) (any, error) { time.Sleep(300 * time.Hour); return nil, nil },
-			want: tasktest.Outcome{Status: tasker.ResultCompleted, Took: 300 * time.Hour}},
+			want: tasktest.Outcome{Status: protocol.ResultCompleted, Took: 300 * time.Hour}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/backoff"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // defaultBeat is the interval when neither the server nor the options set one. It is the
@@ -79,19 +80,19 @@ func (s *session) beat(ctx context.Context) error {
 }
 
 // pulse returns the next heartbeat, and the jobs whose leases it names, for renew.
-func (s *session) pulse() (tasker.Heartbeat, []*Job) {
+func (s *session) pulse() (protocol.Heartbeat, []*Job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	beat := tasker.Heartbeat{
+	beat := protocol.Heartbeat{
 		WorkerID: s.self.WorkerID, CurrentLoad: s.running, Status: "active",
-		Steps: make([]tasker.LeaseRef, 0, len(s.held)),
+		Steps: make([]protocol.LeaseRef, 0, len(s.held)),
 	}
 	if s.draining {
 		beat.Status = "draining"
 	}
 	jobs := make([]*Job, 0, len(s.held))
 	for _, job := range s.held {
-		beat.Steps = append(beat.Steps, tasker.LeaseRef{StepUUID: job.StepUUID, Token: job.Token})
+		beat.Steps = append(beat.Steps, protocol.LeaseRef{StepUUID: job.StepUUID, Token: job.Token})
 		jobs = append(jobs, job)
 	}
 	return beat, jobs

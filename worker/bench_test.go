@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // BenchmarkWorker measures what the worker itself costs per step, on a Backend
@@ -23,27 +23,27 @@ func BenchmarkWorker(b *testing.B) {
 			left.Store(int64(b.N))
 			ctx, cancel := context.WithCancel(b.Context())
 			defer cancel()
-			f.onPoll = func(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+			f.onPoll = func(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
 				n := min(int64(req.Capacity), left.Load())
 				if n <= 0 {
 					<-ctx.Done()
 					return nil, ctx.Err()
 				}
 				rest := left.Add(-n)
-				steps := make([]tasker.Assignment, n)
+				steps := make([]protocol.Assignment, n)
 				for i := range steps {
 					steps[i] = one
 					binary.BigEndian.PutUint64(steps[i].StepUUID[:], uint64(rest)+uint64(i))
 				}
-				return &tasker.PollResponse{Steps: steps}, nil
+				return &protocol.PollResponse{Steps: steps}, nil
 			}
 			calls := 0
-			f.onSettle = func(_ context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+			f.onSettle = func(_ context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 				calls++
 				if done.Add(int64(len(req.Results))) >= int64(b.N) {
 					cancel()
 				}
-				return make([]tasker.SettleAnswer, len(req.Results)), nil
+				return make([]protocol.SettleAnswer, len(req.Results)), nil
 			}
 			w := newWorker(f, worker.Options{Concurrency: concurrency})
 			w.Handle("noop", func(context.Context, *worker.Job) (any, error) { return nil, nil })

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/backoff"
 	"github.com/taskerhq/tasker/internal/wire"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // deliveries are what a Transport has delivered. session.mu guards it.
@@ -37,7 +38,7 @@ func (o *Options) registrationTransport() string {
 }
 
 // checkQueue returns an error for a server that gave the worker no queue for its transport.
-func (s *session) checkQueue(self *tasker.RegisteredWorker) error {
+func (s *session) checkQueue(self *protocol.RegisteredWorker) error {
 	if s.opts.Transport == nil || self.Queue != "" {
 		return nil
 	}
@@ -176,11 +177,11 @@ func (s *session) holds(d waitingStep) bool {
 // start asks the server to start the steps of batch, and runs those that the worker holds. After an error, the
 // deliveries wait again: no step runs before the server has answered that it is held.
 func (s *session) start(ctx context.Context, batch []waitingStep) error {
-	refs := make([]tasker.LeaseRef, len(batch))
+	refs := make([]protocol.LeaseRef, len(batch))
 	for i := range batch {
-		refs[i] = tasker.LeaseRef{StepUUID: batch[i].Assignment.StepUUID, Token: batch[i].Assignment.Token}
+		refs[i] = protocol.LeaseRef{StepUUID: batch[i].Assignment.StepUUID, Token: batch[i].Assignment.Token}
 	}
-	answers, err := s.backend.Start(ctx, tasker.StartRequest{WorkerID: batch[0].worker, Steps: refs})
+	answers, err := s.backend.Start(ctx, protocol.StartRequest{WorkerID: batch[0].worker, Steps: refs})
 	if ctx.Err() == nil {
 		s.note(err)
 	}
@@ -226,11 +227,11 @@ func (s *session) waitAgain(batch []waitingStep) {
 }
 
 // started runs the steps that the server answered to be held, and acknowledges the messages of all.
-func (s *session) started(ctx context.Context, batch []waitingStep, answers []tasker.LeaseAnswer) {
-	held := make([]tasker.Assignment, 0, len(batch))
+func (s *session) started(ctx context.Context, batch []waitingStep, answers []protocol.LeaseAnswer) {
+	held := make([]protocol.Assignment, 0, len(batch))
 	for i := range answers {
 		a := &answers[i]
-		if a.Status != tasker.LeaseHeld {
+		if a.Status != protocol.LeaseHeld {
 			s.log.Info("a delivered step is over", "step_uuid", batch[i].Assignment.StepUUID, "status", a.Status)
 			continue
 		}
@@ -287,7 +288,7 @@ func (s *session) giveBack(d waitingStep) *Job {
 		s.drop(old)
 	}
 	s.held[job.StepUUID] = job
-	s.end(job, &tasker.StepResult{Status: tasker.ResultReleased})
+	s.end(job, &protocol.StepResult{Status: protocol.ResultReleased})
 	return old
 }
 

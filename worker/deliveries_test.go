@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // over makes a worker on f that gets its steps from tr. Its handler "go" returns at once, and "hold" when its context
@@ -42,14 +43,14 @@ func TestTransportRunsWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, tr := withQueue(newFake()), newFakeTransport()
-		f.onStart = func(req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
-			answers := answer(req.Steps, tasker.LeaseHeld)
+		f.onStart = func(req protocol.StartRequest) ([]protocol.LeaseAnswer, error) {
+			answers := answer(req.Steps, protocol.LeaseHeld)
 			for i, s := range req.Steps {
 				switch s.Token {
 				case "cancelled":
-					answers[i].Status = tasker.LeaseCancelled
+					answers[i].Status = protocol.LeaseCancelled
 				case "late":
-					answers[i].Status = tasker.LeaseLost
+					answers[i].Status = protocol.LeaseLost
 					answers[i].Error = &tasker.Error{Code: tasker.CodeStaleToken, Message: "not in force"}
 				}
 			}
@@ -70,7 +71,7 @@ func TestTransportRunsWhatIsHeld(t *testing.T) {
 			wantAnswers(t, tr, token, "ack")
 		}
 		if got := f.results(); ran.Load() != 1 || len(got) != 1 || got[0].Token != "held" ||
-			got[0].Status != tasker.ResultCompleted {
+			got[0].Status != protocol.ResultCompleted {
 			t.Errorf("%d steps ran and the results are %+v, want only the held one", ran.Load(), got)
 		}
 		if f.pollCount() != 0 {
@@ -120,11 +121,11 @@ func TestTransportWaitsForTheServer(t *testing.T) {
 		f, tr := withQueue(newFake()), newFakeTransport()
 		var down atomic.Bool
 		down.Store(true)
-		f.onStart = func(req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
+		f.onStart = func(req protocol.StartRequest) ([]protocol.LeaseAnswer, error) {
 			if down.Load() {
 				return nil, tasker.Errorf(tasker.CodeUnavailable, "down")
 			}
-			return answer(req.Steps, tasker.LeaseHeld), nil
+			return answer(req.Steps, protocol.LeaseHeld), nil
 		}
 		w, ran := over(f, tr, 4, nil)
 		r := run(t, w)
@@ -189,11 +190,11 @@ func TestTransportAfterForgottenRegistration(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, tr := withQueue(newFake()), newFakeTransport()
-		f.onStart = func(req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
+		f.onStart = func(req protocol.StartRequest) ([]protocol.LeaseAnswer, error) {
 			if req.WorkerID == tr.received()[0].WorkerID {
 				return nil, tasker.Errorf(tasker.CodeNotFound, "no such worker")
 			}
-			return answer(req.Steps, tasker.LeaseHeld), nil
+			return answer(req.Steps, protocol.LeaseHeld), nil
 		}
 		w, ran := over(f, tr, 2, nil)
 		r := run(t, w)
@@ -224,7 +225,7 @@ func TestTransportDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tr := withQueue(newFake()), newFakeTransport()
 		release := make(chan struct{})
-		f.onSettle = func(_ context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+		f.onSettle = func(_ context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 			if beats := f.allBeats(); len(beats) == 0 || beats[len(beats)-1].Status != "draining" {
 				return nil, errors.New("a step came back before the worker was known to leave")
 			}
@@ -238,7 +239,7 @@ func TestTransportDrains(t *testing.T) {
 		r.cancel()
 		time.Sleep(2 * time.Millisecond) // for a moment the worker waits for the others of the batch
 		synctest.Wait()
-		if got := f.results(); len(got) != 1 || got[0].Token != "waits" || got[0].Status != tasker.ResultReleased {
+		if got := f.results(); len(got) != 1 || got[0].Token != "waits" || got[0].Status != protocol.ResultReleased {
 			t.Errorf("results %+v, want the waiting step released at once", got)
 		}
 		wantAnswers(t, tr, "waits", "ack")
@@ -250,7 +251,7 @@ func TestTransportDrains(t *testing.T) {
 		if err := <-r.err; err != nil {
 			t.Error(err)
 		}
-		if got := f.results(); len(got) != 3 || got[2].Status != tasker.ResultCompleted {
+		if got := f.results(); len(got) != 3 || got[2].Status != protocol.ResultCompleted {
 			t.Errorf("results %+v, want the running step completed", got)
 		}
 	})
@@ -262,9 +263,9 @@ func TestTransportDrainsWithoutServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tr := withQueue(newFake()), newFakeTransport()
 		down := tasker.Errorf(tasker.CodeUnavailable, "down")
-		f.onStart = func(tasker.StartRequest) ([]tasker.LeaseAnswer, error) { return nil, down }
-		f.onSettle = func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) { return nil, down }
-		f.onHeartbeat = func(tasker.Heartbeat) (*tasker.HeartbeatResponse, error) { return nil, down }
+		f.onStart = func(protocol.StartRequest) ([]protocol.LeaseAnswer, error) { return nil, down }
+		f.onSettle = func(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) { return nil, down }
+		f.onHeartbeat = func(protocol.Heartbeat) (*protocol.HeartbeatResponse, error) { return nil, down }
 		w, ran := over(f, tr, 1, nil)
 		r := run(t, w)
 		synctest.Wait()
@@ -302,11 +303,11 @@ func TestTransportRefused(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			f, tr := withQueue(newFake()), newFakeTransport()
-			f.onStart = func(req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
-				if slices.ContainsFunc(req.Steps, func(r tasker.LeaseRef) bool { return r.Token == "bad" }) {
+			f.onStart = func(req protocol.StartRequest) ([]protocol.LeaseAnswer, error) {
+				if slices.ContainsFunc(req.Steps, func(r protocol.LeaseRef) bool { return r.Token == "bad" }) {
 					return nil, tasker.Errorf(tasker.CodeInvalid, "no such token")
 				}
-				return answer(req.Steps, tasker.LeaseHeld), nil
+				return answer(req.Steps, protocol.LeaseHeld), nil
 			}
 			w, ran := over(f, tr, 4, nil)
 			r := run(t, w)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // drain ends the session: it waits for the handlers, ends their contexts, and then abandons them. life keeps
@@ -32,7 +32,7 @@ func (s *session) drain(life context.Context) error {
 	// and of a poll that ended before its answer.
 	ctx, cancel := context.WithTimeout(life, drainGrace)
 	defer cancel()
-	if _, err := s.backend.Drain(ctx, tasker.DrainRequest{WorkerID: s.me().WorkerID, Final: true}); err != nil {
+	if _, err := s.backend.Drain(ctx, protocol.WorkerAct{WorkerID: s.me().WorkerID, Final: true}); err != nil {
 		// Not worth an error: without the final drain the leases expire.
 		s.log.Warn("say good-bye to the server", "error", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func TestDrain(t *testing.T) {
@@ -34,7 +35,7 @@ func TestDrain(t *testing.T) {
 			if took := time.Since(begun); took != 20*time.Second {
 				t.Errorf("Run took %v to stop, want the handler's 20 s", took)
 			}
-			if res := f.results(); len(res) != 1 || res[0].Status != tasker.ResultCompleted {
+			if res := f.results(); len(res) != 1 || res[0].Status != protocol.ResultCompleted {
 				t.Errorf("reported %+v, want one completed", res)
 			}
 			if last := f.beats[len(f.beats)-1]; last.Status != "draining" || len(last.Steps) != 1 {
@@ -62,7 +63,7 @@ func TestDrain(t *testing.T) {
 			if took := time.Since(begun); took != 30*time.Second {
 				t.Errorf("Run took %v to stop, want DrainTimeout", took)
 			}
-			if res := f.results(); len(res) != 1 || res[0].Status != tasker.ResultReleased || res[0].Error != nil {
+			if res := f.results(); len(res) != 1 || res[0].Status != protocol.ResultReleased || res[0].Error != nil {
 				t.Errorf("reported %+v, want one released", res)
 			}
 			if len(f.drains) != 1 || !f.drains[0].Final {
@@ -83,7 +84,7 @@ func TestDrain(t *testing.T) {
 			if err := r.stop(); err != nil {
 				t.Errorf("Run: %v", err)
 			}
-			if res := f.results(); len(res) != 1 || res[0].Status != tasker.ResultFailed || res[0].Error.Type != "panic" {
+			if res := f.results(); len(res) != 1 || res[0].Status != protocol.ResultFailed || res[0].Error.Type != "panic" {
 				t.Errorf("reported %+v, want the panic", res)
 			}
 		})
@@ -119,7 +120,7 @@ func TestDrain(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake()
-			f.onSettle = func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+			f.onSettle = func(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 				return nil, tasker.Errorf(tasker.CodeUnavailable, "away")
 			}
 			r := run(t, noop(f))
@@ -142,9 +143,9 @@ func TestDrainReleasesStrays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		f.onPoll = func(ctx context.Context, _ tasker.PollRequest) (*tasker.PollResponse, error) {
+		f.onPoll = func(ctx context.Context, _ protocol.PollRequest) (*protocol.PollResponse, error) {
 			<-ctx.Done()
-			return &tasker.PollResponse{Steps: []tasker.Assignment{step("h"), step("h")}}, nil
+			return &protocol.PollResponse{Steps: []protocol.Assignment{step("h"), step("h")}}, nil
 		}
 		w := newWorker(f, worker.Options{})
 		w.Handle("h", func(context.Context, *worker.Job) (any, error) {
@@ -160,7 +161,7 @@ func TestDrainReleasesStrays(t *testing.T) {
 			t.Errorf("%d results, want two for each of two polls", len(res))
 		}
 		for _, r := range res {
-			if r.Status != tasker.ResultReleased {
+			if r.Status != protocol.ResultReleased {
 				t.Errorf("reported %+v, want it released", r)
 			}
 		}
@@ -175,10 +176,10 @@ func TestServerAsksToDrain(t *testing.T) {
 			f := newFake()
 			both := together()
 			var first atomic.Bool
-			f.onPoll = func(ctx context.Context, _ tasker.PollRequest) (*tasker.PollResponse, error) {
+			f.onPoll = func(ctx context.Context, _ protocol.PollRequest) (*protocol.PollResponse, error) {
 				both()
 				if first.CompareAndSwap(false, true) {
-					return &tasker.PollResponse{Steps: []tasker.Assignment{step("noop")}, ShouldDrain: true}, nil
+					return &protocol.PollResponse{Steps: []protocol.Assignment{step("noop")}, ShouldDrain: true}, nil
 				}
 				<-ctx.Done() // the worker ends this one itself
 				return nil, ctx.Err()
@@ -191,7 +192,7 @@ func TestServerAsksToDrain(t *testing.T) {
 				t.Errorf("Run ended after %v and %d polls, want it at once: the other poll must not be waited for", took,
 					f.pollCount())
 			}
-			if res := f.results(); len(res) != 1 || res[0].Status != tasker.ResultCompleted {
+			if res := f.results(); len(res) != 1 || res[0].Status != protocol.ResultCompleted {
 				t.Errorf("reported %+v, want what it had completed", res)
 			}
 		})
@@ -200,8 +201,8 @@ func TestServerAsksToDrain(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake()
-			f.onHeartbeat = func(tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
-				return &tasker.HeartbeatResponse{Acknowledged: true, ShouldDrain: true}, nil
+			f.onHeartbeat = func(protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
+				return &protocol.HeartbeatResponse{Acknowledged: true, ShouldDrain: true}, nil
 			}
 			begun := time.Now()
 			if err := noop(f).Run(t.Context()); err != nil {
@@ -248,7 +249,7 @@ func TestAbort(t *testing.T) {
 					t.Errorf("Run took %v to stop, want %v", took, want)
 				}
 				slow.only(t, worker.ErrDraining)
-				if res := f.results(); len(res) != 1 || res[0].Status != tasker.ResultReleased {
+				if res := f.results(); len(res) != 1 || res[0].Status != protocol.ResultReleased {
 					t.Errorf("reported %+v, want one released", res)
 				}
 			})

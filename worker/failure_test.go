@@ -15,10 +15,11 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // outcome runs one step with handler h and returns what was reported.
-func outcome(t *testing.T, h worker.Handler) (res tasker.StepResult) {
+func outcome(t *testing.T, h worker.Handler) (res protocol.StepResult) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -99,7 +100,7 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			res := outcome(t, tc.handler)
-			if res.Status != tasker.ResultFailed || res.Error == nil {
+			if res.Status != protocol.ResultFailed || res.Error == nil {
 				t.Fatalf("reported %+v, want a failure", res)
 			}
 			if final := res.Error.Retryable != nil && !*res.Error.Retryable; final != tc.final {
@@ -136,7 +137,7 @@ func TestNilErrorsStayNil(t *testing.T) {
 func TestSnooze(t *testing.T) {
 	t.Parallel()
 	res := outcome(t, fails(fmt.Errorf("not open yet: %w", worker.Snooze(90*time.Second))))
-	if res.Status != tasker.ResultSnoozed || res.SnoozeSeconds != 90 || res.Error != nil {
+	if res.Status != protocol.ResultSnoozed || res.SnoozeSeconds != 90 || res.Error != nil {
 		t.Errorf("reported %+v, want snoozed for 90 s", res)
 	}
 }
@@ -188,7 +189,7 @@ func TestTypedHandlerBadInput(t *testing.T) {
 			t.Error(err)
 		}
 		res := f.results()[0]
-		if res.Status != tasker.ResultFailed || res.Error.Type != "invalid_input" ||
+		if res.Status != protocol.ResultFailed || res.Error.Type != "invalid_input" ||
 			res.Error.Retryable == nil || *res.Error.Retryable {
 			t.Errorf("reported %+v, want invalid_input for good", res.Error)
 		}
@@ -205,7 +206,7 @@ func TestUnknownHandler(t *testing.T) {
 		if err := r.stop(); err != nil {
 			t.Error(err)
 		}
-		if res := f.results()[0]; res.Status != tasker.ResultFailed || res.Error.Type != "unknown_handler" {
+		if res := f.results()[0]; res.Status != protocol.ResultFailed || res.Error.Type != "unknown_handler" {
 			t.Errorf("reported %+v, want unknown_handler", res)
 		}
 	})
@@ -216,7 +217,7 @@ func TestJob(t *testing.T) {
 	if worker.JobFrom(t.Context()) != nil {
 		t.Error("a job outside of a handler")
 	}
-	job := &worker.Job{Assignment: tasker.Assignment{StepName: "s", ParentResults: map[string]json.RawMessage{
+	job := &worker.Job{Assignment: protocol.Assignment{StepName: "s", ParentResults: map[string]json.RawMessage{
 		"p": json.RawMessage(`[1,2]`), "skipped": nil,
 	}}}
 	in := 7

@@ -16,6 +16,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -35,38 +36,38 @@ func together() func() {
 // fake is a Backend with a queue and a memory. Each hook may replace what one
 // method answers; a method that is not faked panics.
 type fake struct {
-	tasker.Backend
+	protocol.Backend
 
-	self        tasker.RegisteredWorker
-	onRegister  func(tasker.WorkerRegistration) error
-	onStart     func(tasker.StartRequest) ([]tasker.LeaseAnswer, error)
-	onPoll      func(context.Context, tasker.PollRequest) (*tasker.PollResponse, error)
-	onSettle    func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error)
-	onHeartbeat func(tasker.Heartbeat) (*tasker.HeartbeatResponse, error)
-	onProgress  func(tasker.ProgressReport) (*tasker.LeaseAnswer, error)
+	self        protocol.RegisteredWorker
+	onRegister  func(protocol.WorkerRegistration) error
+	onStart     func(protocol.StartRequest) ([]protocol.LeaseAnswer, error)
+	onPoll      func(context.Context, protocol.PollRequest) (*protocol.PollResponse, error)
+	onSettle    func(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error)
+	onHeartbeat func(protocol.Heartbeat) (*protocol.HeartbeatResponse, error)
+	onProgress  func(protocol.ProgressReport) (*protocol.LeaseAnswer, error)
 
 	mu         sync.Mutex
-	ready      []tasker.Assignment
+	ready      []protocol.Assignment
 	arrived    chan struct{} // closed and replaced when ready grows
-	registered []tasker.WorkerRegistration
+	registered []protocol.WorkerRegistration
 	serves     map[uuid.UUID][]string // handlers of each worker
-	polls      []tasker.PollRequest
+	polls      []protocol.PollRequest
 	asked      map[int]int // capacities of the polls that wait, by their place in polls
-	settled    [][]tasker.StepResult
-	starts     []tasker.StartRequest
-	beats      []tasker.Heartbeat
-	drains     []tasker.DrainRequest
+	settled    [][]protocol.StepResult
+	starts     []protocol.StartRequest
+	beats      []protocol.Heartbeat
+	drains     []protocol.WorkerAct
 }
 
 func newFake() *fake {
 	return &fake{
-		self:    tasker.RegisteredWorker{HeartbeatIntervalMS: 10_000, LeaseSeconds: 60, MaxLongPollSeconds: 60},
+		self:    protocol.RegisteredWorker{HeartbeatIntervalMS: 10_000, LeaseSeconds: 60, MaxLongPollSeconds: 60},
 		arrived: make(chan struct{}), asked: map[int]int{}, serves: map[uuid.UUID][]string{},
 	}
 }
 
 // put makes steps ready.
-func (f *fake) put(steps ...tasker.Assignment) {
+func (f *fake) put(steps ...protocol.Assignment) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ready = append(f.ready, steps...)
@@ -76,11 +77,11 @@ func (f *fake) put(steps ...tasker.Assignment) {
 
 // take removes up to n ready steps that the worker serves; without any, it returns the channel that is closed when
 // some arrive. A handler that no worker serves goes to anybody, as from a server that has gone wrong.
-func (f *fake) take(worker uuid.UUID, n int) ([]tasker.Assignment, <-chan struct{}) {
+func (f *fake) take(worker uuid.UUID, n int) ([]protocol.Assignment, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	known := slices.Concat(slices.Collect(maps.Values(f.serves))...)
-	var steps, left []tasker.Assignment
+	var steps, left []protocol.Assignment
 	for _, s := range f.ready {
 		fits := slices.Contains(f.serves[worker], s.Handler) || !slices.Contains(known, s.Handler)
 		if fits && len(steps) < n {
@@ -93,7 +94,7 @@ func (f *fake) take(worker uuid.UUID, n int) ([]tasker.Assignment, <-chan struct
 	return steps, f.arrived
 }
 
-func (f *fake) RegisterWorker(_ context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
+func (f *fake) RegisterWorker(_ context.Context, reg protocol.WorkerRegistration) (*protocol.RegisteredWorker, error) {
 	f.mu.Lock()
 	f.registered = append(f.registered, reg)
 	f.mu.Unlock()
@@ -110,7 +111,7 @@ func (f *fake) RegisterWorker(_ context.Context, reg tasker.WorkerRegistration) 
 	return &self, nil
 }
 
-func (f *fake) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+func (f *fake) Poll(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
 	f.mu.Lock()
 	n := len(f.polls)
 	f.polls = append(f.polls, req)
@@ -129,29 +130,29 @@ func (f *fake) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollRe
 	for {
 		steps, arrived := f.take(req.WorkerID, req.Capacity)
 		if len(steps) > 0 {
-			return &tasker.PollResponse{Steps: steps}, nil
+			return &protocol.PollResponse{Steps: steps}, nil
 		}
 		select {
 		case <-arrived:
 		case <-timer.C:
-			return &tasker.PollResponse{}, nil
+			return &protocol.PollResponse{}, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 }
 
-func (f *fake) Start(_ context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
+func (f *fake) Start(_ context.Context, req protocol.StartRequest) ([]protocol.LeaseAnswer, error) {
 	f.mu.Lock()
 	f.starts = append(f.starts, req)
 	f.mu.Unlock()
 	if f.onStart != nil {
 		return f.onStart(req)
 	}
-	return answer(req.Steps, tasker.LeaseHeld), nil
+	return answer(req.Steps, protocol.LeaseHeld), nil
 }
 
-func (f *fake) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+func (f *fake) Settle(ctx context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	if f.onSettle != nil {
 		if answers, err := f.onSettle(ctx, req); answers != nil || err != nil {
 			return answers, err
@@ -160,51 +161,51 @@ func (f *fake) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.S
 	f.mu.Lock()
 	f.settled = append(f.settled, req.Results)
 	f.mu.Unlock()
-	answers := make([]tasker.SettleAnswer, len(req.Results))
+	answers := make([]protocol.SettleAnswer, len(req.Results))
 	for i, r := range req.Results {
 		answers[i].StepUUID = r.StepUUID
 	}
 	return answers, nil
 }
 
-func (f *fake) Heartbeat(_ context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+func (f *fake) Heartbeat(_ context.Context, beat protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
 	f.mu.Lock()
 	f.beats = append(f.beats, beat)
 	f.mu.Unlock()
 	if f.onHeartbeat != nil {
 		return f.onHeartbeat(beat)
 	}
-	return &tasker.HeartbeatResponse{Acknowledged: true, Leases: answer(beat.Steps, tasker.LeaseHeld)}, nil
+	return &protocol.HeartbeatResponse{Acknowledged: true, Leases: answer(beat.Steps, protocol.LeaseHeld)}, nil
 }
 
-func (f *fake) Progress(_ context.Context, report tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
+func (f *fake) Progress(_ context.Context, report protocol.ProgressReport) (*protocol.LeaseAnswer, error) {
 	if f.onProgress != nil {
 		return f.onProgress(report)
 	}
-	return &tasker.LeaseAnswer{StepUUID: report.StepUUID, Status: tasker.LeaseHeld}, nil
+	return &protocol.LeaseAnswer{StepUUID: report.StepUUID, Status: protocol.LeaseHeld}, nil
 }
 
-func (f *fake) Drain(_ context.Context, req tasker.DrainRequest) (*tasker.DrainResponse, error) {
+func (f *fake) Drain(_ context.Context, req protocol.WorkerAct) (*protocol.DrainResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.drains = append(f.drains, req)
-	return &tasker.DrainResponse{}, nil
+	return &protocol.DrainResponse{}, nil
 }
 
 // answer gives every lease the same answer.
-func answer(refs []tasker.LeaseRef, status string) []tasker.LeaseAnswer {
-	answers := make([]tasker.LeaseAnswer, len(refs))
+func answer(refs []protocol.LeaseRef, status string) []protocol.LeaseAnswer {
+	answers := make([]protocol.LeaseAnswer, len(refs))
 	for i, ref := range refs {
-		answers[i] = tasker.LeaseAnswer{StepUUID: ref.StepUUID, Status: status}
+		answers[i] = protocol.LeaseAnswer{StepUUID: ref.StepUUID, Status: status}
 	}
 	return answers
 }
 
 // results returns all that was reported, in order.
-func (f *fake) results() []tasker.StepResult {
+func (f *fake) results() []protocol.StepResult {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var all []tasker.StepResult
+	var all []protocol.StepResult
 	for _, batch := range f.settled {
 		all = append(all, batch...)
 	}
@@ -224,15 +225,15 @@ func (f *fake) waiting() []int {
 	return slices.Sorted(maps.Values(f.asked))
 }
 
-func (f *fake) allBeats() []tasker.Heartbeat {
+func (f *fake) allBeats() []protocol.Heartbeat {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.beats)
 }
 
 // step makes an assignment for a handler.
-func step(handler string) tasker.Assignment {
-	return tasker.Assignment{
+func step(handler string) protocol.Assignment {
+	return protocol.Assignment{
 		StepUUID: uuid.New(), TaskUUID: uuid.New(), Token: "1", State: tasker.StepInProgress,
 		Namespace: "default", TaskName: handler, StepName: handler, Handler: handler, Attempt: 1, MaxAttempts: 3,
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // fakeTransport is a Transport without a broker: a test sends messages, and sees how each was answered.
@@ -27,7 +28,7 @@ func newFakeTransport() *fakeTransport {
 	return &fakeTransport{answers: map[string][]string{}, changed: make(chan struct{})}
 }
 
-func (f *fakeTransport) Name() string { return tasker.TransportAMQP }
+func (f *fakeTransport) Name() string { return protocol.TransportAMQP }
 
 func (f *fakeTransport) Check(context.Context, *slog.Logger) error { return f.check }
 
@@ -49,7 +50,7 @@ func (f *fakeTransport) Receive(ctx context.Context, in worker.Subscription) {
 }
 
 // send delivers step to the latest Receive.
-func (f *fakeTransport) send(steps ...tasker.Assignment) {
+func (f *fakeTransport) send(steps ...protocol.Assignment) {
 	f.mu.Lock()
 	in := f.subscriptions[len(f.subscriptions)-1]
 	f.open += len(steps)
@@ -83,7 +84,7 @@ func (f *fakeTransport) received() []worker.Subscription {
 }
 
 // sent makes an assignment as the server sends it: not started yet.
-func sent(handler, token string) tasker.Assignment {
+func sent(handler, token string) protocol.Assignment {
 	s := step(handler)
 	s.Token, s.State = token, tasker.StepState("assigned")
 	return s

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/backoff"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // polls is the number of polls that a worker keeps outstanding: while the answer to one is on its way,
@@ -38,7 +38,7 @@ func (s *session) fetchLoop(ctx context.Context) {
 		me := s.me()
 		wait := s.pollWait(&me)
 		begun := time.Now()
-		resp, err := s.backend.Poll(ctx, tasker.PollRequest{
+		resp, err := s.backend.Poll(ctx, protocol.PollRequest{
 			WorkerID: me.WorkerID, Capacity: room, WaitMS: int(wait / time.Millisecond), Start: true,
 		})
 		if err == nil {
@@ -81,7 +81,7 @@ func (s *session) fetchLoop(ctx context.Context) {
 const maxFetch = 1000
 
 // pollWait is the duration of the next long poll: that of the options, at most the server's.
-func (s *session) pollWait(me *tasker.RegisteredWorker) time.Duration {
+func (s *session) pollWait(me *protocol.RegisteredWorker) time.Duration {
 	if bound := time.Duration(me.MaxLongPollSeconds) * time.Second; bound > 0 {
 		return min(s.opts.PollWait, bound)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestMiddleware: the first is the outermost, that of a handler is inside, and each is made once.
@@ -188,9 +189,9 @@ func TestHandlerConcurrencyEnds(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		f.onPoll = func(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+		f.onPoll = func(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
 			if req.Capacity == 1 { // that of the slow one
-				return &tasker.PollResponse{ShouldDrain: true}, nil
+				return &protocol.PollResponse{ShouldDrain: true}, nil
 			}
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -206,7 +207,7 @@ func TestHandlerConcurrencyEnds(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		f.onRegister = func(reg tasker.WorkerRegistration) error {
+		f.onRegister = func(reg protocol.WorkerRegistration) error {
 			if reg.Name == "w/slow" {
 				return tasker.Errorf(tasker.CodeForbidden, "no")
 			}

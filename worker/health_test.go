@@ -17,6 +17,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // wellness is the answer to a health check.
@@ -134,7 +135,7 @@ func TestHealthWithoutServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		f.onHeartbeat = func(tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+		f.onHeartbeat = func(protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
 			return nil, tasker.Errorf(tasker.CodeUnavailable, "no database")
 		}
 		w := newWorker(f, worker.Options{Health: anyLoad()})
@@ -158,8 +159,8 @@ func TestHealthWithoutServer(t *testing.T) {
 func TestHealthServer(t *testing.T) {
 	t.Parallel()
 	f := newFake()
-	registered := make(chan tasker.WorkerRegistration, 1)
-	f.onRegister = func(reg tasker.WorkerRegistration) error { registered <- reg; return nil }
+	registered := make(chan protocol.WorkerRegistration, 1)
+	f.onRegister = func(reg protocol.WorkerRegistration) error { registered <- reg; return nil }
 	w := newWorker(f,
 		worker.Options{Health: &worker.Health{Addr: "127.0.0.1:0", MaxMemoryPercent: -1, MaxCPUPercent: -1,
 			MaxGoroutines: 1}})
@@ -213,8 +214,8 @@ func TestHealthServer(t *testing.T) {
 func TestHealthAddress(t *testing.T) {
 	t.Parallel()
 	f := newFake()
-	registered := make(chan tasker.WorkerRegistration, 1)
-	f.onRegister = func(reg tasker.WorkerRegistration) error { registered <- reg; return nil }
+	registered := make(chan protocol.WorkerRegistration, 1)
+	f.onRegister = func(reg protocol.WorkerRegistration) error { registered <- reg; return nil }
 	w := newWorker(f, worker.Options{Health: &worker.Health{Addr: ":0"}})
 	w.Handle("h", func(context.Context, *worker.Job) (any, error) { return nil, nil })
 	r := run(t, w)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/kit/pointer"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // The causes that end the context of a handler; see context.Cause.
@@ -33,7 +34,7 @@ var (
 // methods are safe for concurrent use within the handler's goroutines; its Assignment must not
 // be changed.
 type Job struct {
-	tasker.Assignment
+	protocol.Assignment
 
 	session   *session
 	base      stepContext

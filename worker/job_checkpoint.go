@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // checkpointTime bounds the report of a checkpoint once the handler's context has ended.
@@ -57,5 +57,5 @@ func (s *session) checkpoint(job *Job, raw json.RawMessage) error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), checkpointTime)
 		defer cancel()
 	}
-	return s.report(ctx, job, tasker.ProgressReport{Checkpoint: raw})
+	return s.report(ctx, job, protocol.ProgressReport{Checkpoint: raw})
 }

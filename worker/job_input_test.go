@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 type item struct {
@@ -46,7 +47,7 @@ func TestContext(t *testing.T) {
 		"AfterUnknown": {`{"unknown": {"price": "x"}, "items": [{"price": false}]}`, "/context/items/0/price"},
 		"NotJSON":      {`{"customer": `, "/context"},
 	} {
-		job := &worker.Job{Assignment: tasker.Assignment{StepName: "pay", Parameters: json.RawMessage(tc.context)}}
+		job := &worker.Job{Assignment: protocol.Assignment{StepName: "pay", Parameters: json.RawMessage(tc.context)}}
 		_, err := worker.Context[basket](job)
 		if (err == nil) != (tc.pointer == "") {
 			t.Errorf("%s: %v", name, err)
@@ -68,7 +69,7 @@ func failsAt(t *testing.T, name string, err error, pointer string) {
 
 func TestParentResult(t *testing.T) {
 	t.Parallel()
-	job := &worker.Job{Assignment: tasker.Assignment{StepName: "ship", ParentResults: map[string]json.RawMessage{
+	job := &worker.Job{Assignment: protocol.Assignment{StepName: "ship", ParentResults: map[string]json.RawMessage{
 		"pay": json.RawMessage(`{"price": 3}`), "null": json.RawMessage(`null`), "a/b": json.RawMessage(`{"price": "x"}`),
 	}}}
 	if got, err := worker.ParentResult[item](job, "pay"); err != nil || got.Price != 3 {
@@ -129,7 +130,7 @@ func TestContextPointsAnywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = worker.Context[tree](&worker.Job{Assignment: tasker.Assignment{StepName: "s", Parameters: raw}})
+		_, err = worker.Context[tree](&worker.Job{Assignment: protocol.Assignment{StepName: "s", Parameters: raw}})
 		failsAt(t, fmt.Sprintf("seed %d in %s", seed, raw), err, place)
 	}
 }

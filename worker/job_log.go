@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // jobLog keeps the end of what a handler logs.
@@ -41,7 +41,7 @@ func (l *jobLog) cut() {
 }
 
 // addTo puts the log into the result that ends the attempt. The server cuts it at a whole character.
-func (l *jobLog) addTo(r *tasker.StepResult) {
+func (l *jobLog) addTo(r *protocol.StepResult) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cut()
@@ -70,7 +70,7 @@ func (j *Job) Log() io.Writer {
 func (j *Job) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(j.Log(), nil)) }
 
 // addLog puts the log, if there is one, into the result that ends the attempt.
-func (j *Job) addLog(r *tasker.StepResult) {
+func (j *Job) addLog(r *protocol.StepResult) {
 	if l := j.log.Load(); l != nil {
 		l.addTo(r)
 	}

@@ -11,13 +11,14 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/backoff"
 	"github.com/taskerhq/tasker/internal/wire"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // sendLarge sends a result above the inline limit, and returns what settles the step with it. While the blob store or
 // the server does not work, it tries again as long as the worker holds the step: the result exists only here. The
 // handler's slot stays taken, and heartbeats renew the lease.
-func (s *session) sendLarge(job *Job, raw json.RawMessage) tasker.StepResult {
-	b, can := s.backend.(tasker.LargeResultBackend)
+func (s *session) sendLarge(job *Job, raw json.RawMessage) protocol.StepResult {
+	b, can := s.backend.(protocol.LargeResultBackend)
 	if !can || len(raw) > job.maxLarge {
 		return tooLarge(job, len(raw), max(job.maxResult, job.maxLarge))
 	}
@@ -26,23 +27,23 @@ func (s *session) sendLarge(job *Job, raw json.RawMessage) tasker.StepResult {
 	var pause backoff.Pauses
 	for {
 		worker := s.me().WorkerID
-		receipt, err := b.SendLargeResult(ctx, worker, tasker.LeaseRef{StepUUID: job.StepUUID, Token: job.Token}, raw)
+		receipt, err := b.SendLargeResult(ctx, worker, protocol.LeaseRef{StepUUID: job.StepUUID, Token: job.Token}, raw)
 		switch {
 		case err == nil:
-			return tasker.StepResult{Status: tasker.ResultCompleted, LargeResult: receipt.Reference}
+			return protocol.StepResult{Status: protocol.ResultCompleted, LargeResult: receipt.Reference}
 		case tasker.ErrorCode(err) == tasker.CodeTooLarge:
 			return refusal("result_too_large", fmt.Sprintf("the result of step %s: %v", job.StepName, err))
 		case wire.RefusedWhole(err):
 			return refusal("result_refused", err.Error())
 		case tasker.ErrorCode(err) == tasker.CodeStaleToken, tasker.ErrorCode(err) == tasker.CodeWrongState:
 			// The step is no longer this worker's; the server refuses this too.
-			return tasker.StepResult{Status: tasker.ResultReleased}
+			return protocol.StepResult{Status: protocol.ResultReleased}
 		case tasker.ErrorCode(err) == tasker.CodeNotFound:
 			s.registerAgain(ctx, worker)
 		}
 		s.log.Warn("send a large result", "step", job.StepName, "step_uuid", job.StepUUID, "bytes", len(raw), "error", err)
 		if !s.mayTryAgain(job) || !pause.Wait(ctx, tasker.ErrorRetryAfter(err)) {
-			return tasker.StepResult{Status: tasker.ResultReleased}
+			return protocol.StepResult{Status: protocol.ResultReleased}
 		}
 	}
 }
@@ -75,7 +76,7 @@ func (s *session) mayTryAgain(job *Job) bool {
 }
 
 // tooLarge fails a step for good because of the size of its result.
-func tooLarge(job *Job, size, limit int) tasker.StepResult {
+func tooLarge(job *Job, size, limit int) protocol.StepResult {
 	with := ""
 	if job.session != nil && job.session.codec != nil {
 		with = " with what its codec adds"
@@ -101,7 +102,7 @@ func (j *Job) Parent(name string) (json.RawMessage, bool, error) {
 	if j.session == nil {
 		return nil, false, errors.New("a job outside of a worker cannot read the large result of step " + name)
 	}
-	b, can := j.session.backend.(tasker.LargeResultBackend)
+	b, can := j.session.backend.(protocol.LargeResultBackend)
 	if !can {
 		return nil, false, errors.New("the Backend of the worker cannot read the large result of step " + name)
 	}
@@ -121,12 +122,12 @@ func (j *Job) Parent(name string) (json.RawMessage, bool, error) {
 
 // readParent reads the large result of a dependency. While the blob store or the server does not work, it tries again
 // for a minute: that is no fault of the step.
-func (j *Job) readParent(b tasker.LargeResultBackend, name string, of *tasker.LargeResult,
+func (j *Job) readParent(b protocol.LargeResultBackend, name string, of *tasker.LargeResult,
 ) (raw json.RawMessage, err error) {
 	var pause backoff.Pauses
 	for begun := time.Now(); ; {
 		var content io.ReadCloser
-		lease := tasker.LeaseRef{StepUUID: j.StepUUID, Token: j.Token}
+		lease := protocol.LeaseRef{StepUUID: j.StepUUID, Token: j.Token}
 		content, err = b.LargeParentResult(j.ctx, j.session.me().WorkerID, lease, name)
 		if err == nil {
 			raw, err = of.ReadAll(content)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // largeFake is a fake that takes large results, or fails to.
@@ -28,22 +29,22 @@ func newLargeFake(send func(context.Context) error) *largeFake {
 	return f
 }
 
-// SendLargeResult implements tasker.LargeResultBackend.
-func (f *largeFake) SendLargeResult(ctx context.Context, _ uuid.UUID, _ tasker.LeaseRef, _ []byte,
-) (*tasker.LargeResultReceipt, error) {
+// SendLargeResult implements protocol.LargeResultBackend.
+func (f *largeFake) SendLargeResult(ctx context.Context, _ uuid.UUID, _ protocol.LeaseRef, _ []byte,
+) (*protocol.LargeResultReceipt, error) {
 	f.sends.Add(1)
 	if err := f.send(ctx); err != nil {
 		return nil, err
 	}
-	return &tasker.LargeResultReceipt{Reference: "here"}, nil
+	return &protocol.LargeResultReceipt{Reference: "here"}, nil
 }
 
-// LargeParentResult implements tasker.LargeResultBackend.
-func (*largeFake) LargeParentResult(context.Context, uuid.UUID, tasker.LeaseRef, string) (io.ReadCloser, error) {
+// LargeParentResult implements protocol.LargeResultBackend.
+func (*largeFake) LargeParentResult(context.Context, uuid.UUID, protocol.LeaseRef, string) (io.ReadCloser, error) {
 	return nil, tasker.Errorf(tasker.CodeNotFound, "there is none")
 }
 
-// LargeResult implements tasker.LargeResultBackend.
+// LargeResult implements protocol.LargeResultBackend.
 func (*largeFake) LargeResult(context.Context, uuid.UUID, uuid.UUID) (io.ReadCloser, error) {
 	return nil, tasker.Errorf(tasker.CodeNotFound, "there is none")
 }
@@ -66,7 +67,7 @@ func TestLargeResultIsSentAgain(t *testing.T) {
 		r := run(t, w)
 		f.put(step("h"))
 		time.Sleep(6 * time.Minute)
-		if res := f.results(); len(res) != 1 || res[0].Status != tasker.ResultCompleted || res[0].LargeResult != "here" {
+		if res := f.results(); len(res) != 1 || res[0].Status != protocol.ResultCompleted || res[0].LargeResult != "here" {
 			t.Errorf("reported %+v, want one completed", res)
 		}
 		if n := f.sends.Load(); n < 5 || n > 60 {
@@ -104,7 +105,7 @@ func TestLargeResultOfStoppedWorker(t *testing.T) {
 				if took := time.Since(begun); took > 25*time.Second {
 					t.Errorf("Run took %v to stop", took)
 				}
-				if res := f.results(); len(res) != 1 || res[0].Status != tasker.ResultReleased {
+				if res := f.results(); len(res) != 1 || res[0].Status != protocol.ResultReleased {
 					t.Errorf("reported %+v, want one released", res)
 				}
 			})

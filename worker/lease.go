@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // watch ensures that expire runs when the job's deadline or lease ends. One timer serves all steps: it moves
@@ -85,10 +85,10 @@ func (s *session) drop(job *Job) {
 // renew applies the server's answers to a call about jobs. A lease that no answer reports lost or cancelled
 // is renewed from the time the call was sent. A lease that is not held, of a job that has ended meanwhile, is
 // no loss: the server has its result, or is about to refuse it, and settling finds out which.
-func (s *session) renew(jobs []*Job, answers []tasker.LeaseAnswer, sent time.Time) {
+func (s *session) renew(jobs []*Job, answers []protocol.LeaseAnswer, sent time.Time) {
 	var gone map[uuid.UUID]string
 	for i := range answers {
-		if a := &answers[i]; a.Status == tasker.LeaseLost || a.Status == tasker.LeaseCancelled {
+		if a := &answers[i]; a.Status == protocol.LeaseLost || a.Status == protocol.LeaseCancelled {
 			if gone == nil {
 				gone = make(map[uuid.UUID]string)
 			}
@@ -111,7 +111,7 @@ func (s *session) renew(jobs []*Job, answers []tasker.LeaseAnswer, sent time.Tim
 	}
 	s.mu.Unlock()
 	for _, job := range stopped {
-		if gone[job.StepUUID] == tasker.LeaseCancelled {
+		if gone[job.StepUUID] == protocol.LeaseCancelled {
 			job.cancel(ErrCancelled)
 			continue
 		}

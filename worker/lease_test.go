@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // untilEnded is a handler that goes on until its context ends, and notes why.
@@ -75,7 +76,7 @@ func TestTimeOut(t *testing.T) {
 		synctest.Wait()
 		slow.only(t, worker.ErrTimedOut)
 		res := f.results()[1]
-		if res.Status != tasker.ResultFailed || res.Error.Type != "timeout" ||
+		if res.Status != protocol.ResultFailed || res.Error.Type != "timeout" ||
 			!strings.HasPrefix(res.Error.Message, "timed out after 45 s") {
 			t.Errorf("reported %+v, want a time-out", res.Error)
 		}
@@ -98,7 +99,7 @@ func TestTimeOutOverruled(t *testing.T) {
 		f.put(s)
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
-		if res := f.results()[0]; res.Status != tasker.ResultCompleted {
+		if res := f.results()[0]; res.Status != protocol.ResultCompleted {
 			t.Errorf("reported %+v, want completed", res)
 		}
 		if err := r.stop(); err != nil {
@@ -147,15 +148,15 @@ func TestHeartbeatRenewsLeases(t *testing.T) {
 func TestHeartbeatAnswers(t *testing.T) {
 	t.Parallel()
 	for status, cause := range map[string]error{
-		tasker.LeaseLost:      worker.ErrLeaseLost,
-		tasker.LeaseCancelled: worker.ErrCancelled,
+		protocol.LeaseLost:      worker.ErrLeaseLost,
+		protocol.LeaseCancelled: worker.ErrCancelled,
 	} {
 		t.Run(status, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake()
-				f.onHeartbeat = func(b tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
-					return &tasker.HeartbeatResponse{Acknowledged: true, Leases: answer(b.Steps, status)}, nil
+				f.onHeartbeat = func(b protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
+					return &protocol.HeartbeatResponse{Acknowledged: true, Leases: answer(b.Steps, status)}, nil
 				}
 				var slow untilEnded
 				w := newWorker(f, worker.Options{})
@@ -188,22 +189,22 @@ func TestHeartbeatAnswers(t *testing.T) {
 // a report whose answer does not arrive is repeated.
 func TestHeartbeatOvertakesSettlement(t *testing.T) {
 	t.Parallel()
-	for _, status := range []string{tasker.LeaseLost, tasker.LeaseCancelled} {
+	for _, status := range []string{protocol.LeaseLost, protocol.LeaseCancelled} {
 		t.Run(status, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake()
 				taken := make(chan struct{})
 				calls := 0
-				f.onSettle = func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+				f.onSettle = func(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 					if calls++; calls == 1 {
 						<-taken
 						return nil, tasker.Errorf(tasker.CodeUnavailable, "the answer was lost")
 					}
 					return nil, nil
 				}
-				f.onHeartbeat = func(b tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
-					return &tasker.HeartbeatResponse{Acknowledged: true, Leases: answer(b.Steps, status)}, nil
+				f.onHeartbeat = func(b protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
+					return &protocol.HeartbeatResponse{Acknowledged: true, Leases: answer(b.Steps, status)}, nil
 				}
 				var log bytes.Buffer
 				w := worker.New(tasker.NewClient(f), &worker.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -238,7 +239,7 @@ func TestLeaseRunsOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		f.onHeartbeat = func(tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+		f.onHeartbeat = func(protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
 			return nil, tasker.Errorf(tasker.CodeForbidden, "no")
 		}
 		var slow untilEnded
@@ -305,14 +306,14 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.self.HeartbeatIntervalMS = 3_600_000
-		f.onHeartbeat = func(tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+		f.onHeartbeat = func(protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
 			return nil, tasker.Errorf(tasker.CodeUnavailable, "no")
 		}
-		var reports []tasker.ProgressReport
-		status := tasker.LeaseHeld
-		f.onProgress = func(p tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
+		var reports []protocol.ProgressReport
+		status := protocol.LeaseHeld
+		f.onProgress = func(p protocol.ProgressReport) (*protocol.LeaseAnswer, error) {
 			reports = append(reports, p)
-			return &tasker.LeaseAnswer{StepUUID: p.StepUUID, Status: status}, nil
+			return &protocol.LeaseAnswer{StepUUID: p.StepUUID, Status: status}, nil
 		}
 		var last error
 		w := newWorker(f, worker.Options{})
@@ -320,7 +321,7 @@ func TestProgress(t *testing.T) {
 			for i := range 4 {
 				time.Sleep(40 * time.Second) // longer than a lease in all: progress must renew it
 				if i == 3 {
-					status = tasker.LeaseCancelled
+					status = protocol.LeaseCancelled
 				}
 				if last = job.Progress(i*50, strings.Repeat("x", 2000)); last != nil {
 					return nil, last

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // announce logs that the worker has begun, and what of its options does not do what it seems to.
@@ -38,8 +39,8 @@ func (s *session) announce() {
 const maxLogged = 1 << 10
 
 // tell logs a failure that the server has taken, and what it makes of it.
-func (s *session) tell(job *Job, result *tasker.StepResult, answer *tasker.SettleAnswer) {
-	if result.Status != tasker.ResultFailed || result.Error == nil || s.opts.Quiet {
+func (s *session) tell(job *Job, result *protocol.StepResult, answer *protocol.SettleAnswer) {
+	if result.Status != protocol.ResultFailed || result.Error == nil || s.opts.Quiet {
 		return
 	}
 	level, next := slog.LevelWarn, "the step is "+string(answer.State)

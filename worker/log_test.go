@@ -13,18 +13,19 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // logOf returns what a worker logs about the start and one failing step, which the server makes an answer to.
-func logOf(t *testing.T, o worker.Options, answer tasker.SettleAnswer) []string {
+func logOf(t *testing.T, o worker.Options, answer protocol.SettleAnswer) []string {
 	t.Helper()
 	var log strings.Builder
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.self.Namespaces, f.self.DefaultTimeoutSeconds = []string{"shop"}, 600
-		f.onSettle = func(_ context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+		f.onSettle = func(_ context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 			answer.StepUUID = req.Results[0].StepUUID
-			return []tasker.SettleAnswer{answer}, nil
+			return []protocol.SettleAnswer{answer}, nil
 		}
 		o.Name = "w"
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{
@@ -61,16 +62,16 @@ func TestWorkerLog(t *testing.T) {
 	at := time.Date(2026, 11, 27, 9, 0, 5, 0, time.UTC)
 	for name, tc := range map[string]struct {
 		options worker.Options
-		answer  tasker.SettleAnswer
+		answer  protocol.SettleAnswer
 		want    []string
 	}{
-		"Retried": {answer: tasker.SettleAnswer{State: tasker.StepWaitingForRetry, NextRetryAt: &at},
+		"Retried": {answer: protocol.SettleAnswer{State: tasker.StepWaitingForRetry, NextRetryAt: &at},
 			want: []string{start, warning, `level=WARN ` + failure + `"another attempt at 2026-11-27T09:00:05Z"`}},
-		"Final": {answer: tasker.SettleAnswer{State: tasker.StepError},
+		"Final": {answer: protocol.SettleAnswer{State: tasker.StepError},
 			want: []string{start, warning, `level=ERROR ` + failure + `"the step has failed for good"`}},
-		"AtOnce": {answer: tasker.SettleAnswer{State: tasker.StepEnqueued},
+		"AtOnce": {answer: protocol.SettleAnswer{State: tasker.StepEnqueued},
 			want: []string{start, warning, `level=WARN ` + failure + `"the step is enqueued"`}},
-		"Quiet": {options: worker.Options{Quiet: true}, answer: tasker.SettleAnswer{State: tasker.StepError},
+		"Quiet": {options: worker.Options{Quiet: true}, answer: protocol.SettleAnswer{State: tasker.StepError},
 			want: []string{warning}},
 	} {
 		t.Run(name, func(t *testing.T) {

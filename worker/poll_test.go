@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestWorkerPolls: how much is asked for, and when.
@@ -103,7 +104,7 @@ func TestWorkerRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		both := together()
-		f.onPoll = func(context.Context, tasker.PollRequest) (*tasker.PollResponse, error) {
+		f.onPoll = func(context.Context, protocol.PollRequest) (*protocol.PollResponse, error) {
 			if f.pollCount() <= 2 {
 				both()
 			}
@@ -135,7 +136,7 @@ func TestWorkerOutage(t *testing.T) {
 		f := newFake()
 		down, back := make(chan struct{}), time.Now().Add(time.Minute)
 		var tries, most atomic.Int64
-		f.onPoll = func(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+		f.onPoll = func(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
 			most.Store(max(most.Load(), int64(len(f.waiting()))))
 			select {
 			case <-down:
@@ -150,7 +151,7 @@ func TestWorkerOutage(t *testing.T) {
 			if !sleepUntilDone(ctx, time.Second) {
 				return nil, ctx.Err()
 			}
-			return &tasker.PollResponse{Steps: []tasker.Assignment{step("noop")}}, nil
+			return &protocol.PollResponse{Steps: []protocol.Assignment{step("noop")}}, nil
 		}
 		r := run(t, noop(f))
 		synctest.Wait()
@@ -218,7 +219,7 @@ func TestWorkerWaves(t *testing.T) {
 				})
 				r := run(t, w)
 				synctest.Wait()
-				var steps []tasker.Assignment
+				var steps []protocol.Assignment
 				for _, handler := range tc.steps {
 					steps = append(steps, step(handler))
 				}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/backoff"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Times that a stopping worker waits, after DrainTimeout.
@@ -27,13 +28,13 @@ const (
 // they wake each other with signals. Lock order: enrol before mu. No call of the Backend and no
 // handler runs with mu held. The fields above mu are set once, before the parts start.
 type session struct {
-	backend      tasker.Backend
+	backend      protocol.Backend
 	codec        *tasker.Client // nil without a codec
 	server       string         // for the log
 	opts         Options
 	log          *slog.Logger
 	handlers     map[string]*registered
-	registration tasker.WorkerRegistration
+	registration protocol.WorkerRegistration
 	values       context.Context // Run's, without its end: parent of the handlers' contexts
 
 	fetchWake   signal // there may be room for another poll
@@ -47,7 +48,7 @@ type session struct {
 
 	mu sync.Mutex
 	// self is the latest registration; it changes when the worker registers again.
-	self       tasker.RegisteredWorker
+	self       protocol.RegisteredWorker
 	held       map[uuid.UUID]*Job // assigned, and neither settled nor lost
 	running    int                // handlers that have not returned
 	done       results            // to be reported
@@ -71,11 +72,11 @@ type session struct {
 // results pairs the results to report with their jobs.
 type results struct {
 	jobs []*Job
-	list []tasker.StepResult
+	list []protocol.StepResult
 }
 
 // add appends one result and keeps the two lists parallel.
-func (r *results) add(job *Job, result tasker.StepResult) {
+func (r *results) add(job *Job, result protocol.StepResult) {
 	r.jobs = append(r.jobs, job)
 	r.list = append(r.list, result)
 }
@@ -118,8 +119,8 @@ func newSession(ctx context.Context, w *Worker, g handlerGroup) *session {
 }
 
 // registration returns the request that registers a worker with these options and handlers.
-func (o *Options) registration(handlers map[string]*registered) tasker.WorkerRegistration {
-	return tasker.WorkerRegistration{
+func (o *Options) registration(handlers map[string]*registered) protocol.WorkerRegistration {
+	return protocol.WorkerRegistration{
 		Name:         o.Name,
 		Namespaces:   o.Namespaces,
 		Handlers:     slices.Sorted(maps.Keys(handlers)),
@@ -234,13 +235,13 @@ func (s *session) registerAgain(ctx context.Context, old uuid.UUID) {
 }
 
 // me returns the registration of this worker.
-func (s *session) me() tasker.RegisteredWorker {
+func (s *session) me() protocol.RegisteredWorker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.self
 }
 
 // leaseOf is how long a lease lasts without renewal; 0 means without end.
-func leaseOf(r *tasker.RegisteredWorker) time.Duration {
+func leaseOf(r *protocol.RegisteredWorker) time.Duration {
 	return time.Duration(r.LeaseSeconds) * time.Second
 }

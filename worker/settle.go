@@ -9,6 +9,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/backoff"
 	"github.com/taskerhq/tasker/internal/wire"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // settleLoop reports results until ctx ends. Results that arrive during one report share the next.
@@ -47,7 +48,7 @@ func (s *session) takeResults() results {
 		batch, s.done = s.done, results{}
 		// The next batch is probably as long.
 		s.done.jobs = make([]*Job, 0, n)
-		s.done.list = make([]tasker.StepResult, 0, n)
+		s.done.list = make([]protocol.StepResult, 0, n)
 	} else {
 		batch = results{jobs: s.done.jobs[:n:n], list: s.done.list[:n:n]}
 		s.done = results{jobs: s.done.jobs[n:], list: s.done.list[n:]}
@@ -82,7 +83,7 @@ func (s *session) settle(ctx context.Context, batch results) {
 			return
 		}
 		me := s.me().WorkerID
-		answers, err := s.backend.Settle(ctx, tasker.SettleRequest{WorkerID: me, Results: batch.list})
+		answers, err := s.backend.Settle(ctx, protocol.SettleRequest{WorkerID: me, Results: batch.list})
 		if ctx.Err() == nil {
 			s.note(err)
 		}
@@ -164,7 +165,7 @@ func (s *session) reportable(batch results) results {
 
 // evaluate evaluates the answers to batch. It returns the results to send again, and the error to wait out first,
 // if any.
-func (s *session) evaluate(batch results, answers []tasker.SettleAnswer) (again results, wait error) {
+func (s *session) evaluate(batch results, answers []protocol.SettleAnswer) (again results, wait error) {
 	for i := range answers {
 		err := answers[i].Error
 		switch {

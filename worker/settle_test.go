@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func TestSettleTogether(t *testing.T) {
@@ -20,7 +21,7 @@ func TestSettleTogether(t *testing.T) {
 		f := newFake()
 		inFlight := make(chan struct{})
 		var calls atomic.Int64
-		f.onSettle = func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+		f.onSettle = func(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 			if calls.Add(1) == 1 {
 				<-inFlight
 			}
@@ -56,7 +57,7 @@ func TestSettleRetries(t *testing.T) {
 			f := newFake()
 			back := time.Now().Add(40 * time.Second)
 			var calls atomic.Int64
-			f.onSettle = func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+			f.onSettle = func(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 				if calls.Add(1); time.Now().Before(back) {
 					return nil, away
 				}
@@ -80,11 +81,11 @@ func TestSettleRetries(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake()
 			var calls atomic.Int64
-			f.onSettle = func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+			f.onSettle = func(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 				calls.Add(1)
 				return nil, refused
 			}
-			f.onHeartbeat = func(tasker.Heartbeat) (*tasker.HeartbeatResponse, error) { return nil, refused }
+			f.onHeartbeat = func(protocol.Heartbeat) (*protocol.HeartbeatResponse, error) { return nil, refused }
 			r := run(t, noop(f))
 			f.put(step("noop"))
 			time.Sleep(150 * time.Second) // the lease ended after 60 s; another 60 s are grace
@@ -124,11 +125,11 @@ func TestSettleRetries(t *testing.T) {
 // takes the others. What is taken is noted in f.
 func answerItems(f *fake, bad map[uuid.UUID]*tasker.Error,
 	n int,
-) func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+) func(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	refused := map[uuid.UUID]int{}
-	return func(_ context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
-		answers := make([]tasker.SettleAnswer, len(req.Results))
-		var taken []tasker.StepResult
+	return func(_ context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
+		answers := make([]protocol.SettleAnswer, len(req.Results))
+		var taken []protocol.StepResult
 		for i, r := range req.Results {
 			answers[i].StepUUID = r.StepUUID
 			if bad[r.StepUUID] != nil && refused[r.StepUUID] < n {
@@ -151,12 +152,13 @@ func TestSettleRefused(t *testing.T) {
 	t.Parallel()
 	const steps = 9
 	tooLarge := tasker.Errorf(tasker.CodeTooLarge, "over the limit")
-	isBad := func(r tasker.StepResult) bool { return string(r.Result) == "4" }
+	isBad := func(r protocol.StepResult) bool { return string(r.Result) == "4" }
 
-	for name, refuse := range map[string]func(*fake) func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer,
+	for name, refuse := range map[string]func(*fake) func(context.Context,
+		protocol.SettleRequest) ([]protocol.SettleAnswer,
 		error){
-		"Whole": func(*fake) func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
-			return func(_ context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+		"Whole": func(*fake) func(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
+			return func(_ context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 				for _, r := range req.Results {
 					if isBad(r) {
 						return nil, tooLarge
@@ -165,8 +167,8 @@ func TestSettleRefused(t *testing.T) {
 				return nil, nil
 			}
 		},
-		"Item": func(f *fake) func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
-			return func(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+		"Item": func(f *fake) func(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
+			return func(ctx context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 				bad := map[uuid.UUID]*tasker.Error{}
 				for _, r := range req.Results {
 					if isBad(r) {
@@ -186,7 +188,7 @@ func TestSettleRefused(t *testing.T) {
 				w.Handle("number", func(_ context.Context, job *worker.Job) (any, error) { return job.Parameters, nil })
 				r := run(t, w)
 				synctest.Wait()
-				var all []tasker.Assignment
+				var all []protocol.Assignment
 				for i := range steps {
 					s := step("number")
 					s.Parameters = []byte(strconv.Itoa(i))
@@ -197,9 +199,9 @@ func TestSettleRefused(t *testing.T) {
 				completed, failed := 0, 0
 				for _, res := range f.results() {
 					switch res.Status {
-					case tasker.ResultCompleted:
+					case protocol.ResultCompleted:
 						completed++
-					case tasker.ResultFailed:
+					case protocol.ResultFailed:
 						failed++
 						if res.StepUUID != all[4].StepUUID || res.Token != "1" || res.Error.Type != "result_refused" {
 							t.Errorf("failed: %+v, want the refused step", res)
@@ -226,7 +228,7 @@ func TestSettleStale(t *testing.T) {
 		var calls atomic.Int64
 		inner := answerItems(f, map[uuid.UUID]*tasker.Error{stale.StepUUID: tasker.Errorf(tasker.CodeStaleToken, "stale")},
 			99)
-		f.onSettle = func(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+		f.onSettle = func(ctx context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 			calls.Add(1)
 			return inner(ctx, req)
 		}
@@ -248,7 +250,10 @@ func TestSettleBackPressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		blocked := make(chan struct{})
-		f.onSettle = func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) { <-blocked; return nil, nil }
+		f.onSettle = func(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
+			<-blocked
+			return nil, nil
+		}
 		w := newWorker(f, worker.Options{Concurrency: 4})
 		w.Handle("noop", func(context.Context, *worker.Job) (any, error) { return nil, nil })
 		for range 100 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // reach says of a server whether calls about leases are answered.
@@ -24,19 +25,19 @@ type reach struct {
 // report then. Polls still work, as they do where they are answered without the database.
 func outage(f *fake, err error) *reach {
 	r := &reach{}
-	f.onHeartbeat = func(b tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+	f.onHeartbeat = func(b protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
 		if r.down.Load() {
 			return nil, err
 		}
-		answers := answer(b.Steps, tasker.LeaseHeld)
+		answers := answer(b.Steps, protocol.LeaseHeld)
 		for i := range answers {
 			if lost := r.lost.Load(); lost != nil && answers[i].StepUUID == *lost {
-				answers[i].Status = tasker.LeaseLost
+				answers[i].Status = protocol.LeaseLost
 			}
 		}
-		return &tasker.HeartbeatResponse{Acknowledged: true, Leases: answers}, nil
+		return &protocol.HeartbeatResponse{Acknowledged: true, Leases: answers}, nil
 	}
-	f.onSettle = func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+	f.onSettle = func(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 		if r.down.Load() {
 			r.tries.Add(1)
 			return nil, err
@@ -47,7 +48,7 @@ func outage(f *fake, err error) *reach {
 }
 
 // lasting is a step with a time-out.
-func lasting(handler string, timeout time.Duration) tasker.Assignment {
+func lasting(handler string, timeout time.Duration) protocol.Assignment {
 	s := step(handler)
 	s.TimeoutSeconds = int(timeout / time.Second)
 	return s
@@ -95,12 +96,12 @@ func TestOutageLongerThanLeases(t *testing.T) {
 				time.Sleep(25 * time.Second)
 				synctest.Wait()
 				if res := f.results(); len(res) != 1 || res[0].StepUUID != during.StepUUID ||
-					res[0].Status != tasker.ResultCompleted {
+					res[0].Status != protocol.ResultCompleted {
 					t.Fatalf("reported %+v, want what ended during the outage", res)
 				}
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()
-				if res := f.results(); len(res) != 2 || res[1].Status != tasker.ResultCompleted {
+				if res := f.results(); len(res) != 2 || res[1].Status != protocol.ResultCompleted {
 					t.Errorf("reported %+v, want what ended after the outage too", res)
 				}
 				if slow.count() != 0 {
@@ -204,7 +205,7 @@ func TestOutageOfHeartbeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		f.onHeartbeat = func(tasker.Heartbeat) (*tasker.HeartbeatResponse, error) { return nil, errAway }
+		f.onHeartbeat = func(protocol.Heartbeat) (*protocol.HeartbeatResponse, error) { return nil, errAway }
 		w := newWorker(f, worker.Options{})
 		var slow untilEnded
 		w.Handle("slow", slow.handle)

@@ -13,11 +13,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // accept takes over assigned steps and starts their handlers, or gives the steps back when fetching ended
 // while they were being assigned.
-func (s *session) accept(steps []tasker.Assignment, open bool) {
+func (s *session) accept(steps []protocol.Assignment, open bool) {
 	if len(steps) == 0 {
 		return
 	}
@@ -39,7 +40,7 @@ func (s *session) accept(steps []tasker.Assignment, open bool) {
 		}
 		s.held[job.StepUUID] = job
 		if s.draining {
-			s.end(job, &tasker.StepResult{Status: tasker.ResultReleased})
+			s.end(job, &protocol.StepResult{Status: protocol.ResultReleased})
 			continue
 		}
 		s.running++
@@ -61,7 +62,7 @@ func (s *session) accept(steps []tasker.Assignment, open bool) {
 
 // newJob returns the Job of a. Its times are on the worker's clock, because the server's may differ. The
 // caller holds mu.
-func (s *session) newJob(a *tasker.Assignment, now time.Time) *Job {
+func (s *session) newJob(a *protocol.Assignment, now time.Time) *Job {
 	job := &Job{Assignment: *a, session: s, maxResult: s.self.MaxResultPayloadBytes,
 		maxLarge: s.self.MaxLargeResultBytes, maxLog: s.self.MaxLogBytes, batch: s.lastBatch.no}
 	job.timeout = time.Duration(a.TimeoutSeconds) * time.Second
@@ -108,7 +109,7 @@ func (s *session) execute(job *Job) {
 
 // finish hands the handler's result to settling.
 func (s *session) finish(job *Job, raw json.RawMessage, err error) {
-	var result tasker.StepResult
+	var result protocol.StepResult
 	if err == nil {
 		result = s.completed(job, raw)
 	} else {
@@ -129,7 +130,7 @@ func (s *session) finish(job *Job, raw json.RawMessage, err error) {
 }
 
 // end records result as the end of job. The caller holds mu.
-func (s *session) end(job *Job, result *tasker.StepResult) {
+func (s *session) end(job *Job, result *protocol.StepResult) {
 	job.ended = true
 	if !job.dropped {
 		result.StepUUID, result.Token = job.StepUUID, job.Token
@@ -145,31 +146,31 @@ func (s *session) end(job *Job, result *tasker.StepResult) {
 
 // completed is the result of a handler that succeeded. A result over the server's limit is sent apart where the server
 // keeps such; else it fails the step here, so that it does not travel only to be refused.
-func (s *session) completed(job *Job, raw json.RawMessage) tasker.StepResult {
+func (s *session) completed(job *Job, raw json.RawMessage) protocol.StepResult {
 	if job.maxResult > 0 && len(raw) > job.maxResult {
 		return s.sendLarge(job, raw)
 	}
-	return tasker.StepResult{Status: tasker.ResultCompleted, Result: raw}
+	return protocol.StepResult{Status: protocol.ResultCompleted, Result: raw}
 }
 
 // refusal fails a step for good because of its result.
-func refusal(kind, message string) tasker.StepResult {
+func refusal(kind, message string) protocol.StepResult {
 	final := false
 	f := &tasker.Failure{Type: kind, Message: message, Retryable: &final}
-	return tasker.StepResult{Status: tasker.ResultFailed, Error: bounded(f)}
+	return protocol.StepResult{Status: protocol.ResultFailed, Error: bounded(f)}
 }
 
 // failed decides the effect of a handler's error on its step.
-func failed(job *Job, err error) tasker.StepResult {
+func failed(job *Job, err error) protocol.StepResult {
 	var snooze *snoozeError
 	if errors.As(err, &snooze) {
-		return tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: max(snooze.after.Seconds(), 0)}
+		return protocol.StepResult{Status: protocol.ResultSnoozed, SnoozeSeconds: max(snooze.after.Seconds(), 0)}
 	}
 	var panicked *panicError
 	isPanic := errors.As(err, &panicked)
 	cause := context.Cause(job.ctx)
 	if errors.Is(cause, ErrDraining) && !isPanic {
-		return tasker.StepResult{Status: tasker.ResultReleased}
+		return protocol.StepResult{Status: protocol.ResultReleased}
 	}
 	f := failureOf(err)
 	if errors.Is(cause, ErrTimedOut) && !isPanic {
@@ -178,7 +179,7 @@ func failed(job *Job, err error) tasker.StepResult {
 		f.Type, f.Class, f.Retryable = "timeout", tasker.ClassResource, nil
 		f.Message = cut(fmt.Sprintf("timed out after %s: %s", seconds(job.timeout), f.Message), maxFailureMessage)
 	}
-	return tasker.StepResult{Status: tasker.ResultFailed, Error: f}
+	return protocol.StepResult{Status: protocol.ResultFailed, Error: f}
 }
 
 // seconds writes a timeout as steps have it, in seconds, if it is whole ones.
@@ -194,7 +195,7 @@ func (s *session) progress(job *Job, percent int, message string) error {
 	if cause := context.Cause(job.ctx); cause != nil {
 		return cause
 	}
-	if err := s.report(job.ctx, job, tasker.ProgressReport{ProgressPercent: min(max(percent, 0), 100),
+	if err := s.report(job.ctx, job, protocol.ProgressReport{ProgressPercent: min(max(percent, 0), 100),
 		StatusMessage: statusOf(message)}); err != nil {
 		return err
 	}
@@ -224,7 +225,7 @@ func statusOf(message string) string {
 }
 
 // report sends what a handler reports before its end, which renews the lease.
-func (s *session) report(ctx context.Context, job *Job, r tasker.ProgressReport) error {
+func (s *session) report(ctx context.Context, job *Job, r protocol.ProgressReport) error {
 	r.WorkerID, r.StepUUID, r.Token = s.me().WorkerID, job.StepUUID, job.Token
 	sent := time.Now()
 	answer, err := s.backend.Progress(ctx, r)
@@ -235,11 +236,11 @@ func (s *session) report(ctx context.Context, job *Job, r tasker.ProgressReport)
 		return fmt.Errorf("report progress of step %s: %w", job.StepName, err)
 	}
 	s.note(nil)
-	s.renew([]*Job{job}, []tasker.LeaseAnswer{*answer}, sent)
+	s.renew([]*Job{job}, []protocol.LeaseAnswer{*answer}, sent)
 	switch answer.Status {
-	case tasker.LeaseCancelled:
+	case protocol.LeaseCancelled:
 		return ErrCancelled
-	case tasker.LeaseLost:
+	case protocol.LeaseLost:
 		return ErrLeaseLost
 	}
 	return nil

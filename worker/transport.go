@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Transport brings a worker its steps in messages of a broker, in place of polls; see Options. Package rabbitmq
@@ -45,7 +45,7 @@ type Subscription struct {
 // Delivery is one message with a step that is assigned to the worker. The worker gives each delivery one answer. The
 // answers do not block. One that cannot reach the broker is dropped: the broker then delivers the message again.
 type Delivery struct {
-	Assignment tasker.Assignment
+	Assignment protocol.Assignment
 	// Ack removes the message: the server has answered whether the worker holds the step.
 	Ack func()
 	// Release returns the message to its queue: no server has answered.

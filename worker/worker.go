@@ -16,6 +16,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/kit/vitals"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Options configures New. A zero field, or nil for the whole, selects the default.
@@ -61,7 +62,7 @@ type Options struct {
 // A worker keeps two polls at the server, each for at most half of the slots; one when Concurrency is 1. With a
 // Transport it does not poll; the rest is the same.
 type Worker struct {
-	backend tasker.Backend
+	backend protocol.Backend
 	codec   *tasker.Client // nil without a codec
 	server  string         // its address; empty: the engine is in this process
 	opts    Options
@@ -78,7 +79,7 @@ type Worker struct {
 // New returns a Worker that takes its steps from client, and has its codec. Register handlers with Handle or
 // Handle, then call Run. It copies the options, does not connect and starts nothing.
 func New(client *tasker.Client, opts *Options) *Worker {
-	w := &Worker{backend: client.Backend, handlers: make(map[string]*registered)}
+	w := &Worker{backend: protocol.Of(client), handlers: make(map[string]*registered)}
 	if client.HasCodec() {
 		w.codec = client
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func TestWorkerRunsSteps(t *testing.T) {
@@ -43,7 +44,7 @@ func TestWorkerRunsSteps(t *testing.T) {
 
 		got := map[string]string{}
 		for _, res := range f.results() {
-			if res.Status != tasker.ResultCompleted || res.Token != "1" {
+			if res.Status != protocol.ResultCompleted || res.Token != "1" {
 				t.Errorf("result %+v, want completed under token 1", res)
 			}
 			got[string(res.Result)] = "seen"
@@ -103,7 +104,7 @@ func TestWorkerRegistration(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake()
-			f.onRegister = func(tasker.WorkerRegistration) error {
+			f.onRegister = func(protocol.WorkerRegistration) error {
 				if len(f.registered) < 5 {
 					return tasker.Errorf(tasker.CodeUnavailable, "not yet")
 				}
@@ -123,7 +124,7 @@ func TestWorkerRegistration(t *testing.T) {
 	t.Run("Refused", func(t *testing.T) {
 		t.Parallel()
 		f := newFake()
-		f.onRegister = func(tasker.WorkerRegistration) error { return tasker.Errorf(tasker.CodeForbidden, "no") }
+		f.onRegister = func(protocol.WorkerRegistration) error { return tasker.Errorf(tasker.CodeForbidden, "no") }
 		if err := noop(f).Run(t.Context()); tasker.ErrorCode(err) != tasker.CodeForbidden {
 			t.Errorf("Run = %v, want CodeForbidden", err)
 		}
@@ -132,7 +133,7 @@ func TestWorkerRegistration(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake()
-			f.onRegister = func(tasker.WorkerRegistration) error { return tasker.Errorf(tasker.CodeUnavailable, "no") }
+			f.onRegister = func(protocol.WorkerRegistration) error { return tasker.Errorf(tasker.CodeUnavailable, "no") }
 			r := run(t, noop(f))
 			synctest.Wait()
 			if err := r.stop(); err != nil {
@@ -146,7 +147,7 @@ func TestWorkerRegistration(t *testing.T) {
 			f := newFake()
 			forgotten := tasker.Errorf(tasker.CodeNotFound, "no such worker")
 			both := together()
-			f.onPoll = func(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+			f.onPoll = func(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
 				if f.pollCount() <= 2 {
 					both()
 					return nil, forgotten
@@ -182,7 +183,7 @@ func noop(f *fake) *worker.Worker {
 func TestWorkerNeverSpins(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		resp *tasker.PollResponse
+		resp *protocol.PollResponse
 		err  error
 		most int
 	}{
@@ -190,13 +191,13 @@ func TestWorkerNeverSpins(t *testing.T) {
 		"NotFoundForEver":  {nil, tasker.Errorf(tasker.CodeNotFound, "no"), 18},
 		"Unauthenticated":  {nil, tasker.Errorf(tasker.CodeUnauthenticated, "no"), 18},
 		"NotOurError":      {nil, errors.New("odd"), 18},
-		"EmptyImmediately": {&tasker.PollResponse{}, nil, 120},
+		"EmptyImmediately": {&protocol.PollResponse{}, nil, 120},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake()
-				f.onPoll = func(context.Context, tasker.PollRequest) (*tasker.PollResponse, error) { return tc.resp, tc.err }
+				f.onPoll = func(context.Context, protocol.PollRequest) (*protocol.PollResponse, error) { return tc.resp, tc.err }
 				r := run(t, noop(f))
 				time.Sleep(time.Minute)
 				if n := f.pollCount(); n > tc.most || n < 3 {

@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/bench"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // producers measures each way to open cases for n tasks, without cases and with. The same work is done both times, on
@@ -60,8 +61,8 @@ func (s *stage) exhaust(ctx context.Context, n int) (*bench.Phase, error) {
 	if _, err := s.submit(ctx, failing, n, time.Minute); err != nil {
 		return nil, err
 	}
-	w, err := s.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench",
-		Namespaces: []string{tasker.AllNamespaces}, Handlers: []string{string(failing)},
+	w, err := protocol.Of(s.client).RegisterWorker(ctx, protocol.WorkerRegistration{Name: "bench",
+		Namespaces: []string{protocol.AllNamespaces}, Handlers: []string{string(failing)},
 		Capacity: n})
 	if err != nil {
 		return nil, err
@@ -70,20 +71,21 @@ func (s *stage) exhaust(ctx context.Context, n int) (*bench.Phase, error) {
 	failure := &tasker.Failure{Retryable: &final, Type: "DeclinedError",
 		Message: "the card was declined: insufficient funds", Code: "DECLINED",
 		Details: json.RawMessage(`{"gateway":"bench","reference":"4711"}`)}
-	var calls []tasker.SettleRequest
+	var calls []protocol.SettleRequest
 	for got := 0; got < n; {
-		resp, err := s.client.Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: min(bench.BulkSize, n-got),
-			Start: true})
+		resp, err := protocol.Of(s.client).Poll(ctx,
+			protocol.PollRequest{WorkerID: w.WorkerID, Capacity: min(bench.BulkSize, n-got),
+				Start: true})
 		if err != nil {
 			return nil, err
 		}
 		if len(resp.Steps) == 0 {
 			return nil, fmt.Errorf("the queue of %s ran dry", failing)
 		}
-		req := tasker.SettleRequest{WorkerID: w.WorkerID}
+		req := protocol.SettleRequest{WorkerID: w.WorkerID}
 		for _, a := range resp.Steps {
-			req.Results = append(req.Results, tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token,
-				Status: tasker.ResultFailed, Error: failure})
+			req.Results = append(req.Results, protocol.StepResult{StepUUID: a.StepUUID, Token: a.Token,
+				Status: protocol.ResultFailed, Error: failure})
 		}
 		calls = append(calls, req)
 		got += len(resp.Steps)
@@ -93,9 +95,9 @@ func (s *stage) exhaust(ctx context.Context, n int) (*bench.Phase, error) {
 }
 
 // settle reports results, and makes sure that each of them opened the way to a case: a step in error.
-func (s *stage) settle(ctx context.Context, calls []tasker.SettleRequest) error {
+func (s *stage) settle(ctx context.Context, calls []protocol.SettleRequest) error {
 	for _, req := range calls {
-		answers, err := s.client.Settle(ctx, req)
+		answers, err := protocol.Of(s.client).Settle(ctx, req)
 		if err != nil {
 			return err
 		}
@@ -148,8 +150,8 @@ func (s *stage) leaveUnserved(ctx context.Context, n int) (*bench.Phase, error) 
 	s.pass(10 * time.Minute)
 	// the others are served
 	others := []string{string(living), string(dying), string(failing), string(ringed)}
-	if _, err := s.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench",
-		Namespaces: []string{tasker.AllNamespaces}, Handlers: others,
+	if _, err := protocol.Of(s.client).RegisterWorker(ctx, protocol.WorkerRegistration{Name: "bench",
+		Namespaces: []string{protocol.AllNamespaces}, Handlers: others,
 		Capacity: 1}); err != nil {
 		return nil, err
 	}

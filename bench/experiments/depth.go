@@ -8,6 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/cli/bench"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // DepthReport is the result of depth mode: what a long queue costs, and a long
@@ -148,12 +149,14 @@ func (r *run) claimLatency(ctx context.Context, capacity, calls int) (*bench.Per
 // poller registers a worker for one handler. What it returns claims and starts up
 // to capacity steps, and fails when there are none.
 func (r *run) poller(ctx context.Context, handler string, capacity int) (poll func() (int, error), err error) {
-	w, err := r.client().RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench", Handlers: []string{handler}})
+	w, err := protocol.Of(r.client()).RegisterWorker(ctx,
+		protocol.WorkerRegistration{Name: "bench", Handlers: []string{handler}})
 	if err != nil {
 		return nil, err
 	}
 	return func() (int, error) {
-		resp, err := r.client().Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: capacity, Start: true})
+		resp, err := protocol.Of(r.client()).Poll(ctx,
+			protocol.PollRequest{WorkerID: w.WorkerID, Capacity: capacity, Start: true})
 		if err == nil && len(resp.Steps) == 0 {
 			err = fmt.Errorf("the queue of %s ran dry", handler)
 		}

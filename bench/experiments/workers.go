@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/bench"
 	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // WorkersReport is the result of workers mode: what many workers cost that have
@@ -123,11 +124,11 @@ func (f *fleet) note(err error) { f.failed.CompareAndSwap(nil, &err) }
 
 // counted is a Backend that counts what idle workers ask.
 type counted struct {
-	tasker.Backend
+	protocol.Backend
 	f *fleet
 }
 
-func (c counted) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+func (c counted) Poll(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
 	c.f.begun.Add(1)
 	resp, err := c.Backend.Poll(ctx, req)
 	if err == nil {
@@ -141,7 +142,7 @@ func (c counted) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Poll
 	return resp, err
 }
 
-func (c counted) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+func (c counted) Heartbeat(ctx context.Context, beat protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
 	resp, err := c.Backend.Heartbeat(ctx, beat)
 	if err == nil {
 		c.f.beats.Add(1)
@@ -246,19 +247,19 @@ func (r *run) watchIdle(ctx context.Context, f *fleet, servers *bench.Meter, rep
 
 // fleetBackends returns a backend for each node. Over HTTP it keeps a connection
 // for each of its workers, as they would themselves.
-func (r *run) fleetBackends() (backends []tasker.Backend, end func(), err error) {
+func (r *run) fleetBackends() (backends []protocol.Backend, end func(), err error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: r.opts.Workers}
 	end = transport.CloseIdleConnections
 	urls := r.tasker.URLs()
 	if len(urls) == 0 {
-		return []tasker.Backend{r.client().Backend}, end, nil
+		return []protocol.Backend{protocol.Of(r.client())}, end, nil
 	}
 	for _, url := range urls {
 		client, err := remote.Dial(url, &remote.Options{HTTPClient: &http.Client{Transport: transport}})
 		if err != nil {
 			return nil, end, err
 		}
-		backends = append(backends, client.Backend)
+		backends = append(backends, protocol.Of(client))
 	}
 	return backends, end, nil
 }

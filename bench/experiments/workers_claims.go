@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/cli/bench"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 const (
@@ -74,21 +74,22 @@ func (r *run) claimCosts(ctx context.Context, batches []int) ([]*ClaimCost, erro
 // claimSet claims from a set by calls for so many steps each, and reports how long
 // each took and the CPU time of all; then, not measured, it settles them.
 func (r *run) claimSet(ctx context.Context, set, batch, calls int) ([]time.Duration, time.Duration, error) {
-	w, err := r.client().RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench-claims",
+	w, err := protocol.Of(r.client()).RegisterWorker(ctx, protocol.WorkerRegistration{Name: "bench-claims",
 		Handlers:     []string{bench.Handler},
 		Capabilities: []string{setName(set)}, Capacity: batch * calls})
 	if err != nil {
 		return nil, 0, err
 	}
 	var took []time.Duration
-	var done []tasker.StepResult
+	var done []protocol.StepResult
 	before, err := r.load.Meter.CPU()
 	if err != nil {
 		return nil, 0, err
 	}
 	for range calls {
 		begin := time.Now()
-		resp, err := r.client().Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: batch, Start: true})
+		resp, err := protocol.Of(r.client()).Poll(ctx,
+			protocol.PollRequest{WorkerID: w.WorkerID, Capacity: batch, Start: true})
 		if err != nil {
 			return nil, 0, err
 		}
@@ -97,7 +98,7 @@ func (r *run) claimSet(ctx context.Context, set, batch, calls int) ([]time.Durat
 			return nil, 0, fmt.Errorf("a claim brought %d steps of %s instead of %d", len(resp.Steps), setName(set), batch)
 		}
 		for _, s := range resp.Steps {
-			done = append(done, tasker.StepResult{StepUUID: s.StepUUID, Token: s.Token, Status: tasker.ResultCompleted})
+			done = append(done, protocol.StepResult{StepUUID: s.StepUUID, Token: s.Token, Status: protocol.ResultCompleted})
 		}
 	}
 	after, err := r.load.Meter.CPU()
@@ -105,10 +106,11 @@ func (r *run) claimSet(ctx context.Context, set, batch, calls int) ([]time.Durat
 		return nil, 0, err
 	}
 	for some := range slices.Chunk(done, bench.BulkSize) {
-		if _, err := r.client().Settle(ctx, tasker.SettleRequest{WorkerID: w.WorkerID, Results: some}); err != nil {
+		if _, err := protocol.Of(r.client()).Settle(ctx,
+			protocol.SettleRequest{WorkerID: w.WorkerID, Results: some}); err != nil {
 			return nil, 0, err
 		}
 	}
-	_, err = r.client().Drain(ctx, tasker.DrainRequest{WorkerID: w.WorkerID, Final: true})
+	_, err = protocol.Of(r.client()).Drain(ctx, protocol.WorkerAct{WorkerID: w.WorkerID, Final: true})
 	return took, after - before, err
 }

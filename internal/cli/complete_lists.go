@@ -8,6 +8,7 @@ import (
 	"github.com/taskerhq/tasker/flow"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/schedules"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func tasks(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
@@ -39,8 +40,8 @@ func namespaces(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, er
 }
 
 func workerIDs(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
-	list, err := c.Workers(ctx)
-	return listed(list, err, func(w *tasker.WorkerInfo) candidate {
+	list, err := protocol.Of(c).Workers(ctx)
+	return listed(list, err, func(w *protocol.WorkerInfo) candidate {
 		return candidate{w.WorkerID.String(), workerStatus(w) + "  " + w.Name}
 	})
 }

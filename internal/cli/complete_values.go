@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/waits"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // stepsOf lists the steps of the task that the argument before names.
@@ -122,7 +123,7 @@ func paused(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error)
 }
 
 func capabilities(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
-	list, err := c.Workers(ctx)
+	list, err := protocol.Of(c).Workers(ctx)
 	var all []string
 	for i := range list {
 		all = append(all, list[i].Capabilities...)

@@ -18,6 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/model/template"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // newTemplateSimulate builds `template simulate`. A template in a file needs no server.
@@ -123,7 +124,7 @@ func (s *session) templateToSimulate(ctx context.Context, arg string, levels []s
 }
 
 // printOutcome prints what became of a simulated task. It exits with an error unless the task is complete.
-func (s *session) printOutcome(out *tasker.Simulation) error {
+func (s *session) printOutcome(out *operate.Simulation) error {
 	var end error
 	if out.State != tasker.TaskComplete {
 		end = exitError(exitFailure)

@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/script"
 	"github.com/taskerhq/tasker/rabbitmq"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // workerCommand holds the flags of `worker`.
@@ -165,7 +166,7 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 func (c *workerCommand) setTransport() error {
 	text := cmp.Or(c.transport, c.s.getenv("TASKER_TRANSPORT"))
 	switch {
-	case text == "" || text == tasker.TransportHTTP:
+	case text == "" || text == protocol.TransportHTTP:
 		return nil
 	case strings.HasPrefix(text, "amqp://") || strings.HasPrefix(text, "amqps://"):
 		c.opts.Transport = rabbitmq.NewTransport(text, rabbitmq.Options{})

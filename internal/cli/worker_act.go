@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // newWorkerDrain builds `worker drain`. It returns at once; the workers finish their steps afterwards, which
 // `worker show` tells.
 func newWorkerDrain(s *session) *cobra.Command {
-	var req tasker.DrainRequest
+	var act protocol.WorkerAct
 	cmd := &cobra.Command{
 		Use:     "drain WORKER...",
 		Short:   "Drain workers: assign no more steps and ask them to stop",
@@ -24,23 +25,23 @@ of the drain with its next poll or heartbeat; a worker of the SDK then stops. "w
 resume" cancels the drain while the worker still runs. WORKER is a UUID or a unique
 name; if any name is ambiguous, the command changes no worker.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*tasker.WorkerInfo, error) {
-			req.WorkerID, req.DrainedBy = id, actor(req.DrainedBy)
-			if _, err := c.Drain(ctx, req); err != nil {
+		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*protocol.WorkerInfo, error) {
+			act.WorkerID, act.By = id, actor(act.By)
+			if _, err := protocol.Of(c).Drain(ctx, act); err != nil {
 				return nil, err
 			}
 			// The answer to a drain only counts steps; the output shows name, state and load.
-			return c.Worker(ctx, id)
+			return protocol.Of(c).Worker(ctx, id)
 		}),
 	}
-	actorFlag(cmd, &req.DrainedBy, "drained-by")
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason for the act; kept in the audit trail")
+	actorFlag(cmd, &act.By, "drained-by")
+	cmd.Flags().StringVar(&act.Reason, "reason", "", "reason for the act; kept in the audit trail")
 	return cmd
 }
 
 // newWorkerResume builds `worker resume`, for a drain that was a mistake or is over. A worker that has ended stays so.
 func newWorkerResume(s *session) *cobra.Command {
-	var req tasker.ResumeRequest
+	var act protocol.WorkerAct
 	cmd := &cobra.Command{
 		Use:   "resume WORKER...",
 		Short: "Resume drained workers",
@@ -48,19 +49,19 @@ func newWorkerResume(s *session) *cobra.Command {
 reports the drain again with its next heartbeat. WORKER is a UUID or a unique name; if any
 name is ambiguous, the command changes no worker.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*tasker.WorkerInfo, error) {
-			req.WorkerID, req.ResumedBy = id, actor(req.ResumedBy)
-			return c.ResumeWorker(ctx, req)
+		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*protocol.WorkerInfo, error) {
+			act.WorkerID, act.By = id, actor(act.By)
+			return protocol.Of(c).ResumeWorker(ctx, act)
 		}),
 	}
-	actorFlag(cmd, &req.ResumedBy, "resumed-by")
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason for the act; kept in the audit trail")
+	actorFlag(cmd, &act.By, "resumed-by")
+	cmd.Flags().StringVar(&act.Reason, "reason", "", "reason for the act; kept in the audit trail")
 	return cmd
 }
 
 // newWorkerCordon builds `worker cordon`, for a worker that an operator suspects. The worker keeps running.
 func newWorkerCordon(s *session) *cobra.Command {
-	var req tasker.CordonRequest
+	var act protocol.WorkerAct
 	cmd := &cobra.Command{
 		Use:   "cordon WORKER...",
 		Short: "Cordon workers: hand them no more steps, but let them run",
@@ -69,36 +70,36 @@ they hold. Unlike a drain, a cordon does not ask them to stop, and a restart of 
 server or a missed heartbeat does not end it. WORKER is a UUID or a unique name; if any
 name is ambiguous, the command changes no worker.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*tasker.WorkerInfo, error) {
-			req.WorkerID, req.CordonedBy = id, actor(req.CordonedBy)
-			return c.CordonWorker(ctx, req)
+		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*protocol.WorkerInfo, error) {
+			act.WorkerID, act.By = id, actor(act.By)
+			return protocol.Of(c).CordonWorker(ctx, act)
 		}),
 	}
-	actorFlag(cmd, &req.CordonedBy, "cordoned-by")
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason for the act; shown with the worker")
+	actorFlag(cmd, &act.By, "cordoned-by")
+	cmd.Flags().StringVar(&act.Reason, "reason", "", "reason for the act; shown with the worker")
 	return cmd
 }
 
 // newWorkerUncordon builds `worker uncordon`.
 func newWorkerUncordon(s *session) *cobra.Command {
-	var req tasker.UncordonRequest
+	var act protocol.WorkerAct
 	cmd := &cobra.Command{
 		Use:   "uncordon WORKER...",
 		Short: "Uncordon workers: hand them steps again",
 		Long: `End the cordon of workers: they get steps again. WORKER is a UUID or a unique name; if
 any name is ambiguous, the command changes no worker.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*tasker.WorkerInfo, error) {
-			req.WorkerID, req.UncordonedBy = id, actor(req.UncordonedBy)
-			return c.UncordonWorker(ctx, req)
+		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*protocol.WorkerInfo, error) {
+			act.WorkerID, act.By = id, actor(act.By)
+			return protocol.Of(c).UncordonWorker(ctx, act)
 		}),
 	}
-	actorFlag(cmd, &req.UncordonedBy, "uncordoned-by")
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason for the act; kept in the audit trail")
+	actorFlag(cmd, &act.By, "uncordoned-by")
+	cmd.Flags().StringVar(&act.Reason, "reason", "", "reason for the act; kept in the audit trail")
 	return cmd
 }
 
-// newWorkerShow builds `worker show`. --json prints a tasker.WorkerInfo.
+// newWorkerShow builds `worker show`. --json prints a protocol.WorkerInfo.
 func newWorkerShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show WORKER",
@@ -112,7 +113,7 @@ name. A name refers to a live worker, else to one that died within the last day.
 			if err != nil {
 				return err
 			}
-			w, err := c.Worker(ctx, ids[0])
+			w, err := protocol.Of(c).Worker(ctx, ids[0])
 			if err != nil {
 				return err
 			}
@@ -121,10 +122,10 @@ name. A name refers to a live worker, else to one that died within the last day.
 	}
 }
 
-// eachWorker returns the body of a command that applies act to each named worker. It tries all
+// eachWorker returns the body of a command that applies do to each named worker. It tries all
 // workers and returns the error of the first that was refused.
 func (s *session) eachWorker(
-	act func(context.Context, *tasker.Client, uuid.UUID) (*tasker.WorkerInfo, error),
+	do func(context.Context, *tasker.Client, uuid.UUID) (*protocol.WorkerInfo, error),
 ) func(*cobra.Command, []string) error {
 	return s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 		ids, err := workerArgs(ctx, c, args)
@@ -133,9 +134,9 @@ func (s *session) eachWorker(
 		}
 		// A drain of a whole fleet should not stop at one worker that has ended meanwhile.
 		var first error
-		done := []*tasker.WorkerInfo{}
+		done := []*protocol.WorkerInfo{}
 		for _, id := range ids {
-			w, err := act(ctx, c, id)
+			w, err := do(ctx, c, id)
 			if err == nil {
 				done = append(done, w)
 			} else if first == nil {
@@ -166,7 +167,7 @@ func (s *session) eachWorker(
 // of them before the command acts on any. The list of workers is requested at most once.
 func workerArgs(ctx context.Context, c *tasker.Client, args []string) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, len(args))
-	var workers []tasker.WorkerInfo
+	var workers []protocol.WorkerInfo
 	for i, arg := range args {
 		var err error
 		if ids[i], err = uuid.Parse(arg); err == nil {
@@ -174,7 +175,7 @@ func workerArgs(ctx context.Context, c *tasker.Client, args []string) ([]uuid.UU
 		}
 		// The list has the workers that died within the last day too, because `worker show` explains those as well.
 		if workers == nil {
-			if workers, err = c.Workers(ctx); err != nil {
+			if workers, err = protocol.Of(c).Workers(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -187,14 +188,14 @@ func workerArgs(ctx context.Context, c *tasker.Client, args []string) ([]uuid.UU
 
 // workerNamed returns the only worker of a name. Dead workers count only if no live worker has
 // the name: a worker that was restarted usually keeps its name.
-func workerNamed(workers []tasker.WorkerInfo, name string) (uuid.UUID, error) {
+func workerNamed(workers []protocol.WorkerInfo, name string) (uuid.UUID, error) {
 	var live, dead []string
 	var id uuid.UUID
 	for i := range workers {
 		w := &workers[i]
 		switch {
 		case w.Name != name:
-		case w.State != tasker.WorkerDead:
+		case w.State != protocol.WorkerDead:
 			live, id = append(live, w.WorkerID.String()), w.WorkerID
 		default:
 			if dead = append(dead, w.WorkerID.String()); len(live) == 0 {
@@ -216,7 +217,7 @@ func workerNamed(workers []tasker.WorkerInfo, name string) (uuid.UUID, error) {
 }
 
 // printWorker prints every field of a worker that has a value.
-func (s *session) printWorker(w *tasker.WorkerInfo) error {
+func (s *session) printWorker(w *protocol.WorkerInfo) error {
 	if s.json {
 		return s.printJSON(w)
 	}
@@ -232,7 +233,7 @@ func (s *session) printWorker(w *tasker.WorkerInfo) error {
 	if w.Cordoned {
 		f.add("Cordoned", fmt.Sprintf("%s by %s: %s", s.stampAgo(w.CordonedAt), w.CordonedBy, w.CordonReason))
 	}
-	if w.Transport == tasker.TransportAMQP {
+	if w.Transport == protocol.TransportAMQP {
 		f.add("Transport", w.Transport)
 	}
 	f.add("Load", loadText(w, " of ")+" steps")

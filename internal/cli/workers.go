@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // newWorkers builds `workers`, a shorter name of `worker list`. It needs the flags of the connection itself, since it
@@ -19,7 +20,7 @@ func newWorkers(s *session) *cobra.Command {
 	return cmd
 }
 
-// newWorkerList builds `worker list`. --json prints a list of tasker.WorkerInfo. The list has no pages: the client
+// newWorkerList builds `worker list`. --json prints a list of protocol.WorkerInfo. The list has no pages: the client
 // follows them.
 func newWorkerList(s *session) *cobra.Command {
 	return &cobra.Command{
@@ -27,7 +28,7 @@ func newWorkerList(s *session) *cobra.Command {
 		Short: "List workers, including those that died within the last day",
 		Args:  cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
-			workers, err := c.Workers(ctx)
+			workers, err := protocol.Of(c).Workers(ctx)
 			if err != nil {
 				return err
 			}
@@ -38,7 +39,7 @@ func newWorkerList(s *session) *cobra.Command {
 
 // printWorkers prints one row per worker. LOAD is what the server counts, of the capacity that the worker has
 // registered; HEARTBEAT is how long ago it was heard.
-func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
+func (s *session) printWorkers(workers []protocol.WorkerInfo) error {
 	if s.json {
 		return s.printList("workers", workers)
 	}
@@ -59,7 +60,7 @@ func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
 
 // loadText formats the number of steps that a worker holds and, if it reported one, its
 // capacity.
-func loadText(w *tasker.WorkerInfo, of string) string {
+func loadText(w *protocol.WorkerInfo, of string) string {
 	// 0 is a worker without a maximum.
 	if w.Capacity == 0 {
 		return strconv.Itoa(w.CurrentLoad)
@@ -69,9 +70,9 @@ func loadText(w *tasker.WorkerInfo, of string) string {
 
 // workerStatus formats a worker's state and, unless it is closed, its circuit breaker: either
 // can be why the worker gets no steps.
-func workerStatus(w *tasker.WorkerInfo) string {
+func workerStatus(w *protocol.WorkerInfo) string {
 	// The breaker of a dead worker has no effect.
-	if w.Breaker == tasker.BreakerClosed || w.State == tasker.WorkerDead {
+	if w.Breaker == protocol.BreakerClosed || w.State == protocol.WorkerDead {
 		return w.State
 	}
 	return w.State + ", breaker " + w.Breaker

@@ -21,6 +21,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/memory"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // operator does acts, and records which.
@@ -176,7 +177,8 @@ func actsOnTasks(o operator) {
 }
 
 func actsOnWorkers(o operator) {
-	w, err := o.s.engine.RegisterWorker(o.s.t.Context(), tasker.WorkerRegistration{Name: "acted", Handlers: []string{"x"}})
+	w, err := o.s.engine.RegisterWorker(o.s.t.Context(),
+		protocol.WorkerRegistration{Name: "acted", Handlers: []string{"x"}})
 	if err != nil {
 		o.s.t.Fatal(err)
 	}
@@ -205,21 +207,21 @@ func opensOutage(o operator) uuid.UUID {
 	for i := range tasks {
 		tasks[i].TaskType = "down"
 	}
-	w, err := engine.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "down", Handlers: []string{"down"}})
+	w, err := engine.RegisterWorker(t.Context(), protocol.WorkerRegistration{Name: "down", Handlers: []string{"down"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := engine.SubmitTasks(t.Context(), tasker.SubmitRequest{Tasks: tasks}); err != nil {
 		t.Fatal(err)
 	}
-	polled, err := engine.Poll(t.Context(), tasker.PollRequest{WorkerID: w.WorkerID, Capacity: 20, Start: true})
+	polled, err := engine.Poll(t.Context(), protocol.PollRequest{WorkerID: w.WorkerID, Capacity: 20, Start: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := tasker.SettleRequest{WorkerID: w.WorkerID}
+	req := protocol.SettleRequest{WorkerID: w.WorkerID}
 	for _, a := range polled.Steps {
-		req.Results = append(req.Results, tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token,
-			Status: tasker.ResultFailed, Error: &tasker.Failure{Message: "refused"}})
+		req.Results = append(req.Results, protocol.StepResult{StepUUID: a.StepUUID, Token: a.Token,
+			Status: protocol.ResultFailed, Error: &tasker.Failure{Message: "refused"}})
 	}
 	if _, err := engine.Settle(t.Context(), req); err != nil {
 		t.Fatal(err)

@@ -29,6 +29,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // server is a server with the dashboard, on an engine with SQLite.
@@ -227,19 +228,19 @@ func (s *server) fail(name, message string, context string) uuid.UUID {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	w, err := s.engine.RegisterWorker(s.t.Context(), tasker.WorkerRegistration{Name: "tester", Handlers: []string{name}})
+	w, err := s.engine.RegisterWorker(s.t.Context(), protocol.WorkerRegistration{Name: "tester", Handlers: []string{name}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	work, err := s.engine.Poll(s.t.Context(), tasker.PollRequest{WorkerID: w.WorkerID, Capacity: 1, WaitMS: 10_000,
+	work, err := s.engine.Poll(s.t.Context(), protocol.PollRequest{WorkerID: w.WorkerID, Capacity: 1, WaitMS: 10_000,
 		Start: true})
 	if err != nil || len(work.Steps) != 1 {
 		s.t.Fatalf("%+v, %v", work, err)
 	}
 	never := false
-	answers, err := s.engine.Settle(s.t.Context(), tasker.SettleRequest{WorkerID: w.WorkerID,
-		Results: []tasker.StepResult{{StepUUID: work.Steps[0].StepUUID, Token: work.Steps[0].Token,
-			Status: tasker.ResultFailed, Error: &tasker.Failure{Type: "Broken", Message: message, Retryable: &never}}}})
+	answers, err := s.engine.Settle(s.t.Context(), protocol.SettleRequest{WorkerID: w.WorkerID,
+		Results: []protocol.StepResult{{StepUUID: work.Steps[0].StepUUID, Token: work.Steps[0].Token,
+			Status: protocol.ResultFailed, Error: &tasker.Failure{Type: "Broken", Message: message, Retryable: &never}}}})
 	if err != nil || answers[0].Error != nil {
 		s.t.Fatalf("%+v, %v", answers, err)
 	}

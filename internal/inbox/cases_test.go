@@ -19,6 +19,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // commits is an observer that calls a function once the n-th transaction of a verb is committed.
@@ -56,8 +57,8 @@ func (*commits) AttemptTrace(string, task.ID, int64) (none string) { return none
 // worker registers a worker: each time a new one, because the breaker of one whose steps failed is open.
 func (r *rig) worker() uuid.UUID {
 	r.t.Helper()
-	w, err := r.client.RegisterWorker(r.t.Context(), tasker.WorkerRegistration{Name: uuid.NewString(),
-		Namespaces: []string{tasker.AllNamespaces}, Capacity: 1000})
+	w, err := protocol.Of(r.client).RegisterWorker(r.t.Context(), protocol.WorkerRegistration{Name: uuid.NewString(),
+		Namespaces: []string{protocol.AllNamespaces}, Capacity: 1000})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -68,20 +69,22 @@ func (r *rig) worker() uuid.UUID {
 func (r *rig) settle(status string) int {
 	r.t.Helper()
 	w := r.worker()
-	polled, err := r.client.Poll(r.t.Context(), tasker.PollRequest{WorkerID: w, Capacity: 1000, Start: true})
+	polled, err := protocol.Of(r.client).Poll(r.t.Context(),
+		protocol.PollRequest{WorkerID: w, Capacity: 1000, Start: true})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	var results []tasker.StepResult
+	var results []protocol.StepResult
 	for _, s := range polled.Steps {
-		res := tasker.StepResult{StepUUID: s.StepUUID, Token: s.Token, Status: status}
-		if status == tasker.ResultFailed {
+		res := protocol.StepResult{StepUUID: s.StepUUID, Token: s.Token, Status: status}
+		if status == protocol.ResultFailed {
 			res.Error = &tasker.Failure{Type: "Timeout", Message: "Timeout of order 7", Retryable: new(bool)}
 		}
 		results = append(results, res)
 	}
 	if len(results) > 0 {
-		if _, err := r.client.Settle(r.t.Context(), tasker.SettleRequest{WorkerID: w, Results: results}); err != nil {
+		if _, err := protocol.Of(r.client).Settle(r.t.Context(),
+			protocol.SettleRequest{WorkerID: w, Results: results}); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -101,7 +104,7 @@ func (r *rig) failTasks(n int) []uuid.UUID {
 		}
 		ids = append(ids, got.TaskUUID)
 	}
-	r.want("failed", r.settle(tasker.ResultFailed), n)
+	r.want("failed", r.settle(protocol.ResultFailed), n)
 	return ids
 }
 
@@ -161,7 +164,7 @@ func TestWatchAfterEnd(t *testing.T) {
 		r.pass(time.Minute)
 		r.want("state", r.found(made.ID).State, model.RedriveDone)
 		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Sent: 3})
-		r.want("worked", r.settle(tasker.ResultCompleted), 3)
+		r.want("worked", r.settle(protocol.ResultCompleted), 3)
 		r.pass(time.Second)
 		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Completed: 3})
 		for _, id := range ids {
@@ -188,7 +191,7 @@ func TestWaveOfCases(t *testing.T) {
 		}
 		r.pass(time.Second)
 		r.pass(time.Second) // the timers of the replayed steps
-		r.want("failed again", r.settle(tasker.ResultFailed), 2)
+		r.want("failed again", r.settle(protocol.ResultFailed), 2)
 		r.pass(time.Minute)
 		r.want("state", r.found(made.ID).State, model.RedriveHalted)
 		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Pending: 2, Returned: 2})
@@ -223,7 +226,7 @@ func TestRedriveOfFailedTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.pass(time.Second)
-		r.want("failed again", r.settle(tasker.ResultFailed), 1)
+		r.want("failed again", r.settle(protocol.ResultFailed), 1)
 		page, err := backend.FailedTasks(t.Context(), operate.FailedTaskFilter{Namespace: "default"})
 		if err != nil {
 			t.Fatal(err)
@@ -265,7 +268,7 @@ func TestRedriveOfFailedTasks(t *testing.T) {
 		}
 		r.pass(time.Second)
 		r.pass(time.Second) // the timers of the replayed steps
-		r.want("replayed", r.settle(tasker.ResultCompleted), 2)
+		r.want("replayed", r.settle(protocol.ResultCompleted), 2)
 		r.pass(time.Minute)
 		r.want("state", r.found(made.ID).State, model.RedriveDone)
 		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Completed: 2})

@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker/flow"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestOutageEvents: an outage is told to streams and webhooks once when it opens, and once when it is closed.
@@ -19,7 +20,8 @@ func TestOutageEvents(t *testing.T) {
 		s := r.listen(tasker.EventFilter{Types: []tasker.EventType{tasker.EventOutageOpened, tasker.EventOutageClosed}})
 		r.courier()
 		ctx := t.Context()
-		w, err := r.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w", Handlers: []string{"charge"}})
+		w, err := protocol.Of(r.client).RegisterWorker(ctx,
+			protocol.WorkerRegistration{Name: "w", Handlers: []string{"charge"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,16 +30,17 @@ func TestOutageEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := r.client.Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: 5, Start: true})
+		got, err := protocol.Of(r.client).Poll(ctx, protocol.PollRequest{WorkerID: w.WorkerID, Capacity: 5, Start: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var results []tasker.StepResult
+		var results []protocol.StepResult
 		for _, a := range got.Steps {
-			results = append(results, tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultFailed,
+			results = append(results, protocol.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: protocol.ResultFailed,
 				Error: &tasker.Failure{Type: "BankDown", Message: "refused", Retryable: new(bool)}})
 		}
-		if _, err := r.client.Settle(ctx, tasker.SettleRequest{WorkerID: w.WorkerID, Results: results}); err != nil {
+		if _, err := protocol.Of(r.client).Settle(ctx,
+			protocol.SettleRequest{WorkerID: w.WorkerID, Results: results}); err != nil {
 			t.Fatal(err)
 		}
 		r.pass(time.Second)

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // limited is the context of a request whose key is limited to namespaces.
@@ -55,8 +56,8 @@ func TestFreezeWithinNamespace(t *testing.T) {
 func (r *rig) fail(cause string) {
 	r.t.Helper()
 	ctx, none := r.t.Context(), 0
-	w, err := r.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w",
-		Namespaces: []string{tasker.AllNamespaces}})
+	w, err := protocol.Of(r.client).RegisterWorker(ctx, protocol.WorkerRegistration{Name: "w",
+		Namespaces: []string{protocol.AllNamespaces}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -64,14 +65,14 @@ func (r *rig) fail(cause string) {
 		Context: json.RawMessage(`{}`)}); err != nil {
 		r.t.Fatal(err)
 	}
-	polled, err := r.client.Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: 1, Start: true})
+	polled, err := protocol.Of(r.client).Poll(ctx, protocol.PollRequest{WorkerID: w.WorkerID, Capacity: 1, Start: true})
 	if err != nil || len(polled.Steps) != 1 {
 		r.t.Fatal(polled, err)
 	}
-	res := tasker.StepResult{StepUUID: polled.Steps[0].StepUUID, Token: polled.Steps[0].Token,
-		Status: tasker.ResultFailed, Error: &tasker.Failure{Type: cause, Message: cause, Retryable: new(bool)}}
-	if _, err := r.client.Settle(ctx, tasker.SettleRequest{WorkerID: w.WorkerID,
-		Results: []tasker.StepResult{res}}); err != nil {
+	res := protocol.StepResult{StepUUID: polled.Steps[0].StepUUID, Token: polled.Steps[0].Token,
+		Status: protocol.ResultFailed, Error: &tasker.Failure{Type: cause, Message: cause, Retryable: new(bool)}}
+	if _, err := protocol.Of(r.client).Settle(ctx, protocol.SettleRequest{WorkerID: w.WorkerID,
+		Results: []protocol.StepResult{res}}); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestNight is a night in which three causes fail 600 messages: somebody fixes two of them, sends everything back in
@@ -144,8 +145,8 @@ func (r *rig) redrive(s deadletter.Selection) *deadletter.Redrive {
 func TestTasksInTheInbox(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		w, err := r.client.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w",
-			Namespaces: []string{tasker.AllNamespaces}})
+		w, err := protocol.Of(r.client).RegisterWorker(t.Context(), protocol.WorkerRegistration{Name: "w",
+			Namespaces: []string{protocol.AllNamespaces}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,39 +158,40 @@ func TestTasksInTheInbox(t *testing.T) {
 			}
 		}
 		settle := func(status string) int {
-			polled, err := r.client.Poll(t.Context(), tasker.PollRequest{WorkerID: w.WorkerID, Capacity: 10, Start: true})
+			polled, err := protocol.Of(r.client).Poll(t.Context(),
+				protocol.PollRequest{WorkerID: w.WorkerID, Capacity: 10, Start: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			var results []tasker.StepResult
+			var results []protocol.StepResult
 			for _, s := range polled.Steps {
-				res := tasker.StepResult{StepUUID: s.StepUUID, Token: s.Token, Status: status}
-				if status == tasker.ResultFailed {
+				res := protocol.StepResult{StepUUID: s.StepUUID, Token: s.Token, Status: status}
+				if status == protocol.ResultFailed {
 					res.Error = &tasker.Failure{Type: "Timeout", Message: "Timeout of order 7", Retryable: new(bool)}
 				}
 				results = append(results, res)
 			}
 			if len(results) > 0 {
-				if _, err := r.client.Settle(t.Context(),
-					tasker.SettleRequest{WorkerID: w.WorkerID, Results: results}); err != nil {
+				if _, err := protocol.Of(r.client).Settle(t.Context(),
+					protocol.SettleRequest{WorkerID: w.WorkerID, Results: results}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			return len(results)
 		}
-		r.want("failed", settle(tasker.ResultFailed), 3)
+		r.want("failed", settle(protocol.ResultFailed), 3)
 		r.die(dead(1, "Timeout"))
 		r.pass(time.Second)
 		r.want("one group", joined(r.groups()), "Timeout open 4")
 
 		redrive := r.redrive(deadletter.Selection{Namespace: "default"})
 		r.want("frozen", redrive.Total, 4)
-		if w, err = r.client.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w2",
-			Namespaces: []string{tasker.AllNamespaces}}); err != nil {
+		if w, err = protocol.Of(r.client).RegisterWorker(t.Context(), protocol.WorkerRegistration{Name: "w2",
+			Namespaces: []string{protocol.AllNamespaces}}); err != nil {
 			t.Fatal(err) // the breaker of the first one is open
 		}
 		r.pass(time.Second) // the timers of the replayed steps
-		r.want("replayed", settle(tasker.ResultCompleted), 3)
+		r.want("replayed", settle(protocol.ResultCompleted), 3)
 		r.pass(time.Hour)
 		done, err := r.Redrive(t.Context(), redrive.ID)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Limits of one request with the items of several callers.
@@ -45,7 +46,7 @@ func SameLength(verb string, asked, answered int) error {
 }
 
 // ResultWeight estimates the bytes of a result in a request.
-func ResultWeight(r *tasker.StepResult) int {
+func ResultWeight(r *protocol.StepResult) int {
 	w := len(r.Result) + len(r.Log) + 128
 	if r.Error != nil {
 		w += len(r.Error.Message) + len(r.Error.Stack) + len(r.Error.ResponseBody) + len(r.Error.Details)

@@ -19,6 +19,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
 	"github.com/taskerhq/tasker/rabbitmq"
 	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // overRabbit begin the names of workers over RabbitMQ.
@@ -59,7 +60,8 @@ func (r *run) dispatches(ctx context.Context) error {
 			return err
 		}
 		defer func() { _ = client.Close() }() // nothing could fail
-		r.fleet.clients = append(r.fleet.clients, tasker.NewClient(crashtest.Record(client.Backend, r.fleet.journal, nil)))
+		r.fleet.clients = append(r.fleet.clients,
+			tasker.NewClient(crashtest.Record(protocol.Of(client), r.fleet.journal, nil)))
 	}
 	if _, err := r.fleet.clients[0].RegisterTemplate(ctx,
 		tasker.TemplateSource{YAML: load.Diamond, Filename: "diamond.yaml"}); err != nil {
@@ -106,10 +108,10 @@ func (r *run) endPrograms() {
 }
 
 // unhurried is a backend for a worker that polls now and then. One that polls all the time would get most steps.
-type unhurried struct{ tasker.Backend }
+type unhurried struct{ protocol.Backend }
 
-// Poll implements tasker.WorkerBackend.
-func (b unhurried) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+// Poll implements protocol.WorkerBackend.
+func (b unhurried) Poll(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
 	if err := clock.Sleep(ctx, 300*time.Millisecond); err != nil {
 		return nil, err
 	}
@@ -136,7 +138,7 @@ func (r *run) work(ctx context.Context) error {
 			Journal: f.journal, Handlers: &f.handlers}
 		join(&callers, func() error { return p.Run(working, quiet) })
 	}
-	f.zombie = &load.Zombie{Name: "zombie", Rand: random(200), Backend: unhurried{client(0).Backend}, Retry: again,
+	f.zombie = &load.Zombie{Name: "zombie", Rand: random(200), Backend: unhurried{protocol.Of(client(0))}, Retry: again,
 		Journal: f.journal}
 	join(&callers, func() error { return f.zombie.Run(working, quiet) })
 	for i := range 3 { // a worker that polls would take most of the steps; the zombie polls, and a program

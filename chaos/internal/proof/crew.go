@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // crew is everybody who calls. Callers end when quiet is closed; workers go on
@@ -63,7 +64,7 @@ func (r *run) hire(ctx context.Context, stop context.CancelCauseFunc) error {
 		r.join(ctx, &c.callers, stop, func() error { return p.Run(ctx, c.quiet) })
 	}
 	for i := range hoarders {
-		z := &load.Zombie{Name: fmt.Sprintf("zombie%d", i), Rand: r.rand(uint64(200 + i)), Backend: r.balanced,
+		z := &load.Zombie{Name: fmt.Sprintf("zombie%d", i), Rand: r.rand(uint64(200 + i)), Backend: protocol.Of(r.balanced),
 			Retry: r.retry, Journal: r.journal}
 		c.zombies = append(c.zombies, z)
 		r.join(ctx, &c.callers, stop, func() error { return z.Run(ctx, c.quiet) })
@@ -102,7 +103,7 @@ func (r *run) hireGhosts(ctx context.Context, stop context.CancelCauseFunc) erro
 		if err != nil {
 			return err
 		}
-		g := &ghost{name: fmt.Sprintf("ghost%d", i), rng: r.rand(uint64(500 + i)), backend: client, link: link,
+		g := &ghost{name: fmt.Sprintf("ghost%d", i), rng: r.rand(uint64(500 + i)), backend: protocol.Of(client), link: link,
 			retry: r.retry, journal: r.journal, notes: &r.notes}
 		r.crew.ghosts = append(r.crew.ghosts, g)
 		r.join(ctx, &r.crew.workers, stop, func() error { return g.run(ctx, r.crew.quiet) })

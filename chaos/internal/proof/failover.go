@@ -21,6 +21,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
 	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // setback is a cluster whose database is replaced by another one, under load.
@@ -136,7 +137,7 @@ func (s *setback) connect() error {
 			return err
 		}
 		s.closers = append(s.closers, func() { _ = client.Close() }) // there is nothing that could fail
-		recorded := tasker.NewClient(crashtest.Record(client.Backend, s.journal, nil))
+		recorded := tasker.NewClient(crashtest.Record(protocol.Of(client), s.journal, nil))
 		if i == 0 {
 			s.client = recorded
 			continue

@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // ghost is a worker whose requests stall on their way, and arrive when its leases
@@ -22,8 +23,8 @@ import (
 type ghost struct {
 	name    string
 	rng     *rand.Rand
-	backend tasker.Backend // with a recorder, over the link
-	link    *cluster.Link  // to a node
+	backend protocol.Backend // with a recorder, over the link
+	link    *cluster.Link    // to a node
 	retry   load.Retry
 	journal *crashtest.Journal
 	notes   *notes
@@ -60,8 +61,8 @@ func (g *ghost) run(ctx context.Context, stop <-chan struct{}) error {
 // turn stalls one answer (a third of the turns) or one report. It registers the ghost first, until that succeeds.
 func (g *ghost) turn(ctx context.Context, stop <-chan struct{}) error {
 	if g.me == uuid.Nil {
-		w, err := g.backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: g.name,
-			Namespaces: []string{tasker.AllNamespaces}, Handlers: load.Names()})
+		w, err := g.backend.RegisterWorker(ctx, protocol.WorkerRegistration{Name: g.name,
+			Namespaces: []string{protocol.AllNamespaces}, Handlers: load.Names()})
 		if err != nil {
 			return err
 		}
@@ -78,8 +79,9 @@ func (g *ghost) turn(ctx context.Context, stop <-chan struct{}) error {
 }
 
 // poll asks for one to three steps, and waits up to a second for them. The steps start with the poll.
-func (g *ghost) poll(ctx context.Context) (*tasker.PollResponse, error) {
-	return g.backend.Poll(ctx, tasker.PollRequest{WorkerID: g.me, Capacity: 1 + g.rng.IntN(3), WaitMS: 1000, Start: true})
+func (g *ghost) poll(ctx context.Context) (*protocol.PollResponse, error) {
+	return g.backend.Poll(ctx,
+		protocol.PollRequest{WorkerID: g.me, Capacity: 1 + g.rng.IntN(3), WaitMS: 1000, Start: true})
 }
 
 // lateHandout gets steps when their leases may be over, and reports them at once.
@@ -104,12 +106,12 @@ func (g *ghost) lateHandout(ctx context.Context, stop <-chan struct{}) error {
 
 // lateReport reports steps, and lets that arrive when others have them: the
 // report has to be refused.
-func (g *ghost) lateReport(ctx context.Context, stop <-chan struct{}, steps []tasker.Assignment) error {
+func (g *ghost) lateReport(ctx context.Context, stop <-chan struct{}, steps []protocol.Assignment) error {
 	if err := g.link.Hold(cluster.Up); err != nil {
 		return err
 	}
 	type answer struct {
-		each []tasker.SettleAnswer
+		each []protocol.SettleAnswer
 		err  error
 	}
 	answered := make(chan answer, 1)
@@ -144,7 +146,7 @@ func (g *ghost) lateReport(ctx context.Context, stop <-chan struct{}, steps []ta
 
 // await waits until others have the steps, and says of which that is known: a result was
 // accepted, or the step was handed out again. It gives up after stallLimit.
-func (g *ghost) await(ctx context.Context, stop <-chan struct{}, steps []tasker.Assignment) []bool {
+func (g *ghost) await(ctx context.Context, stop <-chan struct{}, steps []protocol.Assignment) []bool {
 	ctx, cancel := until(ctx, stop, stallLimit)
 	defer cancel()
 	over := make([]bool, len(steps))
@@ -163,8 +165,8 @@ func (g *ghost) await(ctx context.Context, stop <-chan struct{}, steps []tasker.
 }
 
 // settle reports the steps in one request. A result names the ghost, so the checker sees whose report counts.
-func (g *ghost) settle(ctx context.Context, steps []tasker.Assignment) ([]tasker.SettleAnswer, error) {
-	req := tasker.SettleRequest{WorkerID: g.me}
+func (g *ghost) settle(ctx context.Context, steps []protocol.Assignment) ([]protocol.SettleAnswer, error) {
+	req := protocol.SettleRequest{WorkerID: g.me}
 	for _, s := range steps {
 		result, err := load.Result(s, g.name)
 		if err != nil {

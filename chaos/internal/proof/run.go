@@ -17,6 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
 	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/waits"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // run is one cluster with all who work on it.
@@ -107,7 +108,7 @@ func (r *run) dial(url string) (*tasker.Client, error) {
 		return nil, err
 	}
 	r.closers = append(r.closers, func() { _ = client.Close() }) // there is nothing that could fail
-	recorder := crashtest.Record(client.Backend, r.journal, nil)
+	recorder := crashtest.Record(protocol.Of(client), r.journal, nil)
 	recorder.Waits = waits.Of(client)
 	return tasker.NewClient(recorder), nil
 }

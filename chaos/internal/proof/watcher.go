@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // watcher looks at one node again and again. It keeps a stock of ready steps that
@@ -54,8 +55,9 @@ const watcherPlaces = 5000
 
 // prepare registers the watcher and fills its stock.
 func (w *watcher) prepare(ctx context.Context) error {
-	me, err := w.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: w.name, Handlers: []string{w.handler},
-		Capacity: watcherPlaces})
+	me, err := protocol.Of(w.client).RegisterWorker(ctx,
+		protocol.WorkerRegistration{Name: w.name, Handlers: []string{w.handler},
+			Capacity: watcherPlaces})
 	if err != nil {
 		return fmt.Errorf("register %s: %w", w.name, err)
 	}
@@ -133,13 +135,13 @@ func (w *watcher) look(ctx context.Context, quiet bool) error {
 	case !load.Lost(err):
 		return err
 	}
-	req := tasker.PollRequest{WorkerID: w.me, Capacity: 1, Start: w.n%2 == 0}
+	req := protocol.PollRequest{WorkerID: w.me, Capacity: 1, Start: w.n%2 == 0}
 	if quiet {
 		req.Capacity, req.WaitMS = 50, 200
 	}
-	var resp *tasker.PollResponse
+	var resp *protocol.PollResponse
 	err = w.call(func() (err error) {
-		resp, err = w.client.Poll(ctx, req)
+		resp, err = protocol.Of(w.client).Poll(ctx, req)
 		return err
 	})
 	switch {
@@ -157,27 +159,27 @@ func (w *watcher) look(ctx context.Context, quiet bool) error {
 }
 
 // state is what the node says of the watcher and of its newest task, for a note: why may a poll have got nothing?
-func (w *watcher) state(ctx context.Context, resp *tasker.PollResponse) string {
-	me, err := w.client.Worker(ctx, w.me)
+func (w *watcher) state(ctx context.Context, resp *protocol.PollResponse) string {
+	me, err := protocol.Of(w.client).Worker(ctx, w.me)
 	task, other := w.client.ExplainTask(ctx, w.task)
 	said, _ := json.Marshal(map[string]any{"answer": resp, "worker": me, "task": task})
 	return fmt.Sprintf("%s, errors %v and %v", said, err, other)
 }
 
 // settle completes the steps and takes them off the stock.
-func (w *watcher) settle(ctx context.Context, steps []tasker.Assignment) error {
+func (w *watcher) settle(ctx context.Context, steps []protocol.Assignment) error {
 	if len(steps) == 0 {
 		return nil
 	}
-	req := tasker.SettleRequest{WorkerID: w.me}
+	req := protocol.SettleRequest{WorkerID: w.me}
 	for _, s := range steps {
-		req.Results = append(req.Results, tasker.StepResult{StepUUID: s.StepUUID, Token: s.Token,
-			Status: tasker.ResultCompleted,
+		req.Results = append(req.Results, protocol.StepResult{StepUUID: s.StepUUID, Token: s.Token,
+			Status: protocol.ResultCompleted,
 			Result: json.RawMessage(fmt.Sprintf(`{"by":%q,"step":%q,"token":%q}`, w.name, s.StepUUID, s.Token))})
 	}
-	var answers []tasker.SettleAnswer
+	var answers []protocol.SettleAnswer
 	err := w.call(func() (err error) {
-		answers, err = w.client.Settle(ctx, req)
+		answers, err = protocol.Of(w.client).Settle(ctx, req)
 		return err
 	})
 	if load.Lost(err) {

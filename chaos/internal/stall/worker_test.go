@@ -19,6 +19,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // The variables that make of this program a worker.
@@ -72,7 +73,7 @@ func work(url, name string) error {
 	}
 	defer client.Close()
 	t := &teller{out: json.NewEncoder(os.Stdout)}
-	w := worker.New(tasker.NewClient(&telling{client.Backend, t}),
+	w := worker.New(tasker.NewClient(&telling{protocol.Of(client), t}),
 		&worker.Options{Name: name, Concurrency: slots, PollWait: time.Second, DrainTimeout: time.Second})
 	g := &gate{open: make(chan struct{})}
 	close(g.open)
@@ -146,11 +147,11 @@ func (t *teller) tell(n note) {
 
 // telling is a Backend that tells how results were answered.
 type telling struct {
-	tasker.Backend
+	protocol.Backend
 	t *teller
 }
 
-func (b *telling) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+func (b *telling) Settle(ctx context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	answers, err := b.Backend.Settle(ctx, req)
 	for i, a := range answers {
 		n := note{Kind: noteAnswered, Step: req.Results[i].StepUUID, Token: req.Results[i].Token}

@@ -3042,26 +3042,9 @@ export interface RedriveAct {
   reason?: string | null;
 }
 
-export interface RedriveCounts {
-  completed: number;
-  failed: number;
-  pending: number;
-  returned: number;
-  sending: number;
-  sent: number;
-  skipped: number;
-  /**
-   * Among the others: a try had no answer. What was sent may be there twice, under the same number; what failed
-   * may be there once.
-   */
-  uncertain: number;
-  /** They may have arrived, or not. */
-  unknown: number;
-}
-
 export interface RedriveEvent {
   /** Missing in events of the states running and observing that a wave causes. */
-  counts?: RedriveCounts;
+  counts?: ItemCounts;
   /** Items that have a result. */
   decided: number;
   from_state?: string;

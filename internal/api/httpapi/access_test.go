@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/internal/api/web"
 	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // needs says which permissions open which operation. It repeats routes.go on
@@ -326,7 +327,7 @@ func TestNamespacesNarrow(t *testing.T) {
 		t.Errorf("templates are listed of %q", got)
 	}
 	a.do(t, "POST", "/internal/workers/register", "", key)
-	if got := last[tasker.WorkerRegistration](f).Namespaces; cmp.Diff([]string{"default"}, got) != "" {
+	if got := last[protocol.WorkerRegistration](f).Namespaces; cmp.Diff([]string{"default"}, got) != "" {
 		t.Errorf("a worker is registered for %v", got)
 	}
 	if got := a.do(t, "GET", "/internal/workers", "", key); strings.Count(got.body, `"worker_id"`) != 2 ||
@@ -335,7 +336,7 @@ func TestNamespacesNarrow(t *testing.T) {
 	}
 
 	a.do(t, "POST", "/api/v1/workers/register", "", key)
-	if got := last[tasker.WorkerRegistration](f).Namespaces; cmp.Diff([]string{"default"}, got) != "" {
+	if got := last[protocol.WorkerRegistration](f).Namespaces; cmp.Diff([]string{"default"}, got) != "" {
 		t.Errorf("a worker of the queue is registered for %v", got)
 	}
 	a.do(t, "GET", "/api/v1/queue/stats", "", key)

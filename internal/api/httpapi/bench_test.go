@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Benchmarks measure the server's share of a request without the network. One
@@ -28,17 +29,17 @@ func BenchmarkSubmitBatch(b *testing.B) {
 }
 
 func BenchmarkResultBatch(b *testing.B) {
-	req := tasker.SettleRequest{}
+	req := protocol.SettleRequest{}
 	for i := range 100 {
-		req.Results = append(req.Results, tasker.StepResult{
-			StepUUID: stepID, Token: strconv.Itoa(i), Status: tasker.ResultCompleted, Result: json.RawMessage(`{"ok":true}`),
+		req.Results = append(req.Results, protocol.StepResult{
+			StepUUID: stepID, Token: strconv.Itoa(i), Status: protocol.ResultCompleted, Result: json.RawMessage(`{"ok":true}`),
 		})
 	}
 	benchmark(b, "/internal/workers/"+workerID.String()+"/result", req)
 }
 
 func BenchmarkPoll(b *testing.B) {
-	benchmark(b, "/internal/workers/"+workerID.String()+"/poll", tasker.PollRequest{Capacity: 100})
+	benchmark(b, "/internal/workers/"+workerID.String()+"/poll", protocol.PollRequest{Capacity: 100})
 }
 
 func benchmark(b *testing.B, path string, req any) {

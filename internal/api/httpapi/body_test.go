@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func TestRefusedBodies(t *testing.T) {
@@ -383,7 +384,7 @@ func TestItemErrors(t *testing.T) {
 		id := `"step_uuid":"` + stepID.String() + `","token":"1"`
 		got := newAPI(t, f, httpapi.Options{}).do(t, "POST", "/internal/workers/"+workerID.String()+"/result",
 			`{"results":[{`+id+`,"status":"completed"},{`+id+`,"status":"done"}]}`)
-		if got.status != 200 || len(last[tasker.SettleRequest](f).Results) != 1 ||
+		if got.status != 200 || len(last[protocol.SettleRequest](f).Results) != 1 ||
 			!strings.Contains(got.body, `"/results/1/status"`) {
 			t.Errorf("answer is %d %s", got.status, got.body)
 		}

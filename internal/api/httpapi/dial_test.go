@@ -18,6 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // dial returns a Client of a server over a Backend.
@@ -34,7 +35,7 @@ func dial(t *testing.T, backend httpapi.Backend, opts httpapi.Options, key strin
 
 // everything is what can be asked of a server from Go.
 type everything interface {
-	tasker.Backend
+	protocol.Backend
 	operate.CaseBackend
 	operate.FailureBackend
 	queueapi.Backend
@@ -43,7 +44,7 @@ type everything interface {
 
 // far is everything of a client.
 type far struct {
-	tasker.Backend
+	protocol.Backend
 	operators
 	queue
 }
@@ -112,30 +113,31 @@ func verbs() map[string]func(context.Context, everything) (any, error) {
 		"Template":        func(c ctx, b backend) (any, error) { return b.Template(c, "default", "a b/c", "") },
 		"TemplateVersion": func(c ctx, b backend) (any, error) { return b.Template(c, "default", "import", "1.0.0") },
 		"RegisterWorker": func(c ctx, b backend) (any, error) {
-			return b.RegisterWorker(c, tasker.WorkerRegistration{Namespaces: []string{"default"}, Capacity: 5})
+			return b.RegisterWorker(c, protocol.WorkerRegistration{Namespaces: []string{"default"}, Capacity: 5})
 		},
 		"Workers": func(c ctx, b backend) (any, error) { return b.Workers(c) },
 		"Poll": func(c ctx, b backend) (any, error) {
-			return b.Poll(c, tasker.PollRequest{WorkerID: workerID, Capacity: 3, Start: run})
+			return b.Poll(c, protocol.PollRequest{WorkerID: workerID, Capacity: 3, Start: run})
 		},
 		"Start": func(c ctx, b backend) (any, error) {
-			return b.Start(c, tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: "7"}}})
+			return b.Start(c,
+				protocol.StartRequest{WorkerID: workerID, Steps: []protocol.LeaseRef{{StepUUID: stepID, Token: "7"}}})
 		},
 		"Progress": func(c ctx, b backend) (any, error) {
-			return b.Progress(c, tasker.ProgressReport{WorkerID: workerID, StepUUID: stepID, Token: "7", ProgressPercent: 50})
+			return b.Progress(c, protocol.ProgressReport{WorkerID: workerID, StepUUID: stepID, Token: "7", ProgressPercent: 50})
 		},
 		"SettleOne": func(c ctx, b backend) (any, error) {
-			return b.Settle(c, tasker.SettleRequest{WorkerID: workerID,
-				Results: []tasker.StepResult{{StepUUID: stepID, Token: "7", Status: "completed"}}})
+			return b.Settle(c, protocol.SettleRequest{WorkerID: workerID,
+				Results: []protocol.StepResult{{StepUUID: stepID, Token: "7", Status: "completed"}}})
 		},
 		"SettleMany": func(c ctx, b backend) (any, error) {
-			return b.Settle(c, tasker.SettleRequest{WorkerID: workerID, Results: []tasker.StepResult{
+			return b.Settle(c, protocol.SettleRequest{WorkerID: workerID, Results: []protocol.StepResult{
 				{StepUUID: stepID, Token: "7", Status: "failed", Error: cannedFailure()},
 				{StepUUID: stepID, Token: "8", Status: "snoozed", SnoozeSeconds: 1.5}}})
 		},
-		"HeartbeatAll": func(c ctx, b backend) (any, error) { return b.Heartbeat(c, tasker.Heartbeat{WorkerID: workerID}) },
+		"HeartbeatAll": func(c ctx, b backend) (any, error) { return b.Heartbeat(c, protocol.Heartbeat{WorkerID: workerID}) },
 		"HeartbeatNone": func(c ctx, b backend) (any, error) {
-			return b.Heartbeat(c, tasker.Heartbeat{WorkerID: workerID, Steps: []tasker.LeaseRef{}})
+			return b.Heartbeat(c, protocol.Heartbeat{WorkerID: workerID, Steps: []protocol.LeaseRef{}})
 		},
 		"EnqueueOne": func(c ctx, b backend) (any, error) {
 			return b.EnqueueTasks(c,
@@ -162,7 +164,7 @@ func verbs() map[string]func(context.Context, everything) (any, error) {
 				Cursor: "0-1-2"})
 		},
 		"Drain": func(c ctx, b backend) (any, error) {
-			return b.Drain(c, tasker.DrainRequest{WorkerID: workerID, Final: true})
+			return b.Drain(c, protocol.WorkerAct{WorkerID: workerID, Final: true})
 		},
 	}
 }
@@ -180,7 +182,7 @@ func TestDialIsTheBackend(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := dial(t, behind, httpapi.Options{}, "")
-			got, err := verb(t.Context(), far{c.Backend, operate.Of(c), queueapi.Of(c)})
+			got, err := verb(t.Context(), far{protocol.Of(c), operate.Of(c), queueapi.Of(c)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -225,7 +227,7 @@ func TestDialKeepsErrors(t *testing.T) {
 			}
 			client := dial(t, &fake{err: sent}, httpapi.Options{}, "")
 			for name, verb := range verbs() {
-				_, err := verb(t.Context(), far{client.Backend, operate.Of(client), queueapi.Of(client)})
+				_, err := verb(t.Context(), far{protocol.Of(client), operate.Of(client), queueapi.Of(client)})
 				if tasker.ErrorCode(err) != kind.Code {
 					t.Errorf("%s: the error is %v", name, err)
 					continue
@@ -249,7 +251,7 @@ func TestDialWithKey(t *testing.T) {
 	if _, err := client.Submit(t.Context(), tasker.TaskRequest{Name: "x"}); err != nil {
 		t.Errorf("Submit = %v", err)
 	}
-	if _, err := client.Workers(t.Context()); tasker.ErrorCode(err) != tasker.CodeForbidden {
+	if _, err := protocol.Of(client).Workers(t.Context()); tasker.ErrorCode(err) != tasker.CodeForbidden {
 		t.Errorf("Workers = %v", err)
 	}
 	stranger := dial(t, &fake{}, httpapi.Options{Front: web.New(web.Options{Keys: ring})}, "")

@@ -10,19 +10,20 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-func (f *fake) SendLargeResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef, result []byte,
-) (*tasker.LargeResultReceipt, error) {
+func (f *fake) SendLargeResult(ctx context.Context, worker uuid.UUID, lease protocol.LeaseRef, result []byte,
+) (*protocol.LargeResultReceipt, error) {
 	return f.ReceiveLargeResult(ctx, worker, lease, func(to io.Writer) error {
 		_, err := to.Write(result)
 		return err
 	})
 }
 
-func (f *fake) ReceiveLargeResult(ctx context.Context, worker uuid.UUID, _ tasker.LeaseRef,
+func (f *fake) ReceiveLargeResult(ctx context.Context, worker uuid.UUID, _ protocol.LeaseRef,
 	receive func(io.Writer) error,
-) (*tasker.LargeResultReceipt, error) {
+) (*protocol.LargeResultReceipt, error) {
 	if err := f.noteOf(ctx, worker, worker); err != nil {
 		return nil, err
 	}
@@ -30,11 +31,11 @@ func (f *fake) ReceiveLargeResult(ctx context.Context, worker uuid.UUID, _ taske
 	if err := receive(&got); err != nil {
 		return nil, err
 	}
-	return &tasker.LargeResultReceipt{LargeResult: tasker.LargeResult{Bytes: int64(got.Len()), SHA256: "ab"},
+	return &protocol.LargeResultReceipt{LargeResult: tasker.LargeResult{Bytes: int64(got.Len()), SHA256: "ab"},
 		Reference: fmt.Sprint(got.Len(), " bytes")}, nil
 }
 
-func (f *fake) LargeParentResult(ctx context.Context, worker uuid.UUID, _ tasker.LeaseRef, _ string,
+func (f *fake) LargeParentResult(ctx context.Context, worker uuid.UUID, _ protocol.LeaseRef, _ string,
 ) (io.ReadCloser, error) {
 	return f.LargeResult(ctx, worker, worker)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Things that the fake knows.
@@ -33,13 +34,13 @@ type fake struct {
 	item  *tasker.Error
 
 	// poll and wait replace the canned answers of Poll and of a waiting Task.
-	poll func(context.Context) (*tasker.PollResponse, error)
+	poll func(context.Context) (*protocol.PollResponse, error)
 	wait func(context.Context, time.Duration) (*tasker.Task, error)
 	// stream replaces the canned events.
 	stream func(context.Context, func([]tasker.Event, error) bool)
 }
 
-var _ tasker.Backend = (*fake)(nil)
+var _ protocol.Backend = (*fake)(nil)
 
 func (f *fake) note(request any) error {
 	f.mu.Lock()
@@ -208,7 +209,7 @@ func (f *fake) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUI
 		}
 		out[i] = &queueapi.HeldTask{Namespace: namespace, State: tasker.TaskError}
 		if worker == workerID {
-			out[i].Leases = []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}
+			out[i].Leases = []protocol.LeaseRef{{StepUUID: stepID, Token: "8"}}
 		}
 	}
 	return out, nil
@@ -285,15 +286,15 @@ func (f *fake) Template(_ context.Context, namespace, name, version string) (*ta
 	return cannedTemplate(), f.note([3]string{namespace, name, version})
 }
 
-func (f *fake) RegisterWorker(_ context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
-	return &tasker.RegisteredWorker{WorkerID: workerID, PollIntervalMS: 1000, HeartbeatIntervalMS: 30000,
+func (f *fake) RegisterWorker(_ context.Context, reg protocol.WorkerRegistration) (*protocol.RegisteredWorker, error) {
+	return &protocol.RegisteredWorker{WorkerID: workerID, PollIntervalMS: 1000, HeartbeatIntervalMS: 30000,
 		LeaseSeconds: 90}, f.note(reg)
 }
 
-func (f *fake) Workers(context.Context) ([]tasker.WorkerInfo, error) {
+func (f *fake) Workers(context.Context) ([]protocol.WorkerInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return []tasker.WorkerInfo{
+	return []protocol.WorkerInfo{
 		{WorkerID: workerID, Name: "w", State: "active", Namespaces: []string{"default"}, StartedAt: noon,
 			LastHeartbeat: noon},
 		{WorkerID: otherID, Name: "x", State: "active", Namespaces: []string{"secret", "default"}, StartedAt: noon,
@@ -303,17 +304,17 @@ func (f *fake) Workers(context.Context) ([]tasker.WorkerInfo, error) {
 }
 
 // Registered is no verb of a client's either.
-func (f *fake) Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
+func (f *fake) Registered(ctx context.Context, id uuid.UUID) (*protocol.WorkerInfo, error) {
 	return f.Worker(ctx, id)
 }
 
 // WorkerPage has one page.
-func (f *fake) WorkerPage(ctx context.Context, _ string, _ int) ([]tasker.WorkerInfo, string, error) {
+func (f *fake) WorkerPage(ctx context.Context, _ string, _ int) ([]protocol.WorkerInfo, string, error) {
 	workers, err := f.Workers(ctx)
 	return workers, "", err
 }
 
-func (f *fake) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
+func (f *fake) Worker(ctx context.Context, id uuid.UUID) (*protocol.WorkerInfo, error) {
 	workers, err := f.Workers(ctx)
 	if err != nil {
 		return nil, err
@@ -326,35 +327,35 @@ func (f *fake) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, er
 	return nil, tasker.Errorf(tasker.CodeNotFound, "there is no worker %s", id)
 }
 
-func (f *fake) ResumeWorker(ctx context.Context, req tasker.ResumeRequest) (*tasker.WorkerInfo, error) {
+func (f *fake) ResumeWorker(ctx context.Context, req protocol.WorkerAct) (*protocol.WorkerInfo, error) {
 	if err := f.note(req); err != nil {
 		return nil, err
 	}
 	return f.Worker(ctx, req.WorkerID)
 }
 
-func (f *fake) CordonWorker(ctx context.Context, req tasker.CordonRequest) (*tasker.WorkerInfo, error) {
+func (f *fake) CordonWorker(ctx context.Context, req protocol.WorkerAct) (*protocol.WorkerInfo, error) {
 	if err := f.note(req); err != nil {
 		return nil, err
 	}
 	return f.Worker(ctx, req.WorkerID)
 }
 
-func (f *fake) UncordonWorker(ctx context.Context, req tasker.UncordonRequest) (*tasker.WorkerInfo, error) {
+func (f *fake) UncordonWorker(ctx context.Context, req protocol.WorkerAct) (*protocol.WorkerInfo, error) {
 	if err := f.note(req); err != nil {
 		return nil, err
 	}
 	return f.Worker(ctx, req.WorkerID)
 }
 
-func (f *fake) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+func (f *fake) Poll(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
 	if err := f.note(req); err != nil {
 		return nil, err
 	}
 	if f.poll != nil {
 		return f.poll(ctx)
 	}
-	return &tasker.PollResponse{Steps: []tasker.Assignment{{
+	return &protocol.PollResponse{Steps: []protocol.Assignment{{
 		StepUUID: stepID, TaskUUID: taskID, Token: "7", State: tasker.StepAssigned, Namespace: "default", TaskName: "import",
 		StepName: "load",
 		Handler:  "load", Attempt: 1, MaxAttempts: 3, Parameters: json.RawMessage(`{"n":12345678901234567890}`),
@@ -362,39 +363,40 @@ func (f *fake) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollRe
 	}}}, nil
 }
 
-func (f *fake) Start(_ context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
+func (f *fake) Start(_ context.Context, req protocol.StartRequest) ([]protocol.LeaseAnswer, error) {
 	if err := f.note(req); err != nil {
 		return nil, err
 	}
-	out := make([]tasker.LeaseAnswer, len(req.Steps))
+	out := make([]protocol.LeaseAnswer, len(req.Steps))
 	for i, ref := range req.Steps {
-		out[i] = tasker.LeaseAnswer{StepUUID: ref.StepUUID, Status: tasker.LeaseHeld, LeaseExpiresAt: &noon, Error: f.item}
+		out[i] = protocol.LeaseAnswer{StepUUID: ref.StepUUID, Status: protocol.LeaseHeld, LeaseExpiresAt: &noon,
+			Error: f.item}
 	}
 	return out, nil
 }
 
-func (f *fake) Progress(_ context.Context, report tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
-	return &tasker.LeaseAnswer{StepUUID: report.StepUUID, Status: tasker.LeaseHeld}, f.note(report)
+func (f *fake) Progress(_ context.Context, report protocol.ProgressReport) (*protocol.LeaseAnswer, error) {
+	return &protocol.LeaseAnswer{StepUUID: report.StepUUID, Status: protocol.LeaseHeld}, f.note(report)
 }
 
-func (f *fake) Settle(_ context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+func (f *fake) Settle(_ context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	if err := f.note(req); err != nil {
 		return nil, err
 	}
-	out := make([]tasker.SettleAnswer, len(req.Results))
+	out := make([]protocol.SettleAnswer, len(req.Results))
 	for i, result := range req.Results {
-		out[i] = tasker.SettleAnswer{StepUUID: result.StepUUID, State: tasker.StepComplete, Error: f.item}
+		out[i] = protocol.SettleAnswer{StepUUID: result.StepUUID, State: tasker.StepComplete, Error: f.item}
 	}
 	return out, nil
 }
 
-func (f *fake) Heartbeat(_ context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
-	return &tasker.HeartbeatResponse{Acknowledged: true,
-		Leases: []tasker.LeaseAnswer{{StepUUID: stepID, Status: tasker.LeaseCancelled}}}, f.note(beat)
+func (f *fake) Heartbeat(_ context.Context, beat protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
+	return &protocol.HeartbeatResponse{Acknowledged: true,
+		Leases: []protocol.LeaseAnswer{{StepUUID: stepID, Status: protocol.LeaseCancelled}}}, f.note(beat)
 }
 
-func (f *fake) Drain(_ context.Context, req tasker.DrainRequest) (*tasker.DrainResponse, error) {
-	return &tasker.DrainResponse{Released: 2}, f.note(req)
+func (f *fake) Drain(_ context.Context, req protocol.WorkerAct) (*protocol.DrainResponse, error) {
+	return &protocol.DrainResponse{Released: 2}, f.note(req)
 }
 
 func (f *fake) Close() error { return nil }

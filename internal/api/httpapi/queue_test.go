@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/internal/api/web"
 	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 const queueWorker = "/api/v1/workers/"
@@ -185,15 +186,15 @@ func (f *failing) EnqueueTasks(context.Context, queueapi.EnqueueRequest) ([]queu
 	return nil, f.err
 }
 
-func (f *failing) RegisterWorker(context.Context, tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
+func (f *failing) RegisterWorker(context.Context, protocol.WorkerRegistration) (*protocol.RegisteredWorker, error) {
 	return nil, f.err
 }
 
-func (f *failing) Start(context.Context, tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
+func (f *failing) Start(context.Context, protocol.StartRequest) ([]protocol.LeaseAnswer, error) {
 	return nil, f.err
 }
 
-func (f *failing) Settle(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+func (f *failing) Settle(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	return nil, f.err
 }
 
@@ -204,33 +205,33 @@ func TestQueueWorkerWords(t *testing.T) {
 	worker := queueWorker + workerID.String()
 	ofTask := `{"task_id":"` + taskID.String() + `"`
 	yes, no := true, false
-	settle := func(r tasker.StepResult) tasker.SettleRequest {
+	settle := func(r protocol.StepResult) protocol.SettleRequest {
 		r.StepUUID, r.Token = stepID, "8"
-		return tasker.SettleRequest{WorkerID: workerID, Results: []tasker.StepResult{r}}
+		return protocol.SettleRequest{WorkerID: workerID, Results: []protocol.StepResult{r}}
 	}
 	failed := func(f tasker.Failure) any {
-		return settle(tasker.StepResult{Status: "failed", Error: &f})
+		return settle(protocol.StepResult{Status: "failed", Error: &f})
 	}
 	for name, c := range map[string]struct {
 		verb, body string
 		want       any
 	}{
 		"Capacity": {"poll", `{"capacity":4,"wait_ms":10,"start":true}`,
-			tasker.PollRequest{WorkerID: workerID, Capacity: 4, WaitMS: 10, Start: true}},
-		"AvailableCapacity": {"poll", `{"available_capacity":4}`, tasker.PollRequest{WorkerID: workerID, Capacity: 4}},
+			protocol.PollRequest{WorkerID: workerID, Capacity: 4, WaitMS: 10, Start: true}},
+		"AvailableCapacity": {"poll", `{"available_capacity":4}`, protocol.PollRequest{WorkerID: workerID, Capacity: 4}},
 		"Both": {"poll", `{"available_capacity":2,"capacity":4}`,
-			tasker.PollRequest{WorkerID: workerID, Capacity: 2}},
-		"NoBody": {"poll", ``, tasker.PollRequest{WorkerID: workerID, Capacity: 1}},
+			protocol.PollRequest{WorkerID: workerID, Capacity: 2}},
+		"NoBody": {"poll", ``, protocol.PollRequest{WorkerID: workerID, Capacity: 1}},
 		"Start": {"start", ofTask + `}`,
-			tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}}},
+			protocol.StartRequest{WorkerID: workerID, Steps: []protocol.LeaseRef{{StepUUID: stepID, Token: "8"}}}},
 		"StartWithToken": {"start", ofTask + `,"token":"8"}`,
-			tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}}},
+			protocol.StartRequest{WorkerID: workerID, Steps: []protocol.LeaseRef{{StepUUID: stepID, Token: "8"}}}},
 		"StartWithAll": {"start", ofTask + `,"step_uuid":"` + otherID.String() + `","token":"5"}`,
-			tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: otherID, Token: "5"}}}},
+			protocol.StartRequest{WorkerID: workerID, Steps: []protocol.LeaseRef{{StepUUID: otherID, Token: "5"}}}},
 		"Progress": {"progress", ofTask + `,"progress_percent":45,"status_message":"m"}`,
-			tasker.ProgressReport{WorkerID: workerID, StepUUID: stepID, Token: "8", ProgressPercent: 45, StatusMessage: "m"}},
+			protocol.ProgressReport{WorkerID: workerID, StepUUID: stepID, Token: "8", ProgressPercent: 45, StatusMessage: "m"}},
 		"Completed": {"result", ofTask + `,"status":"completed","result":[1],"execution_duration_seconds":45.2}`,
-			settle(tasker.StepResult{Status: "completed", Result: []byte(`[1]`)})},
+			settle(protocol.StepResult{Status: "completed", Result: []byte(`[1]`)})},
 		"ErrorOfText": {"result", ofTask + `,"status":"failed","error":"no \"disk\""}`,
 			failed(tasker.Failure{Message: `no "disk"`})},
 		"Retryable": {"result",
@@ -241,15 +242,15 @@ func TestQueueWorkerWords(t *testing.T) {
 				`,"status":"failed","error":{"message":"m","retriable":true,"failure_reason":"timeout","class":"resource"}}`,
 			failed(tasker.Failure{Message: "m", Retryable: &yes, Type: "timeout", Class: "resource"})},
 		"Busy": {"heartbeat", `{"current_load":3,"status":"busy","health":{"cpu_usage_percent":80}}`,
-			tasker.Heartbeat{WorkerID: workerID, CurrentLoad: 3, Health: map[string]float64{"cpu_usage_percent": 80}}},
+			protocol.Heartbeat{WorkerID: workerID, CurrentLoad: 3, Health: map[string]float64{"cpu_usage_percent": 80}}},
 		"Draining": {"heartbeat", `{"status":"draining"}`,
-			tasker.Heartbeat{WorkerID: workerID, Status: "draining"}},
+			protocol.Heartbeat{WorkerID: workerID, Status: "draining"}},
 		"NoTasks": {"heartbeat", `{"current_tasks":[]}`,
-			tasker.Heartbeat{WorkerID: workerID, Steps: []tasker.LeaseRef{}}},
+			protocol.Heartbeat{WorkerID: workerID, Steps: []protocol.LeaseRef{}}},
 		"CurrentTasks": {"heartbeat", `{"current_tasks":["` + taskID.String() + `"]}`,
-			tasker.Heartbeat{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}}},
+			protocol.Heartbeat{WorkerID: workerID, Steps: []protocol.LeaseRef{{StepUUID: stepID, Token: "8"}}}},
 		"CurrentUnknownTask": {"heartbeat", `{"current_tasks":["` + workerID.String() + `"]}`,
-			tasker.Heartbeat{WorkerID: workerID, Steps: []tasker.LeaseRef{}}},
+			protocol.Heartbeat{WorkerID: workerID, Steps: []protocol.LeaseRef{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -268,9 +269,9 @@ func TestQueueWorkerWords(t *testing.T) {
 // leasing is a fake in which the worker holds the task taskID, or what held says.
 type leasing struct {
 	*fake
-	held  []tasker.LeaseRef // instead
-	looks int               // how often it was asked
-	space string            // the task's namespace
+	held  []protocol.LeaseRef // instead
+	looks int                 // how often it was asked
+	space string              // the task's namespace
 	state tasker.TaskState
 	caps  []string
 	self  string // the worker's state
@@ -285,14 +286,14 @@ func (l *leasing) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.
 		}
 		out[i] = &queueapi.HeldTask{Namespace: l.space, State: l.state, Leases: l.held}
 		if l.held == nil {
-			out[i].Leases = []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}
+			out[i].Leases = []protocol.LeaseRef{{StepUUID: stepID, Token: "8"}}
 		}
 	}
 	return out, nil
 }
 
-func (l *leasing) Registered(context.Context, uuid.UUID) (*tasker.WorkerInfo, error) {
-	return &tasker.WorkerInfo{Namespaces: []string{"default"}, Capabilities: l.caps, State: l.self}, nil
+func (l *leasing) Registered(context.Context, uuid.UUID) (*protocol.WorkerInfo, error) {
+	return &protocol.WorkerInfo{Namespaces: []string{"default"}, Capabilities: l.caps, State: l.self}, nil
 }
 
 // TestQueueLostTasks: what a worker hears that does not hold the task any more.
@@ -301,15 +302,15 @@ func TestQueueLostTasks(t *testing.T) {
 	worker := queueWorker + workerID.String()
 	ofTask := `{"task_id":"` + taskID.String() + `"`
 	for name, c := range map[string]struct {
-		held  []tasker.LeaseRef
+		held  []protocol.LeaseRef
 		state tasker.TaskState
 		extra string
 		want  string
 	}{
-		"Cancelled": {[]tasker.LeaseRef{}, tasker.TaskCancelled, "", tasker.LeaseCancelled},
-		"Lost":      {[]tasker.LeaseRef{}, tasker.TaskStepsInProcess, "", tasker.LeaseLost},
-		"OldToken":  {nil, tasker.TaskStepsInProcess, `,"token":"6"`, tasker.LeaseLost},
-		"OtherStep": {nil, tasker.TaskStepsInProcess, `,"step_uuid":"` + otherID.String() + `"`, tasker.LeaseLost},
+		"Cancelled": {[]protocol.LeaseRef{}, tasker.TaskCancelled, "", protocol.LeaseCancelled},
+		"Lost":      {[]protocol.LeaseRef{}, tasker.TaskStepsInProcess, "", protocol.LeaseLost},
+		"OldToken":  {nil, tasker.TaskStepsInProcess, `,"token":"6"`, protocol.LeaseLost},
+		"OtherStep": {nil, tasker.TaskStepsInProcess, `,"step_uuid":"` + otherID.String() + `"`, protocol.LeaseLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -343,7 +344,8 @@ func TestQueueLostTasks(t *testing.T) {
 	}
 	t.Run("Several", func(t *testing.T) {
 		t.Parallel()
-		f := &leasing{fake: &fake{}, held: []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}, {StepUUID: otherID, Token: "8"}}}
+		f := &leasing{fake: &fake{},
+			held: []protocol.LeaseRef{{StepUUID: stepID, Token: "8"}, {StepUUID: otherID, Token: "8"}}}
 		a := newAPI(t, f, httpapi.Options{})
 		got := a.do(t, "POST", worker+"/start", ofTask+`}`)
 		if p := got.problem(t); got.status != 400 || at(p) != "/step_uuid" {
@@ -354,7 +356,7 @@ func TestQueueLostTasks(t *testing.T) {
 			t.Errorf("the answer to the heartbeat is %d %s", got.status, got.body)
 		}
 		got = a.do(t, "POST", worker+"/start", ofTask+`,"step_uuid":"`+stepID.String()+`"}`)
-		if got.status != 200 || last[tasker.StartRequest](f.fake).Steps[0].StepUUID != stepID {
+		if got.status != 200 || last[protocol.StartRequest](f.fake).Steps[0].StepUUID != stepID {
 			t.Errorf("with the step the answer is %d %s", got.status, got.body)
 		}
 	})
@@ -363,8 +365,8 @@ func TestQueueLostTasks(t *testing.T) {
 		f := &leasing{fake: &fake{}}
 		got := newAPI(t, f, httpapi.Options{}).do(t, "POST", worker+"/heartbeat",
 			`{"current_tasks":["`+otherID.String()+`","`+taskID.String()+`","`+stepID.String()+`"]}`)
-		if want := (tasker.Heartbeat{WorkerID: workerID,
-			Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: "8"}}}); got.status != 200 || f.looks != 1 ||
+		if want := (protocol.Heartbeat{WorkerID: workerID,
+			Steps: []protocol.LeaseRef{{StepUUID: stepID, Token: "8"}}}); got.status != 200 || f.looks != 1 ||
 			!cmp.Equal(last[any](f.fake), any(want)) {
 			t.Errorf("the answer is %d %s after %d looks, the backend got %+v", got.status, got.body, f.looks, last[any](f.fake))
 		}
@@ -376,7 +378,7 @@ func TestQueueLostTasks(t *testing.T) {
 		t.Parallel()
 		ring, key := ringOf(t, "limited", "work", "default")
 		for space, want := range map[string]string{"default": "cancelled", "secret": "lost"} {
-			f := &leasing{fake: &fake{}, space: space, held: []tasker.LeaseRef{}, state: tasker.TaskCancelled}
+			f := &leasing{fake: &fake{}, space: space, held: []protocol.LeaseRef{}, state: tasker.TaskCancelled}
 			a := newAPI(t, f, httpapi.Options{Front: web.New(web.Options{Keys: ring})})
 			got := a.do(t, "POST", worker+"/heartbeat", `{"current_tasks":["`+taskID.String()+`"]}`, key)
 			if got.status != 200 || !strings.Contains(got.body, `"status":"`+want+`"`) {

@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi"
 	"github.com/taskerhq/tasker/internal/api/web"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // running is a server on a port of its own.
@@ -69,7 +70,7 @@ func TestStopEndsLongPolls(t *testing.T) {
 	t.Parallel()
 	waiting := make(chan struct{}, 2)
 	f := &fake{
-		poll: func(ctx context.Context) (*tasker.PollResponse, error) {
+		poll: func(ctx context.Context) (*protocol.PollResponse, error) {
 			waiting <- struct{}{}
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -144,7 +145,7 @@ func waitStopping(t *testing.T, s *running) {
 func TestNotReadyWhileStopping(t *testing.T) {
 	t.Parallel()
 	entered, release := make(chan struct{}, 2), make(chan struct{})
-	f := &fake{poll: func(ctx context.Context) (*tasker.PollResponse, error) {
+	f := &fake{poll: func(ctx context.Context) (*protocol.PollResponse, error) {
 		entered <- struct{}{}
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -207,7 +208,7 @@ func TestServeReportsABrokenListener(t *testing.T) {
 func TestClientGoneEndsPoll(t *testing.T) {
 	t.Parallel()
 	entered, ended := make(chan struct{}), make(chan error, 1)
-	f := &fake{poll: func(ctx context.Context) (*tasker.PollResponse, error) {
+	f := &fake{poll: func(ctx context.Context) (*protocol.PollResponse, error) {
 		close(entered)
 		<-ctx.Done()
 		ended <- ctx.Err()

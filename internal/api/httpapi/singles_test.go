@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi"
 	"github.com/taskerhq/tasker/internal/api/web"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func TestSubmitOne(t *testing.T) {
@@ -87,14 +88,14 @@ func TestSingleForms(t *testing.T) {
 	lease := `"step_uuid":"` + stepID.String() + `","token":"7"`
 
 	a.do(t, "POST", worker+"/start", `{`+lease+`}`)
-	want := tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: "7"}}}
-	if diff := cmp.Diff(want, last[tasker.StartRequest](f)); diff != "" {
+	want := protocol.StartRequest{WorkerID: workerID, Steps: []protocol.LeaseRef{{StepUUID: stepID, Token: "7"}}}
+	if diff := cmp.Diff(want, last[protocol.StartRequest](f)); diff != "" {
 		t.Errorf("start (-want +got):\n%s", diff)
 	}
 	got := a.do(t, "POST", worker+"/result", `{`+lease+`,"status":"failed","error":{"message":"no"}}`)
-	wantSettle := tasker.SettleRequest{WorkerID: workerID, Results: []tasker.StepResult{{
+	wantSettle := protocol.SettleRequest{WorkerID: workerID, Results: []protocol.StepResult{{
 		StepUUID: stepID, Token: "7", Status: "failed", Error: &tasker.Failure{Message: "no"}}}}
-	if diff := cmp.Diff(wantSettle, last[tasker.SettleRequest](f)); diff != "" || got.status != 200 {
+	if diff := cmp.Diff(wantSettle, last[protocol.SettleRequest](f)); diff != "" || got.status != 200 {
 		t.Errorf("%d %s (-want +got):\n%s", got.status, got.body, diff)
 	}
 	for _, verb := range []string{"poll", "heartbeat", "drain"} {
@@ -102,7 +103,7 @@ func TestSingleForms(t *testing.T) {
 			t.Errorf("%s without a body answers %d %s", verb, got.status, got.body)
 		}
 	}
-	if got := last[tasker.DrainRequest](f); got.WorkerID != workerID || got.Final {
+	if got := last[protocol.WorkerAct](f); got.WorkerID != workerID || got.Final {
 		t.Errorf("drain is %+v", got)
 	}
 }
@@ -116,7 +117,7 @@ func TestWaitIsBounded(t *testing.T) {
 		t.Errorf("wait is %v, want %v", got, web.MaxWait)
 	}
 	a.do(t, "POST", "/internal/workers/"+workerID.String()+"/poll", `{"wait_ms":86400000}`)
-	if got := last[tasker.PollRequest](f); got.WaitMS != int(web.MaxWait.Milliseconds()) || got.WorkerID != workerID {
+	if got := last[protocol.PollRequest](f); got.WaitMS != int(web.MaxWait.Milliseconds()) || got.WorkerID != workerID {
 		t.Errorf("poll is %+v", got)
 	}
 }

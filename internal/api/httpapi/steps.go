@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // stepPath names a step of a task.
@@ -57,7 +58,7 @@ func (s *server) getStep(ctx context.Context, params *stepPath,
 // openLarge serves GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}/large_result. There is nothing to mask: a task with
 // sensitive fields has no large results.
 func (s *server) openLarge(ctx context.Context, params *stepPath) (io.ReadCloser, error) {
-	b, can := s.backend.(tasker.LargeResultBackend)
+	b, can := s.backend.(protocol.LargeResultBackend)
 	if !can {
 		return nil, tasker.Errorf(tasker.CodeNotFound, "the server keeps no large results")
 	}

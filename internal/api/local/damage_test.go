@@ -22,6 +22,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // damaged is a database into which somebody writes what no version of Tasker would.
@@ -148,7 +149,7 @@ func TestDamagedRows(t *testing.T) {
 		d.begin(t, "Poll", func(t *testing.T, r *rig) {
 			got := map[string]bool{}
 			for range 3 {
-				polled, err := r.b.Poll(t.Context(), tasker.PollRequest{WorkerID: r.worker, Capacity: 100, Start: true})
+				polled, err := r.b.Poll(t.Context(), protocol.PollRequest{WorkerID: r.worker, Capacity: 100, Start: true})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -10,11 +10,12 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Dispatched is a step that is leased to a worker and has to be sent to the queue of the worker.
 type Dispatched struct {
-	tasker.Assignment
+	protocol.Assignment
 	// TTL is how long it may wait there.
 	TTL time.Duration
 	// At is the time of the lease.
@@ -24,7 +25,7 @@ type Dispatched struct {
 // Dispatch leases up to capacity steps to a worker with the transport amqp, for the caller to send them to its queue;
 // see engine.Engine.Dispatch. It waits up to wait for the first one. leaving: the worker gets no more steps.
 // CodeNotFound: the worker is unknown. CodeWrongState: it only polls. What cannot be sent, the caller gives back by
-// Settle with tasker.ResultReleased.
+// Settle with protocol.ResultReleased.
 func (b *Backend) Dispatch(ctx context.Context, worker uuid.UUID, capacity int,
 	wait time.Duration,
 ) (steps []Dispatched, leaving bool, err error) {
@@ -47,7 +48,7 @@ func (b *Backend) Dispatch(ctx context.Context, worker uuid.UUID, capacity int,
 // ExpiredDispatch names a dispatch whose message has expired in the queue of its worker.
 type ExpiredDispatch struct {
 	Worker uuid.UUID
-	Lease  tasker.LeaseRef
+	Lease  protocol.LeaseRef
 	// At is when it expired; the zero time: not known.
 	At time.Time
 }
@@ -56,8 +57,8 @@ type ExpiredDispatch struct {
 // order; see engine.Engine.ExpireDispatches. A letter that changes nothing has the reason in its answer: CodeStaleToken
 // for a lease that is over, or a token that is not of this worker and this step, CodeWrongState for a step that the
 // worker has started, CodeNotFound for a step or a worker that does not exist.
-func (b *Backend) ExpireDispatches(ctx context.Context, expired []ExpiredDispatch) ([]tasker.SettleAnswer, error) {
-	out := make([]tasker.SettleAnswer, len(expired))
+func (b *Backend) ExpireDispatches(ctx context.Context, expired []ExpiredDispatch) ([]protocol.SettleAnswer, error) {
+	out := make([]protocol.SettleAnswer, len(expired))
 	var refs []engine.ExpiredDispatch
 	var places []int
 	numbers := map[uuid.UUID]int64{}

@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // withQueues is a rig whose workers may have queues, and one that has.
@@ -20,7 +21,7 @@ func withQueues(t *testing.T, cfg settings.Config) (r *rig, worker uuid.UUID) {
 	t.Helper()
 	cfg.Delivery.Offered = true
 	r = newRig(t, memstore.New(&memstore.Options{Seed: 1, Rehearse: true}), cfg)
-	return r, r.join(t, tasker.WorkerRegistration{Name: "mq", Transport: tasker.TransportAMQP})
+	return r, r.join(t, protocol.WorkerRegistration{Name: "mq", Transport: protocol.TransportAMQP})
 }
 
 // dispatch leases the one step that is ready to the queue of a worker.
@@ -37,7 +38,7 @@ func (r *rig) dispatch(t *testing.T, worker uuid.UUID) local.Dispatched {
 func (r *rig) pass(t *testing.T, d time.Duration, alive uuid.UUID) {
 	t.Helper()
 	r.silent(d)
-	if _, err := r.Heartbeat(t.Context(), tasker.Heartbeat{WorkerID: alive}); err != nil {
+	if _, err := protocol.Of(r.Client).Heartbeat(t.Context(), protocol.Heartbeat{WorkerID: alive}); err != nil {
 		t.Fatal(err)
 	}
 	r.wait(t, 0)
@@ -59,13 +60,13 @@ func TestExpiredDispatches(t *testing.T) {
 		t.Errorf("it says\n%s\nwant\n%s", got, waits)
 	}
 	r.pass(t, 5*time.Minute-12*time.Second, mq)
-	expired := func(worker uuid.UUID, lease tasker.LeaseRef) local.ExpiredDispatch {
+	expired := func(worker uuid.UUID, lease protocol.LeaseRef) local.ExpiredDispatch {
 		return local.ExpiredDispatch{Worker: worker, Lease: lease, At: noon.Add(5*time.Minute + 1500*time.Microsecond)}
 	}
-	lease := tasker.LeaseRef{StepUUID: d.StepUUID, Token: d.Token}
+	lease := protocol.LeaseRef{StepUUID: d.StepUUID, Token: d.Token}
 	answers, err := r.b.ExpireDispatches(t.Context(), []local.ExpiredDispatch{
-		expired(uuid.New(), lease), expired(mq, tasker.LeaseRef{StepUUID: uuid.New(), Token: d.Token}),
-		expired(r.worker, lease), expired(mq, tasker.LeaseRef{StepUUID: d.StepUUID, Token: "1.a.b"}), expired(mq, lease),
+		expired(uuid.New(), lease), expired(mq, protocol.LeaseRef{StepUUID: uuid.New(), Token: d.Token}),
+		expired(r.worker, lease), expired(mq, protocol.LeaseRef{StepUUID: d.StepUUID, Token: "1.a.b"}), expired(mq, lease),
 		expired(mq, lease)})
 	if err != nil {
 		t.Fatal(err)
@@ -85,8 +86,9 @@ func TestExpiredDispatches(t *testing.T) {
 		t.Errorf("the step is %+v", a)
 	}
 	r.wantExpired(t, id, mq)
-	started, err := r.Start(t.Context(), tasker.StartRequest{WorkerID: mq, Steps: []tasker.LeaseRef{lease}})
-	if err != nil || started[0].Status != tasker.LeaseLost {
+	started, err := protocol.Of(r.Client).Start(t.Context(),
+		protocol.StartRequest{WorkerID: mq, Steps: []protocol.LeaseRef{lease}})
+	if err != nil || started[0].Status != protocol.LeaseLost {
 		t.Errorf("the late start has the answer %+v, error %v", started, err)
 	}
 	r.pass(t, time.Minute, mq)
@@ -143,9 +145,10 @@ func TestDispatchOutlivesOtherLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lease := tasker.LeaseRef{StepUUID: d.StepUUID, Token: d.Token}
-	started, err := r.Start(t.Context(), tasker.StartRequest{WorkerID: mq, Steps: []tasker.LeaseRef{lease}})
-	if err != nil || started[0].Status != tasker.LeaseHeld {
+	lease := protocol.LeaseRef{StepUUID: d.StepUUID, Token: d.Token}
+	started, err := protocol.Of(r.Client).Start(t.Context(),
+		protocol.StartRequest{WorkerID: mq, Steps: []protocol.LeaseRef{lease}})
+	if err != nil || started[0].Status != protocol.LeaseHeld {
 		t.Fatalf("after 119 minutes in its queue the start has the answer %+v, error %v\n%s", started, err,
 			r.explained(t, id))
 	}
@@ -168,7 +171,7 @@ func TestMaxDurationEndsADispatch(t *testing.T) {
 	d := r.dispatch(t, mq)
 	r.pass(t, time.Minute, mq)
 	answers, err := r.b.ExpireDispatches(t.Context(), []local.ExpiredDispatch{{Worker: mq,
-		Lease: tasker.LeaseRef{StepUUID: d.StepUUID, Token: d.Token}}})
+		Lease: protocol.LeaseRef{StepUUID: d.StepUUID, Token: d.Token}}})
 	if err != nil || answers[0].State != "error" || answers[0].Error == nil ||
 		answers[0].Error.Code != tasker.CodeStaleToken {
 		t.Errorf("the letter has the answer %+v, error %v\n%s", answers, err, r.explained(t, id))
@@ -179,9 +182,10 @@ func TestCordonedWorkers(t *testing.T) {
 	t.Parallel()
 	r, mq := withQueues(t, settings.Config{})
 	for _, id := range []uuid.UUID{r.worker, mq} {
-		w, err := r.CordonWorker(t.Context(), tasker.CordonRequest{WorkerID: id, CordonedBy: "ann", Reason: "disk full"})
+		w, err := protocol.Of(r.Client).CordonWorker(t.Context(),
+			protocol.WorkerAct{WorkerID: id, By: "ann", Reason: "disk full"})
 		if err != nil || !w.Cordoned || !w.CordonedAt.Equal(noon) || w.CordonedBy != "ann" ||
-			w.CordonReason != "disk full" || w.State != tasker.WorkerActive {
+			w.CordonReason != "disk full" || w.State != protocol.WorkerActive {
 			t.Errorf("the worker is %+v, error %v", w, err)
 		}
 	}
@@ -191,10 +195,10 @@ func TestCordonedWorkers(t *testing.T) {
 	if got := r.explained(t, id); !strings.Contains(got, why) {
 		t.Errorf("it says\n%s\nwant\n%s", got, why)
 	}
-	if _, err := r.CordonWorker(t.Context(), tasker.CordonRequest{WorkerID: uuid.New()}); err == nil {
+	if _, err := protocol.Of(r.Client).CordonWorker(t.Context(), protocol.WorkerAct{WorkerID: uuid.New()}); err == nil {
 		t.Error("an unknown worker is cordoned")
 	}
-	w, err := r.UncordonWorker(t.Context(), tasker.UncordonRequest{WorkerID: mq})
+	w, err := protocol.Of(r.Client).UncordonWorker(t.Context(), protocol.WorkerAct{WorkerID: mq})
 	if err != nil || w.Cordoned || w.CordonedAt != nil || w.CordonReason != "" {
 		t.Errorf("the worker is %+v, error %v", w, err)
 	}

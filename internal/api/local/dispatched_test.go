@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // redisNode is one of several nodes on a PostgreSQL and a Redis.
@@ -75,7 +76,7 @@ func (n *redisNode) submit(req tasker.TaskRequest) uuid.UUID {
 
 func (n *redisNode) join() uuid.UUID {
 	n.t.Helper()
-	w, err := n.b.RegisterWorker(n.t.Context(), tasker.WorkerRegistration{Name: uuid.NewString()})
+	w, err := n.b.RegisterWorker(n.t.Context(), protocol.WorkerRegistration{Name: uuid.NewString()})
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -83,9 +84,9 @@ func (n *redisNode) join() uuid.UUID {
 }
 
 // poll returns what a worker is given within a while.
-func (n *redisNode) poll(worker uuid.UUID, capacity int, wait time.Duration) []tasker.Assignment {
+func (n *redisNode) poll(worker uuid.UUID, capacity int, wait time.Duration) []protocol.Assignment {
 	n.t.Helper()
-	p, err := n.b.Poll(n.t.Context(), tasker.PollRequest{WorkerID: worker, Capacity: capacity, Start: true,
+	p, err := n.b.Poll(n.t.Context(), protocol.PollRequest{WorkerID: worker, Capacity: capacity, Start: true,
 		WaitMS: int(wait.Milliseconds())})
 	if err != nil {
 		n.t.Fatal(err)
@@ -107,9 +108,10 @@ func TestEditedElsewhere(t *testing.T) {
 			t.Fatalf("%s: a poll got %+v", name, first)
 		}
 		final := false
-		result := tasker.StepResult{StepUUID: first[0].StepUUID, Token: first[0].Token, Status: tasker.ResultFailed,
+		result := protocol.StepResult{StepUUID: first[0].StepUUID, Token: first[0].Token, Status: protocol.ResultFailed,
 			Error: &tasker.Failure{Message: "no", Retryable: &final}}
-		answers, err := a.Settle(t.Context(), tasker.SettleRequest{WorkerID: w, Results: []tasker.StepResult{result}})
+		answers, err := protocol.Of(a.Client).Settle(t.Context(),
+			protocol.SettleRequest{WorkerID: w, Results: []protocol.StepResult{result}})
 		if err != nil || answers[0].Error != nil {
 			t.Fatalf("%s: the report was answered %+v, %v", name, answers, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestExplainReturns: an explanation says how many workers were lost with a step, or how often it came back.
@@ -35,7 +36,7 @@ func TestExplainReturns(t *testing.T) {
 		}
 		r.wait(t, time.Hour)
 		for range 9 {
-			r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultSnoozed})
+			r.report(t, r.take(t, true), protocol.StepResult{Status: protocol.ResultSnoozed})
 		}
 		says("It came back 12 times in a row without an end: its workers snoozed or released it, or were lost.")
 		r.report(t, r.take(t, true), failed("no", false))

@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // smuggle stores a template past the checks.
@@ -80,7 +81,7 @@ func TestExplainLimits(t *testing.T) {
 		limits(usual, "It is stale at 2026-03-01 14:30:00Z, in 2h30m0s: the attempt of step h may run until 2026-03-01 "+
 			"14:00:00Z, "+
 			"and the threshold for all tasks for steps_in_process, 30m0s, begins then.")
-		snoozed := tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: 86400}
+		snoozed := protocol.StepResult{Status: protocol.ResultSnoozed, SnoozeSeconds: 86400}
 		r.report(t, a, snoozed)
 		limits(usual, "It is stale at 2026-03-02 12:30:00Z, in 24h30m0s: step h waits for a time that it was given, "+
 			"2026-03-02 12:00:00Z, "+
@@ -121,7 +122,7 @@ func TestExplain(t *testing.T) {
 		}, `steps_in_process: The task is in progress: 0 of 1 step done, 1 queued or running.
 ocr enqueued: It has been ready since 2026-03-01 12:00:00Z, but no live worker serves handler "ocr" in namespace "scans" with cuda, gpu. | Start a worker for handler "ocr" in namespace "scans" with cuda, gpu; it then gets the step at once.`},
 		"DrainingWorkerOnly": {func(t *testing.T, r *rig) uuid.UUID {
-			if _, err := r.Drain(t.Context(), tasker.DrainRequest{WorkerID: r.worker}); err != nil {
+			if _, err := protocol.Of(r.Client).Drain(t.Context(), protocol.WorkerAct{WorkerID: r.worker}); err != nil {
 				t.Fatal(err)
 			}
 			return r.submit(t, tasker.TaskRequest{TaskType: "h"})
@@ -133,10 +134,10 @@ h enqueued: It has been ready since 2026-03-01 12:00:00Z, but no live worker ser
 		}, `steps_in_process: The task is in progress: 0 of 1 step done, 1 queued or running.
 h enqueued: It has been ready since 2026-03-01 12:01:30Z, but no live worker serves handler "h" in namespace "default". | Start a worker for handler "h" in namespace "default"; it then gets the step at once.`},
 		"OtherNamespaceOnly": {func(t *testing.T, r *rig) uuid.UUID {
-			if _, err := r.Drain(t.Context(), tasker.DrainRequest{WorkerID: r.worker}); err != nil {
+			if _, err := protocol.Of(r.Client).Drain(t.Context(), protocol.WorkerAct{WorkerID: r.worker}); err != nil {
 				t.Fatal(err)
 			}
-			r.join(t, tasker.WorkerRegistration{Name: "second", Handlers: []string{"h"}})
+			r.join(t, protocol.WorkerRegistration{Name: "second", Handlers: []string{"h"}})
 			return r.submit(t, tasker.TaskRequest{TaskType: "h", Namespace: "scans"})
 		}, `steps_in_process: The task is in progress: 0 of 1 step done, 1 queued or running.
 h enqueued: It has been ready since 2026-03-01 12:00:00Z, but no live worker serves handler "h" in namespace "scans" (1 worker is draining and claims no more steps; 1 worker serves this handler in other namespaces only). | Start a worker for handler "h" in namespace "scans"; it then gets the step at once.`},
@@ -144,7 +145,7 @@ h enqueued: It has been ready since 2026-03-01 12:00:00Z, but no live worker ser
 			r.submit(t, tasker.TaskRequest{TaskType: "h"})
 			r.submit(t, tasker.TaskRequest{TaskType: "h", Priority: tasker.Low}) // comes later
 			r.submit(t, tasker.TaskRequest{TaskType: "other"})                   // another route, of the same workers
-			r.join(t, tasker.WorkerRegistration{Name: "second"})
+			r.join(t, protocol.WorkerRegistration{Name: "second"})
 			r.wait(t, time.Second)
 			return r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		}, `steps_in_process: The task is in progress: 0 of 1 step done, 1 queued or running.
@@ -160,9 +161,9 @@ b pending: It waits for a (assigned). | It becomes ready automatically when they
 			id := r.submit(t, tasker.TaskRequest{TaskType: "h", TimeoutSeconds: 300})
 			a := r.take(t, true)
 			r.silent(10 * time.Second)
-			report := tasker.ProgressReport{WorkerID: r.worker, StepUUID: a.StepUUID, Token: a.Token, ProgressPercent: 40,
+			report := protocol.ProgressReport{WorkerID: r.worker, StepUUID: a.StepUUID, Token: a.Token, ProgressPercent: 40,
 				StatusMessage: "page 4 of 10"}
-			if _, err := r.Progress(t.Context(), report); err != nil {
+			if _, err := protocol.Of(r.Client).Progress(t.Context(), report); err != nil {
 				t.Fatal(err)
 			}
 			return id
@@ -211,7 +212,7 @@ a waiting_for_retry: Attempt 1 of 2 failed at 2026-03-01 12:00:00Z: connection r
 b pending: It waits for a (waiting_for_retry). | It becomes ready automatically when they are complete.`},
 		"Snoozed": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
-			r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: 3600})
+			r.report(t, r.take(t, true), protocol.StepResult{Status: protocol.ResultSnoozed, SnoozeSeconds: 3600})
 			return id
 		}, `waiting_for_retry: The task is waiting: every step that could run is waiting for a retry or is snoozed.
 h waiting_for_retry: Its handler postponed it (snoozed) at 2026-03-01 12:00:00Z. | It becomes ready automatically at 2026-03-01 13:00:00Z, in 1h0m0s; reset it to run it now.`},

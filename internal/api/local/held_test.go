@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestHeldTasks: what a worker holds of tasks, and how many steps that are.
@@ -26,7 +27,7 @@ steps:
 		one, two := r.take(t, true), r.take(t, false)
 		others := r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		worker := r.worker
-		r.worker = r.join(t, tasker.WorkerRegistration{Name: "other"})
+		r.worker = r.join(t, protocol.WorkerRegistration{Name: "other"})
 		r.take(t, true)
 		r.worker = worker
 		waits, gone := r.submit(t, tasker.TaskRequest{TaskType: "x"}), uuid.New()
@@ -37,7 +38,7 @@ steps:
 			t.Fatal(err)
 		}
 		held := &queueapi.HeldTask{Namespace: "default", State: tasker.TaskStepsInProcess,
-			Leases: []tasker.LeaseRef{ref(one), ref(two)}}
+			Leases: []protocol.LeaseRef{ref(one), ref(two)}}
 		want := []*queueapi.HeldTask{held, {Namespace: "default", State: tasker.TaskStepsInProcess}, nil,
 			{Namespace: "default", State: tasker.TaskStepsInProcess},
 			{Namespace: "default", State: tasker.TaskCancelled}, held}
@@ -60,11 +61,11 @@ steps:
 // wantHeld says how many steps the worker holds, which lists do not tell.
 func (r *rig) wantHeld(t *testing.T, n int) {
 	t.Helper()
-	w, err := r.Worker(t.Context(), r.worker)
+	w, err := protocol.Of(r.Client).Worker(t.Context(), r.worker)
 	if err != nil || w.CurrentTasks == nil || *w.CurrentTasks != n {
 		t.Errorf("the worker is %+v, %v; want %d steps held", w, err, n)
 	}
-	list, err := r.Workers(t.Context())
+	list, err := protocol.Of(r.Client).Workers(t.Context())
 	if err != nil || len(list) == 0 || list[0].CurrentTasks != nil {
 		t.Errorf("the list is %+v, %v", list, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestStepHistory: what the history derives from a step's times, where these
@@ -45,7 +46,7 @@ func TestStepHistory(t *testing.T) {
 			t.Parallel()
 			l := begin(t)
 			if test.fail {
-				l.report(t, tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Message: "no"}})
+				l.report(t, protocol.StepResult{Status: protocol.ResultFailed, Error: &tasker.Failure{Message: "no"}})
 			}
 			if err := test.end(l); err != nil {
 				t.Fatal(err)
@@ -98,7 +99,7 @@ type life struct {
 	clock  *clock
 	b      *node.Node
 	worker uuid.UUID
-	step   tasker.Assignment
+	step   protocol.Assignment
 }
 
 // minute is a workflow that must not take longer, and retries later than that.
@@ -139,12 +140,13 @@ func begin(t *testing.T) *life {
 	if _, err := l.b.SubmitTasks(l.ctx, tasker.SubmitRequest{Tasks: []tasker.TaskRequest{{Name: "minute"}}}); err != nil {
 		t.Fatal(err)
 	}
-	w, err := l.b.RegisterWorker(l.ctx, tasker.WorkerRegistration{Name: "w", Namespaces: []string{tasker.AllNamespaces}})
+	w, err := l.b.RegisterWorker(l.ctx,
+		protocol.WorkerRegistration{Name: "w", Namespaces: []string{protocol.AllNamespaces}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.worker = w.WorkerID
-	resp, err := l.b.Poll(l.ctx, tasker.PollRequest{WorkerID: l.worker, Start: true})
+	resp, err := l.b.Poll(l.ctx, protocol.PollRequest{WorkerID: l.worker, Start: true})
 	if err != nil || len(resp.Steps) != 1 {
 		t.Fatalf("the poll brought %+v, %v", resp, err)
 	}
@@ -152,10 +154,10 @@ func begin(t *testing.T) *life {
 	return l
 }
 
-func (l *life) report(t *testing.T, r tasker.StepResult) {
+func (l *life) report(t *testing.T, r protocol.StepResult) {
 	t.Helper()
 	r.StepUUID, r.Token = l.step.StepUUID, l.step.Token
-	answers, err := l.b.Settle(l.ctx, tasker.SettleRequest{WorkerID: l.worker, Results: []tasker.StepResult{r}})
+	answers, err := l.b.Settle(l.ctx, protocol.SettleRequest{WorkerID: l.worker, Results: []protocol.StepResult{r}})
 	if err != nil || answers[0].Error != nil {
 		t.Fatalf("the report was answered %+v, %v", answers, err)
 	}

@@ -18,17 +18,18 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/kit/jsonstream"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // maxSending bounds the large results that are received at a time: each takes up space in the directory for temporary
 // files until it is in the blob store.
 const maxSending = 16
 
-var _ tasker.LargeResultBackend = (*Backend)(nil)
+var _ protocol.LargeResultBackend = (*Backend)(nil)
 
-// SendLargeResult implements tasker.LargeResultBackend.
-func (b *Backend) SendLargeResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef, result []byte,
-) (*tasker.LargeResultReceipt, error) {
+// SendLargeResult implements protocol.LargeResultBackend.
+func (b *Backend) SendLargeResult(ctx context.Context, worker uuid.UUID, lease protocol.LeaseRef, result []byte,
+) (*protocol.LargeResultReceipt, error) {
 	return b.ReceiveLargeResult(ctx, worker, lease, func(to io.Writer) error {
 		_, err := io.Copy(to, bytes.NewReader(result))
 		return err
@@ -38,9 +39,9 @@ func (b *Backend) SendLargeResult(ctx context.Context, worker uuid.UUID, lease t
 // ReceiveLargeResult is SendLargeResult of a result that receive writes, part by part. It goes into a temporary file:
 // nothing of it is in memory, and the blob store gets it with its size and checksum. An error of the writer that
 // receive gets is returned as the reason. CodeInvalid: it is not JSON.
-func (b *Backend) ReceiveLargeResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef,
+func (b *Backend) ReceiveLargeResult(ctx context.Context, worker uuid.UUID, lease protocol.LeaseRef,
 	receive func(to io.Writer) error,
-) (*tasker.LargeResultReceipt, error) {
+) (*protocol.LargeResultReceipt, error) {
 	no, err := b.known(ctx, worker)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (b *Backend) ReceiveLargeResult(ctx context.Context, worker uuid.UUID, leas
 	if err != nil {
 		return nil, ToError(err)
 	}
-	return &tasker.LargeResultReceipt{LargeResult: *fromLarge(l), Reference: l.Key}, nil
+	return &protocol.LargeResultReceipt{LargeResult: *fromLarge(l), Reference: l.Key}, nil
 }
 
 // received is a large result in a temporary file.
@@ -141,8 +142,8 @@ func (r *received) remove() {
 	_ = errors.Join(r.file.Close(), os.Remove(r.file.Name())) // the system removes what is left of temporary files
 }
 
-// LargeParentResult implements tasker.LargeResultBackend.
-func (b *Backend) LargeParentResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef, parent string,
+// LargeParentResult implements protocol.LargeResultBackend.
+func (b *Backend) LargeParentResult(ctx context.Context, worker uuid.UUID, lease protocol.LeaseRef, parent string,
 ) (io.ReadCloser, error) {
 	no, err := b.known(ctx, worker)
 	if err != nil {
@@ -155,7 +156,7 @@ func (b *Backend) LargeParentResult(ctx context.Context, worker uuid.UUID, lease
 	return content, nil
 }
 
-// LargeResult implements tasker.LargeResultBackend.
+// LargeResult implements protocol.LargeResultBackend.
 func (b *Backend) LargeResult(ctx context.Context, taskID, stepID uuid.UUID) (io.ReadCloser, error) {
 	content, _, err := b.engine.LargeResult(ctx, toID(taskID), toID(stepID))
 	if err != nil {

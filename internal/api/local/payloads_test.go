@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestListsWithoutPayloads: what tasks carry is in a list only when it is asked for,
@@ -132,7 +133,8 @@ func TestPollsAreBounded(t *testing.T) {
 	}
 	var sizes []int
 	for len(sizes) < 10 {
-		resp, err := r.Poll(t.Context(), tasker.PollRequest{WorkerID: r.worker, Capacity: 100, Start: true})
+		resp, err := protocol.Of(r.Client).Poll(t.Context(),
+			protocol.PollRequest{WorkerID: r.worker, Capacity: 100, Start: true})
 		if err != nil {
 			t.Fatal(err)
 		}

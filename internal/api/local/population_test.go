@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // The templates of a population: what they say of staleness differs, and so do
@@ -98,7 +99,7 @@ type population struct {
 	t      *testing.T
 	random *rand.Rand
 	tasks  []uuid.UUID
-	held   []tasker.Assignment
+	held   []protocol.Assignment
 }
 
 // populate lets six hours of a life go by, the same for the same seed. Its worker
@@ -126,21 +127,21 @@ func (p *population) leaveAlone() {
 		"version: \"1\"\nlifecycle: {max_steps_in_process_minutes: 3}", "version: \"2\"", 1)) {
 		p.template(p.t, yaml)
 	}
-	booker := p.join(p.t, tasker.WorkerRegistration{Name: "booker", Handlers: []string{"book"}})
+	booker := p.join(p.t, protocol.WorkerRegistration{Name: "booker", Handlers: []string{"book"}})
 	for _, req := range []tasker.TaskRequest{{Name: "undoing", Version: "1"}, {Name: "undoing", Version: "2"},
 		{Name: "asking"}} {
 		id := p.submit(p.t, req)
-		for _, res := range []tasker.StepResult{completed(`{}`), failed("it is full", true)} {
+		for _, res := range []protocol.StepResult{completed(`{}`), failed("it is full", true)} {
 			if req.Name == "asking" {
 				break
 			}
-			resp, err := p.Poll(p.t.Context(), tasker.PollRequest{WorkerID: booker, Start: true})
+			resp, err := protocol.Of(p.rig.Client).Poll(p.t.Context(), protocol.PollRequest{WorkerID: booker, Start: true})
 			if err != nil || len(resp.Steps) != 1 {
 				p.t.Fatalf("task %s: the booker gets %v, %v", id, resp.Steps, err)
 			}
 			res.StepUUID, res.Token = resp.Steps[0].StepUUID, resp.Steps[0].Token
-			if _, err := p.Settle(p.t.Context(), tasker.SettleRequest{WorkerID: booker,
-				Results: []tasker.StepResult{res}}); err != nil {
+			if _, err := protocol.Of(p.rig.Client).Settle(p.t.Context(), protocol.SettleRequest{WorkerID: booker,
+				Results: []protocol.StepResult{res}}); err != nil {
 				p.t.Fatal(err)
 			}
 		}
@@ -155,7 +156,7 @@ func (p *population) leaveAlone() {
 // beat renews the leases of all that is held.
 func (p *population) beat() {
 	p.t.Helper()
-	if _, err := p.Heartbeat(p.t.Context(), tasker.Heartbeat{WorkerID: p.worker}); err != nil {
+	if _, err := protocol.Of(p.rig.Client).Heartbeat(p.t.Context(), protocol.Heartbeat{WorkerID: p.worker}); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -204,7 +205,8 @@ func (p *population) submitOne() {
 // claim hands one step out, started or not.
 func (p *population) claim() {
 	p.t.Helper()
-	resp, err := p.Poll(p.t.Context(), tasker.PollRequest{WorkerID: p.worker, Start: p.random.IntN(3) > 0})
+	resp, err := protocol.Of(p.rig.Client).Poll(p.t.Context(),
+		protocol.PollRequest{WorkerID: p.worker, Start: p.random.IntN(3) > 0})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -230,11 +232,11 @@ func (p *population) settle() {
 			"at line 1"
 		res.Error.RetryAfterSeconds = 2000
 	case 2:
-		res = tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: 4000}
+		res = protocol.StepResult{Status: protocol.ResultSnoozed, SnoozeSeconds: 4000}
 	}
 	res.StepUUID, res.Token = a.StepUUID, a.Token
-	if _, err := p.Settle(p.t.Context(), tasker.SettleRequest{WorkerID: p.worker,
-		Results: []tasker.StepResult{res}}); err != nil {
+	if _, err := protocol.Of(p.rig.Client).Settle(p.t.Context(), protocol.SettleRequest{WorkerID: p.worker,
+		Results: []protocol.StepResult{res}}); err != nil {
 		p.t.Fatal(err)
 	}
 }

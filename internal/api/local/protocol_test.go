@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestUnknownWorker: a worker that the server does not know is told to register.
@@ -21,22 +22,33 @@ func TestUnknownWorker(t *testing.T) {
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		a := r.take(t, true)
 		for name, call := range map[string]func() error{
-			"Poll": func() error { _, err := r.Poll(ctx, tasker.PollRequest{WorkerID: nobody}); return err },
+			"Poll": func() error {
+				_, err := protocol.Of(r.Client).Poll(ctx, protocol.PollRequest{WorkerID: nobody})
+				return err
+			},
 			"Start": func() error {
-				_, err := r.Start(ctx, tasker.StartRequest{WorkerID: nobody, Steps: []tasker.LeaseRef{ref(a)}})
+				_, err := protocol.Of(r.Client).Start(ctx,
+					protocol.StartRequest{WorkerID: nobody, Steps: []protocol.LeaseRef{ref(a)}})
 				return err
 			},
 			"Progress": func() error {
-				_, err := r.Progress(ctx, tasker.ProgressReport{WorkerID: nobody, StepUUID: a.StepUUID, Token: a.Token})
+				_, err := protocol.Of(r.Client).Progress(ctx,
+					protocol.ProgressReport{WorkerID: nobody, StepUUID: a.StepUUID, Token: a.Token})
 				return err
 			},
 			"Settle": func() error {
-				_, err := r.Settle(ctx, tasker.SettleRequest{WorkerID: nobody,
-					Results: []tasker.StepResult{{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultCompleted}}})
+				_, err := protocol.Of(r.Client).Settle(ctx, protocol.SettleRequest{WorkerID: nobody,
+					Results: []protocol.StepResult{{StepUUID: a.StepUUID, Token: a.Token, Status: protocol.ResultCompleted}}})
 				return err
 			},
-			"Heartbeat": func() error { _, err := r.Heartbeat(ctx, tasker.Heartbeat{WorkerID: nobody}); return err },
-			"Drain":     func() error { _, err := r.Drain(ctx, tasker.DrainRequest{WorkerID: nobody}); return err },
+			"Heartbeat": func() error {
+				_, err := protocol.Of(r.Client).Heartbeat(ctx, protocol.Heartbeat{WorkerID: nobody})
+				return err
+			},
+			"Drain": func() error {
+				_, err := protocol.Of(r.Client).Drain(ctx, protocol.WorkerAct{WorkerID: nobody})
+				return err
+			},
 		} {
 			e := refusal(t, call(), tasker.CodeNotFound)
 			if !strings.Contains(e.Message, nobody.String()) || !strings.Contains(e.Hint, "register") {
@@ -55,19 +67,20 @@ func TestRegisterWorker(t *testing.T) {
 		StartTimeout: 5 * time.Second, MaxLongPoll: 3 * time.Second, PollInterval: 5 * time.Second},
 		Limits: settings.Limits{PayloadBytes: 99}}
 	r := newRig(t, memstore.New(nil), cfg)
-	got, err := r.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "x", Handlers: []string{"h"},
-		Capabilities: []string{"b", "a", "b"}, Host: "box", Version: "v1"})
+	got, err := protocol.Of(r.Client).RegisterWorker(t.Context(),
+		protocol.WorkerRegistration{Name: "x", Handlers: []string{"h"},
+			Capabilities: []string{"b", "a", "b"}, Host: "box", Version: "v1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := tasker.RegisteredWorker{WorkerID: got.WorkerID, PollIntervalMS: 5000, PollIntervalSeconds: 5,
+	want := protocol.RegisteredWorker{WorkerID: got.WorkerID, PollIntervalMS: 5000, PollIntervalSeconds: 5,
 		HeartbeatIntervalMS: 10_000, LeaseSeconds: 20,
 		StartTimeoutSeconds: 5, MaxLongPollSeconds: 3, MaxResultPayloadBytes: 99, MaxLogBytes: 64 << 10,
 		Namespaces: []string{"default"}, DefaultTimeoutSeconds: 600}
 	if !reflect.DeepEqual(*got, want) {
 		t.Errorf("registered as %+v, want %+v", *got, want)
 	}
-	list, err := r.Workers(t.Context())
+	list, err := protocol.Of(r.Client).Workers(t.Context())
 	if err != nil || len(list) != 2 {
 		t.Fatalf("the workers are %+v, %v", list, err)
 	}
@@ -76,13 +89,13 @@ func TestRegisterWorker(t *testing.T) {
 		w.Host != "box" || w.Version != "v1" || !w.StartedAt.Equal(noon) {
 		t.Errorf("the worker is %+v", w)
 	}
-	for place, reg := range map[string]tasker.WorkerRegistration{
+	for place, reg := range map[string]protocol.WorkerRegistration{
 		"/name":         {Name: "a\x1b"},
 		"/handlers":     {Handlers: []string{strings.Repeat("h", 1<<20)}},
 		"/capabilities": {Capabilities: []string{""}},
 		"/namespaces":   {Namespaces: []string{"a\nb"}},
 	} {
-		_, err := r.RegisterWorker(t.Context(), reg)
+		_, err := protocol.Of(r.Client).RegisterWorker(t.Context(), reg)
 		if e := refusal(t, err, tasker.CodeInvalid); places(e) != place || len(e.Error()) > 500 {
 			t.Errorf("%s: refused with %.500s", place, e)
 		}
@@ -126,8 +139,9 @@ steps:
 			t.Errorf("the results of the parents are %s", got.ParentResults)
 		}
 		r.silent(10 * time.Second)
-		answers, err := r.Start(t.Context(), tasker.StartRequest{WorkerID: r.worker, Steps: []tasker.LeaseRef{ref(got)}})
-		if err != nil || answers[0].Status != tasker.LeaseHeld ||
+		answers, err := protocol.Of(r.Client).Start(t.Context(),
+			protocol.StartRequest{WorkerID: r.worker, Steps: []protocol.LeaseRef{ref(got)}})
+		if err != nil || answers[0].Status != protocol.LeaseHeld ||
 			!answers[0].LeaseExpiresAt.Equal(noon.Add(100*time.Second)) ||
 			!answers[0].DeadlineAt.Equal(noon.Add(70*time.Second)) {
 			t.Errorf("start was answered %+v, %v", answers, err)
@@ -170,18 +184,19 @@ func TestStaleToken(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		old := r.take(t, true)
-		r.report(t, old, tasker.StepResult{Status: tasker.ResultReleased})
+		r.report(t, old, protocol.StepResult{Status: protocol.ResultReleased})
 		now := r.take(t, true)
 		if now.Token == old.Token {
 			t.Fatalf("both tokens are %s", old.Token)
 		}
-		answers, err := r.Settle(t.Context(), tasker.SettleRequest{WorkerID: r.worker, Results: []tasker.StepResult{
-			{StepUUID: old.StepUUID, Token: old.Token, Status: tasker.ResultCompleted, Result: json.RawMessage(`"old"`)},
-			{StepUUID: uuid.New(), Token: now.Token, Status: tasker.ResultCompleted},
-			{StepUUID: now.StepUUID, Token: now.Token, Status: tasker.ResultCompleted, Result: json.RawMessage(`"new"`)},
-			{StepUUID: now.StepUUID, Token: now.Token, Status: tasker.ResultFailed,
-				Error: &tasker.Failure{Message: "said twice"}},
-		}})
+		answers, err := protocol.Of(r.Client).Settle(t.Context(),
+			protocol.SettleRequest{WorkerID: r.worker, Results: []protocol.StepResult{
+				{StepUUID: old.StepUUID, Token: old.Token, Status: protocol.ResultCompleted, Result: json.RawMessage(`"old"`)},
+				{StepUUID: uuid.New(), Token: now.Token, Status: protocol.ResultCompleted},
+				{StepUUID: now.StepUUID, Token: now.Token, Status: protocol.ResultCompleted, Result: json.RawMessage(`"new"`)},
+				{StepUUID: now.StepUUID, Token: now.Token, Status: protocol.ResultFailed,
+					Error: &tasker.Failure{Message: "said twice"}},
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,15 +208,17 @@ func TestStaleToken(t *testing.T) {
 		if s := r.step(t, now.TaskUUID, "h"); s.State != tasker.StepComplete || string(s.Results) != `"new"` {
 			t.Errorf("the step is %s with %s", s.State, s.Results)
 		}
-		for name, lease := range map[string]tasker.LeaseRef{"Settled": ref(now), "Old": ref(old),
+		for name, lease := range map[string]protocol.LeaseRef{"Settled": ref(now), "Old": ref(old),
 			"Unknown": {StepUUID: uuid.New(), Token: now.Token}} {
-			started, err := r.Start(t.Context(), tasker.StartRequest{WorkerID: r.worker, Steps: []tasker.LeaseRef{lease}})
-			if err != nil || started[0].Status != tasker.LeaseLost || started[0].Error == nil {
+			started, err := protocol.Of(r.Client).Start(t.Context(),
+				protocol.StartRequest{WorkerID: r.worker, Steps: []protocol.LeaseRef{lease}})
+			if err != nil || started[0].Status != protocol.LeaseLost || started[0].Error == nil {
 				t.Errorf("%s: start was answered %+v, %v", name, started, err)
 			}
-			report := tasker.ProgressReport{WorkerID: r.worker, StepUUID: lease.StepUUID, Token: lease.Token,
+			report := protocol.ProgressReport{WorkerID: r.worker, StepUUID: lease.StepUUID, Token: lease.Token,
 				ProgressPercent: 50}
-			if answer, err := r.Progress(t.Context(), report); err != nil || answer.Status != tasker.LeaseLost ||
+			if answer, err := protocol.Of(r.Client).Progress(t.Context(),
+				report); err != nil || answer.Status != protocol.LeaseLost ||
 				answer.Error == nil {
 				t.Errorf("%s: progress was answered %+v, %v", name, answer, err)
 			}
@@ -213,20 +230,21 @@ func TestProgress(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		a := r.take(t, true)
-		for place, report := range map[string]tasker.ProgressReport{
+		for place, report := range map[string]protocol.ProgressReport{
 			"/progress_percent": {ProgressPercent: 101},
 			"/status_message":   {StatusMessage: "\x1b[2J"},
 		} {
 			report.WorkerID, report.StepUUID, report.Token = r.worker, a.StepUUID, a.Token
-			_, err := r.Progress(t.Context(), report)
+			_, err := protocol.Of(r.Client).Progress(t.Context(), report)
 			if e := refusal(t, err, tasker.CodeInvalid); places(e) != place {
 				t.Errorf("%s: refused with %v", place, e)
 			}
 		}
 		r.silent(time.Minute)
-		answer, err := r.Progress(t.Context(), tasker.ProgressReport{WorkerID: r.worker, StepUUID: a.StepUUID, Token: a.Token,
-			ProgressPercent: 30, StatusMessage: "a third"})
-		if err != nil || answer.Status != tasker.LeaseHeld || !answer.LeaseExpiresAt.Equal(noon.Add(150*time.Second)) {
+		answer, err := protocol.Of(r.Client).Progress(t.Context(),
+			protocol.ProgressReport{WorkerID: r.worker, StepUUID: a.StepUUID, Token: a.Token,
+				ProgressPercent: 30, StatusMessage: "a third"})
+		if err != nil || answer.Status != protocol.LeaseHeld || !answer.LeaseExpiresAt.Equal(noon.Add(150*time.Second)) {
 			t.Errorf("progress was answered %+v, %v", answer, err)
 		}
 		if s := r.step(t, a.TaskUUID, "h"); *s.ProgressPercent != 30 || s.StatusMessage != "a third" {
@@ -244,20 +262,22 @@ func TestHeartbeat(t *testing.T) {
 			r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		}
 		first, second := r.take(t, true), r.take(t, true)
-		other := r.join(t, tasker.WorkerRegistration{Name: "other"})
-		if resp, err := r.Poll(ctx, tasker.PollRequest{WorkerID: other, Start: true}); err != nil || len(resp.Steps) != 1 {
+		other := r.join(t, protocol.WorkerRegistration{Name: "other"})
+		if resp, err := protocol.Of(r.Client).Poll(ctx,
+			protocol.PollRequest{WorkerID: other, Start: true}); err != nil || len(resp.Steps) != 1 {
 			t.Fatalf("the other worker got %+v, %v", resp, err)
 		}
 		r.silent(time.Minute)
-		beat := func(steps []tasker.LeaseRef) *tasker.HeartbeatResponse {
+		beat := func(steps []protocol.LeaseRef) *protocol.HeartbeatResponse {
 			t.Helper()
-			resp, err := r.Heartbeat(ctx, tasker.Heartbeat{WorkerID: r.worker, CurrentLoad: 2, Steps: steps})
+			resp, err := protocol.Of(r.Client).Heartbeat(ctx,
+				protocol.Heartbeat{WorkerID: r.worker, CurrentLoad: 2, Steps: steps})
 			if err != nil || !resp.Acknowledged || resp.ShouldDrain {
 				t.Fatalf("the heartbeat was answered %+v, %v", resp, err)
 			}
 			return resp
 		}
-		if resp := beat([]tasker.LeaseRef{}); len(resp.Leases) != 0 {
+		if resp := beat([]protocol.LeaseRef{}); len(resp.Leases) != 0 {
 			t.Errorf("an empty list renewed %+v", resp.Leases)
 		}
 		resp := beat(nil)
@@ -265,19 +285,19 @@ func TestHeartbeat(t *testing.T) {
 			t.Fatalf("a heartbeat of everything renewed %+v, want the two of this worker", resp.Leases)
 		}
 		for _, l := range resp.Leases {
-			if l.Status != tasker.LeaseHeld || !l.LeaseExpiresAt.Equal(noon.Add(150*time.Second)) {
+			if l.Status != protocol.LeaseHeld || !l.LeaseExpiresAt.Equal(noon.Add(150*time.Second)) {
 				t.Errorf("renewed as %+v", l)
 			}
 		}
 		r.cancel(t, first.TaskUUID)
-		resp = beat([]tasker.LeaseRef{ref(second), ref(first)})
-		if resp.Leases[0].Status != tasker.LeaseHeld || resp.Leases[1].Status != tasker.LeaseCancelled ||
+		resp = beat([]protocol.LeaseRef{ref(second), ref(first)})
+		if resp.Leases[0].Status != protocol.LeaseHeld || resp.Leases[1].Status != protocol.LeaseCancelled ||
 			resp.Leases[1].StepUUID != first.StepUUID {
 			t.Errorf("after the cancellation the leases are %+v", resp.Leases)
 		}
 		// the worker that said nothing of its lease loses it
 		r.wait(t, 30*time.Second)
-		workers, err := r.Workers(ctx)
+		workers, err := protocol.Of(r.Client).Workers(ctx)
 		if err != nil || len(workers) != 2 {
 			t.Fatalf("the workers are %+v, %v", workers, err)
 		}
@@ -291,10 +311,11 @@ func TestHeartbeat(t *testing.T) {
 			}
 		}
 		// one that was taken for dead is alive again with a heartbeat
-		if _, err := r.Heartbeat(ctx, tasker.Heartbeat{WorkerID: other}); err != nil {
+		if _, err := protocol.Of(r.Client).Heartbeat(ctx, protocol.Heartbeat{WorkerID: other}); err != nil {
 			t.Error(err)
 		}
-		if resp, err := r.Poll(ctx, tasker.PollRequest{WorkerID: other, Start: true}); err != nil || len(resp.Steps) != 1 ||
+		if resp, err := protocol.Of(r.Client).Poll(ctx,
+			protocol.PollRequest{WorkerID: other, Start: true}); err != nil || len(resp.Steps) != 1 ||
 			!strings.HasPrefix(resp.Steps[0].Token, "2.") {
 			t.Errorf("back again it got %+v, %v", resp, err)
 		}
@@ -310,22 +331,24 @@ func TestDrain(t *testing.T) {
 			r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		}
 		started, assigned := r.take(t, true), r.take(t, false)
-		if resp, err := r.Drain(ctx, tasker.DrainRequest{WorkerID: r.worker}); err != nil || resp.Released != 0 {
+		if resp, err := protocol.Of(r.Client).Drain(ctx,
+			protocol.WorkerAct{WorkerID: r.worker}); err != nil || resp.Released != 0 {
 			t.Errorf("drain was answered %+v, %v", resp, err)
 		}
-		if resp, err := r.Poll(ctx, tasker.PollRequest{WorkerID: r.worker, Start: true}); err != nil ||
+		if resp, err := protocol.Of(r.Client).Poll(ctx, protocol.PollRequest{WorkerID: r.worker, Start: true}); err != nil ||
 			len(resp.Steps) != 0 || !resp.ShouldDrain {
 			t.Errorf("a draining worker got %+v, %v", resp, err)
 		}
-		if resp, err := r.Heartbeat(ctx, tasker.Heartbeat{WorkerID: r.worker}); err != nil || !resp.ShouldDrain ||
+		if resp, err := protocol.Of(r.Client).Heartbeat(ctx,
+			protocol.Heartbeat{WorkerID: r.worker}); err != nil || !resp.ShouldDrain ||
 			len(resp.Leases) != 2 {
 			t.Errorf("its heartbeat was answered %+v, %v", resp, err)
 		}
-		resp, err := r.Drain(ctx, tasker.DrainRequest{WorkerID: r.worker, Final: true})
+		resp, err := protocol.Of(r.Client).Drain(ctx, protocol.WorkerAct{WorkerID: r.worker, Final: true})
 		if err != nil || resp.Released != 2 {
 			t.Errorf("the final drain was answered %+v, %v", resp, err)
 		}
-		for _, a := range []tasker.Assignment{started, assigned} {
+		for _, a := range []protocol.Assignment{started, assigned} {
 			if s := r.step(t, a.TaskUUID, "h"); s.State != tasker.StepEnqueued || s.Attempts != 0 {
 				t.Errorf("given back, the step is %+v", s)
 			}
@@ -394,8 +417,8 @@ func TestActs(t *testing.T) {
 			string(s.Results) != `{"by":"hand"}` {
 			t.Errorf("the completion was answered %+v", s)
 		}
-		answers, err := r.Settle(ctx, tasker.SettleRequest{WorkerID: r.worker,
-			Results: []tasker.StepResult{{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultCompleted}}})
+		answers, err := protocol.Of(r.Client).Settle(ctx, protocol.SettleRequest{WorkerID: r.worker,
+			Results: []protocol.StepResult{{StepUUID: a.StepUUID, Token: a.Token, Status: protocol.ResultCompleted}}})
 		if err != nil || answers[0].Error == nil || answers[0].Error.Code != tasker.CodeStaleToken ||
 			answers[0].State != tasker.StepComplete {
 			t.Errorf("the worker that was cut off was answered %+v, %v", answers, err)
@@ -429,7 +452,7 @@ func TestFailureComesBack(t *testing.T) {
 			HTTPStatus:   503,
 			ResponseBody: strings.Repeat("b", 9000), Retryable: &retryable, RetryAfterSeconds: 45,
 			Details: json.RawMessage(`{"try": 1}`)}
-		answer := r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultFailed, Error: &sent})
+		answer := r.report(t, r.take(t, true), protocol.StepResult{Status: protocol.ResultFailed, Error: &sent})
 		if answer.State != tasker.StepWaitingForRetry || !answer.NextRetryAt.Equal(noon.Add(45*time.Second)) {
 			t.Errorf("the failure was answered %+v", answer)
 		}
@@ -488,11 +511,14 @@ func TestStoreGone(t *testing.T) {
 			"Ready":     func() error { return r.b.Ready(ctx) },
 			"Tasks":     func() error { _, err := r.Tasks(ctx, tasker.TaskFilter{}); return err },
 			"Templates": func() error { _, err := r.Templates(ctx, tasker.TemplateFilter{}); return err },
-			"Workers":   func() error { _, err := r.Workers(ctx); return err },
+			"Workers":   func() error { _, err := protocol.Of(r.Client).Workers(ctx); return err },
 			"Submit":    func() error { _, err := r.Submit(ctx, tasker.TaskRequest{TaskType: "h"}); return err },
 			"Task":      func() error { _, err := r.Task(ctx, uuid.New(), 0); return err },
-			"Poll":      func() error { _, err := r.Poll(ctx, tasker.PollRequest{WorkerID: r.worker}); return err },
-			"RunOnce":   func() error { return r.b.RunOnce(ctx) },
+			"Poll": func() error {
+				_, err := protocol.Of(r.Client).Poll(ctx, protocol.PollRequest{WorkerID: r.worker})
+				return err
+			},
+			"RunOnce": func() error { return r.b.RunOnce(ctx) },
 		} {
 			if code := tasker.ErrorCode(call()); code != tasker.CodeUnavailable {
 				t.Errorf("%s on a closed store has the code %q, want unavailable", name, code)

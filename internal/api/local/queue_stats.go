@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // QueueStats implements queueapi.Backend. Some numbers appear under two names, because clients
@@ -96,7 +96,7 @@ func (b *Backend) countWorkers(workers []*task.Worker, loads map[int64]int) queu
 		default: // alive, but gets no steps
 			out.Unhealthy++
 		}
-		if string(b.engine.BreakerOf(w)) == tasker.BreakerOpen {
+		if string(b.engine.BreakerOf(w)) == protocol.BreakerOpen {
 			out.CircuitOpen++
 		}
 		out.Total++

@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func (r *rig) enqueue(t *testing.T, req queueapi.EnqueueTask) queueapi.QueueReceipt {
@@ -99,8 +100,9 @@ func TestQueueLife(t *testing.T) {
 			t.Errorf("when it is assigned it is %+v", got)
 		}
 		r.start(t, a)
-		if _, err := r.Progress(t.Context(), tasker.ProgressReport{WorkerID: r.worker, StepUUID: a.StepUUID, Token: a.Token,
-			ProgressPercent: 40}); err != nil {
+		if _, err := protocol.Of(r.Client).Progress(t.Context(),
+			protocol.ProgressReport{WorkerID: r.worker, StepUUID: a.StepUUID, Token: a.Token,
+				ProgressPercent: 40}); err != nil {
 			t.Fatal(err)
 		}
 		r.silent(2 * time.Second)
@@ -127,7 +129,7 @@ func TestQueueFailures(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		one := 1
 		id := r.enqueue(t, queueapi.EnqueueTask{TaskType: "h", MaxRetries: &one}).TaskID
-		r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultFailed,
+		r.report(t, r.take(t, true), protocol.StepResult{Status: protocol.ResultFailed,
 			Error: &tasker.Failure{Message: "no answer", Code: "E7", Details: json.RawMessage(`[1]`)}})
 		got := r.queued(t, id)
 		if got.Status != queueapi.QueueQueued || got.RetryCount != 1 || got.NextRetryAt == nil ||
@@ -256,7 +258,7 @@ func TestQueueCancel(t *testing.T) {
 		}{"Waiting": {}, "Assigned": {hold: true, notified: true},
 			"Executing": {hold: true, start: true, executing: true, notified: true}} {
 			id := r.enqueue(t, queueapi.EnqueueTask{TaskType: "h"}).TaskID
-			var a tasker.Assignment
+			var a protocol.Assignment
 			if c.hold {
 				a = r.take(t, c.start)
 			}
@@ -267,8 +269,9 @@ func TestQueueCancel(t *testing.T) {
 				t.Errorf("%s: the answer is %+v, %v", name, got, err)
 			}
 			if c.hold { // and so it is told
-				beat, err := r.Heartbeat(t.Context(), tasker.Heartbeat{WorkerID: r.worker, Steps: []tasker.LeaseRef{ref(a)}})
-				if err != nil || len(beat.Leases) != 1 || beat.Leases[0].Status != tasker.LeaseCancelled {
+				beat, err := protocol.Of(r.Client).Heartbeat(t.Context(),
+					protocol.Heartbeat{WorkerID: r.worker, Steps: []protocol.LeaseRef{ref(a)}})
+				if err != nil || len(beat.Leases) != 1 || beat.Leases[0].Status != protocol.LeaseCancelled {
 					t.Errorf("%s: the worker hears %+v, %v", name, beat, err)
 				}
 			}
@@ -354,24 +357,26 @@ func TestQueueWorkers(t *testing.T) {
 	cfg := settings.Config{}
 	cfg.WorkerProbes.Enabled, cfg.WorkerBreaker.Failures = true, 1
 	r := newRig(t, memstore.New(&memstore.Options{Seed: 1}), cfg)
-	leaving := r.join(t, tasker.WorkerRegistration{Name: "leaving", Capacity: 3, Handlers: []string{"none"}})
-	if _, err := r.Drain(t.Context(), tasker.DrainRequest{WorkerID: leaving}); err != nil {
+	leaving := r.join(t, protocol.WorkerRegistration{Name: "leaving", Capacity: 3, Handlers: []string{"none"}})
+	if _, err := protocol.Of(r.Client).Drain(t.Context(), protocol.WorkerAct{WorkerID: leaving}); err != nil {
 		t.Fatal(err)
 	}
-	busy := r.join(t, tasker.WorkerRegistration{Name: "busy", Capacity: 7, Handlers: []string{"none"}})
+	busy := r.join(t, protocol.WorkerRegistration{Name: "busy", Capacity: 7, Handlers: []string{"none"}})
 	// what it says of itself counts for nothing
-	if _, err := r.Heartbeat(t.Context(), tasker.Heartbeat{WorkerID: busy, CurrentLoad: 4}); err != nil {
+	if _, err := protocol.Of(r.Client).Heartbeat(t.Context(),
+		protocol.Heartbeat{WorkerID: busy, CurrentLoad: 4}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		r.enqueue(t, queueapi.EnqueueTask{TaskType: "none"})
 	}
-	if polled, err := r.Poll(t.Context(), tasker.PollRequest{WorkerID: busy, Capacity: 2}); err != nil ||
+	if polled, err := protocol.Of(r.Client).Poll(t.Context(),
+		protocol.PollRequest{WorkerID: busy, Capacity: 2}); err != nil ||
 		len(polled.Steps) != 2 {
 		t.Fatalf("the poll brings %+v, %v", polled, err)
 	}
 	r.enqueue(t, queueapi.EnqueueTask{TaskType: "h"})
-	r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultFailed,
+	r.report(t, r.take(t, true), protocol.StepResult{Status: protocol.ResultFailed,
 		Error: &tasker.Failure{Message: "full", Type: "OUT_OF_MEMORY"}})
 	got, err := queueapi.Of(r.Client).QueueStats(t.Context(), queueapi.QueueFilter{})
 	want := queueapi.QueueWorkers{Total: 3, TotalWorkers: 3, Active: 2, Idle: 1, IdleWorkers: 1, Busy: 1, Draining: 1,

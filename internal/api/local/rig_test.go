@@ -22,6 +22,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // onEveryStore runs a test on the reference model, on SQLite and on PostgreSQL.
@@ -96,7 +97,7 @@ func newRig(t *testing.T, s engine.Database, cfg settings.Config) *rig {
 	})
 	r.b, r.Client = b, tasker.NewClient(b)
 	r.Backend, r.queueClient = operate.Of(r.Client), queueapi.Of(r.Client)
-	r.worker = r.join(t, tasker.WorkerRegistration{Name: "w", Namespaces: []string{tasker.AllNamespaces}})
+	r.worker = r.join(t, protocol.WorkerRegistration{Name: "w", Namespaces: []string{protocol.AllNamespaces}})
 	return r
 }
 
@@ -124,9 +125,9 @@ func (r *rig) silent(d time.Duration) {
 	r.now = r.now.Add(d)
 }
 
-func (r *rig) join(t *testing.T, reg tasker.WorkerRegistration) uuid.UUID {
+func (r *rig) join(t *testing.T, reg protocol.WorkerRegistration) uuid.UUID {
 	t.Helper()
-	w, err := r.RegisterWorker(t.Context(), reg)
+	w, err := protocol.Of(r.Client).RegisterWorker(t.Context(), reg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,46 +151,49 @@ func (r *rig) submit(t *testing.T, req tasker.TaskRequest) uuid.UUID {
 }
 
 // take polls for one step as the rig's worker: assigned, or started with start.
-func (r *rig) take(t *testing.T, start bool) tasker.Assignment {
+func (r *rig) take(t *testing.T, start bool) protocol.Assignment {
 	t.Helper()
-	resp, err := r.Poll(t.Context(), tasker.PollRequest{WorkerID: r.worker, Start: start})
+	resp, err := protocol.Of(r.Client).Poll(t.Context(), protocol.PollRequest{WorkerID: r.worker, Start: start})
 	if err != nil || len(resp.Steps) != 1 {
 		t.Fatalf("the poll brought %+v, %v; want one step", resp, err)
 	}
 	return resp.Steps[0]
 }
 
-func (r *rig) start(t *testing.T, a tasker.Assignment) {
+func (r *rig) start(t *testing.T, a protocol.Assignment) {
 	t.Helper()
-	answers, err := r.Start(t.Context(), tasker.StartRequest{WorkerID: r.worker, Steps: []tasker.LeaseRef{ref(a)}})
-	if err != nil || answers[0].Status != tasker.LeaseHeld {
+	answers, err := protocol.Of(r.Client).Start(t.Context(),
+		protocol.StartRequest{WorkerID: r.worker, Steps: []protocol.LeaseRef{ref(a)}})
+	if err != nil || answers[0].Status != protocol.LeaseHeld {
 		t.Fatalf("start was answered %+v, %v", answers, err)
 	}
 }
 
-func ref(a tasker.Assignment) tasker.LeaseRef {
-	return tasker.LeaseRef{StepUUID: a.StepUUID, Token: a.Token}
+func ref(a protocol.Assignment) protocol.LeaseRef {
+	return protocol.LeaseRef{StepUUID: a.StepUUID, Token: a.Token}
 }
 
 // report settles a step; what it says about the lease is filled in.
-func (r *rig) report(t *testing.T, a tasker.Assignment, res tasker.StepResult) tasker.SettleAnswer {
+func (r *rig) report(t *testing.T, a protocol.Assignment, res protocol.StepResult) protocol.SettleAnswer {
 	t.Helper()
 	res.StepUUID, res.Token = a.StepUUID, a.Token
-	answers, err := r.Settle(t.Context(), tasker.SettleRequest{WorkerID: r.worker, Results: []tasker.StepResult{res}})
+	answers, err := protocol.Of(r.Client).Settle(t.Context(),
+		protocol.SettleRequest{WorkerID: r.worker, Results: []protocol.StepResult{res}})
 	if err != nil || answers[0].Error != nil {
 		t.Fatalf("the report was answered %+v, %v", answers, err)
 	}
 	return answers[0]
 }
 
-func completed(result string) tasker.StepResult {
-	return tasker.StepResult{Status: tasker.ResultCompleted, Result: json.RawMessage(result)}
+func completed(result string) protocol.StepResult {
+	return protocol.StepResult{Status: protocol.ResultCompleted, Result: json.RawMessage(result)}
 }
 
 // failed is a failure; one that is final is not retryable.
-func failed(message string, final bool) tasker.StepResult {
+func failed(message string, final bool) protocol.StepResult {
 	retryable := !final
-	return tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Message: message, Retryable: &retryable}}
+	return protocol.StepResult{Status: protocol.ResultFailed,
+		Error: &tasker.Failure{Message: message, Retryable: &retryable}}
 }
 
 // act performs an operator's act on a step, by its name.

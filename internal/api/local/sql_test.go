@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 type readyRow struct {
@@ -214,20 +215,22 @@ func (p *psql) reset(tasks []uuid.UUID) {
 func (p *psql) work() {
 	p.t.Helper()
 	for {
-		resp, err := p.rig.Poll(p.t.Context(), tasker.PollRequest{WorkerID: p.rig.worker, Start: true, Capacity: 1000})
+		resp, err := protocol.Of(p.rig.Client).Poll(p.t.Context(),
+			protocol.PollRequest{WorkerID: p.rig.worker, Start: true, Capacity: 1000})
 		if err != nil {
 			p.t.Fatal(err)
 		}
 		if len(resp.Steps) == 0 {
 			return
 		}
-		var results []tasker.StepResult
+		var results []protocol.StepResult
 		for _, a := range resp.Steps {
 			res := completed(`1`)
 			res.StepUUID, res.Token = a.StepUUID, a.Token
 			results = append(results, res)
 		}
-		answers, err := p.rig.Settle(p.t.Context(), tasker.SettleRequest{WorkerID: p.rig.worker, Results: results})
+		answers, err := protocol.Of(p.rig.Client).Settle(p.t.Context(),
+			protocol.SettleRequest{WorkerID: p.rig.worker, Results: results})
 		if err != nil {
 			p.t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestHistoryOfAHandOff: a step that goes straight into the hands of a waiting
@@ -15,9 +16,10 @@ func TestHistoryOfAHandOff(t *testing.T) {
 		r.template(t, pair)
 		r.submit(t, tasker.TaskRequest{TaskType: "h"}) // so that the route is known
 		r.report(t, r.take(t, true), completed(`1`))
-		polled := make(chan *tasker.PollResponse, 1)
+		polled := make(chan *protocol.PollResponse, 1)
 		go func() {
-			resp, err := r.Poll(t.Context(), tasker.PollRequest{WorkerID: r.worker, WaitMS: 60_000, Start: true})
+			resp, err := protocol.Of(r.Client).Poll(t.Context(),
+				protocol.PollRequest{WorkerID: r.worker, WaitMS: 60_000, Start: true})
 			if err != nil {
 				t.Errorf("poll: %v", err)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // pair is two steps in a row, with a fixed delay of ten seconds between two
@@ -347,7 +348,7 @@ attempt a #1 token 1 failed: 0s 0s 0s 0s down
 			r.wait(t, second)
 			a := r.take(t, true)
 			r.wait(t, second)
-			r.report(t, a, tasker.StepResult{Status: tasker.ResultReleased})
+			r.report(t, a, protocol.StepResult{Status: protocol.ResultReleased})
 			r.wait(t, second)
 			r.take(t, true)
 			return id
@@ -365,7 +366,7 @@ attempt h #1 token 2 running: 2s 3s 3s -
 		"Snoozed": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
 			r.wait(t, second)
-			r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: 60})
+			r.report(t, r.take(t, true), protocol.StepResult{Status: protocol.ResultSnoozed, SnoozeSeconds: 60})
 			r.wait(t, time.Minute)
 			return id
 		}, `
@@ -384,8 +385,8 @@ attempt h #1 token 1 snoozed: 0s 1s 1s 1s
 			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
 			a := r.take(t, true)
 			r.wait(t, 80*second) // well into the attempt
-			if _, err := r.Heartbeat(t.Context(), tasker.Heartbeat{WorkerID: r.worker,
-				Steps: []tasker.LeaseRef{ref(a)}}); err != nil {
+			if _, err := protocol.Of(r.Client).Heartbeat(t.Context(), protocol.Heartbeat{WorkerID: r.worker,
+				Steps: []protocol.LeaseRef{ref(a)}}); err != nil {
 				t.Fatal(err)
 			}
 			r.wait(t, 90*second)

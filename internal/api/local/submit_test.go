@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // strict takes only objects with a count.
@@ -175,15 +176,18 @@ func TestLimits(t *testing.T) {
 			return err
 		},
 		"Start": func() error {
-			_, err := r.Start(ctx, tasker.StartRequest{WorkerID: r.worker, Steps: make([]tasker.LeaseRef, 3)})
+			_, err := protocol.Of(r.Client).Start(ctx,
+				protocol.StartRequest{WorkerID: r.worker, Steps: make([]protocol.LeaseRef, 3)})
 			return err
 		},
 		"Settle": func() error {
-			_, err := r.Settle(ctx, tasker.SettleRequest{WorkerID: r.worker, Results: make([]tasker.StepResult, 3)})
+			_, err := protocol.Of(r.Client).Settle(ctx,
+				protocol.SettleRequest{WorkerID: r.worker, Results: make([]protocol.StepResult, 3)})
 			return err
 		},
 		"Heartbeat": func() error {
-			_, err := r.Heartbeat(ctx, tasker.Heartbeat{WorkerID: r.worker, Steps: make([]tasker.LeaseRef, 10_001)})
+			_, err := protocol.Of(r.Client).Heartbeat(ctx,
+				protocol.Heartbeat{WorkerID: r.worker, Steps: make([]protocol.LeaseRef, 10_001)})
 			return err
 		},
 		"Template": func() error {
@@ -198,8 +202,14 @@ func TestLimits(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"Submit": func() error { _, err := r.SubmitTasks(ctx, tasker.SubmitRequest{}); return err },
 		"Cancel": func() error { _, err := r.CancelTasks(ctx, tasker.CancelRequest{}); return err },
-		"Start":  func() error { _, err := r.Start(ctx, tasker.StartRequest{WorkerID: r.worker}); return err },
-		"Settle": func() error { _, err := r.Settle(ctx, tasker.SettleRequest{WorkerID: r.worker}); return err },
+		"Start": func() error {
+			_, err := protocol.Of(r.Client).Start(ctx, protocol.StartRequest{WorkerID: r.worker})
+			return err
+		},
+		"Settle": func() error {
+			_, err := protocol.Of(r.Client).Settle(ctx, protocol.SettleRequest{WorkerID: r.worker})
+			return err
+		},
 	} {
 		if e := refusal(t, call(), tasker.CodeInvalid); !strings.Contains(e.Error(), "at least one item") {
 			t.Errorf("an empty %s: %v", name, e)
@@ -213,21 +223,22 @@ func TestLimits(t *testing.T) {
 	}
 	a := r.take(t, true)
 	for name, result := range map[string]struct {
-		result tasker.StepResult
+		result protocol.StepResult
 		place  string
 	}{
-		"Result": {tasker.StepResult{Status: tasker.ResultCompleted, Result: json.RawMessage(`"123456789"`)},
+		"Result": {protocol.StepResult{Status: protocol.ResultCompleted, Result: json.RawMessage(`"123456789"`)},
 			"/results/0/result"},
-		"Broken": {tasker.StepResult{Status: tasker.ResultCompleted, Result: json.RawMessage(`{`)}, "/results/0/result"},
-		"Details": {tasker.StepResult{Status: tasker.ResultFailed,
+		"Broken": {protocol.StepResult{Status: protocol.ResultCompleted, Result: json.RawMessage(`{`)}, "/results/0/result"},
+		"Details": {protocol.StepResult{Status: protocol.ResultFailed,
 			Error: &tasker.Failure{Details: json.RawMessage(`"123456789"`)}}, "/results/0/error/details"},
-		"NoError": {tasker.StepResult{Status: tasker.ResultFailed}, "/results/0/error"},
-		"Status":  {tasker.StepResult{Status: "done"}, "/results/0/status"},
-		"Snooze":  {tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: -1}, "/results/0/snooze_seconds"},
-		"Ages":    {tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: 1e300}, "/results/0/snooze_seconds"},
+		"NoError": {protocol.StepResult{Status: protocol.ResultFailed}, "/results/0/error"},
+		"Status":  {protocol.StepResult{Status: "done"}, "/results/0/status"},
+		"Snooze":  {protocol.StepResult{Status: protocol.ResultSnoozed, SnoozeSeconds: -1}, "/results/0/snooze_seconds"},
+		"Ages":    {protocol.StepResult{Status: protocol.ResultSnoozed, SnoozeSeconds: 1e300}, "/results/0/snooze_seconds"},
 	} {
 		result.result.StepUUID, result.result.Token = a.StepUUID, a.Token
-		_, err := r.Settle(ctx, tasker.SettleRequest{WorkerID: r.worker, Results: []tasker.StepResult{result.result}})
+		_, err := protocol.Of(r.Client).Settle(ctx,
+			protocol.SettleRequest{WorkerID: r.worker, Results: []protocol.StepResult{result.result}})
 		if e := refusal(t, err, tasker.CodeInvalid); places(e) != result.place {
 			t.Errorf("%s: refused with %v", name, e)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 const inTrace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -22,7 +23,7 @@ steps:
 `)
 		id := r.submit(t, tasker.TaskRequest{Name: "chain", TraceParent: inTrace})
 		untraced := r.submit(t, tasker.TaskRequest{TaskType: "alone"})
-		check := func(a tasker.Assignment, what string) {
+		check := func(a protocol.Assignment, what string) {
 			t.Helper()
 			want := inTrace
 			if a.TaskUUID == untraced {

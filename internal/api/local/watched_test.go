@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // A worker that says where it can be asked is asked by the loops, and what follows
@@ -29,34 +30,34 @@ func TestProbedWorker(t *testing.T) {
 	}))
 	t.Cleanup(health.Close)
 	r := newRig(t, openSQLite(t), settings.Config{WorkerProbes: settings.WorkerProbes{Enabled: true}})
-	r.worker = r.join(t, tasker.WorkerRegistration{Name: "probed", Handlers: []string{"p"}, HealthURL: health.URL})
-	look := func() *tasker.WorkerInfo {
+	r.worker = r.join(t, protocol.WorkerRegistration{Name: "probed", Handlers: []string{"p"}, HealthURL: health.URL})
+	look := func() *protocol.WorkerInfo {
 		t.Helper()
 		r.wait(t, time.Minute)
-		if _, err := r.Heartbeat(t.Context(), tasker.Heartbeat{WorkerID: r.worker}); err != nil {
+		if _, err := protocol.Of(r.Client).Heartbeat(t.Context(), protocol.Heartbeat{WorkerID: r.worker}); err != nil {
 			t.Fatal(err)
 		}
-		w, err := r.Worker(t.Context(), r.worker)
+		w, err := protocol.Of(r.Client).Worker(t.Context(), r.worker)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return w
 	}
-	if w := look(); w.State != tasker.WorkerActive || w.HealthFailures != 0 || w.HealthURL != health.URL ||
-		w.Breaker != tasker.BreakerClosed {
+	if w := look(); w.State != protocol.WorkerActive || w.HealthFailures != 0 || w.HealthURL != health.URL ||
+		w.Breaker != protocol.BreakerClosed {
 		t.Errorf("well: %+v", w)
 	}
 	r.submit(t, tasker.TaskRequest{TaskType: "p"})
 	held := r.take(t, true)
 	ill.Store(true)
-	if w := look(); w.State != tasker.WorkerActive || w.HealthFailures != 1 || w.HealthError != "status 503: memory" {
+	if w := look(); w.State != protocol.WorkerActive || w.HealthFailures != 1 || w.HealthError != "status 503: memory" {
 		t.Errorf("after one failure: %+v", w)
 	}
-	if w := look(); w.State != tasker.WorkerUnhealthy || w.HealthFailures != 2 {
+	if w := look(); w.State != protocol.WorkerUnhealthy || w.HealthFailures != 2 {
 		t.Errorf("after two: %+v", w)
 	}
 	id := r.submit(t, tasker.TaskRequest{TaskType: "p"})
-	resp, err := r.Poll(t.Context(), tasker.PollRequest{WorkerID: r.worker, Start: true})
+	resp, err := protocol.Of(r.Client).Poll(t.Context(), protocol.PollRequest{WorkerID: r.worker, Start: true})
 	if err != nil || len(resp.Steps) != 0 || resp.ShouldDrain {
 		t.Errorf("an unhealthy worker got %+v, %v", resp, err)
 	}
@@ -66,7 +67,7 @@ func TestProbedWorker(t *testing.T) {
 	}
 	r.report(t, held, completed(`"what it had it keeps"`))
 	ill.Store(false)
-	if w := look(); w.State != tasker.WorkerActive || w.HealthFailures != 0 || w.HealthError != "" {
+	if w := look(); w.State != protocol.WorkerActive || w.HealthFailures != 0 || w.HealthError != "" {
 		t.Errorf("well again: %+v", w)
 	}
 	r.take(t, true)
@@ -80,7 +81,7 @@ func TestBrokenWorker(t *testing.T) {
 	r := newRig(t, openSQLite(t), settings.Config{WorkerBreaker: settings.WorkerBreaker{Failures: 2}})
 	inARow := func(want int) {
 		t.Helper()
-		w, err := r.Worker(t.Context(), r.worker)
+		w, err := protocol.Of(r.Client).Worker(t.Context(), r.worker)
 		if got := 0; err == nil {
 			if w.ConsecutiveFailures != nil {
 				got = *w.ConsecutiveFailures
@@ -95,12 +96,12 @@ func TestBrokenWorker(t *testing.T) {
 	for n := range 2 {
 		inARow(n)
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})
-		r.report(t, r.take(t, true), tasker.StepResult{Status: tasker.ResultFailed,
+		r.report(t, r.take(t, true), protocol.StepResult{Status: protocol.ResultFailed,
 			Error: &tasker.Failure{Type: "OUT_OF_MEMORY", Message: "full"}})
 	}
 	inARow(0) // it opened
-	w, err := r.Worker(t.Context(), r.worker)
-	if err != nil || w.State != tasker.WorkerActive || w.Breaker != tasker.BreakerOpen || w.BreakerOpenedAt == nil ||
+	w, err := protocol.Of(r.Client).Worker(t.Context(), r.worker)
+	if err != nil || w.State != protocol.WorkerActive || w.Breaker != protocol.BreakerOpen || w.BreakerOpenedAt == nil ||
 		!w.BreakerOpenedAt.Equal(noon) {
 		t.Errorf("%+v, %v", w, err)
 	}
@@ -110,7 +111,7 @@ func TestBrokenWorker(t *testing.T) {
 		t.Error(text)
 	}
 	r.wait(t, time.Minute)
-	if w, err := r.Worker(t.Context(), r.worker); err != nil || w.Breaker != tasker.BreakerHalfOpen {
+	if w, err := protocol.Of(r.Client).Worker(t.Context(), r.worker); err != nil || w.Breaker != protocol.BreakerHalfOpen {
 		t.Errorf("%+v, %v", w, err)
 	}
 }

@@ -13,12 +13,14 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// RegisterWorker implements tasker.WorkerBackend.
+// RegisterWorker implements protocol.WorkerBackend.
 // The answer has all intervals and limits that a worker must keep, so that a worker needs no configuration of its own.
 // Each call registers another worker. CodeInvalid: every problem at its field.
-func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
+func (b *Backend) RegisterWorker(ctx context.Context, reg protocol.WorkerRegistration) (*protocol.RegisteredWorker,
+	error) {
 	transport, ok := task.TransportNamed(reg.Transport)
 	if !ok {
 		transport = task.Transport(reg.Transport) // the engine refuses it, with all other problems
@@ -34,7 +36,7 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistrat
 		return nil, ToError(err)
 	}
 	cfg := b.engine.Config()
-	return &tasker.RegisteredWorker{WorkerID: toUUID(w.ID), Queue: b.engine.QueueOf(w),
+	return &protocol.RegisteredWorker{WorkerID: toUUID(w.ID), Queue: b.engine.QueueOf(w),
 		PollIntervalMS:        int(cfg.Leases.PollInterval.Milliseconds()),
 		PollIntervalSeconds:   cfg.Leases.PollInterval.Seconds(),
 		HeartbeatIntervalMS:   int(cfg.Leases.HeartbeatInterval.Milliseconds()),
@@ -54,7 +56,7 @@ func servedNamespaces(named []string) ([]string, error) {
 	switch {
 	case len(named) == 0:
 		return []string{engine.DefaultNamespace}, nil
-	case !slices.Contains(named, tasker.AllNamespaces):
+	case !slices.Contains(named, protocol.AllNamespaces):
 		return named, nil
 	case len(named) == 1:
 		return nil, nil
@@ -66,7 +68,7 @@ func servedNamespaces(named []string) ([]string, error) {
 // shownNamespaces is the reverse of servedNamespaces.
 func shownNamespaces(served []string) []string {
 	if len(served) == 0 {
-		return []string{tasker.AllNamespaces}
+		return []string{protocol.AllNamespaces}
 	}
 	return served
 }
@@ -75,10 +77,10 @@ func shownNamespaces(served []string) []string {
 // A worker that died over night is still visible in the morning.
 const deadShown = 24 * time.Hour
 
-// Workers implements tasker.WorkerBackend.
+// Workers implements protocol.WorkerBackend.
 // It lists all workers at once with their loads, which takes a query for the workers and a count of the leases;
 // WorkerPage suits large fleets.
-func (b *Backend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
+func (b *Backend) Workers(ctx context.Context) ([]protocol.WorkerInfo, error) {
 	list, err := b.engine.Workers(ctx, deadShown)
 	if err != nil {
 		return nil, ToError(err)
@@ -87,7 +89,7 @@ func (b *Backend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]tasker.WorkerInfo, len(list))
+	out := make([]protocol.WorkerInfo, len(list))
 	for i, w := range list {
 		out[i] = b.fromWorker(w)
 		out[i].CurrentLoad = loads[w.No]
@@ -97,7 +99,7 @@ func (b *Backend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
 
 // WorkerPage returns a page of Workers, and the cursor of the next one, "" at the end.
 // CodeInvalid: the limit is out of bounds, or the cursor is not one of this list. Loads are not counted.
-func (b *Backend) WorkerPage(ctx context.Context, cursor string, limit int) ([]tasker.WorkerInfo, string, error) {
+func (b *Backend) WorkerPage(ctx context.Context, cursor string, limit int) ([]protocol.WorkerInfo, string, error) {
 	behind := int64(0)
 	if cursor != "" {
 		no, err := strconv.ParseInt(cursor, 10, 64)
@@ -110,7 +112,7 @@ func (b *Backend) WorkerPage(ctx context.Context, cursor string, limit int) ([]t
 	if err != nil {
 		return nil, "", ToError(err)
 	}
-	out := make([]tasker.WorkerInfo, len(list))
+	out := make([]protocol.WorkerInfo, len(list))
 	for i, w := range list {
 		out[i] = b.fromWorker(w)
 	}
@@ -120,9 +122,9 @@ func (b *Backend) WorkerPage(ctx context.Context, cursor string, limit int) ([]t
 	return out, strconv.FormatInt(next, 10), nil
 }
 
-// Worker implements tasker.WorkerBackend.
+// Worker implements protocol.WorkerBackend.
 // CodeNotFound: the worker is unknown, and must register. A dead worker is still found until its row is deleted.
-func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
+func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*protocol.WorkerInfo, error) {
 	w, err := b.engine.Worker(ctx, toID(id))
 	if err != nil {
 		return nil, ToError(err)
@@ -132,7 +134,7 @@ func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo,
 
 // withLoad returns a worker with its load.
 // CurrentTasks repeats the load under the name that the queue API uses.
-func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*tasker.WorkerInfo, error) {
+func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*protocol.WorkerInfo, error) {
 	loads, err := b.engine.Loads(ctx)
 	if err != nil {
 		return nil, ToError(err)
@@ -144,7 +146,7 @@ func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*tasker.WorkerI
 
 // Registered is Worker without the load, which has to be counted: for callers at every poll.
 // It usually answers from the cache of the engine, without a query.
-func (b *Backend) Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
+func (b *Backend) Registered(ctx context.Context, id uuid.UUID) (*protocol.WorkerInfo, error) {
 	w, err := b.engine.ReachedWorker(ctx, toID(id))
 	if err != nil {
 		return nil, ToError(err)
@@ -173,36 +175,36 @@ func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.
 		}
 		out[i] = &queueapi.HeldTask{Namespace: h.Template.Namespace, State: tasker.TaskState(h.Task.State)}
 		for _, l := range h.Leases {
-			out[i].Leases = append(out[i].Leases, tasker.LeaseRef{StepUUID: toUUID(l.Step), Token: l.Token})
+			out[i].Leases = append(out[i].Leases, protocol.LeaseRef{StepUUID: toUUID(l.Step), Token: l.Token})
 		}
 	}
 	return out, nil
 }
 
-// ResumeWorker implements tasker.WorkerBackend.
+// ResumeWorker implements protocol.WorkerBackend.
 // CodeWrongState: the worker is dead, and only its own next call makes it active.
-func (b *Backend) ResumeWorker(ctx context.Context, req tasker.ResumeRequest) (*tasker.WorkerInfo, error) {
-	w, err := b.engine.ResumeWorker(ctx, toID(req.WorkerID), engine.WorkerAct{Actor: req.ResumedBy, Reason: req.Reason})
+func (b *Backend) ResumeWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
+	w, err := b.engine.ResumeWorker(ctx, toID(act.WorkerID), engine.WorkerAct{Actor: act.By, Reason: act.Reason})
 	if err != nil {
 		return nil, ToError(err)
 	}
 	return b.withLoad(ctx, w)
 }
 
-// CordonWorker implements tasker.WorkerBackend.
+// CordonWorker implements protocol.WorkerBackend.
 // CodeNotFound: the worker is unknown.
-func (b *Backend) CordonWorker(ctx context.Context, req tasker.CordonRequest) (*tasker.WorkerInfo, error) {
-	w, err := b.engine.Cordon(ctx, toID(req.WorkerID), engine.WorkerAct{Actor: req.CordonedBy, Reason: req.Reason})
+func (b *Backend) CordonWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
+	w, err := b.engine.Cordon(ctx, toID(act.WorkerID), engine.WorkerAct{Actor: act.By, Reason: act.Reason})
 	if err != nil {
 		return nil, ToError(err)
 	}
 	return b.withLoad(ctx, w)
 }
 
-// UncordonWorker implements tasker.WorkerBackend.
+// UncordonWorker implements protocol.WorkerBackend.
 // CodeNotFound: the worker is unknown.
-func (b *Backend) UncordonWorker(ctx context.Context, req tasker.UncordonRequest) (*tasker.WorkerInfo, error) {
-	w, err := b.engine.Uncordon(ctx, toID(req.WorkerID), engine.WorkerAct{Actor: req.UncordonedBy, Reason: req.Reason})
+func (b *Backend) UncordonWorker(ctx context.Context, act protocol.WorkerAct) (*protocol.WorkerInfo, error) {
+	w, err := b.engine.Uncordon(ctx, toID(act.WorkerID), engine.WorkerAct{Actor: act.By, Reason: act.Reason})
 	if err != nil {
 		return nil, ToError(err)
 	}
@@ -211,9 +213,9 @@ func (b *Backend) UncordonWorker(ctx context.Context, req tasker.UncordonRequest
 
 // fromWorker converts a worker without its load, which has to be counted.
 // ConsecutiveFailures is what this process has seen; another node may have counted others.
-func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
+func (b *Backend) fromWorker(w *task.Worker) protocol.WorkerInfo {
 	w, damage := w.Shown()
-	info := tasker.WorkerInfo{Damage: damage, WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State),
+	info := protocol.WorkerInfo{Damage: damage, WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State),
 		Namespaces: shownNamespaces(w.Namespaces), Handlers: w.Handlers,
 		Capabilities: w.Capabilities, Capacity: w.Capacity, ReportedLoad: w.Load, Host: w.Host, Version: w.Version,
 		StartedAt: w.StartedAt.Time(), LastHeartbeat: w.LastHeartbeat.Time(),
@@ -230,17 +232,17 @@ func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 	return info
 }
 
-// Poll implements tasker.WorkerBackend.
+// Poll implements protocol.WorkerBackend.
 // It blocks up to WaitMS, cut to Leases.MaxLongPoll, and returns early with steps, a drain or an error. A capacity
 // below 1 counts as 1. CodeNotFound: the worker is unknown and must register. CodeUnavailable: the store was lost
 // meanwhile.
-func (b *Backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+func (b *Backend) Poll(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
 	leases, drain, err := b.engine.Poll(ctx, toID(req.WorkerID), max(req.Capacity, 1), times(req.WaitMS, time.Millisecond),
 		req.Start)
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := &tasker.PollResponse{Steps: make([]tasker.Assignment, len(leases)), ShouldDrain: drain}
+	out := &protocol.PollResponse{Steps: make([]protocol.Assignment, len(leases)), ShouldDrain: drain}
 	for i := range leases {
 		if out.Steps[i], err = b.fromLease(&leases[i]); err != nil {
 			return nil, err
@@ -252,28 +254,28 @@ func (b *Backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Pol
 
 // breakerNote returns the recently cached state of a worker's circuit breaker.
 // An error leaves it out: it tells a worker why it gets nothing, and decides nothing.
-func (b *Backend) breakerNote(ctx context.Context, id uuid.UUID) tasker.BreakerNote {
+func (b *Backend) breakerNote(ctx context.Context, id uuid.UUID) protocol.BreakerNote {
 	w, err := b.engine.Worker(ctx, toID(id))
 	if err != nil {
-		return tasker.BreakerNote{} // the answer itself is valid
+		return protocol.BreakerNote{} // the answer itself is valid
 	}
 	state, until := b.engine.BreakerUntil(w)
 	if state == task.BreakerClosed {
-		return tasker.BreakerNote{}
+		return protocol.BreakerNote{}
 	}
-	return tasker.BreakerNote{Breaker: string(state), BreakerUntil: until.Ptr()}
+	return protocol.BreakerNote{Breaker: string(state), BreakerUntil: until.Ptr()}
 }
 
 // fromLease converts a lease to what the worker receives. A parent without a result has the
 // result null.
 // Attempt is the number of the attempt that begins with the start, also for a step that is only assigned yet.
-func (b *Backend) fromLease(l *engine.Lease) (tasker.Assignment, error) {
+func (b *Backend) fromLease(l *engine.Lease) (protocol.Assignment, error) {
 	s, spec := &l.Step, l.Template.Spec(&l.Step)
 	attempt := s.Attempts
 	if s.State == task.StepAssigned {
 		attempt++
 	}
-	a := tasker.Assignment{StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Token: b.engine.Token(s),
+	a := protocol.Assignment{StepUUID: toUUID(s.ID), TaskUUID: toUUID(s.TaskID), Token: b.engine.Token(s),
 		State:     tasker.StepState(s.State),
 		Namespace: l.Template.Namespace, TaskName: l.Template.Name, Version: l.Template.Version, StepName: spec.Name,
 		Handler: spec.Handler,
@@ -304,7 +306,7 @@ func (b *Backend) fromLease(l *engine.Lease) (tasker.Assignment, error) {
 // toRefs decodes the tokens of a worker. nil stays nil: in a heartbeat it means all leases.
 // A token of another form, of another worker or of another database is not an error here: the engine answers that lease
 // with CodeStaleToken, like any lost one.
-func (b *Backend) toRefs(refs []tasker.LeaseRef, worker int64) []engine.LeaseRef {
+func (b *Backend) toRefs(refs []protocol.LeaseRef, worker int64) []engine.LeaseRef {
 	if refs == nil {
 		return nil
 	}
@@ -317,18 +319,18 @@ func (b *Backend) toRefs(refs []tasker.LeaseRef, worker int64) []engine.LeaseRef
 
 // fromAnswers converts answers, in order.
 // A lost lease is an Error of its answer and not of the call.
-func fromAnswers(answers []engine.LeaseAnswer) []tasker.LeaseAnswer {
-	out := make([]tasker.LeaseAnswer, len(answers))
+func fromAnswers(answers []engine.LeaseAnswer) []protocol.LeaseAnswer {
+	out := make([]protocol.LeaseAnswer, len(answers))
 	for i, a := range answers {
-		out[i] = tasker.LeaseAnswer{StepUUID: toUUID(a.Step), Status: string(a.Status), LeaseExpiresAt: a.LeaseUntil.Ptr(),
+		out[i] = protocol.LeaseAnswer{StepUUID: toUUID(a.Step), Status: string(a.Status), LeaseExpiresAt: a.LeaseUntil.Ptr(),
 			DeadlineAt: a.DeadlineAt.Ptr(), Error: itemError(a.Err)}
 	}
 	return out
 }
 
-// Start implements tasker.WorkerBackend.
+// Start implements protocol.WorkerBackend.
 // Repeating a start under the same token is harmless, so a worker may retry it.
-func (b *Backend) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
+func (b *Backend) Start(ctx context.Context, req protocol.StartRequest) ([]protocol.LeaseAnswer, error) {
 	worker, err := b.known(ctx, req.WorkerID)
 	if err != nil {
 		return nil, err
@@ -340,10 +342,10 @@ func (b *Backend) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.
 	return fromAnswers(answers), nil
 }
 
-// Progress implements tasker.WorkerBackend.
+// Progress implements protocol.WorkerBackend.
 // It renews the lease too. A lost lease is in the answer; CodeInvalid: the percentage, the text or the checkpoint is
 // out of bounds.
-func (b *Backend) Progress(ctx context.Context, r tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
+func (b *Backend) Progress(ctx context.Context, r protocol.ProgressReport) (*protocol.LeaseAnswer, error) {
 	worker, err := b.known(ctx, r.WorkerID)
 	if err != nil {
 		return nil, err
@@ -356,10 +358,10 @@ func (b *Backend) Progress(ctx context.Context, r tasker.ProgressReport) (*taske
 	return &fromAnswers([]engine.LeaseAnswer{answer})[0], nil
 }
 
-// Settle implements tasker.WorkerBackend.
+// Settle implements protocol.WorkerBackend.
 // It blocks until the results are durable. CodeInvalid: one result is malformed, and none is stored. A lost lease is in
 // its answer, with CodeStaleToken.
-func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+func (b *Backend) Settle(ctx context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	worker, err := b.known(ctx, req.WorkerID)
 	if err != nil {
 		return nil, err
@@ -379,17 +381,17 @@ func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]taske
 	if err != nil {
 		return nil, ToError(err)
 	}
-	out := make([]tasker.SettleAnswer, len(answers))
+	out := make([]protocol.SettleAnswer, len(answers))
 	for i, a := range answers {
-		out[i] = tasker.SettleAnswer{StepUUID: toUUID(a.Step), State: tasker.StepState(a.State),
+		out[i] = protocol.SettleAnswer{StepUUID: toUUID(a.Step), State: tasker.StepState(a.State),
 			NextRetryAt: a.NextRetryAt.Ptr(), Error: itemError(a.Err)}
 	}
 	return out, nil
 }
 
-// Heartbeat implements tasker.WorkerBackend.
+// Heartbeat implements protocol.WorkerBackend.
 // Without Steps it renews all leases of the worker. ShouldDrain asks it to claim no more and finish what it holds.
-func (b *Backend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+func (b *Backend) Heartbeat(ctx context.Context, beat protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
 	worker, err := b.known(ctx, beat.WorkerID)
 	if err != nil {
 		return nil, err
@@ -399,19 +401,19 @@ func (b *Backend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker
 	if err != nil {
 		return nil, ToError(err)
 	}
-	return &tasker.HeartbeatResponse{Acknowledged: true, ShouldDrain: drain, Leases: fromAnswers(answers),
+	return &protocol.HeartbeatResponse{Acknowledged: true, ShouldDrain: drain, Leases: fromAnswers(answers),
 		BreakerNote: b.breakerNote(ctx, beat.WorkerID)}, nil
 }
 
-// Drain implements tasker.WorkerBackend.
+// Drain implements protocol.WorkerBackend.
 // Released counts the steps that a final drain gave back without charging an attempt; another drain releases none.
-func (b *Backend) Drain(ctx context.Context, req tasker.DrainRequest) (*tasker.DrainResponse, error) {
-	n, err := b.engine.Drain(ctx, toID(req.WorkerID), req.Final,
-		engine.WorkerAct{Actor: req.DrainedBy, Reason: req.Reason})
+func (b *Backend) Drain(ctx context.Context, act protocol.WorkerAct) (*protocol.DrainResponse, error) {
+	n, err := b.engine.Drain(ctx, toID(act.WorkerID), act.Final,
+		engine.WorkerAct{Actor: act.By, Reason: act.Reason})
 	if err != nil {
 		return nil, ToError(err)
 	}
-	return &tasker.DrainResponse{Released: n}, nil
+	return &protocol.DrainResponse{Released: n}, nil
 }
 
 // known returns the number of a worker, which must exist.

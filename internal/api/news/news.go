@@ -101,7 +101,7 @@ func redrive(e *deadletter.Event) *tasker.RedriveEvent {
 	out := &tasker.RedriveEvent{RedriveUUID: parsed(e.Object), FromState: e.From, State: e.To, HaltReason: e.Cause,
 		Total: e.Total, Decided: e.Decided, Wave: e.Wave}
 	if e.Counts != nil {
-		out.Counts = new(tasker.RedriveCounts(*e.Counts))
+		out.Counts = new(*e.Counts)
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Backend is the engine as one priority queue: tasks of one step, each with its place and an estimate of its wait. It
@@ -325,5 +326,5 @@ type QueueDispatch struct {
 type HeldTask struct {
 	Namespace string
 	State     tasker.TaskState
-	Leases    []tasker.LeaseRef
+	Leases    []protocol.LeaseRef
 }

@@ -143,7 +143,7 @@ var homes = map[string][]string{
 		"internal/api/httpapi/workers", "internal/api/news", "internal/api/letters", "internal/api/local",
 		"internal/api/scheduling", "schedules",
 		"internal/host/node", "internal/kit/query", "internal/api/queueapi", "internal/cli/script", "internal/api/strictjson",
-		"operate", "rabbitmq", "remote", "tasktest", "worker"},
+		"operate", "rabbitmq", "remote", "tasktest", "worker", "worker/protocol"},
 	// embedded and node: SubmitTx is given a transaction of pgx
 	"github.com/jackc/pgx/v5": {"embedded", "internal/cli/bench", "internal/host/doctor", "internal/host/node",
 		"internal/testkit/pgtest", "internal/testkit/postgrestest", "internal/store/postgres", "internal/cli/transfer"},

@@ -7,7 +7,8 @@ import (
 )
 
 // light is all that a worker binary gets with the public packages.
-var light = []string{"github.com/google/uuid", module + "/deadletters/model", module + "/internal/kit/chain",
+var light = []string{"github.com/google/uuid", module + "/deadletters/model", module + "/worker/protocol",
+	module + "/internal/kit/chain",
 	module + "/internal/backoff", module + "/internal/kit/envelope", module + "/internal/kit/pointer",
 	module + "/internal/kit/query", module + "/internal/kit/sensitive"}
 

@@ -30,6 +30,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -146,7 +147,7 @@ func (s *server) after(d time.Duration, workers ...uuid.UUID) {
 	s.t.Helper()
 	s.ahead.Add(int64(d))
 	for _, id := range workers {
-		_, err := s.Heartbeat(s.ctx, tasker.Heartbeat{WorkerID: id})
+		_, err := protocol.Of(s.Client).Heartbeat(s.ctx, protocol.Heartbeat{WorkerID: id})
 		s.must(err)
 	}
 	s.must(s.engine.RunOnce(s.ctx))
@@ -161,31 +162,33 @@ func (s *server) submit(req tasker.TaskRequest) uuid.UUID {
 
 func (s *server) worker(handlers ...string) uuid.UUID {
 	s.t.Helper()
-	w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: "w-" + handlers[0], Handlers: handlers, Capacity: 5})
+	w, err := protocol.Of(s.Client).RegisterWorker(s.ctx,
+		protocol.WorkerRegistration{Name: "w-" + handlers[0], Handlers: handlers, Capacity: 5})
 	s.must(err)
 	return w.WorkerID
 }
 
 // work takes the next step, and reports a result; a failure may be final.
-func (s *server) work(worker uuid.UUID, result tasker.StepResult) {
+func (s *server) work(worker uuid.UUID, result protocol.StepResult) {
 	s.t.Helper()
-	got, err := s.Poll(s.ctx, tasker.PollRequest{WorkerID: worker, Capacity: 1, Start: true})
+	got, err := protocol.Of(s.Client).Poll(s.ctx, protocol.PollRequest{WorkerID: worker, Capacity: 1, Start: true})
 	s.must(err)
 	if len(got.Steps) != 1 {
 		s.t.Fatalf("%d steps were ready, want 1", len(got.Steps))
 	}
 	result.StepUUID, result.Token = got.Steps[0].StepUUID, got.Steps[0].Token
-	answers, err := s.Settle(s.ctx, tasker.SettleRequest{WorkerID: worker, Results: []tasker.StepResult{result}})
+	answers, err := protocol.Of(s.Client).Settle(s.ctx,
+		protocol.SettleRequest{WorkerID: worker, Results: []protocol.StepResult{result}})
 	s.must(err)
 	if answers[0].Error != nil {
 		s.t.Fatalf("the result was not taken: %+v", answers[0])
 	}
 }
 
-func completed() tasker.StepResult { return tasker.StepResult{Status: tasker.ResultCompleted} }
+func completed() protocol.StepResult { return protocol.StepResult{Status: protocol.ResultCompleted} }
 
-func failed(retryable bool) tasker.StepResult {
-	return tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Message: "no", Retryable: &retryable}}
+func failed(retryable bool) protocol.StepResult {
+	return protocol.StepResult{Status: protocol.ResultFailed, Error: &tasker.Failure{Message: "no", Retryable: &retryable}}
 }
 
 // fetch reads a page.

@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // story makes everything happen to a server that has a metric: a case for each of
@@ -39,8 +40,8 @@ func (s *server) story() {
 	s.work(busy, failed(true))
 	run(time.Minute)
 	s.work(busy, completed())
-	answers, err := s.Settle(s.ctx, tasker.SettleRequest{WorkerID: busy,
-		Results: []tasker.StepResult{{StepUUID: s.stepOf(broken), Token: "99", Status: tasker.ResultCompleted}}})
+	answers, err := protocol.Of(s.Client).Settle(s.ctx, protocol.SettleRequest{WorkerID: busy,
+		Results: []protocol.StepResult{{StepUUID: s.stepOf(broken), Token: "99", Status: protocol.ResultCompleted}}})
 	s.must(err)
 	if answers[0].Error == nil {
 		s.t.Error("a result under a token that was never in force was taken")

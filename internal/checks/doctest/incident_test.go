@@ -17,6 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // incident is the night before docs/guides/operations.md: what happened on a database
@@ -154,7 +155,7 @@ func (in *incident) submit(namespace, name, input string) uuid.UUID {
 func (in *incident) fail() {
 	in.t.Helper()
 	w := worker.New(in.client, &worker.Options{Name: "worker-1", Concurrency: 1, PollWait: time.Second,
-		Namespaces: []string{tasker.AllNamespaces},
+		Namespaces: []string{protocol.AllNamespaces},
 		Logger:     slog.New(slog.DiscardHandler)})
 	w.Handle("validate", func(context.Context, *worker.Job) (any, error) { return map[string]bool{"valid": true}, nil })
 	w.Handle("charge", func(context.Context, *worker.Job) (any, error) {

@@ -21,6 +21,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // pageDSN is what docs/guides/operations.md calls the database.
@@ -144,7 +145,7 @@ func laptop(t *testing.T) string {
 func morning(t *testing.T, client *tasker.Client) {
 	t.Helper()
 	w := worker.New(client, &worker.Options{Name: "worker-2", PollWait: time.Second,
-		Namespaces: []string{tasker.AllNamespaces},
+		Namespaces: []string{protocol.AllNamespaces},
 		Logger:     slog.New(slog.DiscardHandler)})
 	for handler, result := range map[string]any{
 		"validate": map[string]bool{"valid": true}, "charge": map[string]string{"receipt": "R-17"},

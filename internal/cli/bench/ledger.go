@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // LedgerReport is the result of the ledger of a run over several nodes. A run that breaks a promise ends with
@@ -49,7 +50,7 @@ func (l *ledger) submitted(task uuid.UUID) {
 }
 
 // claimed notes steps that a worker was given.
-func (l *ledger) claimed(steps []tasker.Assignment) {
+func (l *ledger) claimed(steps []protocol.Assignment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range steps {
@@ -63,7 +64,7 @@ func (l *ledger) claimed(steps []tasker.Assignment) {
 }
 
 // settled notes the results that were acknowledged as final.
-func (l *ledger) settled(answers []tasker.SettleAnswer) {
+func (l *ledger) settled(answers []protocol.SettleAnswer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range answers {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // The ledger has to notice what a broken store would do.
@@ -14,10 +15,10 @@ func TestLedger(t *testing.T) {
 	t.Parallel()
 	task, step := uuid.New(), uuid.New()
 	claim := func(l *ledger, token string) {
-		l.claimed([]tasker.Assignment{{TaskUUID: task, StepUUID: step, Token: token}})
+		l.claimed([]protocol.Assignment{{TaskUUID: task, StepUUID: step, Token: token}})
 	}
 	settle := func(l *ledger) {
-		l.settled([]tasker.SettleAnswer{{StepUUID: step, State: tasker.StepComplete}})
+		l.settled([]protocol.SettleAnswer{{StepUUID: step, State: tasker.StepComplete}})
 	}
 	for name, tc := range map[string]struct {
 		story func(*ledger)
@@ -43,7 +44,7 @@ func TestLedger(t *testing.T) {
 		"RefusedIsNotSettled": {func(l *ledger) {
 			l.submitted(task)
 			claim(l, "1")
-			l.settled([]tasker.SettleAnswer{{StepUUID: step, Error: &tasker.Error{Code: tasker.CodeStaleToken}}})
+			l.settled([]protocol.SettleAnswer{{StepUUID: step, Error: &tasker.Error{Code: tasker.CodeStaleToken}}})
 		}, "1 were not settled"},
 	} {
 		t.Run(name, func(t *testing.T) {

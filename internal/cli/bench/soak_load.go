@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 const (
@@ -56,7 +57,7 @@ func (l *soakLoad) start(ctx context.Context, client *tasker.Client, opts Option
 		callers.Go(func() { l.submit(ctx, client, due, opts.PayloadBytes) })
 	}
 	working, drain := context.WithCancel(context.WithoutCancel(ctx))
-	w := worker.New(tasker.NewClient(&soakBackend{client.Backend, l}),
+	w := worker.New(tasker.NewClient(&soakBackend{protocol.Of(client), l}),
 		&worker.Options{Name: "soak", Concurrency: opts.Workers, Quiet: true})
 	w.Handle(Handler, l.handle)
 	ended := make(chan error, 1)
@@ -170,12 +171,12 @@ func (*soakLoad) attend(ctx context.Context, client *tasker.Client, before time.
 
 // soakBackend notes when results are acknowledged.
 type soakBackend struct {
-	tasker.Backend
+	protocol.Backend
 	load *soakLoad
 }
 
-// Settle implements tasker.WorkerBackend.
-func (b *soakBackend) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+// Settle implements protocol.WorkerBackend.
+func (b *soakBackend) Settle(ctx context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	answers, err := b.Backend.Settle(ctx, req)
 	now := time.Now().UnixNano()
 	l := b.load

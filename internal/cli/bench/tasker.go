@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/rabbitmq"
 	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Handler is what tasks are submitted for.
@@ -166,7 +167,7 @@ func (t *Tasker) WorkOn(ctx context.Context, handler string, n int, handle func(
 		if i < n%len(t.nodes) {
 			share++
 		}
-		opts := &worker.Options{Name: fmt.Sprintf("bench-%d", i), Namespaces: []string{tasker.AllNamespaces},
+		opts := &worker.Options{Name: fmt.Sprintf("bench-%d", i), Namespaces: []string{protocol.AllNamespaces},
 			Concurrency: share, Quiet: true}
 		if t.opts.Transport != "" {
 			opts.Transport = rabbitmq.NewTransport(t.opts.Transport, rabbitmq.Options{})
@@ -216,17 +217,17 @@ func (t *Tasker) PIDs() []int {
 
 // watched is a Backend that is looked at as the work passes.
 type watched struct {
-	tasker.Backend
+	protocol.Backend
 	t *Tasker
 }
 
 // watch returns a client that looks at what passes through c.
 func (t *Tasker) watch(c *tasker.Client) *tasker.Client {
-	return tasker.NewClient(&watched{c.Backend, t})
+	return tasker.NewClient(&watched{protocol.Of(c), t})
 }
 
-// Poll implements tasker.WorkerBackend. It notes the leases for the ledger.
-func (w *watched) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+// Poll implements protocol.WorkerBackend. It notes the leases for the ledger.
+func (w *watched) Poll(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
 	resp, err := w.Backend.Poll(ctx, req)
 	if err == nil && w.t.ledger != nil {
 		w.t.ledger.claimed(resp.Steps)
@@ -234,8 +235,8 @@ func (w *watched) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Pol
 	return resp, err
 }
 
-// Settle implements tasker.WorkerBackend. It counts what was acknowledged, which is what the phases wait for.
-func (w *watched) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+// Settle implements protocol.WorkerBackend. It counts what was acknowledged, which is what the phases wait for.
+func (w *watched) Settle(ctx context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	answers, err := w.Backend.Settle(ctx, req)
 	var done, refused int64
 	for _, a := range answers {

@@ -11,50 +11,51 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // onestep is a Backend that hands out one step and keeps its result.
 type onestep struct {
-	tasker.Backend
-	step   chan tasker.Assignment
-	result chan tasker.StepResult
+	protocol.Backend
+	step   chan protocol.Assignment
+	result chan protocol.StepResult
 }
 
-func (b *onestep) RegisterWorker(context.Context, tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
-	return &tasker.RegisteredWorker{WorkerID: uuid.New(), LeaseSeconds: 60, HeartbeatIntervalMS: 30_000}, nil
+func (b *onestep) RegisterWorker(context.Context, protocol.WorkerRegistration) (*protocol.RegisteredWorker, error) {
+	return &protocol.RegisteredWorker{WorkerID: uuid.New(), LeaseSeconds: 60, HeartbeatIntervalMS: 30_000}, nil
 }
 
-func (b *onestep) Poll(ctx context.Context, _ tasker.PollRequest) (*tasker.PollResponse, error) {
+func (b *onestep) Poll(ctx context.Context, _ protocol.PollRequest) (*protocol.PollResponse, error) {
 	select {
 	case s := <-b.step:
-		return &tasker.PollResponse{Steps: []tasker.Assignment{s}}, nil
+		return &protocol.PollResponse{Steps: []protocol.Assignment{s}}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func (b *onestep) Settle(_ context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+func (b *onestep) Settle(_ context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	b.result <- req.Results[0]
-	return []tasker.SettleAnswer{{StepUUID: req.Results[0].StepUUID}}, nil
+	return []protocol.SettleAnswer{{StepUUID: req.Results[0].StepUUID}}, nil
 }
 
-func (b *onestep) Heartbeat(context.Context, tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
-	return &tasker.HeartbeatResponse{Acknowledged: true}, nil
+func (b *onestep) Heartbeat(context.Context, protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
+	return &protocol.HeartbeatResponse{Acknowledged: true}, nil
 }
 
-func (b *onestep) Drain(context.Context, tasker.DrainRequest) (*tasker.DrainResponse, error) {
-	return &tasker.DrainResponse{}, nil
+func (b *onestep) Drain(context.Context, protocol.WorkerAct) (*protocol.DrainResponse, error) {
+	return &protocol.DrainResponse{}, nil
 }
 
 // handle has the demo's worker carry out one step of row and returns what it
 // reports.
-func handle(t *testing.T, step string, row Row, parents map[string]string) tasker.StepResult {
+func handle(t *testing.T, step string, row Row, parents map[string]string) protocol.StepResult {
 	t.Helper()
 	body, err := json.Marshal(row)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := tasker.Assignment{
+	a := protocol.Assignment{
 		StepUUID: id(1), TaskUUID: id(2), Token: "1", State: tasker.StepInProgress, Namespace: namespace,
 		StepName: step, Handler: step, Attempt: 1, MaxAttempts: 3, Parameters: body, TimeoutSeconds: 30,
 		ParentResults: map[string]json.RawMessage{},
@@ -62,7 +63,7 @@ func handle(t *testing.T, step string, row Row, parents map[string]string) taske
 	for name, result := range parents {
 		a.ParentResults[name] = json.RawMessage(result)
 	}
-	back := &onestep{step: make(chan tasker.Assignment, 1), result: make(chan tasker.StepResult, 1)}
+	back := &onestep{step: make(chan protocol.Assignment, 1), result: make(chan protocol.StepResult, 1)}
 	back.step <- a
 
 	ctx, stop := context.WithCancel(t.Context())
@@ -126,7 +127,7 @@ func TestHandlers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got := handle(t, tt.step, rows[0], tt.parents)
-			if got.Status != tasker.ResultCompleted || string(got.Result) != tt.want {
+			if got.Status != protocol.ResultCompleted || string(got.Result) != tt.want {
 				t.Errorf("got %s %s %+v, want %s", got.Status, got.Result, got.Error, tt.want)
 			}
 		})
@@ -140,7 +141,7 @@ func TestHandlers(t *testing.T) {
 			Type: "MissingValue", Code: "cost_missing", Message: `cost_total "0" is no price for substantial damage`,
 			Retryable: &final, Details: json.RawMessage(`{"record":4,"field":"cost_total","value":"0"}`),
 		}
-		if diff := cmp.Diff(want, got.Error); got.Status != tasker.ResultFailed || diff != "" {
+		if diff := cmp.Diff(want, got.Error); got.Status != protocol.ResultFailed || diff != "" {
 			t.Errorf("%s (-want +got):\n%s", got.Status, diff)
 		}
 	})

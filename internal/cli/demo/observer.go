@@ -7,12 +7,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // observer is a Backend that watches the answers to its workers' results. It changes nothing. It counts the
 // acknowledgements, so that the demo checks "never settled twice" without trusting the engine.
 type observer struct {
-	tasker.Backend
+	protocol.Backend
 
 	correlationID string // of the run: the queue may hold work of an earlier one
 	sink          string // the step whose completion ends a task
@@ -32,7 +33,7 @@ type held struct {
 
 // observe wraps b and watches the tasks of one run; the completion of the step
 // named sink ends a task.
-func observe(b tasker.Backend, correlationID, sink string) *observer {
+func observe(b protocol.Backend, correlationID, sink string) *observer {
 	return &observer{
 		Backend: b, correlationID: correlationID, sink: sink,
 		held: map[uuid.UUID]held{}, final: map[uuid.UUID]int{}, ended: map[uuid.UUID]bool{},
@@ -40,7 +41,7 @@ func observe(b tasker.Backend, correlationID, sink string) *observer {
 }
 
 // Poll remembers what was handed out: a result names its step by UUID only.
-func (o *observer) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+func (o *observer) Poll(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
 	resp, err := o.Backend.Poll(ctx, req)
 	if err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (o *observer) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Po
 
 // Settle counts the final results that were acknowledged. A result that was
 // refused, or that leads to a retry, has settled nothing.
-func (o *observer) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+func (o *observer) Settle(ctx context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	answers, err := o.Backend.Settle(ctx, req)
 	if err != nil {
 		return nil, err
@@ -69,8 +70,8 @@ func (o *observer) Settle(ctx context.Context, req tasker.SettleRequest) ([]task
 			continue
 		}
 		r := req.Results[i]
-		failed := r.Status == tasker.ResultFailed && a.State == tasker.StepError
-		if !failed && r.Status != tasker.ResultCompleted {
+		failed := r.Status == protocol.ResultFailed && a.State == tasker.StepError
+		if !failed && r.Status != protocol.ResultCompleted {
 			continue
 		}
 		o.settled(r.StepUUID, failed)

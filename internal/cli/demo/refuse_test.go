@@ -10,11 +10,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // stubborn is a Backend that takes work and lets nobody do it.
 type stubborn struct {
-	tasker.Backend
+	protocol.Backend
 	template, worker error
 }
 
@@ -34,17 +35,18 @@ func (b stubborn) Tasks(context.Context, tasker.TaskFilter) (*tasker.TaskPage, e
 	return &tasker.TaskPage{}, nil
 }
 
-func (b stubborn) RegisterWorker(ctx context.Context, _ tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
-	return &tasker.RegisteredWorker{WorkerID: uuid.New(), LeaseSeconds: 60, HeartbeatIntervalMS: 30_000}, b.worker
+func (b stubborn) RegisterWorker(ctx context.Context, _ protocol.WorkerRegistration) (*protocol.RegisteredWorker,
+	error) {
+	return &protocol.RegisteredWorker{WorkerID: uuid.New(), LeaseSeconds: 60, HeartbeatIntervalMS: 30_000}, b.worker
 }
 
-func (b stubborn) Poll(ctx context.Context, _ tasker.PollRequest) (*tasker.PollResponse, error) {
+func (b stubborn) Poll(ctx context.Context, _ protocol.PollRequest) (*protocol.PollResponse, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-func (b stubborn) Drain(context.Context, tasker.DrainRequest) (*tasker.DrainResponse, error) {
-	return &tasker.DrainResponse{}, nil
+func (b stubborn) Drain(context.Context, protocol.WorkerAct) (*protocol.DrainResponse, error) {
+	return &protocol.DrainResponse{}, nil
 }
 
 func TestRunRefused(t *testing.T) {

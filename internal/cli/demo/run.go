@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Run registers the workflow, works on it with a worker in this process, puts
@@ -34,7 +35,7 @@ func Run(ctx context.Context, client *tasker.Client, opts Options) (Summary, err
 		client: client, opts: opts, rows: rows,
 		correlationID: "demo-" + uuid.NewString(),
 	}
-	r.seen = observe(client.Backend, r.correlationID, stepPublish)
+	r.seen = observe(protocol.Of(client), r.correlationID, stepPublish)
 	return r.work(ctx)
 }
 

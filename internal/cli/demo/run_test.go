@@ -11,48 +11,49 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // scripted is a Backend whose polls and answers are given.
 type scripted struct {
-	tasker.Backend
-	steps   []tasker.Assignment
-	answers []tasker.SettleAnswer
+	protocol.Backend
+	steps   []protocol.Assignment
+	answers []protocol.SettleAnswer
 }
 
-func (s *scripted) Poll(context.Context, tasker.PollRequest) (*tasker.PollResponse, error) {
-	return &tasker.PollResponse{Steps: s.steps}, nil
+func (s *scripted) Poll(context.Context, protocol.PollRequest) (*protocol.PollResponse, error) {
+	return &protocol.PollResponse{Steps: s.steps}, nil
 }
 
-func (s *scripted) Settle(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+func (s *scripted) Settle(context.Context, protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	return s.answers, nil
 }
 
 func TestObserver(t *testing.T) {
 	t.Parallel()
 	const mine = "demo-1"
-	step := func(n byte, name, correlation string) tasker.Assignment {
-		return tasker.Assignment{StepUUID: id(n), TaskUUID: id(100 + n), StepName: name, CorrelationID: correlation}
+	step := func(n byte, name, correlation string) protocol.Assignment {
+		return protocol.Assignment{StepUUID: id(n), TaskUUID: id(100 + n), StepName: name, CorrelationID: correlation}
 	}
-	result := func(n byte, status string) tasker.StepResult {
-		return tasker.StepResult{StepUUID: id(n), Status: status}
+	result := func(n byte, status string) protocol.StepResult {
+		return protocol.StepResult{StepUUID: id(n), Status: status}
 	}
-	answer := func(n byte, state tasker.StepState) tasker.SettleAnswer {
-		return tasker.SettleAnswer{StepUUID: id(n), State: state}
+	answer := func(n byte, state tasker.StepState) protocol.SettleAnswer {
+		return protocol.SettleAnswer{StepUUID: id(n), State: state}
 	}
-	stale := tasker.SettleAnswer{Error: tasker.Errorf(tasker.CodeStaleToken, "stale")}
+	stale := protocol.SettleAnswer{Error: tasker.Errorf(tasker.CodeStaleToken, "stale")}
 
-	back := &scripted{steps: []tasker.Assignment{
+	back := &scripted{steps: []protocol.Assignment{
 		step(1, stepPublish, mine), step(2, stepPrice, mine), step(3, stepParse, mine), step(4, stepPublish, "another run"),
 	}}
 	o := observe(back, mine, stepPublish)
-	if _, err := o.Poll(t.Context(), tasker.PollRequest{}); err != nil {
+	if _, err := o.Poll(t.Context(), protocol.PollRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	settle := func(answers []tasker.SettleAnswer, results ...tasker.StepResult) {
+	settle := func(answers []protocol.SettleAnswer, results ...protocol.StepResult) {
 		t.Helper()
 		back.answers = answers
-		if _, err := o.Settle(t.Context(), tasker.SettleRequest{Results: results}); err != nil {
+		if _, err := o.Settle(t.Context(), protocol.SettleRequest{Results: results}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,18 +67,18 @@ func TestObserver(t *testing.T) {
 		}
 	}
 
-	settle([]tasker.SettleAnswer{answer(1, tasker.StepComplete), answer(4, tasker.StepComplete)},
-		result(1, tasker.ResultCompleted), result(4, tasker.ResultCompleted))
+	settle([]protocol.SettleAnswer{answer(1, tasker.StepComplete), answer(4, tasker.StepComplete)},
+		result(1, protocol.ResultCompleted), result(4, protocol.ResultCompleted))
 	expect("sink completed, another run's not counted", 1, 0, 1, 0)
-	settle([]tasker.SettleAnswer{answer(2, tasker.StepWaitingForRetry)}, result(2, tasker.ResultFailed))
+	settle([]protocol.SettleAnswer{answer(2, tasker.StepWaitingForRetry)}, result(2, protocol.ResultFailed))
 	expect("a retry settles nothing", 1, 0, 1, 0)
-	settle([]tasker.SettleAnswer{answer(2, tasker.StepError)}, result(2, tasker.ResultFailed))
+	settle([]protocol.SettleAnswer{answer(2, tasker.StepError)}, result(2, protocol.ResultFailed))
 	expect("failed for good", 2, 1, 2, 0)
-	settle([]tasker.SettleAnswer{stale}, result(1, tasker.ResultCompleted))
+	settle([]protocol.SettleAnswer{stale}, result(1, protocol.ResultCompleted))
 	expect("a refused result settles nothing", 2, 1, 2, 0)
-	settle([]tasker.SettleAnswer{answer(3, tasker.StepComplete)}, result(3, tasker.ResultCompleted))
+	settle([]protocol.SettleAnswer{answer(3, tasker.StepComplete)}, result(3, protocol.ResultCompleted))
 	expect("a step in the middle ends no task", 2, 1, 3, 0)
-	settle([]tasker.SettleAnswer{answer(3, tasker.StepComplete)}, result(3, tasker.ResultCompleted))
+	settle([]protocol.SettleAnswer{answer(3, tasker.StepComplete)}, result(3, protocol.ResultCompleted))
 	expect("settled twice", 2, 1, 3, 1)
 }
 

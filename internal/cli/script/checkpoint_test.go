@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/cli/script"
 	"github.com/taskerhq/tasker/tasktest"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestCheckpoint: a program reads the checkpoint of an earlier attempt and stores its own, while it runs and at its
@@ -25,12 +25,12 @@ mv "$TASKER_CHECKPOINT_FILE.new" "$TASKER_CHECKPOINT_FILE"; };`
 		want      string // checkpoints
 		status    string
 	}{
-		"AtTheEnd":  {command: put + `put 1; put '{"row": 2}'; exit 75`, want: `{"row":2}`, status: tasker.ResultFailed},
-		"Succeeded": {command: put + `echo 5`, status: tasker.ResultCompleted},
-		"NotJSON":   {command: put + `put '{"row"'; exit 75`, status: tasker.ResultFailed},
+		"AtTheEnd":  {command: put + `put 1; put '{"row": 2}'; exit 75`, want: `{"row":2}`, status: protocol.ResultFailed},
+		"Succeeded": {command: put + `echo 5`, status: protocol.ResultCompleted},
+		"NotJSON":   {command: put + `put '{"row"'; exit 75`, status: protocol.ResultFailed},
 		"ToldToStop": {command: put + `trap 'put 3; exit 75' TERM; sleep 1000 & wait`, interrupt: worker.ErrDraining, want: "3",
-			status: tasker.ResultReleased},
-		"Directory": {command: `mkdir "$TASKER_CHECKPOINT_FILE"; exit 75`, status: tasker.ResultFailed},
+			status: protocol.ResultReleased},
+		"Directory": {command: `mkdir "$TASKER_CHECKPOINT_FILE"; exit 75`, status: protocol.ResultFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,12 +21,13 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/cli/script"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func job() *worker.Job {
-	return &worker.Job{Assignment: tasker.Assignment{
+	return &worker.Job{Assignment: protocol.Assignment{
 		StepUUID: uuid.MustParse("00000000-0000-0000-0000-000000000001"), StepName: "charge", Handler: "charge_card",
 		TaskName: "order", Namespace: "shop", Attempt: 2, MaxAttempts: 3,
 		Parameters:    json.RawMessage(`{"amount":5}`),

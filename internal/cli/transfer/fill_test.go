@@ -18,6 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/waits"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // installation is an engine on a store, with one worker that serves everything.
@@ -55,9 +56,10 @@ func install(t *testing.T, s engine.Database) *installation {
 		t.Fatal(err)
 	}
 	c := tasker.NewClient(b)
-	w, err := c.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w", Capabilities: []string{"gpu"},
-		Namespaces: []string{tasker.AllNamespaces},
-		Capacity:   100})
+	w, err := protocol.Of(c).RegisterWorker(t.Context(),
+		protocol.WorkerRegistration{Name: "w", Capabilities: []string{"gpu"},
+			Namespaces: []string{protocol.AllNamespaces},
+			Capacity:   100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,18 +103,18 @@ func (in *installation) steps(t *testing.T, i int) {
 		Tags:    []string{"größe", "b", "Zebra"}, CorrelationID: fmt.Sprint("order ", i), Reason: "because"}
 	done := in.submit(t, req)
 	for range 3 {
-		in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultCompleted,
+		in.report(t, in.take(t), protocol.StepResult{Status: protocol.ResultCompleted,
 			Result: json.RawMessage(`{"z": 1.50, "a": [null, "` + strings.Repeat("x", 2000) + `"]}`)})
 	}
 	retrying := in.submit(t, req)
-	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultFailed,
+	in.report(t, in.take(t), protocol.StepResult{Status: protocol.ResultFailed,
 		Error: &tasker.Failure{Message: "the other side\nis busy", Details: json.RawMessage(`[1]`)}})
 	broken := in.submit(t, req)
 	no := false
-	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultFailed, Log: "größer\n",
+	in.report(t, in.take(t), protocol.StepResult{Status: protocol.ResultFailed, Log: "größer\n",
 		Error: &tasker.Failure{Message: "no", Retryable: &no}})
 	repaired := in.submit(t, req)
-	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultFailed,
+	in.report(t, in.take(t), protocol.StepResult{Status: protocol.ResultFailed,
 		Error: &tasker.Failure{Message: "no", Retryable: &no}})
 	steps, err := in.Steps(t.Context(), repaired)
 	if err != nil {
@@ -122,7 +124,7 @@ func (in *installation) steps(t *testing.T, i int) {
 		tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "me", Reason: "by hand"}); err != nil {
 		t.Fatal(err)
 	}
-	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultSnoozed, SnoozeSeconds: 3600})
+	in.report(t, in.take(t), protocol.StepResult{Status: protocol.ResultSnoozed, SnoozeSeconds: 3600})
 	cancelled := in.submit(t, req)
 	if _, err := in.CancelTasks(t.Context(), tasker.CancelRequest{TaskUUIDs: []uuid.UUID{cancelled}, Reason: "not wanted",
 		CancelledBy: "me"}); err != nil {
@@ -162,8 +164,9 @@ func (in *installation) singles(t *testing.T, i int) {
 	t.Helper()
 	in.submit(t, tasker.TaskRequest{TaskType: "held"})
 	a := in.take(t)
-	if _, err := in.Progress(t.Context(), tasker.ProgressReport{WorkerID: in.worker, StepUUID: a.StepUUID, Token: a.Token,
-		ProgressPercent: 40, StatusMessage: "halfway", Checkpoint: json.RawMessage(`{"ä": "\u0000",  "row": 7}`)}); err != nil {
+	if _, err := protocol.Of(in.Client).Progress(t.Context(),
+		protocol.ProgressReport{WorkerID: in.worker, StepUUID: a.StepUUID, Token: a.Token,
+			ProgressPercent: 40, StatusMessage: "halfway", Checkpoint: json.RawMessage(`{"ä": "\u0000",  "row": 7}`)}); err != nil {
 		t.Fatal(err)
 	}
 	in.signals(t, i)
@@ -179,12 +182,12 @@ func (in *installation) large(t *testing.T) {
 	t.Helper()
 	in.submit(t, tasker.TaskRequest{TaskType: "large"})
 	a := in.take(t)
-	sent, err := in.Client.Backend.(tasker.LargeResultBackend).SendLargeResult(t.Context(), in.worker,
-		tasker.LeaseRef{StepUUID: a.StepUUID, Token: a.Token}, []byte(`{"größe": 1.50}`))
+	sent, err := in.Client.Backend.(protocol.LargeResultBackend).SendLargeResult(t.Context(), in.worker,
+		protocol.LeaseRef{StepUUID: a.StepUUID, Token: a.Token}, []byte(`{"größe": 1.50}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.report(t, a, tasker.StepResult{Status: tasker.ResultCompleted, LargeResult: sent.Reference})
+	in.report(t, a, protocol.StepResult{Status: protocol.ResultCompleted, LargeResult: sent.Reference})
 }
 
 // signals leaves a signal, and a step that waits for another one.
@@ -196,7 +199,7 @@ func (in *installation) signals(t *testing.T, i int) {
 		t.Fatal(err)
 	}
 	in.submit(t, tasker.TaskRequest{Name: "paid", Context: json.RawMessage(`{"id":"größe"}`)})
-	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultCompleted})
+	in.report(t, in.take(t), protocol.StepResult{Status: protocol.ResultCompleted})
 	if _, err := waits.Of(in.Client).SendSignal(t.Context(), waits.SignalRequest{Name: "größe", Key: "\"<&>",
 		SignalID: fmt.Sprint("id ", i), Payload: json.RawMessage(`{"z": 1.50, "a": "\u0000"}`)}); err != nil {
 		t.Fatal(err)
@@ -227,19 +230,20 @@ func (in *installation) submit(t *testing.T, req tasker.TaskRequest) uuid.UUID {
 	return receipt.TaskUUID
 }
 
-func (in *installation) take(t *testing.T) tasker.Assignment {
+func (in *installation) take(t *testing.T) protocol.Assignment {
 	t.Helper()
-	resp, err := in.Poll(t.Context(), tasker.PollRequest{WorkerID: in.worker, Start: true})
+	resp, err := protocol.Of(in.Client).Poll(t.Context(), protocol.PollRequest{WorkerID: in.worker, Start: true})
 	if err != nil || len(resp.Steps) != 1 {
 		t.Fatalf("the poll brought %+v, %v; want one step", resp, err)
 	}
 	return resp.Steps[0]
 }
 
-func (in *installation) report(t *testing.T, a tasker.Assignment, res tasker.StepResult) {
+func (in *installation) report(t *testing.T, a protocol.Assignment, res protocol.StepResult) {
 	t.Helper()
 	res.StepUUID, res.Token = a.StepUUID, a.Token
-	answers, err := in.Settle(t.Context(), tasker.SettleRequest{WorkerID: in.worker, Results: []tasker.StepResult{res}})
+	answers, err := protocol.Of(in.Client).Settle(t.Context(),
+		protocol.SettleRequest{WorkerID: in.worker, Results: []protocol.StepResult{res}})
 	if err != nil || answers[0].Error != nil {
 		t.Fatalf("settle was answered %+v, %v", answers, err)
 	}

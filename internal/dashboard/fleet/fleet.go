@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/live"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 //go:embed *.html
@@ -51,7 +52,7 @@ func Add(site *page.Site, api *tasker.Client) {
 
 // workerList is what the list of workers shows.
 type workerList struct {
-	Workers []tasker.WorkerInfo
+	Workers []protocol.WorkerInfo
 	Live    int
 	Load    int
 	Slots   int
@@ -59,7 +60,7 @@ type workerList struct {
 
 // workers reads all workers: those that need a look first, then by name.
 func (p *pages) workers(r *page.Request) (out workerList, err error) {
-	if out.Workers, err = p.api.Workers(r.Context()); err != nil {
+	if out.Workers, err = protocol.Of(p.api).Workers(r.Context()); err != nil {
 		return out, err
 	}
 	for i := range out.Workers {
@@ -69,7 +70,7 @@ func (p *pages) workers(r *page.Request) (out workerList, err error) {
 			out.Slots += w.Capacity
 		}
 	}
-	slices.SortStableFunc(out.Workers, func(a, b tasker.WorkerInfo) int {
+	slices.SortStableFunc(out.Workers, func(a, b protocol.WorkerInfo) int {
 		if d := rank(&a) - rank(&b); d != 0 {
 			return d
 		}
@@ -79,7 +80,7 @@ func (p *pages) workers(r *page.Request) (out workerList, err error) {
 }
 
 // rank orders workers by how much they need a look.
-func rank(w *tasker.WorkerInfo) int {
+func rank(w *protocol.WorkerInfo) int {
 	switch {
 	case w.State == "dead":
 		return 4
@@ -95,7 +96,7 @@ func rank(w *tasker.WorkerInfo) int {
 
 // workerPage is what the page about one worker shows.
 type workerPage struct {
-	Worker  *tasker.WorkerInfo
+	Worker  *protocol.WorkerInfo
 	Operate bool
 }
 
@@ -105,7 +106,7 @@ func (p *pages) worker(r *page.Request) (out workerPage, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.Worker, err = p.api.Worker(r.Context(), id)
+	out.Worker, err = protocol.Of(p.api).Worker(r.Context(), id)
 	out.Operate = r.Can(operates...)
 	return out, err
 }
@@ -119,16 +120,16 @@ func (p *pages) act(r *page.Request) (page.Done, error) {
 	ctx, reason, say := r.Context(), r.Form("reason"), ""
 	switch r.Form("do") {
 	case "drain":
-		_, err = p.api.Drain(ctx, tasker.DrainRequest{WorkerID: id, DrainedBy: r.Name, Reason: reason})
+		_, err = protocol.Of(p.api).Drain(ctx, protocol.WorkerAct{WorkerID: id, By: r.Name, Reason: reason})
 		say = "The worker drains: it gets no more steps and ends those that it has."
 	case "resume":
-		_, err = p.api.ResumeWorker(ctx, tasker.ResumeRequest{WorkerID: id, ResumedBy: r.Name, Reason: reason})
+		_, err = protocol.Of(p.api).ResumeWorker(ctx, protocol.WorkerAct{WorkerID: id, By: r.Name, Reason: reason})
 		say = "The worker gets steps again."
 	case "cordon":
-		_, err = p.api.CordonWorker(ctx, tasker.CordonRequest{WorkerID: id, CordonedBy: r.Name, Reason: reason})
+		_, err = protocol.Of(p.api).CordonWorker(ctx, protocol.WorkerAct{WorkerID: id, By: r.Name, Reason: reason})
 		say = "The worker gets no more steps."
 	case "uncordon":
-		_, err = p.api.UncordonWorker(ctx, tasker.UncordonRequest{WorkerID: id, UncordonedBy: r.Name, Reason: reason})
+		_, err = protocol.Of(p.api).UncordonWorker(ctx, protocol.WorkerAct{WorkerID: id, By: r.Name, Reason: reason})
 		say = "The worker gets steps again."
 	default:
 		return page.Done{}, page.BadField("do", "must be drain, resume, cordon or uncordon")

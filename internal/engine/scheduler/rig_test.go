@@ -20,6 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // noon is a Sunday.
@@ -233,20 +234,21 @@ func (r *rig) wantTasks(n int) {
 // work completes, or fails, the tasks that are ready.
 func (r *rig) work(fails bool) {
 	r.t.Helper()
-	w, err := r.client.RegisterWorker(r.t.Context(), tasker.WorkerRegistration{Name: uuid.NewString(),
-		Namespaces: []string{tasker.AllNamespaces}, Capacity: 1000})
+	w, err := protocol.Of(r.client).RegisterWorker(r.t.Context(), protocol.WorkerRegistration{Name: uuid.NewString(),
+		Namespaces: []string{protocol.AllNamespaces}, Capacity: 1000})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	polled, err := r.client.Poll(r.t.Context(), tasker.PollRequest{WorkerID: w.WorkerID, Capacity: 1000, Start: true})
+	polled, err := protocol.Of(r.client).Poll(r.t.Context(),
+		protocol.PollRequest{WorkerID: w.WorkerID, Capacity: 1000, Start: true})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	var results []tasker.StepResult
+	var results []protocol.StepResult
 	for _, s := range polled.Steps {
-		result := tasker.StepResult{StepUUID: s.StepUUID, Token: s.Token, Status: tasker.ResultCompleted}
+		result := protocol.StepResult{StepUUID: s.StepUUID, Token: s.Token, Status: protocol.ResultCompleted}
 		if fails {
-			result.Status = tasker.ResultFailed
+			result.Status = protocol.ResultFailed
 			result.Error = &tasker.Failure{Type: "Broken", Message: "broken", Retryable: new(bool)}
 		}
 		results = append(results, result)
@@ -254,7 +256,8 @@ func (r *rig) work(fails bool) {
 	if len(results) == 0 {
 		return
 	}
-	if _, err := r.client.Settle(r.t.Context(), tasker.SettleRequest{WorkerID: w.WorkerID, Results: results}); err != nil {
+	if _, err := protocol.Of(r.client).Settle(r.t.Context(),
+		protocol.SettleRequest{WorkerID: w.WorkerID, Results: results}); err != nil {
 		r.t.Fatal(err)
 	}
 }

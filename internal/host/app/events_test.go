@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // listen receives the events of a node until the test ends.
@@ -50,17 +51,19 @@ func next(t *testing.T, heard <-chan tasker.Event, want tasker.EventType) tasker
 // carryOut does one step at a node.
 func carryOut(t *testing.T, n *node, handler string) {
 	t.Helper()
-	w, err := n.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w", Handlers: []string{handler}})
+	w, err := protocol.Of(n.Client).RegisterWorker(t.Context(),
+		protocol.WorkerRegistration{Name: "w", Handlers: []string{handler}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	work, err := n.Poll(t.Context(), tasker.PollRequest{WorkerID: w.WorkerID, Capacity: 1, WaitMS: 20_000, Start: true})
+	work, err := protocol.Of(n.Client).Poll(t.Context(),
+		protocol.PollRequest{WorkerID: w.WorkerID, Capacity: 1, WaitMS: 20_000, Start: true})
 	if err != nil || len(work.Steps) != 1 {
 		t.Fatalf("%+v, %v", work, err)
 	}
 	step := work.Steps[0]
-	answers, err := n.Settle(t.Context(), tasker.SettleRequest{WorkerID: w.WorkerID,
-		Results: []tasker.StepResult{{StepUUID: step.StepUUID, Token: step.Token, Status: tasker.ResultCompleted}}})
+	answers, err := protocol.Of(n.Client).Settle(t.Context(), protocol.SettleRequest{WorkerID: w.WorkerID,
+		Results: []protocol.StepResult{{StepUUID: step.StepUUID, Token: step.Token, Status: protocol.ResultCompleted}}})
 	if err != nil || answers[0].Error != nil {
 		t.Fatalf("%+v, %v", answers, err)
 	}

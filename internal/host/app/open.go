@@ -18,11 +18,12 @@ import (
 	"github.com/taskerhq/tasker/internal/store/migration"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/schedules"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // backend is the engine over its store, as Run needs it.
 type backend interface {
-	tasker.Backend
+	protocol.Backend
 	httpapi.Backend
 	web.KeyUse
 	session.Store

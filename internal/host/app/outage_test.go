@@ -24,6 +24,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // node is a whole server on a PostgreSQL that the test can stop.
@@ -98,20 +99,22 @@ func (n *node) send(t *testing.T, method, path, body string) (*http.Response, st
 func (n *node) openOutage(t *testing.T) uuid.UUID {
 	t.Helper()
 	ctx := t.Context()
-	w, err := n.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "down", Handlers: []string{"down"}})
+	w, err := protocol.Of(n.Client).RegisterWorker(ctx,
+		protocol.WorkerRegistration{Name: "down", Handlers: []string{"down"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := n.Submit(ctx, tasker.TaskRequest{TaskType: "down"}); err != nil {
 		t.Fatal(err)
 	}
-	polled, err := n.Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: 1, Start: true})
+	polled, err := protocol.Of(n.Client).Poll(ctx, protocol.PollRequest{WorkerID: w.WorkerID, Capacity: 1, Start: true})
 	if err != nil || len(polled.Steps) != 1 {
 		t.Fatalf("polled %+v, %v", polled, err)
 	}
-	if _, err := n.Settle(ctx, tasker.SettleRequest{WorkerID: w.WorkerID, Results: []tasker.StepResult{{
-		StepUUID: polled.Steps[0].StepUUID, Token: polled.Steps[0].Token, Status: tasker.ResultFailed,
-		Error: &tasker.Failure{Message: "refused"}}}}); err != nil {
+	if _, err := protocol.Of(n.Client).Settle(ctx,
+		protocol.SettleRequest{WorkerID: w.WorkerID, Results: []protocol.StepResult{{
+			StepUUID: polled.Steps[0].StepUUID, Token: polled.Steps[0].Token, Status: protocol.ResultFailed,
+			Error: &tasker.Failure{Message: "refused"}}}}); err != nil {
 		t.Fatal(err)
 	}
 	for ; ; time.Sleep(10 * time.Millisecond) {
@@ -148,7 +151,8 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker, err := n.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w", Handlers: []string{"load"}})
+	worker, err := protocol.Of(n.Client).RegisterWorker(ctx,
+		protocol.WorkerRegistration{Name: "w", Handlers: []string{"load"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestDatabaseLostWhileWaiting stops PostgreSQL under a poll and a caller who wait:
@@ -25,12 +26,13 @@ func TestDatabaseLostWhileWaiting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker, err := n.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w", Handlers: []string{"load"}})
+	worker, err := protocol.Of(n.Client).RegisterWorker(ctx,
+		protocol.WorkerRegistration{Name: "w", Handlers: []string{"load"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	poll := func(ctx context.Context, wait time.Duration) (*tasker.PollResponse, error) {
-		return n.Backend.Poll(ctx, tasker.PollRequest{WorkerID: worker.WorkerID, Capacity: 1,
+	poll := func(ctx context.Context, wait time.Duration) (*protocol.PollResponse, error) {
+		return protocol.Of(n.Client).Poll(ctx, protocol.PollRequest{WorkerID: worker.WorkerID, Capacity: 1,
 			WaitMS: int(wait.Milliseconds()), Start: true})
 	}
 	if got, err := poll(ctx, time.Second); err != nil || len(got.Steps) != 1 {

@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func parse(t *testing.T, dsn string) config.DSN {
@@ -70,7 +71,7 @@ func fill(t *testing.T, dsn string) {
 		t.Fatal(err)
 	}
 	c := tasker.NewClient(b)
-	w, err := c.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w", Handlers: []string{"a"}})
+	w, err := protocol.Of(c).RegisterWorker(t.Context(), protocol.WorkerRegistration{Name: "w", Handlers: []string{"a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func fill(t *testing.T, dsn string) {
 			t.Fatal(err)
 		}
 	}
-	resp, err := c.Poll(t.Context(), tasker.PollRequest{WorkerID: w.WorkerID, Start: true})
+	resp, err := protocol.Of(c).Poll(t.Context(), protocol.PollRequest{WorkerID: w.WorkerID, Start: true})
 	if err != nil || len(resp.Steps) != 1 {
 		t.Fatalf("the poll brought %+v, %v", resp, err)
 	}

@@ -9,16 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/host/doctor"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 var update = flag.Bool("update", false, "rewrite postgres_indexes.sql")
 
-var registration = tasker.WorkerRegistration{Name: "w"}
+var registration = protocol.WorkerRegistration{Name: "w"}
 
 // newSchema returns the DSN of a schema with some work in it.
 func newSchema(t *testing.T, server string) string {

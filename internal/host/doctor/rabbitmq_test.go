@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/amqp"
 	"github.com/taskerhq/tasker/internal/host/config"
 	"github.com/taskerhq/tasker/internal/host/doctor"
@@ -14,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestRabbitMQ: the topology without servers, with one, with another configuration, and without a binding.
@@ -109,7 +109,7 @@ func rabbitServer(t *testing.T, dsn string, cfg *config.Rabbitmq) (stop func()) 
 		}
 	})
 	t.Cleanup(stop)
-	w, err := n.RegisterWorker(t.Context(), tasker.WorkerRegistration{Transport: "amqp"})
+	w, err := n.RegisterWorker(t.Context(), protocol.WorkerRegistration{Transport: "amqp"})
 	if err != nil {
 		t.Fatal(err)
 	}

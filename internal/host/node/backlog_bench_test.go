@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // BenchmarkHeavyDependants completes a step with 900 dependants, whose conditions, or keys of whose limits, read a
@@ -74,22 +75,22 @@ func heavyDependants(b *testing.B, n *node.Node, input string, dependants int) {
 	if _, err := n.SubmitTasks(b.Context(), tasker.SubmitRequest{Tasks: requests}); err != nil {
 		b.Fatal(err)
 	}
-	take := func(handler string, capacity int) (uuid.UUID, []tasker.Assignment) {
-		w, err := n.RegisterWorker(b.Context(), tasker.WorkerRegistration{Name: handler, Handlers: []string{handler},
+	take := func(handler string, capacity int) (uuid.UUID, []protocol.Assignment) {
+		w, err := n.RegisterWorker(b.Context(), protocol.WorkerRegistration{Name: handler, Handlers: []string{handler},
 			Capacity: capacity})
 		if err != nil {
 			b.Fatal(err)
 		}
-		polled, err := n.Poll(b.Context(), tasker.PollRequest{WorkerID: w.WorkerID, Start: true, Capacity: capacity})
+		polled, err := n.Poll(b.Context(), protocol.PollRequest{WorkerID: w.WorkerID, Start: true, Capacity: capacity})
 		if err != nil || len(polled.Steps) == 0 {
 			b.Fatal(err, len(polled.Steps))
 		}
 		return w.WorkerID, polled.Steps
 	}
-	settle := func(worker uuid.UUID, s tasker.Assignment) time.Duration {
+	settle := func(worker uuid.UUID, s protocol.Assignment) time.Duration {
 		began := time.Now()
-		if _, err := n.Settle(b.Context(), tasker.SettleRequest{WorkerID: worker, Results: []tasker.StepResult{{
-			StepUUID: s.StepUUID, Token: s.Token, Status: tasker.ResultCompleted}}}); err != nil {
+		if _, err := n.Settle(b.Context(), protocol.SettleRequest{WorkerID: worker, Results: []protocol.StepResult{{
+			StepUUID: s.StepUUID, Token: s.Token, Status: protocol.ResultCompleted}}}); err != nil {
 			b.Error(err)
 		}
 		return time.Since(began)

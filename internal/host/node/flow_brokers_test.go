@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // inFlight counts what workers do at once, by handler.
@@ -179,7 +180,7 @@ func TestHeldOverRabbitMQ(t *testing.T) {
 	}
 	f := newInFlight()
 	for i := range 10 {
-		w, err := nodes[i%2].RegisterWorker(t.Context(), tasker.WorkerRegistration{Handlers: []string{"few", "still"},
+		w, err := nodes[i%2].RegisterWorker(t.Context(), protocol.WorkerRegistration{Handlers: []string{"few", "still"},
 			Capacity: 5, Transport: "amqp"})
 		if err != nil {
 			t.Fatal(err)

@@ -29,6 +29,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/model/template"
 	"github.com/taskerhq/tasker/internal/store/migration"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Options configures Open and New. A zero field selects the default.
@@ -84,7 +85,7 @@ type Options struct {
 	Webhooks []webhook.Endpoint
 }
 
-// Node is an engine with its store and its loops. It is a tasker.Backend.
+// Node is an engine with its store and its loops. It is a protocol.Backend.
 type Node struct {
 	*local.Backend
 
@@ -103,7 +104,7 @@ type Node struct {
 	log        *slog.Logger
 }
 
-var _ tasker.Backend = (*Node)(nil)
+var _ protocol.Backend = (*Node)(nil)
 
 // Open opens the store that a DSN names: "sqlite:path" or a plain path, "postgres://..." (see
 // postgres.ParseDSN), or "memory:" for a store that ends with the process. Everything that depends on time

@@ -20,6 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox/carrier"
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // RabbitMQ configures the dispatch of steps over RabbitMQ. See package rabbitmq for the rest of it; what the engine has
@@ -137,12 +138,12 @@ func (d *steps) Dispatch(ctx context.Context, worker task.ID, n int, wait time.D
 }
 
 // GiveBack implements rabbitmq.Engine.
-func (d *steps) GiveBack(ctx context.Context, worker task.ID, leases []tasker.LeaseRef) error {
+func (d *steps) GiveBack(ctx context.Context, worker task.ID, leases []protocol.LeaseRef) error {
 	for batch := range slices.Chunk(leases, d.engine.Config().Limits.BatchItems) {
-		req := tasker.SettleRequest{WorkerID: uuid.UUID(worker)}
+		req := protocol.SettleRequest{WorkerID: uuid.UUID(worker)}
 		for _, s := range batch {
-			req.Results = append(req.Results, tasker.StepResult{StepUUID: s.StepUUID, Token: s.Token,
-				Status: tasker.ResultReleased})
+			req.Results = append(req.Results, protocol.StepResult{StepUUID: s.StepUUID, Token: s.Token,
+				Status: protocol.ResultReleased})
 		}
 		if _, err := d.local.Settle(ctx, req); err != nil {
 			return err
@@ -191,8 +192,9 @@ func (d *steps) Capture(ctx context.Context, messages []driver.Message) error {
 	return err
 }
 
-// RegisterWorker implements tasker.WorkerBackend. A worker with the transport amqp gets steps at once.
-func (n *Node) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
+// RegisterWorker implements protocol.WorkerBackend. A worker with the transport amqp gets steps at once.
+func (n *Node) RegisterWorker(ctx context.Context, reg protocol.WorkerRegistration) (*protocol.RegisteredWorker,
+	error) {
 	w, err := n.Backend.RegisterWorker(ctx, reg)
 	if err == nil && n.rabbit != nil && w.Queue != "" {
 		n.rabbit.Notice()

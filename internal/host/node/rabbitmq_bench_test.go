@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // expiries measures the time from expiry to failure.
@@ -46,7 +46,7 @@ func BenchmarkExpiry(b *testing.B) {
 		WorkerBreaker: settings.WorkerBreaker{Failures: -1},
 		WorkerHealth: task.HealthRule{DegradedFailures: 1 << 30, UnhealthyFailures: 1 << 30, DegradedDepth: 1 << 30,
 			UnhealthyDepth: 1 << 30, MinEnded: 1 << 30}}, seen)
-	if _, err := n.RegisterWorker(b.Context(), tasker.WorkerRegistration{Handlers: []string{"idle"}, Capacity: steps,
+	if _, err := n.RegisterWorker(b.Context(), protocol.WorkerRegistration{Handlers: []string{"idle"}, Capacity: steps,
 		Transport: "amqp"}); err != nil {
 		b.Fatal(err)
 	}

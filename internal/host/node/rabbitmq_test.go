@@ -19,6 +19,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // rabbitNode runs a node on a database and a RabbitMQ until the test ends.
@@ -69,7 +70,7 @@ func TestRabbitMQ(t *testing.T) {
 	n := rabbitNode(t, dsn, url, cfg, nil)
 	rabbitNode(t, dsn, url, cfg, nil)
 	const tasks = 500
-	w, err := n.RegisterWorker(t.Context(), tasker.WorkerRegistration{Handlers: []string{"work"}, Capacity: 20,
+	w, err := n.RegisterWorker(t.Context(), protocol.WorkerRegistration{Handlers: []string{"work"}, Capacity: 20,
 		Transport: "amqp"})
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +79,7 @@ func TestRabbitMQ(t *testing.T) {
 	submit(t, n, "work", tasks)
 	patiently(t, "all tasks are complete", func() bool { return consumed() == tasks })
 
-	if _, err := n.RegisterWorker(t.Context(), tasker.WorkerRegistration{Handlers: []string{"idle"},
+	if _, err := n.RegisterWorker(t.Context(), protocol.WorkerRegistration{Handlers: []string{"idle"},
 		Transport: "amqp"}); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +150,7 @@ func submit(t testing.TB, n *node.Node, handler string, count int) []uuid.UUID {
 }
 
 // consume is a worker, which works on each step. It returns how many results were accepted.
-func consume(t *testing.T, n *node.Node, url string, w *tasker.RegisteredWorker, work ...func(handler string),
+func consume(t *testing.T, n *node.Node, url string, w *protocol.RegisteredWorker, work ...func(handler string),
 ) func() int {
 	t.Helper()
 	conn := dial(t, url, "a worker")
@@ -165,21 +166,21 @@ func consume(t *testing.T, n *node.Node, url string, w *tasker.RegisteredWorker,
 	go func() {
 		defer close(done)
 		for m := range source {
-			var a tasker.Assignment
+			var a protocol.Assignment
 			if err := json.Unmarshal(m.Body, &a); err != nil {
 				t.Error(err)
 			}
-			ref := []tasker.LeaseRef{{StepUUID: a.StepUUID, Token: a.Token}}
-			held, err := n.Start(t.Context(), tasker.StartRequest{WorkerID: w.WorkerID, Steps: ref})
-			if err != nil || held[0].Status != tasker.LeaseHeld {
+			ref := []protocol.LeaseRef{{StepUUID: a.StepUUID, Token: a.Token}}
+			held, err := n.Start(t.Context(), protocol.StartRequest{WorkerID: w.WorkerID, Steps: ref})
+			if err != nil || held[0].Status != protocol.LeaseHeld {
 				continue // the test is over
 			}
 			_ = m.Ack(false)
 			for _, do := range work {
 				do(a.Handler)
 			}
-			answers, err := n.Settle(t.Context(), tasker.SettleRequest{WorkerID: w.WorkerID,
-				Results: []tasker.StepResult{{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultCompleted}}})
+			answers, err := n.Settle(t.Context(), protocol.SettleRequest{WorkerID: w.WorkerID,
+				Results: []protocol.StepResult{{StepUUID: a.StepUUID, Token: a.Token, Status: protocol.ResultCompleted}}})
 			if err == nil && answers[0].Error == nil {
 				mu.Lock()
 				count++

@@ -7,6 +7,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/host/node"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestTokensAfterRestore: a database is put back to what it was before a step was handed
@@ -17,7 +18,7 @@ func TestTokensAfterRestore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "tasker.db"), filepath.Join(dir, "backup.db")
-	var before tasker.Assignment
+	var before protocol.Assignment
 	open := func(use func(b *node.Node)) {
 		t.Helper()
 		b, err := node.Open(t.Context(), "sqlite:"+path, node.Options{})
@@ -39,13 +40,13 @@ func TestTokensAfterRestore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	claim := func(b *node.Node) (tasker.RegisteredWorker, tasker.Assignment) {
+	claim := func(b *node.Node) (protocol.RegisteredWorker, protocol.Assignment) {
 		t.Helper()
-		w, err := b.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w"})
+		w, err := b.RegisterWorker(t.Context(), protocol.WorkerRegistration{Name: "w"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		polled, err := b.Poll(t.Context(), tasker.PollRequest{WorkerID: w.WorkerID, Start: true})
+		polled, err := b.Poll(t.Context(), protocol.PollRequest{WorkerID: w.WorkerID, Start: true})
 		if err != nil || len(polled.Steps) != 1 {
 			t.Fatalf("the poll brings %+v, %v", polled, err)
 		}
@@ -70,8 +71,8 @@ func TestTokensAfterRestore(t *testing.T) {
 			token string
 			code  tasker.Code
 		}{{before.Token, tasker.CodeStaleToken}, {now.Token, ""}} {
-			settled, err := b.Settle(t.Context(), tasker.SettleRequest{WorkerID: w.WorkerID,
-				Results: []tasker.StepResult{{StepUUID: now.StepUUID, Token: c.token, Status: tasker.ResultCompleted}}})
+			settled, err := b.Settle(t.Context(), protocol.SettleRequest{WorkerID: w.WorkerID,
+				Results: []protocol.StepResult{{StepUUID: now.StepUUID, Token: c.token, Status: protocol.ResultCompleted}}})
 			if err != nil || (settled[0].Error == nil) != (c.code == "") || c.code != "" && settled[0].Error.Code != c.code {
 				t.Errorf("the result under %s is answered %+v, %v; want the code %q", c.token, settled, err, c.code)
 			}

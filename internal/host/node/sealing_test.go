@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 	"github.com/taskerhq/tasker/schedules"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 const sealedTemplate = `name: pay
@@ -67,19 +68,19 @@ func (b sealedNode) submitTo(template, card string) {
 // cards claims all steps, completes them and returns their contexts.
 func (b sealedNode) cards() string {
 	b.t.Helper()
-	w, err := b.RegisterWorker(b.t.Context(), tasker.WorkerRegistration{Name: "w"})
+	w, err := b.RegisterWorker(b.t.Context(), protocol.WorkerRegistration{Name: "w"})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	polled, err := b.Poll(b.t.Context(), tasker.PollRequest{WorkerID: w.WorkerID, Start: true, Capacity: 100})
+	polled, err := b.Poll(b.t.Context(), protocol.PollRequest{WorkerID: w.WorkerID, Start: true, Capacity: 100})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	var out []string
 	for _, s := range polled.Steps {
 		out = append(out, string(s.Parameters))
-		if _, err := b.Settle(b.t.Context(), tasker.SettleRequest{WorkerID: w.WorkerID, Results: []tasker.StepResult{{
-			StepUUID: s.StepUUID, Token: s.Token, Status: tasker.ResultCompleted}}}); err != nil {
+		if _, err := b.Settle(b.t.Context(), protocol.SettleRequest{WorkerID: w.WorkerID, Results: []protocol.StepResult{{
+			StepUUID: s.StepUUID, Token: s.Token, Status: protocol.ResultCompleted}}}); err != nil {
 			b.t.Fatal(err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/model/template"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // Options configures Run.
@@ -37,7 +38,7 @@ const (
 // Run simulates a task of the template. Other templates that its steps name must be among others. The error is a
 // *tasker.Error if the script does not fit the template, or the context not its schema.
 func Run(ctx context.Context, t *task.Template, others []*task.Template, script *Script, o Options,
-) (*tasker.Simulation, error) {
+) (*operate.Simulation, error) {
 	out, err := begin(ctx, t, others, script, o)
 	return out, public(err)
 }
@@ -56,7 +57,7 @@ func public(err error) error {
 }
 
 func begin(ctx context.Context, t *task.Template, others []*task.Template, script *Script, o Options,
-) (*tasker.Simulation, error) {
+) (*operate.Simulation, error) {
 	if err := script.fits(append([]*task.Template{t}, others...)); err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func begin(ctx context.Context, t *task.Template, others []*task.Template, scrip
 }
 
 // Sources is Run for YAML: the template first, and the script. The error is as from Run, or lists what is not valid.
-func Sources(ctx context.Context, templates []string, script string, o Options) (*tasker.Simulation, error) {
+func Sources(ctx context.Context, templates []string, script string, o Options) (*operate.Simulation, error) {
 	list := make([]*task.Template, len(templates))
 	for i, source := range templates {
 		var err error
@@ -337,7 +338,7 @@ func (r *run) waiting(ctx context.Context, t *task.Task, steps []*task.Step) (st
 
 // outcome reads what became of the task.
 func (r *run) outcome(ctx context.Context, def *task.Template, start time.Time, stuck string,
-) (*tasker.Simulation, error) {
+) (*operate.Simulation, error) {
 	t, steps, err := r.engine.Steps(ctx, r.task)
 	if err != nil {
 		return nil, err
@@ -346,7 +347,7 @@ func (r *run) outcome(ctx context.Context, def *task.Template, start time.Time, 
 	if err != nil {
 		return nil, err
 	}
-	out := &tasker.Simulation{Template: def.Name, Version: def.Version, State: tasker.TaskState(t.State), Stuck: stuck,
+	out := &operate.Simulation{Template: def.Name, Version: def.Version, State: tasker.TaskState(t.State), Stuck: stuck,
 		TookMS: r.now.Sub(start).Milliseconds()}
 	since := func(at task.Instant) *int64 {
 		if at == 0 {
@@ -357,7 +358,7 @@ func (r *run) outcome(ctx context.Context, def *task.Template, start time.Time, 
 	}
 	for _, s := range steps {
 		spec := def.Spec(s)
-		one := tasker.SimulatedStep{Name: spec.Name, State: tasker.StepState(s.State), Attempts: s.Attempts,
+		one := operate.SimulatedStep{Name: spec.Name, State: tasker.StepState(s.State), Attempts: s.Attempts,
 			BeganMS: since(s.StartedAt), EndedMS: since(s.FinishedAt), Result: s.Result}
 		if s.State == task.StepSkipped {
 			one.When = spec.When

@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/store/migration"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // givenUp are the columns ("table.column") and tables that a migration takes away, and those whose values it changes,
@@ -189,17 +190,19 @@ func work(t *testing.T, b *node.Node) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker, err := c.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w", Handlers: []string{"after_upgrade"}})
+	worker, err := protocol.Of(c).RegisterWorker(ctx,
+		protocol.WorkerRegistration{Name: "w", Handlers: []string{"after_upgrade"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	polled, err := c.Poll(ctx, tasker.PollRequest{WorkerID: worker.WorkerID, WaitMS: 30_000, Start: true})
+	polled, err := protocol.Of(c).Poll(ctx, protocol.PollRequest{WorkerID: worker.WorkerID, WaitMS: 30_000, Start: true})
 	if err != nil || len(polled.Steps) != 1 {
 		t.Fatalf("poll: %v, %v", polled, err)
 	}
 	step := polled.Steps[0]
-	answers, err := c.Settle(ctx, tasker.SettleRequest{WorkerID: worker.WorkerID, Results: []tasker.StepResult{
-		{StepUUID: step.StepUUID, Token: step.Token, Status: tasker.ResultCompleted, Result: json.RawMessage(`{"b": 2}`)}}})
+	answers, err := protocol.Of(c).Settle(ctx,
+		protocol.SettleRequest{WorkerID: worker.WorkerID, Results: []protocol.StepResult{
+			{StepUUID: step.StepUUID, Token: step.Token, Status: protocol.ResultCompleted, Result: json.RawMessage(`{"b": 2}`)}}})
 	if err != nil || answers[0].Error != nil {
 		t.Fatalf("settle: %v, %v", answers, err)
 	}

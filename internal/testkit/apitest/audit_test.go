@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // broken puts a task in error whose one step has failed, and returns it with the step.
@@ -290,20 +291,22 @@ func testActsWithoutTask(t *testing.T, s *server) {
 			t.Fatal(err)
 		}
 	}
-	worker, err := key.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: "w", Handlers: []string{"a"}})
+	worker, err := protocol.Of(key).RegisterWorker(s.ctx, protocol.WorkerRegistration{Name: "w", Handlers: []string{"a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := worker.WorkerID
 	for range 2 {
-		if _, err := key.Drain(s.ctx, tasker.DrainRequest{WorkerID: id, DrainedBy: "bob", Reason: "the disk"}); err != nil {
+		if _, err := protocol.Of(key).Drain(s.ctx,
+			protocol.WorkerAct{WorkerID: id, By: "bob", Reason: "the disk"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := key.ResumeWorker(s.ctx, tasker.ResumeRequest{WorkerID: id}); err != nil {
+	if _, err := protocol.Of(key).ResumeWorker(s.ctx, protocol.WorkerAct{WorkerID: id}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := key.Drain(s.ctx, tasker.DrainRequest{WorkerID: id, Final: true}); err != nil { // its own good-bye
+	if _, err := protocol.Of(key).Drain(s.ctx,
+		protocol.WorkerAct{WorkerID: id, Final: true}); err != nil { // its own good-bye
 		t.Fatal(err)
 	}
 	for _, req := range []operate.DetectRequest{{DryRun: true, Reason: "no act"}, {Actor: "eve", Reason: "a look"}} {

@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/model/settings"
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestCapacity: a worker is given no more than it has places for, however much its polls
@@ -27,13 +28,13 @@ func testCapacity(t *testing.T, s *server) {
 	if len(held) != 3 {
 		t.Fatalf("a worker of capacity 3 is given %d", len(held))
 	}
-	if _, err := s.Heartbeat(s.ctx, tasker.Heartbeat{WorkerID: w, CurrentLoad: 0}); err != nil {
+	if _, err := protocol.Of(s.Client).Heartbeat(s.ctx, protocol.Heartbeat{WorkerID: w, CurrentLoad: 0}); err != nil {
 		t.Fatal(err)
 	}
 	if more := s.grab(t, w, 10, 0); len(more) != 0 {
 		t.Errorf("a worker that holds 3 of 3 is given %d more", len(more))
 	}
-	info, err := s.Worker(s.ctx, w)
+	info, err := protocol.Of(s.Client).Worker(s.ctx, w)
 	if err != nil || info.CurrentLoad != 3 || info.Capacity != 3 || info.ReportedLoad != 0 {
 		t.Errorf("the worker is %+v, %v", info, err)
 	}
@@ -43,14 +44,14 @@ func testCapacity(t *testing.T, s *server) {
 	}
 
 	// A poll that waits for a place gets it as soon as there is one.
-	waiting := make(chan []tasker.Assignment, 1)
+	waiting := make(chan []protocol.Assignment, 1)
 	go func() { waiting <- s.grab(t, w, 10, 20*time.Second) }()
 	select {
 	case got := <-waiting:
 		t.Fatalf("a poll for a place was answered with %d steps", len(got))
 	case <-time.After(50 * time.Millisecond): // it may not wait yet; that makes no difference
 	}
-	if _, err := s.Settle(s.ctx, completion(w, held[0].StepUUID, held[0].Token)); err != nil {
+	if _, err := protocol.Of(s.Client).Settle(s.ctx, completion(w, held[0].StepUUID, held[0].Token)); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-waiting; len(got) != 1 {
@@ -76,7 +77,7 @@ func testCapacity(t *testing.T, s *server) {
 // hire registers a worker by its capacity.
 func (s *server) hire(t *testing.T, capacity int) uuid.UUID {
 	t.Helper()
-	w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Capacity: capacity})
+	w, err := protocol.Of(s.Client).RegisterWorker(s.ctx, protocol.WorkerRegistration{Capacity: capacity})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,10 +85,10 @@ func (s *server) hire(t *testing.T, capacity int) uuid.UUID {
 }
 
 // grab polls once.
-func (s *server) grab(t *testing.T, worker uuid.UUID, capacity int, wait time.Duration) []tasker.Assignment {
+func (s *server) grab(t *testing.T, worker uuid.UUID, capacity int, wait time.Duration) []protocol.Assignment {
 	t.Helper()
-	req := tasker.PollRequest{WorkerID: worker, Capacity: capacity, WaitMS: int(wait.Milliseconds()), Start: true}
-	polled, err := s.Poll(s.ctx, req)
+	req := protocol.PollRequest{WorkerID: worker, Capacity: capacity, WaitMS: int(wait.Milliseconds()), Start: true}
+	polled, err := protocol.Of(s.Client).Poll(s.ctx, req)
 	if err != nil {
 		t.Error(err)
 		return nil
@@ -127,7 +128,7 @@ func TestCapacityOnNodes(t *testing.T) {
 		t.Errorf("on the other it is given %d more", len(more))
 	}
 	for i := range 5 { // handed out by one, reported to the other
-		if _, err := b.Settle(b.ctx, completion(w, held[0].StepUUID, held[0].Token)); err != nil {
+		if _, err := protocol.Of(b.Client).Settle(b.ctx, completion(w, held[0].StepUUID, held[0].Token)); err != nil {
 			t.Fatal(err)
 		}
 		next := a.grab(t, w, 10, 20*time.Second)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestCheckpoints: a worker of the SDK stores checkpoints over HTTP, the next attempt receives the last one, and
@@ -28,7 +29,7 @@ func testCheckpoints(t *testing.T, s *server) {
 	}
 	begins, large := make(chan rowPosition, 9), make(chan error, 9)
 	w := worker.New(s.Client, &worker.Options{Name: "w", PollWait: time.Second,
-		Namespaces: []string{tasker.AllNamespaces},
+		Namespaces: []string{protocol.AllNamespaces},
 		Logger:     slog.New(slog.DiscardHandler)})
 	w.Handle("charge", func(_ context.Context, job *worker.Job) (any, error) {
 		at := rowPosition{Card: cardSecret}

@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 const eachTemplate = `
@@ -137,7 +138,7 @@ func testOwnTemplates(t *testing.T, s *server) {
 // testChildrenEnd: workers of the SDK carry out children, whose counts the step has as its result.
 func testChildrenEnd(t *testing.T, s *server) {
 	w := worker.New(s.Client, &worker.Options{Name: "w", PollWait: time.Second,
-		Namespaces: []string{tasker.AllNamespaces},
+		Namespaces: []string{protocol.AllNamespaces},
 		Logger:     slog.New(slog.DiscardHandler)})
 	w.Handle("resize", func(_ context.Context, job *worker.Job) (any, error) {
 		var in struct{ Item, Index int }

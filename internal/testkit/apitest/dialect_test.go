@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // say sends a body and returns the answer, which must be 200.
@@ -208,7 +209,7 @@ func TestWorkerHearsOfItsBreaker(t *testing.T) {
 			node.Options{
 				Engine: settings.Config{WorkerBreaker: settings.WorkerBreaker{Failures: 1, OpenFor: time.Hour,
 					Count: settings.CountAny}}})
-		w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Handlers: []string{"h"}})
+		w, err := protocol.Of(s.Client).RegisterWorker(s.ctx, protocol.WorkerRegistration{Handlers: []string{"h"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,8 +225,8 @@ func TestWorkerHearsOfItsBreaker(t *testing.T) {
 		s.say(t, "POST", "/api/v1/workers/"+w.WorkerID.String()+"/result",
 			`{"task_id":"`+receipt.TaskUUID.String()+`","status":"failed","error":{"message":"no memory","class":"resource"}}`)
 		for _, c := range calls {
-			got := unpack[tasker.BreakerNote](t, s.say(t, "POST", c[0]+w.WorkerID.String()+c[1], `{}`))
-			if got.Breaker != tasker.BreakerOpen || got.BreakerUntil == nil || time.Until(*got.BreakerUntil) < 50*time.Minute {
+			got := unpack[protocol.BreakerNote](t, s.say(t, "POST", c[0]+w.WorkerID.String()+c[1], `{}`))
+			if got.Breaker != protocol.BreakerOpen || got.BreakerUntil == nil || time.Until(*got.BreakerUntil) < 50*time.Minute {
 				t.Errorf("behind the open breaker %s says %+v", c, got)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // execution is an execution as a client in another language sees it.
@@ -42,13 +43,14 @@ func (s *server) executionOf(t *testing.T, id uuid.UUID) execution {
 }
 
 // claimed registers a worker of a handler and claims its next step.
-func (s *server) claimed(t *testing.T, handler string, start bool) (uuid.UUID, tasker.Assignment) {
+func (s *server) claimed(t *testing.T, handler string, start bool) (uuid.UUID, protocol.Assignment) {
 	t.Helper()
-	w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: "w-" + handler, Handlers: []string{handler}})
+	w, err := protocol.Of(s.Client).RegisterWorker(s.ctx,
+		protocol.WorkerRegistration{Name: "w-" + handler, Handlers: []string{handler}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Poll(s.ctx, tasker.PollRequest{WorkerID: w.WorkerID, WaitMS: 5000, Start: start})
+	got, err := protocol.Of(s.Client).Poll(s.ctx, protocol.PollRequest{WorkerID: w.WorkerID, WaitMS: 5000, Start: start})
 	if err != nil || len(got.Steps) != 1 {
 		t.Fatalf("poll: %+v, %v", got, err)
 	}
@@ -56,10 +58,11 @@ func (s *server) claimed(t *testing.T, handler string, start bool) (uuid.UUID, t
 }
 
 // settleStep reports the outcome of a step.
-func (s *server) settleStep(t *testing.T, worker uuid.UUID, a tasker.Assignment, r tasker.StepResult) {
+func (s *server) settleStep(t *testing.T, worker uuid.UUID, a protocol.Assignment, r protocol.StepResult) {
 	t.Helper()
 	r.StepUUID, r.Token = a.StepUUID, a.Token
-	answers, err := s.Settle(s.ctx, tasker.SettleRequest{WorkerID: worker, Results: []tasker.StepResult{r}})
+	answers, err := protocol.Of(s.Client).Settle(s.ctx,
+		protocol.SettleRequest{WorkerID: worker, Results: []protocol.StepResult{r}})
 	if err != nil || answers[0].Error != nil {
 		t.Fatalf("settle: %+v, %v", answers, err)
 	}
@@ -81,15 +84,16 @@ func testExecutions(t *testing.T, s *server) {
 	if got := s.executionOf(t, created.ID); got.Status != "scheduled" || !strings.HasPrefix(got.Worker, "w-core.echo") {
 		t.Errorf("assigned: %+v", got)
 	}
-	if _, err := s.Start(s.ctx, tasker.StartRequest{WorkerID: worker, Steps: []tasker.LeaseRef{{StepUUID: step.StepUUID,
-		Token: step.Token}}}); err != nil {
+	if _, err := protocol.Of(s.Client).Start(s.ctx,
+		protocol.StartRequest{WorkerID: worker, Steps: []protocol.LeaseRef{{StepUUID: step.StepUUID,
+			Token: step.Token}}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.executionOf(t, created.ID); got.Status != "running" {
 		t.Errorf("started: %+v", got)
 	}
 	no := false
-	s.settleStep(t, worker, step, tasker.StepResult{Status: tasker.ResultFailed,
+	s.settleStep(t, worker, step, protocol.StepResult{Status: protocol.ResultFailed,
 		Error: &tasker.Failure{Message: "no such host", Code: "DNS", Retryable: &no}})
 	got := s.executionOf(t, created.ID)
 	if got.Status != "failed" || !strings.Contains(string(got.Result), `"error":"no such host"`) {
@@ -102,7 +106,7 @@ func testExecutions(t *testing.T, s *server) {
 		t.Errorf("retried: %+v", retried)
 	}
 	worker, step = s.claimed(t, "core.echo", true)
-	s.settleStep(t, worker, step, tasker.StepResult{Status: tasker.ResultCompleted, Result: json.RawMessage(`{"out":"hi"}`)})
+	s.settleStep(t, worker, step, protocol.StepResult{Status: protocol.ResultCompleted, Result: json.RawMessage(`{"out":"hi"}`)})
 	if got := s.executionOf(t, created.ID); got.Status != "completed" || string(got.Result) != `{"out":"hi"}` {
 		t.Errorf("completed: %+v %s", got, got.Result)
 	}
@@ -201,7 +205,8 @@ func (s *server) checkExecutionStream(t *testing.T, completed, cancelled uuid.UU
 func TestFleet(t *testing.T) { onEveryStore(t, testFleet) }
 
 func testFleet(t *testing.T, s *server) {
-	w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: "pod-7", Handlers: []string{"render"}})
+	w, err := protocol.Of(s.Client).RegisterWorker(s.ctx,
+		protocol.WorkerRegistration{Name: "pod-7", Handlers: []string{"render"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,11 +243,13 @@ func testFleet(t *testing.T, s *server) {
 		t.Errorf("cordoned: %+v, listed %q", cordoned, listed("cordoned=true"))
 	}
 	e := s.execute(t, `{"action_ref":"render"}`)
-	if got, err := s.Poll(s.ctx, tasker.PollRequest{WorkerID: w.WorkerID}); err != nil || len(got.Steps) != 0 {
+	if got, err := protocol.Of(s.Client).Poll(s.ctx,
+		protocol.PollRequest{WorkerID: w.WorkerID}); err != nil || len(got.Steps) != 0 {
 		t.Errorf("a cordoned worker gets %+v, %v", got, err)
 	}
 	s.must(t, "POST", at+"/uncordon", "", nil)
-	if got, err := s.Poll(s.ctx, tasker.PollRequest{WorkerID: w.WorkerID, WaitMS: 5000}); err != nil ||
+	if got, err := protocol.Of(s.Client).Poll(s.ctx,
+		protocol.PollRequest{WorkerID: w.WorkerID, WaitMS: 5000}); err != nil ||
 		len(got.Steps) != 1 || got.Steps[0].TaskUUID != e.ID {
 		t.Errorf("after the cordon it gets %+v, %v", got, err)
 	}

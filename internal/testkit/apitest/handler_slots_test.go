@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestHandlerSlots: a real server leases a handler with slots of its own no more steps than it has slots, while the
@@ -19,7 +20,7 @@ func testHandlerSlots(t *testing.T, s *server) {
 	release := make(chan struct{})
 	var slow, most atomic.Int64
 	w := worker.New(s.Client, &worker.Options{Name: "w", PollWait: time.Second,
-		Namespaces: []string{tasker.AllNamespaces},
+		Namespaces: []string{protocol.AllNamespaces},
 		Logger:     slog.New(slog.DiscardHandler)})
 	w.Handle("slow", func(context.Context, *worker.Job) (any, error) {
 		for now := slow.Add(1); ; {
@@ -48,7 +49,7 @@ func testHandlerSlots(t *testing.T, s *server) {
 			t.Fatal(err)
 		}
 	}
-	workers, err := s.Workers(s.ctx)
+	workers, err := protocol.Of(s.Client).Workers(s.ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

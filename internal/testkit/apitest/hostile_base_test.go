@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // base is a request that the server takes, with the names of known things in braces.
@@ -111,7 +112,7 @@ func (h *attacker) members(method, path string, s schema) {
 func (h *attacker) prepare() {
 	h.t.Helper()
 	ctx := h.t.Context()
-	worker, err := h.engine.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w", Handlers: []string{"h", "failing"}})
+	worker, err := h.engine.RegisterWorker(ctx, protocol.WorkerRegistration{Name: "w", Handlers: []string{"h", "failing"}})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func (h *attacker) prepare() {
 		}
 		about[kind] = receipt.TaskUUID
 	}
-	polled, err := h.engine.Poll(ctx, tasker.PollRequest{WorkerID: worker.WorkerID, Capacity: 1000, Start: true})
+	polled, err := h.engine.Poll(ctx, protocol.PollRequest{WorkerID: worker.WorkerID, Capacity: 1000, Start: true})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -136,10 +137,10 @@ func (h *attacker) prepare() {
 		switch a.TaskUUID {
 		case about["failed"]:
 			no := false
-			result := tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultFailed,
+			result := protocol.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: protocol.ResultFailed,
 				Error: &tasker.Failure{Message: "broken", Retryable: &no}}
-			if _, err := h.engine.Settle(ctx, tasker.SettleRequest{WorkerID: worker.WorkerID,
-				Results: []tasker.StepResult{result}}); err != nil {
+			if _, err := h.engine.Settle(ctx, protocol.SettleRequest{WorkerID: worker.WorkerID,
+				Results: []protocol.StepResult{result}}); err != nil {
 				h.t.Fatal(err)
 			}
 		case of:

@@ -19,6 +19,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/blobstore"
 	"github.com/taskerhq/tasker/internal/testkit/s3test"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 const largeTemplates = `name: report
@@ -195,12 +196,14 @@ func TestLargeResultProtocol(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		s := serve(t, dsn, node.Options{Blobs: directory(t, t.TempDir())})
 		s.register(t, largeTemplates)
-		w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: "curl", Handlers: []string{"make", "use"}})
+		w, err := protocol.Of(s.Client).RegisterWorker(s.ctx,
+			protocol.WorkerRegistration{Name: "curl", Handlers: []string{"make", "use"}})
 		if err != nil || w.MaxLargeResultBytes != 64<<20 {
 			t.Fatal(w, err)
 		}
 		task := s.submit(t, tasker.NewTask("report", nil)).TaskUUID
-		polled, err := s.Poll(s.ctx, tasker.PollRequest{WorkerID: w.WorkerID, WaitMS: 10_000, Start: true})
+		polled, err := protocol.Of(s.Client).Poll(s.ctx,
+			protocol.PollRequest{WorkerID: w.WorkerID, WaitMS: 10_000, Start: true})
 		if err != nil || len(polled.Steps) != 1 {
 			t.Fatal(polled, err)
 		}
@@ -248,15 +251,16 @@ func TestLargeResultProtocol(t *testing.T) {
 				t.Errorf("%s: %d %.300s, want %d with %q", name, status, answer, c.status, c.says)
 			}
 		}
-		receipt, err := s.Client.Backend.(tasker.LargeResultBackend).SendLargeResult(s.ctx, w.WorkerID,
-			tasker.LeaseRef{StepUUID: held.StepUUID, Token: held.Token}, []byte(` {"a": 1} `))
+		receipt, err := s.Client.Backend.(protocol.LargeResultBackend).SendLargeResult(s.ctx, w.WorkerID,
+			protocol.LeaseRef{StepUUID: held.StepUUID, Token: held.Token}, []byte(` {"a": 1} `))
 		if err != nil {
 			t.Fatal(err)
 		}
 		settle := func(reference string) *tasker.Error {
 			t.Helper()
-			answers, err := s.Settle(s.ctx, tasker.SettleRequest{WorkerID: w.WorkerID, Results: []tasker.StepResult{{
-				StepUUID: held.StepUUID, Token: held.Token, Status: tasker.ResultCompleted, LargeResult: reference}}})
+			answers, err := protocol.Of(s.Client).Settle(s.ctx,
+				protocol.SettleRequest{WorkerID: w.WorkerID, Results: []protocol.StepResult{{
+					StepUUID: held.StepUUID, Token: held.Token, Status: protocol.ResultCompleted, LargeResult: reference}}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestCancelledMeanwhile: a worker whose task is cancelled before it says that it starts, or
@@ -16,12 +17,12 @@ import (
 func TestCancelledMeanwhile(t *testing.T) { onEveryQueue(t, testCancelledMeanwhile) }
 
 func testCancelledMeanwhile(t *testing.T, s *server) {
-	w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: "by hand"})
+	w, err := protocol.Of(s.Client).RegisterWorker(s.ctx, protocol.WorkerRegistration{Name: "by hand"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	receipt := s.submit(t, tasker.TaskRequest{TaskType: "h"})
-	polled, err := s.Poll(s.ctx, tasker.PollRequest{WorkerID: w.WorkerID, WaitMS: 5000})
+	polled, err := protocol.Of(s.Client).Poll(s.ctx, protocol.PollRequest{WorkerID: w.WorkerID, WaitMS: 5000})
 	if err != nil || len(polled.Steps) != 1 {
 		t.Fatalf("the poll brings %+v, %v", polled, err)
 	}

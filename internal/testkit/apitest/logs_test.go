@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestLogs: what handlers log is kept with their attempts, the end of it only, and is shown to who may read.
@@ -18,7 +19,7 @@ func TestLogs(t *testing.T) { onEveryStore(t, testLogs) }
 
 func testLogs(t *testing.T, s *server) {
 	w := worker.New(s.Client, &worker.Options{Name: "w", PollWait: time.Second,
-		Namespaces: []string{tasker.AllNamespaces},
+		Namespaces: []string{protocol.AllNamespaces},
 		Logger:     slog.New(slog.DiscardHandler)})
 	w.Handle("load", func(_ context.Context, job *worker.Job) (any, error) {
 		job.Logger().Info("begins", "attempt", job.Attempt)

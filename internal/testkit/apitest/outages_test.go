@@ -8,6 +8,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/flow"
 	"github.com/taskerhq/tasker/internal/model/settings"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // downAfter is a breaker that opens after as many failures as openOutage makes at once. Other failures of a test are
@@ -42,7 +43,7 @@ func openOutage(t *testing.T, c *tasker.Client) *flow.Outage {
 // failDown lets downAfter.Failures attempts fail at once.
 func failDown(ctx context.Context, t *testing.T, c *tasker.Client) {
 	t.Helper()
-	w, err := c.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "down", Handlers: []string{"down"}})
+	w, err := protocol.Of(c).RegisterWorker(ctx, protocol.WorkerRegistration{Name: "down", Handlers: []string{"down"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,19 +54,19 @@ func failDown(ctx context.Context, t *testing.T, c *tasker.Client) {
 	if _, err := c.SubmitTasks(ctx, tasker.SubmitRequest{Tasks: tasks}); err != nil {
 		t.Fatal(err)
 	}
-	polled, err := c.Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: len(tasks), Start: true})
+	polled, err := protocol.Of(c).Poll(ctx, protocol.PollRequest{WorkerID: w.WorkerID, Capacity: len(tasks), Start: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var results []tasker.StepResult
+	var results []protocol.StepResult
 	for _, a := range polled.Steps {
-		results = append(results, tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultFailed,
+		results = append(results, protocol.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: protocol.ResultFailed,
 			Error: &tasker.Failure{Message: "connection refused", Retryable: new(bool)}})
 	}
 	if len(results) == 0 {
 		return
 	}
-	if _, err := c.Settle(ctx, tasker.SettleRequest{WorkerID: w.WorkerID, Results: results}); err != nil {
+	if _, err := protocol.Of(c).Settle(ctx, protocol.SettleRequest{WorkerID: w.WorkerID, Results: results}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestBadSubmissions: each is refused whole with the same code, words and places
@@ -171,25 +172,29 @@ func TestProtocolErrors(t *testing.T) { onEveryStore(t, testProtocolErrors) }
 func testProtocolErrors(t *testing.T, s *server) {
 	receipt := s.submit(t, tasker.TaskRequest{TaskType: "h"})
 	nobody := uuid.New()
-	if _, err := s.Poll(s.ctx, tasker.PollRequest{WorkerID: nobody}); tasker.ErrorCode(err) != tasker.CodeNotFound ||
+	if _, err := protocol.Of(s.Client).Poll(s.ctx,
+		protocol.PollRequest{WorkerID: nobody}); tasker.ErrorCode(err) != tasker.CodeNotFound ||
 		!strings.Contains(err.Error(), "register the worker again") {
 		t.Errorf("a poll of a stranger is answered %v", err)
 	}
-	if _, err := s.Heartbeat(s.ctx, tasker.Heartbeat{WorkerID: nobody}); tasker.ErrorCode(err) != tasker.CodeNotFound {
+	if _, err := protocol.Of(s.Client).Heartbeat(s.ctx,
+		protocol.Heartbeat{WorkerID: nobody}); tasker.ErrorCode(err) != tasker.CodeNotFound {
 		t.Errorf("a heartbeat of a stranger is answered %v", err)
 	}
-	w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: "by hand", Handlers: []string{"h"}})
+	w, err := protocol.Of(s.Client).RegisterWorker(s.ctx,
+		protocol.WorkerRegistration{Name: "by hand", Handlers: []string{"h"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := s.Poll(s.ctx, tasker.PollRequest{WorkerID: w.WorkerID, Start: true, WaitMS: 1000})
+	resp, err := protocol.Of(s.Client).Poll(s.ctx, protocol.PollRequest{WorkerID: w.WorkerID, Start: true, WaitMS: 1000})
 	if err != nil || len(resp.Steps) != 1 {
 		t.Fatalf("the poll brought %+v, %v", resp, err)
 	}
 	a := resp.Steps[0]
-	answers, err := s.Settle(s.ctx, tasker.SettleRequest{WorkerID: w.WorkerID, Results: []tasker.StepResult{
-		{StepUUID: a.StepUUID, Token: "2" + a.Token[1:], Status: tasker.ResultCompleted,
-			Result: json.RawMessage(`"forged"`)}}})
+	answers, err := protocol.Of(s.Client).Settle(s.ctx,
+		protocol.SettleRequest{WorkerID: w.WorkerID, Results: []protocol.StepResult{
+			{StepUUID: a.StepUUID, Token: "2" + a.Token[1:], Status: protocol.ResultCompleted,
+				Result: json.RawMessage(`"forged"`)}}})
 	if err != nil || answers[0].Error == nil || answers[0].Error.Code != tasker.CodeStaleToken ||
 		!strings.Contains(answers[0].Error.Message, "not in the hands of this worker") {
 		t.Errorf("a forged token is answered %+v, %v", answers, err)
@@ -209,8 +214,9 @@ func testProtocolErrors(t *testing.T, s *server) {
 		t.Errorf("after all that the step is %+v", step)
 	}
 	// and the worker that held it all along goes on undisturbed
-	answers, err = s.Settle(s.ctx, tasker.SettleRequest{WorkerID: w.WorkerID, Results: []tasker.StepResult{
-		{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultCompleted, Result: json.RawMessage(`"true"`)}}})
+	answers, err = protocol.Of(s.Client).Settle(s.ctx,
+		protocol.SettleRequest{WorkerID: w.WorkerID, Results: []protocol.StepResult{
+			{StepUUID: a.StepUUID, Token: a.Token, Status: protocol.ResultCompleted, Result: json.RawMessage(`"true"`)}}})
 	if err != nil || answers[0].Error != nil || answers[0].State != tasker.StepComplete {
 		t.Errorf("the true token is answered %+v, %v", answers, err)
 	}

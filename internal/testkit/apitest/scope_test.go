@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 	"github.com/taskerhq/tasker/internal/model/access"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // verb is a request about one task, step or case. The words TASK, STEP and CASE of its path
@@ -123,8 +124,8 @@ func testWorkersOfAnotherNamespace(t *testing.T, s *server) {
 	step := s.step(t, receipt, "nobody")
 	send := s.senderOf(t, "video")
 	for name, namespaces := range map[string][]string{"of another": {"audio"}, "of both": {"video", "audio"},
-		"of all": {tasker.AllNamespaces}, "of none": nil} {
-		w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: name, Namespaces: namespaces})
+		"of all": {protocol.AllNamespaces}, "of none": nil} {
+		w, err := protocol.Of(s.Client).RegisterWorker(s.ctx, protocol.WorkerRegistration{Name: name, Namespaces: namespaces})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,11 +144,12 @@ func testWorkersOfAnotherNamespace(t *testing.T, s *server) {
 					body, want)
 			}
 		}
-		if now, err := s.Worker(s.ctx, w.WorkerID); err != nil || now.State != "active" {
+		if now, err := protocol.Of(s.Client).Worker(s.ctx, w.WorkerID); err != nil || now.State != "active" {
 			t.Errorf("the worker %s is %+v, %v", name, now, err)
 		}
 	}
-	own, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: "own", Namespaces: []string{"video"}})
+	own, err := protocol.Of(s.Client).RegisterWorker(s.ctx,
+		protocol.WorkerRegistration{Name: "own", Namespaces: []string{"video"}})
 	if err != nil {
 		t.Fatal(err)
 	}

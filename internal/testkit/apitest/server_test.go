@@ -22,6 +22,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func TestMain(m *testing.M) {
@@ -105,7 +106,7 @@ func serve(t *testing.T, dsn string, opts node.Options) *server {
 func (s *server) work(t *testing.T, handlers map[string]worker.Handler) {
 	t.Helper()
 	w := worker.New(s.Client, &worker.Options{Name: "tester", PollWait: time.Second,
-		Namespaces: []string{tasker.AllNamespaces},
+		Namespaces: []string{protocol.AllNamespaces},
 		Logger:     slog.New(slog.DiscardHandler)})
 	for name, h := range handlers {
 		w.Handle(name, h)

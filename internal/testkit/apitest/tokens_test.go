@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi"
 	"github.com/taskerhq/tasker/internal/api/web"
 	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestTokenOfAnother: whoever has a key to work in one namespace can do nothing about the
@@ -25,7 +26,8 @@ import (
 func TestTokenOfAnother(t *testing.T) { onEveryQueue(t, testTokenOfAnother) }
 
 func testTokenOfAnother(t *testing.T, s *server) {
-	victim, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Namespaces: []string{"b"}, Handlers: []string{"h"}})
+	victim, err := protocol.Of(s.Client).RegisterWorker(s.ctx,
+		protocol.WorkerRegistration{Namespaces: []string{"b"}, Handlers: []string{"h"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +69,8 @@ func testTokenOfAnother(t *testing.T, s *server) {
 			if err != nil || settled[0].State != "" || tasker.ErrorCode(settled[0].Error) != tasker.CodeStaleToken {
 				t.Errorf("embedded, the result is answered %+v, %v", settled, err)
 			}
-			start := tasker.StartRequest{WorkerID: me.WorkerID, Steps: []tasker.LeaseRef{{StepUUID: step, Token: token}}}
-			if started, err := s.engine.Start(s.ctx, start); err != nil || started[0].Status != tasker.LeaseLost {
+			start := protocol.StartRequest{WorkerID: me.WorkerID, Steps: []protocol.LeaseRef{{StepUUID: step, Token: token}}}
+			if started, err := s.engine.Start(s.ctx, start); err != nil || started[0].Status != protocol.LeaseLost {
 				t.Errorf("embedded, the start is answered %+v, %v", started, err)
 			}
 		}
@@ -80,9 +82,9 @@ func testTokenOfAnother(t *testing.T, s *server) {
 			t.Errorf("after all that the step is %+v, %v; want %s", steps, err, want)
 		}
 	}
-	for who, a := range map[uuid.UUID]tasker.Assignment{victim.WorkerID: held, me.WorkerID: own} {
+	for who, a := range map[uuid.UUID]protocol.Assignment{victim.WorkerID: held, me.WorkerID: own} {
 		// the true holders go on
-		settled, err := s.Settle(s.ctx, completion(who, a.StepUUID, a.Token))
+		settled, err := protocol.Of(s.Client).Settle(s.ctx, completion(who, a.StepUUID, a.Token))
 		if err != nil || settled[0].Error != nil {
 			t.Errorf("the holder's result is answered %+v, %v", settled, err)
 		}
@@ -90,16 +92,16 @@ func testTokenOfAnother(t *testing.T, s *server) {
 }
 
 // completion is the report that a step is done.
-func completion(worker, step uuid.UUID, token string) tasker.SettleRequest {
-	result := tasker.StepResult{StepUUID: step, Token: token, Status: tasker.ResultCompleted}
-	return tasker.SettleRequest{WorkerID: worker, Results: []tasker.StepResult{result}}
+func completion(worker, step uuid.UUID, token string) protocol.SettleRequest {
+	result := protocol.StepResult{StepUUID: step, Token: token, Status: protocol.ResultCompleted}
+	return protocol.SettleRequest{WorkerID: worker, Results: []protocol.StepResult{result}}
 }
 
 // claimOne gives a worker a task of a namespace, assigned.
-func (s *server) claimOne(t *testing.T, worker uuid.UUID, namespace string) tasker.Assignment {
+func (s *server) claimOne(t *testing.T, worker uuid.UUID, namespace string) protocol.Assignment {
 	t.Helper()
 	s.submit(t, tasker.TaskRequest{TaskType: "h", Namespace: namespace})
-	polled, err := s.Poll(s.ctx, tasker.PollRequest{WorkerID: worker, WaitMS: 5000})
+	polled, err := protocol.Of(s.Client).Poll(s.ctx, protocol.PollRequest{WorkerID: worker, WaitMS: 5000})
 	if err != nil || len(polled.Steps) != 1 || polled.Steps[0].State != tasker.StepAssigned {
 		t.Fatalf("the poll brings %+v, %v", polled, err)
 	}
@@ -168,7 +170,8 @@ func (s *server) intrude(t *testing.T, worker, step uuid.UUID, token string) map
 func TestKeyOfAnotherNamespace(t *testing.T) { onEveryStore(t, testKeyOfAnotherNamespace) }
 
 func testKeyOfAnotherNamespace(t *testing.T, s *server) {
-	victim, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: "victim", Namespaces: []string{"b"}})
+	victim, err := protocol.Of(s.Client).RegisterWorker(s.ctx,
+		protocol.WorkerRegistration{Name: "victim", Namespaces: []string{"b"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // scenarios are what every worker has to do.
@@ -306,13 +307,14 @@ func drainByOperator(w *world) {
 	gate, open := w.gate("gate")
 	id := w.submit("act", order{Ref: "d", Gate: gate})
 	p.says("begin d 1")
-	workers, err := w.server.client.Workers(w.ctx)
+	workers, err := protocol.Of(w.server.client).Workers(w.ctx)
 	if err != nil {
 		w.Fatal(err)
 	}
 	for _, info := range workers {
 		if strings.HasPrefix(info.Name, p.name) {
-			if _, err := w.server.client.Drain(w.ctx, tasker.DrainRequest{WorkerID: info.WorkerID, Reason: "test"}); err != nil {
+			if _, err := protocol.Of(w.server.client).Drain(w.ctx,
+				protocol.WorkerAct{WorkerID: info.WorkerID, Reason: "test"}); err != nil {
 				w.Fatal(err)
 			}
 		}

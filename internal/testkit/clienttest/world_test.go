@@ -26,6 +26,7 @@ import (
 	_ "github.com/taskerhq/tasker/internal/cli"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 	"github.com/taskerhq/tasker/remote"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // patience bounds what a test waits for; nothing takes a tenth of it.
@@ -253,11 +254,11 @@ func (w *world) works(name string) {
 func (w *world) idle() {
 	w.Helper()
 	for now := time.Now(); w.ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
-		workers, err := w.server.client.Workers(w.ctx)
+		workers, err := protocol.Of(w.server.client).Workers(w.ctx)
 		if err != nil {
 			w.Fatal(err)
 		}
-		if !slices.ContainsFunc(workers, func(info tasker.WorkerInfo) bool {
+		if !slices.ContainsFunc(workers, func(info protocol.WorkerInfo) bool {
 			return info.ReportedLoad > 0 || info.LastHeartbeat.Before(now)
 		}) {
 			return

@@ -9,14 +9,15 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // outcomes are the words of the history for what a worker reports.
 var outcomes = map[string]string{
-	tasker.ResultCompleted: "completed",
-	tasker.ResultFailed:    "failed",
-	tasker.ResultReleased:  "released",
-	tasker.ResultSnoozed:   "snoozed",
+	protocol.ResultCompleted: "completed",
+	protocol.ResultFailed:    "failed",
+	protocol.ResultReleased:  "released",
+	protocol.ResultSnoozed:   "snoozed",
 }
 
 // stepHistory checks that the history of a step holds every lease that a caller

@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // TestGoodStory: a run in which all guarantees were kept is found in order.
@@ -134,7 +135,7 @@ var violations = map[string]struct {
 	"TwoResultsUnderOneToken": {crashtest.SettledTwice, func(s *story) { s.reports(s.step("one", 0))[1].Code = "" }},
 	"TwoSuccesses": {crashtest.SettledTwice, func(s *story) {
 		released := s.reports(s.step("retried", 0))[0]
-		released.Status, released.Result = tasker.ResultCompleted, json.RawMessage(`1`)
+		released.Status, released.Result = protocol.ResultCompleted, json.RawMessage(`1`)
 	}},
 	"TwoSuccessesInHistory": {crashtest.SettledTwice, func(s *story) {
 		s.end("retried").History.Attempts[0].Outcome = "completed"
@@ -275,7 +276,7 @@ var violations = map[string]struct {
 
 // broken is a Backend that answers everything with one error.
 type broken struct {
-	tasker.Backend
+	protocol.Backend
 	err error
 }
 

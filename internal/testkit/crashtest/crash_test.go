@@ -26,6 +26,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/waits"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // limits of one run
@@ -127,7 +128,7 @@ func newRun(t *testing.T, seed uint64) *run {
 	}
 	t.Cleanup(func() { client.Close() })
 	r.killer = newKiller(r.server, client, r.rand(1))
-	r.backend = crashtest.Record(client.Backend, r.journal, r.killer.tell)
+	r.backend = crashtest.Record(protocol.Of(client), r.journal, r.killer.tell)
 	r.backend.Waits = waits.Of(client)
 	r.journal.Foreign["foreign"] = true
 	return r

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Span is the time of a call on the Journal's counter.
@@ -79,7 +80,7 @@ type Report struct {
 
 // completes reports whether it asks for the step to be complete.
 func (r *Report) completes() bool {
-	return r.Verb == VerbResult && r.Status == tasker.ResultCompleted
+	return r.Verb == VerbResult && r.Status == protocol.ResultCompleted
 }
 
 // Cancel is one task that a caller wanted cancelled.
@@ -139,7 +140,7 @@ type Journal struct {
 	counter int64
 	batches int64
 	latest  map[uuid.UUID]Handout      // the last one of each step
-	ended   map[tasker.LeaseRef]bool   // leases whose result was accepted
+	ended   map[protocol.LeaseRef]bool // leases whose result was accepted
 	taken   []Report                   // accepted results, for those who replay them
 	large   map[string]json.RawMessage // by reference, and by checksum
 }
@@ -148,7 +149,7 @@ type Journal struct {
 func NewJournal() *Journal {
 	return &Journal{
 		Ends: map[string][]tasker.TaskState{}, Foreign: map[string]bool{},
-		latest: map[uuid.UUID]Handout{}, ended: map[tasker.LeaseRef]bool{}, large: map[string]json.RawMessage{},
+		latest: map[uuid.UUID]Handout{}, ended: map[protocol.LeaseRef]bool{}, large: map[string]json.RawMessage{},
 	}
 }
 
@@ -190,7 +191,7 @@ func (j *Journal) Tasks() int {
 func (j *Journal) Obsolete(step uuid.UUID, token string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.latest[step].Lease > LeaseNo(token) || j.ended[tasker.LeaseRef{StepUUID: step, Token: token}]
+	return j.latest[step].Lease > LeaseNo(token) || j.ended[protocol.LeaseRef{StepUUID: step, Token: token}]
 }
 
 // Held returns a lease of another worker than the one given that may be in force, if
@@ -199,7 +200,7 @@ func (j *Journal) Held(but uuid.UUID) (Handout, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, h := range j.latest { // any will do
-		if h.Worker != but && !j.ended[tasker.LeaseRef{StepUUID: h.Step, Token: h.Token}] {
+		if h.Worker != but && !j.ended[protocol.LeaseRef{StepUUID: h.Step, Token: h.Token}] {
 			return h, true
 		}
 	}

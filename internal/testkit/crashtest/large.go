@@ -10,25 +10,26 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // A journal knows the content of large results. So the rules about results hold for them too: each is compared, byte by
 // byte, with what its worker sent.
 
-var _ tasker.LargeResultBackend = (*Recorder)(nil)
+var _ protocol.LargeResultBackend = (*Recorder)(nil)
 
 // largeBackend returns the part of the Backend that moves large results.
-func (r *Recorder) largeBackend() (tasker.LargeResultBackend, error) {
-	b, can := r.Backend.(tasker.LargeResultBackend)
+func (r *Recorder) largeBackend() (protocol.LargeResultBackend, error) {
+	b, can := r.Backend.(protocol.LargeResultBackend)
 	if !can {
 		return nil, errors.New("the Backend has no large results")
 	}
 	return b, nil
 }
 
-// SendLargeResult implements tasker.LargeResultBackend. Who settles with a reference has its answer.
-func (r *Recorder) SendLargeResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef, result []byte,
-) (*tasker.LargeResultReceipt, error) {
+// SendLargeResult implements protocol.LargeResultBackend. Who settles with a reference has its answer.
+func (r *Recorder) SendLargeResult(ctx context.Context, worker uuid.UUID, lease protocol.LeaseRef, result []byte,
+) (*protocol.LargeResultReceipt, error) {
 	b, err := r.largeBackend()
 	if err != nil {
 		return nil, err
@@ -45,8 +46,8 @@ func (r *Recorder) SendLargeResult(ctx context.Context, worker uuid.UUID, lease 
 	return receipt, nil
 }
 
-// LargeParentResult implements tasker.LargeResultBackend.
-func (r *Recorder) LargeParentResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef, parent string,
+// LargeParentResult implements protocol.LargeResultBackend.
+func (r *Recorder) LargeParentResult(ctx context.Context, worker uuid.UUID, lease protocol.LeaseRef, parent string,
 ) (io.ReadCloser, error) {
 	b, err := r.largeBackend()
 	if err != nil {
@@ -55,7 +56,7 @@ func (r *Recorder) LargeParentResult(ctx context.Context, worker uuid.UUID, leas
 	return b.LargeParentResult(ctx, worker, lease, parent)
 }
 
-// LargeResult implements tasker.LargeResultBackend.
+// LargeResult implements protocol.LargeResultBackend.
 func (r *Recorder) LargeResult(ctx context.Context, task, step uuid.UUID) (io.ReadCloser, error) {
 	b, err := r.largeBackend()
 	if err != nil {
@@ -65,7 +66,7 @@ func (r *Recorder) LargeResult(ctx context.Context, task, step uuid.UUID) (io.Re
 }
 
 // parents are the results of the dependencies of a step, with those that come apart. The caller holds j.mu.
-func (j *Journal) parents(a *tasker.Assignment) map[string]json.RawMessage {
+func (j *Journal) parents(a *protocol.Assignment) map[string]json.RawMessage {
 	if len(a.LargeResults) == 0 {
 		return a.ParentResults
 	}

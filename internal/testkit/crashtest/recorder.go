@@ -8,6 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/waits"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Moment is a point in the life of a call.
@@ -32,7 +33,7 @@ const (
 // Recorder is a Backend that writes a Journal of the calls it passes on, and changes neither calls nor answers. It is
 // safe for concurrent use if the Backend is.
 type Recorder struct {
-	tasker.Backend
+	protocol.Backend
 	Waits   waits.Backend // of the same server, for those who send signals
 	journal *Journal
 	tell    func(Moment)
@@ -40,7 +41,7 @@ type Recorder struct {
 
 // Record returns a Recorder of b. tell is called at each Moment, in the goroutine of the caller, so that a killer can
 // act before the call goes on; nil tells nobody.
-func Record(b tasker.Backend, j *Journal, tell func(Moment)) *Recorder {
+func Record(b protocol.Backend, j *Journal, tell func(Moment)) *Recorder {
 	if tell == nil {
 		tell = func(Moment) {}
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/waits"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // SignalEnd is a signal at the end of a run.
@@ -64,6 +64,6 @@ func (r *Recorder) ResendSignals(ctx context.Context, namespace string) error {
 }
 
 var _ interface {
-	tasker.Backend
+	protocol.Backend
 	waits.Backend
 } = (*Recorder)(nil)

@@ -7,11 +7,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// Poll implements tasker.WorkerBackend. It notes only steps that arrived: what a lost answer had handed out shows in
+// Poll implements protocol.WorkerBackend. It notes only steps that arrived: what a lost answer had handed out shows in
 // the history.
-func (r *Recorder) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+func (r *Recorder) Poll(ctx context.Context, req protocol.PollRequest) (*protocol.PollResponse, error) {
 	begin := r.journal.begin()
 	resp, err := r.Backend.Poll(ctx, req)
 	r.journal.write(begin, func(span Span) {
@@ -34,8 +35,8 @@ func (r *Recorder) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Po
 	return resp, err
 }
 
-// Settle implements tasker.WorkerBackend. Each result is an entry.
-func (r *Recorder) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+// Settle implements protocol.WorkerBackend. Each result is an entry.
+func (r *Recorder) Settle(ctx context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error) {
 	begin := r.journal.begin()
 	r.tell(ResultSent)
 	answers, err := r.Backend.Settle(ctx, req)
@@ -57,7 +58,7 @@ func (r *Recorder) Settle(ctx context.Context, req tasker.SettleRequest) ([]task
 			}
 			j.Reports = append(j.Reports, report)
 			if report.Accepted() {
-				j.ended[tasker.LeaseRef{StepUUID: s.StepUUID, Token: s.Token}] = true
+				j.ended[protocol.LeaseRef{StepUUID: s.StepUUID, Token: s.Token}] = true
 				j.taken = append(j.taken, report)
 			}
 		}
@@ -65,32 +66,32 @@ func (r *Recorder) Settle(ctx context.Context, req tasker.SettleRequest) ([]task
 	return answers, err
 }
 
-// Start implements tasker.WorkerBackend.
-func (r *Recorder) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
+// Start implements protocol.WorkerBackend.
+func (r *Recorder) Start(ctx context.Context, req protocol.StartRequest) ([]protocol.LeaseAnswer, error) {
 	begin := r.journal.begin()
 	answers, err := r.Backend.Start(ctx, req)
 	r.leases(begin, VerbStart, req.WorkerID, req.Steps, answers, err)
 	return answers, err
 }
 
-// Progress implements tasker.WorkerBackend.
-func (r *Recorder) Progress(ctx context.Context, report tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
+// Progress implements protocol.WorkerBackend.
+func (r *Recorder) Progress(ctx context.Context, report protocol.ProgressReport) (*protocol.LeaseAnswer, error) {
 	begin := r.journal.begin()
 	answer, err := r.Backend.Progress(ctx, report)
-	var answers []tasker.LeaseAnswer
+	var answers []protocol.LeaseAnswer
 	if err == nil {
-		answers = []tasker.LeaseAnswer{*answer}
+		answers = []protocol.LeaseAnswer{*answer}
 	}
-	r.leases(begin, VerbProgress, report.WorkerID, []tasker.LeaseRef{{StepUUID: report.StepUUID, Token: report.Token}},
+	r.leases(begin, VerbProgress, report.WorkerID, []protocol.LeaseRef{{StepUUID: report.StepUUID, Token: report.Token}},
 		answers, err)
 	return answer, err
 }
 
-// Heartbeat implements tasker.WorkerBackend.
-func (r *Recorder) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
+// Heartbeat implements protocol.WorkerBackend.
+func (r *Recorder) Heartbeat(ctx context.Context, beat protocol.Heartbeat) (*protocol.HeartbeatResponse, error) {
 	begin := r.journal.begin()
 	resp, err := r.Backend.Heartbeat(ctx, beat)
-	var answers []tasker.LeaseAnswer
+	var answers []protocol.LeaseAnswer
 	if err == nil {
 		answers = resp.Leases
 	}
@@ -99,8 +100,8 @@ func (r *Recorder) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*taske
 }
 
 // leases notes what was said of some leases.
-func (r *Recorder) leases(begin int64, verb string, worker uuid.UUID, refs []tasker.LeaseRef,
-	answers []tasker.LeaseAnswer, err error) {
+func (r *Recorder) leases(begin int64, verb string, worker uuid.UUID, refs []protocol.LeaseRef,
+	answers []protocol.LeaseAnswer, err error) {
 	r.journal.write(begin, func(span Span) {
 		j := r.journal
 		if err == nil && len(answers) != len(refs) {
@@ -121,9 +122,9 @@ func (r *Recorder) leases(begin int64, verb string, worker uuid.UUID, refs []tas
 }
 
 // leaseAnswer converts the answer about one lease; a lease that is lost is refused with stale_token.
-func leaseAnswer(a *tasker.LeaseAnswer) Answer {
+func leaseAnswer(a *protocol.LeaseAnswer) Answer {
 	switch {
-	case a.Status == tasker.LeaseHeld:
+	case a.Status == protocol.LeaseHeld:
 		return Answer{Known: true}
 	case a.Error != nil:
 		return Answer{Known: true, Code: a.Error.Code}

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
 	"github.com/taskerhq/tasker/waits"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // story is a short run without any crash, with a bit of everything that Check
@@ -60,7 +61,7 @@ func (s *story) play(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := s.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w", Capacity: 100})
+	w, err := protocol.Of(s.client).RegisterWorker(ctx, protocol.WorkerRegistration{Name: "w", Capacity: 100})
 	if err != nil {
 		return err
 	}
@@ -96,27 +97,27 @@ func (s *story) submit(ctx context.Context) error {
 // workAll carries out what is ready until nothing is.
 func (s *story) workAll(ctx context.Context) error {
 	for {
-		resp, err := s.client.Poll(ctx, tasker.PollRequest{WorkerID: s.worker, Capacity: 100, Start: true})
+		resp, err := protocol.Of(s.client).Poll(ctx, protocol.PollRequest{WorkerID: s.worker, Capacity: 100, Start: true})
 		if err != nil || len(resp.Steps) == 0 {
 			return err
 		}
 		for _, a := range resp.Steps {
-			r := tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultCompleted,
+			r := protocol.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: protocol.ResultCompleted,
 				Result: json.RawMessage(`{"of":"` + a.StepUUID.String() + `"}`)}
 			switch final := false; a.CorrelationID {
 			case "sunk": // its shipping fails
 				if a.StepName == "ship" {
-					r.Status, r.Result, r.Error = tasker.ResultFailed, nil, &tasker.Failure{Message: "no", Retryable: &final}
+					r.Status, r.Result, r.Error = protocol.ResultFailed, nil, &tasker.Failure{Message: "no", Retryable: &final}
 				}
 			case "retried": // handed out twice
 				if crashtest.LeaseNo(a.Token) == 1 {
-					r.Status, r.Result = tasker.ResultReleased, nil
+					r.Status, r.Result = protocol.ResultReleased, nil
 				}
 			case "resolved", "supplied":
-				r.Status, r.Result, r.Error = tasker.ResultFailed, nil, &tasker.Failure{Message: "no", Retryable: &final}
+				r.Status, r.Result, r.Error = protocol.ResultFailed, nil, &tasker.Failure{Message: "no", Retryable: &final}
 			}
-			if _, err := s.client.Settle(ctx, tasker.SettleRequest{WorkerID: s.worker,
-				Results: []tasker.StepResult{r}}); err != nil {
+			if _, err := protocol.Of(s.client).Settle(ctx, protocol.SettleRequest{WorkerID: s.worker,
+				Results: []protocol.StepResult{r}}); err != nil {
 				return err
 			}
 		}
@@ -126,8 +127,8 @@ func (s *story) workAll(ctx context.Context) error {
 // stale reports every lease once more.
 func (s *story) stale(ctx context.Context) error {
 	for _, h := range append([]crashtest.Handout(nil), s.Handouts...) {
-		_, err := s.client.Settle(ctx, tasker.SettleRequest{WorkerID: s.worker, Results: []tasker.StepResult{
-			{StepUUID: h.Step, Token: h.Token, Status: tasker.ResultCompleted, Result: json.RawMessage(`"stale"`)}}})
+		_, err := protocol.Of(s.client).Settle(ctx, protocol.SettleRequest{WorkerID: s.worker, Results: []protocol.StepResult{
+			{StepUUID: h.Step, Token: h.Token, Status: protocol.ResultCompleted, Result: json.RawMessage(`"stale"`)}}})
 		if err != nil {
 			return err
 		}
@@ -173,26 +174,28 @@ func (s *story) slow(ctx context.Context) error {
 	if _, err := s.client.Submit(ctx, single("slow")); err != nil {
 		return err
 	}
-	resp, err := s.client.Poll(ctx, tasker.PollRequest{WorkerID: s.worker})
+	resp, err := protocol.Of(s.client).Poll(ctx, protocol.PollRequest{WorkerID: s.worker})
 	if err != nil {
 		return err
 	}
-	ref := tasker.LeaseRef{StepUUID: resp.Steps[0].StepUUID, Token: resp.Steps[0].Token}
+	ref := protocol.LeaseRef{StepUUID: resp.Steps[0].StepUUID, Token: resp.Steps[0].Token}
 	for range 2 {
-		if _, err := s.client.Start(ctx, tasker.StartRequest{WorkerID: s.worker, Steps: []tasker.LeaseRef{ref}}); err != nil {
+		if _, err := protocol.Of(s.client).Start(ctx,
+			protocol.StartRequest{WorkerID: s.worker, Steps: []protocol.LeaseRef{ref}}); err != nil {
 			return err
 		}
-		_, err := s.client.Progress(ctx, tasker.ProgressReport{WorkerID: s.worker, StepUUID: ref.StepUUID, Token: ref.Token,
-			ProgressPercent: 50})
+		_, err := protocol.Of(s.client).Progress(ctx,
+			protocol.ProgressReport{WorkerID: s.worker, StepUUID: ref.StepUUID, Token: ref.Token,
+				ProgressPercent: 50})
 		if err != nil {
 			return err
 		}
-		if _, err := s.client.Heartbeat(ctx, tasker.Heartbeat{WorkerID: s.worker,
-			Steps: []tasker.LeaseRef{ref}}); err != nil {
+		if _, err := protocol.Of(s.client).Heartbeat(ctx, protocol.Heartbeat{WorkerID: s.worker,
+			Steps: []protocol.LeaseRef{ref}}); err != nil {
 			return err
 		}
-		_, err = s.client.Settle(ctx, tasker.SettleRequest{WorkerID: s.worker, Results: []tasker.StepResult{
-			{StepUUID: ref.StepUUID, Token: ref.Token, Status: tasker.ResultCompleted, Result: json.RawMessage(`"slow"`)}}})
+		_, err = protocol.Of(s.client).Settle(ctx, protocol.SettleRequest{WorkerID: s.worker, Results: []protocol.StepResult{
+			{StepUUID: ref.StepUUID, Token: ref.Token, Status: protocol.ResultCompleted, Result: json.RawMessage(`"slow"`)}}})
 		if err != nil {
 			return err
 		}

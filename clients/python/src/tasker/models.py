@@ -2998,24 +2998,9 @@ class RedriveAct(TypedDict):
     reason: NotRequired[str | None]
 
 
-class RedriveCounts(TypedDict):
-    completed: int
-    failed: int
-    pending: int
-    returned: int
-    sending: int
-    sent: int
-    skipped: int
-    #: Among the others: a try had no answer. What was sent may be there twice, under the same number; what failed may
-    #: be there once.
-    uncertain: int
-    #: They may have arrived, or not.
-    unknown: int
-
-
 class RedriveEvent(TypedDict):
     #: Missing in events of the states running and observing that a wave causes.
-    counts: NotRequired[RedriveCounts]
+    counts: NotRequired[ItemCounts]
     #: Items that have a result.
     decided: int
     from_state: NotRequired[str]

@@ -8,14 +8,15 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // largeBackend is a Backend that keeps large results. It is optional.
 type largeBackend interface {
-	tasker.LargeResultBackend
+	protocol.LargeResultBackend
 	// ReceiveLargeResult is SendLargeResult of a result that comes part by part.
-	ReceiveLargeResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef, receive func(to io.Writer) error,
-	) (*tasker.LargeResultReceipt, error)
+	ReceiveLargeResult(ctx context.Context, worker uuid.UUID, lease protocol.LeaseRef, receive func(to io.Writer) error,
+	) (*protocol.LargeResultReceipt, error)
 }
 
 // LeasePath names a lease of a worker, in a request without a JSON body.
@@ -25,8 +26,8 @@ type LeasePath struct {
 	Token    string    `header:"Tasker-Lease" maxLength:"255" doc:"Token of the step's lease. Without it the request is refused like one with an old token."`
 }
 
-func (p *LeasePath) lease() tasker.LeaseRef {
-	return tasker.LeaseRef{StepUUID: p.StepUUID, Token: p.Token}
+func (p *LeasePath) lease() protocol.LeaseRef {
+	return protocol.LeaseRef{StepUUID: p.StepUUID, Token: p.Token}
 }
 
 // ParentPath names a direct dependency of a step.
@@ -42,8 +43,8 @@ func noLarge() error {
 
 // SendLarge stores a large result.
 func (v *Verbs) SendLarge(ctx context.Context, params *LeasePath, receive func(io.Writer) error,
-) (endpoint.Answer[*tasker.LargeResultReceipt], error) {
-	var no endpoint.Answer[*tasker.LargeResultReceipt]
+) (endpoint.Answer[*protocol.LargeResultReceipt], error) {
+	var no endpoint.Answer[*protocol.LargeResultReceipt]
 	b, can := v.backend.(largeBackend)
 	if !can {
 		return no, noLarge()

@@ -5,19 +5,19 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // narrowWorker limits the namespaces of a registration to the key's reach: for a limited key, none and all mean all of
 // its own.
-func narrowWorker(ctx context.Context, reg *tasker.WorkerRegistration) error {
+func narrowWorker(ctx context.Context, reg *protocol.WorkerRegistration) error {
 	p := access.From(ctx)
 	if !p.Limited() {
 		return nil
 	}
-	if len(reg.Namespaces) == 0 || len(reg.Namespaces) == 1 && reg.Namespaces[0] == tasker.AllNamespaces {
+	if len(reg.Namespaces) == 0 || len(reg.Namespaces) == 1 && reg.Namespaces[0] == protocol.AllNamespaces {
 		reg.Namespaces = p.Namespaces()
 	}
 	for i, namespace := range reg.Namespaces {
@@ -29,12 +29,12 @@ func narrowWorker(ctx context.Context, reg *tasker.WorkerRegistration) error {
 }
 
 // reachedWorkers removes the workers that serve no namespace of the key. One that serves all is kept.
-func reachedWorkers(ctx context.Context, workers []tasker.WorkerInfo) []tasker.WorkerInfo {
+func reachedWorkers(ctx context.Context, workers []protocol.WorkerInfo) []protocol.WorkerInfo {
 	p := access.From(ctx)
 	if !p.Limited() {
 		return workers
 	}
-	return slices.DeleteFunc(slices.Clone(workers), func(w tasker.WorkerInfo) bool {
-		return !slices.Contains(w.Namespaces, tasker.AllNamespaces) && !slices.ContainsFunc(w.Namespaces, p.Reaches)
+	return slices.DeleteFunc(slices.Clone(workers), func(w protocol.WorkerInfo) bool {
+		return !slices.Contains(w.Namespaces, protocol.AllNamespaces) && !slices.ContainsFunc(w.Namespaces, p.Reaches)
 	})
 }

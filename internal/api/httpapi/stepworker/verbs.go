@@ -13,13 +13,14 @@ import (
 	"github.com/taskerhq/tasker/internal/api/strictjson"
 	"github.com/taskerhq/tasker/internal/api/web"
 	"github.com/taskerhq/tasker/internal/model/access"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Backend is the part of the engine that the verbs need.
 type Backend interface {
-	tasker.WorkerBackend
+	protocol.WorkerBackend
 	// WorkerPage returns a page of Workers, and the cursor of the next one, "" at the end.
-	WorkerPage(ctx context.Context, cursor string, limit int) ([]tasker.WorkerInfo, string, error)
+	WorkerPage(ctx context.Context, cursor string, limit int) ([]protocol.WorkerInfo, string, error)
 }
 
 // Verbs are the verbs of the worker protocol over one Backend. They are safe for concurrent use.
@@ -37,8 +38,8 @@ type Path struct {
 
 // WorkerList is the body of the list of workers.
 type WorkerList struct {
-	Workers    []tasker.WorkerInfo `json:"workers"`
-	NextCursor string              `json:"next_cursor,omitempty" doc:"cursor of the next page. Even a short or empty page may have one."`
+	Workers    []protocol.WorkerInfo `json:"workers"`
+	NextCursor string                `json:"next_cursor,omitempty" doc:"cursor of the next page. Even a short or empty page may have one."`
 }
 
 // WorkerFilter is the paging of the list of workers.
@@ -49,32 +50,32 @@ type WorkerFilter struct {
 
 // LeaseList is the body of the answer to start.
 type LeaseList struct {
-	Leases []tasker.LeaseAnswer `json:"leases"`
+	Leases []protocol.LeaseAnswer `json:"leases"`
 }
 
-// StartBody is a tasker.StartRequest, or one bare lease.
+// StartBody is a protocol.StartRequest, or one bare lease.
 type StartBody struct {
-	tasker.LeaseRef
-	Steps []tasker.LeaseRef `json:"steps"`
+	protocol.LeaseRef
+	Steps []protocol.LeaseRef `json:"steps"`
 }
 
 // Schema documents both forms.
 func (StartBody) Schema(r huma.Registry) *huma.Schema {
-	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[tasker.StartRequest](r),
-		endpoint.SchemaOf[tasker.LeaseRef](r)}}
+	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[protocol.StartRequest](r),
+		endpoint.SchemaOf[protocol.LeaseRef](r)}}
 }
 
-// ResultBody is a tasker.SettleRequest, or one bare result.
+// ResultBody is a protocol.SettleRequest, or one bare result.
 type ResultBody struct {
-	tasker.StepResult
-	Results []tasker.StepResult `json:"results"`
+	protocol.StepResult
+	Results []protocol.StepResult `json:"results"`
 	refused endpoint.Refusals
 }
 
 // Schema documents both forms.
 func (ResultBody) Schema(r huma.Registry) *huma.Schema {
-	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[tasker.SettleRequest](r),
-		endpoint.SchemaOf[tasker.StepResult](r)}}
+	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[protocol.SettleRequest](r),
+		endpoint.SchemaOf[protocol.StepResult](r)}}
 }
 
 // Salvager accepts the valid results of a request.
@@ -82,23 +83,23 @@ func (*ResultBody) Salvager() func([]byte) (any, bool) {
 	type head struct {
 		Results []json.RawMessage `json:"results" minItems:"1"`
 	}
-	whole, item := endpoint.ShapeOf[head](), endpoint.ShapeOf[tasker.StepResult]()
+	whole, item := endpoint.ShapeOf[head](), endpoint.ShapeOf[protocol.StepResult]()
 	return func(data []byte) (any, bool) {
 		var h head
 		if err := strictjson.Decode(data, whole, &h); err != nil || len(h.Results) > endpoint.MaxSalvaged {
 			return nil, false
 		}
 		b := &ResultBody{}
-		b.Results, b.refused = endpoint.SalvageItems[tasker.StepResult](item, h.Results, "results")
+		b.Results, b.refused = endpoint.SalvageItems[protocol.StepResult](item, h.Results, "results")
 		return b, true
 	}
 }
 
 // Register registers a worker for namespaces that the key reaches.
 func (v *Verbs) Register(ctx context.Context, _ *endpoint.None,
-	reg *tasker.WorkerRegistration,
-) (endpoint.Answer[*tasker.RegisteredWorker], error) {
-	var no endpoint.Answer[*tasker.RegisteredWorker]
+	reg *protocol.WorkerRegistration,
+) (endpoint.Answer[*protocol.RegisteredWorker], error) {
+	var no endpoint.Answer[*protocol.RegisteredWorker]
 	if err := narrowWorker(ctx, reg); err != nil {
 		return no, err
 	}
@@ -119,9 +120,10 @@ func (v *Verbs) List(ctx context.Context, params *WorkerFilter, _ *endpoint.None
 }
 
 // Get returns a worker that serves a namespace of the key.
-func (v *Verbs) Get(ctx context.Context, params *Path, _ *endpoint.None) (endpoint.Answer[*tasker.WorkerInfo], error) {
+func (v *Verbs) Get(ctx context.Context, params *Path, _ *endpoint.None) (endpoint.Answer[*protocol.WorkerInfo],
+	error) {
 	found, err := v.backend.Worker(ctx, params.ID)
-	if err == nil && len(reachedWorkers(ctx, []tasker.WorkerInfo{*found})) == 0 {
+	if err == nil && len(reachedWorkers(ctx, []protocol.WorkerInfo{*found})) == 0 {
 		err = tasker.Errorf(tasker.CodeNotFound, "there is no worker %s", params.ID)
 	}
 	return endpoint.OK(found), err
@@ -129,36 +131,37 @@ func (v *Verbs) Get(ctx context.Context, params *Path, _ *endpoint.None) (endpoi
 
 // Resume ends the drain of a worker.
 func (v *Verbs) Resume(ctx context.Context, params *Path,
-	body *tasker.ResumeRequest,
-) (endpoint.Answer[*tasker.WorkerInfo], error) {
-	body.WorkerID, body.ResumedBy = params.ID, cmp.Or(body.ResumedBy, endpoint.Caller(ctx))
-	resumed, err := v.backend.ResumeWorker(ctx, *body)
+	body *ResumeRequest,
+) (endpoint.Answer[*protocol.WorkerInfo], error) {
+	act := protocol.WorkerAct{WorkerID: params.ID, By: cmp.Or(body.ResumedBy, endpoint.Caller(ctx)), Reason: body.Reason}
+	resumed, err := v.backend.ResumeWorker(ctx, act)
 	return endpoint.OK(resumed), err
 }
 
 // Cordon stops handing steps to a worker until it is uncordoned.
 func (v *Verbs) Cordon(ctx context.Context, params *Path,
-	body *tasker.CordonRequest,
-) (endpoint.Answer[*tasker.WorkerInfo], error) {
-	body.WorkerID, body.CordonedBy = params.ID, cmp.Or(body.CordonedBy, endpoint.Caller(ctx))
-	cordoned, err := v.backend.CordonWorker(ctx, *body)
+	body *CordonRequest,
+) (endpoint.Answer[*protocol.WorkerInfo], error) {
+	act := protocol.WorkerAct{WorkerID: params.ID, By: cmp.Or(body.CordonedBy, endpoint.Caller(ctx)), Reason: body.Reason}
+	cordoned, err := v.backend.CordonWorker(ctx, act)
 	return endpoint.OK(cordoned), err
 }
 
 // Uncordon ends the cordon of a worker.
 func (v *Verbs) Uncordon(ctx context.Context, params *Path,
-	body *tasker.UncordonRequest,
-) (endpoint.Answer[*tasker.WorkerInfo], error) {
-	body.WorkerID, body.UncordonedBy = params.ID, cmp.Or(body.UncordonedBy, endpoint.Caller(ctx))
-	uncordoned, err := v.backend.UncordonWorker(ctx, *body)
+	body *UncordonRequest,
+) (endpoint.Answer[*protocol.WorkerInfo], error) {
+	act := protocol.WorkerAct{WorkerID: params.ID, By: cmp.Or(body.UncordonedBy, endpoint.Caller(ctx)),
+		Reason: body.Reason}
+	uncordoned, err := v.backend.UncordonWorker(ctx, act)
 	return endpoint.OK(uncordoned), err
 }
 
 // Poll claims steps; it waits at most web.MaxWait for one.
 func (v *Verbs) Poll(ctx context.Context, params *Path,
-	body *tasker.PollRequest,
-) (endpoint.Answer[tasker.PollResponse], error) {
-	var no endpoint.Answer[tasker.PollResponse]
+	body *protocol.PollRequest,
+) (endpoint.Answer[protocol.PollResponse], error) {
+	var no endpoint.Answer[protocol.PollResponse]
 	body.WorkerID = params.ID
 	body.WaitMS = min(body.WaitMS, int(web.MaxWait.Milliseconds()))
 	waiting, cut, cancel := web.Patient(ctx)
@@ -166,12 +169,12 @@ func (v *Verbs) Poll(ctx context.Context, params *Path,
 	polled, err := v.backend.Poll(waiting, *body)
 	if err != nil && cut() {
 		// The server is stopping. An empty answer sends the worker to its next poll, which another server takes.
-		return endpoint.OK(tasker.PollResponse{Steps: []tasker.Assignment{}}), nil
+		return endpoint.OK(protocol.PollResponse{Steps: []protocol.Assignment{}}), nil
 	}
 	if err != nil {
 		return no, err
 	}
-	return endpoint.OK(tasker.PollResponse{Steps: endpoint.List(polled.Steps), ShouldDrain: polled.ShouldDrain,
+	return endpoint.OK(protocol.PollResponse{Steps: endpoint.List(polled.Steps), ShouldDrain: polled.ShouldDrain,
 		BreakerNote: polled.BreakerNote}), nil
 }
 
@@ -180,9 +183,9 @@ func (v *Verbs) Start(ctx context.Context, params *Path, body *StartBody) (endpo
 	var no endpoint.Answer[LeaseList]
 	steps, single := body.Steps, len(body.Steps) == 0
 	if single {
-		steps = []tasker.LeaseRef{body.LeaseRef}
+		steps = []protocol.LeaseRef{body.LeaseRef}
 	}
-	leases, err := v.backend.Start(ctx, tasker.StartRequest{WorkerID: params.ID, Steps: steps})
+	leases, err := v.backend.Start(ctx, protocol.StartRequest{WorkerID: params.ID, Steps: steps})
 	if err != nil {
 		return no, err
 	}
@@ -194,8 +197,8 @@ func (v *Verbs) Start(ctx context.Context, params *Path, body *StartBody) (endpo
 
 // Progress reports the progress of a step.
 func (v *Verbs) Progress(ctx context.Context, params *Path,
-	body *tasker.ProgressReport,
-) (endpoint.Answer[*tasker.LeaseAnswer], error) {
+	body *protocol.ProgressReport,
+) (endpoint.Answer[*protocol.LeaseAnswer], error) {
 	body.WorkerID = params.ID
 	lease, err := v.backend.Progress(ctx, *body)
 	return endpoint.OK(lease), err
@@ -205,14 +208,14 @@ func (v *Verbs) Progress(ctx context.Context, params *Path,
 // at a time need not read the body.
 func (v *Verbs) Result(ctx context.Context, params *Path,
 	body *ResultBody,
-) (endpoint.Answer[endpoint.Results[tasker.SettleAnswer]], error) {
-	var no endpoint.Answer[endpoint.Results[tasker.SettleAnswer]]
+) (endpoint.Answer[endpoint.Results[protocol.SettleAnswer]], error) {
+	var no endpoint.Answer[endpoint.Results[protocol.SettleAnswer]]
 	if len(body.Results) > 0 {
 		settled, err := v.settle(ctx, params.ID, body)
 		return endpoint.OK(endpoint.ResultsOf(settled)), err
 	}
-	settled, err := v.backend.Settle(ctx, tasker.SettleRequest{WorkerID: params.ID,
-		Results: []tasker.StepResult{body.StepResult}})
+	settled, err := v.backend.Settle(ctx, protocol.SettleRequest{WorkerID: params.ID,
+		Results: []protocol.StepResult{body.StepResult}})
 	if err != nil {
 		return no, endpoint.Moved(err, "/results/0", "")
 	}
@@ -223,12 +226,12 @@ func (v *Verbs) Result(ctx context.Context, params *Path,
 }
 
 // settle settles the valid results and answers the others.
-func (v *Verbs) settle(ctx context.Context, worker uuid.UUID, body *ResultBody) ([]tasker.SettleAnswer, error) {
+func (v *Verbs) settle(ctx context.Context, worker uuid.UUID, body *ResultBody) ([]protocol.SettleAnswer, error) {
 	kept, places := endpoint.Sift(body.Results, body.refused)
-	var settled []tasker.SettleAnswer
+	var settled []protocol.SettleAnswer
 	if len(kept) > 0 {
 		var err error
-		if settled, err = v.backend.Settle(ctx, tasker.SettleRequest{WorkerID: worker, Results: kept}); err != nil {
+		if settled, err = v.backend.Settle(ctx, protocol.SettleRequest{WorkerID: worker, Results: kept}); err != nil {
 			return nil, err
 		}
 	}
@@ -239,15 +242,15 @@ func (v *Verbs) settle(ctx context.Context, worker uuid.UUID, body *ResultBody) 
 		}
 	}
 	return endpoint.Merge(len(body.Results), places, settled, body.refused,
-		func(i int, e *tasker.Error) tasker.SettleAnswer {
-			return tasker.SettleAnswer{StepUUID: body.Results[i].StepUUID, Error: e}
+		func(i int, e *tasker.Error) protocol.SettleAnswer {
+			return protocol.SettleAnswer{StepUUID: body.Results[i].StepUUID, Error: e}
 		}), nil
 }
 
 // Heartbeat renews leases.
 func (v *Verbs) Heartbeat(ctx context.Context, params *Path,
-	body *tasker.Heartbeat,
-) (endpoint.Answer[*tasker.HeartbeatResponse], error) {
+	body *protocol.Heartbeat,
+) (endpoint.Answer[*protocol.HeartbeatResponse], error) {
 	body.WorkerID = params.ID
 	beat, err := v.backend.Heartbeat(ctx, *body)
 	return endpoint.OK(beat), err
@@ -255,13 +258,13 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *Path,
 
 // Drain drains a worker, or ends its session.
 func (v *Verbs) Drain(ctx context.Context, params *Path,
-	body *tasker.DrainRequest,
-) (endpoint.Answer[*tasker.DrainResponse], error) {
-	body.WorkerID = params.ID
+	body *DrainRequest,
+) (endpoint.Answer[*protocol.DrainResponse], error) {
+	act := protocol.WorkerAct{WorkerID: params.ID, By: body.DrainedBy, Reason: body.Reason, Final: body.Final}
 	// A key without the work permission is not a worker's: the worker whose session it ends did not sign off itself.
 	if p := access.From(ctx); !body.Final || p != nil && !p.Can(access.Work) {
-		body.DrainedBy = cmp.Or(body.DrainedBy, endpoint.Caller(ctx))
+		act.By = cmp.Or(act.By, endpoint.Caller(ctx))
 	}
-	drained, err := v.backend.Drain(ctx, *body)
+	drained, err := v.backend.Drain(ctx, act)
 	return endpoint.OK(drained), err
 }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/api/httpapi/stepworker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // FleetWorker is a worker as its operators see it, in the words of systems that queue per worker.
@@ -87,20 +87,20 @@ func (v *Verbs) Member(ctx context.Context, params *stepworker.Path,
 
 // Cordon stops handing tasks to a worker until it is uncordoned.
 func (v *Verbs) Cordon(ctx context.Context, params *stepworker.Path,
-	body *tasker.CordonRequest,
+	body *stepworker.CordonRequest,
 ) (endpoint.Answer[FleetWorker], error) {
 	return fleetAnswer(v.steps.Cordon(ctx, params, body))
 }
 
 // Uncordon ends the cordon of a worker.
 func (v *Verbs) Uncordon(ctx context.Context, params *stepworker.Path,
-	body *tasker.UncordonRequest,
+	body *stepworker.UncordonRequest,
 ) (endpoint.Answer[FleetWorker], error) {
 	return fleetAnswer(v.steps.Uncordon(ctx, params, body))
 }
 
 // fleetAnswer converts the answer of the protocol's own verb.
-func fleetAnswer(of endpoint.Answer[*tasker.WorkerInfo], err error) (endpoint.Answer[FleetWorker], error) {
+func fleetAnswer(of endpoint.Answer[*protocol.WorkerInfo], err error) (endpoint.Answer[FleetWorker], error) {
 	if err != nil {
 		return endpoint.Answer[FleetWorker]{}, err
 	}
@@ -108,12 +108,12 @@ func fleetAnswer(of endpoint.Answer[*tasker.WorkerInfo], err error) (endpoint.An
 }
 
 // fleetWorker converts a worker.
-func fleetWorker(w *tasker.WorkerInfo) FleetWorker {
+func fleetWorker(w *protocol.WorkerInfo) FleetWorker {
 	status := "active"
 	switch {
-	case w.State == tasker.WorkerDead || w.State == tasker.WorkerDraining:
+	case w.State == protocol.WorkerDead || w.State == protocol.WorkerDraining:
 		status = "inactive"
-	case w.State == tasker.WorkerUnhealthy || w.Breaker == tasker.BreakerOpen:
+	case w.State == protocol.WorkerUnhealthy || w.Breaker == protocol.BreakerOpen:
 		status = "error"
 	case w.ReportedLoad > 0:
 		status = "busy"

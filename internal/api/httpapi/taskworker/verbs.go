@@ -12,18 +12,19 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/api/httpapi/stepworker"
 	"github.com/taskerhq/tasker/internal/api/queueapi"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Backend is the part of the engine that the verbs need.
 type Backend interface {
-	Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error)
+	Registered(ctx context.Context, id uuid.UUID) (*protocol.WorkerInfo, error)
 	// HeldTasks returns a worker's leases on each task, in the order of the request: nil for a task that does not
 	// exist.
 	HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error)
-	Start(ctx context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error)
-	Progress(ctx context.Context, report tasker.ProgressReport) (*tasker.LeaseAnswer, error)
-	Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error)
-	Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error)
+	Start(ctx context.Context, req protocol.StartRequest) ([]protocol.LeaseAnswer, error)
+	Progress(ctx context.Context, report protocol.ProgressReport) (*protocol.LeaseAnswer, error)
+	Settle(ctx context.Context, req protocol.SettleRequest) ([]protocol.SettleAnswer, error)
+	Heartbeat(ctx context.Context, beat protocol.Heartbeat) (*protocol.HeartbeatResponse, error)
 }
 
 // Verbs are the verbs of a worker in the words of the queue. They are safe for concurrent use.
@@ -40,7 +41,7 @@ func New(backend Backend, steps *stepworker.Verbs) *Verbs { return &Verbs{backen
 func (v *Verbs) Register(ctx context.Context, _ *endpoint.None,
 	body *QueueWorker,
 ) (endpoint.Answer[QueueRegistered], error) {
-	reg := &tasker.WorkerRegistration{Name: body.Name, Namespaces: body.Namespaces, Handlers: body.TaskTypes,
+	reg := &protocol.WorkerRegistration{Name: body.Name, Namespaces: body.Namespaces, Handlers: body.TaskTypes,
 		Capabilities: body.Capabilities,
 		Capacity:     body.Capacity, Host: body.Host, Version: body.Version, HealthURL: body.HealthURL}
 	registered, err := v.steps.Register(ctx, nil, reg)
@@ -68,7 +69,7 @@ func (v *Verbs) Poll(ctx context.Context, params *stepworker.Path,
 	if body.capacity() == 0 {
 		return v.pollForNothing(ctx, params.ID)
 	}
-	polled, err := v.steps.Poll(ctx, params, &tasker.PollRequest{Capacity: body.capacity(), WaitMS: body.WaitMS,
+	polled, err := v.steps.Poll(ctx, params, &protocol.PollRequest{Capacity: body.capacity(), WaitMS: body.WaitMS,
 		Start: body.Start})
 	if err != nil {
 		return no, err
@@ -113,7 +114,7 @@ func (v *Verbs) sameCapabilities(ctx context.Context, id uuid.UUID, named []stri
 }
 
 // toQueueAssignment converts a leased step. A trace context that is not of the form of W3C gives no trace ID.
-func toQueueAssignment(a *tasker.Assignment) QueueAssignment {
+func toQueueAssignment(a *protocol.Assignment) QueueAssignment {
 	out := QueueAssignment{TaskID: a.TaskUUID, StepUUID: a.StepUUID, Token: a.Token, TaskType: a.Handler,
 		Namespace: a.Namespace, Parameters: a.Parameters,
 		ParentResults: a.ParentResults, LargeResults: a.LargeResults,
@@ -142,9 +143,9 @@ func (v *Verbs) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UU
 // cancelled, or lost. A caller that names step and token needs no look-up; the engine checks both.
 func (v *Verbs) held(ctx context.Context, worker uuid.UUID,
 	r *QueueLeaseRef,
-) (ref tasker.LeaseRef, status string, err error) {
+) (ref protocol.LeaseRef, status string, err error) {
 	if r.StepUUID != nil && r.Token != "" {
-		return tasker.LeaseRef{StepUUID: *r.StepUUID, Token: r.Token}, tasker.LeaseHeld, nil
+		return protocol.LeaseRef{StepUUID: *r.StepUUID, Token: r.Token}, protocol.LeaseHeld, nil
 	}
 	held, err := v.heldTasks(ctx, worker, []uuid.UUID{r.TaskID})
 	if err != nil {
@@ -158,7 +159,7 @@ func (v *Verbs) held(ctx context.Context, worker uuid.UUID,
 
 // leaseOf returns the matching lease among a worker's leases on a task. Invalid if several match: guessing could settle
 // the wrong step.
-func leaseOf(h *queueapi.HeldTask, r *QueueLeaseRef) (ref tasker.LeaseRef, status string, err error) {
+func leaseOf(h *queueapi.HeldTask, r *QueueLeaseRef) (ref protocol.LeaseRef, status string, err error) {
 	found := 0
 	for _, l := range h.Leases {
 		if (r.StepUUID == nil || *r.StepUUID == l.StepUUID) && (r.Token == "" || r.Token == l.Token) {
@@ -168,20 +169,20 @@ func leaseOf(h *queueapi.HeldTask, r *QueueLeaseRef) (ref tasker.LeaseRef, statu
 	}
 	switch {
 	case found == 1:
-		return ref, tasker.LeaseHeld, nil
+		return ref, protocol.LeaseHeld, nil
 	case found > 1:
 		return ref, "", &tasker.Error{Code: tasker.CodeInvalid, Message: "the worker holds several steps of the task",
 			Hint:    "say which",
 			Details: []tasker.Detail{{Location: "/step_uuid", Message: "is required"}}}
 	case h.State == tasker.TaskCancelled:
-		return ref, tasker.LeaseCancelled, nil
+		return ref, protocol.LeaseCancelled, nil
 	}
-	return ref, tasker.LeaseLost, nil
+	return ref, protocol.LeaseLost, nil
 }
 
 // toQueueLease converts the answer about one lease.
-func toQueueLease(id uuid.UUID, l *tasker.LeaseAnswer) QueueLease {
-	return QueueLease{TaskID: id, Acknowledged: l.Status == tasker.LeaseHeld, Status: l.Status,
+func toQueueLease(id uuid.UUID, l *protocol.LeaseAnswer) QueueLease {
+	return QueueLease{TaskID: id, Acknowledged: l.Status == protocol.LeaseHeld, Status: l.Status,
 		VisibilityTimeoutUntil: l.LeaseExpiresAt, DeadlineAt: l.DeadlineAt}
 }
 
@@ -194,10 +195,10 @@ func (v *Verbs) Start(ctx context.Context, params *stepworker.Path,
 	if err != nil {
 		return no, err
 	}
-	if status != tasker.LeaseHeld {
+	if status != protocol.LeaseHeld {
 		return endpoint.OK(QueueLease{TaskID: body.TaskID, Status: status}), nil
 	}
-	leases, err := v.backend.Start(ctx, tasker.StartRequest{WorkerID: params.ID, Steps: []tasker.LeaseRef{ref}})
+	leases, err := v.backend.Start(ctx, protocol.StartRequest{WorkerID: params.ID, Steps: []protocol.LeaseRef{ref}})
 	if err != nil {
 		return no, endpoint.Moved(err, "/steps/0", "")
 	}
@@ -220,10 +221,10 @@ func (v *Verbs) Progress(ctx context.Context, params *stepworker.Path,
 	if err != nil {
 		return no, err
 	}
-	if status != tasker.LeaseHeld {
+	if status != protocol.LeaseHeld {
 		return endpoint.OK(QueueLease{TaskID: body.TaskID, Status: status}), nil
 	}
-	lease, err := v.backend.Progress(ctx, tasker.ProgressReport{WorkerID: params.ID, StepUUID: ref.StepUUID,
+	lease, err := v.backend.Progress(ctx, protocol.ProgressReport{WorkerID: params.ID, StepUUID: ref.StepUUID,
 		Token:           ref.Token,
 		ProgressPercent: body.ProgressPercent, StatusMessage: body.StatusMessage})
 	if err != nil {
@@ -245,15 +246,16 @@ func (v *Verbs) Result(ctx context.Context, params *stepworker.Path,
 	if err != nil {
 		return no, err
 	}
-	if status != tasker.LeaseHeld {
+	if status != protocol.LeaseHeld {
 		// A result of a lost lease must not look stored: the worker stops instead of reporting it again.
 		return no, &tasker.Error{Code: tasker.CodeStaleToken,
 			Message: fmt.Sprintf("the worker does not hold the task %s: %s", body.TaskID, status),
 			Hint:    "nothing was settled; stop working on it"}
 	}
-	result := tasker.StepResult{StepUUID: ref.StepUUID, Token: ref.Token, Status: body.Status, Result: body.Result,
+	result := protocol.StepResult{StepUUID: ref.StepUUID, Token: ref.Token, Status: body.Status, Result: body.Result,
 		Error: body.Error.failure()}
-	settled, err := v.backend.Settle(ctx, tasker.SettleRequest{WorkerID: params.ID, Results: []tasker.StepResult{result}})
+	settled, err := v.backend.Settle(ctx,
+		protocol.SettleRequest{WorkerID: params.ID, Results: []protocol.StepResult{result}})
 	if err != nil {
 		return no, endpoint.Moved(err, "/results/0", "")
 	}
@@ -275,7 +277,7 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 	body *QueueBeat,
 ) (endpoint.Answer[QueueBeaten], error) {
 	var no endpoint.Answer[QueueBeaten]
-	beat := tasker.Heartbeat{WorkerID: params.ID, CurrentLoad: body.CurrentLoad, Health: body.Health}
+	beat := protocol.Heartbeat{WorkerID: params.ID, CurrentLoad: body.CurrentLoad, Health: body.Health}
 	if body.Status == draining {
 		beat.Status = draining
 	}
@@ -283,7 +285,7 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 	var asked []int // the place in leases of each step of the heartbeat
 	// An empty list renews nothing, which is not the same as no list.
 	if body.CurrentTasks != nil {
-		beat.Steps = []tasker.LeaseRef{}
+		beat.Steps = []protocol.LeaseRef{}
 	}
 	held, err := v.heldTasks(ctx, params.ID, body.CurrentTasks)
 	if err != nil {
@@ -291,7 +293,7 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 	}
 	for i, id := range body.CurrentTasks {
 		// Lost until the engine says more: a task that does not exist any more has no lease.
-		leases[i] = QueueLease{TaskID: id, Status: tasker.LeaseLost}
+		leases[i] = QueueLease{TaskID: id, Status: protocol.LeaseLost}
 		if held[i] == nil {
 			continue
 		}
@@ -299,7 +301,7 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 		if err != nil {
 			return no, endpoint.Moved(err, "/step_uuid", endpoint.ItemPath("current_tasks", i))
 		}
-		if leases[i].Status = status; status == tasker.LeaseHeld {
+		if leases[i].Status = status; status == protocol.LeaseHeld {
 			beat.Steps, asked = append(beat.Steps, ref), append(asked, i)
 		}
 	}
@@ -322,14 +324,14 @@ const draining = "draining"
 
 // Drain assigns a worker no more tasks.
 func (v *Verbs) Drain(ctx context.Context, params *stepworker.Path,
-	body *tasker.DrainRequest,
-) (endpoint.Answer[*tasker.DrainResponse], error) {
+	body *stepworker.DrainRequest,
+) (endpoint.Answer[*protocol.DrainResponse], error) {
 	return v.steps.Drain(ctx, params, body)
 }
 
 // Dismiss signs a worker off: a final drain, which releases its tasks without charging attempts.
 func (v *Verbs) Dismiss(ctx context.Context, params *stepworker.Path,
 	_ *endpoint.None,
-) (endpoint.Answer[*tasker.DrainResponse], error) {
-	return v.steps.Drain(ctx, params, &tasker.DrainRequest{Final: true})
+) (endpoint.Answer[*protocol.DrainResponse], error) {
+	return v.steps.Drain(ctx, params, &stepworker.DrainRequest{Final: true})
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/api/queueapi"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// QueueWorker registers a worker. It is a tasker.WorkerRegistration in other words: task types are its handlers.
+// QueueWorker registers a worker. It is a protocol.WorkerRegistration in other words: task types are its handlers.
 type QueueWorker struct {
 	Name         string   `json:"name,omitempty" doc:"Name for operators. Defaults to the host." maxLength:"255"`
 	Namespaces   []string `json:"namespaces,omitempty" doc:"Served namespaces. Defaults to those of the key, if it is limited, and else to default. * alone: all." maxItems:"100"`
@@ -64,7 +65,7 @@ func (p *QueuePoll) capabilities() []string {
 type QueuePolled struct {
 	Tasks       []QueueAssignment `json:"tasks"`
 	ShouldDrain bool              `json:"should_drain" doc:"Finish the current work; no more will be assigned."`
-	tasker.BreakerNote
+	protocol.BreakerNote
 }
 
 // QueueAssignment is a task leased to a worker. Token proves the lease; a worker that omits it in later calls is
@@ -190,7 +191,7 @@ type QueueBeaten struct {
 	Acknowledged bool         `json:"acknowledged"`
 	ShouldDrain  bool         `json:"should_drain" doc:"Finish the current work; no more will be assigned."`
 	Tasks        []QueueLease `json:"tasks" doc:"In the order of current_tasks."`
-	tasker.BreakerNote
+	protocol.BreakerNote
 }
 
 // DocumentStatus documents queueapi.QueueStatus, which imports no schema library. Call it before an operation uses it.

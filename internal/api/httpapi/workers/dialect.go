@@ -8,10 +8,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/api/httpapi/stepworker"
 	"github.com/taskerhq/tasker/internal/api/httpapi/taskworker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // The worker protocol also understands bodies in the words of the queue: workers written for a queue of tasks send them
@@ -74,7 +74,7 @@ func either[Own, Task, B any](a endpoint.Answer[B], err error) (endpoint.Answer[
 // The bodies of the verbs with both forms.
 type (
 	startForms    = taskBody[stepworker.StartBody, taskworker.QueueStart]
-	progressForms = taskBody[tasker.ProgressReport, taskworker.QueueProgress]
+	progressForms = taskBody[protocol.ProgressReport, taskworker.QueueProgress]
 )
 
 // resultForms are the forms of a result, or of many.
@@ -95,21 +95,22 @@ func (f *family) start(
 // progress serves POST /internal/workers/{id}/progress in either form.
 func (f *family) progress(
 	ctx context.Context, params *stepworker.Path, body *progressForms,
-) (endpoint.Answer[eitherAnswer[tasker.LeaseAnswer, taskworker.QueueLease]], error) {
+) (endpoint.Answer[eitherAnswer[protocol.LeaseAnswer, taskworker.QueueLease]], error) {
 	if body.task != nil {
-		return either[tasker.LeaseAnswer, taskworker.QueueLease](f.tasks.Progress(ctx, params, body.task))
+		return either[protocol.LeaseAnswer, taskworker.QueueLease](f.tasks.Progress(ctx, params, body.task))
 	}
-	return either[tasker.LeaseAnswer, taskworker.QueueLease](f.steps.Progress(ctx, params, &body.own))
+	return either[protocol.LeaseAnswer, taskworker.QueueLease](f.steps.Progress(ctx, params, &body.own))
 }
 
 // result serves POST /internal/workers/{id}/result in either form, one result or many.
 func (f *family) result(
 	ctx context.Context, params *stepworker.Path, body *resultForms,
-) (endpoint.Answer[eitherAnswer[endpoint.Results[tasker.SettleAnswer], taskworker.QueueSettled]], error) {
+) (endpoint.Answer[eitherAnswer[endpoint.Results[protocol.SettleAnswer], taskworker.QueueSettled]], error) {
 	if body.task != nil {
-		return either[endpoint.Results[tasker.SettleAnswer], taskworker.QueueSettled](f.tasks.Result(ctx, params, body.task))
+		return either[endpoint.Results[protocol.SettleAnswer],
+			taskworker.QueueSettled](f.tasks.Result(ctx, params, body.task))
 	}
-	return either[endpoint.Results[tasker.SettleAnswer], taskworker.QueueSettled](f.steps.Result(ctx, params, &body.own))
+	return either[endpoint.Results[protocol.SettleAnswer], taskworker.QueueSettled](f.steps.Result(ctx, params, &body.own))
 }
 
 // Salvager accepts the valid results of a request; see stepworker.ResultBody.
@@ -139,9 +140,9 @@ type pollOfMany struct {
 	Start             bool     `json:"start,omitempty" doc:"Return tasks already started; they need no start call."`
 }
 
-// pollForms is a tasker.PollRequest, or a poll in the words of the queue.
+// pollForms is a protocol.PollRequest, or a poll in the words of the queue.
 type pollForms struct {
-	own  tasker.PollRequest
+	own  protocol.PollRequest
 	task *taskworker.QueuePoll
 	one  bool
 }
@@ -149,7 +150,7 @@ type pollForms struct {
 // Schema documents the forms.
 func (pollForms) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[pollOfOne](r), endpoint.SchemaOf[pollOfMany](r),
-		endpoint.SchemaOf[tasker.PollRequest](r)}}
+		endpoint.SchemaOf[protocol.PollRequest](r)}}
 }
 
 // UnmarshalJSON decides by the capabilities, which a poll of the protocol does not have.
@@ -186,7 +187,7 @@ type taskPolled struct {
 	TraceID        string                       `json:"trace_id,omitempty"`
 	Tasks          []taskworker.QueueAssignment `json:"tasks"`
 	ShouldDrain    bool                         `json:"should_drain" doc:"Finish the current work; no more will be assigned."`
-	tasker.BreakerNote
+	protocol.BreakerNote
 }
 
 // pollAnswers are the forms of an answer to a poll.
@@ -195,7 +196,7 @@ type pollAnswers struct{ body any }
 // Schema documents the forms.
 func (pollAnswers) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{
-		endpoint.SchemaOf[tasker.PollResponse](r), endpoint.SchemaOf[taskPolled](r),
+		endpoint.SchemaOf[protocol.PollResponse](r), endpoint.SchemaOf[taskPolled](r),
 		{Type: huma.TypeArray, Items: endpoint.SchemaOf[taskworker.QueueAssignment](r)},
 	}}
 }

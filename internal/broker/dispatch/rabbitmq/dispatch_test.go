@@ -10,11 +10,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/rabbitmq/amqp091-go"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/amqp"
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // consume consumes from a queue until the test ends. It connects and consumes again when it is cancelled or cut off.
@@ -60,11 +60,11 @@ func consumeOver(conn *amqp.Conn, queue string, prefetch int, handle func(m *amq
 func (r *rig) work(id task.ID, prefetch int) (seen func() int) {
 	count := &observer{}
 	r.consume(task.DeliveryQueue("worker.", id), prefetch, func(m *amqp091.Delivery) {
-		var a tasker.Assignment
+		var a protocol.Assignment
 		if err := json.Unmarshal(m.Body, &a); err != nil {
 			r.t.Error(err)
 		}
-		if r.engine.finish(id, tasker.LeaseRef{StepUUID: a.StepUUID, Token: a.Token}) {
+		if r.engine.finish(id, protocol.LeaseRef{StepUUID: a.StepUUID, Token: a.Token}) {
 			count.add("done", 1)
 		}
 		_ = m.Ack(false)
@@ -113,7 +113,7 @@ func TestMessage(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	var a tasker.Assignment
+	var a protocol.Assignment
 	if err := json.Unmarshal(m.Body, &a); err != nil {
 		t.Fatal(err)
 	}

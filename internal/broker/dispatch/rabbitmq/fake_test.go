@@ -14,11 +14,11 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 	"go.uber.org/goleak"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/amqp"
 	"github.com/taskerhq/tasker/internal/broker/dispatch/rabbitmq"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,7 +30,7 @@ type fakeEngine struct {
 	ready    []uuid.UUID
 	held     map[task.ID]map[string]held // leases in force, by worker: step and token
 	most     map[task.ID]int             // the most that a worker ever held
-	failed   []tasker.LeaseRef
+	failed   []protocol.LeaseRef
 	late     int
 	back     int
 	letters  []driver.Message
@@ -94,7 +94,7 @@ func (e *fakeEngine) fail(down bool) {
 }
 
 // finish ends a lease, as a worker that has settled it. It reports whether the lease was in force.
-func (e *fakeEngine) finish(id task.ID, lease tasker.LeaseRef) bool {
+func (e *fakeEngine) finish(id task.ID, lease protocol.LeaseRef) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	key := lease.StepUUID.String() + lease.Token
@@ -163,7 +163,7 @@ func (e *fakeEngine) take(id task.ID, n int) (out []rabbitmq.Dispatch, leaving b
 		e.tokens++
 		step := e.ready[0]
 		e.ready = e.ready[1:]
-		a := tasker.Assignment{StepUUID: step, TaskUUID: step, Token: fmt.Sprint("t", e.tokens), Namespace: "default",
+		a := protocol.Assignment{StepUUID: step, TaskUUID: step, Token: fmt.Sprint("t", e.tokens), Namespace: "default",
 			Attempt: 1, Parameters: []byte(`{"n":1}`)}
 		e.held[id][step.String()+a.Token] = held{step: step, from: time.Now()}
 		e.most[id] = max(e.most[id], len(e.held[id]))
@@ -185,7 +185,7 @@ func (e *fakeEngine) endLeases(id task.ID) {
 	}
 }
 
-func (e *fakeEngine) GiveBack(_ context.Context, id task.ID, leases []tasker.LeaseRef) error {
+func (e *fakeEngine) GiveBack(_ context.Context, id task.ID, leases []protocol.LeaseRef) error {
 	for _, l := range leases {
 		if e.finish(id, l) {
 			e.get(func() { e.ready = append(e.ready, l.StepUUID); e.back++ })

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // giveBackTimeout bounds one call to the engine.
@@ -20,20 +20,20 @@ type givenBack struct {
 	ended chan struct{}
 
 	mu     sync.Mutex
-	leases map[task.ID][]tasker.LeaseRef // by worker
-	signal chan struct{}                 // has a token if there are leases
+	leases map[task.ID][]protocol.LeaseRef // by worker
+	signal chan struct{}                   // has a token if there are leases
 	closed chan struct{}
 }
 
 func newGivenBack(d *Dispatcher) *givenBack {
-	b := &givenBack{d: d, ended: make(chan struct{}), leases: map[task.ID][]tasker.LeaseRef{},
+	b := &givenBack{d: d, ended: make(chan struct{}), leases: map[task.ID][]protocol.LeaseRef{},
 		signal: make(chan struct{}, 1), closed: make(chan struct{})}
 	go b.run()
 	return b
 }
 
 // add adds a lease. It does not block.
-func (b *givenBack) add(worker task.ID, lease tasker.LeaseRef) {
+func (b *givenBack) add(worker task.ID, lease protocol.LeaseRef) {
 	b.mu.Lock()
 	b.leases[worker] = append(b.leases[worker], lease)
 	b.mu.Unlock()
@@ -60,7 +60,7 @@ func (b *givenBack) run() {
 func (b *givenBack) flush() {
 	b.mu.Lock()
 	leases := b.leases
-	b.leases = map[task.ID][]tasker.LeaseRef{}
+	b.leases = map[task.ID][]protocol.LeaseRef{}
 	b.mu.Unlock()
 	for worker, list := range leases {
 		ctx, cancel := context.WithTimeout(context.Background(), giveBackTimeout)

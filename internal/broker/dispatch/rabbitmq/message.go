@@ -9,8 +9,8 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // The form of a message to a worker. The public package rabbitmq reads it.
@@ -56,7 +56,7 @@ func dispatchOf(m *amqp.Delivery, now time.Time) (Expired, error) {
 	if m.Type != messageType {
 		return Expired{}, fmt.Errorf("%w: its type is %q", errForeign, m.Type)
 	}
-	var lease tasker.LeaseRef
+	var lease protocol.LeaseRef
 	if err := json.Unmarshal(m.Body, &lease); err != nil {
 		return Expired{}, fmt.Errorf("%w: %w", errForeign, err)
 	}
@@ -65,7 +65,7 @@ func dispatchOf(m *amqp.Delivery, now time.Time) (Expired, error) {
 	switch {
 	case err != nil:
 		return Expired{}, fmt.Errorf("%w: its header %s names no worker", errForeign, headerWorker)
-	case lease.StepUUID == tasker.LeaseRef{}.StepUUID || lease.Token == "":
+	case lease.StepUUID == protocol.LeaseRef{}.StepUUID || lease.Token == "":
 		return Expired{}, fmt.Errorf("%w: it names no step and token", errForeign)
 	}
 	return Expired{Worker: worker, At: diedAt(m, now), Lease: lease}, nil

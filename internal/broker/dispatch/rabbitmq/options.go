@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	connection "github.com/taskerhq/tasker/internal/broker/amqp"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Options configures a Dispatcher.
@@ -80,7 +80,7 @@ type Engine interface {
 	// Dispatch leases up to n steps to a worker, and waits up to wait for the first. leaving: it gets no more.
 	Dispatch(ctx context.Context, worker task.ID, n int, wait time.Duration) (steps []Dispatch, leaving bool, err error)
 	// GiveBack returns steps that were certainly not published to their queue of ready steps, not charged.
-	GiveBack(ctx context.Context, worker task.ID, steps []tasker.LeaseRef) error
+	GiveBack(ctx context.Context, worker task.ID, steps []protocol.LeaseRef) error
 	// Expire fails the dispatches that are still assigned, and answers for each.
 	Expire(ctx context.Context, dead []Expired) ([]Verdict, error)
 	// Capture stores messages that are no dispatches as letters. An error of another code than Unavailable concerns
@@ -101,14 +101,14 @@ type Worker struct {
 
 // Dispatch is a step that is leased to a worker, and how long its message may wait.
 type Dispatch struct {
-	tasker.Assignment
+	protocol.Assignment
 	TTL time.Duration
 }
 
 // Expired is a dispatch whose message died in the queue of its worker.
 type Expired struct {
 	Worker task.ID
-	Lease  tasker.LeaseRef
+	Lease  protocol.LeaseRef
 	At     time.Time // when it expired
 }
 

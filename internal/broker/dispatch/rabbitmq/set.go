@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 const (
@@ -180,7 +180,7 @@ func (s *set) release(m *member, n int, leaving bool) {
 // send publishes a step. What becomes of it is known later.
 func (s *set) send(ctx context.Context, m *member, step *Dispatch) {
 	ses := s.session
-	lease := tasker.LeaseRef{StepUUID: step.StepUUID, Token: step.Token}
+	lease := protocol.LeaseRef{StepUUID: step.StepUUID, Token: step.Token}
 	message, err := messageOf(m.id, step, ses.opts.Now())
 	if err != nil {
 		ses.opts.Logger.Error("a step cannot be dispatched", slog.Any("error", err))

@@ -17,6 +17,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // shortTTL finds a lost message soon.
@@ -50,7 +51,7 @@ func TestExpiry(t *testing.T) {
 		"TASKER_ENGINE_LEASES_START_TIMEOUT=1m"}
 	onEveryStore(t, env, func(w *world) {
 		frozen := w.program("--name", "frozen", "--handler", "h=cat", "--transport", w.broker+"?heartbeat=1")
-		w.registered("frozen", tasker.WorkerActive)
+		w.registered("frozen", protocol.WorkerActive)
 		w.consumes("h")
 		if err := frozen.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
@@ -71,7 +72,7 @@ func TestExpiryWithoutMessage(t *testing.T) {
 		"TASKER_MESSAGE_QUEUE_RABBITMQ_ON_EXPIRY=fail", "TASKER_ENGINE_LEASES_MISSED_HEARTBEATS=200"}
 	onEveryStore(t, env, func(w *world) {
 		frozen := w.program("--name", "frozen", "--handler", "h=cat", "--transport", w.broker)
-		w.registered("frozen", tasker.WorkerActive)
+		w.registered("frozen", protocol.WorkerActive)
 		w.consumes("h")
 		if err := frozen.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
@@ -115,10 +116,10 @@ func (w *world) expired(id uuid.UUID) {
 func TestWorkerKilled(t *testing.T) {
 	onEveryStore(t, shortTTL, func(w *world) {
 		killed := w.program("--name", "killed", "--handler", "h=sleep 600", "--concurrency", "2", "--transport", w.broker)
-		info := w.registered("killed", tasker.WorkerActive)
+		info := w.registered("killed", protocol.WorkerActive)
 		ids := w.submit("h", 4)
 		w.until("it runs two steps", func() bool {
-			one, err := w.Worker(w.ctx, info.WorkerID)
+			one, err := protocol.Of(w.Client).Worker(w.ctx, info.WorkerID)
 			return err == nil && one.CurrentLoad == 2
 		})
 		if err := killed.Process.Kill(); err != nil {

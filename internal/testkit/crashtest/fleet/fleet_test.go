@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // echo is a handler that returns what it gets, and counts the runs of each task.
@@ -52,14 +53,14 @@ func TestMixedFleet(t *testing.T) {
 			return job.Parameters, nil
 		}}
 		amqp, http := w.work("amqp", w.broker, 1, handlers), w.work("http", "", 1, handlers)
-		if info := w.registered("amqp", tasker.WorkerActive); info.Transport != tasker.TransportAMQP {
+		if info := w.registered("amqp", protocol.WorkerActive); info.Transport != protocol.TransportAMQP {
 			t.Errorf("the worker has the transport %q, want amqp", info.Transport)
 		}
-		w.registered("http", tasker.WorkerActive)
+		w.registered("http", protocol.WorkerActive)
 		w.complete(w.submit("meet", 2))
 		amqp.end()
 		http.end()
-		w.registered("amqp", tasker.WorkerDead)
+		w.registered("amqp", protocol.WorkerDead)
 	})
 }
 
@@ -138,8 +139,9 @@ func TestDrain(t *testing.T) {
 			}})
 		ids := w.submit("work", 5)
 		<-begun
-		info := w.registered("drained", tasker.WorkerActive)
-		if _, err := w.Drain(w.ctx, tasker.DrainRequest{WorkerID: info.WorkerID, DrainedBy: "tester"}); err != nil {
+		info := w.registered("drained", protocol.WorkerActive)
+		if _, err := protocol.Of(w.Client).Drain(w.ctx,
+			protocol.WorkerAct{WorkerID: info.WorkerID, By: "tester"}); err != nil {
 			t.Fatal(err)
 		}
 		other := newEcho()

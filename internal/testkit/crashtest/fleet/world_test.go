@@ -22,6 +22,7 @@ import (
 	"github.com/taskerhq/tasker/rabbitmq"
 	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/worker"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // patience bounds what a test waits for; nothing here takes a third of it.
@@ -198,7 +199,7 @@ func (w *world) explain(id uuid.UUID) string {
 	if err != nil {
 		return err.Error()
 	}
-	workers, err := w.Workers(context.WithoutCancel(w.ctx))
+	workers, err := protocol.Of(w.Client).Workers(context.WithoutCancel(w.ctx))
 	return fmt.Sprintf("%+v; workers: %+v, %v", why, workers, err)
 }
 
@@ -215,10 +216,10 @@ func (w *world) until(what string, done func() bool) {
 }
 
 // registered waits until the server knows a worker by its name, in a state.
-func (w *world) registered(name, state string) (info tasker.WorkerInfo) {
+func (w *world) registered(name, state string) (info protocol.WorkerInfo) {
 	w.t.Helper()
 	w.until(name+" is "+state, func() bool {
-		all, err := w.Workers(w.ctx)
+		all, err := protocol.Of(w.Client).Workers(w.ctx)
 		for _, one := range all {
 			if err == nil && one.Name == name && one.State == state {
 				info = one

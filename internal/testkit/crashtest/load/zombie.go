@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // Zombie is a worker that goes by the letter of the protocol and against its
@@ -20,12 +21,12 @@ import (
 type Zombie struct {
 	Name    string
 	Rand    *rand.Rand
-	Backend tasker.Backend // a recorder
+	Backend protocol.Backend // a recorder
 	Retry   Retry
 	Journal *crashtest.Journal
 
 	me      uuid.UUID
-	hoarded []tasker.Assignment
+	hoarded []protocol.Assignment
 }
 
 // maxHoarded bounds the steps that wait for the zombie's leases to run out.
@@ -54,7 +55,7 @@ func (z *Zombie) Run(ctx context.Context, stop <-chan struct{}) error {
 // turn polls once, does some of the steps, hoards others, and reports what is over.
 func (z *Zombie) turn(ctx context.Context) error {
 	if z.me == uuid.Nil {
-		w, err := z.Backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: z.Name,
+		w, err := z.Backend.RegisterWorker(ctx, protocol.WorkerRegistration{Name: z.Name,
 			Namespaces: []string{namespace}, Handlers: Names()})
 		if err != nil {
 			return err
@@ -62,7 +63,7 @@ func (z *Zombie) turn(ctx context.Context) error {
 		z.me = w.WorkerID
 	}
 	// Half of the polls leave the steps assigned, to be started by a call of its own.
-	resp, err := z.Backend.Poll(ctx, tasker.PollRequest{WorkerID: z.me, Capacity: 1 + z.Rand.IntN(3), WaitMS: 300,
+	resp, err := z.Backend.Poll(ctx, protocol.PollRequest{WorkerID: z.me, Capacity: 1 + z.Rand.IntN(3), WaitMS: 300,
 		Start: z.Rand.IntN(2) == 0})
 	if err != nil {
 		return err
@@ -91,10 +92,10 @@ func (z *Zombie) waiting() int {
 }
 
 // work carries out a step by hand, in the smallest steps of the protocol.
-func (z *Zombie) work(ctx context.Context, a tasker.Assignment) error {
+func (z *Zombie) work(ctx context.Context, a protocol.Assignment) error {
 	if a.State == tasker.StepAssigned {
-		_, err := z.Backend.Start(ctx, tasker.StartRequest{WorkerID: z.me,
-			Steps: []tasker.LeaseRef{{StepUUID: a.StepUUID, Token: a.Token}}})
+		_, err := z.Backend.Start(ctx, protocol.StartRequest{WorkerID: z.me,
+			Steps: []protocol.LeaseRef{{StepUUID: a.StepUUID, Token: a.Token}}})
 		if err != nil {
 			return err
 		}
@@ -103,15 +104,15 @@ func (z *Zombie) work(ctx context.Context, a tasker.Assignment) error {
 	if err != nil {
 		return err
 	}
-	_, err = z.Backend.Settle(ctx, tasker.SettleRequest{WorkerID: z.me, Results: []tasker.StepResult{result}})
+	_, err = z.Backend.Settle(ctx, protocol.SettleRequest{WorkerID: z.me, Results: []protocol.StepResult{result}})
 	return err
 }
 
 // Result is what a worker reports who carries out a step by hand, in the name of
 // by. A step that is to fail is given back: its failure is for workers of the
 // SDK to report.
-func Result(a tasker.Assignment, by string) (tasker.StepResult, error) {
-	result := tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultReleased}
+func Result(a protocol.Assignment, by string) (protocol.StepResult, error) {
+	result := protocol.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: protocol.ResultReleased}
 	var o order
 	if err := json.Unmarshal(a.Parameters, &o); err != nil {
 		return result, fmt.Errorf("read the order of step %s: %w", a.StepUUID, err)
@@ -123,7 +124,7 @@ func Result(a tasker.Assignment, by string) (tasker.StepResult, error) {
 	if err != nil {
 		return result, fmt.Errorf("make the result of step %s: %w", a.StepUUID, err)
 	}
-	result.Status, result.Result = tasker.ResultCompleted, body
+	result.Status, result.Result = protocol.ResultCompleted, body
 	return result, nil
 }
 
@@ -170,27 +171,27 @@ func (z *Zombie) prey() (uuid.UUID, string) {
 
 // intrude reports under a token that is not in force.
 func (z *Zombie) intrude(ctx context.Context, step uuid.UUID, token string) error {
-	ref := tasker.LeaseRef{StepUUID: step, Token: token}
+	ref := protocol.LeaseRef{StepUUID: step, Token: token}
 	var err error
 	switch z.Rand.IntN(6) {
 	case 0:
-		_, err = z.Backend.Start(ctx, tasker.StartRequest{WorkerID: z.me, Steps: []tasker.LeaseRef{ref}})
+		_, err = z.Backend.Start(ctx, protocol.StartRequest{WorkerID: z.me, Steps: []protocol.LeaseRef{ref}})
 	case 1:
-		_, err = z.Backend.Progress(ctx, tasker.ProgressReport{WorkerID: z.me, StepUUID: step, Token: token,
+		_, err = z.Backend.Progress(ctx, protocol.ProgressReport{WorkerID: z.me, StepUUID: step, Token: token,
 			ProgressPercent: 99})
 	case 2:
-		_, err = z.Backend.Heartbeat(ctx, tasker.Heartbeat{WorkerID: z.me, Steps: []tasker.LeaseRef{ref}})
+		_, err = z.Backend.Heartbeat(ctx, protocol.Heartbeat{WorkerID: z.me, Steps: []protocol.LeaseRef{ref}})
 	default:
-		status := []string{tasker.ResultCompleted, tasker.ResultCompleted, tasker.ResultFailed, tasker.ResultReleased,
-			tasker.ResultSnoozed}[z.Rand.IntN(5)]
-		result := tasker.StepResult{StepUUID: step, Token: token, Status: status}
+		status := []string{protocol.ResultCompleted, protocol.ResultCompleted, protocol.ResultFailed, protocol.ResultReleased,
+			protocol.ResultSnoozed}[z.Rand.IntN(5)]
+		result := protocol.StepResult{StepUUID: step, Token: token, Status: status}
 		switch status {
-		case tasker.ResultCompleted:
+		case protocol.ResultCompleted:
 			result.Result = json.RawMessage(fmt.Sprintf(`{"by":%q,"stale":%d}`, z.Name, z.Rand.Int64()))
-		case tasker.ResultFailed:
+		case protocol.ResultFailed:
 			result.Error = &tasker.Failure{Message: "the dead do not forget"}
 		}
-		_, err = z.Backend.Settle(ctx, tasker.SettleRequest{WorkerID: z.me, Results: []tasker.StepResult{result}})
+		_, err = z.Backend.Settle(ctx, protocol.SettleRequest{WorkerID: z.me, Results: []protocol.StepResult{result}})
 	}
 	return err
 }

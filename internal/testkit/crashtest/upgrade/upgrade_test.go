@@ -27,6 +27,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/waits"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 // limits of one upgrade
@@ -100,7 +101,7 @@ func newRun(t *testing.T, program, old string) *run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.backend = crashtest.Record(client.Backend, r.journal, func(m crashtest.Moment) {
+	r.backend = crashtest.Record(protocol.Of(client), r.journal, func(m crashtest.Moment) {
 		if m == crashtest.ResultAcked {
 			r.accepted.Add(1)
 		}

@@ -1,10 +1,12 @@
-package tasker
+package protocol
 
 import (
 	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
 )
 
 // AllNamespaces is the only entry of the namespaces of a worker that serves all that its key reaches.
@@ -141,28 +143,28 @@ type BreakerNote struct {
 // the server's clock, so a worker should measure durations from the arrival of the response, as
 // the SDK does.
 type Assignment struct {
-	StepUUID       uuid.UUID                  `json:"step_uuid"`
-	TaskUUID       uuid.UUID                  `json:"task_uuid"`
-	Token          string                     `json:"token" doc:"Opaque fencing token of the lease. Send it back with start, progress, heartbeat and result. Valid for this worker only."`
-	State          StepState                  `json:"state"`
-	Namespace      string                     `json:"namespace"`
-	TaskName       string                     `json:"task_name"`
-	Version        string                     `json:"version,omitempty"`
-	StepName       string                     `json:"step_name"`
-	Handler        string                     `json:"handler"`
-	Attempt        int                        `json:"attempt" doc:"Counted from 1; for an assigned step, the attempt that start will begin."`
-	MaxAttempts    int                        `json:"max_attempts"`
-	Priority       int                        `json:"priority_level"`
-	Parameters     json.RawMessage            `json:"parameters,omitempty" doc:"The task's context."`
-	ParentResults  map[string]json.RawMessage `json:"parent_results,omitempty" doc:"Results of the direct dependencies, by step name."`
-	LargeResults   map[string]LargeResult     `json:"large_results,omitempty" doc:"Those of them that are kept apart, by step name: read them one by one. They are not in parent_results."`
-	Checkpoint     json.RawMessage            `json:"checkpoint,omitempty" doc:"The last checkpoint that an earlier attempt of the step has stored."`
-	Initialization map[string]any             `json:"initialization,omitempty"`
-	CorrelationID  string                     `json:"correlation_id,omitempty"`
-	TraceParent    string                     `json:"traceparent,omitempty" doc:"W3C trace context of the step, if the task was submitted with one."`
-	TimeoutSeconds int                        `json:"timeout_seconds"`
-	LeaseExpiresAt time.Time                  `json:"lease_expires_at"`
-	DeadlineAt     *time.Time                 `json:"deadline_at,omitempty" doc:"When the attempt times out, once started."`
+	StepUUID       uuid.UUID                     `json:"step_uuid"`
+	TaskUUID       uuid.UUID                     `json:"task_uuid"`
+	Token          string                        `json:"token" doc:"Opaque fencing token of the lease. Send it back with start, progress, heartbeat and result. Valid for this worker only."`
+	State          tasker.StepState              `json:"state"`
+	Namespace      string                        `json:"namespace"`
+	TaskName       string                        `json:"task_name"`
+	Version        string                        `json:"version,omitempty"`
+	StepName       string                        `json:"step_name"`
+	Handler        string                        `json:"handler"`
+	Attempt        int                           `json:"attempt" doc:"Counted from 1; for an assigned step, the attempt that start will begin."`
+	MaxAttempts    int                           `json:"max_attempts"`
+	Priority       int                           `json:"priority_level"`
+	Parameters     json.RawMessage               `json:"parameters,omitempty" doc:"The task's context."`
+	ParentResults  map[string]json.RawMessage    `json:"parent_results,omitempty" doc:"Results of the direct dependencies, by step name."`
+	LargeResults   map[string]tasker.LargeResult `json:"large_results,omitempty" doc:"Those of them that are kept apart, by step name: read them one by one. They are not in parent_results."`
+	Checkpoint     json.RawMessage               `json:"checkpoint,omitempty" doc:"The last checkpoint that an earlier attempt of the step has stored."`
+	Initialization map[string]any                `json:"initialization,omitempty"`
+	CorrelationID  string                        `json:"correlation_id,omitempty"`
+	TraceParent    string                        `json:"traceparent,omitempty" doc:"W3C trace context of the step, if the task was submitted with one."`
+	TimeoutSeconds int                           `json:"timeout_seconds"`
+	LeaseExpiresAt time.Time                     `json:"lease_expires_at"`
+	DeadlineAt     *time.Time                    `json:"deadline_at,omitempty" doc:"When the attempt times out, once started."`
 }
 
 // LeaseRef names a lease by its step and its fencing token. A token is valid only for the
@@ -174,11 +176,11 @@ type LeaseRef struct {
 
 // LeaseAnswer is the state of one lease after a start, a progress report or a heartbeat.
 type LeaseAnswer struct {
-	StepUUID       uuid.UUID  `json:"step_uuid"`
-	Status         string     `json:"status" enum:"held,cancelled,lost" doc:"held: continue. cancelled: the task was cancelled, stop. lost: the step is settled or another worker has it, stop and do not report."`
-	LeaseExpiresAt *time.Time `json:"lease_expires_at,omitempty"`
-	DeadlineAt     *time.Time `json:"deadline_at,omitempty"`
-	Error          *Error     `json:"error,omitempty"`
+	StepUUID       uuid.UUID     `json:"step_uuid"`
+	Status         string        `json:"status" enum:"held,cancelled,lost" doc:"held: continue. cancelled: the task was cancelled, stop. lost: the step is settled or another worker has it, stop and do not report."`
+	LeaseExpiresAt *time.Time    `json:"lease_expires_at,omitempty"`
+	DeadlineAt     *time.Time    `json:"deadline_at,omitempty"`
+	Error          *tasker.Error `json:"error,omitempty"`
 }
 
 // The states of a LeaseAnswer.
@@ -215,7 +217,7 @@ type StepResult struct {
 	Status        string          `json:"status" enum:"completed,failed,released,snoozed" doc:"released: returned to the queue, no attempt charged. snoozed: ready again after snooze_seconds, no attempt charged."`
 	Result        json.RawMessage `json:"result,omitempty"`
 	LargeResult   string          `json:"large_result,omitempty" maxLength:"200" doc:"In place of result: the reference of a large result that was sent before."`
-	Error         *Failure        `json:"error,omitempty" doc:"Required by failed."`
+	Error         *tasker.Failure `json:"error,omitempty" doc:"Required by failed."`
 	SnoozeSeconds float64         `json:"snooze_seconds,omitempty" minimum:"0" maximum:"2592000"`
 	Log           string          `json:"log,omitempty" doc:"End of what the attempt has logged. The server keeps at most max_log_bytes of its end."`
 	LogBytes      int64           `json:"log_bytes,omitempty" minimum:"0" doc:"Size of all that the attempt has logged. Defaults to the size of log."`
@@ -242,10 +244,10 @@ type SettleRequest struct {
 // changes nothing. State is the state of the step after its result; NextRetryAt is set if it
 // waits for a retry.
 type SettleAnswer struct {
-	StepUUID    uuid.UUID  `json:"step_uuid"`
-	State       StepState  `json:"state,omitempty"`
-	NextRetryAt *time.Time `json:"next_retry_at,omitempty"`
-	Error       *Error     `json:"error,omitempty"`
+	StepUUID    uuid.UUID        `json:"step_uuid"`
+	State       tasker.StepState `json:"state,omitempty"`
+	NextRetryAt *time.Time       `json:"next_retry_at,omitempty"`
+	Error       *tasker.Error    `json:"error,omitempty"`
 }
 
 // Heartbeat is a worker's sign of life; it renews the leases that it names. A worker that sends
@@ -266,35 +268,15 @@ type HeartbeatResponse struct {
 	BreakerNote
 }
 
-// DrainRequest ends a worker's intake. With Final the worker deregisters, and the steps it still holds are
-// given back with no attempt charged. The audit trail records the act, except a worker's own end: Final
-// without DrainedBy.
-type DrainRequest struct {
-	WorkerID  uuid.UUID `json:"-"`
-	Final     bool      `json:"final,omitempty"`
-	DrainedBy string    `json:"drained_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous; for a final drain with the permission work, to the worker." maxLength:"255"`
-	Reason    string    `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"4096"`
-}
-
-// ResumeRequest revokes a drain. The audit trail records it.
-type ResumeRequest struct {
-	WorkerID  uuid.UUID `json:"-"`
-	ResumedBy string    `json:"resumed_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
-	Reason    string    `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"4096"`
-}
-
-// CordonRequest takes a worker out of service for new steps. The audit trail records it.
-type CordonRequest struct {
-	WorkerID   uuid.UUID `json:"-"`
-	CordonedBy string    `json:"cordoned_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
-	Reason     string    `json:"reason,omitempty" doc:"Reason for the act, shown with the worker. Defaults to \"no reason given\"." maxLength:"4096"`
-}
-
-// UncordonRequest reverts a cordon. The audit trail records it.
-type UncordonRequest struct {
-	WorkerID     uuid.UUID `json:"-"`
-	UncordonedBy string    `json:"uncordoned_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
-	Reason       string    `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"4096"`
+// WorkerAct is an act of an operator on a worker, or a worker's own drain. The audit trail records it, except a
+// worker's own end: Final without By.
+type WorkerAct struct {
+	WorkerID uuid.UUID
+	By       string // the actor; a server puts the name of the API key in place of ""
+	Reason   string
+	// Final is for Drain only: the worker deregisters, and the steps it still holds are given back with no attempt
+	// charged.
+	Final bool
 }
 
 // DrainResponse counts the steps given back.
