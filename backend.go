@@ -8,10 +8,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Backend stores tasks and serves workers: a server over HTTP (package remote), or an engine in
-// this process (package embedded). Its methods are safe for concurrent use. They return *Error for
-// everything that the caller can act on. A test may implement Backend to fake Tasker; it can
-// embed the interface and define only the methods that the test calls.
+// Backend stores tasks: a server over HTTP (package remote), or an engine in this process (package
+// embedded). Its methods are safe for concurrent use. They return *Error for everything that the
+// caller can act on. A test may implement Backend to fake Tasker; it can embed the interface and
+// define only the methods that the test calls. The Backends of this module serve workers too: see
+// package worker/protocol.
 //
 // A new part of the API gets an interface in a package of its own, as operate.Backend is, so
 // that an implementation outside of this module continues to compile.

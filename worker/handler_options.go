@@ -30,7 +30,7 @@ func (w *Worker) Use(middleware ...Middleware) {
 	w.middleware = append(w.middleware, middleware...)
 }
 
-// HandlerOption configures one handler of a worker; see Worker.Handle and Handle. What it sets holds in that worker
+// HandlerOption configures one handler of a worker; see Handle. What it sets holds in that worker
 // only: the server knows the values of the template, which bound it. An invalid value is an error of Run.
 type HandlerOption func(*registered)
 

@@ -24,7 +24,7 @@ type Options struct {
 	// Name is the name that operators see. Defaults to host name and process ID.
 	Name string
 	// Namespaces are those that the worker serves: a handler belongs to its namespace. Defaults to those of the API key,
-	// if it is limited to some, and else to "default". AllNamespaces alone is all that the key reaches.
+	// if it is limited to some, and else to "default". protocol.AllNamespaces alone is all that the key reaches.
 	Namespaces []string
 	// Capabilities are the abilities of the worker; it gets no step that requires another. Defaults to none.
 	Capabilities []string
@@ -76,8 +76,8 @@ type Worker struct {
 	misuse     []error // of Handle and Use; Run returns them
 }
 
-// New returns a Worker that takes its steps from client, and has its codec. Register handlers with Handle or
-// Handle, then call Run. It copies the options, does not connect and starts nothing.
+// New returns a Worker that takes its steps from client, and has its codec. Register handlers with Handle, the
+// function or the method, then call Run. It copies the options, does not connect and starts nothing.
 func New(client *tasker.Client, opts *Options) *Worker {
 	w := &Worker{backend: protocol.Of(client), handlers: make(map[string]*registered)}
 	if client.HasCodec() {
