@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// TestPreconditions: an act carries what its operator saw, in the header or beside the
-// other words of it.
+// TestPreconditions: an act carries its precondition in the header or in the body.
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
 	f := &fake{}

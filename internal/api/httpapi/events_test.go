@@ -66,7 +66,7 @@ func TestEventsFilter(t *testing.T) {
 	if got := a.do(t, "GET", "/v1/events?"+strings.Repeat("namespace=n&", 101), ""); got.status != 413 {
 		t.Errorf("a long list is answered %d %s", got.status, got.body)
 	}
-	// whatever it is, it is only a position that is not known
+	// Any text is only an unknown position.
 	for _, hostile := range []string{"-", "run-18446744073709551616", "'; DROP TABLE x", strings.Repeat("9", 10_000),
 		"<script>"} {
 		if got := a.do(t, "GET", "/v1/events", "", "Last-Event-ID: "+hostile); got.status != 200 {
@@ -110,7 +110,7 @@ func TestEventsOfNamespaces(t *testing.T) {
 	}
 }
 
-// lasting is a stream that says that it lives until it is told to end.
+// lasting is a stream that lives until its context ends.
 func lasting(ctx context.Context, yield func([]tasker.Event, error) bool) {
 	for yield([]tasker.Event{{ID: "run-1", Type: tasker.EventStreamAlive}}, nil) {
 		<-ctx.Done()
@@ -119,7 +119,7 @@ func lasting(ctx context.Context, yield func([]tasker.Event, error) bool) {
 	}
 }
 
-// listening serves an API, and returns its address and a function that stops it.
+// listening serves an API; stop ends it.
 func listening(t *testing.T, h http.Handler) (url string, stop func() error) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -129,7 +129,7 @@ func listening(t *testing.T, h http.Handler) (url string, stop func() error) {
 	return "http://" + ln.Addr().String(), serveOn(t, ln, h)
 }
 
-// serveOn serves an API on a listener, and returns a function that stops it.
+// serveOn serves an API on a listener; stop ends it.
 func serveOn(t *testing.T, ln net.Listener, h http.Handler) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -173,7 +173,7 @@ func TestEventsLimit(t *testing.T) {
 	first.Body.Close()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	for range 12_000 { // it takes a moment until the server knows
+	for range 12_000 { // wait until the server notices
 		if resp, _ := listenTo(t, url); resp.StatusCode == 200 {
 			return
 		}
@@ -182,7 +182,7 @@ func TestEventsLimit(t *testing.T) {
 	t.Error("the place of a stream that is over is not free again")
 }
 
-// A server that stops ends its streams at once, and not as if nothing more were to come.
+// A stopping server ends its streams immediately, without stream.end.
 func TestEventsEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	url, stop := listening(t, httpapi.New(&fake{stream: lasting}, httpapi.Options{}))
@@ -214,7 +214,7 @@ func TestEventsEndWithTheServer(t *testing.T) {
 	}
 }
 
-// Who does not read is cut off.
+// A slow reader is cut off.
 func TestEventsSlowReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestEventsSlowReader(t *testing.T) {
 	})
 }
 
-// oneConn is a listener with one connection to come.
+// oneConn is a listener with one connection.
 type oneConn struct {
 	conn   net.Conn
 	closed chan struct{}
@@ -276,7 +276,7 @@ func (l *oneConn) Close() error { close(l.closed); return nil }
 
 func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestEventsWatched: the watcher is told of each stream that has begun, and why it is over.
+// TestEventsWatched: the watcher learns of each begun stream and the reason of its end.
 func TestEventsWatched(t *testing.T) {
 	t.Parallel()
 	w := &watcher{}
@@ -298,7 +298,7 @@ func TestEventsWatched(t *testing.T) {
 	}
 }
 
-// TestEventsOverDial: what the Backend yields is what the SDK yields.
+// TestEventsOverDial: the SDK yields the events of the Backend.
 func TestEventsOverDial(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(httpapi.New(&fake{}, httpapi.Options{}))

@@ -20,7 +20,6 @@ var (
 
 const groupID = "00000000000000ab"
 
-// fakeInbox answers everything about dead letters as the fake does.
 type fakeInbox struct{ f *fake }
 
 var _ deadletters.Backend = fakeInbox{}
@@ -90,7 +89,7 @@ func (b fakeInbox) ExplainRedrive(_ context.Context, id uuid.UUID) (*deadletters
 		b.f.note(id)
 }
 
-// ExportLetters answers with two letters, or with an error: at once, or after a letter if the fake has an item's error.
+// ExportLetters yields two letters, or an error: immediately, or after a letter if the fake has an item's error.
 func (b fakeInbox) ExportLetters(_ context.Context, f deadletters.LetterFilter) iter.Seq2[*deadletters.Letter, error] {
 	return func(yield func(*deadletters.Letter, error) bool) {
 		if err := b.f.note(f); err != nil {

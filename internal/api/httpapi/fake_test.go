@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// Things that the fake knows.
 var (
 	taskID   = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
 	stepID   = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f71")
@@ -23,8 +22,7 @@ var (
 	noon     = time.Date(2026, 1, 31, 12, 0, 0, 123456000, time.UTC)
 )
 
-// fake is a Backend that answers everything with one canned thing, or with err,
-// and remembers what it was asked.
+// fake is a Backend that answers with canned values or err, and remembers the last request.
 type fake struct {
 	mu    sync.Mutex
 	asked any   // the last request, as the handler passed it on
@@ -32,10 +30,8 @@ type fake struct {
 	err   error // answers everything, when set
 	item  *tasker.Error
 
-	// poll and wait replace the canned answers of Poll and of a waiting Task.
-	poll func(context.Context) (*tasker.PollResponse, error)
-	wait func(context.Context, time.Duration) (*tasker.Task, error)
-	// stream replaces the canned events.
+	poll   func(context.Context) (*tasker.PollResponse, error)
+	wait   func(context.Context, time.Duration) (*tasker.Task, error)
 	stream func(context.Context, func([]tasker.Event, error) bool)
 }
 
@@ -49,7 +45,6 @@ func (f *fake) note(request any) error {
 	return f.err
 }
 
-// last returns the request that the Backend was asked last, as a T.
 func last[T any](f *fake) T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,7 +187,7 @@ func (f *fake) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHisto
 	}, nil
 }
 
-// HeldTasks is no verb of a client's, and not noted.
+// HeldTasks is not a verb of clients, so it is not noted.
 func (f *fake) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	f.mu.Lock()
 	err := f.err
@@ -214,7 +209,6 @@ func (f *fake) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUI
 	return out, nil
 }
 
-// CancelTasks notes the tasks that the key reaches.
 func (f *fake) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
 	out := make([]tasker.TaskReceipt, len(req.TaskUUIDs))
 	var reached []uuid.UUID
@@ -302,12 +296,10 @@ func (f *fake) Workers(context.Context) ([]tasker.WorkerInfo, error) {
 	}, f.err
 }
 
-// Registered is no verb of a client's either.
 func (f *fake) Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
 	return f.Worker(ctx, id)
 }
 
-// WorkerPage has one page.
 func (f *fake) WorkerPage(ctx context.Context, _ string, _ int) ([]tasker.WorkerInfo, string, error) {
 	workers, err := f.Workers(ctx)
 	return workers, "", err

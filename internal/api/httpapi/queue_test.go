@@ -64,8 +64,8 @@ func TestEnqueue(t *testing.T) {
 	})
 }
 
-// TestQueueBodies: what departs from the document is refused with a JSON pointer
-// to each place, and the Backend never sees it.
+// TestQueueBodies: a departure from the document is refused with a JSON pointer to each place, and never reaches the
+// Backend.
 func TestQueueBodies(t *testing.T) {
 	t.Parallel()
 	worker := queueWorker + workerID.String()
@@ -151,8 +151,7 @@ func TestQueueBodies(t *testing.T) {
 	})
 }
 
-// TestQueueErrorsNameNoList: an error about the one thing that was sent says where in
-// that.
+// TestQueueErrorsNameNoList: an error about a single item has no list index.
 func TestQueueErrorsNameNoList(t *testing.T) {
 	t.Parallel()
 	worker := queueWorker + workerID.String()
@@ -175,7 +174,7 @@ func TestQueueErrorsNameNoList(t *testing.T) {
 	}
 }
 
-// failing is a fake whose changes fail; it still can be read.
+// failing refuses changes and allows reads.
 type failing struct {
 	*fake
 	err error
@@ -197,8 +196,7 @@ func (f *failing) Settle(context.Context, tasker.SettleRequest) ([]tasker.Settle
 	return nil, f.err
 }
 
-// TestQueueWorkerWords: fields with two names, errors in two forms, statuses that the
-// other protocol does not have.
+// TestQueueWorkerWords: fields with two names, errors in two forms, and statuses that only this protocol has.
 func TestQueueWorkerWords(t *testing.T) {
 	t.Parallel()
 	worker := queueWorker + workerID.String()
@@ -265,11 +263,11 @@ func TestQueueWorkerWords(t *testing.T) {
 	}
 }
 
-// leasing is a fake in which the worker holds the task taskID, or what held says.
+// leasing is a fake whose worker holds the task taskID, or held.
 type leasing struct {
 	*fake
 	held  []tasker.LeaseRef // instead
-	looks int               // how often it was asked
+	looks int               // number of look-ups
 	space string            // the task's namespace
 	state tasker.TaskState
 	caps  []string
@@ -295,7 +293,7 @@ func (l *leasing) Registered(context.Context, uuid.UUID) (*tasker.WorkerInfo, er
 	return &tasker.WorkerInfo{Namespaces: []string{"default"}, Capabilities: l.caps, State: l.self}, nil
 }
 
-// TestQueueLostTasks: what a worker hears that does not hold the task any more.
+// TestQueueLostTasks: answers to a worker that lost the task.
 func TestQueueLostTasks(t *testing.T) {
 	t.Parallel()
 	worker := queueWorker + workerID.String()

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// TestEventsLimitPerKey shows that one key cannot take the places of all.
+// TestEventsLimitPerKey: one key cannot use up all places.
 func TestEventsLimitPerKey(t *testing.T) {
 	t.Parallel()
 	greedy, greedyHash := access.Generate()

@@ -12,19 +12,19 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Dispatched is a step that is leased to a worker and has to be sent to the queue of the worker.
+// Dispatched is a step leased to a worker, to be sent to the worker's queue.
 type Dispatched struct {
 	tasker.Assignment
-	// TTL is how long it may wait there.
+	// TTL is the time limit in the queue.
 	TTL time.Duration
 	// At is the time of the lease.
 	At time.Time
 }
 
 // Dispatch leases up to capacity steps to a worker with the transport amqp, for the caller to send them to its queue;
-// see engine.Engine.Dispatch. It waits up to wait for the first one. leaving: the worker gets no more steps.
-// CodeNotFound: the worker is unknown. CodeWrongState: it only polls. What cannot be sent, the caller gives back by
-// Settle with tasker.ResultReleased.
+// see engine.Engine.Dispatch. It waits up to wait for the first one. leaving: the worker gets no further steps.
+// CodeNotFound: the worker is unknown. CodeWrongState: it only polls. The caller returns unsent steps by Settle with
+// tasker.ResultReleased.
 func (b *Backend) Dispatch(ctx context.Context, worker uuid.UUID, capacity int,
 	wait time.Duration,
 ) (steps []Dispatched, leaving bool, err error) {
@@ -44,18 +44,18 @@ func (b *Backend) Dispatch(ctx context.Context, worker uuid.UUID, capacity int,
 	return steps, leaving, nil
 }
 
-// ExpiredDispatch names a dispatch whose message has expired in the queue of its worker.
+// ExpiredDispatch is a dispatch whose message expired in the queue of its worker.
 type ExpiredDispatch struct {
 	Worker uuid.UUID
 	Lease  tasker.LeaseRef
-	// At is when it expired; the zero time: not known.
+	// At is the time of expiry; zero: unknown.
 	At time.Time
 }
 
 // ExpireDispatches fails the attempts of dispatches that expired before their workers started them, and answers each in
-// order; see engine.Engine.ExpireDispatches. A letter that changes nothing has the reason in its answer: CodeStaleToken
-// for a lease that is over, or a token that is not of this worker and this step, CodeWrongState for a step that the
-// worker has started, CodeNotFound for a step or a worker that does not exist.
+// order; see engine.Engine.ExpireDispatches. An ineffective one has the reason: CodeStaleToken for a lease that is
+// over, or a token of another worker or step, CodeWrongState for a started step, CodeNotFound for a missing step or
+// worker.
 func (b *Backend) ExpireDispatches(ctx context.Context, expired []ExpiredDispatch) ([]tasker.SettleAnswer, error) {
 	out := make([]tasker.SettleAnswer, len(expired))
 	var refs []engine.ExpiredDispatch

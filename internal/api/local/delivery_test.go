@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// withQueues is a rig whose workers may have queues, and one that has.
+// withQueues returns a rig with queues, and a worker that has one.
 func withQueues(t *testing.T, cfg settings.Config) (r *rig, worker uuid.UUID) {
 	t.Helper()
 	cfg.Delivery.Offered = true
@@ -23,7 +23,6 @@ func withQueues(t *testing.T, cfg settings.Config) (r *rig, worker uuid.UUID) {
 	return r, r.join(t, tasker.WorkerRegistration{Name: "mq", Transport: tasker.TransportAMQP})
 }
 
-// dispatch leases the one step that is ready to the queue of a worker.
 func (r *rig) dispatch(t *testing.T, worker uuid.UUID) local.Dispatched {
 	t.Helper()
 	steps, leaving, err := r.b.Dispatch(t.Context(), worker, 5, 0)
@@ -33,7 +32,6 @@ func (r *rig) dispatch(t *testing.T, worker uuid.UUID) local.Dispatched {
 	return steps[0]
 }
 
-// pass lets time pass while a worker stays alive, and then does what is due.
 func (r *rig) pass(t *testing.T, d time.Duration, alive uuid.UUID) {
 	t.Helper()
 	r.silent(d)
@@ -101,7 +99,6 @@ func TestExpiredDispatches(t *testing.T) {
 	}
 }
 
-// wantExpired checks what is told of a first attempt that expired.
 func (r *rig) wantExpired(t *testing.T, id, worker uuid.UUID) {
 	t.Helper()
 	h, err := r.TaskHistory(t.Context(), id)
@@ -130,7 +127,7 @@ func (r *rig) wantExpired(t *testing.T, id, worker uuid.UUID) {
 	}
 }
 
-// TestDispatchOutlivesOtherLimits: a step that may wait for hours in a queue is not ended by another limit.
+// TestDispatchOutlivesOtherLimits: no other limit ends a step that may wait for hours in a queue.
 func TestDispatchOutlivesOtherLimits(t *testing.T) {
 	t.Parallel()
 	r, mq := withQueues(t, settings.Config{})
@@ -159,7 +156,7 @@ func TestDispatchOutlivesOtherLimits(t *testing.T) {
 	}
 }
 
-// TestMaxDurationEndsADispatch: the limit of the whole task holds for a step in a queue too, and its letter comes late.
+// TestMaxDurationEndsADispatch: the limit of the whole task also holds in a queue, and the expired message comes late.
 func TestMaxDurationEndsADispatch(t *testing.T) {
 	t.Parallel()
 	r, mq := withQueues(t, settings.Config{})

@@ -8,11 +8,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// noRepair is the advice for a step that the compensation of its task has left behind.
+// noRepair is the advice for a step that the compensation of its task left behind.
 const noRepair = "It does not run again, because the compensation of the task has begun. " +
 	"Cancel the task, and submit it again."
 
-// compensatedAt returns when the compensation of the task began, 0 if it has not.
+// compensatedAt is 0 if the compensation has not begun.
 func (x *explainer) compensatedAt() task.Instant {
 	if !x.tpl.Compensated {
 		return 0
@@ -25,7 +25,7 @@ func (x *explainer) compensatedAt() task.Instant {
 	return 0
 }
 
-// awaitsRest reports whether the task has failed and its compensation waits for its children.
+// awaitsRest reports whether the compensation waits for the task's children.
 func (x *explainer) awaitsRest() bool {
 	return x.tpl.Compensated && x.tpl.CompensationOf(x.steps).Due()
 }
@@ -55,7 +55,7 @@ func (x *explainer) nothingToUndo(s *task.Step) string {
 		clock(s.FinishedAt), x.names(x.spec(s).Undoes))
 }
 
-// compensatedSummary adds to the summary of a task in error how its compensation went.
+// compensatedSummary adds the outcome of the compensation.
 func (x *explainer) compensatedSummary(summary string) string {
 	began := x.compensatedAt()
 	if began == 0 {
@@ -85,7 +85,6 @@ func (x *explainer) compensatedSummary(summary string) string {
 		before, clock(began), wording.Count(done, "step"))
 }
 
-// names lists steps by their indexes.
 func (x *explainer) names(indexes []int) string {
 	names := make([]string, len(indexes))
 	for i, n := range indexes {

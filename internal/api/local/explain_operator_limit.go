@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// limited explains a ready step that the limit of an operator holds back; "" if none does.
 func (x *explainer) limited(ctx context.Context, s *task.Step, route *task.Route) (why, next string, err error) {
 	l, holders, err := x.b.engine.LimitedBy(ctx, route)
 	if err != nil || l == nil {

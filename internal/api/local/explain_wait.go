@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// outside explains a step that waits for something that no worker does.
+// outside explains a step that no worker runs.
 func (x *explainer) outside(ctx context.Context, s *task.Step) (why, next string, err error) {
 	spec := x.spec(s)
 	if spec.Tasks != nil {

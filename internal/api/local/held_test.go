@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// TestHeldTasks: what a worker holds of tasks, and how many steps that are.
+// TestHeldTasks: a worker's leases on tasks, and the number of its steps.
 func TestHeldTasks(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, `
@@ -57,7 +57,7 @@ steps:
 	})
 }
 
-// wantHeld says how many steps the worker holds, which lists do not tell.
+// wantHeld compares the number of held steps, which lists omit.
 func (r *rig) wantHeld(t *testing.T, n int) {
 	t.Helper()
 	w, err := r.Worker(t.Context(), r.worker)
@@ -73,7 +73,7 @@ func (r *rig) wantHeld(t *testing.T, n int) {
 	}
 }
 
-// limited is the context of a request whose key reaches one namespace.
+// limited is the context of a key with one namespace.
 func limited(t *testing.T, namespace string) context.Context {
 	t.Helper()
 	secret, hash := access.Generate()

@@ -20,8 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// maxSending bounds the large results that are received at a time: each takes up space in the directory for temporary
-// files until it is in the blob store.
+// maxSending bounds the large results in reception: each has a temporary file until it is in the blob store.
 const maxSending = 16
 
 var _ tasker.LargeResultBackend = (*Backend)(nil)
@@ -35,9 +34,9 @@ func (b *Backend) SendLargeResult(ctx context.Context, worker uuid.UUID, lease t
 	})
 }
 
-// ReceiveLargeResult is SendLargeResult of a result that receive writes, part by part. It goes into a temporary file:
-// nothing of it is in memory, and the blob store gets it with its size and checksum. An error of the writer that
-// receive gets is returned as the reason. CodeInvalid: it is not JSON.
+// ReceiveLargeResult is SendLargeResult for a result that receive writes in parts. A temporary file holds it, so the
+// blob store gets its size and checksum, and memory is not used. An error of receive's writer is the returned reason.
+// CodeInvalid: it is not JSON.
 func (b *Backend) ReceiveLargeResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef,
 	receive func(to io.Writer) error,
 ) (*tasker.LargeResultReceipt, error) {
@@ -77,7 +76,6 @@ func (b *Backend) ReceiveLargeResult(ctx context.Context, worker uuid.UUID, leas
 	return &tasker.LargeResultReceipt{LargeResult: *fromLarge(l), Reference: l.Key}, nil
 }
 
-// received is a large result in a temporary file.
 type received struct {
 	file  *os.File
 	check *jsonstream.Checker
@@ -92,17 +90,16 @@ func newReceived(most int64) (*received, error) {
 	if err != nil {
 		return nil, noRoom(err)
 	}
-	_ = os.Remove(file.Name()) // so that nothing is left of a process that is killed, where a system can do that
+	_ = os.Remove(file.Name()) // leaves no file behind a killed process, on systems that allow it
 	return &received{file: file, check: jsonstream.New(task.MaxDepth), sum: sha256.New(), most: most}, nil
 }
 
-// noRoom is the error for a temporary file that cannot be written.
+// noRoom reports that a temporary file cannot be written.
 func noRoom(err error) error {
 	return &tasker.Error{Code: tasker.CodeUnavailable, RetryAfter: 5 * time.Second, Err: err,
 		Message: "the server cannot keep a large result in a temporary file", Hint: "look at TMPDIR of the server"}
 }
 
-// Write implements io.Writer.
 func (r *received) Write(p []byte) (int, error) {
 	if r.fault != nil {
 		return 0, r.fault
@@ -124,7 +121,6 @@ func (r *received) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// content returns the whole result, to be read from its start.
 func (r *received) content() (engine.LargeContent, error) {
 	c := engine.LargeContent{Content: r.file, Bytes: r.size}
 	if err := r.check.Close(); err != nil {
@@ -138,7 +134,7 @@ func (r *received) content() (engine.LargeContent, error) {
 }
 
 func (r *received) remove() {
-	_ = errors.Join(r.file.Close(), os.Remove(r.file.Name())) // the system removes what is left of temporary files
+	_ = errors.Join(r.file.Close(), os.Remove(r.file.Name())) // the system removes remaining temporary files
 }
 
 // LargeParentResult implements tasker.LargeResultBackend.
@@ -164,7 +160,6 @@ func (b *Backend) LargeResult(ctx context.Context, taskID, stepID uuid.UUID) (io
 	return content, nil
 }
 
-// fromLarge converts what is known of a large result; nil for none.
 func fromLarge(l *task.LargeResult) *tasker.LargeResult {
 	if l == nil {
 		return nil
@@ -172,7 +167,7 @@ func fromLarge(l *task.LargeResult) *tasker.LargeResult {
 	return &tasker.LargeResult{Bytes: l.Bytes, SHA256: l.SHA256}
 }
 
-// shownResult is the result of a step in an answer that has no place for a large one: an object that describes it.
+// shownResult describes a large result as an object, for answers without a place for it.
 func shownResult(s *task.Step) []byte {
 	l := task.LargeResultOf(s.ID, s.Result)
 	if l == nil {

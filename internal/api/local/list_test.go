@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// names lists the correlation ids of a page: what the tests call their tasks.
+// names lists the correlation IDs of a page, by which the tests name tasks.
 func names(page *tasker.TaskPage) string {
 	var out []string
 	for _, task := range page.Tasks {
@@ -118,7 +118,7 @@ func TestTaskPages(t *testing.T) {
 				t.Fatalf("a page of %d tasks, the limit is 3", len(page.Tasks))
 			}
 			got = append(got, strings.Fields(names(page))...)
-			// what comes meanwhile is newer than the first page, and does not disturb
+			// A new task is newer than the first page, and does not disturb.
 			r.submit(t, tasker.TaskRequest{TaskType: "h", CorrelationID: "late"})
 			if filter.Cursor = page.NextCursor; filter.Cursor == "" {
 				break

@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// TestUnknownWorker: a worker that the server does not know is told to register.
+// TestUnknownWorker: the server refuses an unknown worker, which must register.
 func TestUnknownWorker(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx, nobody := t.Context(), uuid.New()
@@ -89,7 +89,7 @@ func TestRegisterWorker(t *testing.T) {
 	}
 }
 
-// TestAssignment: what a worker gets to know of a step.
+// TestAssignment: the content of an assignment.
 func TestAssignment(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, `
@@ -120,7 +120,7 @@ steps:
 			deadline != nil {
 			t.Errorf("the step comes as %+v", got)
 		}
-		// what an operator resolved has no result, and its dependants see that
+		// A step that an operator resolved has the result null.
 		if len(got.ParentResults) != 2 || string(got.ParentResults["fetch"]) != `[1,2]` ||
 			string(got.ParentResults["skip"]) != `null` {
 			t.Errorf("the results of the parents are %s", got.ParentResults)
@@ -141,7 +141,7 @@ func TestStartTwice(t *testing.T) {
 		a := r.take(t, false)
 		r.start(t, a)
 		r.silent(10 * time.Second)
-		r.start(t, a) // the answer to the first was lost on the way
+		r.start(t, a) // the answer to the first was lost
 		s := r.step(t, a.TaskUUID, "h")
 		if s.Attempts != 1 || !s.LastAttemptedAt.Equal(noon) || !s.LeaseExpiresAt.Equal(noon.Add(100*time.Second)) {
 			t.Errorf("started twice, the step is %+v", s)
@@ -164,8 +164,7 @@ func TestSettleWithoutStart(t *testing.T) {
 	})
 }
 
-// TestStaleToken: a report under a token that is not in force changes nothing,
-// and does not hold back the others of its batch.
+// TestStaleToken: a report under a stale token changes nothing, and does not hold back the rest of its batch.
 func TestStaleToken(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})
@@ -235,8 +234,8 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// TestHeartbeat: without a list it renews all that the worker holds, with an
-// empty one nothing, and it tells of a task that was cancelled.
+// TestHeartbeat: without a list it renews all leases of the worker, with an empty one none, and it reports a cancelled
+// task.
 func TestHeartbeat(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx := t.Context()
@@ -275,7 +274,7 @@ func TestHeartbeat(t *testing.T) {
 			resp.Leases[1].StepUUID != first.StepUUID {
 			t.Errorf("after the cancellation the leases are %+v", resp.Leases)
 		}
-		// the worker that said nothing of its lease loses it
+		// the worker loses a lease without heartbeats
 		r.wait(t, 30*time.Second)
 		workers, err := r.Workers(ctx)
 		if err != nil || len(workers) != 2 {
@@ -290,7 +289,7 @@ func TestHeartbeat(t *testing.T) {
 				t.Errorf("the worker is %+v, want it %s", w, want)
 			}
 		}
-		// one that was taken for dead is alive again with a heartbeat
+		// a heartbeat revives a worker that was considered dead
 		if _, err := r.Heartbeat(ctx, tasker.Heartbeat{WorkerID: other}); err != nil {
 			t.Error(err)
 		}
@@ -301,8 +300,7 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// TestDrain: the first drain ends the intake, the final one gives back what the
-// worker held, and no attempt is charged.
+// TestDrain: the first drain ends the intake; the final one releases the leases without charging attempts.
 func TestDrain(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx := t.Context()
@@ -333,7 +331,7 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestActs: an act that is not allowed, or lacks who or why, changes nothing.
+// TestActs: an act that is not allowed, or lacks an actor or reason, changes nothing.
 func TestActs(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx := t.Context()
@@ -378,7 +376,7 @@ func TestActs(t *testing.T) {
 			t.Errorf("after refused acts the step is %+v", s)
 		}
 
-		// an act shows the step as it left it, with who and why
+		// an act returns the step after it, with actor and reason
 		if s := r.act(t, id, "h", tasker.ResetForRetry); s.State != tasker.StepPending || s.Attempts != 0 ||
 			s.ResolvedBy != "ann" || s.ResolutionReason != "by hand" {
 			t.Errorf("the reset was answered %+v", s)
@@ -419,8 +417,7 @@ func TestActs(t *testing.T) {
 	})
 }
 
-// TestFailureComesBack: the whole context of a failure is kept, and shown with
-// the step and its attempt.
+// TestFailureComesBack: the whole context of a failure is stored, and shown with the step and its attempt.
 func TestFailureComesBack(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
@@ -456,7 +453,6 @@ func TestFailureComesBack(t *testing.T) {
 	})
 }
 
-// TestTaskCounts: the numbers with a task follow its steps.
 func TestTaskCounts(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, diamond)
@@ -476,7 +472,6 @@ func TestTaskCounts(t *testing.T) {
 	})
 }
 
-// TestStoreGone: a store that does not answer is an error, never an empty list.
 func TestStoreGone(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})

@@ -45,8 +45,7 @@ func onEveryStore(t *testing.T, test func(t *testing.T, r *rig)) {
 	})
 }
 
-// sameIDs is PostgreSQL with IDs of the clock of the test, like those of the other
-// stores.
+// sameIDs is PostgreSQL with IDs of the test's clock, like the other stores.
 type sameIDs struct {
 	*postgres.Store
 	ids *task.Source
@@ -63,10 +62,9 @@ func openSQLite(t *testing.T) engine.Database {
 	return s
 }
 
-// noon is when every rig begins.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// rig is a Backend with a clock that only the test moves, and one worker.
+// rig is a Backend with a manual clock and one worker.
 type rig struct {
 	*tasker.Client
 	operate.Backend
@@ -81,7 +79,7 @@ type rig struct {
 
 type queueClient = queueapi.Backend
 
-// newRig opens a Backend on a store. Its worker is called "w" and serves everything.
+// newRig opens a Backend. Its worker "w" serves everything.
 func newRig(t *testing.T, s engine.Database, cfg settings.Config) *rig {
 	t.Helper()
 	r := &rig{now: noon, store: s}
@@ -106,7 +104,7 @@ func (r *rig) clock() time.Time {
 	return r.now
 }
 
-// wait lets time pass, and then do what is due.
+// wait advances the clock, then does what is due.
 func (r *rig) wait(t *testing.T, d time.Duration) {
 	t.Helper()
 	r.mu.Lock()
@@ -117,7 +115,6 @@ func (r *rig) wait(t *testing.T, d time.Duration) {
 	}
 }
 
-// silent lets time pass without upkeep.
 func (r *rig) silent(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,7 +146,7 @@ func (r *rig) submit(t *testing.T, req tasker.TaskRequest) uuid.UUID {
 	return receipt.TaskUUID
 }
 
-// take polls for one step as the rig's worker: assigned, or started with start.
+// take polls for one step: assigned, or started with start.
 func (r *rig) take(t *testing.T, start bool) tasker.Assignment {
 	t.Helper()
 	resp, err := r.Poll(t.Context(), tasker.PollRequest{WorkerID: r.worker, Start: start})
@@ -171,7 +168,7 @@ func ref(a tasker.Assignment) tasker.LeaseRef {
 	return tasker.LeaseRef{StepUUID: a.StepUUID, Token: a.Token}
 }
 
-// report settles a step; what it says about the lease is filled in.
+// report settles a step under its lease.
 func (r *rig) report(t *testing.T, a tasker.Assignment, res tasker.StepResult) tasker.SettleAnswer {
 	t.Helper()
 	res.StepUUID, res.Token = a.StepUUID, a.Token
@@ -186,13 +183,13 @@ func completed(result string) tasker.StepResult {
 	return tasker.StepResult{Status: tasker.ResultCompleted, Result: json.RawMessage(result)}
 }
 
-// failed is a failure; one that is final is not retryable.
+// failed is a failure; a final one is not retryable.
 func failed(message string, final bool) tasker.StepResult {
 	retryable := !final
 	return tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Message: message, Retryable: &retryable}}
 }
 
-// act performs an operator's act on a step, by its name.
+// act performs an operator's act on a step by name.
 func (r *rig) act(t *testing.T, id uuid.UUID, step, kind string) *tasker.Step {
 	t.Helper()
 	a := tasker.StepAction{ActionType: kind, Reason: "by hand"}
@@ -220,7 +217,6 @@ func (r *rig) cancel(t *testing.T, id uuid.UUID) {
 	}
 }
 
-// step returns a step of a task by its name.
 func (r *rig) step(t *testing.T, id uuid.UUID, name string) tasker.Step {
 	t.Helper()
 	steps, err := r.Steps(t.Context(), id)
@@ -245,7 +241,7 @@ func (r *rig) task(t *testing.T, id uuid.UUID) *tasker.Task {
 	return got
 }
 
-// story tells the history of a task, one line a transition, then one an attempt.
+// story renders the history of a task, one line per transition, then one per attempt.
 func (r *rig) story(t *testing.T, id uuid.UUID) string {
 	t.Helper()
 	h, err := r.TaskHistory(t.Context(), id)
@@ -293,14 +289,13 @@ func (r *rig) since(at *time.Time) string {
 // refusal returns the *tasker.Error of a call that must fail with a code.
 func refusal(t *testing.T, err error, code tasker.Code) *tasker.Error {
 	t.Helper()
-	e, ok := err.(*tasker.Error) // not wrapped: this is what callers get
+	e, ok := err.(*tasker.Error) // not wrapped: callers get this
 	if !ok || e.Code != code {
 		t.Fatalf("got the error %#v (%v), want code %s", err, err, code)
 	}
 	return e
 }
 
-// places lists where the details of an error are.
 func places(e *tasker.Error) string {
 	var out []string
 	for _, d := range e.Details {

@@ -31,7 +31,6 @@ func fromSignal(s *task.Signal) waits.Signal {
 		ReceivedAt: s.ReceivedAt.Time(), KeptUntil: s.ExpiresAt.Time(), Taken: s.Taken}
 }
 
-// defaultSignals is the size of a page of signals that does not ask for one.
 const defaultSignals = 50
 
 // Signals implements waits.Backend.
@@ -72,7 +71,7 @@ func (b *Backend) Signals(ctx context.Context, f waits.SignalFilter) (*waits.Sig
 	return page, err
 }
 
-// signalPlace is a position in the list of signals, as its cursor has it.
+// signalPlace is a position in the list of signals, for its cursor.
 type signalPlace struct {
 	At        int64  `json:"at"`
 	Namespace string `json:"namespace"`

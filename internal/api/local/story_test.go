@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// pair is two steps in a row, with a fixed delay of ten seconds between two
-// attempts.
+// pair is two steps in a row, with a fixed delay of ten seconds between attempts.
 const pair = `
 name: pair
 version: "1"
@@ -26,10 +25,10 @@ steps:
     timeout_seconds: 600
 `
 
-// second passes between the things that a story tells.
+// second passes between the events of a story.
 const second = time.Second
 
-// TestHistory tells whole lives: every transition and every attempt, in order.
+// TestHistory compares whole lives: every transition and every attempt, in order.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

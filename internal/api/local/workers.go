@@ -15,9 +15,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// RegisterWorker implements tasker.WorkerBackend.
-// The answer has all intervals and limits that a worker must keep, so that a worker needs no configuration of its own.
-// Each call registers another worker. CodeInvalid: every problem at its field.
+// RegisterWorker implements tasker.WorkerBackend. The answer has all intervals and limits, so a worker needs no
+// configuration. Each call registers another worker. CodeInvalid: every problem at its field.
 func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
 	transport, ok := task.TransportNamed(reg.Transport)
 	if !ok {
@@ -48,8 +47,8 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistrat
 		DefaultTimeoutSeconds: int(b.engine.DefaultTimeout().Seconds())}, nil
 }
 
-// servedNamespaces returns the namespaces of a registration as the engine knows them, where none is all. A worker that
-// names none serves the default namespace alone: a handler of the same name elsewhere is another one.
+// servedNamespaces returns the engine's form, in which none is all. A worker that names none serves the default
+// namespace alone: a handler of the same name elsewhere is another one.
 func servedNamespaces(named []string) ([]string, error) {
 	switch {
 	case len(named) == 0:
@@ -63,7 +62,6 @@ func servedNamespaces(named []string) ([]string, error) {
 		Details: []tasker.Detail{{Location: "/namespaces", Message: `"*" stands alone: it is all namespaces`}}}
 }
 
-// shownNamespaces is the reverse of servedNamespaces.
 func shownNamespaces(served []string) []string {
 	if len(served) == 0 {
 		return []string{tasker.AllNamespaces}
@@ -71,13 +69,11 @@ func shownNamespaces(served []string) []string {
 	return served
 }
 
-// deadShown is the time for which lists show dead workers.
-// A worker that died over night is still visible in the morning.
+// deadShown is how long lists show dead workers: those of a night are visible in the morning.
 const deadShown = 24 * time.Hour
 
-// Workers implements tasker.WorkerBackend.
-// It lists all workers at once with their loads, which takes a query for the workers and a count of the leases;
-// WorkerPage suits large fleets.
+// Workers implements tasker.WorkerBackend. It lists all workers with their loads, in one query for the workers and one
+// for the leases; WorkerPage suits large fleets.
 func (b *Backend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
 	list, err := b.engine.Workers(ctx, deadShown)
 	if err != nil {
@@ -95,8 +91,8 @@ func (b *Backend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
 	return out, nil
 }
 
-// WorkerPage returns a page of Workers, and the cursor of the next one, "" at the end.
-// CodeInvalid: the limit is out of bounds, or the cursor is not one of this list. Loads are not counted.
+// WorkerPage returns a page of Workers without loads, and the next cursor, "" at the end. CodeInvalid: the limit is out
+// of bounds, or the cursor is not of this list.
 func (b *Backend) WorkerPage(ctx context.Context, cursor string, limit int) ([]tasker.WorkerInfo, string, error) {
 	behind := int64(0)
 	if cursor != "" {
@@ -120,8 +116,8 @@ func (b *Backend) WorkerPage(ctx context.Context, cursor string, limit int) ([]t
 	return out, strconv.FormatInt(next, 10), nil
 }
 
-// Worker implements tasker.WorkerBackend.
-// CodeNotFound: the worker is unknown, and must register. A dead worker is still found until its row is deleted.
+// Worker implements tasker.WorkerBackend. CodeNotFound: the worker is unknown, and must register. A dead worker is
+// found until its row is deleted.
 func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
 	w, err := b.engine.Worker(ctx, toID(id))
 	if err != nil {
@@ -130,8 +126,7 @@ func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo,
 	return b.withLoad(ctx, w)
 }
 
-// withLoad returns a worker with its load.
-// CurrentTasks repeats the load under the name that the queue API uses.
+// withLoad counts the load. CurrentTasks repeats it under the name of the queue API.
 func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*tasker.WorkerInfo, error) {
 	loads, err := b.engine.Loads(ctx)
 	if err != nil {
@@ -142,8 +137,7 @@ func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*tasker.WorkerI
 	return &info, nil
 }
 
-// Registered is Worker without the load, which has to be counted: for callers at every poll.
-// It usually answers from the cache of the engine, without a query.
+// Registered is Worker without the load, for callers at every poll. It usually answers from the engine's cache.
 func (b *Backend) Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
 	w, err := b.engine.ReachedWorker(ctx, toID(id))
 	if err != nil {
@@ -153,10 +147,9 @@ func (b *Backend) Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerI
 	return &info, nil
 }
 
-// HeldTasks returns the namespace and state of each of the tasks, in order, and a worker's leases on its steps; nil for
-// a task that does not exist.
-// The compatibility routes name tasks instead of leases; this finds the leases that such a call refers to. It costs the
-// same number of queries for any number of tasks. CodeNotFound: the worker is unknown.
+// HeldTasks returns the namespace and state of each task, in order, and a worker's leases on its steps; nil for a
+// missing task. The compatibility routes name tasks instead of leases. The number of queries does not depend on the
+// number of tasks. CodeNotFound: the worker is unknown.
 func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	ids := make([]task.ID, len(tasks))
 	for i, id := range tasks {
@@ -179,8 +172,8 @@ func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.
 	return out, nil
 }
 
-// ResumeWorker implements tasker.WorkerBackend.
-// CodeWrongState: the worker is dead, and only its own next call makes it active.
+// ResumeWorker implements tasker.WorkerBackend. CodeWrongState: the worker is dead, and only its own next call revives
+// it.
 func (b *Backend) ResumeWorker(ctx context.Context, req tasker.ResumeRequest) (*tasker.WorkerInfo, error) {
 	w, err := b.engine.ResumeWorker(ctx, toID(req.WorkerID), engine.WorkerAct{Actor: req.ResumedBy, Reason: req.Reason})
 	if err != nil {
@@ -209,8 +202,7 @@ func (b *Backend) UncordonWorker(ctx context.Context, req tasker.UncordonRequest
 	return b.withLoad(ctx, w)
 }
 
-// fromWorker converts a worker without its load, which has to be counted.
-// ConsecutiveFailures is what this process has seen; another node may have counted others.
+// fromWorker omits the load. ConsecutiveFailures are this process's; another node may have counted others.
 func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 	w, damage := w.Shown()
 	info := tasker.WorkerInfo{Damage: damage, WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State),
@@ -230,10 +222,9 @@ func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 	return info
 }
 
-// Poll implements tasker.WorkerBackend.
-// It blocks up to WaitMS, cut to Leases.MaxLongPoll, and returns early with steps, a drain or an error. A capacity
-// below 1 counts as 1. CodeNotFound: the worker is unknown and must register. CodeUnavailable: the store was lost
-// meanwhile.
+// Poll implements tasker.WorkerBackend. It blocks up to WaitMS, cut to Leases.MaxLongPoll, and returns early with
+// steps, a drain or an error. A capacity below 1 counts as 1. CodeNotFound: the worker is unknown and must register.
+// CodeUnavailable: the store was lost meanwhile.
 func (b *Backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
 	leases, drain, err := b.engine.Poll(ctx, toID(req.WorkerID), max(req.Capacity, 1), times(req.WaitMS, time.Millisecond),
 		req.Start)
@@ -250,8 +241,8 @@ func (b *Backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Pol
 	return out, nil
 }
 
-// breakerNote returns the recently cached state of a worker's circuit breaker.
-// An error leaves it out: it tells a worker why it gets nothing, and decides nothing.
+// breakerNote returns the cached state of a worker's circuit breaker, for information only: it is omitted after an
+// error.
 func (b *Backend) breakerNote(ctx context.Context, id uuid.UUID) tasker.BreakerNote {
 	w, err := b.engine.Worker(ctx, toID(id))
 	if err != nil {
@@ -264,9 +255,8 @@ func (b *Backend) breakerNote(ctx context.Context, id uuid.UUID) tasker.BreakerN
 	return tasker.BreakerNote{Breaker: string(state), BreakerUntil: until.Ptr()}
 }
 
-// fromLease converts a lease to what the worker receives. A parent without a result has the
-// result null.
-// Attempt is the number of the attempt that begins with the start, also for a step that is only assigned yet.
+// fromLease converts a lease. A parent without a result has the result null. Attempt is the number of the attempt that
+// begins with the start, also for an assigned step.
 func (b *Backend) fromLease(l *engine.Lease) (tasker.Assignment, error) {
 	s, spec := &l.Step, l.Template.Spec(&l.Step)
 	attempt := s.Attempts
@@ -301,9 +291,8 @@ func (b *Backend) fromLease(l *engine.Lease) (tasker.Assignment, error) {
 	return a, err
 }
 
-// toRefs decodes the tokens of a worker. nil stays nil: in a heartbeat it means all leases.
-// A token of another form, of another worker or of another database is not an error here: the engine answers that lease
-// with CodeStaleToken, like any lost one.
+// toRefs decodes tokens. nil stays nil: in a heartbeat it means all leases. A foreign token is not an error here: the
+// engine answers that lease with CodeStaleToken, like any lost one.
 func (b *Backend) toRefs(refs []tasker.LeaseRef, worker int64) []engine.LeaseRef {
 	if refs == nil {
 		return nil
@@ -315,8 +304,7 @@ func (b *Backend) toRefs(refs []tasker.LeaseRef, worker int64) []engine.LeaseRef
 	return out
 }
 
-// fromAnswers converts answers, in order.
-// A lost lease is an Error of its answer and not of the call.
+// fromAnswers: a lost lease is an Error of its answer, not of the call.
 func fromAnswers(answers []engine.LeaseAnswer) []tasker.LeaseAnswer {
 	out := make([]tasker.LeaseAnswer, len(answers))
 	for i, a := range answers {
@@ -326,8 +314,7 @@ func fromAnswers(answers []engine.LeaseAnswer) []tasker.LeaseAnswer {
 	return out
 }
 
-// Start implements tasker.WorkerBackend.
-// Repeating a start under the same token is harmless, so a worker may retry it.
+// Start implements tasker.WorkerBackend. It is idempotent under one token, so a worker may retry it.
 func (b *Backend) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
 	worker, err := b.known(ctx, req.WorkerID)
 	if err != nil {
@@ -340,9 +327,8 @@ func (b *Backend) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.
 	return fromAnswers(answers), nil
 }
 
-// Progress implements tasker.WorkerBackend.
-// It renews the lease too. A lost lease is in the answer; CodeInvalid: the percentage, the text or the checkpoint is
-// out of bounds.
+// Progress implements tasker.WorkerBackend. It renews the lease, too. A lost lease is in the answer; CodeInvalid: the
+// percentage, the text or the checkpoint is out of bounds.
 func (b *Backend) Progress(ctx context.Context, r tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
 	worker, err := b.known(ctx, r.WorkerID)
 	if err != nil {
@@ -356,9 +342,8 @@ func (b *Backend) Progress(ctx context.Context, r tasker.ProgressReport) (*taske
 	return &fromAnswers([]engine.LeaseAnswer{answer})[0], nil
 }
 
-// Settle implements tasker.WorkerBackend.
-// It blocks until the results are durable. CodeInvalid: one result is malformed, and none is stored. A lost lease is in
-// its answer, with CodeStaleToken.
+// Settle implements tasker.WorkerBackend. It blocks until the results are durable. CodeInvalid: one result is
+// malformed, and none is stored. A lost lease is in its answer, with CodeStaleToken.
 func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
 	worker, err := b.known(ctx, req.WorkerID)
 	if err != nil {
@@ -367,8 +352,8 @@ func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]taske
 	results := make([]engine.Result, len(req.Results))
 	for i, r := range req.Results {
 		lease := b.engine.LeaseOf(toID(r.StepUUID), worker, r.Token)
-		// The cut avoids an overflow of the duration. It leaves room above the longest delay, so that the engine still
-		// refuses a snooze that exceeds it.
+		// The cut avoids an overflow, and stays above the longest delay, so that the engine refuses an excessive
+		// snooze.
 		snooze := time.Duration(min(r.SnoozeSeconds, 2*task.MaxDelay.Seconds()) * float64(time.Second))
 		results[i] = engine.Result{Step: lease.Step, Token: lease.Token, Worker: worker, At: lease.At,
 			Status: engine.ResultStatus(r.Status), Result: r.Result, Large: r.LargeResult,
@@ -387,8 +372,8 @@ func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]taske
 	return out, nil
 }
 
-// Heartbeat implements tasker.WorkerBackend.
-// Without Steps it renews all leases of the worker. ShouldDrain asks it to claim no more and finish what it holds.
+// Heartbeat implements tasker.WorkerBackend. Without Steps it renews all leases of the worker. With ShouldDrain the
+// worker must claim no further steps and finish its own.
 func (b *Backend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
 	worker, err := b.known(ctx, beat.WorkerID)
 	if err != nil {
@@ -403,8 +388,8 @@ func (b *Backend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker
 		BreakerNote: b.breakerNote(ctx, beat.WorkerID)}, nil
 }
 
-// Drain implements tasker.WorkerBackend.
-// Released counts the steps that a final drain gave back without charging an attempt; another drain releases none.
+// Drain implements tasker.WorkerBackend. Released counts the steps that a final drain returned without charging an
+// attempt; another drain releases none.
 func (b *Backend) Drain(ctx context.Context, req tasker.DrainRequest) (*tasker.DrainResponse, error) {
 	n, err := b.engine.Drain(ctx, toID(req.WorkerID), req.Final,
 		engine.WorkerAct{Actor: req.DrainedBy, Reason: req.Reason})
@@ -414,8 +399,7 @@ func (b *Backend) Drain(ctx context.Context, req tasker.DrainRequest) (*tasker.D
 	return &tasker.DrainResponse{Released: n}, nil
 }
 
-// known returns the number of a worker, which must exist.
-// Settling and starting need only the number, which is part of a token.
+// known returns the number of a worker, which is part of a token.
 func (b *Backend) known(ctx context.Context, id uuid.UUID) (int64, error) {
 	w, err := b.engine.ReachedWorker(ctx, toID(id))
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 )
 
-// countingQueue counts the questions to it.
 type countingQueue struct {
 	queueapi.Backend
 	asked int
@@ -19,7 +18,7 @@ func (q *countingQueue) EnqueueTasks(context.Context, queueapi.EnqueueRequest) (
 	return []queueapi.QueueReceipt{{Status: queueapi.QueueQueued}}, nil
 }
 
-// both is a Backend with a queue beside what every Backend has.
+// both is a Backend that has a queue.
 type both struct {
 	tasker.Backend
 	queue
@@ -27,8 +26,7 @@ type both struct {
 
 type queue = queueapi.Backend
 
-// TestOf: the queue of a client is its Backend's where that has one, else the server's;
-// a client without either says so.
+// TestOf: the queue of a client is its Backend's, else the server's; a client without either gets an error.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	ask := func(c *tasker.Client) error {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// deadlines is a response writer that notes the read deadlines that it is given.
+// deadlines records the read deadlines.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	set []time.Time

@@ -10,10 +10,10 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 )
 
-// largeBackend is a Backend that keeps large results. It is optional.
+// largeBackend is a Backend that keeps large results; optional.
 type largeBackend interface {
 	tasker.LargeResultBackend
-	// ReceiveLargeResult is SendLargeResult of a result that comes part by part.
+	// ReceiveLargeResult is SendLargeResult in parts.
 	ReceiveLargeResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef, receive func(to io.Writer) error,
 	) (*tasker.LargeResultReceipt, error)
 }
@@ -35,7 +35,6 @@ type ParentPath struct {
 	Name string `path:"name" maxLength:"255" doc:"Name of the dependency."`
 }
 
-// noLarge is the error of a Backend that keeps no large results.
 func noLarge() error {
 	return tasker.Errorf(tasker.CodeTooLarge, "the server keeps no large results")
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// narrowWorker limits the namespaces of a registration to the key's reach: for a limited key, none and all mean all of
-// its own.
+// narrowWorker limits a registration to the key's namespaces: for a limited key, none and all mean all of its own.
 func narrowWorker(ctx context.Context, reg *tasker.WorkerRegistration) error {
 	p := access.From(ctx)
 	if !p.Limited() {
@@ -28,7 +27,7 @@ func narrowWorker(ctx context.Context, reg *tasker.WorkerRegistration) error {
 	return nil
 }
 
-// reachedWorkers removes the workers that serve no namespace of the key. One that serves all is kept.
+// reachedWorkers removes workers that serve no namespace of the key. It keeps those that serve all.
 func reachedWorkers(ctx context.Context, workers []tasker.WorkerInfo) []tasker.WorkerInfo {
 	p := access.From(ctx)
 	if !p.Limited() {

@@ -18,11 +18,11 @@ import (
 // Backend is the part of the engine that the verbs need.
 type Backend interface {
 	tasker.WorkerBackend
-	// WorkerPage returns a page of Workers, and the cursor of the next one, "" at the end.
+	// WorkerPage returns a page of Workers and the next cursor, "" at the end.
 	WorkerPage(ctx context.Context, cursor string, limit int) ([]tasker.WorkerInfo, string, error)
 }
 
-// Verbs are the verbs of the worker protocol over one Backend. They are safe for concurrent use.
+// Verbs are the verbs of the worker protocol. They are safe for concurrent use.
 type Verbs struct {
 	backend Backend
 }
@@ -58,7 +58,6 @@ type StartBody struct {
 	Steps []tasker.LeaseRef `json:"steps"`
 }
 
-// Schema documents both forms.
 func (StartBody) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[tasker.StartRequest](r),
 		endpoint.SchemaOf[tasker.LeaseRef](r)}}
@@ -71,7 +70,6 @@ type ResultBody struct {
 	refused endpoint.Refusals
 }
 
-// Schema documents both forms.
 func (ResultBody) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[tasker.SettleRequest](r),
 		endpoint.SchemaOf[tasker.StepResult](r)}}
@@ -165,7 +163,7 @@ func (v *Verbs) Poll(ctx context.Context, params *Path,
 	defer cancel()
 	polled, err := v.backend.Poll(waiting, *body)
 	if err != nil && cut() {
-		// The server is stopping. An empty answer sends the worker to its next poll, which another server takes.
+		// The server is stopping. After an empty answer the worker polls again, on another server.
 		return endpoint.OK(tasker.PollResponse{Steps: []tasker.Assignment{}}), nil
 	}
 	if err != nil {
@@ -175,7 +173,7 @@ func (v *Verbs) Poll(ctx context.Context, params *Path,
 		BreakerNote: polled.BreakerNote}), nil
 }
 
-// Start starts claimed steps. A refused bare lease is answered with the status of its problem.
+// Start answers a refused bare lease with the status of its problem.
 func (v *Verbs) Start(ctx context.Context, params *Path, body *StartBody) (endpoint.Answer[LeaseList], error) {
 	var no endpoint.Answer[LeaseList]
 	steps, single := body.Steps, len(body.Steps) == 0
@@ -201,8 +199,8 @@ func (v *Verbs) Progress(ctx context.Context, params *Path,
 	return endpoint.OK(lease), err
 }
 
-// Result settles steps. A refused bare result is answered with the status of its problem, so that a worker of one step
-// at a time need not read the body.
+// Result answers a refused bare result with the status of its problem, so that a worker of one step at a time need not
+// read the body.
 func (v *Verbs) Result(ctx context.Context, params *Path,
 	body *ResultBody,
 ) (endpoint.Answer[endpoint.Results[tasker.SettleAnswer]], error) {
@@ -222,7 +220,6 @@ func (v *Verbs) Result(ctx context.Context, params *Path,
 	return endpoint.OK(endpoint.ResultsOf(settled)), nil
 }
 
-// settle settles the valid results and answers the others.
 func (v *Verbs) settle(ctx context.Context, worker uuid.UUID, body *ResultBody) ([]tasker.SettleAnswer, error) {
 	kept, places := endpoint.Sift(body.Results, body.refused)
 	var settled []tasker.SettleAnswer
@@ -258,7 +255,7 @@ func (v *Verbs) Drain(ctx context.Context, params *Path,
 	body *tasker.DrainRequest,
 ) (endpoint.Answer[*tasker.DrainResponse], error) {
 	body.WorkerID = params.ID
-	// A key without the work permission is not a worker's: the worker whose session it ends did not sign off itself.
+	// A key without the work permission is not a worker's: the worker did not sign off itself.
 	if p := access.From(ctx); !body.Final || p != nil && !p.Can(access.Work) {
 		body.DrainedBy = cmp.Or(body.DrainedBy, endpoint.Caller(ctx))
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/stepworker"
 )
 
-// FleetWorker is a worker as its operators see it, in the words of systems that queue per worker.
+// FleetWorker is a worker as operators see it, in the words of systems that queue per worker.
 type FleetWorker struct {
 	ID           uuid.UUID `json:"id"`
 	Name         string    `json:"name"`
@@ -54,7 +54,7 @@ type FleetFilter struct {
 	stepworker.WorkerFilter
 }
 
-// Fleet returns a page of workers. The filters apply to a page of all workers, so a page may be short.
+// Fleet returns a page of workers. It filters a page of all workers, so a page may be short.
 func (v *Verbs) Fleet(ctx context.Context, params *FleetFilter, _ *endpoint.None) (endpoint.Answer[Fleet], error) {
 	page, err := v.steps.List(ctx, &params.WorkerFilter, nil)
 	if err != nil {
@@ -99,7 +99,6 @@ func (v *Verbs) Uncordon(ctx context.Context, params *stepworker.Path,
 	return fleetAnswer(v.steps.Uncordon(ctx, params, body))
 }
 
-// fleetAnswer converts the answer of the protocol's own verb.
 func fleetAnswer(of endpoint.Answer[*tasker.WorkerInfo], err error) (endpoint.Answer[FleetWorker], error) {
 	if err != nil {
 		return endpoint.Answer[FleetWorker]{}, err
@@ -107,7 +106,6 @@ func fleetAnswer(of endpoint.Answer[*tasker.WorkerInfo], err error) (endpoint.An
 	return endpoint.OK(fleetWorker(of.Body)), nil
 }
 
-// fleetWorker converts a worker.
 func fleetWorker(w *tasker.WorkerInfo) FleetWorker {
 	status := "active"
 	switch {

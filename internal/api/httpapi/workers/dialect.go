@@ -14,17 +14,15 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/taskworker"
 )
 
-// The worker protocol also understands bodies in the words of the queue: workers written for a queue of tasks send them
-// to /internal/workers. A field that the protocol's own bodies do not have identifies them, and the answer uses the
-// same words.
+// Workers written for a queue of tasks send its bodies to /internal/workers. A field that the protocol's own bodies
+// lack identifies them, and the answer uses the same words.
 
-// taskBody is a body that names a task by task_id, or is the protocol's own. task is nil for the latter.
+// taskBody is a body that names a task by task_id, or the protocol's own; then task is nil.
 type taskBody[Own, Task any] struct {
 	own  Own
 	task *Task
 }
 
-// UnmarshalJSON decides by task_id.
 func (b *taskBody[Own, Task]) UnmarshalJSON(data []byte) error {
 	if namesTask(data) {
 		b.task = new(Task)
@@ -33,8 +31,7 @@ func (b *taskBody[Own, Task]) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &b.own)
 }
 
-// Schema documents both forms. The protocol's own is the last: it is the most likely intention of a body that matches
-// neither.
+// Schema has the protocol's own form last: a body that matches neither most likely means it.
 func (taskBody[Own, Task]) Schema(r huma.Registry) *huma.Schema {
 	own := endpoint.SchemaOf[Own](r)
 	if len(own.OneOf) > 0 { // the checker does not support nested alternatives
@@ -43,7 +40,7 @@ func (taskBody[Own, Task]) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[Task](r), own}}
 }
 
-// namesTask reports whether a document has the property task_id. Few documents contain the word at all.
+// namesTask reports whether a document has the property task_id. Few documents contain the word.
 func namesTask(data []byte) bool {
 	if !bytes.Contains(data, []byte(`"task_id"`)) {
 		return false
@@ -54,35 +51,30 @@ func namesTask(data []byte) bool {
 	return json.Unmarshal(data, &probe) == nil && probe.TaskID != nil
 }
 
-// eitherAnswer is an answer in the protocol's own words, or in those of the queue.
+// eitherAnswer is an answer in either form.
 type eitherAnswer[Own, Task any] struct{ body any }
 
-// Schema documents both forms.
 func (eitherAnswer[Own, Task]) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[Own](r), endpoint.SchemaOf[Task](r)}}
 }
 
-// Unwrap returns the body to send.
 func (a eitherAnswer[Own, Task]) Unwrap() any { return a.body }
 
-// either is an answer of one of two forms, with the status and the location of the handler's answer.
+// either keeps the status and the location of the handler's answer.
 func either[Own, Task, B any](a endpoint.Answer[B], err error) (endpoint.Answer[eitherAnswer[Own, Task]], error) {
 	return endpoint.Answer[eitherAnswer[Own, Task]]{Status: a.Status, Location: a.Location,
 		Body: eitherAnswer[Own, Task]{a.Body}}, err
 }
 
-// The bodies of the verbs with both forms.
 type (
 	startForms    = taskBody[stepworker.StartBody, taskworker.QueueStart]
 	progressForms = taskBody[tasker.ProgressReport, taskworker.QueueProgress]
 )
 
-// resultForms are the forms of a result, or of many.
 type resultForms struct {
 	taskBody[stepworker.ResultBody, taskworker.QueueResult]
 }
 
-// start serves POST /internal/workers/{id}/start in either form.
 func (f *family) start(
 	ctx context.Context, params *stepworker.Path, body *startForms,
 ) (endpoint.Answer[eitherAnswer[stepworker.LeaseList, taskworker.QueueLease]], error) {
@@ -92,7 +84,6 @@ func (f *family) start(
 	return either[stepworker.LeaseList, taskworker.QueueLease](f.steps.Start(ctx, params, &body.own))
 }
 
-// progress serves POST /internal/workers/{id}/progress in either form.
 func (f *family) progress(
 	ctx context.Context, params *stepworker.Path, body *progressForms,
 ) (endpoint.Answer[eitherAnswer[tasker.LeaseAnswer, taskworker.QueueLease]], error) {
@@ -102,7 +93,6 @@ func (f *family) progress(
 	return either[tasker.LeaseAnswer, taskworker.QueueLease](f.steps.Progress(ctx, params, &body.own))
 }
 
-// result serves POST /internal/workers/{id}/result in either form, one result or many.
 func (f *family) result(
 	ctx context.Context, params *stepworker.Path, body *resultForms,
 ) (endpoint.Answer[eitherAnswer[endpoint.Results[tasker.SettleAnswer], taskworker.QueueSettled]], error) {
@@ -124,14 +114,14 @@ func (*resultForms) Salvager() func([]byte) (any, bool) {
 	}
 }
 
-// pollOfOne requests one task, in the words of a worker that takes one at a time.
+// pollOfOne is the poll of a worker that takes one task at a time.
 type pollOfOne struct {
 	WorkerCapabilities []string `json:"worker_capabilities" doc:"The registered capabilities." maxItems:"100"`
 	Capacity           int      `json:"capacity,omitempty" doc:"Number of concurrent tasks of the worker; 0 returns none. Each poll returns one." minimum:"0" maximum:"10000" default:"1"`
 	WaitMS             int      `json:"wait_ms,omitempty" doc:"Maximum wait for a task (long poll)." minimum:"0"`
 }
 
-// pollOfMany requests tasks, in the words of a worker that takes several.
+// pollOfMany is the poll of a worker that takes several tasks.
 type pollOfMany struct {
 	Capabilities      []string `json:"capabilities" doc:"The registered capabilities." maxItems:"100"`
 	AvailableCapacity *int     `json:"available_capacity,omitempty" doc:"Maximum number of tasks. Defaults to 1; 0 returns none." minimum:"0" maximum:"10000"`
@@ -139,20 +129,18 @@ type pollOfMany struct {
 	Start             bool     `json:"start,omitempty" doc:"Return tasks already started; they need no start call."`
 }
 
-// pollForms is a tasker.PollRequest, or a poll in the words of the queue.
 type pollForms struct {
 	own  tasker.PollRequest
 	task *taskworker.QueuePoll
 	one  bool
 }
 
-// Schema documents the forms.
 func (pollForms) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[pollOfOne](r), endpoint.SchemaOf[pollOfMany](r),
 		endpoint.SchemaOf[tasker.PollRequest](r)}}
 }
 
-// UnmarshalJSON decides by the capabilities, which a poll of the protocol does not have.
+// UnmarshalJSON decides by the capabilities, which only a poll of the queue has.
 func (b *pollForms) UnmarshalJSON(data []byte) error {
 	if !bytes.Contains(data, []byte(`capabilities"`)) {
 		return json.Unmarshal(data, &b.own)
@@ -162,7 +150,7 @@ func (b *pollForms) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if b.one = b.task.WorkerCapabilities != nil; b.one {
-		// the queue has no separate start of a task
+		// The queue has no separate start of a task.
 		b.task.Start = true
 		if one := 1; b.task.Capacity == nil || *b.task.Capacity > one {
 			b.task.Capacity = &one
@@ -171,13 +159,12 @@ func (b *pollForms) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// pollPath names a worker and the form of its tasks.
 type pollPath struct {
 	ID    uuid.UUID `path:"id" doc:"worker_id of the registration."`
 	Shape string    `query:"shape" enum:"object,array" doc:"Shape of the response to a poll with capabilities: an object with tasks, or the bare array. Defaults to object."`
 }
 
-// taskPolled answers a poll in the words of the queue. It repeats the first task for a worker that takes one at a time.
+// taskPolled repeats the first task, for a worker that takes one at a time.
 type taskPolled struct {
 	TaskID         *uuid.UUID                   `json:"task_id,omitempty" doc:"For a poll with worker_capabilities: the task, which is also in tasks."`
 	TaskType       string                       `json:"task_type,omitempty"`
@@ -189,10 +176,8 @@ type taskPolled struct {
 	tasker.BreakerNote
 }
 
-// pollAnswers are the forms of an answer to a poll.
 type pollAnswers struct{ body any }
 
-// Schema documents the forms.
 func (pollAnswers) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{
 		endpoint.SchemaOf[tasker.PollResponse](r), endpoint.SchemaOf[taskPolled](r),
@@ -200,11 +185,9 @@ func (pollAnswers) Schema(r huma.Registry) *huma.Schema {
 	}}
 }
 
-// Unwrap returns the body to send.
 func (a pollAnswers) Unwrap() any { return a.body }
 
-// poll serves POST /internal/workers/{id}/poll. The form of the answer follows that of the body: steps for a poll of
-// the protocol, tasks for one in the words of the queue, as an object or as the bare array.
+// poll answers in the form of the body: steps for the protocol, tasks for the queue, as an object or a bare array.
 func (f *family) poll(ctx context.Context, params *pollPath, body *pollForms) (endpoint.Answer[pollAnswers], error) {
 	var no endpoint.Answer[pollAnswers]
 	worker := &stepworker.Path{ID: params.ID}
