@@ -1,4 +1,4 @@
-// Package fleet is the pages about what carries tasks out: the queue and the workers.
+// Package fleet is the pages about the queue and the workers.
 package fleet
 
 import (
@@ -17,7 +17,6 @@ import (
 //go:embed *.html
 var templates embed.FS
 
-// pages are the pages over one API.
 type pages struct {
 	api   *tasker.Client
 	queue queueapi.Backend
@@ -49,7 +48,6 @@ func Add(site *page.Site, api *tasker.Client) {
 	f.Act("/queues/limit", operates, p.limit)
 }
 
-// workerList is what the list of workers shows.
 type workerList struct {
 	Workers []tasker.WorkerInfo
 	Live    int
@@ -57,7 +55,7 @@ type workerList struct {
 	Slots   int
 }
 
-// workers reads all workers: those that need a look first, then by name.
+// workers sorts urgent ones first, then by name.
 func (p *pages) workers(r *page.Request) (out workerList, err error) {
 	if out.Workers, err = p.api.Workers(r.Context()); err != nil {
 		return out, err
@@ -78,7 +76,7 @@ func (p *pages) workers(r *page.Request) (out workerList, err error) {
 	return out, nil
 }
 
-// rank orders workers by how much they need a look.
+// rank orders workers by urgency.
 func rank(w *tasker.WorkerInfo) int {
 	switch {
 	case w.State == "dead":
@@ -93,13 +91,11 @@ func rank(w *tasker.WorkerInfo) int {
 	return 3
 }
 
-// workerPage is what the page about one worker shows.
 type workerPage struct {
 	Worker  *tasker.WorkerInfo
 	Operate bool
 }
 
-// worker reads one worker.
 func (p *pages) worker(r *page.Request) (out workerPage, err error) {
 	id, err := r.UUID("worker")
 	if err != nil {
@@ -110,7 +106,6 @@ func (p *pages) worker(r *page.Request) (out workerPage, err error) {
 	return out, err
 }
 
-// act drains, resumes, cordons or uncordons a worker.
 func (p *pages) act(r *page.Request) (page.Done, error) {
 	id, err := r.UUID("worker")
 	if err != nil {
