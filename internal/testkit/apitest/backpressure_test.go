@@ -23,7 +23,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// refusedBy sends a request that must be refused, and returns for how long.
+// refusedBy sends a request that must be refused, and returns the retry time.
 func (s *server) refusedBy(t *testing.T, body string, status int, code tasker.Code) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(s.ctx, http.MethodPost, s.url+"/api/v1/tasks", strings.NewReader(body))
@@ -47,8 +47,7 @@ func (s *server) refusedBy(t *testing.T, body string, status int, code tasker.Co
 	return seconds
 }
 
-// TestBackpressureOverHTTP: a full queue is 429 with a time to come back, until it is
-// not full any more.
+// TestBackpressureOverHTTP: a full queue is 429 with a retry time, until it has room.
 func TestBackpressureOverHTTP(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		s := serve(t, dsn,
@@ -84,7 +83,7 @@ func TestBackpressureOverHTTP(t *testing.T) {
 
 func nothing(context.Context, *tasker.Job) (any, error) { return nil, nil }
 
-// TestUserLimitsOverHTTP: who submits too much is told until when, and nobody else.
+// TestUserLimitsOverHTTP: only the user over the limit is refused, with a retry time.
 func TestUserLimitsOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"),
@@ -104,7 +103,6 @@ func TestUserLimitsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestPayloadLimitOverHTTP: the limit is a setting.
 func TestPayloadLimitOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"),

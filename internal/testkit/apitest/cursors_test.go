@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// TestCursorsBelongToTheirFilter: every list that pages refuses a cursor that it gave for another filter, with a
-// sentence, and takes one of its own, however the page is cut.
+// TestCursorsBelongToTheirFilter: every list refuses a cursor of another filter, with a sentence, and accepts its own
+// with any page size.
 func TestCursorsBelongToTheirFilter(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite:"+sqlitetest.File(t), node.Options{})

@@ -332,7 +332,7 @@ func testReportsAtOnce(t *testing.T, s *server) {
 	}
 }
 
-// TestOmittedPayloads: a list says where it leaves a payload out, so that nobody takes it for an empty one.
+// TestOmittedPayloads: a list marks omitted payloads, so that they do not look empty.
 func TestOmittedPayloads(t *testing.T) { onEveryStore(t, testOmittedPayloads) }
 
 func testOmittedPayloads(t *testing.T, s *server) {

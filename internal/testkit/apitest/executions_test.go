@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// execution is an execution as a client in another language sees it.
 type execution struct {
 	ID          uuid.UUID       `json:"id"`
 	ActionRef   string          `json:"action_ref"`
@@ -25,7 +24,6 @@ type execution struct {
 	RetryReason string          `json:"retry_reason"`
 }
 
-// execute creates an execution.
 func (s *server) execute(t *testing.T, body string) execution {
 	t.Helper()
 	var e execution
@@ -33,7 +31,6 @@ func (s *server) execute(t *testing.T, body string) execution {
 	return e
 }
 
-// executionOf reads an execution.
 func (s *server) executionOf(t *testing.T, id uuid.UUID) execution {
 	t.Helper()
 	var e execution
@@ -41,7 +38,6 @@ func (s *server) executionOf(t *testing.T, id uuid.UUID) execution {
 	return e
 }
 
-// claimed registers a worker of a handler and claims its next step.
 func (s *server) claimed(t *testing.T, handler string, start bool) (uuid.UUID, tasker.Assignment) {
 	t.Helper()
 	w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: "w-" + handler, Handlers: []string{handler}})
@@ -55,7 +51,6 @@ func (s *server) claimed(t *testing.T, handler string, start bool) (uuid.UUID, t
 	return w.WorkerID, got.Steps[0]
 }
 
-// settleStep reports the outcome of a step.
 func (s *server) settleStep(t *testing.T, worker uuid.UUID, a tasker.Assignment, r tasker.StepResult) {
 	t.Helper()
 	r.StepUUID, r.Token = a.StepUUID, a.Token
@@ -65,7 +60,6 @@ func (s *server) settleStep(t *testing.T, worker uuid.UUID, a tasker.Assignment,
 	}
 }
 
-// TestExecutions follows executions through their statuses, as a client of that family does.
 func TestExecutions(t *testing.T) { onEveryStore(t, testExecutions) }
 
 func testExecutions(t *testing.T, s *server) {
@@ -160,7 +154,6 @@ func testExecutions(t *testing.T, s *server) {
 	s.checkExecutionStream(t, created.ID, later.ID)
 }
 
-// checkExecutionLists follows queries through all pages: the executions that each selects, newest first.
 func (s *server) checkExecutionLists(t *testing.T, queries map[string][]uuid.UUID) {
 	t.Helper()
 	for query, want := range queries {
@@ -184,7 +177,7 @@ func (s *server) checkExecutionLists(t *testing.T, queries map[string][]uuid.UUI
 	}
 }
 
-// checkExecutionStream reads the stream of executions that have ended: it begins with their statuses, and ends.
+// checkExecutionStream reads the stream of ended executions: it begins with their statuses, and ends.
 func (s *server) checkExecutionStream(t *testing.T, completed, cancelled uuid.UUID) {
 	t.Helper()
 	_, text := s.send(t, "GET", fmt.Sprintf("/api/v1/executions/stream?until=settled&id=%s,%s", completed, cancelled), "",
@@ -197,7 +190,6 @@ func (s *server) checkExecutionStream(t *testing.T, completed, cancelled uuid.UU
 	}
 }
 
-// TestFleet lists workers with their health, cordons one and lets it work again.
 func TestFleet(t *testing.T) { onEveryStore(t, testFleet) }
 
 func testFleet(t *testing.T, s *server) {

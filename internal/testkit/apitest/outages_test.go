@@ -10,11 +10,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 )
 
-// downAfter is a breaker that opens after as many failures as openOutage makes at once. Other failures of a test are
-// fewer in a second, on any machine.
+// downAfter opens a breaker after as many failures as failDown makes. Other tests have fewer per second, on any
+// machine.
 var downAfter = settings.OutageBreaker{Enabled: settings.On, Failures: 500, Within: time.Second}
 
-// openOutage makes so many attempts of the handler "down" fail that an outage is open, unless one is open already.
+// openOutage fails attempts of the handler "down" until an outage is open, unless one is.
 func openOutage(t *testing.T, c *tasker.Client) *flow.Outage {
 	t.Helper()
 	ctx, backend := t.Context(), flow.Of(c)
@@ -39,7 +39,7 @@ func openOutage(t *testing.T, c *tasker.Client) *flow.Outage {
 	}
 }
 
-// failDown lets downAfter.Failures attempts fail at once.
+// failDown fails downAfter.Failures attempts together.
 func failDown(ctx context.Context, t *testing.T, c *tasker.Client) {
 	t.Helper()
 	w, err := c.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "down", Handlers: []string{"down"}})

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// TestTemplateStats: how the steps of the newest tasks went.
 func TestTemplateStats(t *testing.T) { onEveryQueue(t, testTemplateStats) }
 
 func testTemplateStats(t *testing.T, s *server) {

@@ -17,7 +17,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// TestMain makes the program of the language Go of this test, if it is started as one.
+// TestMain runs as the Go worker if the environment says so.
 func TestMain(m *testing.M) {
 	text := os.Getenv("TASKER_TEST_WORKER")
 	if text == "" {
@@ -29,7 +29,6 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// workerOptions is what TASKER_TEST_WORKER says.
 type workerOptions struct {
 	Name            string   `json:"name"`
 	Namespaces      []string `json:"namespaces,omitempty"`
@@ -38,7 +37,7 @@ type workerOptions struct {
 	Threads         bool     `json:"threads,omitempty"`
 }
 
-// order is the context of every task; the package comment explains it.
+// order is the context of every task; see the package comment.
 type order struct {
 	Ref        string          `json:"ref"`
 	Log        string          `json:"log,omitempty"`
@@ -50,7 +49,6 @@ type order struct {
 	Bytes      int             `json:"bytes,omitempty"`
 }
 
-// failing is how an order fails.
 type failing struct {
 	Attempts int    `json:"attempts"`
 	How      string `json:"how"`
@@ -58,7 +56,6 @@ type failing struct {
 	Code     string `json:"code,omitempty"`
 }
 
-// output is the result of an order.
 type output struct {
 	Ref        string                     `json:"ref"`
 	Attempt    int                        `json:"attempt"`
@@ -67,7 +64,6 @@ type output struct {
 	Worker     string                     `json:"worker"`
 }
 
-// goWorker is the program in Go.
 func goWorker(text string) error {
 	var o workerOptions
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
@@ -93,7 +89,6 @@ func goWorker(text string) error {
 	return nil
 }
 
-// act obeys an order.
 func act(ctx context.Context, job *tasker.Job, worker string) (any, error) {
 	o, err := tasker.Context[order](job)
 	if err != nil {
@@ -154,7 +149,7 @@ func told(ctx context.Context, job *tasker.Job, ref string) error {
 	return cause
 }
 
-// error is the error that an order asks for.
+// error is the error that an order specifies.
 func (f *failing) error(ref string) error {
 	failure := &tasker.Failure{Message: f.Message, Code: f.Code}
 	switch f.How {

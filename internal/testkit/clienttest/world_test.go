@@ -22,28 +22,25 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	// all that the binary is made of: a change must run the test again, not answer from the cache
+	// All sources of the binary: a change must run the test again, not answer from the cache.
 	_ "github.com/taskerhq/tasker/internal/cli"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 )
 
-// patience bounds what a test waits for; nothing takes a tenth of it.
 const patience = 90 * time.Second
 
-// The keys of the servers.
 const (
 	adminKey = "admin-key"
 	workKey  = "work-key"
-	// shopKey reaches the namespace shop-LANGUAGE only, which follows.
+	// shopKey reaches the namespace shop-LANGUAGE only; the language follows.
 	shopKey = "shop-key-"
 )
 
-// leases make leases short, but not so short that a busy machine loses one that nobody has meant to lose: 5 s.
+// leases make leases short, 5 s, but long enough for a busy machine.
 func leases() []string {
 	return append(process.ShortLeases(), "TASKER_ENGINE_LEASES_MISSED_HEARTBEATS=10")
 }
 
-// binary builds the server once for all tests.
 var binary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "tasker-clienttest-")
 	if err != nil {
@@ -52,7 +49,6 @@ var binary = sync.OnceValues(func() (string, error) {
 	return process.Build(context.Background(), dir)
 })
 
-// server is a real server that can be killed, with a client of an operator.
 type server struct {
 	*process.Server
 	client *tasker.Client
@@ -60,7 +56,6 @@ type server struct {
 	log    string // file
 }
 
-// serve starts a server on an empty database.
 func serve(t *testing.T, env ...string) *server {
 	t.Helper()
 	program, err := binary()
@@ -96,7 +91,7 @@ func serve(t *testing.T, env ...string) *server {
 	return s
 }
 
-// start starts it, and starts it again after Gone.
+// start starts the server, also after Gone.
 func (s *server) start(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -106,7 +101,7 @@ func (s *server) start(t *testing.T) {
 	}
 }
 
-// keys are the keys of a server, as TASKER_KEYS has them.
+// keys is the value of TASKER_KEYS.
 func keys() string {
 	entry := func(name, secret, rest string) string {
 		sum := sha256.Sum256([]byte(secret))
@@ -146,7 +141,6 @@ func newWorld(t *testing.T, l *language, s *server) *world {
 	return &world{t, l, s, strings.NewReplacer("/", "-").Replace(t.Name()), program, env, group, ctx, t.TempDir()}
 }
 
-// submit submits an order for a handler.
 func (w *world) submit(handler string, o order, opts ...tasker.TaskOption) uuid.UUID {
 	w.Helper()
 	opts = append([]tasker.TaskOption{tasker.WithNamespace(w.namespace)}, opts...)
@@ -157,7 +151,7 @@ func (w *world) submit(handler string, o order, opts ...tasker.TaskOption) uuid.
 	return receipt.TaskUUID
 }
 
-// gate returns the name of a file that does not exist yet, and a function that makes it.
+// gate returns the name of a missing file, and a function that creates it.
 func (w *world) gate(name string) (string, func()) {
 	path := filepath.Join(w.dir, name)
 	return path, func() {
@@ -168,7 +162,6 @@ func (w *world) gate(name string) (string, func()) {
 	}
 }
 
-// result waits for the result of a task with one step.
 func (w *world) result(id uuid.UUID) output {
 	w.Helper()
 	var out output
@@ -178,7 +171,6 @@ func (w *world) result(id uuid.UUID) output {
 	return out
 }
 
-// failure waits for the end of a task that fails, and returns the failure.
 func (w *world) failure(id uuid.UUID) tasker.Failure {
 	w.Helper()
 	task, err := w.server.client.Wait(w.ctx, id)
@@ -192,7 +184,6 @@ func (w *world) failure(id uuid.UUID) tasker.Failure {
 	return *step.LastError
 }
 
-// step returns the only step of a task.
 func (w *world) step(id uuid.UUID) *tasker.Step {
 	w.Helper()
 	steps, err := w.server.client.Steps(w.ctx, id)
@@ -202,7 +193,6 @@ func (w *world) step(id uuid.UUID) *tasker.Step {
 	return &steps[0]
 }
 
-// until polls the step of a task until it is as wanted.
 func (w *world) until(id uuid.UUID, what string, wanted func(*tasker.Step) bool) *tasker.Step {
 	w.Helper()
 	for {
@@ -218,7 +208,6 @@ func (w *world) until(id uuid.UUID, what string, wanted func(*tasker.Step) bool)
 	}
 }
 
-// outcomes are how the attempts of a task ended.
 func (w *world) outcomes(id uuid.UUID) []string {
 	w.Helper()
 	history, err := w.server.client.TaskHistory(w.ctx, id)
@@ -232,7 +221,6 @@ func (w *world) outcomes(id uuid.UUID) []string {
 	return all
 }
 
-// wantOutcomes compares them.
 func (w *world) wantOutcomes(id uuid.UUID, want ...string) {
 	w.Helper()
 	if got := w.outcomes(id); !slices.Equal(got, want) {
@@ -240,7 +228,6 @@ func (w *world) wantOutcomes(id uuid.UUID, want ...string) {
 	}
 }
 
-// works shows that a worker takes steps.
 func (w *world) works(name string) {
 	w.Helper()
 	if got := w.result(w.submit("act", order{Ref: "echo"})); got.Worker != name {
@@ -248,7 +235,7 @@ func (w *world) works(name string) {
 	}
 }
 
-// idle waits until every worker has said after now that it holds nothing.
+// idle waits until every worker has reported after now that it holds nothing.
 func (w *world) idle() {
 	w.Helper()
 	for now := time.Now(); w.ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
@@ -265,7 +252,6 @@ func (w *world) idle() {
 	w.Fatal("the workers do not become idle")
 }
 
-// worker is a running program.
 type worker struct {
 	w     *world
 	name  string
@@ -278,7 +264,7 @@ type worker struct {
 	more   chan struct{} // closed and replaced with each line
 }
 
-// work starts a worker. Zero options are 4 slots and 30 s to shut down, with a key that reaches everything.
+// work starts a worker. Zero options are 4 slots and 30 s to shut down, with a key for everything.
 func (w *world) work(name string, o workerOptions) *worker { return w.workAs(name, workKey, o) }
 
 func (w *world) workAs(name, key string, o workerOptions) *worker {
@@ -317,7 +303,7 @@ func (w *world) workAs(name, key string, o workerOptions) *worker {
 	readers.Go(func() { p.read(bufio.NewScanner(errs), &p.errors) })
 	go func() {
 		readers.Wait()
-		_ = p.cmd.Wait() // its exit code is looked at by those who want to know
+		_ = p.cmd.Wait() // tests check its exit code
 		close(p.ended)
 	}()
 	w.Cleanup(func() {
@@ -330,7 +316,6 @@ func (w *world) workAs(name, key string, o workerOptions) *worker {
 	return p
 }
 
-// read collects lines.
 func (p *worker) read(lines *bufio.Scanner, to *[]string) {
 	for lines.Scan() {
 		p.mu.Lock()
@@ -341,7 +326,7 @@ func (p *worker) read(lines *bufio.Scanner, to *[]string) {
 	}
 }
 
-// said reports whether the program has said a line, or has one in its log that contains the text.
+// said reports whether the program has printed a line, or logged one that contains the text.
 func (p *worker) said(text string) (bool, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -349,7 +334,7 @@ func (p *worker) said(text string) (bool, <-chan struct{}) {
 		slices.ContainsFunc(p.errors, func(l string) bool { return strings.Contains(l, text) }), p.more
 }
 
-// says waits until the program says a line.
+// says waits until the program prints a line.
 func (p *worker) says(text string) {
 	p.w.Helper()
 	for {
@@ -369,7 +354,7 @@ func (p *worker) says(text string) {
 	}
 }
 
-// silent fails the test if the program has said a line.
+// silent fails the test if the program has printed a line.
 func (p *worker) silent(text string) {
 	p.w.Helper()
 	if ok, _ := p.said(text); ok {
@@ -384,7 +369,7 @@ func (p *worker) signal(s syscall.Signal) {
 	}
 }
 
-// ends waits for the end of the program, which has to be a good one.
+// ends waits for the end of the program, without an error.
 func (p *worker) ends() {
 	p.w.Helper()
 	select {
@@ -397,7 +382,6 @@ func (p *worker) ends() {
 	}
 }
 
-// stop ends the program in good order.
 func (p *worker) stop() {
 	p.w.Helper()
 	p.signal(syscall.SIGTERM)
