@@ -12,12 +12,10 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// A journal knows the content of large results. So the rules about results hold for them too: each is compared, byte by
-// byte, with what its worker sent.
+// A journal has the content of large results, so the rules about results hold for them, too, byte by byte.
 
 var _ tasker.LargeResultBackend = (*Recorder)(nil)
 
-// largeBackend returns the part of the Backend that moves large results.
 func (r *Recorder) largeBackend() (tasker.LargeResultBackend, error) {
 	b, can := r.Backend.(tasker.LargeResultBackend)
 	if !can {
@@ -26,7 +24,7 @@ func (r *Recorder) largeBackend() (tasker.LargeResultBackend, error) {
 	return b, nil
 }
 
-// SendLargeResult implements tasker.LargeResultBackend. Who settles with a reference has its answer.
+// SendLargeResult implements tasker.LargeResultBackend. A report with the reference has its answer.
 func (r *Recorder) SendLargeResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef, result []byte,
 ) (*tasker.LargeResultReceipt, error) {
 	b, err := r.largeBackend()
@@ -64,7 +62,7 @@ func (r *Recorder) LargeResult(ctx context.Context, task, step uuid.UUID) (io.Re
 	return b.LargeResult(ctx, task, step)
 }
 
-// parents are the results of the dependencies of a step, with those that come apart. The caller holds j.mu.
+// parents are the results of a step's dependencies, including large ones. The caller holds j.mu.
 func (j *Journal) parents(a *tasker.Assignment) map[string]json.RawMessage {
 	if len(a.LargeResults) == 0 {
 		return a.ParentResults
@@ -82,7 +80,6 @@ func (j *Journal) parents(a *tasker.Assignment) map[string]json.RawMessage {
 // LargeResults counts the large results that were acknowledged.
 func (j *Journal) LargeResults() int { return len(j.large) / 2 }
 
-// readLarge reads the large results of a task.
 func (f *Found) readLarge(ctx context.Context, b tasker.Backend) error {
 	for i := range f.Steps {
 		s := &f.Steps[i]

@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Poll implements tasker.WorkerBackend. It notes only steps that arrived: what a lost answer had handed out shows in
-// the history.
+// Poll implements tasker.WorkerBackend. It notes arrived steps only: the history shows hand-outs with a lost answer.
 func (r *Recorder) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
 	begin := r.journal.begin()
 	resp, err := r.Backend.Poll(ctx, req)
@@ -98,7 +97,6 @@ func (r *Recorder) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*taske
 	return resp, err
 }
 
-// leases notes what was said of some leases.
 func (r *Recorder) leases(begin int64, verb string, worker uuid.UUID, refs []tasker.LeaseRef,
 	answers []tasker.LeaseAnswer, err error) {
 	r.journal.write(begin, func(span Span) {
@@ -120,7 +118,7 @@ func (r *Recorder) leases(begin int64, verb string, worker uuid.UUID, refs []tas
 	})
 }
 
-// leaseAnswer converts the answer about one lease; a lease that is lost is refused with stale_token.
+// leaseAnswer converts an answer; a lost lease is a refusal with stale_token.
 func leaseAnswer(a *tasker.LeaseAnswer) Answer {
 	switch {
 	case a.Status == tasker.LeaseHeld:

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// world is a server that dispatches over RabbitMQ, and what a test needs to disturb it.
+// world is a server that dispatches over RabbitMQ.
 type world struct {
 	t      *testing.T
 	ctx    context.Context
@@ -54,14 +54,14 @@ type world struct {
 	operate.Backend
 }
 
-// onEveryStore runs a test with a server on each store. Its leases are short, and the variables of env are added.
+// onEveryStore runs a test with a server with short leases on each store; env adds variables.
 func onEveryStore(t *testing.T, env []string, test func(*world)) {
 	t.Helper()
 	t.Parallel()
 	onEveryStoreAt(t, rabbittest.Shared, env, test)
 }
 
-// onEveryStoreAt is onEveryStore with a broker of the test's choice.
+// onEveryStoreAt is onEveryStore with the test's broker.
 func onEveryStoreAt(t *testing.T, broker func(testing.TB) string, env []string, test func(*world)) {
 	t.Helper()
 	for name, dsn := range map[string]func(*testing.T) string{
@@ -72,7 +72,6 @@ func onEveryStoreAt(t *testing.T, broker func(testing.TB) string, env []string, 
 	}
 }
 
-// begin starts a server.
 func begin(t *testing.T, dsn, broker string, env []string) *world {
 	t.Helper()
 	program, err := binary()
@@ -108,7 +107,6 @@ func begin(t *testing.T, dsn, broker string, env []string) *world {
 	return w
 }
 
-// tell ends the server and shows the log of a test that failed.
 func (w *world) tell() {
 	w.server.Kill()
 	w.server.Gone()
@@ -119,7 +117,6 @@ func (w *world) tell() {
 	w.t.Logf("the log of the processes (%v):\n%s", err, content[max(0, len(content)-8000):])
 }
 
-// worker is a worker of the SDK in this process.
 type worker struct {
 	t     *testing.T
 	stop  context.CancelFunc
@@ -145,14 +142,14 @@ func (w *world) work(name, broker string, concurrency int, handlers map[string]t
 	return r
 }
 
-// end stops the worker, which must end in good order.
+// end stops the worker, which must end without an error.
 func (r *worker) end() {
 	r.t.Helper()
 	r.stop()
 	r.returned()
 }
 
-// returned waits until the worker has ended in good order.
+// returned waits until the worker has ended without an error.
 func (r *worker) returned() {
 	r.t.Helper()
 	select {
@@ -165,7 +162,6 @@ func (r *worker) returned() {
 	}
 }
 
-// submit submits n tasks for a handler and returns their IDs.
 func (w *world) submit(handler string, n int) []uuid.UUID {
 	w.t.Helper()
 	ids := make([]uuid.UUID, n)
@@ -179,7 +175,7 @@ func (w *world) submit(handler string, n int) []uuid.UUID {
 	return ids
 }
 
-// complete waits until the tasks are complete. It asks again while the server is down.
+// complete waits until the tasks are complete. It retries while the server is down.
 func (w *world) complete(ids []uuid.UUID) {
 	w.t.Helper()
 	for _, id := range ids {
@@ -190,7 +186,6 @@ func (w *world) complete(ids []uuid.UUID) {
 	}
 }
 
-// explain says what a task waits for.
 func (w *world) explain(id uuid.UUID) string {
 	why, err := w.ExplainTask(context.WithoutCancel(w.ctx), id)
 	if err != nil {
@@ -200,7 +195,6 @@ func (w *world) explain(id uuid.UUID) string {
 	return fmt.Sprintf("%+v; workers: %+v, %v", why, workers, err)
 }
 
-// until polls for something that other processes bring about.
 func (w *world) until(what string, done func() bool) {
 	w.t.Helper()
 	for !done() {
@@ -212,7 +206,7 @@ func (w *world) until(what string, done func() bool) {
 	}
 }
 
-// registered waits until the server knows a worker by its name, in a state.
+// registered waits until a worker is in a state.
 func (w *world) registered(name, state string) (info tasker.WorkerInfo) {
 	w.t.Helper()
 	w.until(name+" is "+state, func() bool {

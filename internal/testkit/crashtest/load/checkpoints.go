@@ -8,17 +8,16 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// saves are the checkpoints of one step, as its attempts have sent them.
+// saves are the checkpoints that a step's attempts have sent.
 type saves struct {
 	mu sync.Mutex
-	// may are the values that the next attempt may receive: the last one that was acknowledged, and those that were sent
-	// since, whose answers were lost.
+	// may are the values that the next attempt may receive: the last acknowledged one, and later ones without an
+	// answer.
 	may []string
 }
 
-// checkpoints compares the checkpoint that an attempt receives with those that were acknowledged, and stores two more.
-// The first attempt fails after them. Attempts that overlap because a lease was lost may store in any order, so a
-// value counts from when it is sent.
+// checkpoints compares the received checkpoint with the acknowledged ones, and stores two more; then the first attempt
+// fails. Overlapping attempts may store in any order, so a value counts from its sending.
 func (h *Handlers) checkpoints(o *order, job *tasker.Job) error {
 	known, _ := h.saved.LoadOrStore(o.Ref, &saves{may: []string{""}})
 	s := known.(*saves)
@@ -42,7 +41,7 @@ func (h *Handlers) checkpoints(o *order, job *tasker.Job) error {
 			return err
 		}
 		s.mu.Lock()
-		if at := slices.Index(s.may, value); at >= 0 { // what was sent before it is over
+		if at := slices.Index(s.may, value); at >= 0 { // older ones are over
 			s.may = slices.Clone(s.may[at:])
 		}
 		s.mu.Unlock()

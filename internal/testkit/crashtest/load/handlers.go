@@ -12,22 +12,21 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// order is the context of every task: what its handlers are to do.
+// order is the context of every task: instructions for its handlers.
 type order struct {
 	Ref  string `json:"ref"`
-	Step string `json:"step,omitempty"` // the step that Work is about; every step when empty
+	Step string `json:"step,omitempty"` // the step of Work; every step if empty
 	Work string `json:"work,omitempty"`
 	MS   int    `json:"ms,omitempty"` // how long it takes
 	// Undo is Work for the compensation step "refund".
 	Undo string `json:"undo,omitempty"`
-	// Special is what conditions ask for, and Items are the orders of child tasks.
+	// Special is for conditions, and Items are the orders of child tasks.
 	Special bool    `json:"special,omitempty"`
 	Items   []order `json:"items,omitempty"`
-	// Item is the order of a child task, for which the others have no value.
+	// Item is the order of a child task; then the other fields are empty.
 	Item *order `json:"item,omitempty"`
 }
 
-// own returns what a task has to do: the order itself, or that of the child.
 func (o order) own() order {
 	if o.Item != nil {
 		return *o.Item
@@ -35,18 +34,18 @@ func (o order) own() order {
 	return o
 }
 
-// What an order may ask for.
+// The instructions of an order.
 const (
 	workFlaky  = "flaky"  // fail once, then succeed
-	workDoomed = "doomed" // fail for good until an operator has put it right
-	workSnooze = "snooze" // ask to be called again, once
+	workDoomed = "doomed" // fail for good until an operator's repair
+	workSnooze = "snooze" // snooze, once
 	workPanic  = "panic"  // panic once, then succeed
 	// workCheckpoints stores checkpoints, and fails once between them.
 	workCheckpoints = "checkpoints"
 	workLarge       = "large" // return more than a result may have
 )
 
-// output is what a handler returns; no two leases return the same.
+// output is a result, unique per lease.
 type output struct {
 	Ref     string                     `json:"ref"`
 	Step    string                     `json:"step"`
@@ -59,8 +58,8 @@ type output struct {
 // filler makes a result a large one.
 var filler = strings.Repeat("x", 300_000)
 
-// Handlers carry out what producers order, for all workers of a run, so that a step which moves to another worker goes
-// on where it was. The zero value is ready to use, by any number of workers.
+// Handlers carry out orders for all workers of a run, so that a step continues on another worker. The zero value is
+// ready and safe for concurrent use.
 type Handlers struct {
 	fixed   sync.Map // refs that an operator has put right
 	snoozed sync.Map // refs that have been asleep
@@ -68,13 +67,12 @@ type Handlers struct {
 	saved   sync.Map // refs to their *saves
 }
 
-// Names returns the handlers that carry out what producers order.
+// Names returns the handlers of producers' orders.
 func Names() []string { return []string{"ok", "split", "left", "right", "join"} }
 
-// calm is a handler that only workers of the SDK serve, who hold nothing back.
+// calm is a handler of SDK workers only, which delay nothing.
 const calm = "calm"
 
-// register lets a worker carry out orders, in the name of by.
 func (h *Handlers) register(w *tasker.Worker, by string) {
 	for _, name := range append(Names(), calm) {
 		w.Handle(name, func(ctx context.Context, job *tasker.Job) (any, error) {
@@ -83,8 +81,7 @@ func (h *Handlers) register(w *tasker.Worker, by string) {
 	}
 }
 
-// run carries out an order. Its result names the lease, so that the result of one lease is never taken for that of
-// another.
+// run carries out an order. Its result names the lease, so that results of different leases differ.
 func (h *Handlers) run(ctx context.Context, job *tasker.Job, by string) (any, error) {
 	var o order
 	if err := job.Decode(&o); err != nil {
@@ -108,7 +105,7 @@ func (h *Handlers) run(ctx context.Context, job *tasker.Job, by string) (any, er
 	return out, readLarge(job)
 }
 
-// readLarge reads large results of parents: the SDK compares them with what was stored.
+// readLarge reads large results of parents: the SDK compares them with the checksum.
 func readLarge(job *tasker.Job) error {
 	for name := range job.LargeResults {
 		if _, _, err := job.Parent(name); err != nil {
@@ -118,8 +115,8 @@ func readLarge(job *tasker.Job) error {
 	return nil
 }
 
-// take lets the work take its time, in milliseconds, and reports progress half-way when there is time for it. It
-// returns the cause as soon as the lease is lost or the task cancelled.
+// take works for some milliseconds, and reports progress half-way if there is time. It returns the cause as soon as the
+// lease is lost or the task cancelled.
 func take(ctx context.Context, job *tasker.Job, ms int) error {
 	timer := time.NewTimer(time.Duration(ms) * time.Millisecond / 2)
 	defer timer.Stop()
@@ -133,7 +130,7 @@ func take(ctx context.Context, job *tasker.Job, ms int) error {
 			return context.Cause(ctx)
 		}
 		if half == 0 && ms > 100 {
-			// A report that did not come through is no reason to stop.
+			// Other failures of a report do not stop the work.
 			if err := job.Progress(50, "half-way"); errors.Is(err, tasker.ErrLeaseLost) || errors.Is(err, tasker.ErrCancelled) {
 				return err
 			}
@@ -143,8 +140,8 @@ func take(ctx context.Context, job *tasker.Job, ms int) error {
 	return nil
 }
 
-// misbehave does what the order asks for besides succeeding. What happens once is remembered by the Ref, and not by the
-// attempt: an attempt may be lost with its worker.
+// misbehave carries out the order's fault. One-time faults are remembered by Ref, because an attempt may be lost with
+// its worker.
 func (h *Handlers) misbehave(o *order, job *tasker.Job) error {
 	switch o.Work {
 	case workFlaky:

@@ -16,17 +16,16 @@ import (
 // version is one to upgrade from.
 type version struct {
 	commit string
-	flows  bool // it knows all that the workflows of load.Flows use
+	flows  bool // it supports the workflows of load.Flows
 }
 
-// untagged are the old versions while none has been tagged: before results were kept in a blob store (PostgreSQL is at
+// untagged are the old versions before the first tag: before results were kept in a blob store (PostgreSQL is at
 // migration 0042), and, with UPGRADE_FROM=all, before checkpoints, logs and child tasks (0038).
 var untagged = map[string]version{
 	"BeforeChildren":     {"75c14e350849", false},
 	"BeforeLargeResults": {"74a0dc34c2b9", true},
 }
 
-// git asks git about the repository and returns its answer, which is empty if it fails.
 func git(ctx context.Context, root string, args ...string) string {
 	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", root}, args...)...).Output()
 	if err != nil {
@@ -35,14 +34,14 @@ func git(ctx context.Context, root string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// versions returns those to upgrade from, by name: what UPGRADE_FROM names, else the last tag, else one of untagged.
+// versions returns the versions to upgrade from, by name: UPGRADE_FROM, else the last tag, else one of untagged.
 func versions(ctx context.Context, root string) map[string]version {
 	tag := os.Getenv("UPGRADE_FROM")
 	if tag == "all" {
 		return untagged
 	}
 	if tag == "" {
-		// not the tag of this very version
+		// Not the tag of this version.
 		tag = git(ctx, root, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD~1")
 	}
 	if tag == "" {
@@ -52,9 +51,9 @@ func versions(ctx context.Context, root string) map[string]version {
 	return map[string]version{tag: {tag, true}}
 }
 
-// build builds the version in dir and returns the path of the binary. A clone without its history, as many CI systems
-// make, has only newer commits: then the oldest of them is built, and the test says so. Without any history it is the
-// current binary, so that the replacement of nodes at least is tested.
+// build builds the version in dir and returns the path of the binary. A shallow clone, as in many CI systems, lacks the
+// commit: then it builds the oldest one and says so. Without any history it is the current binary, so that at least the
+// replacement of nodes is tested.
 func (v version) build(t *testing.T, root, dir, current string) string {
 	t.Helper()
 	ctx := t.Context()
@@ -82,7 +81,6 @@ func (v version) build(t *testing.T, root, dir, current string) string {
 	return program
 }
 
-// extract writes the files of a commit into a new directory.
 func extract(ctx context.Context, root, commit, dir string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err

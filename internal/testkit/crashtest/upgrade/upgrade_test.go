@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/taskerhq/tasker"
-	// all that the binary is made of: a change must run the test again, not answer from the cache
+	// All sources of the binary: a change must run the test again, not answer from the cache.
 	_ "github.com/taskerhq/tasker/internal/cli"
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
@@ -29,19 +29,18 @@ import (
 	"github.com/taskerhq/tasker/waits"
 )
 
-// limits of one upgrade
 const (
 	nodes      = 2
 	producers  = 6
 	runLimit   = 4 * time.Minute
 	settleTime = time.Minute
-	// stage is how many results are accepted before the next act of the operator.
+	// stage is the number of accepted results between two acts of the operator.
 	stage = 150
 )
 
 // TestRollingUpgrade migrates the database under two nodes of an old version, then replaces one after the other, as
-// docs/guides/upgrading.md says, while producers and workers go on. Nothing that was accepted is lost, and nothing is
-// settled twice.
+// docs/guides/upgrading.md says, while producers and workers continue. Nothing accepted is lost, and nothing is settled
+// twice.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	root, err := process.Module(t.Context())
@@ -54,7 +53,7 @@ func TestRollingUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, v := range versions(t.Context(), root) {
-		t.Run(name, func(t *testing.T) { // one at a time: each is a load of its own
+		t.Run(name, func(t *testing.T) { // in sequence: each is a full load
 			ctx, cancel := context.WithTimeout(t.Context(), runLimit)
 			defer cancel()
 			r := newRun(t, current, v.build(t, root, t.TempDir(), current), v.flows)
@@ -66,7 +65,7 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 }
 
-// run is two nodes and all who work on them.
+// run is two nodes and all callers.
 type run struct {
 	dsn, current string
 	flows        bool
@@ -90,7 +89,7 @@ func newRun(t *testing.T, current, old string, flows bool) *run {
 	}
 	r := &run{dsn: pgtest.DSN(t), current: current, flows: flows, journal: crashtest.NewJournal()}
 	dir := t.TempDir()
-	env := slices.DeleteFunc(process.ShortLeases(), func(v string) bool { // what old versions refuse
+	env := slices.DeleteFunc(process.ShortLeases(), func(v string) bool { // refused by old versions
 		return strings.HasPrefix(v, "TASKER_ENGINE_LEASES_FREE_RETURNS=")
 	})
 	for i, address := range addresses {
@@ -117,7 +116,7 @@ func newRun(t *testing.T, current, old string, flows bool) *run {
 	return r
 }
 
-// RoundTrip implements http.RoundTripper: each request goes to the next node that is up, as behind a load balancer.
+// RoundTrip implements http.RoundTripper as a load balancer: each request goes to the next node that is up.
 func (r *run) RoundTrip(req *http.Request) (*http.Response, error) {
 	for range r.nodes {
 		if n := r.nodes[r.next.Add(1)%nodes]; n.Up() {
@@ -129,10 +128,9 @@ func (r *run) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(req)
 }
 
-// retry waits a moment: another node is up.
+// retry waits briefly: another node is up.
 func (r *run) retry(ctx context.Context, _ error) error { return clock.Sleep(ctx, 20*time.Millisecond) }
 
-// load lets everybody work while the operator upgrades, until all tasks are settled.
 func (r *run) load(ctx context.Context) error {
 	for _, n := range r.nodes {
 		if err := n.Start(ctx); err != nil {
@@ -189,10 +187,8 @@ func (r *run) load(ctx context.Context) error {
 	return nil
 }
 
-// random returns the random numbers of one part of a run.
 func random(part int) *rand.Rand { return rand.New(rand.NewPCG(uint64(part), 1)) }
 
-// upgrade does what docs/guides/upgrading.md tells an operator to do.
 func (r *run) upgrade(ctx context.Context) error {
 	if err := r.work(ctx); err != nil {
 		return err
@@ -201,7 +197,7 @@ func (r *run) upgrade(ctx context.Context) error {
 	if out, err := up.CombinedOutput(); err != nil {
 		return fmt.Errorf("migrate under load: %w\n%s", err, out)
 	}
-	if err := r.work(ctx); err != nil { // the old nodes go on
+	if err := r.work(ctx); err != nil { // the old nodes continue
 		return err
 	}
 	if err := r.refused(ctx); err != nil {
@@ -222,7 +218,7 @@ func (r *run) upgrade(ctx context.Context) error {
 	return nil
 }
 
-// work waits until workers have had more results accepted.
+// work waits for further accepted results.
 func (r *run) work(ctx context.Context) error {
 	for until := r.accepted.Load() + stage; r.accepted.Load() < until; {
 		if err := clock.Sleep(ctx, 10*time.Millisecond); err != nil {
@@ -232,8 +228,8 @@ func (r *run) work(ctx context.Context) error {
 	return nil
 }
 
-// refused checks that an old node which is started after the migration says why it does not serve. It is skipped if the
-// old version has the same migrations.
+// refused checks that an old node started after the migration explains why it does not serve. It is skipped if the old
+// version has the same migrations.
 func (r *run) refused(ctx context.Context) error {
 	old := r.nodes[0].Program
 	status := exec.CommandContext(ctx, old, "migrate", "status", "--db", r.dsn)
@@ -252,7 +248,6 @@ func (r *run) refused(ctx context.Context) error {
 	return nil
 }
 
-// judge reads what is there in the end, and compares it with what callers were told.
 func (r *run) judge(ctx context.Context, t *testing.T) {
 	t.Helper()
 	if err := r.backend.ResendSignals(ctx, "crash"); err != nil {
@@ -283,7 +278,6 @@ func (r *run) judge(ctx context.Context, t *testing.T) {
 	}
 }
 
-// show shows the end of a log if the test has failed.
 func show(t *testing.T, log *os.File) {
 	t.Helper()
 	defer log.Close()
