@@ -48,7 +48,7 @@ const (
 )
 
 func main() {
-	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy logs to standard error, whatever it is told
+	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy logs to standard error, despite its logger
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -114,7 +114,6 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	return broken
 }
 
-// show prints what came of a run.
 func show(out io.Writer, rep *proof.Report, ok bool) {
 	fmt.Fprintf(out, "\n%s", rep.Text)
 	for _, v := range rep.Violations {

@@ -38,7 +38,7 @@ const (
 )
 
 func main() {
-	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy logs to standard error, whatever it is told
+	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy logs to standard error, despite its logger
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if os.Getenv(letters.ApplicationVariable) != "" {
@@ -115,7 +115,6 @@ func carryOut(ctx context.Context, o letters.Options, atOnce int, keep bool) (re
 	return letters.Run(ctx, o, atOnce)
 }
 
-// show prints what came of a run.
 func show(out io.Writer, r *letters.Report) {
 	fmt.Fprintln(out, r.Text)
 	for _, v := range r.Violations {
