@@ -1,9 +1,8 @@
-// Package postgrestest gives tests PostgreSQL schemas that are migrated already.
+// Package postgrestest gives tests migrated PostgreSQL schemas.
 //
-// To create some 150 tables and indexes and to drop them again takes longer than most tests. A schema that a test has
-// used is emptied, the log of acts as well, which takes a fraction of that, and the next test has it. Package migration
-// tests the migrations themselves; a test that changes tables, or looks at how they grow, asks package pgtest for an
-// empty schema.
+// Creating and dropping some 150 tables and indexes takes longer than most tests. Emptying a used schema, including the
+// log of acts, takes a fraction of that, and the next test gets it. Package migration tests the migrations; a test that
+// changes tables, or their growth, uses an empty schema of package pgtest.
 package postgrestest
 
 import (
@@ -13,26 +12,24 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// pool has the schemas of this process that nobody uses.
 var pool struct {
 	sync.Mutex
 	free []*schema
 }
 
-// DSN returns a DSN of a schema with the tables of a new installation and no rows but those of the migrations. Nobody
-// may use it any more when t ends. The ID of its installation is that of earlier tests.
+// DSN returns a DSN of a schema with the tables and rows of a new installation. It must be unused when t ends. Tests
+// share the ID of the installation.
 func DSN(t testing.TB) string {
 	t.Helper()
 	return borrow(t).dsn
 }
 
-// Through is DSN by way of a pooler: pooled is a DSN of pgtest.PgBouncer before the server that tests share.
+// Through is DSN through a pooler: pooled is a DSN of pgtest.PgBouncer before the shared server.
 func Through(t testing.TB, pooled string) string {
 	t.Helper()
 	return pgtest.WithSchema(pooled, borrow(t).name)
 }
 
-// borrow returns a schema that is t's until it ends.
 func borrow(t testing.TB) *schema {
 	t.Helper()
 	s := take(t)
@@ -49,7 +46,6 @@ func borrow(t testing.TB) *schema {
 	return s
 }
 
-// take returns a schema that nobody uses.
 func take(t testing.TB) *schema {
 	t.Helper()
 	server := pgtest.Shared(t)

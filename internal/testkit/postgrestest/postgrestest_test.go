@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// look returns the rows that the migrations wrote, and the last ID that a sequence gave.
+// look returns the migrations' rows, and the last ID of a sequence.
 func look(t *testing.T, conn *pgx.Conn) (settings string, ids int) {
 	t.Helper()
 	const find = `SELECT (SELECT json_agg(s ORDER BY s.key)::text FROM tasker_settings s),
@@ -46,7 +46,7 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 	return conn
 }
 
-// TestNextTestFindsNothing runs tests one after another, so that each may have the schema of the one before.
+// TestNextTestFindsNothing runs tests in sequence, so that each may get the previous one's schema.
 func TestNextTestFindsNothing(t *testing.T) {
 	acts := map[string]struct {
 		sql    string

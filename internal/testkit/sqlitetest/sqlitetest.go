@@ -1,7 +1,7 @@
-// Package sqlitetest gives tests SQLite files of their own that are migrated already.
+// Package sqlitetest gives tests migrated SQLite files.
 //
-// The migrations take longer than most tests, and under the race detector many times as long. They run once in a test
-// process; every test has a copy of the file. Package migration tests the migrations themselves.
+// The migrations take longer than most tests, and many times as long under the race detector. They run once per
+// process; every test has a copy of the file. Package migration tests the migrations.
 package sqlitetest
 
 import (

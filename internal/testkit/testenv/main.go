@@ -34,7 +34,7 @@ func main() {
 	os.Exit(run(os.Args[1:], services, os.Stdout, os.Stderr))
 }
 
-// run brings the services up, runs the command and returns its exit code.
+// run starts the services, runs the command and returns its exit code.
 func run(command []string, all []service, out, log io.Writer) int {
 	if len(command) > 1 && command[0] == "-without" {
 		all, command = without(all, strings.Split(command[1], ",")), command[2:]
@@ -43,8 +43,7 @@ func run(command []string, all []service, out, log io.Writer) int {
 		fmt.Fprintln(log, "testenv: which command? For example: testenv go test ./...")
 		return 2
 	}
-	// Ctrl-C also reaches the command, so it is enough to outlive it; who ends
-	// us alone means the command.
+	// Ctrl-C also reaches the command, so outliving it suffices; a signal to us alone is meant for the command.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
@@ -68,12 +67,11 @@ func run(command []string, all []service, out, log io.Writer) int {
 	return code
 }
 
-// without returns the services that do not have these names.
 func without(all []service, names []string) []service {
 	return slices.DeleteFunc(slices.Clone(all), func(s service) bool { return slices.Contains(names, s.name) })
 }
 
-// carryOut runs the command to its end, whatever signals come.
+// carryOut runs the command to its end, despite signals.
 func carryOut(cmd *exec.Cmd, signals <-chan os.Signal) (int, error) {
 	if len(signals) > 0 {
 		return 1, errors.New("interrupted")
@@ -92,7 +90,7 @@ func carryOut(cmd *exec.Cmd, signals <-chan os.Signal) (int, error) {
 		case err := <-ended:
 			var exit *exec.ExitError
 			if errors.As(err, &exit) {
-				return max(exit.ExitCode(), 1), nil // -1 stands for a signal
+				return max(exit.ExitCode(), 1), nil // -1 is a signal
 			}
 			return 0, err
 		}
