@@ -18,9 +18,7 @@ import (
 // queue is never shown as empty.
 type Backend interface {
 	Queues(ctx context.Context, namespace string) ([]Queue, error)
-	// Jobs returns a page of a queue, the oldest jobs first.
 	Jobs(ctx context.Context, of Name, start, limit int) (*Page, error)
-	// Requeue returns when the jobs are sent, or when its time is up.
 	Requeue(ctx context.Context, of Name, req Requeue) (*Requeued, error)
 	// Restore undoes the Clear of a time, or every Clear (zero).
 	Clear(ctx context.Context, of Name, act deadletters.Act) (*Cleared, error)

@@ -24,9 +24,8 @@ type ExecutionRequest struct {
 	IdempotencyKey string `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours. A second request returns the first execution." maxLength:"255"`
 	CorrelationID  string `json:"correlation_id,omitempty" maxLength:"255"`
 	Initiator      string `json:"initiator,omitempty" doc:"Person or system that requests the execution." maxLength:"255"`
-	// The server sets these from the API key and the trace of the request.
-	Caller      string `json:"-"`
-	TraceParent string `json:"-"`
+	Caller         string `json:"-"`
+	TraceParent    string `json:"-"`
 }
 
 // Execution is a task as an execution of an action.

@@ -115,7 +115,6 @@ func (p *Projection) Execution(ctx context.Context, id uuid.UUID) (*Execution, e
 	return e, err
 }
 
-// failedResult includes what the failure's details say about the worker.
 func failedResult(f *queueapi.QueueError) (json.RawMessage, error) {
 	out := struct {
 		Error     string     `json:"error"`

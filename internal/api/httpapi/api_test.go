@@ -72,7 +72,6 @@ func (r response) problem(t *testing.T) web.Problem {
 	return p
 }
 
-// at returns the locations of a problem's details, separated by spaces.
 func at(p web.Problem) string {
 	var out []string
 	for _, detail := range p.Errors {
@@ -109,7 +108,6 @@ type document struct {
 	ids      map[string]string // operation id by pattern
 }
 
-// lockedCompiler is shared by parallel subtests.
 type lockedCompiler struct {
 	mu sync.Mutex
 	*jsonschema.Compiler

@@ -152,7 +152,6 @@ type chainQuery struct {
 	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size. A page may have fewer links; only the end has none."`
 }
 
-// auditChain returns a page of the hash chain; the client computes every hash itself.
 func (s *server) auditChain(ctx context.Context, params *chainQuery, _ *endpoint.None,
 ) (endpoint.Answer[*operate.AuditChain], error) {
 	if err := wholeTrail(ctx); err != nil {
@@ -166,7 +165,6 @@ type looseQuery struct {
 	Above int64 `query:"above" minimum:"0" doc:"Continue above this number: next of the previous page."`
 }
 
-// looseActs returns acts that are in no link of the chain.
 func (s *server) looseActs(ctx context.Context, params *looseQuery, _ *endpoint.None,
 ) (endpoint.Answer[*operate.LooseActs], error) {
 	if err := wholeTrail(ctx); err != nil {

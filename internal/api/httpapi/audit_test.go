@@ -49,7 +49,6 @@ func TestAuditFilters(t *testing.T) {
 	}
 }
 
-// TestAuditOfNothing: a missing task differs from a task without acts.
 func TestAuditOfNothing(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, &fake{}, httpapi.Options{})
@@ -65,7 +64,6 @@ func TestAuditOfNothing(t *testing.T) {
 	}
 }
 
-// departed has acts of deleted tasks only.
 type departed struct{ *fake }
 
 func (departed) Task(_ context.Context, id uuid.UUID, _ time.Duration) (*tasker.Task, error) {
@@ -80,7 +78,6 @@ func (departed) Audit(context.Context, operate.AuditFilter) ([]operate.AuditReco
 	return []operate.AuditRecord{act, seen, hidden}, nil
 }
 
-// TestAuditOfWhatHasGone: a limited key sees the acts of its namespace after the task is deleted, and no others.
 func TestAuditOfWhatHasGone(t *testing.T) {
 	t.Parallel()
 	for namespace, want := range map[string]int{"": 3, "video": 1, "audio": 0} {

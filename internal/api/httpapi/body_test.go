@@ -337,7 +337,6 @@ func TestItemErrors(t *testing.T) {
 		f := &fake{item: &tasker.Error{Code: tasker.CodeInvalid, Message: "no",
 			Details: []tasker.Detail{{Location: "/tasks/1/context", Message: "no"}}}}
 		got := newAPI(t, f, httpapi.Options{}).do(t, "POST", "/v1/tasks/batch", fmt.Sprintf(body, true))
-		// The second task that the backend saw is the third of the request.
 		if !strings.Contains(got.body, `"/tasks/2/context"`) {
 			t.Errorf("answer is %s", got.body)
 		}
@@ -392,7 +391,6 @@ func TestItemErrors(t *testing.T) {
 	})
 }
 
-// TestBuffersAreNotShared: the backend keeps raw parts of bodies while later requests reuse the buffers.
 func TestBuffersAreNotShared(t *testing.T) {
 	t.Parallel()
 	f := &fake{}

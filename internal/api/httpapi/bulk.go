@@ -38,7 +38,6 @@ func narrowBody(ctx context.Context, f *operate.CaseFilter) (err error) {
 	return endpoint.Moved(err, "query.namespace", "/filter/namespace")
 }
 
-// bulkAnswer answers 200 even if cases were refused: each item has its own error.
 func bulkAnswer(result *operate.BulkResult, err error) (endpoint.Answer[*operate.BulkResult], error) {
 	if err != nil {
 		return endpoint.Answer[*operate.BulkResult]{}, err

@@ -131,7 +131,6 @@ func (s *server) updateCase(ctx context.Context, params *caseUpdatePath,
 	return endpoint.OK(updated), err
 }
 
-// absent treats null in a body as a missing value.
 func absent(raw json.RawMessage) json.RawMessage {
 	if string(raw) == "null" {
 		return nil

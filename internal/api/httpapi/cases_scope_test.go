@@ -115,7 +115,6 @@ func TestCaseProbing(t *testing.T) {
 	}
 }
 
-// blind cannot find a case by its ID.
 type blind struct{ httpapi.Backend }
 
 func (blind) Case(context.Context, uuid.UUID) (*operate.Case, error) {

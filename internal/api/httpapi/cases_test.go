@@ -69,7 +69,6 @@ func TestCaseListsHaveLimits(t *testing.T) {
 	}
 }
 
-// TestCaseParametersRefused: an unknown word is refused; it is neither no filter nor one without matches.
 func TestCaseParametersRefused(t *testing.T) {
 	t.Parallel()
 	entry := "/v1/dlq/entry/" + caseID.String()

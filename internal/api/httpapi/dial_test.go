@@ -30,7 +30,6 @@ func dial(t *testing.T, backend httpapi.Backend, opts httpapi.Options, key strin
 	return client
 }
 
-// everything is every verb of a server in Go.
 type everything interface {
 	tasker.Backend
 	operate.CaseBackend
@@ -189,7 +188,6 @@ func TestDialIsTheBackend(t *testing.T) {
 	}
 }
 
-// emptyIsNil: a list without items is [] on the wire and nil in the fake.
 var emptyIsNil = cmp.Transformer("Tasks", func(p tasker.TaskPage) []any {
 	return []any{len(p.Tasks), cursorMark.ReplaceAllString(p.NextCursor, "")}
 })
@@ -197,7 +195,6 @@ var emptyIsNil = cmp.Transformer("Tasks", func(p tasker.TaskPage) []any {
 // cursorMark is the server's suffix of a cursor.
 var cursorMark = regexp.MustCompile(`~[0-9a-f]{8}$`)
 
-// A cursor of the fake has no mark.
 var unmarked = cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".NextCursor" },
 	cmp.Transformer("Cursor", func(s string) string { return cursorMark.ReplaceAllString(s, "") }))
 

@@ -27,8 +27,6 @@ type direct struct {
 	log *slog.Logger
 }
 
-// RoundTrip returns when the handler has begun its response. The handler continues until the body is read or closed, so
-// a stream is not buffered.
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	in := r.Clone(r.Context())
 	in.RequestURI, in.RemoteAddr = r.URL.RequestURI(), "direct"

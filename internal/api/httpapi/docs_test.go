@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/browsertest"
 )
 
-// TestDocsPage: the page requests nothing from other hosts.
 func TestDocsPage(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, &fake{}, httpapi.Options{})
@@ -62,7 +61,6 @@ func TestDocsInBrowser(t *testing.T) {
 	}
 }
 
-// TestDocsAreAsPublished: the files are those of Swagger UI 5.35.0, byte for byte.
 func TestDocsAreAsPublished(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

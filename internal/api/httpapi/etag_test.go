@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// TestPreconditions: an act carries its precondition in the header or in the body.
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
 	f := &fake{}

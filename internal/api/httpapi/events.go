@@ -30,7 +30,6 @@ const eventsDoc = "Server-sent events. The data of each is an Event; its id and 
 // that reconnects gets the missed events, or a gap.
 const eventTimeout = 30 * time.Second
 
-// eventRetry is the delay in milliseconds before a browser reopens an ended stream.
 const eventRetry = 1000
 
 type eventQuery struct {
@@ -156,7 +155,6 @@ func (s *server) stream(ctx context.Context, hc huma.Context, parse func() (task
 	w.ended(why)
 }
 
-// errGone reports that a client no longer reads.
 var errGone = errors.New("the client takes no more events")
 
 // eventWriter writes events to one client. It sends the status with the first batch, so that an earlier error can be a

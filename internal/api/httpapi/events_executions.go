@@ -22,7 +22,6 @@ type executionStreamQuery struct {
 	LastEventID string   `header:"Last-Event-ID" doc:"ID of the event to resume after. If that is no longer possible, the stream begins with stream.gap."`
 }
 
-// filter selects the events behind the stream.
 func (q *executionStreamQuery) filter() (tasker.EventFilter, error) {
 	f := tasker.EventFilter{Types: []tasker.EventType{tasker.EventTaskSubmitted, tasker.EventTaskState},
 		UntilSettled: q.Until == "settled", Namespaces: endpoint.SplitAll(q.Namespace), Name: q.ActionRef,

@@ -110,7 +110,6 @@ func TestEventsOfNamespaces(t *testing.T) {
 	}
 }
 
-// lasting is a stream that lives until its context ends.
 func lasting(ctx context.Context, yield func([]tasker.Event, error) bool) {
 	for yield([]tasker.Event{{ID: "run-1", Type: tasker.EventStreamAlive}}, nil) {
 		<-ctx.Done()
@@ -119,7 +118,6 @@ func lasting(ctx context.Context, yield func([]tasker.Event, error) bool) {
 	}
 }
 
-// listening serves an API; stop ends it.
 func listening(t *testing.T, h http.Handler) (url string, stop func() error) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -129,7 +127,6 @@ func listening(t *testing.T, h http.Handler) (url string, stop func() error) {
 	return "http://" + ln.Addr().String(), serveOn(t, ln, h)
 }
 
-// serveOn serves an API on a listener; stop ends it.
 func serveOn(t *testing.T, ln net.Listener, h http.Handler) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -182,7 +179,6 @@ func TestEventsLimit(t *testing.T) {
 	t.Error("the place of a stream that is over is not free again")
 }
 
-// A stopping server ends its streams immediately, without stream.end.
 func TestEventsEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	url, stop := listening(t, httpapi.New(&fake{stream: lasting}, httpapi.Options{}))
@@ -214,7 +210,6 @@ func TestEventsEndWithTheServer(t *testing.T) {
 	}
 }
 
-// A slow reader is cut off.
 func TestEventsSlowReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -257,7 +252,6 @@ func TestEventsSlowReader(t *testing.T) {
 	})
 }
 
-// oneConn is a listener with one connection.
 type oneConn struct {
 	conn   net.Conn
 	closed chan struct{}
@@ -276,7 +270,6 @@ func (l *oneConn) Close() error { close(l.closed); return nil }
 
 func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestEventsWatched: the watcher learns of each begun stream and the reason of its end.
 func TestEventsWatched(t *testing.T) {
 	t.Parallel()
 	w := &watcher{}
@@ -298,7 +291,6 @@ func TestEventsWatched(t *testing.T) {
 	}
 }
 
-// TestEventsOverDial: the SDK yields the events of the Backend.
 func TestEventsOverDial(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(httpapi.New(&fake{}, httpapi.Options{}))

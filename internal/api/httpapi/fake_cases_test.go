@@ -159,7 +159,6 @@ func (f *fake) DetectStaleness(_ context.Context, req operate.DetectRequest) ([]
 		TimeInStateMinutes: 65, ThresholdMinutes: 60, ActionTaken: operate.WouldTransition}}, f.note(req)
 }
 
-// Audit returns nothing for steps, and one act else.
 func (f *fake) Audit(ctx context.Context, filter operate.AuditFilter) ([]operate.AuditRecord, error) {
 	for _, id := range []uuid.UUID{filter.TaskUUID, filter.CaseUUID} {
 		if id != uuid.Nil && outside(ctx, id) != nil {

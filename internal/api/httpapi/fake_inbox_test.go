@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// Things of dead letters that the fake knows.
 var (
 	letterID  = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f80")
 	redriveID = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f81")
@@ -89,7 +88,6 @@ func (b fakeInbox) ExplainRedrive(_ context.Context, id uuid.UUID) (*deadletters
 		b.f.note(id)
 }
 
-// ExportLetters yields two letters, or an error: immediately, or after a letter if the fake has an item's error.
 func (b fakeInbox) ExportLetters(_ context.Context, f deadletters.LetterFilter) iter.Seq2[*deadletters.Letter, error] {
 	return func(yield func(*deadletters.Letter, error) bool) {
 		if err := b.f.note(f); err != nil {

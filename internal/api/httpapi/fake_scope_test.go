@@ -28,7 +28,6 @@ func outside(ctx context.Context, id uuid.UUID) error {
 	return tasker.Errorf(tasker.CodeNotFound, "task %s is unknown", id)
 }
 
-// noteOf notes a request about a task or case within the key's reach.
 func (f *fake) noteOf(ctx context.Context, id uuid.UUID, request any) error {
 	if err := outside(ctx, id); err != nil {
 		return err

@@ -187,7 +187,6 @@ func (f *fake) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHisto
 	}, nil
 }
 
-// HeldTasks is not a verb of clients, so it is not noted.
 func (f *fake) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	f.mu.Lock()
 	err := f.err

@@ -68,7 +68,6 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// dropNulls removes null properties, which the server treats as absent.
 func dropNulls(value any) any {
 	if object, is := value.(map[string]any); is {
 		for name, property := range object {

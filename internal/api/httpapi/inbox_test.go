@@ -40,7 +40,6 @@ func TestLetterFilters(t *testing.T) {
 	}
 }
 
-// TestInboxRefused: a breach of the document's rules never reaches the Backend.
 func TestInboxRefused(t *testing.T) {
 	t.Parallel()
 	letter, group := "/v1/dead-letters/"+letterID.String(), "/v1/groups/"+groupID
@@ -147,7 +146,6 @@ func TestInboxPreconditions(t *testing.T) {
 	}
 }
 
-// TestOperationsNeedTheirPermission: the permission depends on the operation and its selection.
 func TestOperationsNeedTheirPermission(t *testing.T) {
 	t.Parallel()
 	const letters, cases = `"selection":{"kind":"letter"}`, `"selection":{"kind":"case"}`

@@ -35,7 +35,6 @@ func TestInclude(t *testing.T) {
 	}
 }
 
-// TestEmptyParameters: an empty value differs from a missing parameter, unless the parameter is text.
 func TestEmptyParameters(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, &fake{}, httpapi.Options{})

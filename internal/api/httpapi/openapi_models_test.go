@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/checks/typegen"
 )
 
-// TestOpenAPIModels: the generated clients have the objects and operations of the API.
 func TestOpenAPIModels(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()

@@ -71,7 +71,6 @@ func TestOpenAPIDocument(t *testing.T) {
 	}
 }
 
-// TestExamples sends the example of every operation. Package apitest sends those without prerequisites to a server.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, &fake{}, httpapi.Options{})

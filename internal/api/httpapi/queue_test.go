@@ -174,7 +174,6 @@ func TestQueueErrorsNameNoList(t *testing.T) {
 	}
 }
 
-// failing refuses changes and allows reads.
 type failing struct {
 	*fake
 	err error
@@ -263,7 +262,6 @@ func TestQueueWorkerWords(t *testing.T) {
 	}
 }
 
-// leasing is a fake whose worker holds the task taskID, or held.
 type leasing struct {
 	*fake
 	held  []tasker.LeaseRef // instead
@@ -293,7 +291,6 @@ func (l *leasing) Registered(context.Context, uuid.UUID) (*tasker.WorkerInfo, er
 	return &tasker.WorkerInfo{Namespaces: []string{"default"}, Capabilities: l.caps, State: l.self}, nil
 }
 
-// TestQueueLostTasks: answers to a worker that lost the task.
 func TestQueueLostTasks(t *testing.T) {
 	t.Parallel()
 	worker := queueWorker + workerID.String()

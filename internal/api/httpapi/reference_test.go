@@ -29,7 +29,6 @@ type operation struct {
 
 var needed = regexp.MustCompile(`(?:Needs|needs) (?:the permission|one of the permissions) ([^.;]+)[.;]`)
 
-// usual are statuses of nearly every operation. The page explains them once.
 var usual = []string{"400", "401", "403", "500", "503"}
 
 func TestReferenceOfOperations(t *testing.T) {
@@ -121,7 +120,6 @@ func fieldTables(of reflect.Type, title string, done map[reflect.Type]bool) stri
 	return "\n## " + title + "\n\n" + reference.Table([]string{"Field", "Type", "Present", "Meaning"}, rows) + deeper
 }
 
-// kindOf also returns the type of the fields of an object with known ones.
 func kindOf(t reflect.Type) (string, reflect.Type) {
 	switch {
 	case t.Kind() == reflect.Pointer:
@@ -148,7 +146,6 @@ func kindOf(t reflect.Type) (string, reflect.Type) {
 	}
 }
 
-// eventComments returns the comments of the constants of EventType, by value.
 func eventComments(t *testing.T) map[string]string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../../event.go", nil, parser.ParseComments)

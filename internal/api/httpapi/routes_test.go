@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// example is a request that succeeds; there is one per operation.
 type example struct {
 	id, method, path, body string
 	status                 int
@@ -289,7 +288,6 @@ func TestEveryRouteOK(t *testing.T) {
 	}
 }
 
-// TestEveryRouteError lets the Backend fail under every route that uses it, with each documented code.
 func TestEveryRouteError(t *testing.T) {
 	t.Parallel()
 	for _, kind := range web.ProblemKinds() {

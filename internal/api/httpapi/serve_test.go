@@ -127,7 +127,6 @@ func TestStopLetsRequestsFinish(t *testing.T) {
 	}
 }
 
-// waitStopping returns once the server accepts no connections.
 func waitStopping(t *testing.T, s *running) {
 	t.Helper()
 	for t.Context().Err() == nil {

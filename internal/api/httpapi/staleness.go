@@ -16,7 +16,6 @@ type stalenessFilter struct {
 	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
 }
 
-// staleness shows what the detector would decide now.
 func (s *server) staleness(ctx context.Context, params *stalenessFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.StaleTask], error) {

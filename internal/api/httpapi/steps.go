@@ -21,7 +21,6 @@ type stepsQuery struct {
 	Include string `query:"include" enum:"results" doc:"results: include the results of the steps, up to the byte limit of a page."`
 }
 
-// bareLister is a Backend that can list steps without their results; optional.
 type bareLister interface {
 	BareSteps(ctx context.Context, task uuid.UUID) ([]tasker.Step, error)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// streamRetry is the retry delay of a refused stream.
 const streamRetry = 5 * time.Second
 
 // openStreams counts the open streams of events, in total and per API key. The zero value is ready; it is safe for

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// TestEventsLimitPerKey: one key cannot use up all places.
 func TestEventsLimitPerKey(t *testing.T) {
 	t.Parallel()
 	greedy, greedyHash := access.Generate()

@@ -38,7 +38,6 @@ type templateFilter struct {
 	endpoint.PageQuery
 }
 
-// registerTemplate answers 201 for a new version, 200 for the same content, and a conflict for other content.
 func (s *server) registerTemplate(ctx context.Context, _ *endpoint.None,
 	body *templateBody,
 ) (endpoint.Answer[*tasker.Template], error) {
@@ -73,7 +72,6 @@ func (s *server) listTemplates(ctx context.Context, params *templateFilter,
 	return endpoint.OK(tasker.TemplatePage{Templates: endpoint.List(page.Templates), NextCursor: page.NextCursor}), nil
 }
 
-// getTemplate returns the newest version.
 func (s *server) getTemplate(ctx context.Context, params *TemplatePath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*tasker.Template], error) {
@@ -111,7 +109,6 @@ func reachDocument(ctx context.Context, src tasker.TemplateSource) error {
 	return endpoint.ReachNamespace(ctx, parsed.Namespace, "namespace_name")
 }
 
-// unreadable turns the parser's report into the engine's error.
 func unreadable(err error) error {
 	var e *task.Error
 	if !errors.As(err, &e) {

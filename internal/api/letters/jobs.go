@@ -121,7 +121,6 @@ func (b *jobs) changedJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act
 	}, func(q *inbox.Queue, _ *deadletter.Letter) string { return q.Name })
 }
 
-// Bounds of a JobFailure, in bytes.
 const jobStack, jobResponse = 4096, 2048
 
 // pythonTime is ISO 8601 in Python's form, which all its versions parse.

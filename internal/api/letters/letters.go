@@ -137,7 +137,6 @@ func shownLetter(l *deadletter.Letter) deadletters.Letter {
 	return out
 }
 
-// shownOccurrence has a payload only if it differs from the sent one.
 func shownOccurrence(o deadletter.Occurrence) deadletters.Occurrence {
 	var died deadletters.Content
 	died.SetPayload(o.Payload)
@@ -191,7 +190,6 @@ func shownFailure(r failure.Report, stack string) deadletters.LetterFailure {
 		Retryable: &r.Retryable, Stack: stack}
 }
 
-// shownEdit uses the forms of a message's key; nil for none.
 func shownEdit(e *deadletter.Edit) *deadletters.Edit {
 	if e == nil {
 		return nil

@@ -152,7 +152,6 @@ func (b *messages) Discard(ctx context.Context, of deadletters.MessageName, act 
 	return &deadletters.MessageDone{Message: "Message " + eventID(l) + " discarded"}, nil
 }
 
-// eventID is the sender's ID, or the letter's UUID without one.
 func eventID(l *deadletter.Letter) string { return cmp.Or(l.MessageID, l.ID.String()) }
 
 // shownMessage converts a letter; whole means with payload and headers.
@@ -200,7 +199,6 @@ const (
 	topicJitter                   = 0.1 // of delays that grow
 )
 
-// topicPolicyFields are fields of a topic's policy with another name in the domain.
 var topicPolicyFields = map[string]string{"/origin": "/topic", "/base": "/base_delay_seconds",
 	"/cap": "/max_delay_seconds", "/multiplier": "/retry_multiplier", "/jitter": "/jitter_factor",
 	"/max_age": "/max_age_seconds"}

@@ -29,7 +29,6 @@ const (
 	defaultItemsPage = 100
 )
 
-// shown converts the answer of a verb, or its error.
 func shown[T, U any](convert func(T) U) func(T, error) (*U, error) {
 	return func(answer T, err error) (*U, error) {
 		if err != nil {
@@ -56,7 +55,6 @@ func acted[A, B, T, U any](ctx context.Context, r *reader, verb func(context.Con
 	return asked(ctx, r, func(ctx context.Context, of A) (T, error) { return verb(ctx, of, as) }, of, convert)
 }
 
-// shownList is shown for a list; an empty one is not nil: JSON has [].
 func shownList[T, U any](convert func(T) U) func([]T, error) ([]U, error) {
 	return func(answer []T, err error) ([]U, error) {
 		if err != nil {
@@ -66,7 +64,6 @@ func shownList[T, U any](convert func(T) U) func([]T, error) ([]U, error) {
 	}
 }
 
-// each converts a list; an empty one is not nil.
 func each[T, U any](list []T, convert func(T) U) []U {
 	out := make([]U, len(list))
 	for i, v := range list {
@@ -83,7 +80,6 @@ func some[T, U any](list []T, convert func(T) U) []U {
 	return each(list, convert)
 }
 
-// next returns the cursor of a full page's last element, else "".
 func next[T any](page []T, limit int, cursor func(T) string) string {
 	if n := len(page); n > 0 && n == limit {
 		return cursor(page[n-1])

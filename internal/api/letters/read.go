@@ -21,7 +21,6 @@ import (
 // The zero value is ready; use one per request, convert everything, then call err.
 type reader struct{ problems []tasker.Detail }
 
-// bad adds a fault at a place: a JSON pointer into the body, or "path.NAME" and "query.NAME". "" is no fault.
 func (r *reader) bad(at, fault string) {
 	if fault != "" {
 		r.problems = append(r.problems, tasker.Detail{Location: at, Message: fault})
@@ -55,7 +54,6 @@ func (r *reader) text(at, s string) string {
 	return s
 }
 
-// filterTime converts a bound of a filter; the zero time is no bound.
 func (r *reader) filterTime(at string, t time.Time) task.Instant {
 	if t.IsZero() {
 		return 0
@@ -84,7 +82,6 @@ func (r *reader) seconds(at string, s float64) time.Duration {
 	return time.Duration(s * float64(time.Second))
 }
 
-// group converts 16 hex digits.
 func (r *reader) group(at, id string) deadletter.GroupID {
 	g, err := deadletter.ParseGroupID(id)
 	if err != nil {
@@ -109,7 +106,6 @@ func (r *reader) cursor(s string) task.ID {
 	return id
 }
 
-// number converts a cursor that is a number.
 func (r *reader) number(s string) int {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if s != "" && (err != nil || n < 0) {
@@ -118,7 +114,6 @@ func (r *reader) number(s string) int {
 	return int(n)
 }
 
-// by converts an act on one version of an object.
 func (r *reader) by(a deadletters.Act) inbox.By {
 	version, fault := task.MatchOne(a.IfMatch)
 	r.bad("/if_match", fault)
@@ -139,7 +134,6 @@ func (r *reader) timeOfDay(at, s string) time.Duration {
 	return t
 }
 
-// bothForms refuses a value in two forms, which may differ.
 const bothForms = "must be given as text or in base64, not both"
 
 // content converts a message. A payload is JSON, byte for byte, or anything in base64. JSON null is a missing payload,
@@ -182,7 +176,6 @@ func (r *reader) headers(at string, list []deadletters.Header) []deadletter.Head
 	return out
 }
 
-// edit leaves the rules of edits to the inbox.
 func (r *reader) edit(at string, e *deadletters.Edit) deadletter.Edit {
 	out := deadletter.Edit{Patch: e.Patch, SetHeaders: r.headers(at+"/set_headers", e.SetHeaders),
 		DropHeaders: e.DropHeaders, Key: r.key(at, e.Key, e.KeyBase64)}

@@ -29,7 +29,6 @@ func (b *backend) CreateRedrive(ctx context.Context, req deadletters.RedriveRequ
 	return asked(ctx, &r, b.inbox.CreateRedrive, r.redrive(&req), shownRedrive)
 }
 
-// The inbox refuses an unknown action.
 func (b *backend) ActOnRedrive(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct,
 ) (*deadletters.Redrive, error) {
 	by, err := actor(act.Act)

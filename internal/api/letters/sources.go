@@ -148,7 +148,6 @@ func shownPolicy(p *deadletter.Policy) deadletters.Policy {
 	return out
 }
 
-// hiddenText replaces a secret, as in url.URL.Redacted.
 const hiddenText = "xxxxx"
 
 // secretWords are parts of the names of parameters with secrets. Hiding too much is harmless.

@@ -55,7 +55,6 @@ func (b *Backend) Approvals(ctx context.Context, f waits.ApprovalFilter) (*waits
 	return page, err
 }
 
-// place is a position in a list of waits, for its cursor.
 type place struct {
 	At   int64     `json:"at"`
 	Step uuid.UUID `json:"step"`

@@ -146,7 +146,6 @@ func (b *Backend) UpdateCase(ctx context.Context, id uuid.UUID, u operate.CaseUp
 	return &operate.CaseUpdated{Success: true, CaseUUID: id, Message: updated(c, u)}, nil
 }
 
-// toCaseChange fails for a malformed expectation.
 func toCaseChange(u operate.CaseUpdate) (task.CaseChange, error) {
 	expect, err := expectation(u.ExpectedState, u.IfMatch)
 	return task.CaseChange{Status: task.Resolution(u.ResolutionStatus), Notes: u.ResolutionNotes, Actor: u.ResolvedBy,

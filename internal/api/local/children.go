@@ -63,7 +63,6 @@ func (b *Backend) StepChildren(ctx context.Context, taskID, stepID uuid.UUID, f 
 	return page, nil
 }
 
-// brief is the form of a failure in a list.
 func brief(f *task.Failure) string {
 	if f.Type == "" || f.Type == f.Message {
 		return firstLine(f.Message)
@@ -78,7 +77,6 @@ func fromParent(of *task.ChildOf) *tasker.TaskParent {
 	return &tasker.TaskParent{TaskUUID: toUUID(of.Task), StepUUID: toUUID(of.Step), Index: of.Index}
 }
 
-// children adds the counts of a step's child tasks.
 func (v *view) children(ctx context.Context, s *task.Step, out *tasker.Step) error {
 	if v.spec(s).Tasks == nil {
 		return nil
@@ -92,7 +90,6 @@ func (v *view) children(ctx context.Context, s *task.Step, out *tasker.Step) err
 	return nil
 }
 
-// childrenOf explains a step that waits for its child tasks.
 func (x *explainer) childrenOf(ctx context.Context, s *task.Step, spec *task.ChildSpec,
 ) (why, next string, err error) {
 	f, err := x.b.engine.FanOut(ctx, s.ID)
@@ -117,10 +114,8 @@ func (x *explainer) childrenOf(ctx context.Context, s *task.Step, spec *task.Chi
 	}
 }
 
-// namedChildren bounds the child tasks named in an explanation.
 const namedChildren = 3
 
-// namedChildren names child tasks in error, if any, else running ones.
 func (x *explainer) namedChildren(ctx context.Context, s *task.Step, f *task.FanOut) (string, error) {
 	state, n, verb := task.ChildRunning, f.Running, "Running"
 	if f.Errored > 0 {
@@ -170,7 +165,6 @@ func (x *explainer) heldChild(ctx context.Context, list []engine.Child) (string,
 	return "", nil
 }
 
-// childOrigin is a sentence on the parent step.
 func childOrigin(of *task.ChildOf) string {
 	return fmt.Sprintf("It is child %d of the step %s of the task %s.", of.Index, toUUID(of.Step), toUUID(of.Task))
 }

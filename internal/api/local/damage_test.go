@@ -24,7 +24,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// damaged is a database with rows that no version of Tasker writes.
 type damaged struct {
 	open  func(t *testing.T) engine.Database
 	exec  func(t *testing.T, statement string)
@@ -85,7 +84,6 @@ func onDamagedStores(t *testing.T, test func(t *testing.T, d damaged)) {
 	})
 }
 
-// begin runs act on a rig and closes its store, which keeps rows in memory.
 func (d damaged) begin(t *testing.T, name string, act func(t *testing.T, r *rig)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { act(t, newRig(t, d.open(t), settings.Config{})) })
@@ -181,7 +179,6 @@ func TestDamagedRows(t *testing.T) {
 	})
 }
 
-// showsAll reads everything and compares the damage of some tasks.
 func showsAll(t *testing.T, r *rig, ids map[string]uuid.UUID, want map[string]string) {
 	t.Helper()
 	ctx := t.Context()

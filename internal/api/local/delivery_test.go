@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// withQueues returns a rig with queues, and a worker that has one.
 func withQueues(t *testing.T, cfg settings.Config) (r *rig, worker uuid.UUID) {
 	t.Helper()
 	cfg.Delivery.Offered = true

@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// redisNode is one of several nodes on a PostgreSQL and a Redis.
 type redisNode struct {
 	*tasker.Client
 	t *testing.T
@@ -80,7 +79,6 @@ func (n *redisNode) join() uuid.UUID {
 	return w.WorkerID
 }
 
-// poll returns the steps that a worker gets within wait.
 func (n *redisNode) poll(worker uuid.UUID, capacity int, wait time.Duration) []tasker.Assignment {
 	n.t.Helper()
 	p, err := n.b.Poll(n.t.Context(), tasker.PollRequest{WorkerID: worker, Capacity: capacity, Start: true,

@@ -333,7 +333,6 @@ func (x *explainer) failed(s *task.Step) (why, next string) {
 	return why, next
 }
 
-// because appends the last failure, if the last attempt failed.
 func (x *explainer) because(s *task.Step) string {
 	if a := x.lastAttempt(s); a != nil && a.Failure != nil {
 		return fmt.Sprintf(" at %s: %s", clock(a.FinishedAt), firstLine(a.Failure.Message))
@@ -366,7 +365,6 @@ func firstLine(s string) string {
 	return line
 }
 
-// atLeast counts the steps ahead, up to the engine's bound.
 func atLeast(p engine.QueuePlace, noun string) string {
 	if p.Least {
 		return fmt.Sprintf("at least %d %ss", p.Ahead, noun)

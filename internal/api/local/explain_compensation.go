@@ -25,12 +25,10 @@ func (x *explainer) compensatedAt() task.Instant {
 	return 0
 }
 
-// awaitsRest reports whether the compensation waits for the task's children.
 func (x *explainer) awaitsRest() bool {
 	return x.tpl.Compensated && x.tpl.CompensationOf(x.steps).Due()
 }
 
-// compensates explains a compensation step that has not begun.
 func (x *explainer) compensates(spec task.StepSpec) (why, next string) {
 	why, next = "It runs only if the task fails.", "It is skipped when the task completes."
 	if undoes := x.names(spec.Undoes); undoes != "" {
@@ -45,7 +43,6 @@ func (x *explainer) compensates(spec task.StepSpec) (why, next string) {
 	return why, next
 }
 
-// nothingToUndo explains a compensation step that was skipped without a condition.
 func (x *explainer) nothingToUndo(s *task.Step) string {
 	name := x.spec(s).Name
 	if x.compensatedAt() == 0 {
@@ -55,7 +52,6 @@ func (x *explainer) nothingToUndo(s *task.Step) string {
 		clock(s.FinishedAt), x.names(x.spec(s).Undoes))
 }
 
-// compensatedSummary adds the outcome of the compensation.
 func (x *explainer) compensatedSummary(summary string) string {
 	began := x.compensatedAt()
 	if began == 0 {

@@ -39,7 +39,6 @@ func (x *explainer) skipped(s *task.Step) (why, next string) {
 	return why + ".", "Nothing: the steps that depend on it go on."
 }
 
-// maxShown bounds a value in an explanation, in bytes.
 const maxShown = 60
 
 // valuesRead shows the values at the paths of an expression. It omits them for a task made from a message, whose source

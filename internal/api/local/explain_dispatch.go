@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// dispatched explains an assigned step in the queue of its worker. ok is false for any other step.
 func (x *explainer) dispatched(ctx context.Context, s *task.Step) (why, next string, ok bool, err error) {
 	w, err := x.b.rows.FindWorkerByNo(ctx, s.WorkerNo)
 	if err != nil {
@@ -43,7 +42,6 @@ func (x *explainer) dispatched(ctx context.Context, s *task.Step) (why, next str
 		"fails and counts; without RabbitMQ's report of that, at " + clock(s.LeaseUntil) + ".", true, nil
 }
 
-// expiredLately counts the dispatches of the last hour that expired in a worker's queue.
 func (x *explainer) expiredLately(ctx context.Context, worker int64) (n int, err error) {
 	list, err := x.b.engine.Expiries(ctx, x.now.Add(-time.Hour), x.now+1)
 	for _, e := range list {

@@ -1,6 +1,5 @@
 package local
 
-// tooLarge is the advice for a result that is too large.
 func (x *explainer) tooLarge() string {
 	limit := "raise engine.limits.large_result_bytes"
 	switch in := x.task.Meta.Intake; {

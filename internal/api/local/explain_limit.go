@@ -67,7 +67,6 @@ func (x *explainer) limitOfState(l task.Limit) string {
 		clock(at), x.until(at), name, clock(l.PromisedUntil), state, l.Threshold-l.Prolonged)
 }
 
-// lastFailure returns the last failed attempt of a step, or nil.
 func (v *view) lastFailure(s *task.Step) *task.Attempt {
 	for i := len(v.records.Attempts) - 1; i >= 0; i-- {
 		if a := &v.records.Attempts[i]; a.StepID == s.ID && a.Failure != nil {

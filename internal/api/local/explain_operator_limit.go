@@ -36,7 +36,6 @@ func (x *explainer) limited(ctx context.Context, s *task.Step, route *task.Route
 		fmt.Sprintf("%s, or when the limit is changed (%s).", next, limitCommand(l)), nil
 }
 
-// limitCommand is the command line that ends a limit.
 func limitCommand(l *engine.OperatorLimitView) string {
 	s := "tasker limit delete " + l.Namespace + "/" + l.Name
 	if l.Kind == task.PauseRoute {

@@ -28,7 +28,6 @@ func (x *explainer) origin() string {
 	return s + "."
 }
 
-// scheduled describes the firing that submitted a task.
 func scheduled(of *task.Scheduled) string {
 	switch of.Kind {
 	case "missed":

@@ -46,7 +46,6 @@ func (x *explainer) parked(ctx context.Context, s *task.Step) (why, next string,
 	return why + ".", "It passes automatically when the rate allows it.", nil
 }
 
-// passedOf counts steps that a rate let pass and no worker has yet.
 func passedOf(n int) string {
 	if n == 1 {
 		return "1 step has passed and waits for a worker"
@@ -54,7 +53,6 @@ func passedOf(n int) string {
 	return wording.Count(n, "step") + " have passed and wait for a worker"
 }
 
-// holdersOf names tasks with permits, as a part of a sentence.
 func holdersOf(held int, holders []task.ID) string {
 	if len(holders) == 0 {
 		return ""
@@ -70,7 +68,6 @@ func holdersOf(held int, holders []task.ID) string {
 	return s
 }
 
-// ofPause reports whether a step is in the queue of a pause.
 func ofPause(s *task.Step) bool {
 	_, paused := task.TemplateOf(s.Queue)
 	return paused

@@ -15,7 +15,6 @@ func (x *explainer) paused(s *task.Step, p *task.Pause) (why, next string) {
 	return why, fmt.Sprintf("It can be claimed when the pause is resumed (%s).", resumeCommand(p))
 }
 
-// pausedText is a part of a sentence.
 func pausedText(p *task.Pause) string {
 	s := fmt.Sprintf("the %s has been paused since %s by %s", p.PauseTarget, clock(p.At), p.Actor)
 	if p.Reason != "" {
@@ -24,7 +23,6 @@ func pausedText(p *task.Pause) string {
 	return s
 }
 
-// resumeCommand is the command line that ends a pause.
 func resumeCommand(p *task.Pause) string {
 	s := "tasker resume " + string(p.Kind) + " " + p.Namespace
 	if p.Name != "" {

@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// smuggle stores a template without checks.
 func (r *rig) smuggle(t *testing.T, name string, steps []task.StepSpec) {
 	t.Helper()
 	for i := range steps {
@@ -46,7 +45,6 @@ func (r *rig) explained(t *testing.T, id uuid.UUID) string {
 	return strings.ReplaceAll(strings.Join(lines, "\n"), " ("+r.worker.String()+")", "")
 }
 
-// TestExplainLimits: when and why a task is stale, and what was given up after which failure.
 func TestExplainLimits(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, "name: bounded\nversion: \"1\"\nlifecycle: {max_duration_minutes: 100, max_steps_in_process_minutes: "+
@@ -335,7 +333,6 @@ c pending: It waits for go (in_progress), a (pending). | It cannot become ready 
 	}
 }
 
-// TestUnknownThings: missing objects are not_found for every verb.
 func TestUnknownThings(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx, nobody := t.Context(), uuid.New()
@@ -367,7 +364,6 @@ func TestUnknownThings(t *testing.T) {
 	})
 }
 
-// TestExplainTurn: a task that waits for another one with its ordering key.
 func TestExplainTurn(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		none := 0

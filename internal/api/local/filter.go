@@ -13,7 +13,6 @@ import (
 // filterFaults collects the faults of a filter, so that a caller corrects a request once. The zero value has none.
 type filterFaults []tasker.Detail
 
-// add appends a fault at a query parameter or a JSON pointer.
 func (f *filterFaults) add(at, message string) {
 	*f = append(*f, tasker.Detail{Location: at, Message: message})
 }
@@ -32,7 +31,6 @@ func (f *filterFaults) names(pairs ...string) {
 	}
 }
 
-// instant refuses a time that the stores cannot hold. 0 means no bound.
 func (f *filterFaults) instant(at string, i task.Instant) {
 	if fault := task.InstantFault(i); fault != "" {
 		f.add(at, fault)

@@ -57,7 +57,6 @@ steps:
 	})
 }
 
-// wantHeld compares the number of held steps, which lists omit.
 func (r *rig) wantHeld(t *testing.T, n int) {
 	t.Helper()
 	w, err := r.Worker(t.Context(), r.worker)
@@ -73,7 +72,6 @@ func (r *rig) wantHeld(t *testing.T, n int) {
 	}
 }
 
-// limited is the context of a key with one namespace.
 func limited(t *testing.T, namespace string) context.Context {
 	t.Helper()
 	secret, hash := access.Generate()

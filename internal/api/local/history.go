@@ -29,7 +29,6 @@ func (b *Backend) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHi
 	return h.out, nil
 }
 
-// tell fills in the history.
 func (h *history) tell(ctx context.Context) error {
 	// All changes of one transaction have the same time. Causes are added before effects, and the sort keeps that
 	// order: a step before its dependants and its task.
@@ -89,7 +88,6 @@ type history struct {
 	out *tasker.TaskHistory
 }
 
-// created adds the transitions of the submission, all at its time.
 func (h *history) created() {
 	h.add(h.task.CreatedAt, "", string(task.Pending), nil)
 	for _, s := range h.steps {

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 )
 
-// TestStepHistory: the history derives from a step's times, unless they belong to a recorded attempt.
 func TestStepHistory(t *testing.T) {
 	t.Parallel()
 	const begun = ">pending pending>enqueued enqueued>in_progress "
@@ -69,7 +68,6 @@ func TestStepHistory(t *testing.T) {
 	}
 }
 
-// TestActOnRunningStep: the transition names the operator and the reason.
 func TestActOnRunningStep(t *testing.T) {
 	t.Parallel()
 	l := begin(t)

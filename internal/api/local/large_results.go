@@ -94,7 +94,6 @@ func newReceived(most int64) (*received, error) {
 	return &received{file: file, check: jsonstream.New(task.MaxDepth), sum: sha256.New(), most: most}, nil
 }
 
-// noRoom reports that a temporary file cannot be written.
 func noRoom(err error) error {
 	return &tasker.Error{Code: tasker.CodeUnavailable, RetryAfter: 5 * time.Second, Err: err,
 		Message: "the server cannot keep a large result in a temporary file", Hint: "look at TMPDIR of the server"}

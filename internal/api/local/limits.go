@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// maxPeriod, in seconds, is longer than the period of any rate.
 const maxPeriod = 1e8
 
 // SetLimit implements flow.Backend.

@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// names lists the correlation IDs of a page, by which the tests name tasks.
 func names(page *tasker.TaskPage) string {
 	var out []string
 	for _, task := range page.Tasks {
@@ -213,7 +212,6 @@ func TestTemplates(t *testing.T) {
 	})
 }
 
-// TestBadTemplates: each is refused with its place, and nothing is stored.
 func TestBadTemplates(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		for name, test := range map[string]struct {

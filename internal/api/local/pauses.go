@@ -46,7 +46,6 @@ func (b *Backend) ResumePaused(ctx context.Context, req flow.ResumePausedRequest
 	return fromPause(p), nil
 }
 
-// defaultPauses is the default limit.
 const defaultPauses = 50
 
 // Pauses implements flow.Backend.

@@ -50,7 +50,6 @@ steps:
   - {name: d, handler: h, dependencies: [b, c], timeout_seconds: 86400}
 `}
 
-// untouched are the templates of tasks that no move touches.
 var untouched = []string{`
 name: undoing
 version: "1"
@@ -73,7 +72,6 @@ const cyclic = `{"lifecycle":{"MaxWaitingForDependencies":0,"MaxWaitingForRetry"
  {"name":"hen","handler":"h","dependencies":["egg"],"retry":{"Retryable":true,"MaxAttempts":0,"Backoff":"fixed","Base":1000000000,"Max":0,"Jitter":0}},
  {"name":"egg","handler":"h","dependencies":["go","hen"],"retry":{"Retryable":true,"MaxAttempts":0,"Backoff":"fixed","Base":1000000000,"Max":0,"Jitter":0}}]}`
 
-// insertCyclic bypasses the registration.
 const insertCyclic = `INSERT INTO @.tasker_templates (namespace, name, version, adhoc, fingerprint, created_at, source, body)
  VALUES ('default', 'ring', '1', 0, '', 1, '', $1)`
 
@@ -196,7 +194,6 @@ func (p *population) submitOne() {
 	p.tasks = append(p.tasks, p.submit(p.t, req))
 }
 
-// claim hands one step out, started or not.
 func (p *population) claim() {
 	p.t.Helper()
 	resp, err := p.Poll(p.t.Context(), tasker.PollRequest{WorkerID: p.worker, Start: p.random.IntN(3) > 0})
@@ -206,7 +203,6 @@ func (p *population) claim() {
 	p.held = append(p.held, resp.Steps...)
 }
 
-// settle reports on a held step; the lease may be gone.
 func (p *population) settle() {
 	p.t.Helper()
 	if len(p.held) == 0 {
@@ -246,7 +242,6 @@ func (p *population) cancelOne() {
 	}
 }
 
-// investigate opens a case by hand, or resolves one.
 func (p *population) investigate() {
 	p.t.Helper()
 	if len(p.tasks) == 0 {

@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// TestUnknownWorker: the server refuses an unknown worker, which must register.
 func TestUnknownWorker(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx, nobody := t.Context(), uuid.New()
@@ -89,7 +88,6 @@ func TestRegisterWorker(t *testing.T) {
 	}
 }
 
-// TestAssignment: the content of an assignment.
 func TestAssignment(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, `
@@ -331,7 +329,6 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestActs: an act that is not allowed, or lacks an actor or reason, changes nothing.
 func TestActs(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx := t.Context()

@@ -155,7 +155,6 @@ func (b *Backend) toPlace(s *task.Step, p *engine.QueuePlace) queueapi.QueuePlac
 	return out
 }
 
-// milli returns seconds, rounded to the millisecond.
 func milli(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
 
 // CancelQueueTask implements queueapi.Backend. WorkerNotified: a worker held the step; it learns of the cancellation

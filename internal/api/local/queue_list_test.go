@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// listedOf follows a filter through all pages: "k1 queued, k2 executing", newest first.
 func (r *rig) listedOf(t *testing.T, f queueapi.QueueTaskFilter) string {
 	t.Helper()
 	var parts []string

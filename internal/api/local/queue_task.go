@@ -89,7 +89,6 @@ func traceIDOf(parent string) string {
 	return ""
 }
 
-// ofSteps adds the fields of the most advanced step, and the results of all.
 func (v *view) ofSteps(ctx context.Context, out *queueapi.QueueTask, now task.Instant) error {
 	s := v.foremost()
 	if s == nil {

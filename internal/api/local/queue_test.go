@@ -52,7 +52,6 @@ func (r *rig) statuses(t *testing.T, id uuid.UUID) string {
 	return strings.Join(parts, ", ")
 }
 
-// show renders position and wait; ? for null.
 func show(p queueapi.QueuePlace) string {
 	out := "?"
 	if p.PositionInQueue != nil && p.QueuePosition != nil && *p.PositionInQueue == *p.QueuePosition {
@@ -166,7 +165,6 @@ func TestQueueFailures(t *testing.T) {
 	})
 }
 
-// Places of tasks; a wait is estimated only from measurements.
 func TestQueuePlaces(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		var batch []queueapi.EnqueueTask
@@ -345,7 +343,6 @@ func TestQueueStatistics(t *testing.T) {
 	})
 }
 
-// Counts of workers: idle, draining, or with an open breaker.
 func TestQueueWorkers(t *testing.T) {
 	t.Parallel()
 	cfg := settings.Config{}
@@ -381,7 +378,6 @@ func TestQueueWorkers(t *testing.T) {
 	}
 }
 
-// A refusal names the fields that the caller sent.
 func TestQueueRefusals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, memstore.New(&memstore.Options{Seed: 1}), settings.Config{})

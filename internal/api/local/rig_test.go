@@ -24,7 +24,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// onEveryStore runs a test on the reference model, on SQLite and on PostgreSQL.
 func onEveryStore(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Parallel()
 	t.Run("Memory", func(t *testing.T) {
@@ -45,7 +44,6 @@ func onEveryStore(t *testing.T, test func(t *testing.T, r *rig)) {
 	})
 }
 
-// sameIDs is PostgreSQL with IDs of the test's clock, like the other stores.
 type sameIDs struct {
 	*postgres.Store
 	ids *task.Source
@@ -64,7 +62,6 @@ func openSQLite(t *testing.T) engine.Database {
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// rig is a Backend with a manual clock and one worker.
 type rig struct {
 	*tasker.Client
 	operate.Backend
@@ -79,7 +76,6 @@ type rig struct {
 
 type queueClient = queueapi.Backend
 
-// newRig opens a Backend. Its worker "w" serves everything.
 func newRig(t *testing.T, s engine.Database, cfg settings.Config) *rig {
 	t.Helper()
 	r := &rig{now: noon, store: s}
@@ -183,13 +179,11 @@ func completed(result string) tasker.StepResult {
 	return tasker.StepResult{Status: tasker.ResultCompleted, Result: json.RawMessage(result)}
 }
 
-// failed is a failure; a final one is not retryable.
 func failed(message string, final bool) tasker.StepResult {
 	retryable := !final
 	return tasker.StepResult{Status: tasker.ResultFailed, Error: &tasker.Failure{Message: message, Retryable: &retryable}}
 }
 
-// act performs an operator's act on a step by name.
 func (r *rig) act(t *testing.T, id uuid.UUID, step, kind string) *tasker.Step {
 	t.Helper()
 	a := tasker.StepAction{ActionType: kind, Reason: "by hand"}

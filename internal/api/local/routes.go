@@ -16,7 +16,6 @@ import (
 
 const defaultRoutes = 50
 
-// routeRow is a route and its place in the list.
 type routeRow struct {
 	queueapi.Route
 	place routePlace
@@ -95,7 +94,6 @@ type fleet struct {
 	kinds []fleetKind
 }
 
-// fleetKind is the workers that serve the same routes.
 type fleetKind struct {
 	workers     []*task.Worker
 	slots, free int // of those that take steps
@@ -134,7 +132,6 @@ func (b *Backend) fleet(ctx context.Context) (*fleet, error) {
 	return out, nil
 }
 
-// takesSteps reports whether a live worker receives steps.
 func takesSteps(e *engine.Engine, w *task.Worker) bool {
 	return w.State == task.WorkerActive && !w.Cordoned() && e.BreakerOf(w) != task.BreakerOpen
 }

@@ -46,7 +46,6 @@ func (b *Backend) OfCase(ctx context.Context, id uuid.UUID) (sensitive.Rule, err
 	return b.OfTask(ctx, of.TaskUUID)
 }
 
-// templatesAtOnce bounds the templates whose rules are joined.
 const templatesAtOnce = 1000
 
 // OfTemplates joins the rules of a namespace's templates; "" means all namespaces. With more than templatesAtOnce,

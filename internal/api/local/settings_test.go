@@ -76,7 +76,6 @@ func start(t *testing.T, dsn string, cfg settings.Config) {
 	}
 }
 
-// settingsOf reads the settings in the database.
 func settingsOf(t *testing.T, kind, dsn string) map[string]int64 {
 	t.Helper()
 	var db *sql.DB

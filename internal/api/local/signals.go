@@ -71,14 +71,12 @@ func (b *Backend) Signals(ctx context.Context, f waits.SignalFilter) (*waits.Sig
 	return page, err
 }
 
-// signalPlace is a position in the list of signals, for its cursor.
 type signalPlace struct {
 	At        int64  `json:"at"`
 	Namespace string `json:"namespace"`
 	ID        string `json:"id"`
 }
 
-// signalPosition reads a cursor; "" is the beginning.
 func signalPosition(cursor string) (at engine.SignalPosition, err error) {
 	if cursor == "" {
 		return at, nil

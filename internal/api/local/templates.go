@@ -145,7 +145,6 @@ func fromLimitSpec(s *limit.Spec) *tasker.StepLimit {
 	}
 }
 
-// fromWait returns nil for a step of workers.
 func fromWait(w *task.Wait) *tasker.TemplateWait {
 	if w == nil {
 		return nil

@@ -43,7 +43,6 @@ func fromUniqueMark(m *task.UniqueMark) *tasker.TaskUnique {
 	return &tasker.TaskUnique{By: m.By, While: m.While, Until: m.Until.Ptr()}
 }
 
-// fromUniqueMatch converts the effect of a unique key on a submission.
 func fromUniqueMatch(m *engine.UniqueMatch) *tasker.UniqueMatch {
 	if m == nil {
 		return nil
@@ -65,7 +64,6 @@ func fromUniqueMatch(m *engine.UniqueMatch) *tasker.UniqueMatch {
 	return out
 }
 
-// chosen describes the fields of a rule.
 func chosen(by []string) string {
 	switch {
 	case len(by) == 1 && by[0] == task.ByAll:
@@ -76,7 +74,6 @@ func chosen(by []string) string {
 	return strings.Join(by, ", ")
 }
 
-// guardEnd says until when a task guards its key.
 func guardEnd(while []string, until task.Instant) string {
 	names := map[string]string{task.PhaseUnsettled: "unsettled", task.PhaseError: "in error",
 		task.PhaseComplete: "complete", task.PhaseResolved: "resolved manually"}

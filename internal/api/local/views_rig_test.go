@@ -38,7 +38,6 @@ func askPostgres(t *testing.T, cfg settings.Config) *asked {
 		}}
 }
 
-// askSQLite queries a copy of the file, whose clock is the rig's.
 func askSQLite(t *testing.T, cfg settings.Config) *asked {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tasker.db")
@@ -80,7 +79,6 @@ func reopenSQLite(t *testing.T, path string) engine.Database {
 	return s
 }
 
-// shell executes arbitrary statements on a SQLite file.
 type shell struct {
 	t  *testing.T
 	db *sql.DB

@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// asked is a database queried directly.
 type asked struct {
 	t   *testing.T
 	rig *rig
@@ -23,7 +22,6 @@ type asked struct {
 	timeText func(column string) string
 }
 
-// answer is the rows of either driver.
 type answer interface {
 	Next() bool
 	Scan(...any) error
@@ -32,7 +30,6 @@ type answer interface {
 
 const microseconds = "2006-01-02T15:04:05.000000Z"
 
-// inMinutes rounds as the views do.
 func inMinutes(m float64) float64 {
 	return math.Round(math.Round(m*60)/60*100) / 100
 }
@@ -73,7 +70,6 @@ func TestViewsAgree(t *testing.T) {
 	}
 }
 
-// showsTemplates compares the view with the registered templates.
 func (a *asked) showsTemplates() {
 	a.t.Helper()
 	type shown struct{ Name, Config string }
@@ -87,7 +83,6 @@ func (a *asked) showsTemplates() {
 		[]shown{{"hasty", `{"max_steps_in_process_minutes":2,"max_waiting_for_retry_minutes":1}`}, {"plain", "{}"}})
 }
 
-// compare checks all views against the engine, and counts what it has seen.
 func (a *asked) compare(seen map[string]int) {
 	a.t.Helper()
 	stale, queue, dashboard := a.staleness(), a.queue(), a.dashboard()

@@ -126,7 +126,6 @@ func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo,
 	return b.withLoad(ctx, w)
 }
 
-// withLoad counts the load. CurrentTasks repeats it under the name of the queue API.
 func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*tasker.WorkerInfo, error) {
 	loads, err := b.engine.Loads(ctx)
 	if err != nil {

@@ -18,7 +18,6 @@ func (q *countingQueue) EnqueueTasks(context.Context, queueapi.EnqueueRequest) (
 	return []queueapi.QueueReceipt{{Status: queueapi.QueueQueued}}, nil
 }
 
-// both is a Backend that has a queue.
 type both struct {
 	tasker.Backend
 	queue
@@ -26,7 +25,6 @@ type both struct {
 
 type queue = queueapi.Backend
 
-// TestOf: the queue of a client is its Backend's, else the server's; a client without either gets an error.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	ask := func(c *tasker.Client) error {

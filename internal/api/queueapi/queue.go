@@ -16,12 +16,10 @@ type Backend interface {
 	// EnqueueTasks stores tasks in one transaction and answers each in order. An invalid task, or a full queue, refuses
 	// all: CodeExhausted and CodeUnavailable come with a retry time.
 	EnqueueTasks(ctx context.Context, req EnqueueRequest) ([]QueueReceipt, error)
-	// QueueTask returns any task; history adds its state history.
 	QueueTask(ctx context.Context, id uuid.UUID, history bool) (*QueueTask, error)
 	QueueTasks(ctx context.Context, filter QueueTaskFilter) (*QueueTaskPage, error)
 	// CancelQueueTask returns CodeWrongState for a finished task.
 	CancelQueueTask(ctx context.Context, id uuid.UUID, req QueueCancel) (*QueueCancelled, error)
-	// QueueStats may be some seconds old.
 	QueueStats(ctx context.Context, filter QueueFilter) (*QueueStats, error)
 	// Routes returns routes without workers first, then by the longest wait.
 	Routes(ctx context.Context, filter RouteFilter) (*RoutePage, error)
@@ -66,9 +64,8 @@ type EnqueueTask struct {
 // EnqueueRequest submits many tasks in one transaction. One invalid task refuses the whole request, and nothing is
 // stored.
 type EnqueueRequest struct {
-	Tasks []EnqueueTask `json:"tasks" doc:"At most 1,000 by default." minItems:"1"`
-	// The server sets it to the name of the request's API key.
-	Caller string `json:"-"`
+	Tasks  []EnqueueTask `json:"tasks" doc:"At most 1,000 by default." minItems:"1"`
+	Caller string        `json:"-"`
 }
 
 // QueueReceipt answers one task. Null means unknown.

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// reader converts requests and collects faults.
 type reader struct{ problems []tasker.Detail }
 
 func (r *reader) bad(at, fault string) {
@@ -32,7 +31,6 @@ func (r *reader) err() error {
 		Details: r.problems}
 }
 
-// by converts an act on one version of an object.
 func (r *reader) by(a schedules.ScheduleAct) scheduler.By {
 	version, fault := task.MatchOne(a.IfMatch)
 	r.bad("/if_match", fault)

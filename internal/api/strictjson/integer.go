@@ -1,12 +1,10 @@
 package strictjson
 
-// written is an integer that is not in plain digits, with its place in the document.
 type written struct {
 	begin, end int
 	digits     string
 }
 
-// rewrite returns the document with all integers in plain digits.
 func rewrite(data []byte, integers []written) []byte {
 	if len(integers) == 0 {
 		return data

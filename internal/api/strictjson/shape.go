@@ -11,7 +11,6 @@ import (
 // base64Format is the encoding of a text whose content is bytes.
 const base64Format = "base64"
 
-// int32Format is the format of an integer of at most 32 bits.
 const int32Format = "int32"
 
 type kind uint8
@@ -123,7 +122,6 @@ func (c *Compiler) fillObject(out *Shape, s *huma.Schema) {
 	case *huma.Schema:
 		out.each = c.Compile(more)
 	}
-	// Sorted, for a constant order of problems.
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		out.index[name] = len(out.fields)
 		out.fields = append(out.fields, field{name: name, shape: c.Compile(s.Properties[name])})

@@ -39,7 +39,6 @@ func shape() *strictjson.Shape {
 	return strictjson.NewCompiler(r).Compile(s)
 }
 
-// problems decodes a refused document, and returns "pointer: message" lines.
 func problems(t *testing.T, document string) (*tasker.Error, []string) {
 	t.Helper()
 	var o order

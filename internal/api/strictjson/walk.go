@@ -37,7 +37,6 @@ type checker struct {
 // memory: two bytes of JSON can become a struct of 300.
 const maxItems = 10_000
 
-// check returns the document for encoding/json, with every integer in plain digits.
 func check(data []byte, s *Shape) ([]byte, error) {
 	c := checker{data: data}
 	c.value(0, s)
@@ -61,7 +60,6 @@ func (c *checker) report(format string, args ...any) {
 	}
 }
 
-// reportAt records a problem of a property of the current value.
 func (c *checker) reportAt(name, message string) {
 	length := len(c.path)
 	c.push(name)
@@ -75,7 +73,6 @@ func (c *checker) push(name string) {
 	c.path = append(c.path, pointer.Escape(name)...)
 }
 
-// value checks the value at i and returns the place after it.
 func (c *checker) value(i int, s *Shape) int {
 	i = pointer.Start(c.data, i)
 	if s.kind == oneOf {
@@ -163,7 +160,6 @@ func (c *checker) object(i int, s *Shape) int {
 			c.reportAt(string(key), "appears twice")
 			i = pointer.End(c.data, i)
 		case known && c.data[i] == 'n' && !s.fields[place].required:
-			// null for an optional property means the same as leaving it out.
 			i = pointer.End(c.data, i)
 		case known:
 			seen |= 1 << place
@@ -287,7 +283,6 @@ func (c *checker) number(begin, end int, s *Shape) {
 	}
 }
 
-// key returns the name that begins at i and the place after its colon.
 func (c *checker) key(i int) ([]byte, int) {
 	end := pointer.End(c.data, i)
 	name := c.data[i+1 : end-1]
@@ -305,7 +300,6 @@ func (c *checker) next(i int) int {
 	return i
 }
 
-// unquote resolves the escapes of a string's content.
 func unquote(raw []byte) []byte {
 	var s string
 	if err := json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &s); err != nil {

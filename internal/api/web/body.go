@@ -14,9 +14,7 @@ import (
 )
 
 const (
-	// bodyTimeout bounds the time of a body.
 	bodyTimeout = time.Minute
-	// bodySilence bounds the time between two parts of it.
 	bodySilence = 10 * time.Second
 )
 
@@ -88,7 +86,6 @@ func (f *Front) timed(w http.ResponseWriter, r *http.Request, limit int64) *time
 	return &timedBody{Reader: http.MaxBytesReader(Underneath(w), r.Body, limit), w: w, held: &f.bodies}
 }
 
-// bodyFault converts a read error of a body; nil for nil.
 func bodyFault(err error, limit int64) error {
 	var tooLarge *http.MaxBytesError
 	var netError net.Error

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// deadlines records the read deadlines.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	set []time.Time

@@ -69,7 +69,6 @@ func (l *limitedListener) refuse(conn net.Conn) {
 	}()
 }
 
-// fullAnswer is the response beyond the limit.
 func fullAnswer(limit int) []byte {
 	body := fmt.Sprintf(`{"type":"/docs#unavailable","title":"Unavailable","status":503,"code":"unavailable",`+
 		`"detail":"%d connections are open; there may be no more","hint":"try again later, or raise server.max_connections"}`+

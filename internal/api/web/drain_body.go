@@ -11,7 +11,6 @@ import (
 const (
 	// lingerSilence bounds the silence of such a body.
 	lingerSilence = time.Second
-	// lingerTimeout bounds its total time.
 	lingerTimeout = 15 * time.Second
 	// lingerBytes bounds its size. It is larger than any accepted body.
 	lingerBytes = 64 << 20

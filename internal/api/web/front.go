@@ -13,12 +13,9 @@ import (
 // Options configures New. The zero value serves every caller and logs nothing.
 type Options struct {
 	// Logger receives one line per request, and the internal detail of a 500. Defaults to no log.
-	Logger *slog.Logger
-	// Without keys every caller may do everything.
-	Keys *access.Keyring
-	// Defaults to none.
-	KeyUse KeyUse
-	// Defaults to none.
+	Logger  *slog.Logger
+	Keys    *access.Keyring
+	KeyUse  KeyUse
 	Watcher Watcher
 	// BodiesBytes bounds the sum of the bodies in reception, in bytes. Defaults to 256 MiB.
 	BodiesBytes int64

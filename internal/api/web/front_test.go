@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// page has its own route, and answers with the key's name and the body.
 func page() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/page/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -99,7 +98,6 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestLimitedBodyOfUnknownLength: a body without a length ends with an error past the limit.
 func TestLimitedBodyOfUnknownLength(t *testing.T) {
 	t.Parallel()
 	h := web.New(web.Options{}).Mount(web.Policy{BodyBytes: 3}, page())

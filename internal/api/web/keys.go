@@ -49,7 +49,6 @@ func (f *Front) Admit(w http.ResponseWriter, r *http.Request, needs []access.Per
 	return principal, nil
 }
 
-// identify returns the principal of the context, or of the API key in the headers.
 func (f *Front) identify(r *http.Request) (*access.Principal, error) {
 	if p := access.From(r.Context()); p != nil {
 		return p, nil

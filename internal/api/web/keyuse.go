@@ -11,7 +11,6 @@ import (
 
 // KeyUse records the use of API keys.
 type KeyUse interface {
-	// NoteKeyUse records that the key of ctx is in use on this node.
 	NoteKeyUse(ctx context.Context) error
 }
 
@@ -39,7 +38,6 @@ func (u *keyDays) first(key string, day int64) bool {
 	return true
 }
 
-// forget lets the next request of a key try again.
 func (u *keyDays) forget(key string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// requestIDHeader carries the ID of a request, from a proxy and to the client.
 const requestIDHeader = "X-Request-Id"
 
 // recorder records the response for the log line.
@@ -41,7 +40,6 @@ func (w *recorder) Write(b []byte) (int, error) {
 
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// noteKey adds the key's name to the log line.
 func noteKey(w http.ResponseWriter, name string) {
 	if rec, ok := w.(*recorder); ok {
 		rec.key = name
@@ -82,7 +80,6 @@ func (f *Front) observe(quiet func(pattern string) bool, next http.Handler) http
 	})
 }
 
-// answerPanic converts a panic to a response, if none has begun.
 func (f *Front) answerPanic(w *recorder, r *http.Request, v any) {
 	if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this too
 		panic(v)

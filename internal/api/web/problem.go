@@ -62,7 +62,6 @@ func ProblemKinds() []ProblemKind {
 	}
 }
 
-// kindFor returns the row of a code; internal for an unknown one.
 func kindFor(code tasker.Code) ProblemKind {
 	kinds := ProblemKinds()
 	for _, kind := range kinds {
@@ -89,7 +88,6 @@ type Problem struct {
 	retryAfter time.Duration
 }
 
-// retryAfter is the default advice.
 const retryAfter = time.Second
 
 // newProblem shows only a *tasker.Error; the text of another may hold internal detail.

@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// streamTimeout bounds the time of a body that is not kept in memory.
 const streamTimeout = 10 * time.Minute
 
 // StreamBody copies the body of a request to a writer, within limit bytes and time bounds. The budget of bodies does

@@ -13,7 +13,6 @@ type Watcher interface {
 	WatchRequest(r *http.Request) (ctx context.Context, traceparent string, done func(pattern string, status int))
 }
 
-// watch returns the request to serve.
 func (f *Front) watch(r *http.Request) (*http.Request, func(pattern string, status int)) {
 	if f.watcher == nil {
 		return r, func(string, int) {}

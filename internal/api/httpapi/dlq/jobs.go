@@ -24,7 +24,6 @@ type QueuePath struct{ dlqapi.Name }
 
 func (q *QueuePath) namespace() *string { return &q.Namespace }
 
-// Queues with separate counts in the statistics.
 const detection, analysis = "dlq:detection_queue", "dlq:analysis_queue"
 
 func (f *family) stats(ctx context.Context, params *namespaceQuery) (*dlqapi.Stats, error) {

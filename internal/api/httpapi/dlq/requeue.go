@@ -35,7 +35,6 @@ func (f *family) requeueOldest(ctx context.Context, params *OldestQuery) (*dlqap
 	return f.requeue(ctx, params.Name, &params.ActQuery, dlqapi.Requeue{IncludeParked: params.IncludeParked})
 }
 
-// requeueJob sends a named job even if it is parked.
 func (f *family) requeueJob(ctx context.Context, params *JobQuery) (*dlqapi.Done, error) {
 	return f.requeue(ctx, params.Name, &params.ActQuery, dlqapi.Requeue{Job: params.Job})
 }
@@ -49,7 +48,6 @@ func (f *family) moveJob(ctx context.Context, params *moveJobQuery) (*dlqapi.Don
 	return f.requeue(ctx, params.Name, &params.ActQuery, dlqapi.Requeue{Job: params.Job, Target: params.Target})
 }
 
-// requeuedBy is the default reason.
 const requeuedBy = "requeued by /api/dlq"
 
 func (f *family) requeue(ctx context.Context, of dlqapi.Name, act *ActQuery, req dlqapi.Requeue) (*dlqapi.Done, error) {
@@ -80,13 +78,11 @@ func (f *family) requeueAll(ctx context.Context, params *OldestQuery) (*dlqapi.D
 	return answer(done, message+leftovers(done)), nil
 }
 
-// answer is a success if everything requested was sent.
 func answer(done *dlqapi.Requeued, message string) *dlqapi.Done {
 	return &dlqapi.Done{Success: done.Sent > 0 && done.Failed+done.Pending == 0, Message: message, Requeued: done.Sent,
 		Failed: done.Failed, Pending: done.Pending, RedriveUUIDs: endpoint.List(done.RedriveUUIDs)}
 }
 
-// to names the target, if all jobs have the same.
 func to(target string) string {
 	if target == "" {
 		return ""

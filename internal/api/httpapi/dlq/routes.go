@@ -12,7 +12,6 @@ import (
 
 // Options are the settings of the family.
 type Options struct {
-	// MaxRequeue bounds the jobs of one requeue-all. Defaults to 10,000.
 	MaxRequeue int
 	// KeyInQuery accepts an API key as the parameter api_key of a changing request, too.
 	KeyInQuery bool

@@ -55,7 +55,6 @@ const (
 	answerSilence = 20 * time.Second
 )
 
-// send sends the status only after the body is encoded without error.
 func (a *API) send(hc huma.Context, status int, location string, v any, etag []int) {
 	out := &answerWriter{hc: hc, status: status, location: location, etag: etagOf(v, etag)}
 	encoder := json.NewEncoder(out)

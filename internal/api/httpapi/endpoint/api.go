@@ -20,7 +20,6 @@ type API struct {
 
 	bodyBytes, batchBodyBytes, letterBodyBytes int64
 
-	// Set while routes are added, read-only afterwards.
 	mux      *http.ServeMux
 	huma     huma.API
 	registry huma.Registry

@@ -33,7 +33,6 @@ type bodyReader struct {
 	front    *web.Front
 }
 
-// newBodyReader compiles the schema of B once, when the route is added.
 func newBodyReader[B any](a *API, e Endpoint) *bodyReader {
 	schema := SchemaOf[B](a.registry)
 	settle(a.registry) // before compiling, so that the shape matches the document
@@ -83,7 +82,6 @@ func (b *bodyReader) read(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := b.front.ReadBody(buf, w, r, b.limit); err != nil {
 		return nil, err
 	}
-	// Decoding copies everything that it keeps, so the buffer is reusable.
 	return b.decode(buf.Bytes(), asText)
 }
 

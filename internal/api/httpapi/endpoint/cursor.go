@@ -29,7 +29,6 @@ type field struct {
 	at   []int
 }
 
-// notFilter are parameters that change the form of a page, not the list.
 var notFilter = map[string]bool{"cursor": true, "limit": true, "include": true}
 
 // cursorsOf returns how an operation pages: a cursor in its parameters or body, and the next one in its answer.
@@ -61,7 +60,6 @@ func (c *cursors) ofParameters(params reflect.Type) {
 	}
 }
 
-// ofBody finds them in the body of an act on a selection.
 func (c *cursors) ofBody(body reflect.Type) {
 	if body.Kind() != reflect.Struct {
 		return
@@ -102,7 +100,6 @@ func (c *cursors) findNext(answer reflect.Type) bool {
 	return false
 }
 
-// mark returns the suffix of the cursors of a request.
 func (c *cursors) mark(request reflect.Value) string {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, c.list)

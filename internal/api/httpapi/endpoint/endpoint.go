@@ -91,7 +91,6 @@ func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 	match := preconditionOf(reflect.TypeFor[P](), request)
 	huma.Register(a.huma, op, func(ctx context.Context, params *P) (*reply, error) {
 		body, _ := bodyFrom(ctx).(*B)
-		// An optional body is missing, or the operation has none.
 		if body == nil {
 			body = new(B)
 		}

@@ -22,7 +22,6 @@ func etagOf(body any, field []int) string {
 	return `"` + etag + `"`
 }
 
-// etagField returns the field ETag of an answer that points to an object, else nil.
 func etagField[R any]() []int {
 	t := reflect.TypeFor[R]()
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
@@ -55,7 +54,6 @@ type precondition struct {
 	inBody        bool // given is a field of the body
 }
 
-// preconditionOf returns nil for an operation without both places.
 func preconditionOf(params, body reflect.Type) *precondition {
 	header, has := params.FieldByName("IfMatch")
 	if !has || header.Tag.Get("header") == "" {

@@ -19,7 +19,6 @@ import (
 // The new name avoids a clash of the method Context with an embedded field Context.
 type humaContext huma.Context
 
-// request is huma's view of a request, with the guard's context.
 type request struct {
 	humaContext
 	ctx context.Context
@@ -29,7 +28,6 @@ func (r *request) Context() context.Context { return r.ctx }
 
 func (r *request) Unwrap() huma.Context { return r.humaContext }
 
-// SetStatus turns huma's 422 for parameters out of bounds into the status of invalid.
 func (r *request) SetStatus(status int) {
 	if status == http.StatusUnprocessableEntity {
 		status = web.StatusOf(tasker.CodeInvalid)
@@ -113,7 +111,6 @@ func bodyFrom(ctx context.Context) any { return ctx.Value(bodyKey{}) }
 // headers, except tabs, but accepts invalid UTF-8.
 var readHeaders = []string{"Last-Event-Id", "If-Match"}
 
-// prose are parameters whose values may contain line feeds and tabs.
 var prose = map[string]bool{"reason": true, "error_message": true}
 
 // wellFormed refuses control characters or invalid UTF-8 in path, headers or query, and a malformed query.

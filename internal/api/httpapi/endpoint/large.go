@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// maxUpload bounds the body of an upload for every handler.
 const maxUpload = 1 << 30
 
 // AddUpload registers an operation whose handler receives the body, a JSON document of any size, part by part. Nothing

@@ -14,7 +14,6 @@ import (
 
 // Mask hides sensitive values in answers.
 type Mask interface {
-	// Carries reports whether answers of a type may hold sensitive values.
 	Carries(answer reflect.Type) bool
 	// Mask may change the answer in place.
 	Mask(ctx context.Context, answer any) (any, error)
@@ -28,7 +27,6 @@ type shownKey struct{}
 const sensitiveDoc = "show: values that templates and sources mark as sensitive, in clear text. Needs the permission " +
 	"sensitive as well; the audit trail records it. By default they are \"[masked]\"."
 
-// sensitiveParameter requests clear text from a GET operation.
 func sensitiveParameter() *huma.Param {
 	return &huma.Param{Name: "sensitive", In: "query", Description: sensitiveDoc,
 		Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"show"}}}

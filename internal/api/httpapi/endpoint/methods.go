@@ -49,7 +49,6 @@ func (a *API) guardLiterals() {
 	}
 }
 
-// methodsOf tries each method on the router. GET includes HEAD.
 func (a *API) methodsOf(r *http.Request) []string {
 	declared, literal := a.methods[r.URL.Path]
 	var allowed []string
@@ -57,7 +56,6 @@ func (a *API) methodsOf(r *http.Request) []string {
 		if literal && !slices.Contains(declared, method) {
 			continue
 		}
-		// http.ServeMux returns the pattern of a request and has no list of methods.
 		probe := r.Clone(r.Context())
 		probe.Method = method
 		if _, pattern := a.mux.Handler(probe); pattern == "/" || pattern == "" {

@@ -90,7 +90,6 @@ func headerSchema(header string) *huma.Schema {
 
 func responsesOf[R any](a *API, e Endpoint, hasBody bool) map[string]*huma.Response {
 	schema := SchemaOf[R](a.registry)
-	// An operation that creates may find that the object exists: 200.
 	statuses := []int{http.StatusOK}
 	if e.is(Creates) {
 		statuses = append(statuses, http.StatusCreated)

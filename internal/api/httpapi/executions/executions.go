@@ -98,7 +98,6 @@ type statsQuery struct {
 	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 }
 
-// stats counts only the namespaces that a limited key reaches.
 func (f *family) stats(ctx context.Context, params *statsQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*executionapi.ExecutionStats], error) {

@@ -31,7 +31,6 @@ func (f *family) limits(ctx context.Context, params *limitsQuery,
 	return endpoint.OK(page), nil
 }
 
-// setLimit answers 201 for a new limit, 200 for a change.
 func (f *family) setLimit(ctx context.Context, _ *endpoint.None,
 	body *flow.LimitRequest,
 ) (endpoint.Answer[*flow.Limit], error) {

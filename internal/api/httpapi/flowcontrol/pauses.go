@@ -55,7 +55,6 @@ func (f *family) pauses(ctx context.Context, params *pausesQuery,
 	return endpoint.OK(page), nil
 }
 
-// pause answers 201 for a new pause, 200 for a change.
 func (f *family) pause(ctx context.Context, _ *endpoint.None,
 	body *flow.PauseRequest,
 ) (endpoint.Answer[*flow.Pause], error) {

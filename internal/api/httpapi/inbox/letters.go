@@ -143,7 +143,6 @@ func (f *family) group(ctx context.Context, params *GroupPath, _ *none) (*deadle
 	return story, err
 }
 
-// changeGroups answers a refused or unreachable group in its place.
 func (f *family) changeGroups(ctx context.Context, _ *none, body *deadletters.GroupsChange,
 ) (*deadletters.ChangedGroups, error) {
 	return f.backend.ChangeGroups(ctx, *body)

@@ -25,7 +25,6 @@ func (f *family) admit(ctx context.Context, req *deadletters.RedriveRequest) err
 	return f.masker.RefuseRedrive(ctx, "", req)
 }
 
-// previewRedrive needs the permissions of the operation itself.
 func (f *family) previewRedrive(ctx context.Context, _ *none, body *deadletters.RedriveRequest,
 ) (*deadletters.Preview, error) {
 	if err := f.admit(ctx, body); err != nil {
@@ -101,7 +100,6 @@ type itemFilter struct {
 	deadletters.ItemFilter
 }
 
-// redriveItems pages by the number of an item, so a page stays valid while the redrive runs.
 func (f *family) redriveItems(ctx context.Context, params *itemFilter, _ *none) (*deadletters.ItemPage, error) {
 	return f.backend.RedriveItems(ctx, params.UUID, params.ItemFilter)
 }

@@ -180,7 +180,6 @@ func add[P, B, R any](f *family, e endpoint.Endpoint, h handler[P, B, R]) {
 	endpoint.AddLetters(f.api, f.backend != nil, e, h)
 }
 
-// addStored is add for an operation that reports whether it created its answer.
 func addStored[P, B, R any](f *family, e endpoint.Endpoint,
 	h func(ctx context.Context, params *P, body *B) (endpoint.Answer[R], error),
 ) {

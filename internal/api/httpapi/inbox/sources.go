@@ -24,7 +24,6 @@ type (
 	}
 )
 
-// firstVersion is the ETag of a new object: versions count from 1.
 const firstVersion = "1"
 
 // saveSource answers 201 for a new source, 200 for a replacement of all settings. It does not connect: a broker that is
@@ -35,7 +34,6 @@ func (f *family) saveSource(ctx context.Context, _ *endpoint.Match, body *deadle
 	return endpoint.Stored(err == nil && saved.ETag == firstVersion, "/v1/sources", saved), err
 }
 
-// savePolicy is saveSource for a policy. Missing fields take their defaults.
 func (f *family) savePolicy(ctx context.Context, _ *endpoint.Match, body *deadletters.PolicyRequest,
 ) (endpoint.Answer[*deadletters.Policy], error) {
 	saved, err := reaching(ctx, body.Namespace, f.backend.SavePolicy, body)
@@ -56,7 +54,6 @@ type SourcePath struct {
 
 func (p SourcePath) key() SourcePath { return p }
 
-// byName adapts a verb with a namespace and a name to SourcePath.
 func byName[R any](verb func(_ backend, _ context.Context, namespace, name string) (R, error),
 ) func(backend, context.Context, SourcePath) (R, error) {
 	return func(b backend, ctx context.Context, of SourcePath) (R, error) {
@@ -69,7 +66,6 @@ type sourceAct struct {
 	endpoint.Match
 }
 
-// pausing of a paused source succeeds and makes a new version.
 func pausing(paused bool) func(backend, context.Context, SourcePath, deadletters.Act) (*deadletters.Source, error) {
 	return func(b backend, ctx context.Context, of SourcePath, act deadletters.Act) (*deadletters.Source, error) {
 		return b.PauseSource(ctx, of.Namespace, of.Name, paused, act)

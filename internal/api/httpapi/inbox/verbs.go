@@ -24,7 +24,6 @@ func ask[P named[K], B, K, R any](f *family, verb func(backend, context.Context,
 	}
 }
 
-// act calls verb for the object in the path.
 func act[P named[K], K, B, R any](f *family, verb func(backend, context.Context, K, B) (R, error)) handler[P, B, R] {
 	return func(ctx context.Context, params *P, body *B) (R, error) {
 		return verb(f.backend, ctx, (*params).key(), *body)
@@ -44,7 +43,6 @@ func list[T, R any](f *family, verb func(backend, context.Context, string) ([]T,
 	}
 }
 
-// narrowed limits the filter's namespace to the key's.
 func narrowed[F, R any](ctx context.Context, namespace *string, verb func(context.Context, F) (R, error), filter *F,
 ) (answer R, err error) {
 	if *namespace, err = endpoint.NarrowNamespace(ctx, *namespace); err != nil {
@@ -53,7 +51,6 @@ func narrowed[F, R any](ctx context.Context, namespace *string, verb func(contex
 	return verb(ctx, *filter)
 }
 
-// reaching checks that the key reaches the body's namespace.
 func reaching[B, R any](ctx context.Context, namespace string, verb func(context.Context, B) (R, error), body *B,
 ) (answer R, err error) {
 	if err := endpoint.ReachNamespace(ctx, namespace, "/namespace"); err != nil {

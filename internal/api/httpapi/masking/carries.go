@@ -5,13 +5,11 @@ import (
 	"sync"
 )
 
-// carrying caches holds by type.
 var carrying sync.Map
 
 // Carries reports whether answers of a type may hold sensitive values.
 func (m *Masker) Carries(t reflect.Type) bool { return holds(t) }
 
-// holds reports whether a value of a type may need masking.
 func holds(t reflect.Type) bool {
 	if known, ok := carrying.Load(t); ok {
 		return known.(bool)

@@ -14,7 +14,6 @@ import (
 
 var maskedJSON = json.RawMessage(`"` + sensitive.Mask + `"`)
 
-// subjectOf returns the subject of a value of its type.
 type subjectOf = func(*pass, any) (*subject, error)
 
 func letterSubjects() map[reflect.Type]subjectOf {
@@ -51,7 +50,6 @@ func letterSubjects() map[reflect.Type]subjectOf {
 	return subjects
 }
 
-// redrive is the subject of the letters and cases that the redrive's edit may change.
 func (p *pass) redrive(r *deadletters.Redrive) (*subject, error) {
 	switch {
 	case r.Edit == nil:
@@ -63,7 +61,6 @@ func (p *pass) redrive(r *deadletters.Redrive) (*subject, error) {
 	return p.once("namespace "+namespace, func() (sensitive.Rule, error) { return p.rules.OfNamespace(p.ctx, namespace) })
 }
 
-// maskEdit masks values that an edit writes to a sensitive place.
 func maskEdit(about *subject, v any) {
 	e := v.(*deadletters.Edit)
 	for i := range e.SetHeaders {

@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// lookAgain is the time until a key's next look at an object is recorded again.
 const lookAgain = time.Minute
 
 // maxLooks bounds the remembered looks; beyond it they are forgotten, and recorded again.
@@ -62,7 +61,6 @@ func (l *looks) add(of seen) {
 	l.since[of] = l.now()
 }
 
-// lookAt names the object of the answer, if there is one.
 func lookAt(operation, path string, body any) sensitive.Look {
 	look := sensitive.Look{Operation: operation, Object: path}
 	switch v := body.(type) {

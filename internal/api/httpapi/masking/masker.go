@@ -60,7 +60,6 @@ func (m *Masker) Mask(ctx context.Context, answer any) (any, error) {
 	return settable.Interface(), nil
 }
 
-// subject is the task or letter behind an answer.
 type subject struct {
 	set     *sensitive.Set
 	headers map[string]bool // lower case

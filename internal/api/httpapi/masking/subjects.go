@@ -79,7 +79,6 @@ func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 // all hides everything: its rule is unknown.
 var all = &subject{set: sensitive.All()}
 
-// task hides everything of a deleted task.
 func (p *pass) task(id uuid.UUID) (*subject, error) {
 	return p.once(id, func() (sensitive.Rule, error) { return p.rules.OfTask(p.ctx, id) })
 }
@@ -121,7 +120,6 @@ func (p *pass) source(namespace, name string) (*subject, error) {
 	})
 }
 
-// failedTask shows only the last failure of the task.
 func (p *pass) failedTask(t *operate.FailedTask) (*subject, error) {
 	if t.LastError == nil || len(t.LastError.Details) == 0 {
 		return nil, nil

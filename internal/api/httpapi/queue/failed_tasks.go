@@ -71,7 +71,6 @@ type failureReportQuery struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace to count."`
 }
 
-// failureReport returns a stored report; NotFound before the first one.
 func (f *family) failureReport(ctx context.Context, params *failureReportQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*operate.FailureReport], error) {

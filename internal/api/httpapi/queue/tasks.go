@@ -51,7 +51,6 @@ func (f *family) enqueueTask(ctx context.Context, _ *endpoint.None,
 	return endpoint.Stored(receipt.Created, "/api/v1/tasks/"+receipt.TaskID.String(), receipt), nil
 }
 
-// enqueueTasks stores all tasks in one transaction, or none.
 func (f *family) enqueueTasks(ctx context.Context, _ *endpoint.None,
 	body *queueapi.EnqueueRequest,
 ) (endpoint.Answer[endpoint.Results[queueapi.QueueReceipt]], error) {
@@ -91,7 +90,6 @@ func (f *family) cancelQueueTask(ctx context.Context, params *queueCancelQuery,
 	return endpoint.OK(cancelled), err
 }
 
-// queueStats counts only the namespaces that a limited key reaches.
 func (f *family) queueStats(ctx context.Context, params *queueStatsQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*queueapi.QueueStats], error) {

@@ -35,7 +35,6 @@ func (f *family) list(ctx context.Context, params *listQuery, _ *endpoint.None,
 	return endpoint.OK(page), err
 }
 
-// save answers 201 for a new schedule, 200 for a replacement of all settings.
 func (f *family) save(ctx context.Context, _ *endpoint.Match, body *schedules.ScheduleRequest,
 ) (endpoint.Answer[*schedules.SavedSchedule], error) {
 	var no endpoint.Answer[*schedules.SavedSchedule]
@@ -99,19 +98,16 @@ func acted[B, R any](ctx context.Context, params *actPath, body *B,
 	return endpoint.OK(out), err
 }
 
-// pause gives a paused schedule the new reason and end.
 func (f *family) pause(ctx context.Context, params *actPath, body *schedules.SchedulePauseRequest,
 ) (endpoint.Answer[*schedules.Schedule], error) {
 	return acted(ctx, params, body, f.backend.Pause)
 }
 
-// resume refuses a schedule that is not paused with wrong_state.
 func (f *family) resume(ctx context.Context, params *actPath, body *schedules.ScheduleAct,
 ) (endpoint.Answer[*schedules.Schedule], error) {
 	return acted(ctx, params, body, f.backend.Resume)
 }
 
-// run makes a new firing with each call.
 func (f *family) run(ctx context.Context, params *actPath, body *schedules.ScheduleRunRequest,
 ) (endpoint.Answer[*schedules.Firing], error) {
 	return acted(ctx, params, body, f.backend.Run)

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 )
 
-// largeBackend is a Backend that keeps large results; optional.
 type largeBackend interface {
 	tasker.LargeResultBackend
 	// ReceiveLargeResult is SendLargeResult in parts.

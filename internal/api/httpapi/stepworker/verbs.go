@@ -75,7 +75,6 @@ func (ResultBody) Schema(r huma.Registry) *huma.Schema {
 		endpoint.SchemaOf[tasker.StepResult](r)}}
 }
 
-// Salvager accepts the valid results of a request.
 func (*ResultBody) Salvager() func([]byte) (any, bool) {
 	type head struct {
 		Results []json.RawMessage `json:"results" minItems:"1"`

@@ -311,7 +311,6 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 		BreakerNote: beaten.BreakerNote}), nil
 }
 
-// draining is the status of a worker that gets no further tasks.
 const draining = "draining"
 
 // Drain ends the assignment of tasks to a worker.

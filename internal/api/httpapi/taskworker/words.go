@@ -46,7 +46,6 @@ type QueuePoll struct {
 	Start              bool     `json:"start,omitempty" doc:"Return tasks already started; they need no start call."`
 }
 
-// capacity defaults to 1. 0 requests no task.
 func (p *QueuePoll) capacity() int {
 	if n := cmp.Or(p.AvailableCapacity, p.Capacity); n != nil {
 		return *n

@@ -55,7 +55,6 @@ func own[A, R any](ctx context.Context, namespace *string, at string, verb func(
 	return verb(ctx, *of)
 }
 
-// Places of namespaces.
 const inQuery, inBody = "query.namespace", "/namespace"
 
 type namespaceQuery struct {

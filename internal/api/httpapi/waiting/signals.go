@@ -80,7 +80,6 @@ func (f *family) signals(ctx context.Context, params *signalsQuery,
 	return endpoint.OK(page), nil
 }
 
-// send answers 201 for a new signal, 200 for a known ID.
 func (f *family) send(ctx context.Context, _ *endpoint.None,
 	body *waits.SignalRequest,
 ) (endpoint.Answer[*waits.Signal], error) {

@@ -60,7 +60,6 @@ func (eitherAnswer[Own, Task]) Schema(r huma.Registry) *huma.Schema {
 
 func (a eitherAnswer[Own, Task]) Unwrap() any { return a.body }
 
-// either keeps the status and the location of the handler's answer.
 func either[Own, Task, B any](a endpoint.Answer[B], err error) (endpoint.Answer[eitherAnswer[Own, Task]], error) {
 	return endpoint.Answer[eitherAnswer[Own, Task]]{Status: a.Status, Location: a.Location,
 		Body: eitherAnswer[Own, Task]{a.Body}}, err
@@ -102,7 +101,6 @@ func (f *family) result(
 	return either[endpoint.Results[tasker.SettleAnswer], taskworker.QueueSettled](f.steps.Result(ctx, params, &body.own))
 }
 
-// Salvager accepts the valid results of a request; see stepworker.ResultBody.
 func (*resultForms) Salvager() func([]byte) (any, bool) {
 	own := (*stepworker.ResultBody)(nil).Salvager()
 	return func(data []byte) (any, bool) {
@@ -114,14 +112,12 @@ func (*resultForms) Salvager() func([]byte) (any, bool) {
 	}
 }
 
-// pollOfOne is the poll of a worker that takes one task at a time.
 type pollOfOne struct {
 	WorkerCapabilities []string `json:"worker_capabilities" doc:"The registered capabilities." maxItems:"100"`
 	Capacity           int      `json:"capacity,omitempty" doc:"Number of concurrent tasks of the worker; 0 returns none. Each poll returns one." minimum:"0" maximum:"10000" default:"1"`
 	WaitMS             int      `json:"wait_ms,omitempty" doc:"Maximum wait for a task (long poll)." minimum:"0"`
 }
 
-// pollOfMany is the poll of a worker that takes several tasks.
 type pollOfMany struct {
 	Capabilities      []string `json:"capabilities" doc:"The registered capabilities." maxItems:"100"`
 	AvailableCapacity *int     `json:"available_capacity,omitempty" doc:"Maximum number of tasks. Defaults to 1; 0 returns none." minimum:"0" maximum:"10000"`
@@ -140,7 +136,6 @@ func (pollForms) Schema(r huma.Registry) *huma.Schema {
 		endpoint.SchemaOf[tasker.PollRequest](r)}}
 }
 
-// UnmarshalJSON decides by the capabilities, which only a poll of the queue has.
 func (b *pollForms) UnmarshalJSON(data []byte) error {
 	if !bytes.Contains(data, []byte(`capabilities"`)) {
 		return json.Unmarshal(data, &b.own)

@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// family has the handlers for both forms.
 type family struct {
 	steps *stepworker.Verbs
 	tasks *taskworker.Verbs
