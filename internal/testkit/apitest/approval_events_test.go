@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// approvals is a template with one approval; fast shortens its time limit.
 func approvals(fast bool) string {
 	timeout := "72h"
 	if fast {

@@ -23,7 +23,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// refusedBy sends a request that must be refused, and returns the retry time.
 func (s *server) refusedBy(t *testing.T, body string, status int, code tasker.Code) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(s.ctx, http.MethodPost, s.url+"/api/v1/tasks", strings.NewReader(body))
@@ -162,7 +161,6 @@ func TestOverloadOverHTTP(t *testing.T) {
 	s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job"}`, nil)
 }
 
-// slowStore holds writes back while it is on.
 type slowStore struct {
 	engine.Database
 	on               atomic.Bool

@@ -102,7 +102,6 @@ func testEditContext(t *testing.T, s *server) {
 	}
 }
 
-// keepsOldContexts checks where old contexts are kept.
 func keepsOldContexts(t *testing.T, s *server, receipt tasker.TaskReceipt) {
 	t.Helper()
 	history, err := s.TaskHistory(s.ctx, receipt.TaskUUID)

@@ -18,7 +18,6 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 )
 
-// flowEvents are the types of events of pauses and schedules.
 var flowEvents = []tasker.EventType{tasker.EventPauseBegun, tasker.EventPauseEnded, tasker.EventScheduleFired,
 	tasker.EventScheduleMissed}
 
@@ -59,7 +58,6 @@ func (s *server) hear(t *testing.T, f tasker.EventFilter) *heard {
 	return h
 }
 
-// next renders the next event.
 func (h *heard) next() string {
 	h.t.Helper()
 	select {
@@ -168,7 +166,6 @@ func newHook(t *testing.T, types ...tasker.EventType) *hook {
 	return h
 }
 
-// take waits for the next event.
 func (h *hook) take() string {
 	h.t.Helper()
 	select {

@@ -70,7 +70,6 @@ var baseOf = map[string]base{
 	"delete /api/v1/tasks/{id}":           {about: "waiting"},
 }
 
-// plain sends a request without hostile parts, which must be accepted.
 func (h *attacker) plain(method, path string) {
 	h.t.Helper()
 	if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/stream") {

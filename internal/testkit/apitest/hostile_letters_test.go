@@ -131,7 +131,6 @@ func (h *attacker) replay(namespace string) string {
 	return made.ReplayUUID
 }
 
-// consumer is the URL of a program that accepts every letter.
 func (h *attacker) consumer() string {
 	if h.takes == "" {
 		s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -141,7 +140,6 @@ func (h *attacker) consumer() string {
 	return h.takes
 }
 
-// made sends a request that must be accepted.
 func (h *attacker) made(path, body string, into any) {
 	h.t.Helper()
 	resp, err := http.Post(h.url+path, "application/json", strings.NewReader(body))

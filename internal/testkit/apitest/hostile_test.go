@@ -65,7 +65,6 @@ func testHostileValues(t *testing.T, s *server) {
 	}
 }
 
-// document is the used part of an OpenAPI document.
 type document struct {
 	Paths      map[string]map[string]operation
 	Components struct{ Schemas map[string]schema }
@@ -91,7 +90,6 @@ type schema struct {
 	OneOf      []schema
 }
 
-// attacker sends requests about prepared objects.
 type attacker struct {
 	*server
 	t     *testing.T
@@ -105,7 +103,6 @@ type attacker struct {
 	known map[string]any // by the name of the property or parameter
 }
 
-// hostileTexts are escaped values of parameters.
 var hostileTexts = []string{"%00", "a%00b", "%ff", "a%0Ab", "%1b%5B2J", "%C2%85", strings.Repeat("x", 300), "-1", "0",
 	"2147483648", "99999999999999999999", "1e400", "NaN",
 	"1.0", "0000-01-01T00:00:00%2B23:59", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "%27%20OR%201%3D1",
@@ -146,7 +143,6 @@ func thinned(values []string) []string {
 	return some
 }
 
-// fill puts known values into a path.
 func (h *attacker) fill(path string) string {
 	for name, value := range h.known {
 		path = strings.ReplaceAll(path, "{"+name+"}", fmt.Sprint(value))

@@ -56,7 +56,6 @@ func directory(t *testing.T, dir string) blob.Store {
 	return s
 }
 
-// twenty is a result of 20 MiB, as its text.
 var twenty = strings.Repeat("0123456789abcdef", 20<<16)
 
 // testLargeResults: a worker of the SDK returns 20 MiB; its dependant and callers read them.

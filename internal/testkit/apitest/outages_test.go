@@ -39,7 +39,6 @@ func openOutage(t *testing.T, c *tasker.Client) *flow.Outage {
 	}
 }
 
-// failDown fails downAfter.Failures attempts together.
 func failDown(ctx context.Context, t *testing.T, c *tasker.Client) {
 	t.Helper()
 	w, err := c.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "down", Handlers: []string{"down"}})

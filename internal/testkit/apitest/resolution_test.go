@@ -16,7 +16,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// fulfillment is stuck at its middle step.
 const fulfillment = `
 name: fulfill_order
 namespace_name: order_processing

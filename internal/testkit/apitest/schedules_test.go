@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// atOnce sends a request concurrently, and counts the answers by status.
 func (s *server) atOnce(t *testing.T, n int, method, path, body string) map[int]int {
 	t.Helper()
 	var all sync.WaitGroup

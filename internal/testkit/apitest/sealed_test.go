@@ -47,7 +47,6 @@ func sealing(t *testing.T, keys ...string) node.Options {
 	return node.Options{Encryption: node.Encryption{Ring: ring}}
 }
 
-// forms are a text, and its forms in base64.
 func forms(text string) []string {
 	out := []string{text}
 	for skip := range 3 {
@@ -57,7 +56,6 @@ func forms(text string) []string {
 	return out
 }
 
-// everything returns all stored bytes.
 func everything(t *testing.T, dsn string) string {
 	t.Helper()
 	var out strings.Builder

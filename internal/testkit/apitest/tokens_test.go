@@ -102,7 +102,6 @@ func (s *server) claimOne(t *testing.T, worker uuid.UUID, namespace string) task
 	return polled.Steps[0]
 }
 
-// doorFor is the server for a working key of one namespace.
 func (s *server) doorFor(t *testing.T, namespace string) *server {
 	t.Helper()
 	secret, hash := access.Generate()

@@ -22,7 +22,6 @@ type Network struct {
 	began   chan struct{} // closed when it does
 }
 
-// state is the treatment of bytes.
 type state int
 
 const (

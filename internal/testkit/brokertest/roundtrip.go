@@ -17,7 +17,6 @@ var roundTripTests = map[string]func(*testing.T, *Broker){
 	"TakenCounts":       takenCounts,
 }
 
-// oddMessages have empty or repeated parts.
 func oddMessages() []driver.Message {
 	h := func(pairs ...string) (list []deadletter.Header) {
 		for i := 0; i < len(pairs); i += 2 {

@@ -79,7 +79,6 @@ func confinement() []string {
 	return nil
 }
 
-// debugger reads the debugger's address from the browser's file.
 func debugger(file string) (address string, err error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {

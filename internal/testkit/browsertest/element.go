@@ -55,7 +55,6 @@ func until[T any](b *Tab, what, expression string) T {
 	}
 }
 
-// quote makes a literal of JavaScript.
 func quote(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {

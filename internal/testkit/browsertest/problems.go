@@ -66,7 +66,6 @@ func (p *problems) add(format string, args ...any) {
 	p.found = append(p.found, strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
 }
 
-// allow makes the host of a URL one of ours.
 func (p *problems) allow(address string) {
 	if u, err := url.Parse(address); err == nil {
 		p.mu.Lock()
@@ -145,7 +144,6 @@ func exception(d *runtime.ExceptionDetails) string {
 	return fmt.Sprintf("%s (%s:%d)", text, d.URL, d.LineNumber+1)
 }
 
-// arguments formats the arguments of a console call.
 func arguments(args []*runtime.RemoteObject) string {
 	var words []string
 	for _, a := range args {

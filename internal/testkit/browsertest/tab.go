@@ -18,7 +18,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// patience bounds the waits of a test.
 const patience = time.Minute
 
 // Tab is a page in a separate window with separate cookies. Only its test uses it, from one goroutine. Selectors are
@@ -79,7 +78,6 @@ func (b *Tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// call sends a command of the protocol, or ends the test.
 func call[P, R any](b *Tab, cmd cdp.Command[P, R], params P) R {
 	b.t.Helper()
 	ctx, cancel := b.within()

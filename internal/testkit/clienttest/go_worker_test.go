@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// TestMain runs as the Go worker if the environment says so.
 func TestMain(m *testing.M) {
 	text := os.Getenv("TASKER_TEST_WORKER")
 	if text == "" {
@@ -149,7 +148,6 @@ func told(ctx context.Context, job *tasker.Job, ref string) error {
 	return cause
 }
 
-// error is the error that an order specifies.
 func (f *failing) error(ref string) error {
 	failure := &tasker.Failure{Message: f.Message, Code: f.Code}
 	switch f.How {

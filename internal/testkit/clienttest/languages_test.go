@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// language is a client that has a worker.
 type language struct {
 	name    string
 	threads bool
@@ -42,7 +41,6 @@ func client(name string) (string, error) {
 	return dir, nil
 }
 
-// pythonProgram needs only a recent Python.
 func pythonProgram() ([]string, []string, error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -91,7 +91,6 @@ func serve(t *testing.T, env ...string) *server {
 	return s
 }
 
-// start starts the server, also after Gone.
 func (s *server) start(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -101,7 +100,6 @@ func (s *server) start(t *testing.T) {
 	}
 }
 
-// keys is the value of TASKER_KEYS.
 func keys() string {
 	entry := func(name, secret, rest string) string {
 		sum := sha256.Sum256([]byte(secret))
@@ -334,7 +332,6 @@ func (p *worker) said(text string) (bool, <-chan struct{}) {
 		slices.ContainsFunc(p.errors, func(l string) bool { return strings.Contains(l, text) }), p.more
 }
 
-// says waits until the program prints a line.
 func (p *worker) says(text string) {
 	p.w.Helper()
 	for {
@@ -354,7 +351,6 @@ func (p *worker) says(text string) {
 	}
 }
 
-// silent fails the test if the program has printed a line.
 func (p *worker) silent(text string) {
 	p.w.Helper()
 	if ok, _ := p.said(text); ok {
@@ -369,7 +365,6 @@ func (p *worker) signal(s syscall.Signal) {
 	}
 }
 
-// ends waits for the end of the program, without an error.
 func (p *worker) ends() {
 	p.w.Helper()
 	select {

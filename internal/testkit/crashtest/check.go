@@ -112,14 +112,12 @@ type checker struct {
 	steps    map[uuid.UUID]*stepAbout
 }
 
-// about is the journal of one task as a whole.
 type about struct {
 	found   *Found
 	cancels []*Cancel
 	acts    []*Act
 }
 
-// stepAbout is everything about one step.
 type stepAbout struct {
 	step     *tasker.Step
 	task     *about

@@ -136,7 +136,6 @@ func (c *checker) ends(f *Found) {
 	}
 }
 
-// failures lists the reasons of steps in error.
 func failures(f *Found) (text string) {
 	for _, s := range f.Steps {
 		if s.State == tasker.StepError {

@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
 )
 
-// TestGoodStory: a run that kept all guarantees passes.
 func TestGoodStory(t *testing.T) {
 	t.Parallel()
 	s := tell(t)
@@ -65,7 +64,6 @@ func TestLostAnswers(t *testing.T) {
 	})
 }
 
-// TestViolations: every broken guarantee is reported.
 func TestViolations(t *testing.T) {
 	t.Parallel()
 	for name, test := range violations {

@@ -59,7 +59,6 @@ func TestKill(t *testing.T) {
 	r.judge(t, crashtest.Check(r.journal, found))
 }
 
-// fromEnv returns a number from the environment, or a default.
 func fromEnv(t *testing.T, name string, without int64) int64 {
 	t.Helper()
 	text := os.Getenv(name)
@@ -181,7 +180,6 @@ func (r *run) load(ctx context.Context, kills int) error {
 	return firstOf(err, workers.Wait(), killing)
 }
 
-// firstOf returns the first error that did not follow from others.
 func firstOf(errs ...error) error {
 	var first error
 	for _, err := range errs {
@@ -268,7 +266,6 @@ func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
 	}
 }
 
-// fail ends a test that cannot continue.
 func (r *run) fail(t *testing.T, err error) {
 	t.Helper()
 	for _, crash := range r.server.Crashes() {
@@ -278,7 +275,6 @@ func (r *run) fail(t *testing.T, err error) {
 	t.Fatal(err)
 }
 
-// showLogs shows the end of the processes' output.
 func (r *run) showLogs(t *testing.T) {
 	t.Helper()
 	for _, name := range r.logs {

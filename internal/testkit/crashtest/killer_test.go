@@ -16,7 +16,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 )
 
-// moments are when a kill hurts most.
 var moments = []crashtest.Moment{
 	crashtest.SubmitSent, crashtest.BatchSent, crashtest.SubmitAcked, crashtest.HandedOut,
 	crashtest.ResultSent, crashtest.ResultAcked, crashtest.CancelSent, crashtest.ActSent,
@@ -45,7 +44,6 @@ func newKiller(s *process.Server, probe *tasker.Client, rng *rand.Rand) *killer 
 	return &killer{server: s, probe: probe, rng: rng, byOccasion: map[string]int{}}
 }
 
-// start starts the server and returns the time until its first answer.
 func (k *killer) start(ctx context.Context) (time.Duration, error) {
 	begun := time.Now()
 	if err := k.server.Start(ctx); err != nil {
@@ -94,7 +92,6 @@ func (k *killer) birth(ctx context.Context, n int) error {
 	return nil
 }
 
-// run kills n times and leaves the server running.
 func (k *killer) run(ctx context.Context, n int) error {
 	for k.kills < n {
 		occasion, err := k.strike(ctx)

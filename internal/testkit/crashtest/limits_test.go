@@ -181,7 +181,6 @@ func (r *running) begin(c charge) (end func()) {
 	}
 }
 
-// full reports whether a customer uses its whole limit.
 func (r *running) full(customer string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

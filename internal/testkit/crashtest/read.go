@@ -16,7 +16,6 @@ type Found struct {
 	History tasker.TaskHistory
 }
 
-// readers bounds the concurrent reads.
 const readers = 8
 
 // Read reads all tasks of an idle server, with their steps and histories, eight at a time. An error means that nothing

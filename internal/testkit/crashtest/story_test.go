@@ -32,7 +32,6 @@ steps:
   - {name: second, handler: second, dependencies: [first]}
 `
 
-// tell plays the story and reads its end.
 func tell(t *testing.T) *story {
 	t.Helper()
 	ctx := t.Context()

@@ -25,7 +25,6 @@ const (
 	turn = time.Minute
 )
 
-// fixture is one test's system, and a process's dispatcher on it that has been filled.
 type fixture struct {
 	testing.TB
 	sys System
@@ -75,7 +74,6 @@ func (f *fixture) reload(d engine.Dispatcher) {
 
 func id(n int) task.ID { return task.MakeID(int64(n), uint64(n)*0x9e3779b97f4a7c15) }
 
-// step is the n-th step, with a unique key.
 func step(n int) engine.Offered {
 	return engine.Offered{Step: id(n), Route: route, Key: int64(n), Priority: 50, Timeout: time.Minute}
 }
@@ -112,7 +110,6 @@ func claimAt(f *fixture, d engine.Dispatcher, now task.Instant, list ...engine.C
 	return holds
 }
 
-// one claims exactly one step.
 func (f *fixture) one(c engine.Claim) engine.Hold {
 	f.Helper()
 	holds := f.claims(c)[0]

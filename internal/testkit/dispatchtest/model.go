@@ -149,7 +149,6 @@ func (m *machine) remove(rt *rapid.T) {
 	both(m, "Remove", func(d engine.Dispatcher) (bool, error) { return true, d.Remove(m.real.Context(), list) })
 }
 
-// compare compares everything visible.
 func (m *machine) compare(*rapid.T) {
 	ctx := m.real.Context()
 	all := steps(1, 12)

@@ -102,7 +102,6 @@ func cloneRoute(r *task.Route) *task.Route {
 	return &c
 }
 
-// cloneWorker copies a worker with its lists; nil stays nil.
 func cloneWorker(w *task.Worker) *task.Worker {
 	if w == nil {
 		return nil

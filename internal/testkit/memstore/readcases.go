@@ -158,7 +158,6 @@ func (s *Store) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Atte
 	return out, nil
 }
 
-// casePage returns the first page of a list.
 func casePage(list []*task.Case, f engine.CaseFilter) []*task.Case {
 	page := clones(list[:min(f.Limit, len(list))], listedCase)
 	bound(page, f.Bytes, func(c **task.Case) (*[]byte, *bool) { return &(*c).Metadata, &(*c).MetadataOmitted })
@@ -281,7 +280,6 @@ func (s *Store) FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, err
 	return out, nil
 }
 
-// bareTask copies a task without its context.
 func bareTask(t *task.Task) *task.Task {
 	c := *t
 	c.Context, c.Meta = nil, cloneMeta(t.Meta)

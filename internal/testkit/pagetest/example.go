@@ -135,7 +135,6 @@ func (e Example) arrange(t *testing.T) (listen, dir string) {
 	return addresses[0], dir
 }
 
-// ran is a block with its expected output.
 type ran struct{ commands, text string }
 
 func (e Example) blocks(t *testing.T, page, listen string) []ran {

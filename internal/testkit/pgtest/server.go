@@ -67,7 +67,6 @@ func Launch(settings ...string) (*Server, error) {
 	return s, s.begin(home, settings)
 }
 
-// begin starts the server on the data in a home.
 func (s *Server) begin(home *testserver.Home, settings []string) error {
 	var args []string
 	for _, setting := range append([]string{

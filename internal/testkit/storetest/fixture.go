@@ -127,7 +127,6 @@ func insert(ctx context.Context, tx engine.Tx, jobs ...job) error {
 	return tx.InsertTasks(ctx, tasks, steps)
 }
 
-// one stores a new job of a single step.
 func (f *fixture) one() job {
 	f.Helper()
 	j := f.build(f.single, 0)
@@ -160,7 +159,6 @@ func (f *fixture) moveAt(j job, now task.Instant, fn func(s *task.Step) error) {
 	f.write(j.save)
 }
 
-// save stores the changeable parts of a job.
 func (j job) save(ctx context.Context, tx engine.Tx) error {
 	if err := tx.SaveTasks(ctx, []*task.Task{j.task}); err != nil {
 		return err

@@ -24,7 +24,6 @@ func gateCases() []testCase {
 	}
 }
 
-// gate defines a gate.
 func gate(no int64, permits int) engine.Gate {
 	return engine.Gate{No: no, Namespace: "default", Name: "concurrency of step a/b", Key: "customer=42", Permits: permits,
 		Rev: 1}

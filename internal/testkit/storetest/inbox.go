@@ -164,7 +164,6 @@ func idsOf(letters ...*deadletter.Letter) (ids []task.ID) {
 	return ids
 }
 
-// noise is incompressible text of n bytes.
 func noise(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {

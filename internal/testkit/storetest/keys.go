@@ -27,7 +27,6 @@ func keyCases() []testCase {
 	}
 }
 
-// takeKey takes one key, waiting for it.
 func takeKey(ctx context.Context, f *fixture, tx engine.Tx, name engine.KeyName, to engine.Binding, now,
 	expires task.Instant,
 ) (bound engine.Binding, taken bool, err error) {

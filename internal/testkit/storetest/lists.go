@@ -24,7 +24,6 @@ func listCases() []testCase {
 	}
 }
 
-// list follows a filter through all pages.
 func (f *fixture) list(filter engine.TaskFilter) []task.ID {
 	f.Helper()
 	var all []task.ID

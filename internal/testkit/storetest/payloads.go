@@ -47,7 +47,6 @@ func listContexts(f *fixture) {
 	f.equal("all, one by one", f.list(asked), newest(append(jobs, fresh...)...))
 }
 
-// finished inserts a task whose steps have results.
 func (f *fixture) finished() job {
 	j := f.build(f.diamond, 0)
 	f.insert(j)

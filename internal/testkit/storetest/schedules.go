@@ -50,7 +50,6 @@ type scheduleFixture struct {
 	schedules scheduler.Store
 }
 
-// schedule returns a schedule with few fields set.
 func (f *scheduleFixture) schedule(namespace, name string) *schedule.Schedule {
 	spec := (&schedule.Spec{Namespace: namespace, Name: name, Cron: "@daily", TaskType: "a"}).WithDefaults()
 	return &schedule.Schedule{ID: f.store.IDs().Take(f.now.Time(), 1), Spec: spec, Version: 1, CreatedAt: f.now,

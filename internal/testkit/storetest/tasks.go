@@ -27,7 +27,6 @@ func taskCases() []testCase {
 	}
 }
 
-// full returns a job of the diamond with every field of the task set.
 func full(f *fixture) job {
 	j := f.build(f.diamond, 0)
 	j.task.Context = []byte(`{"order":17,"items":[1,2,3]}`)

@@ -34,7 +34,6 @@ func main() {
 	os.Exit(run(os.Args[1:], services, os.Stdout, os.Stderr))
 }
 
-// run starts the services, runs the command and returns its exit code.
 func run(command []string, all []service, out, log io.Writer) int {
 	if len(command) > 1 && command[0] == "-without" {
 		all, command = without(all, strings.Split(command[1], ",")), command[2:]

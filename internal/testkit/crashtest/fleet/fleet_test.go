@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// echo returns its input, and counts the runs of each task.
 type echo struct {
 	mu   sync.Mutex
 	runs map[uuid.UUID]int

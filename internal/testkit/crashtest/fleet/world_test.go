@@ -25,7 +25,6 @@ import (
 // patience bounds what a test waits for; nothing here takes a third of it.
 const patience = time.Minute
 
-// binary builds the program under test once.
 var binary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "fleet")
 	if err != nil {
@@ -123,7 +122,6 @@ type worker struct {
 	ended chan error
 }
 
-// work runs a worker until the test ends; an empty broker means polls.
 func (w *world) work(name, broker string, concurrency int, handlers map[string]tasker.Handler) *worker {
 	w.t.Helper()
 	opts := &tasker.WorkerOptions{Name: name, Concurrency: concurrency, PollWait: time.Second,
@@ -142,14 +140,12 @@ func (w *world) work(name, broker string, concurrency int, handlers map[string]t
 	return r
 }
 
-// end stops the worker, which must end without an error.
 func (r *worker) end() {
 	r.t.Helper()
 	r.stop()
 	r.returned()
 }
 
-// returned waits until the worker has ended without an error.
 func (r *worker) returned() {
 	r.t.Helper()
 	select {
@@ -206,7 +202,6 @@ func (w *world) until(what string, done func() bool) {
 	}
 }
 
-// registered waits until a worker is in a state.
 func (w *world) registered(name, state string) (info tasker.WorkerInfo) {
 	w.t.Helper()
 	w.until(name+" is "+state, func() bool {

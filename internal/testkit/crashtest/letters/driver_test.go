@@ -16,7 +16,6 @@ type remote struct {
 	client *rpc.Client
 }
 
-// dial connects to the bridge at the address in the URL.
 func dial(_ context.Context, url string) (driver.Driver, error) {
 	c, err := rpc.Dial("tcp", url)
 	if err != nil {

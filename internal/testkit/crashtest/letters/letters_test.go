@@ -94,7 +94,6 @@ func number(t *testing.T, name string, without int) int {
 	return n
 }
 
-// run is some nodes on one database, with a broker and all callers.
 type run struct {
 	seed    uint64
 	killer  *killer

@@ -42,7 +42,6 @@ type world struct {
 	redrives   int
 }
 
-// delivery is a redriven message at the consumer.
 type delivery struct {
 	message int
 	letter  string // of the headers

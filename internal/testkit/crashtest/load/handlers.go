@@ -55,7 +55,6 @@ type output struct {
 	Filler  string                     `json:"filler,omitempty"`
 }
 
-// filler makes a result a large one.
 var filler = strings.Repeat("x", 300_000)
 
 // Handlers carry out orders for all workers of a run, so that a step continues on another worker. The zero value is

@@ -256,7 +256,6 @@ func (p *Producer) batch(ctx context.Context) error {
 	return p.follow(ctx, receipts[p.Rand.IntN(len(receipts))].TaskUUID)
 }
 
-// workflow runs a diamond, sometimes with a step that fails at first.
 func (p *Producer) workflow(ctx context.Context) error {
 	o := order{Step: "left", MS: p.Rand.IntN(20)}
 	if p.Rand.IntN(3) == 0 {
@@ -271,7 +270,6 @@ func (p *Producer) workflow(ctx context.Context) error {
 	return p.follow(ctx, id)
 }
 
-// scheduled submits a task for a little later, without waiting.
 func (p *Producer) scheduled(ctx context.Context) error {
 	req := p.request("ok", order{})
 	at := time.Now().Add(time.Duration(p.Rand.IntN(1500)) * time.Millisecond)
@@ -280,13 +278,11 @@ func (p *Producer) scheduled(ctx context.Context) error {
 	return err
 }
 
-// foreign submits a task for the worker that runs programs, without waiting.
 func (p *Producer) foreign(ctx context.Context) error {
 	_, err := p.try(ctx, p.request("foreign", order{}))
 	return err
 }
 
-// odd runs a step that fails, sleeps or panics once.
 func (p *Producer) odd(ctx context.Context) error {
 	work := []string{workFlaky, workSnooze, workPanic}[p.Rand.IntN(3)]
 	id, err := p.try(ctx, p.request("ok", order{Work: work}))

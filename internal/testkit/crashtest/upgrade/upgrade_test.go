@@ -65,7 +65,6 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 }
 
-// run is two nodes and all callers.
 type run struct {
 	dsn, current string
 	flows        bool
@@ -218,7 +217,6 @@ func (r *run) upgrade(ctx context.Context) error {
 	return nil
 }
 
-// work waits for further accepted results.
 func (r *run) work(ctx context.Context) error {
 	for until := r.accepted.Load() + stage; r.accepted.Load() < until; {
 		if err := clock.Sleep(ctx, 10*time.Millisecond); err != nil {
