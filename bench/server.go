@@ -16,7 +16,6 @@ func launch() (*pgtest.Server, error) {
 		"full_page_writes=on")
 }
 
-// settings are those that affect the numbers.
 var settings = []string{"server_version", "data_directory", "shared_buffers", "max_wal_size", "fsync",
 	"synchronous_commit", "full_page_writes"}
 

@@ -50,7 +50,6 @@ type running struct {
 
 var address = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
-// begin starts a run and returns after its first fault.
 func begin(t *testing.T, program string) *running {
 	t.Helper()
 	// PostgreSQL may run under another account, without access to t.TempDir.
@@ -104,7 +103,6 @@ func (r *running) signal(t *testing.T, sig syscall.Signal) {
 	_ = r.cmd.Wait() // the test looks at how it ended
 }
 
-// gone checks that nothing listens, after a while.
 func (r *running) gone(t *testing.T, patience time.Duration) {
 	t.Helper()
 	deadline := time.Now().Add(patience)

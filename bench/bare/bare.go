@@ -16,7 +16,6 @@ import (
 // most bounds the jobs of one transaction.
 const most = 1000
 
-// store is the table on one database. Its methods are transactions; one goroutine at a time calls all but insert.
 type store interface {
 	insert(ctx context.Context, bodies [][]byte) error
 	// turn records completions and claims up to n other jobs.

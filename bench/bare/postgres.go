@@ -38,7 +38,6 @@ func (p postgresTable) insert(ctx context.Context, bodies [][]byte) error {
 	return err
 }
 
-// turn sends both statements as one transaction in one round trip.
 func (p postgresTable) turn(ctx context.Context, done []int64, n int) (claimed []int64, err error) {
 	b := &pgx.Batch{}
 	if len(done) > 0 {

@@ -71,7 +71,6 @@ func (s *stage) allCases(ctx context.Context) ([]uuid.UUID, error) {
 	}
 }
 
-// resolutions are for ten cases in turn.
 var resolutions = [10]tasker.CaseResolution{tasker.CasePending, tasker.CaseManuallyResolved,
 	tasker.CaseManuallyResolved, tasker.CasePending,
 	tasker.CasePermanentlyFailed, tasker.CaseManuallyResolved, tasker.CasePending, tasker.CasePermanentlyFailed,

@@ -164,7 +164,6 @@ func (s *stage) prepare(ctx context.Context) error {
 	return err
 }
 
-// unused is a template without tasks.
 const unused = "order_unused"
 
 // storeRings bypasses the registration.
@@ -195,7 +194,6 @@ func (s *stage) tidy(ctx context.Context) error {
 
 type execute func(query string, args ...any) error
 
-// past calls fn with a direct connection, for statements that the API rightly refuses.
 func (s *stage) past(ctx context.Context, fn func(execute) error) error {
 	if bench.IsPostgres(s.run.opts.DB) {
 		conn, err := connectSession(ctx, s.run.opts.DB)

@@ -52,7 +52,6 @@ var shapes = []struct {
 `), 4},
 }
 
-// workflow is the YAML of a template with these steps.
 func workflow(name, steps string) string {
 	return "name: " + name + "\nnamespace_name: bench\nversion: \"1\"\nsteps:" + steps
 }

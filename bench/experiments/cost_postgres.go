@@ -54,7 +54,6 @@ func watchDatabase(ctx context.Context, dsn string) (d *database, missing string
 	return d, missing, nil
 }
 
-// bring creates an extension if it is missing, and tests it.
 func (d *database) bring(ctx context.Context, name string) error {
 	var there bool
 	err := d.conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_extension WHERE extname = $1)`, name).Scan(&there)
@@ -68,7 +67,6 @@ func (d *database) bring(ctx context.Context, name string) error {
 	return err
 }
 
-// close drops the created extensions, and ends the connection.
 func (d *database) close(ctx context.Context) error {
 	if d == nil {
 		return nil

@@ -32,7 +32,6 @@ func main() {
 	}
 }
 
-// perform carries out one command line. Only the report goes to stdout.
 func perform(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {

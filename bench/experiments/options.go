@@ -41,7 +41,6 @@ type options struct {
 	json     bool
 }
 
-// usage is printed before the flags.
 const usage = `Experiments with Tasker on this machine, with durable settings. -mode says which:
 
   depth       what a long queue costs (start-up, claims, lists), and on PostgreSQL
@@ -64,7 +63,6 @@ const usage = `Experiments with Tasker on this machine, with durable settings. -
 
 `
 
-// parse reads a command line and validates it.
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	f := flag.NewFlagSet("experiments", flag.ContinueOnError)
@@ -101,7 +99,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, o.validate()
 }
 
-// withDefaults has the defaults of a mode; bench.Options has the others.
 func (o options) withDefaults() options {
 	switch o.mode {
 	case depth, cases:

@@ -59,7 +59,6 @@ type snapshot struct {
 	tx   pgx.Tx
 }
 
-// holdSnapshot takes a snapshot and keeps its transaction open until release.
 func holdSnapshot(ctx context.Context, dsn string) (*snapshot, error) {
 	conn, err := bench.Connect(ctx, dsn)
 	if err != nil {
@@ -153,7 +152,6 @@ func pinnedReport(samples []sample) *PinnedReport {
 	return p
 }
 
-// rate is tasks per second between two times.
 func rate(samples []sample, from, to time.Duration) float64 {
 	if to <= from {
 		return 0
@@ -161,7 +159,6 @@ func rate(samples []sample, from, to time.Duration) float64 {
 	return math.Round((settledAt(samples, to) - settledAt(samples, from)) / (to - from).Seconds())
 }
 
-// settledAt interpolates linearly between samples.
 func settledAt(samples []sample, at time.Duration) float64 {
 	for i := 1; i < len(samples); i++ {
 		a, b := samples[i-1], samples[i]

@@ -106,7 +106,6 @@ func (r *run) queueOn(ctx context.Context, set, n int) error {
 	return nil
 }
 
-// fleet is many workers, each with its own poll.
 type fleet struct {
 	polls, begun, beats atomic.Int64
 	failed              atomic.Pointer[error] // the first call that failed, or brought steps
@@ -185,7 +184,6 @@ func (r *run) idleWorkers(ctx context.Context) (_ *IdleReport, err error) {
 	return report, nil
 }
 
-// await returns when so many polls have begun.
 func (f *fleet) await(ctx context.Context, polls int64) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

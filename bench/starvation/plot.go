@@ -97,7 +97,6 @@ func axes(b *bytes.Buffer) {
 	}
 }
 
-// path omits points on a straight line, and ends at the plot's border.
 func path(points []Point) string {
 	var kept []Point
 	for _, p := range points {

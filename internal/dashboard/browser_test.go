@@ -218,7 +218,6 @@ func TestBrowserSignIn(t *testing.T) {
 	b.WaitText("h1", "Sign in")
 }
 
-// TestBrowserHostile: text of programs never runs.
 func TestBrowserHostile(t *testing.T) {
 	inBrowser(t)
 	const bad = `"'><script>alert(1)</script><img src=x onerror=alert(2)><svg onload=alert(3)>`

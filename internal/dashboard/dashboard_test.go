@@ -18,7 +18,6 @@ import (
 var lists = []string{"/", "/inbox", "/letters", "/redrives", "/tasks", "/schedules", "/queues", "/workers",
 	"/templates", "/sources", "/audit", "/system"}
 
-// TestEmpty: every empty page says what to do.
 func TestEmpty(t *testing.T) {
 	t.Parallel()
 	v := serve(t).viewer()
@@ -255,7 +254,6 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestTokens: an act without the viewer's token is refused.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

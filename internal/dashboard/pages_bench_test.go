@@ -26,7 +26,6 @@ var (
 // groupsOf is the number of groups of the letters.
 const groupsOf = 500
 
-// BenchmarkPages measures the server's time per page, without shared looks.
 func BenchmarkPages(b *testing.B) {
 	dsn := "sqlite:" + sqlitetest.File(b)
 	if *onPostgres {

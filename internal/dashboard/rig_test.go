@@ -157,7 +157,6 @@ func (v *viewer) get(path string) answer {
 	return v.do(v.request(http.MethodGet, path, nil))
 }
 
-// page loads a page, which must exist.
 func (v *viewer) page(path string, want ...string) string {
 	v.s.t.Helper()
 	got := v.get(path)
@@ -249,7 +248,6 @@ func (s *server) report(failures ...deadletters.Report) []deadletters.Receipt {
 	return s.reportTo(failures...)
 }
 
-// reportTo is report for an existing source.
 func (s *server) reportTo(failures ...deadletters.Report) []deadletters.Receipt {
 	s.t.Helper()
 	got, err := s.engine.DeadLetters().Report(s.t.Context(), deadletters.ReportRequest{Source: "billing",
@@ -278,7 +276,6 @@ func (s *server) stop() {
 	s.http.CloseClientConnections()
 }
 
-// start restarts a stopped server at its address.
 func (s *server) start() {
 	s.t.Helper()
 	ln, err := net.Listen("tcp", strings.TrimPrefix(s.url, "http://"))

@@ -45,7 +45,6 @@ func init() {
 	clockFile = "CHAOS_CLOCK"
 )
 
-// overlay writes the files for go build, and returns the flag.
 func overlay(ctx context.Context, dir, module string) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {

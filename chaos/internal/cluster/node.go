@@ -22,7 +22,6 @@ type Node struct {
 	refusals atomic.Int64
 }
 
-// patience bounds a node's start.
 const patience = time.Minute
 
 // Revive restarts the node like a supervisor until it listens. It cannot while the database is away.

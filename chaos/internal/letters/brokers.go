@@ -40,7 +40,6 @@ var durable = []string{"appendonly=yes", "appendfsync=always"}
 // The account of nodes and applications, and between servers.
 const user, secret = "tasker", "secret"
 
-// openBrokers starts the required servers. The caller closes it, also after an error.
 func openBrokers(ctx context.Context, failover, unsafe bool) (*brokers, error) {
 	b := &brokers{}
 	if !failover {
@@ -192,7 +191,6 @@ func (b *brokers) replica() *redistest.Server {
 	return b.servers[0]
 }
 
-// paired waits until the Sentinels have a replica that follows the master.
 func (b *brokers) paired(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()

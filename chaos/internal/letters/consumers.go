@@ -163,7 +163,6 @@ func (r *run) push(n int) {
 	}
 }
 
-// flushJobs records the content of Redis and empties it, in one step.
 func (r *run) flushJobs() error {
 	c := r.crowd
 	c.mu.Lock()
@@ -241,7 +240,6 @@ func (r *run) ends() (done, dead map[int]int, err error) {
 	return done, dead, nil
 }
 
-// checkJobs checks that each job is completed or a dead letter, as its fate says.
 func (r *run) checkJobs() error {
 	done, dead, err := r.ends()
 	if err != nil {

@@ -26,7 +26,6 @@ var topics = &kind{driver: "kafka", format: "dlq_envelope", blind: true, stages:
 var stagesOfKafka = map[string]string{"joined": joined, "taken": fetched, "acknowledged": committed, "sent": produced,
 	"confirmed": answered}
 
-// partitions is the number per topic.
 const partitions = 3
 
 // keyOf is the key of a message. The order within a key is kept.

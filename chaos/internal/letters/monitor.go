@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
-// monitor watches a Redis, to strike at a chosen moment.
 type monitor struct {
 	address func() string // URL of the server
 
@@ -65,7 +64,6 @@ func (m *monitor) look(line string) {
 	}
 }
 
-// await waits for a command with a part, and reports whether it came in time.
 func (m *monitor) await(ctx context.Context, pattern string, patience time.Duration) bool {
 	m.mu.Lock()
 	seen := make(chan struct{})

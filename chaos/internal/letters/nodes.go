@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// nodes are those of one run, on one database.
 type nodes struct {
 	servers  []*process.Server
 	backends []deadletters.Backend
@@ -27,7 +26,6 @@ type nodes struct {
 	closers  []func() error
 }
 
-// openNodes prepares nodes without starting them. The caller closes them, also after an error.
 func openNodes(o *Options, sc scenario, dir string, group *process.Group, env ...string) (*nodes, error) {
 	n := &nodes{}
 	dsn, count := "sqlite:"+filepath.Join(dir, "tasker.db"), 1

@@ -134,7 +134,6 @@ func (r *rabbit) publish(queue string, entries []entry) error {
 	return nil
 }
 
-// from sends a mark, and reads until it comes.
 func (r *rabbit) from(_ int, id string) ([]found, error) {
 	next, last := any("first"), int64(-1)
 	if id != "" {
@@ -187,7 +186,6 @@ func (r *rabbit) from(_ int, id string) ([]found, error) {
 	return out, nil
 }
 
-// waitingScript counts ready and unacknowledged messages of a queue.
 const waitingScript = `case rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, <<"%s">>)) of {ok, Q} ->
 case amqqueue:get_type(Q) of
 rabbit_quorum_queue ->

@@ -61,7 +61,6 @@ func Run(ctx context.Context, o Options, atOnce int) ([]*Report, error) {
 	return reports, all.Wait()
 }
 
-// carryOut never returns a nil run.
 func carryOut(ctx context.Context, o Options, sc scenario) (r *run, err error) {
 	r = &run{scenario: sc, options: o, seed: o.Seed, rng: rand.New(rand.NewPCG(o.Seed, 1)),
 		dir: filepath.Join(o.Dir, sc.name)}
@@ -101,7 +100,6 @@ func carryOut(ctx context.Context, o Options, sc scenario) (r *run, err error) {
 	return r, r.sources(ctx)
 }
 
-// openBrokers starts the broker of the run. The caller closes it, also after an error.
 func (r *run) openBrokers(ctx context.Context) (*brokers, error) {
 	switch {
 	case r.kind == topics:
@@ -176,7 +174,6 @@ func (r *run) begin(ctx context.Context) error {
 	})
 }
 
-// until polls until the answer is "", or the time is over.
 func (r *run) until(ctx context.Context, busy func(context.Context) (string, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()

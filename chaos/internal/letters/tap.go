@@ -136,7 +136,6 @@ func (t *tap) keep(client, server net.Conn) bool {
 	return true
 }
 
-// pass copies one way until either end is closed, and then closes both.
 func (t *tap) pass(from, to net.Conn, see sign) {
 	buffer := make([]byte, 64<<10)
 	for {

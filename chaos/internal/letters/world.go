@@ -28,7 +28,6 @@ type world struct {
 	died       map[send]bool // sends whose message has died again, except those of lists, whose messages do not say
 }
 
-// message is a message that died.
 type message struct {
 	sure bool // confirmed by the broker; else uncertain
 	lost bool // FLUSHALL deleted it, perhaps before it was a letter
@@ -37,7 +36,6 @@ type message struct {
 	returns, maybe int
 }
 
-// delivery is one message at the consumer.
 type delivery struct {
 	message         int
 	key             string // of Kafka
@@ -188,7 +186,6 @@ func laterID(a, b string) bool {
 	return ams > bms || ams == bms && ano > bno
 }
 
-// replace changes the master; the new one may lack the last read entries.
 func (w *world) replace(master func() error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

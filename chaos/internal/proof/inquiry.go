@@ -113,7 +113,6 @@ type got struct {
 	body   []byte
 }
 
-// do sends a request and reads at most 1 KiB of the answer. An error means no complete answer within answerLimit.
 func (q *inquiry) do(ctx context.Context, method, url, body string) (got, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()

@@ -203,7 +203,6 @@ func (w *watcher) call(do func() error) error {
 	return err
 }
 
-// silent reports whether the server gave no answer.
 func silent(err error) bool {
 	var e *tasker.Error
 	return errors.As(err, &e) && e.Code == tasker.CodeUnavailable && e.Err != nil

@@ -265,7 +265,6 @@ func (s *stage) complete(ctx context.Context, ids []uuid.UUID) error {
 	return nil
 }
 
-// arrives waits until one of the tasks is complete by a result of the victim.
 func (s *stage) arrives(ctx context.Context, ids []uuid.UUID, victim *program) error {
 	_, err := s.find(ctx, ids, func(step tasker.Step) bool {
 		return step.State == tasker.StepComplete && victim.is(step.Worker)

@@ -107,7 +107,6 @@ func show(r *page.Request, of page.List[operate.AuditRecord]) (trail, error) {
 	return out, nil
 }
 
-// objectOf finds an object other than a task, a worker or a template in the data.
 func objectOf(a *operate.AuditRecord) object {
 	switch {
 	case a.TaskUUID != uuid.Nil:

@@ -155,7 +155,6 @@ func TestLayout(t *testing.T) {
 	})
 }
 
-// sound checks a layout: nodes do not overlap, and edges lead to the right.
 func sound(t interface{ Fatalf(string, ...any) }, nodes []Node, edges []Edge) {
 	p := newPlan(nodes, edges, GraphOptions{})
 	for from, targets := range p.g.outs {

@@ -42,7 +42,6 @@ func compact(v float64) string {
 	return trim(v)
 }
 
-// trim writes one decimal below 10, without a trailing zero.
 func trim(v float64) string {
 	decimals := 0
 	if math.Abs(v) < 10 {

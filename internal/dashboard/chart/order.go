@@ -34,7 +34,6 @@ func (l *layout) order() {
 	l.rows = best
 }
 
-// fill puts the items into rows in the order of a walk along the links, which keeps branches together.
 func (l *layout) fill() {
 	count := 0
 	for _, layer := range l.layer {

@@ -95,7 +95,6 @@ func newSeries(lines []Line, opts SeriesOptions) *series {
 	return c
 }
 
-// drawn reports whether a value is not a gap.
 func drawn(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 
 // ceiling rounds up to 1, 2, 2.5, 4, 5, 6 or 8 times a power of ten.

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxTitle bounds a title or a description, in characters.
 const maxTitle = 300
 
 type drawing struct{ b strings.Builder }
@@ -184,7 +183,6 @@ func local(href string) string {
 	return href
 }
 
-// identifier makes s the value of an id, or returns other.
 func identifier(s, other string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -202,7 +200,6 @@ func words(s ...string) string {
 	return strings.Join(strings.Fields(strings.Join(s, " ")), " ")
 }
 
-// orUnnamed replaces an invisible name.
 func orUnnamed(s string) string {
 	if clean(s, 1) == "" {
 		return "(unnamed)"

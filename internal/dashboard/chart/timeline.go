@@ -179,7 +179,6 @@ func (a *axis) row(d *drawing, row Row, y int, id string) {
 	d.close("g")
 }
 
-// segments draws the distinguishable segments of a row.
 func (a *axis) segments(d *drawing, list []Segment, y int, id string) {
 	type look struct {
 		kind SegmentKind

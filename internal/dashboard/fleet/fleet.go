@@ -55,7 +55,6 @@ type workerList struct {
 	Slots   int
 }
 
-// workers sorts urgent ones first, then by name.
 func (p *pages) workers(r *page.Request) (out workerList, err error) {
 	if out.Workers, err = p.api.Workers(r.Context()); err != nil {
 		return out, err
@@ -76,7 +75,6 @@ func (p *pages) workers(r *page.Request) (out workerList, err error) {
 	return out, nil
 }
 
-// rank orders workers by urgency.
 func rank(w *tasker.WorkerInfo) int {
 	switch {
 	case w.State == "dead":

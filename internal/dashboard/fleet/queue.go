@@ -29,7 +29,6 @@ type level struct {
 	queueapi.QueueOfPriority
 }
 
-// shows are the selections of routes, by their name in the address.
 var shows = []struct {
 	title string
 	name  queueapi.RouteShow

@@ -57,7 +57,6 @@ func (p *pages) compareLetters(r *page.Request) (out comparison, err error) {
 
 type fact struct{ field, value string }
 
-// factsOf returns the fields and headers of a letter.
 func factsOf(l *deadletters.LetterStory) []fact {
 	out := []fact{{"error type", l.Failure.Type}, {"error code", l.Failure.Code}, {"error", l.Failure.Message},
 		{"consumer", l.Handler}, {"source", l.Source}, {"origin", l.Origin}, {"group", l.GroupID},

@@ -85,7 +85,6 @@ type share struct {
 	More   int          // values that are not shown
 }
 
-// valueShare is the number of letters with a value.
 type valueShare struct {
 	Value string
 	Count int

@@ -24,7 +24,6 @@ type groupList struct {
 	Texts  *texts // other places to search for a text; nil without one
 }
 
-// texts are searches outside of the titles of groups.
 type texts struct{ Letters, Cases string }
 
 type groupRow struct {

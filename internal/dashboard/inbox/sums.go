@@ -17,7 +17,6 @@ type by struct {
 	filter      string // parameter of the inbox that selects one value
 }
 
-// bys are in the order of the choice.
 var bys = []by{
 	{"where", "By handler or source", func(g *deadletters.Group) string { return g.Fingerprint.Where }, "where"},
 	{"owner", "By owner", func(g *deadletters.Group) string { return g.Owner }, "owner"},
@@ -37,7 +36,6 @@ type sum struct {
 // summedGroups bounds the groups in sums.
 const summedGroups = 1000
 
-// sumUp sums the selected groups by a property, the most open items first.
 func (p *pages) sumUp(r *page.Request, out *groupList, b by) error {
 	filter := groupFilter(r)
 	filter.Limit = summedGroups

@@ -111,7 +111,6 @@ func (h *Hub) Watch(who *access.Principal) (changed <-chan map[Topic]bool, leave
 	return v.changed, func() { h.leave(v) }, nil
 }
 
-// leave ends a viewer. After the last one the hub stops listening.
 func (h *Hub) leave(v *viewer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

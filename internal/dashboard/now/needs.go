@@ -21,7 +21,6 @@ const (
 	waiting         // known, and waits
 )
 
-// groups finds regressions, new groups, and due ones.
 func (p *pages) groups(r *page.Request, out *first) error {
 	got, err := p.letters.Groups(r.Context(), deadletters.GroupFilter{Namespace: r.Namespace(),
 		State: deadletters.GroupOpen, Order: "open", Limit: 50})
@@ -131,7 +130,6 @@ func (p *pages) queues(r *page.Request, out *first) (err error) {
 	return nil
 }
 
-// stuck finds routes with waiting steps and no worker. Without any active worker, one line says so.
 func (p *pages) stuck(r *page.Request, out *first) error {
 	if out.Stats.Workers.Active == 0 {
 		return nil

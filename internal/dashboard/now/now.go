@@ -107,5 +107,4 @@ func (p *pages) now(r *page.Request) (out first, err error) {
 	return out, nil
 }
 
-// shownOfKind bounds the lines of one part.
 const shownOfKind = 8

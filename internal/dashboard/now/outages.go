@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// outages finds routes with an open outage.
 func (p *pages) outages(r *page.Request, out *first) error {
 	f := flow.OutageFilter{State: flow.OutageOpen, Limit: shownOfKind}
 	if namespace := r.Namespace(); namespace != "" {

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// frame is the layout's argument besides the look.
 type frame struct {
 	Section string
 	Topics  []string

@@ -213,7 +213,6 @@ func when(r *Request, at any) template.HTML {
 		template.HTMLEscapeString(exact), relative(r.Now.Sub(t))))
 }
 
-// moment accepts times and pointers; zero for none.
 func moment(at any) time.Time {
 	switch v := at.(type) {
 	case time.Time:

@@ -78,7 +78,6 @@ func AddList[T, D any](f *Family, p ListPage[T, D]) {
 	}))
 }
 
-// rowWriter writes rows, and at the end a note, or "" if complete.
 type rowWriter[T any] struct {
 	write func(row T) error
 	end   func(note string)

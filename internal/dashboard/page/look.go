@@ -32,7 +32,6 @@ type looks struct {
 	swept time.Time
 }
 
-// sharedLook is a look, or the wait for it.
 type sharedLook struct {
 	done chan struct{} // closed when look and err are set
 	look *look

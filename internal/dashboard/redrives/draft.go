@@ -93,7 +93,6 @@ func (p *pages) preview(r *page.Request) (out previewed, err error) {
 	return out, err
 }
 
-// create freezes the selection, and starts the redrive if requested.
 func (p *pages) create(r *page.Request) (page.Done, error) {
 	req, err := request(r)
 	if err != nil {

@@ -56,7 +56,6 @@ type redriveList struct {
 	Tabs     []page.Tab
 }
 
-// views are sets of states, by their name in the address.
 var views = []struct {
 	title, name string
 	states      []deadletters.RedriveState
@@ -100,7 +99,6 @@ func record(d deadletters.Redrive) []string {
 		strconv.Itoa(d.Total), d.Actor, d.CreatedAt.UTC().Format(time.RFC3339), ended, d.HaltReason}
 }
 
-// words describes a selection.
 func words(s *deadletters.Selection) string {
 	what := "letters and cases"
 	switch s.Kind {

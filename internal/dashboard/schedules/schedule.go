@@ -20,7 +20,6 @@ type firing struct{ schedules.Firing }
 // Outcome is the state of the task, or of a firing without one.
 func (f firing) Outcome() string { return outcome(&f.Firing) }
 
-// firingsShown is the number of firings on a page.
 const firingsShown = 20
 
 func (p *pages) schedule(r *page.Request) (out schedulePage, err error) {
@@ -47,7 +46,6 @@ func (p *pages) schedule(r *page.Request) (out schedulePage, err error) {
 	return out, nil
 }
 
-// act is on the state that the viewer saw.
 func (p *pages) act(r *page.Request) (page.Done, error) {
 	namespace, name, ctx := r.Path("namespace"), r.Path("name"), r.Context()
 	by := schedules.ScheduleAct{Actor: r.Name, Reason: r.Form("reason"), IfMatch: r.Form("etag")}

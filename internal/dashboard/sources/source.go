@@ -49,7 +49,6 @@ func (p *pages) test(r *page.Request) (*deadletters.SourceStatus, error) {
 	return p.letters.TestSource(r.Context(), r.Path("namespace"), r.Path("name"))
 }
 
-// pause is on the state that the viewer saw.
 func (p *pages) pause(r *page.Request) (page.Done, error) {
 	namespace, name, paused := r.Path("namespace"), r.Path("name"), r.Form("do") == "pause"
 	_, err := p.letters.PauseSource(r.Context(), namespace, name, paused,

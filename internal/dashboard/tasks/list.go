@@ -15,7 +15,6 @@ type taskList struct {
 	Filtered bool
 }
 
-// views are sets of states, by their name in the address.
 var views = []struct {
 	title, name string
 	states      []tasker.TaskState
