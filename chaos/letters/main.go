@@ -1,15 +1,14 @@
-// Command letters proves that dead letters in Redis, RabbitMQ and Kafka, jobs of package redisqueue, and steps that are
-// dispatched over RabbitMQ survive what can happen: nodes, applications, workers and brokers are killed and frozen,
-// connections break, Redis is emptied, and a replica that is behind takes over.
+// Command letters proves that dead letters in Redis, RabbitMQ and Kafka, jobs of package redisqueue, and steps
+// dispatched over RabbitMQ survive faults: nodes, applications, workers and brokers are killed and frozen, connections
+// break, Redis is emptied, and a late replica takes over.
 //
 //	go run ./letters [-seed N] [-kills N] [-only NAME,...] [-at-once N] [-node bin/tasker] [-keep] [-unsafe]
 //
-// With -unsafe Redis keeps nothing when it is killed. That run has to end with 1: it shows that the proof would find a
-// loss.
+// With -unsafe a killed Redis loses everything. That run must exit with 1: it shows that the proof would find a loss.
 //
-// It needs the programs of Redis, RabbitMQ and Kafka, and those of PostgreSQL for some of the runs. It ends with 0 when
-// all promises were kept, with 1 when one was broken, and with 2 when a run could not be carried out. Nothing that it
-// started stays behind, however it ends.
+// It needs the programs of Redis, RabbitMQ and Kafka, and those of PostgreSQL for some of the runs. It exits with 0 if
+// all promises were kept, with 1 if one was broken, and with 2 if a run could not be carried out. It leaves no process
+// behind.
 package main
 
 import (

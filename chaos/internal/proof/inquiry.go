@@ -35,7 +35,7 @@ func newInquiry(client *http.Client, notes *notes, redis bool) *inquiry {
 	return &inquiry{http: client, notes: notes, redis: redis, worker: map[*cluster.Node]uuid.UUID{}}
 }
 
-// answerLimit bounds an answer, whatever the database's state.
+// answerLimit bounds an answer in every state of the database.
 const answerLimit = 20 * time.Second
 
 // blind queries the nodes that are up, concurrently.

@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// needs repeats the permissions of routes.go on purpose: a change by accident fails the test.
+// needs repeats the permissions of routes.go on purpose: an accidental change fails the test.
 var needs = map[string]string{
 	"submit-task": "submit", "submit-tasks": "submit",
 	"list-tasks": "read", "get-task": "read", "get-task-history": "read", "explain-task": "read",

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// Default sizes of pages, cut to the server's limit. Operators read these lists as a whole, most urgent first.
+// Default sizes of pages, cut to the server's limit. Operators read these lists to the end, most urgent first.
 const (
 	defaultQueue     = 100
 	defaultStaleness = 100

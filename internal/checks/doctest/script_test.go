@@ -50,7 +50,7 @@ func (s script) run(t *testing.T, to server) (ran, shown int) {
 	return len(list), shown
 }
 
-// shownBlock is a block of commands, and what the page says that they print.
+// shownBlock is a block of commands, and their output on the page.
 type shownBlock struct{ commands, text string }
 
 func shownBlocks(t *testing.T, page string) []shownBlock {

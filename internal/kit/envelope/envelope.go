@@ -89,7 +89,7 @@ func Of(object map[string]any) (Envelope, bool) {
 	return e, err == nil && len(object) == members
 }
 
-// Is reports whether a valid document is an envelope as a whole.
+// Is reports whether a valid document is itself an envelope.
 func Is(doc []byte) bool {
 	_, at, found := Find(doc)
 	return found && at == ""

@@ -173,7 +173,7 @@ func (j *Journal) Tasks() int {
 	return len(j.Submits)
 }
 
-// Obsolete reports whether a caller knows that the lease is over: its result was accepted, or the step was handed out
+// Obsolete reports whether a caller learned that the lease is over: its result was accepted, or the step was handed out
 // again. Check draws its own conclusions.
 func (j *Journal) Obsolete(step uuid.UUID, token string) bool {
 	j.mu.Lock()

@@ -37,10 +37,10 @@ func Main(m *testing.M, programs map[string]func()) {
 
 // Example is the README of an example. Its blocks are of three kinds:
 //
-//	sh    a program in a terminal of its own: it is started, and goes on until the end. A server is waited for. "go
+//	sh    a program in a separate terminal, which runs until the end. A server is awaited. "go
 //	      build -o bin/ PACKAGES" must name what the page uses, and is not run; nor are lines that begin with export
-//	bash  commands that are run one after the other, in one session of bash with "set -euo pipefail"
-//	text  what the block before it has printed
+//	bash  commands that run in sequence, in one session of bash with "set -euo pipefail"
+//	text  the output of the block before
 //
 // Blocks of other languages are for the reader. The session is in an empty directory with links to examples and
 // clients, so that a path is what it is in a clone.

@@ -2,17 +2,14 @@
 //
 //	go run ./internal/testkit/testenv go test ./...
 //
-// It brings each up once for all packages, tells the tests where by a variable
-// of the environment, and stops what it started when the command has ended. A
-// server whose variable is set already is left to whoever set it.
+// It starts each once for all packages, puts its address into a variable of the environment, and stops it after the
+// command. It starts no server whose variable is set.
 //
-// It takes the programs that are installed; else, as root or with CI=true, it
-// installs the distribution's; else it asks Docker Compose, where a daemon
-// answers. When all that fails it says what to install. Kafka, which no
-// distribution has, comes from Maven, once for each user. Chromium it only
-// finds or installs: tests start it.
+// It uses installed programs; else, as root or with CI=true, it installs the distribution's; else it uses Docker
+// Compose; else it prints what to install. Kafka, which no distribution has, comes from Maven, once for each user.
+// Chromium it only finds or installs: tests start it.
 //
-// With -without NAMES before the command, it does without some of them:
+// With -without NAMES before the command, it omits some of them:
 //
 //	go run ./internal/testkit/testenv -without rabbitmq,kafka,chromium .ci/fuzz-api
 package main

@@ -70,7 +70,7 @@ func maskEdit(about *subject, v any) {
 	}
 }
 
-// maskContent masks a payload that is not JSON as a whole, if pointers are set.
+// maskContent masks a whole payload that is not JSON, if pointers are set.
 func maskContent(about *subject, v any) {
 	c := v.(*deadletters.Content)
 	c.Payload, c.PayloadBase64 = about.payload(c.Payload, c.PayloadBase64)
@@ -113,7 +113,7 @@ func maskJob(about *subject, v any) {
 	j.OriginalJob = about.shown(j.OriginalJob)
 }
 
-// shown masks a binary payload as a whole: no pointer selects a part of it.
+// shown masks a whole binary payload: no pointer selects a part of it.
 func (s *subject) shown(payload json.RawMessage) json.RawMessage {
 	if s.set.Empty() || len(payload) == 0 {
 		return payload

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// narrowWorker limits a registration to the key's namespaces: for a limited key, none and all mean all of its own.
+// narrowWorker limits a registration to the key's namespaces: for a limited key, none and all mean the key's.
 func narrowWorker(ctx context.Context, reg *tasker.WorkerRegistration) error {
 	p := access.From(ctx)
 	if !p.Limited() {

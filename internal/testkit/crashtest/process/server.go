@@ -83,7 +83,7 @@ func (s *Server) launch(out *os.File, expect bool) error {
 	return nil
 }
 
-// Start starts a process and returns when its standard output says that it listens. An earlier end is an error, not a
+// Start starts a process and returns when it prints that it listens. An earlier end is an error, not a
 // crash. When ctx ends it is killed.
 func (s *Server) Start(ctx context.Context) error {
 	said, out, err := os.Pipe()
