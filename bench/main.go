@@ -1,7 +1,7 @@
-// Command bench runs other queues and Tasker side by side on one PostgreSQL, or one
-// Redis, and prints what each does, and the ratios: see "make bench-peers".
+// Command bench runs other queues and Tasker side by side on one PostgreSQL, or one Redis, and prints the results and
+// ratios: see "make bench-peers".
 //
-// It is a module of its own, so that what it compares with stays out of Tasker's.
+// It is a separate module, to keep its peers out of Tasker's dependencies.
 package main
 
 import (
@@ -39,7 +39,6 @@ func main() {
 	}
 }
 
-// options is what can be said on the command line.
 type options struct {
 	compare.Options
 	db        string
@@ -49,19 +48,16 @@ type options struct {
 	peers     []string
 }
 
-// known are the queues that can be measured, the one that others are held against
-// first.
+// known are the measurable queues, in the order of comparison.
 var known = []string{"bare", "bare-sqlite", "river", "asynq", "tasker", "tasker-redis", "tasker-sqlite"}
 
-// onRedis are those that need one.
+// onRedis need a Redis.
 var onRedis = []string{"asynq", "tasker-redis"}
 
-// needsRedis reports whether a peer was chosen that runs on Redis.
 func (o options) needsRedis() bool {
 	return slices.ContainsFunc(o.peers, func(p string) bool { return slices.Contains(onRedis, p) })
 }
 
-// parse reads the command line. db is the DSN of the environment, which a flag overrides.
 func parse(args []string, db string, stderr io.Writer) (options, error) {
 	o := options{Options: compare.Options{Producers: []int{16, 256}}}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -117,8 +113,8 @@ type result struct {
 	*compare.Report
 }
 
-// run measures and prints. A server that was not named is started for the run and removed afterwards, so that "make
-// bench-peers" needs nothing but installed programs.
+// run measures and prints. It starts missing servers for the run, so that "make bench-peers" needs only installed
+// programs.
 func run(ctx context.Context, args []string, db string, stdout, stderr io.Writer) (err error) {
 	o, err := parse(args, db, stderr)
 	if err != nil {
@@ -175,8 +171,7 @@ func run(ctx context.Context, args []string, db string, stdout, stderr io.Writer
 	return r.write(stdout)
 }
 
-// look reads what the numbers depend on, and refuses a server that is not durable: its numbers would not compare with
-// others.
+// look reads the relevant settings, and refuses a server that is not durable: its numbers would not be comparable.
 func look(ctx context.Context, dsn string) (map[string]string, error) {
 	conn, err := connect(ctx, dsn)
 	if err != nil {
@@ -190,7 +185,7 @@ func look(ctx context.Context, dsn string) (map[string]string, error) {
 	return found, durable(found)
 }
 
-// versions of what is compared, and of what both stand on.
+// versions are those of the peers and of their drivers.
 func versions() map[string]string {
 	v := map[string]string{"go": runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
@@ -206,7 +201,6 @@ func versions() map[string]string {
 	return v
 }
 
-// write prints the conditions and then the tables.
 func (r result) write(out io.Writer) error {
 	_, err := fmt.Fprintf(out,
 		"%d rounds, %d tasks a phase of %d bytes, %d workers, %d CPUs; median (lowest to highest)\n"+

@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// Queues run every phase on real servers, agree with their tables, and leave
-// nothing behind. What is measured is not judged here.
+// Queues run every phase on real servers, agree with their tables, and leave nothing behind. The numbers are not judged
+// here.
 func TestSideBySide(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).DSN()

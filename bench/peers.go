@@ -13,19 +13,17 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
 
-// riverQueue is River in a schema of its own, which Close drops.
+// riverQueue is River in a separate schema, which Close drops.
 type riverQueue struct {
 	*river.River
 	schema *bench.Schema
 }
 
-// Close implements compare.Queue.
 func (q riverQueue) Close() error {
 	return errors.Join(q.River.Close(), q.schema.Drop(context.Background()))
 }
 
-// openRiver returns a way to open River with a pool of a size. All connections are opened at once, so that no phase
-// pays for them.
+// openRiver opens all connections of the pool first, so that no phase pays for them.
 func openRiver(dsn string, connections int, log *slog.Logger) func(context.Context) (compare.Queue, error) {
 	return func(ctx context.Context) (compare.Queue, error) {
 		s, err := bench.NewSchema(ctx, dsn, "bench_river")
@@ -47,19 +45,17 @@ func openRiver(dsn string, connections int, log *slog.Logger) func(context.Conte
 	}
 }
 
-// taskerQueue is Tasker in a schema of its own, which Close drops.
+// taskerQueue is Tasker in a separate schema, which Close drops.
 type taskerQueue struct {
 	*bench.Tasker
 	schema *bench.Schema
 }
 
-// Close implements compare.Queue.
 func (q taskerQueue) Close() error {
 	return errors.Join(q.Tasker.Close(), q.schema.Drop(context.Background()))
 }
 
-// Check implements compare.Queue. It counts in the database, past Tasker: as many complete tasks as were acknowledged,
-// and no others.
+// Check counts in the database: as many complete tasks as were acknowledged, and no others.
 func (q taskerQueue) Check(ctx context.Context) error {
 	conn, err := connect(ctx, q.schema.DSN)
 	if err != nil {
@@ -81,13 +77,11 @@ func (q taskerQueue) Check(ctx context.Context) error {
 	return nil
 }
 
-// openAsynq returns a way to open Asynq.
 func openAsynq(url string) func(context.Context) (compare.Queue, error) {
 	return func(context.Context) (compare.Queue, error) { return asynq.Open(url) }
 }
 
-// openTasker returns a way to open Tasker in this process, with its default pool;
-// with a Redis it dispatches through that.
+// openTasker opens Tasker in this process, with its default pool and, with a Redis, its dispatcher.
 func openTasker(dsn, redis string) func(context.Context) (compare.Queue, error) {
 	return func(ctx context.Context) (compare.Queue, error) {
 		s, err := bench.NewSchema(ctx, dsn, "bench_tasker")

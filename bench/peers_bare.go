@@ -14,18 +14,16 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
 
-// inSchema is a queue in a schema of its own, which Close drops.
+// inSchema is a queue in a separate schema, which Close drops.
 type inSchema struct {
 	compare.Queue
 	schema *bench.Schema
 }
 
-// Close implements compare.Queue.
 func (q inSchema) Close() error {
 	return errors.Join(q.Queue.Close(), q.schema.Drop(context.Background()))
 }
 
-// openBare returns a way to open the least that is a queue on PostgreSQL.
 func openBare(dsn string) func(context.Context) (compare.Queue, error) {
 	return func(ctx context.Context) (compare.Queue, error) {
 		s, err := bench.NewSchema(ctx, dsn, "bench_bare")
@@ -45,21 +43,18 @@ func openBare(dsn string) func(context.Context) (compare.Queue, error) {
 	}
 }
 
-// inDirectory is a queue in files of a directory of its own, which Close removes.
+// inDirectory is a queue in a separate directory, which Close removes.
 type inDirectory struct {
 	compare.Queue
 	dir string
 }
 
-// Close implements compare.Queue.
 func (q inDirectory) Close() error { return errors.Join(q.Queue.Close(), os.RemoveAll(q.dir)) }
 
-// openBareSQLite opens the least that is a queue in a file.
 func openBareSQLite(ctx context.Context) (compare.Queue, error) {
 	return inTemp(func(dir string) (compare.Queue, error) { return bare.OpenSQLite(ctx, dir) })
 }
 
-// openTaskerSQLite opens Tasker in this process, on a file.
 func openTaskerSQLite(ctx context.Context) (compare.Queue, error) {
 	return inTemp(func(dir string) (compare.Queue, error) {
 		file := filepath.Join(dir, "tasker.db")
@@ -71,7 +66,6 @@ func openTaskerSQLite(ctx context.Context) (compare.Queue, error) {
 	})
 }
 
-// inTemp opens a queue in a new directory.
 func inTemp(open func(dir string) (compare.Queue, error)) (compare.Queue, error) {
 	dir, err := os.MkdirTemp("", "tasker-bench-")
 	if err != nil {
@@ -90,7 +84,7 @@ type taskerFile struct {
 	file string
 }
 
-// Check implements compare.Queue. It counts in the file, past Tasker.
+// Check counts in the file.
 func (q taskerFile) Check(ctx context.Context) error {
 	db, err := sql.Open("sqlite", "file:"+q.file+"?mode=ro")
 	if err != nil {

@@ -10,18 +10,16 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// launch starts a PostgreSQL for this run alone: memory that a server of this size
-// would be given, and durability as it is by default.
+// launch starts a PostgreSQL for this run, with typical memory and default durability.
 func launch() (*pgtest.Server, error) {
 	return pgtest.Launch("shared_buffers=1GB", "max_wal_size=8GB", "synchronous_commit=on", "fsync=on",
 		"full_page_writes=on")
 }
 
-// settings are those that the numbers depend on.
 var settings = []string{"server_version", "data_directory", "shared_buffers", "max_wal_size", "fsync",
 	"synchronous_commit", "full_page_writes"}
 
-// serverSettings reads them. What the role may not see is left out.
+// serverSettings omits settings that the role may not see.
 func serverSettings(ctx context.Context, conn *pgx.Conn) (map[string]string, error) {
 	rows, err := conn.Query(ctx, `SELECT name, current_setting(name, true) FROM pg_settings WHERE name = ANY($1)`,
 		settings)
@@ -40,8 +38,7 @@ func serverSettings(ctx context.Context, conn *pgx.Conn) (map[string]string, err
 	return found, nil
 }
 
-// durable reports the first setting under which an acknowledged task can be lost. A setting that the role may not see
-// is taken as on.
+// durable reports the first setting under which an acknowledged task can be lost. An invisible setting counts as on.
 func durable(found map[string]string) error {
 	for _, name := range []string{"fsync", "synchronous_commit", "full_page_writes"} {
 		if found[name] == "off" {
@@ -51,7 +48,6 @@ func durable(found map[string]string) error {
 	return nil
 }
 
-// connect opens a connection of our own to the PostgreSQL of a DSN.
 func connect(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	d, err := postgres.ParseDSN(dsn)
 	if err != nil {

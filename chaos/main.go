@@ -1,25 +1,21 @@
-// Command chaos proves that a cluster of Tasker nodes on one PostgreSQL keeps its
-// guarantees while nodes are killed, PostgreSQL is restarted and crashes, and the
-// network between them is cut and stalled.
+// Command chaos proves that a cluster of Tasker nodes on one PostgreSQL keeps its guarantees while nodes are killed,
+// PostgreSQL is restarted and crashes, and the network between them is cut and stalled.
 //
 //	go run . [-seed N] [-minutes M] [-kills N] [-redis] [-keep] [-unsafe]
 //	go run . -failover [-seed N] [-minutes M] [-keep] [-unsafe]
 //
-// With -failover the database is replaced by another one instead: a synchronous and an asynchronous
-// standby are promoted, a backup is swapped in, and the primary hangs. What was acknowledged in
-// the time that an asynchronous standby or a backup does not have may be lost, and is counted; nothing
-// else may be.
+// With -failover the database is replaced instead: a synchronous and an asynchronous standby are promoted, a backup is
+// swapped in, and the primary hangs. Only acknowledged work of the time that an asynchronous standby or a backup lacks
+// may be lost; it is counted.
 //
-// With -redis the nodes dispatch through a Redis, which is killed, flushed and cut
-// off besides.
+// With -redis the nodes dispatch through a Redis, which is also killed, flushed and cut off.
 //
-// It needs the programs of PostgreSQL 15 or newer, and of Redis. It ends with 0 when all
-// guarantees were kept, with 1 when one was broken, and with 2 when the run could
-// not be carried out. SIGINT and SIGTERM end it; nothing that it started stays
-// behind, however it ends.
+// It needs the programs of PostgreSQL 15 or newer, and of Redis. It exits with 0 if all guarantees were kept, with 1
+// if one was broken, and with 2 if the run could not be carried out. SIGINT and SIGTERM end it. It leaves no process
+// behind.
 //
-// With -unsafe PostgreSQL loses commits when it crashes; with -failover, the checker is not told which
-// time is lost. That run has to end with 1: it shows that the proof would find a loss.
+// With -unsafe PostgreSQL loses commits when it crashes; with -failover, the checker does not learn which time is
+// lost. That run must exit with 1: it shows that the proof would find a loss.
 package main
 
 import (
@@ -48,7 +44,7 @@ const (
 )
 
 func main() {
-	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy logs to standard error, whatever it is told
+	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy logs to standard error, despite its logger
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -114,7 +110,6 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	return broken
 }
 
-// show prints what came of a run.
 func show(out io.Writer, rep *proof.Report, ok bool) {
 	fmt.Fprintf(out, "\n%s", rep.Text)
 	for _, v := range rep.Violations {

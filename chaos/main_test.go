@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// TestInterrupted: a run that is ended early leaves nothing behind, whether it can
-// tidy up itself or not.
+// TestInterrupted: an interrupted run leaves nothing behind, even if killed.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "chaos")
@@ -42,7 +41,6 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// running is a run under load.
 type running struct {
 	cmd       *exec.Cmd
 	out       io.Reader
@@ -52,10 +50,9 @@ type running struct {
 
 var address = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
-// begin starts a run and returns after its first fault.
 func begin(t *testing.T, program string) *running {
 	t.Helper()
-	// PostgreSQL may run as somebody else, who has no access to t.TempDir.
+	// PostgreSQL may run under another account, without access to t.TempDir.
 	dir, err := os.MkdirTemp("", "tasker-chaos-test-")
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +89,6 @@ func begin(t *testing.T, program string) *running {
 	return nil
 }
 
-// signal sends a signal and waits for the end of the process.
 func (r *running) signal(t *testing.T, sig syscall.Signal) {
 	t.Helper()
 	if len(r.addresses) < 4 {
@@ -107,7 +103,6 @@ func (r *running) signal(t *testing.T, sig syscall.Signal) {
 	_ = r.cmd.Wait() // the test looks at how it ended
 }
 
-// gone checks that nothing listens any more, after a while.
 func (r *running) gone(t *testing.T, patience time.Duration) {
 	t.Helper()
 	deadline := time.Now().Add(patience)

@@ -19,13 +19,12 @@ import (
 const (
 	kind  = "bench"
 	queue = "default"
-	// checkInterval is how long its workers sleep when the queue is empty. At its
-	// default of a second that is what latency is.
+	// checkInterval is the sleep of idle workers; the default of a second would dominate latency.
 	checkInterval = time.Millisecond
 	stopTimeout   = time.Minute
 )
 
-// Asynq is a queue in a Redis that holds nothing else.
+// Asynq is a queue in a Redis without other content.
 type Asynq struct {
 	redis   asynq.RedisConnOpt
 	client  *asynq.Client
@@ -34,7 +33,7 @@ type Asynq struct {
 
 var _ bench.System = (*Asynq)(nil)
 
-// Open connects. Close what it returns.
+// Open connects; close the result.
 func Open(url string) (*Asynq, error) {
 	at, err := asynq.ParseRedisURI(url)
 	if err != nil {
@@ -59,7 +58,7 @@ func (a *Asynq) Submit(ctx context.Context, _ int, body json.RawMessage) error {
 	return err
 }
 
-// SubmitMany implements bench.System one by one: there is no call for many.
+// SubmitMany submits one by one: there is no bulk call.
 func (a *Asynq) SubmitMany(ctx context.Context, n int, body json.RawMessage) error {
 	for range n {
 		if err := a.Submit(ctx, 0, body); err != nil {
@@ -87,12 +86,10 @@ func (a *Asynq) Work(_ context.Context, n int, handle func()) (func() error, err
 	}), nil
 }
 
-// Settled implements bench.System. Nothing tells when a task has been recorded as
-// complete, so it counts those whose handler has returned, which is a little in
-// favour of Asynq.
+// Settled counts returned handlers, a little in favour of Asynq: nothing reports the recorded completion.
 func (a *Asynq) Settled() int64 { return a.handled.Load() }
 
-// Check reports what is left of a queue that should be empty.
+// Check reports remaining tasks in a queue that should be empty.
 func (a *Asynq) Check(context.Context) error {
 	inspector := asynq.NewInspector(a.redis)
 	info, err := inspector.GetQueueInfo(queue)

@@ -1,6 +1,6 @@
-// Package bare is the least that is a queue: one table, concurrent inserts committed together, and one transaction that
-// records what was done and claims what comes next. It has no retries, priorities, leases, history or steps. It is no
-// peer but a bound: what is lost against it is the price of everything else.
+// Package bare is a minimal queue: one table, group commits of concurrent inserts, and one transaction that records
+// completions and claims the next jobs. It has no retries, priorities, leases, history or steps. It is not a peer but a
+// bound: the distance to it is the price of everything else.
 package bare
 
 import (
@@ -16,11 +16,9 @@ import (
 // most bounds the jobs of one transaction.
 const most = 1000
 
-// store is the table on one database. Its methods are transactions; all but insert are called by one goroutine at a
-// time.
 type store interface {
 	insert(ctx context.Context, bodies [][]byte) error
-	// turn records that jobs are done and claims up to n others.
+	// turn records completions and claims up to n other jobs.
 	turn(ctx context.Context, done []int64, n int) (claimed []int64, err error)
 	count(ctx context.Context) (done, others int64, err error)
 	close() error
@@ -48,7 +46,7 @@ func newQueue(s store) *queue {
 	return q
 }
 
-// commit stores all jobs that arrived while it stored those before.
+// commit stores all jobs that arrived during the previous commit together.
 func (q *queue) commit() {
 	for first := range q.inserts {
 		group := []insertion{first}
@@ -74,14 +72,12 @@ func (q *queue) wake() {
 	}
 }
 
-// Submit implements bench.System.
 func (q *queue) Submit(_ context.Context, _ int, body json.RawMessage) error {
 	i := insertion{body, make(chan error, 1)}
 	q.inserts <- i
 	return <-i.err
 }
 
-// SubmitMany implements bench.System.
 func (q *queue) SubmitMany(ctx context.Context, n int, body json.RawMessage) error {
 	bodies := make([][]byte, n)
 	for i := range bodies {
@@ -92,7 +88,6 @@ func (q *queue) SubmitMany(ctx context.Context, n int, body json.RawMessage) err
 	return err
 }
 
-// Work implements bench.System.
 func (q *queue) Work(_ context.Context, n int, handle func()) (func() error, error) {
 	todo, finished, stop := make(chan int64, n), make(chan int64, n), make(chan struct{})
 	var workers sync.WaitGroup
@@ -118,7 +113,7 @@ func (q *queue) Work(_ context.Context, n int, handle func()) (func() error, err
 	}), nil
 }
 
-// dispatch gives jobs to idle workers and records what they did, until it is stopped and no worker is busy.
+// dispatch gives jobs to idle workers and records completions, until it is stopped and no worker is busy.
 func (q *queue) dispatch(idle int, todo chan<- int64, finished <-chan int64, stop <-chan struct{}) error {
 	all, backlog := idle, false
 	for stopping := false; !stopping || idle < all; {
@@ -158,10 +153,8 @@ func (q *queue) dispatch(idle int, todo chan<- int64, finished <-chan int64, sto
 	return nil
 }
 
-// Settled implements bench.System.
 func (q *queue) Settled() int64 { return q.settled.Load() }
 
-// Check implements compare.Queue.
 func (q *queue) Check(ctx context.Context) error {
 	done, others, err := q.store.count(ctx)
 	if err == nil && (others != 0 || done != q.Settled()) {
@@ -170,7 +163,6 @@ func (q *queue) Check(ctx context.Context) error {
 	return err
 }
 
-// Close implements compare.Queue.
 func (q *queue) Close() error {
 	close(q.inserts)
 	q.ended.Wait()

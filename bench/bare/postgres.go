@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/bench/compare"
 )
 
-// postgresTable is the table on PostgreSQL. Done jobs stay, as in the queues that it is held against.
+// postgresTable keeps completed jobs, like the queues it is compared with.
 type postgresTable struct{ pool *pgxpool.Pool }
 
 // OpenPostgres makes the table in the schema of the connections, which must be empty.
@@ -38,7 +38,6 @@ func (p postgresTable) insert(ctx context.Context, bodies [][]byte) error {
 	return err
 }
 
-// turn sends both statements as one transaction in one round trip.
 func (p postgresTable) turn(ctx context.Context, done []int64, n int) (claimed []int64, err error) {
 	b := &pgx.Batch{}
 	if len(done) > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/bench/compare"
 )
 
-// sqliteTable is the table in a SQLite file, with the settings that Tasker has: a log that is synced by every commit.
+// sqliteTable has Tasker's settings: a log that every commit syncs.
 type sqliteTable struct {
 	db *sql.DB
 
@@ -55,7 +55,6 @@ CREATE INDEX ready ON jobs (id) WHERE state = 0`); err != nil {
 	return nil
 }
 
-// within runs a function in a transaction.
 func (t *sqliteTable) within(ctx context.Context, do func(tx *sql.Tx) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,7 +101,6 @@ func (t *sqliteTable) turn(ctx context.Context, done []int64, n int) (claimed []
 	return claimed, err
 }
 
-// next reads up to n waiting jobs.
 func (t *sqliteTable) next(ctx context.Context, tx *sql.Tx, n int) (ids []int64, err error) {
 	if n == 0 {
 		return nil, nil

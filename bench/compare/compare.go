@@ -1,9 +1,8 @@
-// Package compare measures several queues side by side on one machine: the same phases, phase by phase in turn, each
-// queue with tables of its own.
+// Package compare measures several queues side by side on one machine, phase by phase in turn, each with separate
+// tables.
 //
-// Turns matter because a machine changes while it is measured: it warms up, its disk fills. What a report compares is
-// therefore taken from the same minutes, and a ratio is formed per round. compare.go has the phases, report.go the
-// statistics.
+// Turns matter because a machine changes: it warms up, its disk fills. So a report compares the same minutes, and forms
+// a ratio per round. compare.go has the phases, report.go the statistics.
 package compare
 
 import (
@@ -18,16 +17,16 @@ import (
 // Peer is a queue that takes part.
 type Peer struct {
 	Name string
-	// Open opens the queue on fresh tables.
+	// Open uses fresh tables.
 	Open func(ctx context.Context) (Queue, error)
 }
 
 // Queue is a queue that was opened.
 type Queue interface {
 	bench.System
-	// Check reports what is not as the measured numbers say.
+	// Check reports a contradiction to the measured numbers.
 	Check(ctx context.Context) error
-	// Close releases it, and removes its tables.
+	// Close removes the tables, too.
 	Close() error
 }
 
@@ -39,13 +38,12 @@ type Options struct {
 	IdleWorkers  int
 	IdleTasks    int
 	PayloadBytes int
-	Producers    []int // insert and end to end are run with each
+	Producers    []int // each is measured for insert and end to end
 	Meter        *bench.Meter
-	// Progress is told what is about to be measured; it may be nil.
+	// Progress is called before each measurement; nil for none.
 	Progress func(round int, phase, peer string)
 }
 
-// Validate reports what cannot be measured.
 func (o Options) Validate() error {
 	if o.Rounds < 1 || o.Tasks < 1 || o.Workers < 1 || o.IdleWorkers < 1 || o.IdleTasks < 1 {
 		return errors.New("rounds, tasks and workers must be positive")
@@ -59,15 +57,14 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// phase is one thing that is measured of every peer. Its load lacks the System, which is set for each peer.
+// phase is one measurement of every peer. Its load lacks the System, which is set for each peer.
 type phase struct {
 	name string
 	run  func(ctx context.Context, l *bench.Load, add func(metric string, v Value)) error
 	load bench.Load
 }
 
-// Run measures. The peers take turns at each phase, and who begins changes from
-// round to round.
+// Run measures. The peers take turns at each phase, and the first one changes from round to round.
 func Run(ctx context.Context, peers []Peer, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -81,8 +78,8 @@ func Run(ctx context.Context, peers []Peer, o Options) (*Report, error) {
 	return report, nil
 }
 
-// runRound opens all peers, measures each phase of each, checks them and closes them. Who begins changes with the phase
-// as well, so that nobody is always measured after the same other.
+// runRound opens all peers, measures each phase of each, checks them and closes them. The first one changes with the
+// phase, too, so that the predecessors vary.
 func runRound(ctx context.Context, peers []Peer, o Options, round int, report *Report) (err error) {
 	queues := make([]Queue, len(peers))
 	defer func() {
@@ -111,7 +108,7 @@ func runRound(ctx context.Context, peers []Peer, o Options, round int, report *R
 			}
 		}
 	}
-	// Numbers of a queue that lost or repeated work are not reported.
+	// A queue that lost or repeated work has no numbers.
 	for i, q := range queues {
 		if err := q.Check(ctx); err != nil {
 			return fmt.Errorf("check %s: %w", peers[i].Name, err)
@@ -120,14 +117,13 @@ func runRound(ctx context.Context, peers []Peer, o Options, round int, report *R
 	return nil
 }
 
-// phases in the order they are run in: what the first ones queue is what drain
-// carries out.
+// In order: the first phases queue the work of drain.
 func (o Options) phases() []phase {
 	load := bench.Load{Workers: o.Workers, PayloadBytes: o.PayloadBytes, Meter: o.Meter, Producers: o.Producers[0]}
 	all := []phase{{"warm-up", func(ctx context.Context, l *bench.Load, _ func(string, Value)) error {
 		return l.WarmUp(ctx)
 	}, load}}
-	// timed adds a phase of n tasks whose cost is a rate.
+	// timed adds a phase of n tasks, measured as a rate.
 	timed := func(name string, producers, n int, run func(*bench.Load, context.Context, int) (*bench.Phase, error)) {
 		l := load
 		l.Producers = producers
@@ -161,5 +157,4 @@ func (o Options) phases() []phase {
 	}, load})
 }
 
-// ms converts microseconds.
 func ms(us int64) float64 { return float64(us) / 1000 }

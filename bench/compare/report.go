@@ -8,14 +8,13 @@ import (
 	"text/tabwriter"
 )
 
-// Value is one measurement: a rate, or a latency.
+// Value is a rate or a latency.
 type Value struct {
 	PerSecond float64 // 0: it is a latency
 	MS        float64
-	CPU       float64 // µs per task of all processes together; 0: not known
+	CPU       float64 // µs per task of all processes together; 0: unknown
 }
 
-// number returns the rate or the latency, whichever it is.
 func (v Value) number() float64 {
 	if v.PerSecond > 0 {
 		return v.PerSecond
@@ -29,18 +28,18 @@ type Report struct {
 	Metrics []*Metric `json:"metrics"`
 }
 
-// Metric is one thing that was measured of every peer, in order of the peers.
+// Metric is one measurement of every peer, in order of the peers.
 type Metric struct {
 	Name string  `json:"name"`
-	Unit string  `json:"unit"` // tasks/s, of which more is better, or ms, of which less is
+	Unit string  `json:"unit"` // tasks/s, more is better, or ms, less is better
 	Peer []Stats `json:"peers"`
-	// Ratio of the last peer to the first, round by round; of one peer there is none.
+	// Ratio of the last peer to the first, round by round; none for one peer.
 	Ratio Spread `json:"ratio,omitzero"`
 
 	values [][]Value // by peer, by round
 }
 
-// Stats is what several rounds gave.
+// Stats summarizes several rounds.
 type Stats struct {
 	Spread
 	CPU float64 `json:"cpu_us_per_task,omitempty"` // median, of client and database together
@@ -53,7 +52,6 @@ type Spread struct {
 	Max    float64 `json:"max"`
 }
 
-// newReport returns a report without metrics.
 func newReport(peers []Peer) *Report {
 	r := &Report{}
 	for _, p := range peers {
@@ -62,8 +60,7 @@ func newReport(peers []Peer) *Report {
 	return r
 }
 
-// add adds a measurement of a peer and brings the metric up to date. Ratios are formed round by round, so that a slow
-// minute of the machine affects both sides.
+// add forms ratios round by round, so that a slow minute of the machine affects both sides.
 func (r *Report) add(name string, peer int, v Value) {
 	i := slices.IndexFunc(r.Metrics, func(m *Metric) bool { return m.Name == name })
 	if i < 0 {
@@ -90,7 +87,6 @@ func (r *Report) add(name string, peer int, v Value) {
 	m.Ratio = spread(ratios)
 }
 
-// numbers takes one number of each value.
 func numbers(values []Value, of func(Value) float64) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {
@@ -161,7 +157,6 @@ func (m *Metric) row() []string {
 	return cells
 }
 
-// format writes the median and, in parentheses, the extremes.
 func (s Spread) format(digits int) string {
 	return fmt.Sprintf("%.*f (%.*f to %.*f)", digits, s.Median, digits, s.Min, digits, s.Max)
 }

@@ -19,7 +19,7 @@ func TestReport(t *testing.T) {
 		m.Peer[1].CPU != 2 {
 		t.Errorf("%+v", m)
 	}
-	// Round by round, so that a round that was slow for both does not count.
+	// Round by round: a round that was slow for both does not count.
 	if m.Ratio != (Spread{2, 1, 3}) {
 		t.Errorf("ratio %+v", m.Ratio)
 	}

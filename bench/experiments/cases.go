@@ -9,17 +9,15 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/bench"
 )
 
-// CasesReport is the result of cases mode: what the search for stale tasks costs
-// among many live ones, what a case costs the transaction that opens it, and what
-// lists of many cases cost.
+// CasesReport is the result of cases mode: the cost of searching stale tasks among many live ones, of opening a case in
+// its transaction, and of lists of many cases.
 type CasesReport struct {
 	Live     int     `json:"live_tasks"`
-	PerRound int     `json:"stale_tasks"` // that one cycle has to find
-	Cases    int     `json:"cases"`       // that the lists are asked about
+	PerRound int     `json:"stale_tasks"` // found by one cycle
+	Cases    int     `json:"cases"`       // in the lists
 	FillS    float64 `json:"fill_s"`      // submitting the live tasks
 
-	// Survey is what a live task costs the detector once in its life, when it has
-	// become old enough to be looked at.
+	// Survey is the detector's cost for a live task, once in its life, at its first look.
 	Survey     *bench.Phase `json:"survey"`
 	Detect     *Timing      `json:"detection"`      // one cycle that finds all stale tasks
 	DetectNone *Timing      `json:"detection_none"` // one cycle when there are none
@@ -29,49 +27,47 @@ type CasesReport struct {
 	Pages     []CasePage   `json:"pages"`   // the slowest first
 }
 
-// Timing is what a call took, of several.
 type Timing struct {
 	MedianMS  float64 `json:"median_ms"`
 	SlowestMS float64 `json:"slowest_ms"`
 }
 
-// timing returns the median and the slowest of several calls, which it sorts; there must be one.
+// timing sorts the calls; there must be one.
 func timing(took []time.Duration) *Timing {
 	slices.Sort(took)
 	return &Timing{MedianMS: bench.Milliseconds(took[len(took)/2]), SlowestMS: bench.Milliseconds(took[len(took)-1])}
 }
 
-// CaseCost is what one way to open cases costs for many tasks at once. The difference of With and Without is the price
-// of a case.
+// CaseCost is the cost of one way to open cases for many tasks together. With minus Without is the price of a case.
 type CaseCost struct {
 	Reason string       `json:"dlq_reason"`
 	Tasks  int          `json:"tasks"`
 	With   *bench.Phase `json:"with_cases"`
-	// Without is the same with cases switched off; nil where nothing is left then.
+	// Without is the same with cases switched off; nil if nothing is left then.
 	Without *bench.Phase `json:"without_cases,omitempty"`
 }
 
-// CasePage is what a question about many cases takes.
+// CasePage is the time of a query about many cases.
 type CasePage struct {
 	Name string `json:"name"`
 	Timing
 }
 
 const (
-	// What one million live tasks are to the other numbers of cases mode.
+	// Fractions of the live tasks.
 	casesShare    = 10   // of it as many cases
 	producerShare = 100  // ... tasks for each way to open cases
 	staleShare    = 1000 // ... tasks that are stale at a time
-	// maxTogether is what the detector takes in one cycle at most.
+	// maxTogether bounds one cycle of the detector.
 	maxTogether = 10_000
 
 	detectRounds = 5
 	noneRounds   = 4 // for each of detectRounds
 )
 
-// cases measures on an engine without background loops, whose time passes when it is told to: they would find first
-// what is to be measured. It fills the database step by step, so the order of the parts matters: detection among live
-// tasks, then the ways to open cases, then lists of many cases.
+// cases measures on an engine without background loops and with a manual clock: loops would do the measured work first.
+// It fills the database step by step, so the order matters: detection among live tasks, then the ways to open cases,
+// then lists of many cases.
 func (r *run) cases(ctx context.Context) error {
 	if err := r.tasker.Close(); err != nil {
 		return err
@@ -98,14 +94,14 @@ func (r *run) cases(ctx context.Context) error {
 	return s.close()
 }
 
-// detection fills in the live tasks, and measures cycles of the detector on them: with as many stale tasks as expected,
-// and with none. The live tasks are there to be passed over.
+// detection fills in the live tasks, and measures cycles of the detector that must pass over them: with the expected
+// stale tasks, and without any.
 func (s *stage) detection(ctx context.Context, c *CasesReport) error {
 	if err := s.open(ctx, withCases); err != nil {
 		return err
 	}
 	begin := time.Now()
-	// They come in the course of some minutes, and may live for a day.
+	// They arrive over some minutes, and may live for a day.
 	if _, err := s.submit(ctx, living, c.Live-detectRounds*c.PerRound, arrivals); err != nil {
 		return err
 	}
@@ -126,7 +122,7 @@ func (s *stage) detection(ctx context.Context, c *CasesReport) error {
 	var some, none []time.Duration
 	for _, at := range came {
 		s.passUntil(at.Add(threshold - time.Second))
-		// A second before the threshold nothing is stale, and a second after it one portion is.
+		// A second before the threshold nothing is stale; a second after it one portion is.
 		for range noneRounds {
 			if none, err = s.detect(ctx, 0, none); err != nil {
 				return err

@@ -13,11 +13,11 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// archivePortions is in how many portions, an hour apart, cases are filled up.
+// archivePortions are an hour apart.
 const archivePortions = 9
 
-// archive fills up the cases to a number, in the course of some hours, and resolves most of them: a list of cases of
-// one moment, all pending, would be faster than a real one.
+// archive fills up the cases to a number, over some hours, and resolves most of them: a list of simultaneous pending
+// cases would be faster than a real one.
 func (s *stage) archive(ctx context.Context, c *CasesReport, total int) error {
 	stats, err := operate.Of(s.client).CaseStats(ctx, operate.CaseFilter{})
 	if err != nil {
@@ -40,14 +40,13 @@ func (s *stage) archive(ctx context.Context, c *CasesReport, total int) error {
 	if c.Resolve, err = s.resolve(ctx, ids); err != nil {
 		return err
 	}
-	// what the detector would have done in the course of those hours
+	// The detector's work of those hours.
 	if _, err = s.survey(ctx, total+c.Live/producerShare*len(c.Producers)); err != nil {
 		return err
 	}
 	return s.tidy(ctx)
 }
 
-// totalOf adds up the cases of all reasons.
 func totalOf(stats []operate.CaseStats) int {
 	n := 0
 	for _, st := range stats {
@@ -56,7 +55,6 @@ func totalOf(stats []operate.CaseStats) int {
 	return n
 }
 
-// allCases returns the IDs of all cases, newest first.
 func (s *stage) allCases(ctx context.Context) ([]uuid.UUID, error) {
 	var ids []uuid.UUID
 	for {
@@ -73,7 +71,6 @@ func (s *stage) allCases(ctx context.Context) ([]uuid.UUID, error) {
 	}
 }
 
-// resolutions is what becomes of ten cases in turn.
 var resolutions = [10]tasker.CaseResolution{tasker.CasePending, tasker.CaseManuallyResolved,
 	tasker.CaseManuallyResolved, tasker.CasePending,
 	tasker.CasePermanentlyFailed, tasker.CaseManuallyResolved, tasker.CasePending, tasker.CasePermanentlyFailed,
@@ -84,7 +81,7 @@ func (s *stage) resolve(ctx context.Context, all []uuid.UUID) (*bench.Phase, err
 	var ids []uuid.UUID
 	var to []tasker.CaseResolution
 	for i, id := range all {
-		// not the same for all cases of a template
+		// Different within a template.
 		if r := resolutions[(i+i/caseTemplates)%len(resolutions)]; r != tasker.CasePending {
 			ids, to = append(ids, id), append(to, r)
 		}

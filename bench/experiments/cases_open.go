@@ -17,13 +17,12 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// producers measures each way to open cases for n tasks, without cases and with. The same work is done both times, on
-// the same database.
+// producers measures each way to open cases for n tasks, without cases and with, by the same work on the same database.
 func (s *stage) producers(ctx context.Context, c *CasesReport, n int) error {
 	ways := []struct {
 		reason  tasker.CaseReason
 		produce func(ctx context.Context, n int) (*bench.Phase, error)
-		alone   bool // without cases there is nothing to be done
+		alone   bool // without cases there is no work
 	}{
 		{tasker.ReasonMaxRetries, s.exhaust, false},
 		{tasker.ReasonStaleness, s.growStale, false},
@@ -56,7 +55,7 @@ func (s *stage) producers(ctx context.Context, c *CasesReport, n int) error {
 	return nil
 }
 
-// exhaust lets tasks fail for good, up to 1,000 results a call. Claiming is not measured, only the results.
+// exhaust lets tasks fail for good, up to 1,000 results a call. It measures the results, not the claims.
 func (s *stage) exhaust(ctx context.Context, n int) (*bench.Phase, error) {
 	if _, err := s.submit(ctx, failing, n, time.Minute); err != nil {
 		return nil, err
@@ -113,8 +112,8 @@ func (s *stage) settle(ctx context.Context, calls []protocol.SettleRequest) erro
 	return nil
 }
 
-// growStale lets tasks grow stale; one cycle finds them all. The first look at each task is made before, since it is
-// not a part of the price.
+// growStale makes tasks stale; one cycle finds them all. The first look at each task comes before: it is not a part of
+// the price.
 func (s *stage) growStale(ctx context.Context, n int) (*bench.Phase, error) {
 	if _, err := s.submit(ctx, dying, n, 0); err != nil {
 		return nil, err
@@ -130,7 +129,6 @@ func (s *stage) growStale(ctx context.Context, n int) (*bench.Phase, error) {
 	})
 }
 
-// submitRings submits tasks that can never run, up to 1,000 a call.
 func (s *stage) submitRings(ctx context.Context, n int) (*bench.Phase, error) {
 	return s.run.load.Measure(n, func() error {
 		_, err := s.submit(ctx, ringed, n, time.Minute)
@@ -138,7 +136,7 @@ func (s *stage) submitRings(ctx context.Context, n int) (*bench.Phase, error) {
 	})
 }
 
-// leaveUnserved lets tasks wait for a worker until they are found, 1,000 at a time.
+// leaveUnserved leaves tasks without a worker until they are found, 1,000 at a time.
 func (s *stage) leaveUnserved(ctx context.Context, n int) (*bench.Phase, error) {
 	if _, err := s.submit(ctx, waiting, n, time.Minute); err != nil {
 		return nil, err
@@ -148,7 +146,7 @@ func (s *stage) leaveUnserved(ctx context.Context, n int) (*bench.Phase, error) 
 		return nil, err
 	}
 	s.pass(10 * time.Minute)
-	// the others are served
+	// The other handlers are served.
 	others := []string{string(living), string(dying), string(failing), string(ringed)}
 	if _, err := protocol.Of(s.client).RegisterWorker(ctx, protocol.WorkerRegistration{Name: "bench",
 		Namespaces: []string{protocol.AllNamespaces}, Handlers: others,
@@ -164,7 +162,6 @@ func (s *stage) leaveUnserved(ctx context.Context, n int) (*bench.Phase, error) 
 	})
 }
 
-// openByHand opens cases of tasks that live, one a call.
 func (s *stage) openByHand(ctx context.Context, n int) (*bench.Phase, error) {
 	tasks, err := s.submit(ctx, living, n, time.Minute)
 	if err != nil {
@@ -179,7 +176,7 @@ func (s *stage) openByHand(ctx context.Context, n int) (*bench.Phase, error) {
 	})
 }
 
-// each calls fn for each of many by the producers, at the same time. The first error ends it.
+// each calls fn for each ID, by concurrent producers. The first error ends it.
 func (s *stage) each(ctx context.Context, ids []uuid.UUID,
 	fn func(ctx context.Context, i int, id uuid.UUID) error,
 ) error {

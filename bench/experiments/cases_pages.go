@@ -12,18 +12,16 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// questionRounds is how often each question is asked. The first time is counted
-// too: nothing warms it up.
+// questionRounds counts the cold first query, too.
 const questionRounds = 7
 
-// question is something that people ask about cases.
 type question struct {
 	name string
 	ask  func(ctx context.Context) error
 }
 
-// pages measures lists of cases, the queue, statistics and what else is asked when there are many cases and many live
-// tasks. The slowest question comes first in the report: it is the one to improve.
+// pages measures queries with many cases and many live tasks, the slowest first in the report: it is the one to
+// improve.
 func (s *stage) pages(ctx context.Context, c *CasesReport) error {
 	questions, err := s.questions(ctx)
 	if err != nil {
@@ -44,8 +42,7 @@ func (s *stage) pages(ctx context.Context, c *CasesReport) error {
 	return nil
 }
 
-// caseFilters are what is asked for. Some leave much, some little, some nothing: a query that finds nothing is often
-// the slowest.
+// caseFilters match much, little or nothing: a query that finds nothing is often the slowest.
 func (s *stage) caseFilters() map[string]operate.CaseFilter {
 	recent, early := s.clock().Add(-3*time.Hour), s.clock().Add(-9*time.Hour)
 	namespace, name := templateName(7)
@@ -74,7 +71,7 @@ func (s *stage) caseFilters() map[string]operate.CaseFilter {
 	}
 }
 
-// questions are all questions about lists, with the number of rows that each answer must have.
+// questions are all queries of lists, with the required number of rows.
 func (s *stage) questions(ctx context.Context) ([]question, error) {
 	var list []question
 	for name, f := range s.caseFilters() {
@@ -99,20 +96,17 @@ func (s *stage) questions(ctx context.Context) ([]question, error) {
 	return append(list, more...), err
 }
 
-// listCases returns the number of cases on a page.
 func (s *stage) listCases(ctx context.Context, f operate.CaseFilter) (int, error) {
 	page, err := operate.Of(s.client).Cases(ctx, f)
 	return len(page), err
 }
 
-// listQueue returns the number of cases on a page of the investigation queue.
 func (s *stage) listQueue(ctx context.Context, f operate.CaseFilter) (int, error) {
 	page, err := operate.Of(s.client).InvestigationQueue(ctx, f)
 	return len(page), err
 }
 
-// depths asks for the first page of a list, one in the middle, and the last: an offset has to pass over what is before
-// it.
+// depths queries the first, a middle and the last page: an offset passes over everything before it.
 func (s *stage) depths(name string, f operate.CaseFilter, matching int,
 	list func(context.Context, operate.CaseFilter) (int, error),
 ) []question {
@@ -126,7 +120,7 @@ func (s *stage) depths(name string, f operate.CaseFilter, matching int,
 		offset int
 	}{{"first", 0}, {"middle", matching / 2}, {"last", matching - f.Limit}} {
 		if depth.offset <= offset {
-			continue // there are so few that it is the same page
+			continue // so few that it is the same page
 		}
 		offset = depth.offset
 		f.Offset = offset
@@ -142,7 +136,7 @@ func (s *stage) depths(name string, f operate.CaseFilter, matching int,
 	return out
 }
 
-// otherQuestions are about staleness, single cases and what operators did.
+// otherQuestions are about staleness, single cases and acts.
 func (s *stage) otherQuestions(ctx context.Context) ([]question, error) {
 	page, err := operate.Of(s.client).Cases(ctx, operate.CaseFilter{Offset: 10})
 	if err != nil {

@@ -24,34 +24,32 @@ const (
 	arrivals  = 3 * time.Minute
 	threshold = 30 * time.Minute // of hastyTemplate
 	lookedAt  = threshold / 100 * 85
-	// surveyed is how many tasks a cycle looks at that it has not seen before, at least.
+	// surveyed is the minimal number of new tasks that a cycle looks at.
 	surveyed = 10_000
 )
 
-// kind is what becomes of tasks. It is the version of the template that they are
-// of, and the handler of their step.
+// kind is the fate of tasks, and the version of their template, and the handler of their step.
 type kind string
 
 const (
-	living  kind = "living"  // goes on for long
-	dying   kind = "dying"   // becomes stale
-	failing kind = "failing" // is claimed, and fails for good
+	living  kind = "living" // lives long
+	dying   kind = "dying"  // becomes stale
+	failing kind = "failing"
 	waiting kind = "waiting" // for a worker that never comes
 	ringed  kind = "ringed"  // its steps wait for each other
 )
 
-// Templates: as many names as a filter may have to tell from each other.
+// Templates: many names for filters.
 const (
 	caseTemplates  = 20
 	caseNamespaces = 4
 )
 
-// templateName spreads tasks over templates and namespaces, in turn.
 func templateName(i int) (namespace, name string) {
 	return fmt.Sprintf("shop_%d", i%caseNamespaces), fmt.Sprintf("order_%02d", i%caseTemplates)
 }
 
-// patientTemplate is of tasks that may take a day.
+// patientTemplate allows a day.
 const patientTemplate = `name: %[2]s
 namespace_name: %[1]s
 version: %[3]s
@@ -60,7 +58,7 @@ steps:
   - {name: only, handler: %[3]s}
 `
 
-// hastyTemplate is of tasks that may take what is usual, whatever is promised to steps.
+// hastyTemplate has the default threshold, regardless of promises.
 const hastyTemplate = `name: %[2]s
 namespace_name: %[1]s
 version: %[3]s
@@ -69,33 +67,29 @@ steps:
   - {name: only, handler: %[3]s}
 `
 
-// ring is the body of a template that cannot be registered: its steps wait for each other. Databases of older versions
-// may have such templates.
+// ring cannot be registered: its steps wait for each other. Databases of older versions may have such templates.
 const ring = `{"lifecycle":{"MaxWaitingForDependencies":0,"MaxWaitingForRetry":0,"MaxStepsInProcess":0,"MaxDuration":0},"steps":[
  {"name":"hen","handler":"ringed","dependencies":["egg"],"retry":{"Retryable":true,"MaxAttempts":0,"Backoff":"fixed","Base":1000000000,"Max":0,"Jitter":0}},
  {"name":"egg","handler":"ringed","dependencies":["hen"],"retry":{"Retryable":true,"MaxAttempts":0,"Backoff":"fixed","Base":1000000000,"Max":0,"Jitter":0}}]}`
 
-// stage is an engine in this process without background loops, and its time. Nothing happens on it unless a method
-// makes it happen. It is used by one goroutine, except where each spreads calls.
+// stage is an engine without background loops and with a manual clock. One goroutine uses it, except where each spreads
+// calls.
 type stage struct {
 	run     *run
-	now     time.Time // stands still but for pass
+	now     time.Time // advanced by pass only
 	store   engine.Database
 	config  settings.Config
 	backend *wired.Node // owns the store
 	client  *tasker.Client
 }
 
-// newStage returns a stage whose time is now.
 func newStage(r *run) *stage { return &stage{run: r, now: time.Now().Truncate(time.Millisecond)} }
 
 // clock is the time of the stage, for the engine.
 func (s *stage) clock() time.Time { return s.now }
 
-// pass lets time pass. Nothing runs meanwhile.
 func (s *stage) pass(d time.Duration) { s.now = s.now.Add(d) }
 
-// passUntil lets time pass until a moment; one in the past changes nothing.
 func (s *stage) passUntil(t time.Time) {
 	if t.After(s.now) {
 		s.now = t
@@ -107,7 +101,7 @@ const (
 	withoutCases = settings.Off
 )
 
-// open opens the engine on the database of the run, with cases or without. One that is open is closed first.
+// open opens the engine on the run's database, with or without cases. It closes an open one first.
 func (s *stage) open(ctx context.Context, cases settings.Switch) error {
 	if err := s.close(); err != nil {
 		return err
@@ -130,17 +124,15 @@ func (s *stage) open(ctx context.Context, cases settings.Switch) error {
 	return nil
 }
 
-// path is that of the SQLite file.
 func (s *stage) path() string {
 	return strings.TrimPrefix(strings.TrimPrefix(s.run.opts.DB, "sqlite:"), "//")
 }
 
-// engine is a second engine on the same store, for the verbs of background loops, which clients do not have.
+// engine is a second engine on the same store, for the verbs of background loops.
 func (s *stage) engine(ctx context.Context) (*engine.Engine, error) {
 	return engine.New(ctx, s.store, engine.Options{Config: s.config, Now: s.clock})
 }
 
-// close closes the engine, if it is open.
 func (s *stage) close() error {
 	if s.backend == nil {
 		return nil
@@ -150,7 +142,6 @@ func (s *stage) close() error {
 	return b.Close()
 }
 
-// prepare stores the templates.
 func (s *stage) prepare(ctx context.Context) error {
 	if err := s.storeRings(ctx); err != nil {
 		return err
@@ -173,10 +164,9 @@ func (s *stage) prepare(ctx context.Context) error {
 	return err
 }
 
-// unused is a template that has no tasks.
 const unused = "order_unused"
 
-// storeRings stores what cannot be registered, past Tasker.
+// storeRings bypasses the registration.
 func (s *stage) storeRings(ctx context.Context) error {
 	const query = `INSERT INTO tasker_templates (namespace, name, version, adhoc, fingerprint, created_at, source, body)
  VALUES ($1, $2, $3, 0, '', 1, '', $4)`
@@ -191,8 +181,7 @@ func (s *stage) storeRings(ctx context.Context) error {
 	})
 }
 
-// tidy leaves tables as they would be found if all had come in the course of those
-// hours, with autovacuum behind. SQLite has nothing of the kind.
+// tidy vacuums tables as autovacuum would have done over those hours; SQLite needs nothing.
 func (s *stage) tidy(ctx context.Context) error {
 	if !bench.IsPostgres(s.run.opts.DB) {
 		return nil
@@ -203,10 +192,8 @@ func (s *stage) tidy(ctx context.Context) error {
 	})
 }
 
-// execute runs a statement.
 type execute func(query string, args ...any) error
 
-// past calls fn with a connection past Tasker, for what its API rightly refuses.
 func (s *stage) past(ctx context.Context, fn func(execute) error) error {
 	if bench.IsPostgres(s.run.opts.DB) {
 		conn, err := connectSession(ctx, s.run.opts.DB)
@@ -230,7 +217,7 @@ func (s *stage) past(ctx context.Context, fn func(execute) error) error {
 	return errors.Join(err, db.Close())
 }
 
-// submit submits n tasks of a kind, of all templates in turn, 1,000 a call, while so much time passes on the stage. It
+// submit submits n tasks of a kind, over all templates in turn, 1,000 a call, while the clock advances by while. It
 // returns their IDs.
 func (s *stage) submit(ctx context.Context, k kind, n int, while time.Duration) ([]uuid.UUID, error) {
 	body := bench.Payload(s.run.opts.PayloadBytes)
@@ -253,11 +240,11 @@ func (s *stage) submit(ctx context.Context, k kind, n int, while time.Duration) 
 	return ids, nil
 }
 
-// survey lets the detector look at tasks that have become old enough, n of them or a few more. Nothing is stale yet, so
-// a dry run does the whole work.
+// survey makes the detector look at about n tasks that are old enough. Nothing is stale, so a dry run does the whole
+// work.
 func (s *stage) survey(ctx context.Context, n int) (*bench.Phase, error) {
 	return s.run.load.Measure(n, func() error {
-		// each call looks at a bounded number
+		// Each call looks at a bounded number.
 		for range n/surveyed + 2 {
 			found, err := operate.Of(s.client).DetectStaleness(ctx, operate.DetectRequest{DryRun: true})
 			if err != nil {
@@ -271,7 +258,7 @@ func (s *stage) survey(ctx context.Context, n int) (*bench.Phase, error) {
 	})
 }
 
-// detect runs one cycle that has to find so many stale tasks, and adds what it took.
+// detect runs one cycle, which must find so many stale tasks, and adds its time.
 func (s *stage) detect(ctx context.Context, stale int, took []time.Duration) ([]time.Duration, error) {
 	begin := time.Now()
 	found, err := operate.Of(s.client).DetectStaleness(ctx, operate.DetectRequest{BatchSize: max(stale, bench.BulkSize)})

@@ -14,26 +14,26 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/bench"
 )
 
-// CostReport is the result of cost mode: what one task costs, or one step of a workflow, by kind of load.
+// CostReport is the result of cost mode: the cost of a task, or of a workflow's step, by kind of load.
 type CostReport struct {
 	Loads []Cost `json:"loads"`
-	// Missing says what could not be counted, and why.
+	// Missing names uncounted values, with the reason.
 	Missing string `json:"missing,omitempty"`
 }
 
-// Cost is what a load costs for each task, or for each step of a workflow.
+// Cost is a load's cost per task, or per step of a workflow.
 type Cost struct {
 	Load   string  `json:"load"`
 	CPU    float64 `json:"cpu_us"` // of this process and of PostgreSQL
 	Allocs float64 `json:"allocations"`
 	Bytes  float64 `json:"allocated_bytes"`
-	// Written is what this process gave to the system to write: on SQLite the log and its checkpoints.
+	// Written is this process's writes: on SQLite the log and its checkpoints.
 	Written float64 `json:"written_bytes"`
-	// DB is nil on SQLite.
+	// nil on SQLite
 	DB *databaseCost `json:"postgres,omitempty"`
 }
 
-// shapes are the workflows that are measured, and how many steps they have.
+// shapes are the measured workflows.
 var shapes = []struct {
 	name, yaml string
 	steps      int
@@ -52,13 +52,11 @@ var shapes = []struct {
 `), 4},
 }
 
-// workflow is the YAML of a template with these steps.
 func workflow(name, steps string) string {
 	return "name: " + name + "\nnamespace_name: bench\nversion: \"1\"\nsteps:" + steps
 }
 
-// cost measures what tasks and steps cost, one load after the other. Counts and allocations hardly depend on what else
-// the machine does; CPU does.
+// cost measures one load after the other. Counts and allocations hardly depend on other work of the machine; CPU does.
 func (r *run) cost(ctx context.Context) (err error) {
 	report := &CostReport{}
 	r.report.Cost = report
@@ -96,7 +94,7 @@ func (r *run) cost(ctx context.Context) (err error) {
 	return nil
 }
 
-// add measures a load of n tasks, each of which counts as a number of units.
+// add measures a load of n tasks, each of several units.
 func (r *CostReport) add(ctx context.Context, db *database, name string, n, units int,
 	load func(context.Context, int) (*bench.Phase, error),
 ) error {
@@ -109,7 +107,7 @@ func (r *CostReport) add(ctx context.Context, db *database, name string, n, unit
 	return nil
 }
 
-// costOf counts what happens during a load, divided by its units.
+// costOf counts the events during a load, divided by its units.
 func costOf(ctx context.Context, db *database, units int, load func() (*bench.Phase, error)) (*Cost, error) {
 	var before, after runtime.MemStats
 	from, err := db.counts(ctx)
@@ -138,7 +136,7 @@ func costOf(ctx context.Context, db *database, units int, load func() (*bench.Ph
 	return c, err
 }
 
-// writtenBytes is what this process has written so far; 0 where the system does not tell.
+// writtenBytes is this process's writes so far; 0 where the system does not count.
 func writtenBytes() (float64, error) {
 	text, err := os.ReadFile("/proc/self/io")
 	if err != nil {
@@ -149,18 +147,16 @@ func writtenBytes() (float64, error) {
 	return strconv.ParseFloat(n, 64)
 }
 
-// workflows submits tasks of a template instead of single steps. It counts a task as settled once its last step is.
+// workflows submits tasks of a template. A task is settled once its last step is.
 type workflows struct {
 	*bench.Tasker
 	template string
 	steps    int64
 }
 
-// Submit implements bench.System.
 func (w workflows) Submit(ctx context.Context, _ int, body json.RawMessage) error {
 	_, err := w.Client().Submit(ctx, tasker.TaskRequest{Namespace: "bench", Name: w.template, Context: body})
 	return err
 }
 
-// Settled implements bench.System.
 func (w workflows) Settled() int64 { return w.Tasker.Settled() / w.steps }

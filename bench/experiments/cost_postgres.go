@@ -10,31 +10,31 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/bench"
 )
 
-// databaseCost is what a load costs in PostgreSQL, for each task or step.
+// databaseCost is a load's cost in PostgreSQL, per task or step.
 type databaseCost struct {
 	Statements *float64 `json:"statements,omitempty"` // nil: not counted, see CostReport.Missing
 	WALBytes   float64  `json:"wal_bytes"`            // with images of whole pages
-	// Commits, table and index records are those of the write-ahead log; nil: not counted.
+	// From the write-ahead log; nil: not counted.
 	Commits *float64 `json:"commits,omitempty"`
 	Table   *float64 `json:"table_writes,omitempty"`
 	Index   *float64 `json:"index_writes,omitempty"`
 }
 
-// database reads counters of PostgreSQL on a connection of its own. It is nil on SQLite.
+// database reads counters of PostgreSQL on a separate connection. It is nil on SQLite.
 type database struct {
 	conn            *pgx.Conn
 	statements, wal bool     // can be counted
 	made            []string // extensions, to be dropped again
 }
 
-// count is a moment of the counters.
+// count is a reading of the counters.
 type count struct {
 	at         string // in the write-ahead log
 	statements int64
 }
 
-// watchDatabase connects to the PostgreSQL of a DSN, and brings what counts there if the role may. missing says what it
-// may not.
+// watchDatabase connects to the PostgreSQL of a DSN, and creates the counting extensions if the role may; missing says
+// which it may not.
 func watchDatabase(ctx context.Context, dsn string) (d *database, missing string, err error) {
 	if !bench.IsPostgres(dsn) {
 		return nil, "", nil
@@ -54,7 +54,6 @@ func watchDatabase(ctx context.Context, dsn string) (d *database, missing string
 	return d, missing, nil
 }
 
-// bring makes sure that an extension is there and answers.
 func (d *database) bring(ctx context.Context, name string) error {
 	var there bool
 	err := d.conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_extension WHERE extname = $1)`, name).Scan(&there)
@@ -68,7 +67,6 @@ func (d *database) bring(ctx context.Context, name string) error {
 	return err
 }
 
-// close drops the extensions that it brought, and ends the connection.
 func (d *database) close(ctx context.Context) error {
 	if d == nil {
 		return nil
@@ -82,7 +80,6 @@ func (d *database) close(ctx context.Context) error {
 	return d.conn.Close(ctx)
 }
 
-// counts reads the counters.
 func (d *database) counts(ctx context.Context) (c count, err error) {
 	if d == nil {
 		return c, nil
@@ -96,7 +93,6 @@ func (d *database) counts(ctx context.Context) (c count, err error) {
 	return c, err
 }
 
-// since returns what happened after a moment.
 func (d *database) since(ctx context.Context, from count, per func(float64) float64) (*databaseCost, error) {
 	if d == nil {
 		return nil, nil

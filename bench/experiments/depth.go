@@ -11,13 +11,12 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// DepthReport is the result of depth mode: what a long queue costs, and a long
-// history.
+// DepthReport is the result of depth mode: the cost of a long queue and of a long history.
 type DepthReport struct {
 	Finished        int                `json:"finished"`
 	Queued          int                `json:"queued"`
 	FillS           float64            `json:"fill_s"`               // making both
-	StartUpMS       float64            `json:"start_up_ms"`          // opening the database with all that in it
+	StartUpMS       float64            `json:"start_up_ms"`          // opening the full database
 	ClaimsPerSecond float64            `json:"claims_per_s"`         // with the whole queue
 	ClaimsShort     float64            `json:"claims_per_s_of_1000"` // with 1,000 queued, in the same run
 	ClaimOne        *bench.Percentiles `json:"claim_1"`              // one call that claims one step, from the whole queue
@@ -33,8 +32,8 @@ const (
 	throwAway  = 20 // calls go first: caches fill
 )
 
-// depth fills a queue, opens it anew, and claims and lists from it. Opening anew empties the caches of the process, so
-// that the first claims are those of a server that has just started.
+// depth fills a queue, reopens it, and claims and lists from it. The reopening empties the process's caches, as in a
+// server that has just started.
 func (r *run) depth(ctx context.Context) error {
 	d := &DepthReport{Finished: r.opts.finished, Queued: r.opts.Tasks}
 	r.report.Depth = d
@@ -57,14 +56,13 @@ func (r *run) depth(ctx context.Context) error {
 	return nil
 }
 
-// fill makes the history and the queue.
 func (r *run) fill(ctx context.Context) error {
 	if r.opts.finished > 0 {
 		if err := r.history(ctx, r.opts.finished); err != nil {
 			return fmt.Errorf("finished tasks: %w", err)
 		}
 	}
-	// a few tasks of another kind, with a tag, so that filters have to search
+	// A few tasks of another kind, with a tag, so that filters have to search.
 	if _, err := r.client().SubmitTasks(ctx, tasker.SubmitRequest{Tasks: rareTasks()}); err != nil {
 		return err
 	}
@@ -72,7 +70,7 @@ func (r *run) fill(ctx context.Context) error {
 	return err
 }
 
-// rareTasks are ten tasks that differ from all others in every field that a list can filter by.
+// rareTasks differ from all others in every filterable field.
 func rareTasks() []tasker.TaskRequest {
 	tasks := make([]tasker.TaskRequest, 10)
 	for i := range tasks {
@@ -82,8 +80,8 @@ func rareTasks() []tasker.TaskRequest {
 	return tasks
 }
 
-// claims measures claims from the whole queue and from a short one, both cold, and
-// then single calls on the whole queue.
+// claims measures claims from the whole queue and from a short one, both cold, and then single calls on the whole
+// queue.
 func (r *run) claims(ctx context.Context, d *DepthReport) error {
 	var err error
 	if d.ClaimsPerSecond, err = r.claimRate(ctx, bench.Handler); err != nil {
@@ -110,8 +108,8 @@ func (r *run) claims(ctx context.Context, d *DepthReport) error {
 	return err
 }
 
-// claimRate measures polls of a worker that serves one handler: 1,000 steps, up to 100 a call. The steps stay leased,
-// so the queue gets shorter.
+// claimRate measures polls for one handler: 1,000 steps, up to 100 a call. The steps stay leased, so the queue gets
+// shorter.
 func (r *run) claimRate(ctx context.Context, handler string) (perSecond float64, err error) {
 	poll, err := r.poller(ctx, handler, claimBatch)
 	if err != nil {
@@ -128,8 +126,7 @@ func (r *run) claimRate(ctx context.Context, handler string) (perSecond float64,
 	return math.Round(claimed / time.Since(begin).Seconds()), nil
 }
 
-// claimLatency measures calls that claim a number of steps each. The first are not
-// counted.
+// claimLatency measures calls that claim a number of steps each, after some uncounted ones.
 func (r *run) claimLatency(ctx context.Context, capacity, calls int) (*bench.Percentiles, error) {
 	poll, err := r.poller(ctx, bench.Handler, capacity)
 	if err != nil {
@@ -146,8 +143,8 @@ func (r *run) claimLatency(ctx context.Context, capacity, calls int) (*bench.Per
 	return bench.Summary(took[min(throwAway, calls/10):]), nil
 }
 
-// poller registers a worker for one handler. What it returns claims and starts up
-// to capacity steps, and fails when there are none.
+// poller registers a worker for one handler. poll claims and starts up to capacity steps, and fails when there are
+// none.
 func (r *run) poller(ctx context.Context, handler string, capacity int) (poll func() (int, error), err error) {
 	w, err := protocol.Of(r.client()).RegisterWorker(ctx,
 		protocol.WorkerRegistration{Name: "bench", Handlers: []string{handler}})
@@ -167,8 +164,8 @@ func (r *run) poller(ctx context.Context, handler string, capacity int) (poll fu
 	}, nil
 }
 
-// pages measures the first pages of lists with and without filters, and one in the middle of the list. It keeps the
-// slowest of each: an operator notices that one.
+// pages measures the first pages of lists with and without filters, and one in the middle. It keeps the slowest of
+// each, which an operator notices.
 func (r *run) pages(ctx context.Context) (map[string]float64, error) {
 	middle := time.Now().Add(-time.Second)
 	filters := map[string]tasker.TaskFilter{

@@ -16,20 +16,18 @@ import (
 )
 
 const (
-	// historySpan is the time before now over which finished tasks are spread. It
-	// is well within what retention keeps.
+	// historySpan is the time over which finished tasks are spread, well within the retention.
 	historySpan = 24 * time.Hour
 	// historyBatch bounds the rows of one statement.
 	historyBatch = 250_000
-	// historyStep is a time that is a whole number of sequences, so that IDs and
-	// times of creation do not drift apart.
+	// historyStep is a whole number of sequences, so that IDs and times of creation do not drift apart.
 	historyStep = 125 * time.Microsecond
-	// perMS is how many sequences a millisecond has: what orders IDs of version 7.
+	// perMS is the number of sequences in a millisecond, which order IDs of version 7.
 	perMS = 4096
 )
 
-// history makes n finished tasks. One is submitted and executed; the server copies its rows, each copy with IDs of its
-// own and a little earlier. Submitting hundreds of millions would take days.
+// history makes n finished tasks: one is executed, and the server copies its rows with earlier times. Submitting
+// hundreds of millions would take days.
 func (r *run) history(ctx context.Context, n int) error {
 	model, err := r.finishOne(ctx)
 	if err != nil {
@@ -40,7 +38,7 @@ func (r *run) history(ctx context.Context, n int) error {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	// One statement copies 250,000 rows, which may take longer than the database allows by default.
+	// One statement copies 250,000 rows, which may exceed the database's default time-out.
 	if _, err := conn.Exec(ctx, `SET statement_timeout = 0`); err != nil {
 		return err
 	}
@@ -53,14 +51,13 @@ func (r *run) history(ctx context.Context, n int) error {
 			return err
 		}
 	}
-	// As they would be found if they had come one by one, with autovacuum behind.
+	// As if they had come one by one, with autovacuum behind.
 	if _, err := conn.Exec(ctx, `VACUUM (ANALYZE) tasker_tasks, tasker_workflow_steps`); err != nil {
 		return fmt.Errorf("vacuum: %w", err)
 	}
 	return nil
 }
 
-// finishOne carries out one task.
 func (r *run) finishOne(ctx context.Context) (uuid.UUID, error) {
 	receipt, err := r.client().Submit(ctx, tasker.TaskRequest{TaskType: bench.Handler,
 		Context: bench.Payload(r.opts.PayloadBytes)})
@@ -72,17 +69,15 @@ func (r *run) finishOne(ctx context.Context) (uuid.UUID, error) {
 	return receipt.TaskUUID, errors.Join(err, stop())
 }
 
-// copier copies the rows of a task with statements that are made once: columns are read from the catalogue, so that a
-// migration which adds some needs no change here.
+// copier copies a task's rows. It reads columns from the catalogue, so a migration needs no change here.
 type copier struct {
 	conn  *pgx.Conn
 	model uuid.UUID
-	// statements that copy the task and its step, with the model's ID and the
-	// first and the last number as arguments.
+	// The arguments are the model's ID and the first and the last number.
 	tasks, steps string
 }
 
-// newCopier makes the statements. The copies lie a gap apart, so that n of them fill historySpan.
+// newCopier puts the copies a gap apart, so that n of them fill historySpan.
 func newCopier(ctx context.Context, conn *pgx.Conn, model uuid.UUID, n int) (*copier, error) {
 	taskColumns, err := columns(ctx, conn, "tasker_tasks")
 	if err != nil {
@@ -100,7 +95,7 @@ func newCopier(ctx context.Context, conn *pgx.Conn, model uuid.UUID, n int) (*co
 			map[string]string{"task_id": id, "id": copyOf(model, gap, 1)})}, nil
 }
 
-// run makes the copies with the numbers from and to, both included, and makes sure of their number.
+// run makes the copies from and to, both included, and checks their number.
 func (c *copier) run(ctx context.Context, from, to int) error {
 	for _, sql := range []string{c.tasks, c.steps} {
 		tag, err := c.conn.Exec(ctx, sql, c.model, from, to)
@@ -114,7 +109,7 @@ func (c *copier) run(ctx context.Context, from, to int) error {
 	return nil
 }
 
-// columns of a table that can be written, in order.
+// columns returns the writable columns of a table, in order.
 func columns(ctx context.Context, conn *pgx.Conn, table string) ([]string, error) {
 	rows, err := conn.Query(ctx, `SELECT attname::text FROM pg_attribute
 		WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`, table)
@@ -128,9 +123,8 @@ func columns(ctx context.Context, conn *pgx.Conn, table string) ([]string, error
 	return names, nil
 }
 
-// copyStatement copies the row whose key is $1 once for each number from $2 to $3.
-// Columns have the value given for them; times that are set lie a gap earlier from
-// number to number.
+// copyStatement copies the row with the key $1 once for each number from $2 to $3. Columns have the values given; set
+// times are a gap earlier from number to number.
 func copyStatement(table, key string, columns []string, gap time.Duration, values map[string]string) string {
 	out := make([]string, len(columns))
 	for i, c := range columns {
@@ -143,19 +137,19 @@ func copyStatement(table, key string, columns []string, gap time.Duration, value
 			out[i] = "m." + c
 		}
 	}
-	// From the last to the first: in the order of their IDs, as they would have come.
+	// From the last to the first: in the order of their IDs.
 	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s m, generate_series($3::bigint, $2::bigint, -1) n WHERE "+
 		"m.%s = $1",
 		table, strings.Join(columns, ", "), strings.Join(out, ", "), table, key)
 }
 
-// copyOf is SQL for the ID of copy n of a task whose IDs are of version 7, or, with
-// step counted from 1, of a step of it: n gaps earlier than the model's.
+// copyOf is SQL for the ID of copy n of a task with IDs of version 7, or, with step counted from 1, of its step: n gaps
+// earlier than the model's.
 func copyOf(model uuid.UUID, gap time.Duration, step int) string {
 	high := binary.BigEndian.Uint64(model[:8])
 	base := high>>16*perMS | high&(perMS-1)
 	sequence := fmt.Sprintf("(%d - n * %d)", base+uint64(step), gap.Microseconds()*perMS/1000)
 	high7 := fmt.Sprintf("((%s >> 12 << 16) | %d | (%s & %d))", sequence, 7<<12, sequence, perMS-1)
-	// Nobody has to guess the low half; it only has to differ.
+	// The low half only has to differ.
 	return fmt.Sprintf("(lpad(to_hex(%s), 16, '0') || '8' || substr(md5(n::text), 2, 15))::uuid", high7)
 }

@@ -1,6 +1,6 @@
-// Command experiments measures what is not asked every day: long queues and histories, old
-// snapshots, many cases, many workers, and how long low priorities wait. docs/concepts/benchmarks.md
-// shows the commands and the numbers. "tasker bench" measures throughput and latency.
+// Command experiments measures rare questions: long queues and histories, old snapshots, many cases, many workers, and
+// the wait of low priorities. docs/concepts/benchmarks.md has the commands and the numbers. "tasker bench" measures
+// throughput and latency.
 package main
 
 import (
@@ -32,7 +32,6 @@ func main() {
 	}
 }
 
-// perform carries out one command line. The report is written to stdout, and nothing else is.
 func perform(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
@@ -60,7 +59,7 @@ func perform(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return r.write(stdout)
 }
 
-// report is what was measured. Experiments that did not run are absent.
+// report has the measurements of the experiments that ran.
 type report struct {
 	bench.Setting
 	Mode mode `json:"mode"`
@@ -74,7 +73,6 @@ type report struct {
 	bench.Outcome
 }
 
-// measure runs one experiment. It blocks for as long as that takes.
 func measure(ctx context.Context, o options) (_ *report, err error) {
 	rig, err := bench.Mount(ctx, o.Options)
 	if err != nil {
@@ -92,7 +90,7 @@ func measure(ctx context.Context, o options) (_ *report, err error) {
 	return r.report, err
 }
 
-// run is one run of one experiment. Each mode is a method that fills in its part of the report.
+// run is one experiment. Each mode is a method that fills in its part of the report.
 type run struct {
 	opts   options
 	tasker *bench.Tasker
@@ -100,5 +98,4 @@ type run struct {
 	report *report
 }
 
-// client is that of the first node.
 func (r *run) client() *tasker.Client { return r.tasker.Client() }

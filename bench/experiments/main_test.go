@@ -23,7 +23,7 @@ func file(t *testing.T) string {
 	return filepath.Join(t.TempDir(), "b.db")
 }
 
-// experiment runs a command line, reads back its JSON, and shows the report to nobody.
+// experiment runs a command line and parses its JSON.
 func experiment(t *testing.T, args ...string) *report {
 	t.Helper()
 	var out bytes.Buffer
@@ -54,7 +54,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// Every load has its costs; those of PostgreSQL are there where it is measured.
+// Every load has its costs; those of PostgreSQL appear where it is measured.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	for _, db := range []string{file(t), pgtest.DSN(t)} {
@@ -94,7 +94,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// Every number of cases mode is there, for a thousandth of what it is meant for.
+// Cases mode has all its numbers, at a thousandth of the intended size.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	r := experiment(t, "-mode", "cases", "-db", file(t), "-tasks", "2000")
@@ -152,8 +152,7 @@ func TestCasesOnPostgres(t *testing.T) {
 	checkCases(t, r.Cases)
 }
 
-// What is generated has to be what finished tasks look like, or the lists that are
-// measured are not those of a long history.
+// Generated tasks must look like finished ones, or the measured lists are not those of a long history.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	const finished, queued = 1500, 2000

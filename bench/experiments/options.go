@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/host/config"
 )
 
-// mode is what is measured.
 type mode string
 
 const (
@@ -32,18 +31,16 @@ const (
 	maxFinished = 500_000_000
 )
 
-// options is what can be said on the command line. The embedded ones are those of a rig; what they mean differs from
-// mode to mode, see usage.
+// options are the command line. The embedded ones are a rig's, with different meanings per mode: see usage.
 type options struct {
 	bench.Options
 	mode     mode
-	finished int           // tasks that depth begins with; PostgreSQL only: its rows are generated there
-	window   time.Duration // for how long workers watches idle ones
+	finished int           // initial tasks of depth; PostgreSQL only: it generates the rows
+	window   time.Duration // how long workers watches idle ones
 	svg      string
 	json     bool
 }
 
-// usage is printed before the flags.
 const usage = `Experiments with Tasker on this machine, with durable settings. -mode says which:
 
   depth       what a long queue costs (start-up, claims, lists), and on PostgreSQL
@@ -66,7 +63,6 @@ const usage = `Experiments with Tasker on this machine, with durable settings. -
 
 `
 
-// parse reads a command line and validates it.
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	f := flag.NewFlagSet("experiments", flag.ContinueOnError)
@@ -103,7 +99,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, o.validate()
 }
 
-// withDefaults fills in what a mode usually has; bench.Options has defaults for the rest.
 func (o options) withDefaults() options {
 	switch o.mode {
 	case depth, cases:
@@ -118,7 +113,7 @@ func (o options) withDefaults() options {
 	return o
 }
 
-// validate reports what cannot be measured, without touching a database.
+// validate refuses impossible options, without a database.
 func (o options) validate() error {
 	postgres := bench.IsPostgres(o.DB)
 	switch {

@@ -18,23 +18,21 @@ const (
 	sampleEvery = 100 * time.Millisecond
 )
 
-// PinnedReport says what a snapshot costs that is held open while tasks are
-// submitted and carried out: no row version that ended since may be vacuumed away.
+// PinnedReport is the cost of a snapshot held open while tasks run: no row version that ended since can be vacuumed.
 type PinnedReport struct {
 	EndToEnd *bench.Phase `json:"end_to_end"`
-	// PerSecond of each tenth of the run, in order.
+	// Per tenth of the run, in order.
 	PerSecond []float64 `json:"slices_per_s"`
 	SpanS     float64   `json:"span_s"` // a minute, or a fifth of the run if that is shorter
 	First     float64   `json:"first_span_per_s"`
 	Last      float64   `json:"last_span_per_s"`
 	Ratio     float64   `json:"last_to_first"`
-	// HeldBack is how many transactions began since the snapshot: proof that it
-	// was held, and how far back vacuum had to look.
+	// HeldBack counts transactions since the snapshot: proof that it was held, and how far back vacuum had to look.
 	HeldBack int64 `json:"transactions_held_back"`
 }
 
-// pinned processes tasks end to end while a snapshot from before them stays open, as a long report or a forgotten
-// session holds one. What matters is the ratio of the last span to the first.
+// pinned processes tasks while an older snapshot stays open, like a long report's or a forgotten session's. The ratio
+// of the last span to the first matters.
 func (r *run) pinned(ctx context.Context) error {
 	if err := r.load.WarmUp(ctx); err != nil {
 		return fmt.Errorf("warm up: %w", err)
@@ -55,13 +53,12 @@ func (r *run) pinned(ctx context.Context) error {
 	return nil
 }
 
-// snapshot is a transaction that sees the database as it was.
+// snapshot is a transaction with a fixed view of the database.
 type snapshot struct {
 	conn *pgx.Conn
 	tx   pgx.Tx
 }
 
-// holdSnapshot takes a snapshot and keeps its transaction open until release.
 func holdSnapshot(ctx context.Context, dsn string) (*snapshot, error) {
 	conn, err := bench.Connect(ctx, dsn)
 	if err != nil {
@@ -69,7 +66,7 @@ func holdSnapshot(ctx context.Context, dsn string) (*snapshot, error) {
 	}
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err == nil {
-		// It is idle on purpose, whatever the server thinks of that.
+		// It is idle on purpose, despite the server's setting.
 		_, err = tx.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = 0`)
 	}
 	if err == nil {
@@ -81,7 +78,7 @@ func holdSnapshot(ctx context.Context, dsn string) (*snapshot, error) {
 	return &snapshot{conn, tx}, nil
 }
 
-// release ends the transaction, and says how far it held the horizon back.
+// release ends the transaction, and returns how far it held the horizon back.
 func (s *snapshot) release(ctx context.Context) (held int64, err error) {
 	defer func() { err = errors.Join(err, s.conn.Close(context.WithoutCancel(ctx))) }()
 	err = s.tx.QueryRow(ctx, `SELECT age(backend_xmin) FROM pg_stat_activity WHERE pid = pg_backend_pid()`).Scan(&held)
@@ -91,13 +88,12 @@ func (s *snapshot) release(ctx context.Context) (held int64, err error) {
 	return held, s.tx.Rollback(ctx)
 }
 
-// sample is how much had been settled when.
 type sample struct {
 	at      time.Duration
 	settled int64
 }
 
-// sampler looks at what is settled, ten times a second.
+// sampler reads the settled count ten times a second.
 type sampler struct {
 	system  bench.System
 	begin   time.Time
@@ -107,7 +103,6 @@ type sampler struct {
 	ended   sync.WaitGroup
 }
 
-// sampleSettled begins to sample, in a goroutine of its own, until stop.
 func sampleSettled(system bench.System) *sampler {
 	s := &sampler{system: system, begin: time.Now(), base: system.Settled(), end: make(chan struct{})}
 	s.samples = []sample{{}}
@@ -126,13 +121,11 @@ func sampleSettled(system bench.System) *sampler {
 	return s
 }
 
-// take adds a sample of now. Only one goroutine calls it at a time.
 func (s *sampler) take() {
 	s.samples = append(s.samples, sample{time.Since(s.begin), s.system.Settled() - s.base})
 }
 
-// stop ends the sampling with one last sample. Samples of after the last task are
-// left out.
+// stop ends the sampling with one last sample. It omits samples after the last task.
 func (s *sampler) stop() []sample {
 	close(s.end)
 	s.ended.Wait()
@@ -144,7 +137,7 @@ func (s *sampler) stop() []sample {
 	return s.samples[:n]
 }
 
-// pinnedReport derives rates from samples, of which there is at least one.
+// pinnedReport derives rates from at least one sample.
 func pinnedReport(samples []sample) *PinnedReport {
 	total := samples[len(samples)-1].at
 	span := min(time.Minute, total/5)
@@ -159,7 +152,6 @@ func pinnedReport(samples []sample) *PinnedReport {
 	return p
 }
 
-// rate is tasks per second between two moments.
 func rate(samples []sample, from, to time.Duration) float64 {
 	if to <= from {
 		return 0
@@ -167,8 +159,6 @@ func rate(samples []sample, from, to time.Duration) float64 {
 	return math.Round((settledAt(samples, to) - settledAt(samples, from)) / (to - from).Seconds())
 }
 
-// settledAt is how much was settled at a moment, as if it had gone evenly from one
-// sample to the next.
 func settledAt(samples []sample, at time.Duration) float64 {
 	for i := 1; i < len(samples); i++ {
 		a, b := samples[i-1], samples[i]

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A run that goes at 100 tasks per second for ten seconds, and at 50 for ten more.
+// 100 tasks per second for ten seconds, then 50 for ten.
 func TestPinnedReport(t *testing.T) {
 	t.Parallel()
 	samples := []sample{{}, {5 * time.Second, 500}, {10 * time.Second, 1000}, {20 * time.Second, 1500}}

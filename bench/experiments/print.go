@@ -11,16 +11,12 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/bench"
 )
 
-// page is a report for people: lines, and rows in aligned columns.
 type page struct{ w *tabwriter.Writer }
 
-// row adds a row of cells.
 func (p *page) row(cells ...string) { p.line("%s", strings.Join(cells, "\t")) }
 
-// line buffers; an error shows when the page is flushed.
 func (p *page) line(format string, args ...any) { _, _ = fmt.Fprintf(p.w, format+"\n", args...) }
 
-// write writes the conditions of the run, its measurements by mode, and the memory.
 func (r *report) write(out io.Writer) error {
 	p := &page{tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)}
 	through := ""
@@ -37,24 +33,20 @@ func (r *report) write(out io.Writer) error {
 	return nil
 }
 
-// phase adds a row for a phase, if it was measured.
 func (p *page) phase(name string, v *bench.Phase) {
 	if v != nil {
 		p.row(name, fmt.Sprintf("%.0f", v.PerSecond), fmt.Sprintf("%.2f", v.Seconds), fmt.Sprintf("%.1f µs", v.CPUPerTask))
 	}
 }
 
-// latency adds a row for a latency, if it was measured.
 func (p *page) latency(name string, v *bench.Percentiles) {
 	if v != nil {
 		p.row(name, micros(v.P50), micros(v.P95), micros(v.P99), micros(v.Max))
 	}
 }
 
-// micros formats microseconds as milliseconds.
 func micros(us int64) string { return fmt.Sprintf("%.2f ms", float64(us)/1000) }
 
-// pinned adds the report of mode pinned.
 func (p *page) pinned(r *report) {
 	p.row("PHASE", "TASKS/S", "SECONDS", "CPU PER TASK")
 	p.phase("end to end", r.Pinned.EndToEnd)
@@ -67,7 +59,6 @@ func (p *page) pinned(r *report) {
 		strings.Join(tenths, " "), r.Pinned.SpanS, r.Pinned.First, r.Pinned.Last, r.Pinned.Ratio, r.Pinned.HeldBack)
 }
 
-// depth adds the report of mode depth.
 func (p *page) depth(r *report) {
 	d := r.Depth
 	p.row("MEASURE", "VALUE")

@@ -24,7 +24,7 @@ func (p *page) caseCosts(r *report) {
 	p.line("these %d are the slowest of %d questions; -json has all", len(shown), len(c.Pages))
 }
 
-// questionsShown is how many questions people get to see.
+// questionsShown bounds the printed queries.
 const questionsShown = 20
 
 func (p *page) timing(name string, v *Timing) {

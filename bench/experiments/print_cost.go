@@ -2,7 +2,6 @@ package main
 
 import "fmt"
 
-// cost adds the report of mode cost.
 func (p *page) cost(r *report) {
 	p.row("LOAD", "CPU", "ALLOCATIONS", "BYTES", "WRITTEN", "STATEMENTS", "COMMITS", "TABLE", "INDEX", "WAL")
 	for _, c := range r.Cost.Loads {
@@ -19,7 +18,6 @@ func (p *page) cost(r *report) {
 	}
 }
 
-// amount formats a number that may not have been counted.
 func amount(n *float64) string {
 	if n == nil {
 		return "-"

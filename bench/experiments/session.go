@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
 
-// connectSession connects where settings and prepared statements have to last, which they do not behind a pooler of
-// transactions.
+// connectSession connects where settings and prepared statements last, not behind a pooler of transactions.
 func connectSession(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	d, err := postgres.ParseDSN(dsn)
 	if err != nil {

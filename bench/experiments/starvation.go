@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/bench/starvation"
 )
 
-// starve simulates how long low priorities wait, and draws it if a file is named.
 func starve(ctx context.Context, o options, out io.Writer) error {
 	curves, err := starvation.Run(ctx)
 	if err != nil {
@@ -44,7 +43,7 @@ func starve(ctx context.Context, o options, out io.Writer) error {
 	return p.w.Flush()
 }
 
-// longWait is a curve in JSON. A bound of null is none.
+// longWait is a curve in JSON. A null bound is none.
 type longWait struct {
 	Mode    string   `json:"mode"`
 	Bound   *float64 `json:"overtaken_for_seconds"`

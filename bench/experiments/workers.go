@@ -16,27 +16,25 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// WorkersReport is the result of workers mode: what many workers cost that have
-// nothing to do, and whether a claim on one of many routes depends on how much
-// waits on the others.
+// WorkersReport is the result of workers mode: the cost of many idle workers, and whether a claim on one of many routes
+// depends on the other queues.
 type WorkersReport struct {
 	Sets int         `json:"capability_sets"`
 	Idle *IdleReport `json:"idle"`
-	// Claims from the route of one capability set, a number of steps a call, while
-	// nothing waits on the others, and while Queued steps do.
+	// Claims from the route of one capability set, by steps a call, with empty other queues, and with Queued steps
+	// there.
 	Claims []SetClaims `json:"claims"`
 	Queued int         `json:"queued_on_other_sets"`
 }
 
-// IdleReport is what workers cost that poll and get nothing.
+// IdleReport is the cost of workers whose polls return nothing.
 type IdleReport struct {
 	RegisterS  float64 `json:"register_s"` // until all were registered and polled
 	WindowS    float64 `json:"window_s"`
 	Polls      int64   `json:"polls"`      // answered in the window
 	Heartbeats int64   `json:"heartbeats"` // likewise
-	// Cores is the CPU time of everybody, workers included, in the window, divided by
-	// its length; Servers that of servers and database alone, where they are
-	// processes of their own.
+	// Cores is the CPU time of all processes, including workers, divided by the window; Servers that of servers and
+	// database alone, if separate processes.
 	Cores   float64  `json:"cores"`
 	Servers *float64 `json:"server_cores,omitempty"`
 }
@@ -46,25 +44,24 @@ type SetClaims struct {
 	Batch int        `json:"batch"`
 	Alone *ClaimCost `json:"others_empty"`
 	Among *ClaimCost `json:"others_queued"`
-	// Ratio is that of the best rounds, the latter to the former: what else the machine
-	// does disturbs those least.
+	// Ratio of the best rounds, the latter to the former: other work of the machine disturbs those least.
 	Ratio float64 `json:"ratio"`
 }
 
-// ClaimCost is what a call that claims costs.
+// ClaimCost is the cost of a claiming call.
 type ClaimCost struct {
 	P50US  float64 `json:"p50_us"`      // the median round's
 	BestUS float64 `json:"best_p50_us"` // the fastest round's
-	CPUUS  float64 `json:"cpu_us"`      // of everybody who takes part, the mean of all rounds
+	CPUUS  float64 `json:"cpu_us"`      // of all participants, the mean of all rounds
 }
 
 const (
 	capabilitySets = 100
-	// rampUp is how long all workers may take to be there.
+	// rampUp bounds the start of all workers.
 	rampUp = 5 * time.Minute
 )
 
-// workers measures both, the idle workers first: there must be nothing for them.
+// workers measures both, the idle workers first: there must be no work for them.
 func (r *run) workers(ctx context.Context) error {
 	w := &WorkersReport{Sets: capabilitySets}
 	r.report.Fleet = w
@@ -83,8 +80,7 @@ func (r *run) workers(ctx context.Context) error {
 
 func setName(i int) string { return fmt.Sprintf("set-%02d", i) }
 
-// makeSets has a step of each capability set carried out, so that there are routes
-// for workers to wait on.
+// makeSets carries out a step of each capability set, so that workers have routes to wait on.
 func (r *run) makeSets(ctx context.Context) error {
 	for i := range capabilitySets {
 		if err := r.queueOn(ctx, i, 1); err != nil {
@@ -97,7 +93,6 @@ func (r *run) makeSets(ctx context.Context) error {
 	return nil
 }
 
-// queueOn submits n tasks that require the capability of a set.
 func (r *run) queueOn(ctx context.Context, set, n int) error {
 	one := tasker.TaskRequest{TaskType: bench.Handler, Context: bench.Payload(r.opts.PayloadBytes),
 		RequiredCapabilities: []string{setName(set)}}
@@ -114,7 +109,6 @@ func (r *run) queueOn(ctx context.Context, set, n int) error {
 	return nil
 }
 
-// fleet is many workers, each with a poll of its own.
 type fleet struct {
 	polls, begun, beats atomic.Int64
 	failed              atomic.Pointer[error] // the first call that failed, or brought steps
@@ -122,7 +116,7 @@ type fleet struct {
 
 func (f *fleet) note(err error) { f.failed.CompareAndSwap(nil, &err) }
 
-// counted is a Backend that counts what idle workers ask.
+// counted counts the requests of idle workers.
 type counted struct {
 	protocol.Backend
 	f *fleet
@@ -152,8 +146,7 @@ func (c counted) Heartbeat(ctx context.Context, beat protocol.Heartbeat) (*proto
 	return resp, err
 }
 
-// idleWorkers runs workers of the SDK, each with one slot and so one long poll, and
-// looks at what everybody uses.
+// idleWorkers runs workers of the SDK, each with one slot and thus one long poll, and measures all processes.
 func (r *run) idleWorkers(ctx context.Context) (_ *IdleReport, err error) {
 	f := &fleet{}
 	backends, end, err := r.fleetBackends()
@@ -194,7 +187,6 @@ func (r *run) idleWorkers(ctx context.Context) (_ *IdleReport, err error) {
 	return report, nil
 }
 
-// await returns when so many polls have begun.
 func (f *fleet) await(ctx context.Context, polls int64) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -211,7 +203,6 @@ func (f *fleet) await(ctx context.Context, polls int64) error {
 	return nil
 }
 
-// watchIdle fills in what was used and asked in the window.
 func (r *run) watchIdle(ctx context.Context, f *fleet, servers *bench.Meter, report *IdleReport) error {
 	all, err := r.load.Meter.CPU()
 	if err != nil {

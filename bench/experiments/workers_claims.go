@@ -12,11 +12,11 @@ import (
 
 const (
 	claimRounds = 15
-	setCalls    = 1000 // of each round at most; a tenth of them where they claim many
+	setCalls    = 1000 // of each round at most; a tenth of them for large claims
 )
 
-// setClaims measures claims from one set, with nothing queued on the others and then
-// with much, under conditions that are otherwise the same.
+// setClaims measures claims from one set, with empty other queues and then with full ones, under otherwise equal
+// conditions.
 func (r *run) setClaims(ctx context.Context, w *WorkersReport) error {
 	batches := []int{1, claimBatch}
 	alone, err := r.claimCosts(ctx, batches)
@@ -46,7 +46,7 @@ func (r *run) setClaims(ctx context.Context, w *WorkersReport) error {
 func (r *run) claimCosts(ctx context.Context, batches []int) ([]*ClaimCost, error) {
 	costs := make([]*ClaimCost, len(batches))
 	for i, n := range batches {
-		calls := min(setCalls, max(r.opts.Tasks/capabilitySets, 20)) // a short queue is for trying it out
+		calls := min(setCalls, max(r.opts.Tasks/capabilitySets, 20)) // a short queue is for trials
 		if n > 1 {
 			calls /= 10
 		}
@@ -71,8 +71,8 @@ func (r *run) claimCosts(ctx context.Context, batches []int) ([]*ClaimCost, erro
 	return costs, nil
 }
 
-// claimSet claims from a set by calls for so many steps each, and reports how long
-// each took and the CPU time of all; then, not measured, it settles them.
+// claimSet claims from a set, and reports the time of each call and the CPU time of all; then it settles the steps,
+// unmeasured.
 func (r *run) claimSet(ctx context.Context, set, batch, calls int) ([]time.Duration, time.Duration, error) {
 	w, err := protocol.Of(r.client()).RegisterWorker(ctx, protocol.WorkerRegistration{Name: "bench-claims",
 		Handlers:     []string{bench.Handler},

@@ -1,5 +1,4 @@
-// Package river is River (github.com/riverqueue/river) as a bench.System, set up
-// as its own benchmark sets it up.
+// Package river is River (github.com/riverqueue/river) as a bench.System, with the settings of its own benchmark.
 package river
 
 import (
@@ -21,21 +20,21 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/bench"
 )
 
-// The settings of River's own benchmark. At its defaults (100 ms and 1 s)
-// throughput is the number of workers times ten, and latency 50 ms.
+// The settings of River's own benchmark. With its defaults (100 ms and 1 s) throughput is ten times the number of
+// workers, and latency 50 ms.
 const (
 	fetchCooldown     = 2 * time.Millisecond
 	fetchPollInterval = 20 * time.Millisecond
 )
 
 const (
-	// eventBuffer holds the events of completed jobs between two looks at them. An
-	// event that finds it full would be lost, so it is far larger than a batch.
+	// eventBuffer holds the events of completed jobs between two reads. A full buffer would lose events, so it is far
+	// larger than a batch.
 	eventBuffer = 1 << 18
 	stopTimeout = time.Minute
 )
 
-// River is a queue in a schema of its own.
+// River is a queue in a separate schema.
 type River struct {
 	pool    *pgxpool.Pool
 	schema  string
@@ -46,23 +45,19 @@ type River struct {
 
 var _ bench.System = (*River)(nil)
 
-// job is the arguments of a job: a document that is stored as it is.
+// job is a document, stored unchanged.
 type job struct{ body json.RawMessage }
 
-// Kind implements river.JobArgs.
 func (job) Kind() string { return "bench" }
 
-// MarshalJSON implements json.Marshaler.
 func (j job) MarshalJSON() ([]byte, error) { return j.body, nil }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (j *job) UnmarshalJSON(b []byte) error {
 	j.body = append(j.body[:0], b...)
 	return nil
 }
 
-// Open connects and makes River's tables in a schema that is there and empty.
-// Close what it returns.
+// Open creates River's tables in an existing, empty schema; close the result.
 func Open(ctx context.Context, cfg *pgxpool.Config, schema string, log *slog.Logger) (*River, error) {
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -103,8 +98,7 @@ func (r *River) Submit(ctx context.Context, _ int, body json.RawMessage) error {
 	return err
 }
 
-// SubmitMany implements bench.System by the fastest way there is: COPY, and no
-// jobs in the answer.
+// SubmitMany implements bench.System by the fastest way: COPY, without jobs in the answer.
 func (r *River) SubmitMany(ctx context.Context, n int, body json.RawMessage) error {
 	jobs := make([]river.InsertManyParams, n)
 	for i := range jobs {
@@ -117,8 +111,7 @@ func (r *River) SubmitMany(ctx context.Context, n int, body json.RawMessage) err
 	return err
 }
 
-// Work implements bench.System with the completer that River has by default: it
-// gathers what ended, and records it in batches.
+// Work implements bench.System with River's default completer, which records completions in batches.
 func (r *River) Work(ctx context.Context, n int, handle func()) (func() error, error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(func(context.Context, *river.Job[job]) error {
@@ -133,7 +126,7 @@ func (r *River) Work(ctx context.Context, n int, handle func()) (func() error, e
 	if err != nil {
 		return nil, err
 	}
-	// Its events come after the completion has been recorded.
+	// Its events follow the recorded completion.
 	completed, cancel := client.SubscribeConfig(&river.SubscribeConfig{
 		ChanSize: eventBuffer, Kinds: []river.EventKind{river.EventKindJobCompleted}})
 	var counting sync.WaitGroup
@@ -159,7 +152,7 @@ func (r *River) Work(ctx context.Context, n int, handle func()) (func() error, e
 // Settled implements bench.System.
 func (r *River) Settled() int64 { return r.settled.Load() }
 
-// Check compares what was counted with what the table says.
+// Check compares the counts with the table.
 func (r *River) Check(ctx context.Context) error {
 	var completed, others int64
 	err := r.pool.QueryRow(ctx,

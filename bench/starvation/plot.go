@@ -9,13 +9,12 @@ import (
 	"time"
 )
 
-// The plot is an SVG file of our own making: some lines, and text. Its colours follow the
-// reader's light or dark scheme.
+// Sizes of the SVG. Its colours follow the reader's light or dark scheme.
 const (
 	width, height          = 760, 420
 	left, right, top, foot = 64, 150, 56, 52
 	plotWidth, plotHeight  = width - left - right, height - top - foot
-	// highest is where the axis of waits ends; what waits longer leaves the plot.
+	// highest is the end of the axis of waits; longer ones leave the plot.
 	highest   = 90 * time.Minute
 	perLabel  = 15 * time.Minute // between two labels of the axis of waits
 	perColumn = time.Hour        // between two labels of the axis of time
@@ -36,8 +35,8 @@ const style = `
   }
 `
 
-// Plot draws the curves, no more than four: style has no colour for a fifth. The same curves give the same
-// bytes. Names are written as they are: a name must hold nothing that XML reserves.
+// Plot draws at most four curves: style has no colour for a fifth. The same curves give the same bytes. Names are not
+// escaped: they must not contain reserved characters of XML.
 func Plot(w io.Writer, curves []Curve) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b,
@@ -60,7 +59,7 @@ func Plot(w io.Writer, curves []Curve) error {
 	return nil
 }
 
-// describe is the plot in words, for whoever cannot see it.
+// describe is the plot in words.
 func describe(curves []Curve) string {
 	var parts []string
 	for _, c := range curves {
@@ -69,8 +68,8 @@ func describe(curves []Curve) string {
 	return "Longest wait of a step of low priority by mode. " + strings.Join(parts, "; ")
 }
 
-// label is the longest wait in whole minutes; "no end" where the mode has no bound, since the longest wait is
-// then only as long as the simulation.
+// label is the longest wait in whole minutes; "no end" without a bound, because the wait then depends on the length of
+// the simulation.
 func label(c Curve) string {
 	if c.Bound == 0 {
 		return "no end"
@@ -78,7 +77,6 @@ func label(c Curve) string {
 	return fmt.Sprintf("%.0f min", c.Longest.Minutes())
 }
 
-// text writes s with its baseline at y and its left end at x, unescaped.
 func text(b *bytes.Buffer, x, y float64, class, s string) {
 	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" class="%s">%s</text>`+"\n", x, y, class, s)
 }
@@ -99,7 +97,6 @@ func axes(b *bytes.Buffer) {
 	}
 }
 
-// path leaves out what lies on a straight line, and ends where the plot does.
 func path(points []Point) string {
 	var kept []Point
 	for _, p := range points {
@@ -119,14 +116,13 @@ func path(points []Point) string {
 	return strings.Join(words, " ")
 }
 
-// straight reports whether b lies on the line from a to c. It compares products of whole seconds: exact, and far
-// from an overflow.
+// straight reports whether b lies on the line from a to c. It compares products of whole seconds: exact, without an
+// overflow.
 func straight(a, b, c Point) bool {
 	return (b.Wait-a.Wait)/time.Second*((c.At-b.At)/time.Second) == (c.Wait-b.Wait)/time.Second*((b.At-a.At)/time.Second)
 }
 
-// names stand beside the ends of the curves, not over each other: from top to bottom, each at least 36 below the
-// one before.
+// names are beside the ends of the curves, from top to bottom, at least 36 apart.
 func names(b *bytes.Buffer, curves []Curve) {
 	type name struct {
 		y float64
@@ -148,7 +144,7 @@ func names(b *bytes.Buffer, curves []Curve) {
 	}
 }
 
-// xOf and yOf give the place of a time and of a wait in the file. y grows downwards, so a wait of 0 is lowest.
+// yOf grows downwards, so a wait of 0 is lowest.
 func xOf(at time.Duration) float64 { return left + plotWidth*at.Hours()/Lasts.Hours() }
 
 func yOf(wait time.Duration) float64 {

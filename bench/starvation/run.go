@@ -11,43 +11,41 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// The situation: there is always more high work than the workers can do, and now
-// and then a step of low priority. Whatever is done takes as long as a round.
+// The situation: there is always more high work than the workers can do, and sometimes a step of low priority. All work
+// takes a round.
 //
-// Round divides LowEach and the default interval of promotions: the simulation acts at multiples of Round only.
-// LowEach is no multiple of that interval of 60 s, so the low steps become ready at all moments of it.
+// Round divides LowEach and the default interval of promotions, so the simulation acts at multiples of Round only.
+// LowEach is not a multiple of that interval of 60 s, so low steps become ready at all offsets in it.
 const (
 	Workers = 4
-	Backlog = 20                // steps of high priority that wait, at the end of each round
+	Backlog = 20                // waiting steps of high priority, at the end of each round
 	Round   = 10 * time.Second  // how long a step takes
-	LowEach = 130 * time.Second // one of low priority becomes ready, at any moment between two looks of the loop
+	LowEach = 130 * time.Second // one of low priority becomes ready, at any offset between two looks of the loop
 	Lasts   = 6 * time.Hour
 )
 
-// Curve is how long the steps of low priority waited in one mode.
+// Curve is the wait of low steps in one mode.
 type Curve struct {
 	Name string
-	// Bound is for how long others may overtake; 0: for ever. Longest is the
-	// longest wait that there was.
+	// Bound is how long others may overtake; 0: without end. Longest is the longest wait.
 	Bound   time.Duration
 	Longest time.Duration
-	// Taken are the steps that a worker took, Left those that waited in the end.
+	// Taken counts steps that a worker took, Left those that waited at the end.
 	Taken  int
 	Left   int
 	Points []Point
 }
 
-// Point is the wait of the step that had waited longest, at a time since the begin.
+// Point is the longest wait at a time since the begin.
 type Point struct {
 	At   time.Duration
 	Wait time.Duration
 }
 
-// Allowed is how long a step may wait in this situation at the most: nobody who
-// comes after the bound goes first, and what is there by then has to be taken.
+// Allowed is the longest wait in this situation: no step that comes after the bound goes first, and earlier ones have
+// to be taken.
 func (c Curve) Allowed() time.Duration {
-	// what waits when nobody can come before it any more: the backlog, and the low ones of
-	// the time that they waited together
+	// At the bound: the backlog, and the low steps that became ready before.
 	ahead := Backlog + int(c.Bound/LowEach) + 1
 	return c.Bound + time.Duration(ahead/Workers+1)*Round
 }
@@ -86,7 +84,6 @@ func Run(ctx context.Context) ([]Curve, error) {
 	return curves, nil
 }
 
-// simulation is one mode under way.
 type simulation struct {
 	ctx    context.Context
 	engine *engine.Engine
@@ -100,8 +97,8 @@ type simulation struct {
 	curve     Curve
 }
 
-// newSimulation opens an engine on an empty store, with the simulation's clock and one worker that has the
-// capacity of all. It works out the bound of the curve from the engine's own order.
+// newSimulation opens an engine on an empty store, with the simulation's clock and one worker with the capacity of all.
+// The curve's bound comes from the engine's order.
 func newSimulation(ctx context.Context, cfg settings.Config) (*simulation, error) {
 	s := &simulation{ctx: ctx, begin: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	s.now = s.begin
@@ -120,15 +117,14 @@ func newSimulation(ctx context.Context, cfg settings.Config) (*simulation, error
 	s.worker = w.ID
 	if most, bounded := s.engine.Order().Overtaken(s.low, s.high); bounded {
 		s.curve.Bound = most
-		if s.engine.Order().Mode != task.Aging { // somebody has to look
+		if s.engine.Order().Mode != task.Aging { // needs the loop of promotions
 			s.curve.Bound += s.engine.Config().Scheduling.PromotionInterval
 		}
 	}
 	return s, nil
 }
 
-// run simulates Lasts, round by round. The first round takes Workers steps, which is why that many more are
-// submitted than wait afterwards.
+// run simulates Lasts, round by round. The first round takes Workers steps, so it submits that many more.
 func (s *simulation) run() (Curve, error) {
 	if err := s.submit("high", Backlog+Workers); err != nil {
 		return Curve{}, err
@@ -143,9 +139,8 @@ func (s *simulation) run() (Curve, error) {
 	return s.curve, nil
 }
 
-// round is what happens in one round: what was begun is done, and the workers take more. The promotion precedes
-// the poll, so that a step that is overdue now can be taken now; the backlog is filled last, so that every poll finds
-// at least Backlog high steps.
+// round completes the begun steps and polls for more. The promotion precedes the poll, so that overdue steps can be
+// taken; the backlog is filled last, so that every poll finds at least Backlog high steps.
 func (s *simulation) round() error {
 	since := s.now.Sub(s.begin)
 	if since%LowEach == 0 {
@@ -167,7 +162,6 @@ func (s *simulation) round() error {
 	return s.submit("high", short)
 }
 
-// submit makes n steps of a priority ready, now; none if n is not positive.
 func (s *simulation) submit(priority string, n int) error {
 	if n <= 0 {
 		return nil
@@ -180,7 +174,7 @@ func (s *simulation) submit(priority string, n int) error {
 	return err
 }
 
-// promote is one turn of the loop that looks for those who have waited too long.
+// promote is one turn of the promotion loop.
 func (s *simulation) promote() error {
 	stretches, err := s.engine.Overdue(s.ctx)
 	for _, st := range stretches {
@@ -191,9 +185,8 @@ func (s *simulation) promote() error {
 	return err
 }
 
-// take lets the workers take what is first, and settles it at once. The point of the curve is the wait of the
-// oldest low step before the poll, whether or not the poll takes it. Fewer steps than workers are an error: the
-// workers would not be saturated, and the curve would show nothing.
+// take lets the workers take the first steps, and settles them. The curve's point is the wait of the oldest low step
+// before the poll. Fewer steps than workers are an error: without saturation the curve would show nothing.
 func (s *simulation) take() error {
 	longest := time.Duration(0)
 	if len(s.waitsLow) > 0 {

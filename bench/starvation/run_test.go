@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/bench/starvation"
 )
 
-// While high priorities saturate the workers, a low one waits no longer than the
-// guarantees say, and without a bound for ever.
+// While high priorities saturate the workers, a low one waits no longer than the guarantees say, and without a bound
+// without end.
 func TestLongestWait(t *testing.T) {
 	t.Parallel()
 	curves, err := starvation.Run(t.Context())
@@ -55,7 +55,7 @@ func TestLongestWait(t *testing.T) {
 	}
 }
 
-// The plot in the documents is what the command draws.
+// The plot in the documents is the command's.
 func TestPlot(t *testing.T) {
 	t.Parallel()
 	curves, err := starvation.Run(t.Context())

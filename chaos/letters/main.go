@@ -1,15 +1,14 @@
-// Command letters proves that dead letters in Redis, RabbitMQ and Kafka, jobs of package redisqueue, and steps that are
-// dispatched over RabbitMQ survive what can happen: nodes, applications, workers and brokers are killed and frozen,
-// connections break, Redis is emptied, and a replica that is behind takes over.
+// Command letters proves that dead letters in Redis, RabbitMQ and Kafka, jobs of package redisqueue, and steps
+// dispatched over RabbitMQ survive faults: nodes, applications, workers and brokers are killed and frozen, connections
+// break, Redis is emptied, and a late replica takes over.
 //
 //	go run ./letters [-seed N] [-kills N] [-only NAME,...] [-at-once N] [-node bin/tasker] [-keep] [-unsafe]
 //
-// With -unsafe Redis keeps nothing when it is killed. That run has to end with 1: it shows that the proof would find a
-// loss.
+// With -unsafe a killed Redis loses everything. That run must exit with 1: it shows that the proof would find a loss.
 //
-// It needs the programs of Redis, RabbitMQ and Kafka, and those of PostgreSQL for some of the runs. It ends with 0 when
-// all promises were kept, with 1 when one was broken, and with 2 when a run could not be carried out. Nothing that it
-// started stays behind, however it ends.
+// It needs the programs of Redis, RabbitMQ and Kafka, and those of PostgreSQL for some of the runs. It exits with 0 if
+// all promises were kept, with 1 if one was broken, and with 2 if a run could not be carried out. It leaves no process
+// behind.
 package main
 
 import (
@@ -38,7 +37,7 @@ const (
 )
 
 func main() {
-	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy logs to standard error, whatever it is told
+	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy logs to standard error, despite its logger
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if os.Getenv(letters.ApplicationVariable) != "" {
@@ -115,7 +114,6 @@ func carryOut(ctx context.Context, o letters.Options, atOnce int, keep bool) (re
 	return letters.Run(ctx, o, atOnce)
 }
 
-// show prints what came of a run.
 func show(out io.Writer, r *letters.Report) {
 	fmt.Fprintln(out, r.Text)
 	for _, v := range r.Violations {

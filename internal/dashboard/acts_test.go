@@ -24,14 +24,13 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// operator does acts, and records which.
 type operator struct {
 	*viewer
 	done map[string]bool // patterns of acts
 }
 
-// does carries an act out and fails unless the page after it has a text. The pattern is that of the act, at is its path
-// with the names of what it is about.
+// does carries an act out and fails unless the next page contains want. at is the path of the act, whose pattern it
+// records.
 func (o operator) does(pattern, at, want string, fields ...string) answer {
 	o.s.t.Helper()
 	got := o.post(at, fields...)
@@ -42,7 +41,7 @@ func (o operator) does(pattern, at, want string, fields ...string) answer {
 	return got
 }
 
-// TestEveryAct carries out every act that a page has, with every value of its buttons.
+// TestEveryAct carries out every act of every page, with every value of its buttons.
 func TestEveryAct(t *testing.T) {
 	t.Parallel()
 	broker := memory.New(&memory.Options{KeepLog: true})
@@ -73,7 +72,6 @@ func TestEveryAct(t *testing.T) {
 	}
 }
 
-// actsOfPages returns the patterns of all acts, read from the sources of the pages.
 func actsOfPages(t *testing.T) []string {
 	t.Helper()
 	act := regexp.MustCompile(`\bf\.Act\("([^"]+)"`)
@@ -94,7 +92,6 @@ func actsOfPages(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// groupOf reports a failure of its own kind and returns its group.
 func groupOf(s *server, kind string) string {
 	r := dead("it failed", `{"order": 1}`)
 	r.Failure.Type = kind
@@ -200,7 +197,6 @@ func actsOnQueues(o operator) {
 	o.does(limit, limit, "The limit is deleted", append(target, "do", "delete")...)
 }
 
-// opensOutage lets 20 attempts fail, and waits for the outage.
 func opensOutage(o operator) uuid.UUID {
 	t, engine := o.s.t, o.s.engine
 	tasks := make([]tasker.TaskRequest, 20)

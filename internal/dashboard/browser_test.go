@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// inBrowser marks a test that uses a browser.
 func inBrowser(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -24,7 +23,6 @@ func inBrowser(t *testing.T) {
 	t.Parallel()
 }
 
-// run runs the background loops until the test ends.
 func (s *server) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -37,7 +35,6 @@ func (s *server) run() {
 	})
 }
 
-// TestBrowserPages: no page breaks a rule of accessibility, and none is wider than the window.
 func TestBrowserPages(t *testing.T) {
 	inBrowser(t)
 	s := serve(t)
@@ -78,7 +75,6 @@ func TestBrowserPages(t *testing.T) {
 	}
 }
 
-// TestBrowserLive: what one viewer does, another one sees without loading the page again.
 func TestBrowserLive(t *testing.T) {
 	inBrowser(t)
 	s := serve(t)
@@ -95,7 +91,7 @@ func TestBrowserLive(t *testing.T) {
 	ben.WaitURL("state=acknowledged")
 }
 
-// TestBrowserRedrive: from the first page to letters that are sent back, by clicks alone. What does not work halts.
+// TestBrowserRedrive: clicks lead from the first page to letters that are sent back; a failure halts.
 func TestBrowserRedrive(t *testing.T) {
 	inBrowser(t)
 	s := serve(t)
@@ -131,7 +127,7 @@ func TestBrowserRedrive(t *testing.T) {
 	if sent.Load() != 12 {
 		t.Errorf("%d of 12 letters arrived", sent.Load())
 	}
-	b.Click(`.crumb a[href^="/inbox/"]`) // back to the group, which is resolved, and then nothing needs a human
+	b.Click(`.crumb a[href^="/inbox/"]`) // back to the group, which is resolved, so nothing needs a human
 	b.WaitText("h1", "card expired")
 	b.Click(`details[data-key="e"] > summary`)
 	b.Fill(`details[data-key="e"] input[name="note"]`, "the bank is back")
@@ -142,8 +138,8 @@ func TestBrowserRedrive(t *testing.T) {
 	b.WaitText("main", "All quiet.")
 }
 
-// TestBrowserReconnect: while the server is away a page says since when it is stale; when the server is back it shows
-// what has happened meanwhile, without a reload.
+// TestBrowserReconnect: while the server is away the page shows since when it is stale; afterwards it catches up
+// without a reload.
 func TestBrowserReconnect(t *testing.T) {
 	inBrowser(t)
 	s := serve(t)
@@ -180,7 +176,7 @@ func TestBrowserViews(t *testing.T) {
 	b.WaitCount(".views .chip", 0)
 }
 
-// TestBrowserConflict: an act on a task that has changed since is refused in place, and the page then shows why.
+// TestBrowserConflict: an act on a task that has changed is refused in place, and the page shows why.
 func TestBrowserConflict(t *testing.T) {
 	inBrowser(t)
 	s := serve(t)
@@ -196,7 +192,6 @@ func TestBrowserConflict(t *testing.T) {
 	b.WaitText("h1 + .state", "cancelled")
 }
 
-// TestBrowserSignIn: a viewer signs in, is led to the page, and signs out.
 func TestBrowserSignIn(t *testing.T) {
 	inBrowser(t)
 	s := serve(t, access.Key{Name: "ann", Permissions: []string{"admin"}})
@@ -223,7 +218,6 @@ func TestBrowserSignIn(t *testing.T) {
 	b.WaitText("h1", "Sign in")
 }
 
-// TestBrowserHostile: text of programs does not run, wherever it is shown.
 func TestBrowserHostile(t *testing.T) {
 	inBrowser(t)
 	const bad = `"'><script>alert(1)</script><img src=x onerror=alert(2)><svg onload=alert(3)>`

@@ -1,14 +1,11 @@
-// Package dashboard is the web pages for operators: what needs a human, and the acts that put it right. It is served by
-// the same process as the API, at /.
+// Package dashboard is the web pages for operators. The process of the API serves it, at /.
 //
-// Every page is HTML made at the server; links and forms work through htmx, and pages stay current through
-// server-sent events. Pages call the API in this process with the principal of the session, so they show and do what
-// the API does for the same key, and have no rules of their own (docs/design/0039-dashboard.md).
+// Every page is HTML made at the server; links and forms work through htmx, and pages stay current through server-sent
+// events. Pages call the API in this process with the principal of the session, so they show and do what the API does
+// for the same key, without rules (docs/design/0039-dashboard.md).
 //
-// # Reading
-//
-// dashboard.go lists the pages. Package page is the kit that they are made of; package live tells browsers what has
-// changed; every other package below this one is a family of pages, with its templates beside its Go files.
+// dashboard.go lists the pages. Package page is their kit; package live notifies browsers of changes; every other
+// package below is a family of pages, with its templates beside its Go files.
 package dashboard
 
 import (
@@ -38,23 +35,21 @@ type Options struct {
 	Front *web.Front
 	// API is a client of the API in this process, which acts for the principal of a context.
 	API *tasker.Client
-	// Events are the events of the engine, of all namespaces.
+	// Events are those of all namespaces.
 	Events live.Stream
-	// History is how the queue stood lately; the caller runs it.
+	// The caller runs the History.
 	History *now.History
-	// Sessions knows who is signed in. Not used on an Open server.
+	// Not used on an Open server.
 	Sessions Sessions
-	// Open is a server without keys: nobody signs in.
-	Open bool
-	// LoopbackOnly refuses requests that are not addressed to this machine.
+	// Open: a server without keys, without sign-in.
+	Open         bool
 	LoopbackOnly bool
-	// About is what the process knows of itself.
-	About system.About
-	// MaxStreams bounds the pages that are open at one time. Defaults to 1,000.
+	About        system.About
+	// MaxStreams bounds the open pages. Defaults to 1,000.
 	MaxStreams int
 }
 
-// New returns the dashboard. Requests that are not for it go to next, the API.
+// New returns the dashboard. Other requests go to next, the API.
 func New(opts Options, next http.Handler) http.Handler {
 	if opts.MaxStreams <= 0 {
 		opts.MaxStreams = 1000
@@ -88,7 +83,6 @@ func New(opts Options, next http.Handler) http.Handler {
 	})
 }
 
-// menu is the navigation.
 func menu() []page.Entry {
 	read := []access.Permission{access.Read}
 	letters := []access.Permission{access.Read, access.DeadLettersRead}
@@ -108,12 +102,12 @@ func menu() []page.Entry {
 	}
 }
 
-// quiet reports which requests are logged at level debug: those that every open page makes all the time.
+// quiet selects requests for the level debug: those that every open page repeats.
 func quiet(pattern string) bool {
 	return strings.HasPrefix(pattern, "GET /static/") || pattern == "GET /live"
 }
 
-// lost reports whether a person asks for a page that does not exist. Programs get the answer of the API.
+// lost reports whether a person requests a missing page. Programs get the answer of the API.
 func lost(r *http.Request) bool {
 	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return false

@@ -18,7 +18,6 @@ import (
 var lists = []string{"/", "/inbox", "/letters", "/redrives", "/tasks", "/schedules", "/queues", "/workers",
 	"/templates", "/sources", "/audit", "/system"}
 
-// TestEmpty: every page says what to do where there is nothing.
 func TestEmpty(t *testing.T) {
 	t.Parallel()
 	v := serve(t).viewer()
@@ -33,7 +32,6 @@ func TestEmpty(t *testing.T) {
 	v.page("/tasks", "There are no tasks yet.")
 }
 
-// TestPages goes through the pages with what they are about.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -85,7 +83,6 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestTemplates: versions of a workflow, and what changed between two.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -107,7 +104,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestManySteps: the table of a task with many steps begins with those that need a look, and the graph leads to all.
+// TestManySteps: the table of a task with many steps begins with the urgent ones, and the graph leads to all.
 func TestManySteps(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -122,7 +119,7 @@ func TestManySteps(t *testing.T) {
 	}
 }
 
-// TestUnknown: what does not exist is a page that says so, for people, and a problem for programs.
+// TestUnknown: a missing object is a page for people, and a problem for programs.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -148,7 +145,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestHostile: text of programs and senders is text, wherever it is shown.
+// TestHostile: text of programs and senders stays text.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	const bad = `"'><script>alert(1)</script><img src=x onerror=alert(2)>{{.}}`
@@ -195,7 +192,6 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestActs does what an operator does, and looks at what came of it.
 func TestActs(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -230,7 +226,6 @@ func TestActs(t *testing.T) {
 	must(v.post(at+"/cancel", "reason", "enough"), "The task is cancelled.")
 }
 
-// caseOf returns the case of a task.
 func (s *server) caseOf(id uuid.UUID) string {
 	s.t.Helper()
 	c, err := s.engine.CaseOfTask(s.t.Context(), id)
@@ -240,7 +235,7 @@ func (s *server) caseOf(id uuid.UUID) string {
 	return c.CaseUUID.String()
 }
 
-// TestConflict: an act on what has changed since is refused where the viewer is, and says why.
+// TestConflict: an act on a changed object is refused in place, with the reason.
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -259,7 +254,6 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestTokens: an act without the token of its viewer is refused, and nothing is done.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -379,7 +373,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestSignInLeads: a viewer comes to the page that was asked for, and to no other server.
+// TestSignInLeads: a viewer returns to the requested page, and to no other server.
 func TestSignInLeads(t *testing.T) {
 	t.Parallel()
 	s := serve(t, access.Key{Name: "admin", Permissions: []string{"admin"}})
@@ -392,8 +386,8 @@ func TestSignInLeads(t *testing.T) {
 	}
 }
 
-// TestLive: a page that is asked for again is sent without its frame, or not at all if nothing changed, and the stream
-// says when something may have.
+// TestLive: a repeated request gets the page without its frame, or nothing if nothing changed, and the stream reports
+// possible changes.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -432,7 +426,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestOrigins: a page of another site, and a name that resolves to this machine, get nowhere.
+// TestOrigins: a page of another site, and a name that resolves to this machine, are refused.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	v := serve(t).viewer()

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// TestSources: a source shows how it stands, is tested, paused and continued, and gets a policy.
+// TestSources: a source shows its state, is tested, paused and continued, and gets a policy.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	const bad = `a/b"'><script>alert(1)</script>`
@@ -48,7 +48,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestAudit: acts are listed with what they were about, filtered, and their chain is checked.
+// TestAudit: acts are listed with their objects and filtered, and the chain is checked.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -80,7 +80,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestRedrive: the preview is that of the form, a draft is started and cancelled in the state that was seen.
+// TestRedrive: the preview is that of the form; a draft is started and cancelled in the state that was seen.
 func TestRedrive(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -108,7 +108,7 @@ func TestRedrive(t *testing.T) {
 	v.page("/redrives", strings.TrimPrefix(made.url, "/redrives/"))
 }
 
-// TestOperators: who may only read sees no acts, and is refused them.
+// TestOperators: a reader sees no acts, and is refused them.
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	s := serve(t, access.Key{Name: "reader", Permissions: []string{"read"}},
@@ -135,7 +135,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// TestPreviewOfEdit: before an edit is saved, its page tells what it changes, or where it is not JSON.
+// TestPreviewOfEdit: the page of an edit shows the changes, or the place where it is not JSON.
 func TestPreviewOfEdit(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -160,7 +160,7 @@ func TestPreviewOfEdit(t *testing.T) {
 	}
 }
 
-// TestOffers: the notice about an act offers the opposite once, to the viewer who did it.
+// TestOffers: the notice about an act offers the opposite once, to its viewer.
 func TestOffers(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -188,7 +188,7 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-// TestInboxViews: groups summed up by a property, the lists of letters and cases that a search leads to.
+// TestInboxViews: sums of groups, and the lists of letters and cases behind a search.
 func TestInboxViews(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

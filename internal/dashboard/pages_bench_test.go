@@ -26,7 +26,6 @@ var (
 // groupsOf is the number of groups of the letters.
 const groupsOf = 500
 
-// BenchmarkPages measures how long the server takes for each page, without the looks that viewers share.
 func BenchmarkPages(b *testing.B) {
 	dsn := "sqlite:" + sqlitetest.File(b)
 	if *onPostgres {
@@ -65,7 +64,7 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
-// usable measures in a browser how long a page takes from the click until scripts have run and it is painted.
+// usable measures in a browser the time from the click until scripts have run and the page is painted.
 func usable(b *testing.B, s *server, paths ...string) {
 	if testing.Short() {
 		return
@@ -85,14 +84,14 @@ func usable(b *testing.B, s *server, paths ...string) {
 	}
 }
 
-// bigTask submits a task with as many steps as one may have, and returns its ID.
+// bigTask submits a task with the maximal number of steps.
 func bigTask(b testing.TB, s *server) string {
 	b.Helper()
 	source := strings.Builder{}
 	source.WriteString("name: large\nnamespace_name: shop\nversion: 1.0.0\nsteps:\n")
 	for i := range 1000 {
 		fmt.Fprintf(&source, "  - {name: s%d, handler: large", i)
-		if i >= 10 { // ten beside each other, each after two of those before
+		if i >= 10 { // ten in parallel, each after two of the previous
 			fmt.Fprintf(&source, ", dependencies: [s%d, s%d]", i-10, i/10*10-10+(i+1)%10)
 		}
 		source.WriteString("}\n")
@@ -108,7 +107,6 @@ func bigTask(b testing.TB, s *server) string {
 	return got[0].TaskUUID.String()
 }
 
-// load loads a page.
 func load(b *testing.B, address string) {
 	b.Helper()
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, address, nil)

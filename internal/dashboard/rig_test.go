@@ -41,19 +41,16 @@ type server struct {
 	keys   map[string]string // secrets by name
 }
 
-// serve starts a server with these keys; none opens it to everybody.
 func serve(t testing.TB, keys ...access.Key) *server {
 	t.Helper()
 	return serveWith(t, node.Options{}, keys...)
 }
 
-// serveWith is serve with options of the engine.
 func serveWith(t testing.TB, opts node.Options, keys ...access.Key) *server {
 	t.Helper()
 	return serveOn(t, "sqlite:"+sqlitetest.File(t), opts, keys...)
 }
 
-// serveOn is serveWith on a database.
 func serveOn(t testing.TB, dsn string, opts node.Options, keys ...access.Key) *server {
 	t.Helper()
 	b, err := node.Open(t.Context(), dsn, opts)
@@ -97,7 +94,6 @@ func serveOn(t testing.TB, dsn string, opts node.Options, keys ...access.Key) *s
 	return s
 }
 
-// answer is a response of the server.
 type answer struct {
 	status int
 	body   string
@@ -111,7 +107,6 @@ type viewer struct {
 	http *http.Client
 }
 
-// viewer returns a browser that is not signed in.
 func (s *server) viewer() *viewer {
 	s.t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -121,7 +116,6 @@ func (s *server) viewer() *viewer {
 	return &viewer{s, &http.Client{Jar: jar, Timeout: time.Minute}}
 }
 
-// as returns a browser that is signed in with a key.
 func (s *server) as(key string) *viewer {
 	s.t.Helper()
 	v := s.viewer()
@@ -159,13 +153,11 @@ func (v *viewer) request(method, path string, form url.Values) *http.Request {
 	return r
 }
 
-// get loads a page.
 func (v *viewer) get(path string) answer {
 	v.s.t.Helper()
 	return v.do(v.request(http.MethodGet, path, nil))
 }
 
-// page loads a page, which must be there.
 func (v *viewer) page(path string, want ...string) string {
 	v.s.t.Helper()
 	got := v.get(path)
@@ -195,13 +187,12 @@ func (v *viewer) token() string {
 	return found[1]
 }
 
-// post sends a form as the scripts of a page do, and follows to the page after it.
+// post sends a form as the scripts of a page do, and follows to the next page.
 func (v *viewer) post(path string, fields ...string) answer {
 	v.s.t.Helper()
 	return v.postWith(v.token(), path, fields...)
 }
 
-// postWith is post with a given token.
 func (v *viewer) postWith(token, path string, fields ...string) answer {
 	v.s.t.Helper()
 	form := url.Values{}
@@ -213,14 +204,13 @@ func (v *viewer) postWith(token, path string, fields ...string) answer {
 	return v.do(r)
 }
 
-// main returns the main part of a page, for messages.
 func main(page string) string {
 	_, rest, _ := strings.Cut(page, "<main")
 	rest, _, _ = strings.Cut(rest, "</main>")
 	return rest
 }
 
-// fail submits a task and lets its only step fail for good.
+// fail submits a task and fails its only step for good.
 func (s *server) fail(name, message string, context string) uuid.UUID {
 	s.t.Helper()
 	receipts, err := s.engine.SubmitTasks(s.t.Context(), tasker.SubmitRequest{Tasks: []tasker.TaskRequest{
@@ -247,7 +237,7 @@ func (s *server) fail(name, message string, context string) uuid.UUID {
 	return receipts[0].TaskUUID
 }
 
-// report stores dead letters of a source that programs report to, and returns them.
+// report stores dead letters of a source that programs report to.
 func (s *server) report(failures ...deadletters.Report) []deadletters.Receipt {
 	s.t.Helper()
 	letters := s.engine.DeadLetters()
@@ -259,7 +249,6 @@ func (s *server) report(failures ...deadletters.Report) []deadletters.Receipt {
 	return s.reportTo(failures...)
 }
 
-// reportTo is report for a source that exists.
 func (s *server) reportTo(failures ...deadletters.Report) []deadletters.Receipt {
 	s.t.Helper()
 	got, err := s.engine.DeadLetters().Report(s.t.Context(), deadletters.ReportRequest{Source: "billing",
@@ -273,7 +262,6 @@ func (s *server) reportTo(failures ...deadletters.Report) []deadletters.Receipt 
 	return got
 }
 
-// dead returns a report of a failure.
 func dead(message, payload string) deadletters.Report {
 	r := deadletters.NewReport("http://127.0.0.1:1/orders", []byte(payload), errors.New(message))
 	r.Failure.Type, r.Handler = "Broken", "billing"
@@ -281,7 +269,6 @@ func dead(message, payload string) deadletters.Report {
 	return r
 }
 
-// stop makes the server leave: it closes all connections, and refuses new ones.
 func (s *server) stop() {
 	s.t.Helper()
 	if err := s.http.Listener.Close(); err != nil {
@@ -290,7 +277,6 @@ func (s *server) stop() {
 	s.http.CloseClientConnections()
 }
 
-// start makes a server that has left come back at its address.
 func (s *server) start() {
 	s.t.Helper()
 	ln, err := net.Listen("tcp", strings.TrimPrefix(s.url, "http://"))

@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// schedule saves a schedule that has no time while a test runs.
 func (s *server) schedule(name string) {
 	s.t.Helper()
 	if _, err := s.engine.Schedules().Save(s.t.Context(), schedules.ScheduleRequest{Spec: schedules.Spec{Name: name,
@@ -36,8 +35,8 @@ func actsOnSchedules(o operator) {
 	o.does(act, at+"/act", "The schedule is deleted.", "do", "delete", "reason", "not wanted")
 }
 
-// TestSchedules: a schedule shows when it fires next and what became of the last firings; the task that a firing
-// submitted leads back to it.
+// TestSchedules: a schedule shows its next times and the outcomes of its firings; the task of a firing leads back to
+// it.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	const bad = `a/b"'><script>alert(1)</script>`
@@ -82,7 +81,7 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestSchedulesOfOthers: who may only read sees no acts, and is refused them; a foreign namespace is not found.
+// TestSchedulesOfOthers: a reader sees no acts, and is refused them; a foreign namespace is not found.
 func TestSchedulesOfOthers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, access.Key{Name: "reader", Permissions: []string{"read"}},

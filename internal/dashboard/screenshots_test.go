@@ -19,11 +19,11 @@ import (
 
 var screenshots = flag.String("screenshots", "", "directory for the pictures of the documentation: make screenshots")
 
-// errEnough ends the story of the incident when its pictures are taken.
+// errEnough ends the incident after the pictures.
 var errEnough = errors.New("enough")
 
-// TestScreenshots takes the pictures of the documentation from the demos: the night of an incident until its redrive
-// has halted, and reports that failed.
+// TestScreenshots takes the pictures of the documentation from the demos: an incident until its redrive has halted, and
+// failed reports.
 func TestScreenshots(t *testing.T) {
 	if *screenshots == "" {
 		t.Skip("it checks nothing; make screenshots takes the pictures of the documentation")

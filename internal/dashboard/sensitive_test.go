@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// TestSensitive: pages mask what a source marks. A viewer whose key may see it gets a button; what that shows is in no
-// look that others share.
+// TestSensitive: pages mask sensitive values. A viewer with the permission gets a button; clear text is in no shared
+// look.
 func TestSensitive(t *testing.T) {
 	t.Parallel()
 	const secret = "iban-7788"

@@ -6,17 +6,17 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// Sessions signs viewers in and out, and knows who they are. *session.Keeper implements it.
+// Sessions signs viewers in and out. *session.Keeper implements it.
 type Sessions interface {
 	page.Sessions
 	// SignIn begins a session for an API key.
 	SignIn(w http.ResponseWriter, r *http.Request, secret string) error
-	// SignOut ends the session of a request, SignOutEverywhere those of its key.
+	// SignOutEverywhere ends all sessions of the request's key.
 	SignOut(w http.ResponseWriter, r *http.Request) error
 	SignOutEverywhere(w http.ResponseWriter, r *http.Request) error
 }
 
-// signIn adds the pages of a server with keys on which viewers sign in and out.
+// signIn adds the pages for signing in and out, on a server with keys.
 func signIn(site *page.Site, opts Options) {
 	if opts.Open {
 		return

@@ -10,8 +10,8 @@ import (
 
 // Moment is a point in the life of a request.
 type Moment struct {
-	Path     string // how the path ends, or a part of it
-	Answered bool   // the answer is there; else the request is on its way
+	Path     string // suffix or a part of the path
+	Answered bool   // after the answer; else before the request arrives
 }
 
 // moments are when the end of a node hurts most.
@@ -21,9 +21,8 @@ var moments = []Moment{
 	{"/workflow_steps/", false},
 }
 
-// Balancer is an http.RoundTripper that sends each request to one of several
-// nodes, as a load balancer does which knows only what is up. It also springs
-// traps.
+// Balancer is an http.RoundTripper that sends each request to one of several nodes, like a load balancer that sees only
+// which are up. It also springs traps.
 type Balancer struct {
 	nodes []*Node
 	next  http.RoundTripper
@@ -33,7 +32,6 @@ type Balancer struct {
 	set *trap
 }
 
-// trap waits for a moment.
 type trap struct {
 	Moment
 	delay  time.Duration
@@ -43,8 +41,7 @@ type trap struct {
 // URL is an address that the Balancer replaces by that of a node.
 const URL = "http://localhost:1"
 
-// NewBalancer sends requests to URL over next, each to a node of its own.
-// Requests to a node pass as they are.
+// NewBalancer sends requests to URL over next, each to a chosen node. Requests to a node pass unchanged.
 func NewBalancer(nodes []*Node, next http.RoundTripper, rng *rand.Rand) *Balancer {
 	return &Balancer{nodes: nodes, next: next, rng: rng}
 }
@@ -71,8 +68,7 @@ func (b *Balancer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// pick chooses a node; one that is down once in a while, because a real balancer
-// is late to notice.
+// pick chooses a node, sometimes one that is down, because a real balancer is late to notice.
 func (b *Balancer) pick() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,8 +79,8 @@ func (b *Balancer) pick() int {
 	return i
 }
 
-// Trap calls spring, with the node, at the next moment of one kind or a little
-// later. It is called once; Disarm before that takes the trap away.
+// Trap calls spring once, with the node, at the next moment of a random kind or a little later; Disarm removes the
+// trap.
 func (b *Balancer) Trap(rng *rand.Rand, spring func(node int)) Moment {
 	t := &trap{Moment: moments[rng.IntN(len(moments))], spring: spring}
 	if rng.IntN(2) == 0 {
@@ -105,8 +101,7 @@ func (b *Balancer) Disarm() bool {
 	return was
 }
 
-// tell springs the trap if this is its moment: from the goroutine that lives it,
-// so that nothing else happens in between.
+// tell springs the trap in the goroutine of its moment, so that nothing else happens in between.
 func (b *Balancer) tell(node int, req *http.Request, answered bool) {
 	if node < 0 {
 		return

@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// Go reads the machine's clock without any library that could be put in its place. So the nodes are built
-// with a standard library of which one line is another: the wall clock shows Step seconds more. A goroutine
-// that only this build has reads Step from a file.
+// Go reads the machine's clock without a replaceable library. So the nodes are built with one changed line of the
+// standard library: the wall clock shows Step seconds more. A goroutine of this build reads Step from a file.
 const (
 	reading = "	sec, nsec, mono := runtimeNow()\n	if mono == 0 {"
 	stepped = "	sec, nsec, mono := runtimeNow()\n	sec += Step\n	if mono == 0 {"
@@ -46,7 +45,6 @@ func init() {
 	clockFile = "CHAOS_CLOCK"
 )
 
-// overlay writes what go build needs to make binaries whose wall clock can be stepped, and returns the flag.
 func overlay(ctx context.Context, dir, module string) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
@@ -80,7 +78,7 @@ func overlay(ctx context.Context, dir, module string) (string, error) {
 	return "-overlay=" + path, os.WriteFile(path, list, 0o600)
 }
 
-// StepClock puts the wall clock of the node ahead of the machine's, or behind it; 0 puts it right.
+// StepClock puts the node's wall clock ahead of the machine's, or behind it; 0 resets it.
 func (n *Node) StepClock(by time.Duration) error {
 	next := n.clock + ".next"
 	if err := os.WriteFile(next, []byte(strconv.FormatInt(int64(by/time.Second), 10)), 0o600); err != nil {

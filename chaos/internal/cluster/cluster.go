@@ -16,11 +16,10 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// maxConnections is how many connections PostgreSQL accepts.
+// maxConnections is PostgreSQL's limit.
 const maxConnections = 40
 
-// pools are the connections that the nodes may have: the last one is always
-// short of them.
+// pools are the nodes' pools of connections: the last one is always short.
 var pools = []int{0, 8, 2}
 
 // Cluster is the whole.
@@ -31,15 +30,13 @@ type Cluster struct {
 	Nodes    []*Node
 	Group    *process.Group
 	Binary   string
-	Spare    []string // addresses that nobody uses
+	Spare    []string // unused addresses
 
 	logs []*os.File
 }
 
-// Open builds the binary and starts PostgreSQL; one that is unsafe loses what it
-// committed within a second or two before it crashes. With redis it starts one, which
-// the nodes dispatch through. No node runs yet. Logs are
-// written to dir, which the caller removes.
+// Open builds the binary and starts PostgreSQL; an unsafe one loses the commits of a second or two when it crashes.
+// With redis it starts one, for the dispatch. No node runs yet. Logs are written to dir, which the caller removes.
 func Open(ctx context.Context, dir string, unsafe, redis bool) (*Cluster, error) {
 	c := &Cluster{}
 	if err := c.open(ctx, dir, unsafe, redis); err != nil {
@@ -71,7 +68,7 @@ func (c *Cluster) open(ctx context.Context, dir string, unsafe, redis bool) (err
 		return err
 	}
 	if redis {
-		// what it keeps lags up to a second behind, as where it is used
+		// Its file lags up to a second behind, as in production.
 		if c.Redis, err = redistest.Launch("appendonly=yes", "appendfsync=everysec"); err != nil {
 			return err
 		}
@@ -91,7 +88,7 @@ func (c *Cluster) open(ctx context.Context, dir string, unsafe, redis bool) (err
 	return nil
 }
 
-// add makes the next node, with links of its own to PostgreSQL and to Redis.
+// add makes the next node, with separate links to PostgreSQL and to Redis.
 func (c *Cluster) add(dir string, pool int, addresses []string) (err error) {
 	own, link, carrier := addresses[0], addresses[1], addresses[2]
 	n := &Node{Index: len(c.Nodes), Pool: pool, Server: &process.Server{
@@ -123,7 +120,7 @@ func (c *Cluster) add(dir string, pool int, addresses []string) (err error) {
 	return nil
 }
 
-// through is a DSN with another way to the same database.
+// through is a DSN of the same database at another address.
 func through(dsn, address string, pool int) (string, error) {
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -138,7 +135,6 @@ func through(dsn, address string, pool int) (string, error) {
 	return u.String(), nil
 }
 
-// Log makes a file for what a process says.
 func (c *Cluster) Log(dir, name string) (*os.File, error) {
 	f, err := os.Create(filepath.Join(dir, name))
 	if err != nil {
@@ -175,7 +171,7 @@ func (c *Cluster) Up(ctx context.Context) error {
 	return all.Wait()
 }
 
-// Crashes returns the ends of nodes that nobody had asked for.
+// Crashes returns the unexpected ends of nodes.
 func (c *Cluster) Crashes() []string {
 	var all []string
 	for _, n := range c.Nodes {
@@ -187,7 +183,7 @@ func (c *Cluster) Crashes() []string {
 // Close ends everything.
 func (c *Cluster) Close() error {
 	for _, n := range c.Nodes {
-		n.Kill() // the end of the group is not a crash
+		n.Kill()
 	}
 	if c.Group != nil {
 		c.Group.Close()

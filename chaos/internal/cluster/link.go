@@ -12,11 +12,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Link is the network between two processes, which can be cut and stalled. Its
-// methods can be called from several goroutines.
+// Link is the network between two processes, which can be cut and stalled. Its methods are safe for concurrent use.
 type Link struct{ proxy *toxiproxy.Proxy }
 
-// Direction is one of the two ways over a Link.
 type Direction string
 
 // The directions: to the server behind the Link, and back.
@@ -25,7 +23,7 @@ const (
 	Down Direction = "downstream"
 )
 
-// NewLink listens on one address and passes everything on to another.
+// NewLink listens on one address and forwards to another.
 func NewLink(listen, upstream string) (*Link, error) {
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	l := &Link{toxiproxy.NewProxy(server, "link", listen, upstream)}
@@ -69,7 +67,6 @@ func (l *Link) Slice() error {
 	return l.poison("slicer", map[string]any{"average_size": 64, "size_variation": 32, "delay": 200}, Up, Down)
 }
 
-// poison adds a toxic to each of the ways.
 func (l *Link) poison(kind string, attributes map[string]any, ways ...Direction) error {
 	for _, way := range ways {
 		toxic, err := json.Marshal(map[string]any{"name": kind + " " + string(way), "type": kind, "stream": way,

@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
 )
 
-// echo is a server that returns every line, and a client of it over a Link.
 type echo struct {
 	*cluster.Link
 	conn  net.Conn
@@ -66,7 +65,6 @@ func (e *echo) send(t *testing.T, line string) {
 	}
 }
 
-// says checks that a line comes back.
 func (e *echo) says(t *testing.T, line string) {
 	t.Helper()
 	e.send(t, line)

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 )
 
-// Node is one server, with its way to the database.
+// Node is one server, with its link to the database.
 type Node struct {
 	*process.Server
 	Index   int
@@ -18,15 +18,13 @@ type Node struct {
 	Carrier *Link // to Redis; nil where there is none
 	Pool    int   // maximum number of connections; 0: the default
 
-	clock    string // the file that its wall clock is stepped with
+	clock    string
 	refusals atomic.Int64
 }
 
-// patience bounds how long a node may take to come up.
 const patience = time.Minute
 
-// Revive starts the node, again and again as a supervisor does, until it
-// listens. It cannot while the database is away.
+// Revive restarts the node like a supervisor until it listens. It cannot while the database is away.
 func (n *Node) Revive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

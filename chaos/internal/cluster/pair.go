@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// Replication is what stands beside the primary.
+// Replication is the kind of standby.
 type Replication int
 
 // The kinds of replication.
@@ -20,8 +20,8 @@ const (
 	Sync                     // a standby that has whatever was acknowledged
 )
 
-// OpenPair starts a PostgreSQL, with a standby as asked for, and makes nodes that know
-// both hosts. No node runs yet. The binary is one that Build has made.
+// OpenPair starts a PostgreSQL, perhaps with a standby, and makes nodes with both hosts. No node runs yet. The binary
+// is from Build.
 func OpenPair(dir, binary string, how Replication) (*Cluster, error) {
 	c := &Cluster{Binary: binary}
 	if err := c.openPair(dir, how); err != nil {
@@ -37,7 +37,7 @@ func (c *Cluster) openPair(dir string, how Replication) (err error) {
 	if c.Group, err = process.NewGroup(); err != nil {
 		return err
 	}
-	// what a killed process has written is on the disk as far as the others can tell
+	// To other processes, a killed process's writes are on the disk.
 	settings := []string{"max_connections=60", "fsync=off", "wal_keep_size=512MB", "log_min_messages=fatal"}
 	if c.Postgres, err = pgtest.Launch(settings...); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (c *Cluster) openPair(dir string, how Replication) (err error) {
 	return nil
 }
 
-// hosts is a DSN of the primary and, where there is one, of the standby.
+// hosts is a DSN of the primary and of the standby, if any.
 func (c *Cluster) hosts() (string, error) {
 	u, err := url.Parse(c.Postgres.DSN())
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
 )
 
-// stepClock puts the wall clock of one node forward or back by up to two hours; healing puts it right.
+// stepClock steps the wall clock of one node by up to two hours; healing resets it.
 func stepClock(_ context.Context, s *Scene) (*Wound, error) {
 	node, by := s.some(1)[0], between(s.Rand, -2*time.Hour, 2*time.Hour).Round(time.Second)
 	if err := node.StepClock(by); err != nil {

@@ -1,7 +1,5 @@
-// Package fault is all that goes wrong in a chaos run: nodes are killed,
-// PostgreSQL stops, the network between them breaks, connections run out. A
-// fault strikes, lasts, and is healed; what it does to callers is for others to
-// watch.
+// Package fault has the faults of a chaos run: nodes are killed, PostgreSQL stops, the network between them breaks,
+// connections run out. A fault strikes, lasts, and is healed; others watch its effect on callers.
 package fault
 
 import (
@@ -17,12 +15,11 @@ type Scene struct {
 	*cluster.Cluster
 	Balancer *cluster.Balancer
 	Rand     *rand.Rand
-	// Crowd lets n more callers loose on a node, until the function that it
-	// returns is called; that waits for them.
+	// Crowd starts n more callers on a node; disperse ends and awaits them.
 	Crowd func(ctx context.Context, n int, node *cluster.Node) (disperse func() error)
 }
 
-// Fault is one kind of thing that goes wrong.
+// Fault is one kind of fault.
 type Fault struct {
 	Name   string
 	weight int              // how often it is in a Round
@@ -32,14 +29,14 @@ type Fault struct {
 
 // Wound is a fault at work.
 type Wound struct {
-	// What tells more than the name of the fault.
+	// What adds details to the fault's name.
 	What string
-	// Nodes are those that suffer.
+	// Nodes are the affected ones.
 	Nodes []*cluster.Node
-	// Blind says that the Nodes are up and cannot reach the database: every
-	// request that begins now has to be refused until the wound is healed.
+	// Blind: the Nodes are up and cannot reach the database: they must refuse every new request until the wound is
+	// healed.
 	Blind bool
-	// Kills is how many nodes were killed.
+	// Kills counts killed nodes.
 	Kills int
 
 	heal func(ctx context.Context) (time.Time, error)
@@ -51,13 +48,11 @@ func (f *Fault) Strike(ctx context.Context, s *Scene) (*Wound, time.Duration, er
 	return w, between(s.Rand, f.hold[0], f.hold[1]), err
 }
 
-// Heal ends it, and returns the time from which on nothing was wrong any more:
-// PostgreSQL answers, connections can be made, the process of a node was started
-// which then came up.
+// Heal ends the fault, and returns the time from which everything worked: PostgreSQL answers, connections are possible,
+// the process of a node that came up was started.
 func (w *Wound) Heal(ctx context.Context) (time.Time, error) { return w.heal(ctx) }
 
-// Round returns every kind of fault, some of them several times, in an order of
-// rng's choice; those of Redis where it is used.
+// Round returns every kind of fault, some several times, in random order; those of Redis only with it.
 func Round(rng *rand.Rand, redis bool) []Fault {
 	all := kinds()
 	if redis {
@@ -102,12 +97,10 @@ func kinds() []Fault {
 	}
 }
 
-// between picks a time from an interval.
 func between(rng *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(rng.Int64N(int64(most-least)))
 }
 
-// some picks n nodes.
 func (s *Scene) some(n int) []*cluster.Node {
 	var picked []*cluster.Node
 	for _, i := range s.Rand.Perm(len(s.Nodes))[:min(n, len(s.Nodes))] {

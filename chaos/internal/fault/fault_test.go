@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/chaos/internal/fault"
 )
 
-// TestRound: a seed repeats the choices of a run, and no kind is left out.
+// TestRound: a seed repeats the choices of a run, and no kind is missing.
 func TestRound(t *testing.T) {
 	t.Parallel()
 	names := func(seed uint64) []string {

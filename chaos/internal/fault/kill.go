@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
-// killAtMoment kills a node at a moment that hurts, whichever node comes to it
-// first; or at any time.
+// killAtMoment kills the first node that comes to a chosen moment, or any node at any time.
 func killAtMoment(ctx context.Context, s *Scene) (*Wound, error) {
 	if s.Rand.IntN(4) == 0 {
 		n := s.some(1)
@@ -40,12 +39,12 @@ func killAtMoment(ctx context.Context, s *Scene) (*Wound, error) {
 	return killed(s.some(1), "at any time"), nil
 }
 
-// killMany kills nodes in the same instant.
+// killMany kills nodes simultaneously.
 func killMany(n int) func(context.Context, *Scene) (*Wound, error) {
 	return func(_ context.Context, s *Scene) (*Wound, error) { return killed(s.some(n), "at any time"), nil }
 }
 
-// killWhileStarting kills a node, and what is started in its place.
+// killWhileStarting kills a node, and its restarts.
 func killWhileStarting(ctx context.Context, s *Scene) (*Wound, error) {
 	w := killed(s.some(1), "and again while it started")
 	for range 1 + s.Rand.IntN(2) {
@@ -62,7 +61,7 @@ func killWhileStarting(ctx context.Context, s *Scene) (*Wound, error) {
 	return w, nil
 }
 
-// killed kills nodes; healing starts them again.
+// killed kills nodes; healing restarts them.
 func killed(nodes []*cluster.Node, what string) *Wound {
 	for _, n := range nodes {
 		n.Kill()

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
 )
 
-// What can be done to a link.
 func cut(l *cluster.Link, _ *rand.Rand) error {
 	l.Cut()
 	return nil
@@ -23,19 +22,16 @@ func swallow(l *cluster.Link, _ *rand.Rand) error      { return l.Swallow(cluste
 func swallowBack(l *cluster.Link, _ *rand.Rand) error  { return l.Swallow(cluster.Down) }
 func slow(l *cluster.Link, rng *rand.Rand) error       { return l.Slow(between(rng, 10*ms, 60*ms)) }
 
-// onLinks does something to the links of n nodes with PostgreSQL.
 func onLinks(n int, blind bool,
 	do func(*cluster.Link, *rand.Rand) error,
 ) func(context.Context, *Scene) (*Wound, error) {
 	return onThe(func(node *cluster.Node) *cluster.Link { return node.Link }, n, blind, do)
 }
 
-// onCarriers does something to the links of n nodes with Redis.
 func onCarriers(n int, do func(*cluster.Link, *rand.Rand) error) func(context.Context, *Scene) (*Wound, error) {
 	return onThe(func(node *cluster.Node) *cluster.Link { return node.Carrier }, n, false, do)
 }
 
-// onThe does something to one link of each of n nodes.
 func onThe(link func(*cluster.Node) *cluster.Link, n int, blind bool,
 	do func(*cluster.Link, *rand.Rand) error,
 ) func(context.Context, *Scene) (*Wound, error) {

@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// How PostgreSQL ends.
 func fast(p *pgtest.Server) error      { return p.Stop(pgtest.Fast) }
 func immediate(p *pgtest.Server) error { return p.Stop(pgtest.Immediate) }
 func shot(p *pgtest.Server) error      { return p.Kill() }
@@ -32,8 +31,7 @@ func restart(end func(*pgtest.Server) error) func(context.Context, *Scene) (*Wou
 	}
 }
 
-// killDuringOutage kills a node while PostgreSQL is away, and lets it come back
-// before PostgreSQL does.
+// killDuringOutage kills a node while PostgreSQL is away, and restarts it before PostgreSQL.
 func killDuringOutage(_ context.Context, s *Scene) (*Wound, error) {
 	if err := s.Postgres.Stop(pgtest.Immediate); err != nil {
 		return nil, err
@@ -52,7 +50,7 @@ func killDuringOutage(_ context.Context, s *Scene) (*Wound, error) {
 	}}, nil
 }
 
-// crowd sends many callers to the node whose pool is smallest.
+// crowd sends many callers to the node with the smallest pool.
 func crowd(ctx context.Context, s *Scene) (*Wound, error) {
 	node := s.Nodes[0]
 	for _, n := range s.Nodes {
@@ -68,8 +66,7 @@ func crowd(ctx context.Context, s *Scene) (*Wound, error) {
 		}}, nil
 }
 
-// useUp takes every connection that PostgreSQL has to give, those of one node
-// among them.
+// useUp takes all of PostgreSQL's connections, including those of one node.
 func useUp(ctx context.Context, s *Scene) (*Wound, error) {
 	node := s.some(1)[0]
 	var taken []*pgx.Conn
@@ -81,7 +78,7 @@ func useUp(ctx context.Context, s *Scene) (*Wound, error) {
 		return errors.Join(append(errs, node.Link.Restore(ctx))...)
 	}
 	node.Link.Cut()
-	// What is refused once may be free in a moment: the node's own are on their way out.
+	// A refused connection may be free soon: the node's are closing.
 	for refused := 0; refused < 5; {
 		c, err := pgx.Connect(ctx, s.Postgres.DSN())
 		var no *pgconn.PgError

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// What goes wrong with Redis blinds nobody: the nodes go on with the database.
+// Faults of Redis blind no node: the nodes continue with the database.
 func ofRedis() []Fault {
 	short, outage, stall := [2]time.Duration{0, 200 * ms}, [2]time.Duration{300 * ms, 1500 * ms},
 		[2]time.Duration{500 * ms, 3000 * ms}
@@ -26,7 +26,7 @@ func ofRedis() []Fault {
 	}
 }
 
-// flush deletes all that Redis has.
+// flush deletes everything in Redis.
 func flush(_ context.Context, s *Scene) (*Wound, error) {
 	if err := s.Redis.Flush(); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func flush(_ context.Context, s *Scene) (*Wound, error) {
 	return &Wound{Nodes: s.Nodes, heal: func(context.Context) (time.Time, error) { return time.Now(), nil }}, nil
 }
 
-// away ends Redis; healing starts it again, with what it has kept.
+// away ends Redis; healing restarts it, with its persisted content.
 func away(end func(*redistest.Server) error) func(context.Context, *Scene) (*Wound, error) {
 	return func(_ context.Context, s *Scene) (*Wound, error) {
 		if err := end(s.Redis); err != nil {
@@ -47,8 +47,7 @@ func away(end func(*redistest.Server) error) func(context.Context, *Scene) (*Wou
 	}
 }
 
-// killWithoutRedis kills a node that is its own queue for the moment: nobody but
-// the database and the workers know of its leases.
+// killWithoutRedis kills a node that is its own queue: only the database and the workers have its leases.
 func killWithoutRedis(_ context.Context, s *Scene) (*Wound, error) {
 	if err := s.Redis.Kill(); err != nil {
 		return nil, err

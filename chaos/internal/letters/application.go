@@ -23,10 +23,9 @@ const (
 	doneVariable        = "TASKER_CHAOS_DONE"
 )
 
-// jobs is the queue of the application.
 const jobs = "jobs"
 
-// fate says what becomes of a job: each seventh fails for good, and each fifth at the first attempt.
+// fate: each seventh job fails for good, and each fifth at the first attempt.
 func fate(n, attempt int) error {
 	switch {
 	case n%7 == 0:
@@ -37,7 +36,7 @@ func fate(n, attempt int) error {
 	return nil
 }
 
-// Application runs jobs with package redisqueue until ctx ends. It writes those that it has done into a file.
+// Application runs jobs with package redisqueue until ctx ends. It records completed ones in a file.
 func Application(ctx context.Context, log io.Writer) (err error) {
 	target, err := redisurl.Parse(os.Getenv(ApplicationVariable))
 	if err != nil {
@@ -83,7 +82,6 @@ func Application(ctx context.Context, log io.Writer) (err error) {
 	return consumer.Run(ctx)
 }
 
-// connect connects to Redis, which may be down when the application starts.
 func connect(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error) {
 	for {
 		client, err := rueidis.NewClient(o)

@@ -17,10 +17,10 @@ import (
 )
 
 // brokers is a Redis, RabbitMQ or Kafka behind a link that can fail; or a master and a replica of Redis with three
-// Sentinels, and no link: Sentinels tell clients the addresses of servers.
+// Sentinels, without a link: Sentinels give clients the addresses of servers.
 type brokers struct {
-	rabbit *rabbittest.Server // nil: it is another one
-	kafka  *kafkatest.Server  // nil: it is another one
+	rabbit *rabbittest.Server // nil: another broker
+	kafka  *kafkatest.Server  // nil: another broker
 	tap    *tap               // between the link and RabbitMQ or Kafka
 	queues closable           // nil: those of Redis, or none
 
@@ -29,20 +29,17 @@ type brokers struct {
 	link      *cluster.Link // nil with Sentinels
 }
 
-// closable are queues with a connection.
 type closable interface {
 	queues
 	close()
 }
 
-// durable: what was answered survives a kill. With everysec that holds for kill -9 nearly always, and not if the
-// machine fails.
+// durable: acknowledged writes survive a kill. With everysec nearly always, too.
 var durable = []string{"appendonly=yes", "appendfsync=always"}
 
-// The account of nodes and applications, and of servers among each other.
+// The account of nodes and applications, and between servers.
 const user, secret = "tasker", "secret"
 
-// openBrokers starts what is needed. The caller closes it, also after an error.
 func openBrokers(ctx context.Context, failover, unsafe bool) (*brokers, error) {
 	b := &brokers{}
 	if !failover {
@@ -82,7 +79,7 @@ func openBrokers(ctx context.Context, failover, unsafe bool) (*brokers, error) {
 	return b, err
 }
 
-// openRabbits starts a RabbitMQ, with queues of a kind, if there is one. tell hears of what passes the link.
+// openRabbits starts a RabbitMQ, with queues of a kind, if there is one. tell gets what passes the link.
 func openRabbits(k *kind, tell func(string)) (*brokers, error) {
 	b := &brokers{}
 	var err error
@@ -106,13 +103,12 @@ func openRabbits(k *kind, tell func(string)) (*brokers, error) {
 	return b, err
 }
 
-// server is what can be killed.
 type server interface {
 	Kill() error
 	Restart() error
 }
 
-// victim returns the server that is killed next, and what it is called.
+// victim returns the next server to kill, with its name.
 func (b *brokers) victim() (server, string) {
 	switch {
 	case b.rabbit != nil:
@@ -123,13 +119,12 @@ func (b *brokers) victim() (server, string) {
 	return b.master(), "Redis"
 }
 
-// atOnce is a RabbitMQ that is killed at once: it has written the list of its queues.
+// atOnce is a RabbitMQ that is killed immediately: it has written the list of its queues.
 type atOnce struct{ *rabbittest.Server }
 
-// Kill implements server.
 func (s atOnce) Kill() error { return s.KillNow() }
 
-// through is the URL by which a node or an application reaches the broker.
+// through is the URL of the broker for nodes and applications.
 func (b *brokers) through(parameters url.Values) string {
 	switch {
 	case b.rabbit != nil:
@@ -170,7 +165,7 @@ func (b *brokers) throughTo(server string, parameters url.Values) string {
 	return u.String()
 }
 
-// master returns the server that is the master now; while one is chosen, the last one.
+// master returns the present master; during an election the last one.
 func (b *brokers) master() *redistest.Server {
 	for _, s := range b.sentinels {
 		answer, err := redistest.Do(s.URL(), "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "main")
@@ -187,10 +182,8 @@ func (b *brokers) master() *redistest.Server {
 	return b.servers[0]
 }
 
-// url is the address of the master, past the link.
 func (b *brokers) url() string { return b.master().URL() }
 
-// replica returns the server that is not the master.
 func (b *brokers) replica() *redistest.Server {
 	if b.master() == b.servers[0] {
 		return b.servers[1]
@@ -198,7 +191,6 @@ func (b *brokers) replica() *redistest.Server {
 	return b.servers[0]
 }
 
-// paired waits until the Sentinels know a replica that follows the master.
 func (b *brokers) paired(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()
@@ -220,7 +212,7 @@ func (b *brokers) paired(ctx context.Context) error {
 	}
 }
 
-// part cuts the replica off: what the master is told from now on is lost in a failover.
+// part cuts the replica off: later writes to the master are lost in a failover.
 func (b *brokers) part() error {
 	replica := b.replica().URL()
 	if _, err := redistest.Do(replica, "CONFIG", "SET", "masterauth", "wrong"); err != nil {
@@ -230,7 +222,7 @@ func (b *brokers) part() error {
 	return err
 }
 
-// failOver kills the master and returns when the replica has taken its place.
+// failOver kills the master and returns when the replica has replaced it.
 func (b *brokers) failOver(ctx context.Context) (old *redistest.Server, err error) {
 	old, replica := b.master(), b.replica()
 	if err := old.Kill(); err != nil {
@@ -247,7 +239,6 @@ func (b *brokers) failOver(ctx context.Context) (old *redistest.Server, err erro
 	return old, err
 }
 
-// close ends all of it.
 func (b *brokers) close() error {
 	if b.link != nil {
 		b.link.Close()

@@ -12,15 +12,15 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// account is what Tasker says of a message. After a failover a message of a list may be several letters.
+// account is Tasker's account of a message. After a failover a message of a list may be several letters.
 type account struct {
 	letters     []deadletters.Letter
 	replays     int
 	occurrences int
-	uncertain   int // sends of which a try had no answer: perhaps repeated, or failed and there all the same
+	uncertain   int // sends with a try without an answer: perhaps repeated, or failed and there anyway
 	undone      int // those of them that are reported as failed: the letter is open again, and a death adds nothing
 	items       []string
-	exposed     bool // something was done with it while Redis was about to lose it
+	exposed     bool // it changed while Redis was about to lose it
 }
 
 // send is one letter of one redrive, or of one turn of a policy.
@@ -36,7 +36,7 @@ func (d delivery) send() send {
 	return send{redrive: d.redrive, letter: d.letter}
 }
 
-// check compares what went in and what the consumer got with what Tasker says.
+// check compares the messages and the consumer's deliveries with Tasker's account.
 func (r *run) check(ctx context.Context) error {
 	items, err := r.allItems(ctx)
 	if err != nil {
@@ -84,7 +84,6 @@ func (r *run) check(ctx context.Context) error {
 	return nil
 }
 
-// book adds a letter to the account of its message.
 func (r *run) book(accounts map[int]*account, l deadletters.Letter, items map[send]deadletters.Item, acts int) {
 	n := order(string(l.Original.Payload))
 	if n < 1 || n > len(r.world.messages) {
@@ -110,7 +109,7 @@ func (r *run) book(accounts map[int]*account, l deadletters.Letter, items map[se
 		if i.State == deadletters.ItemSent || i.State == deadletters.ItemReturned {
 			sent++
 		}
-		if i.Uncertain { // a failed one, too: a process may have sent it, and ended before another one tried again
+		if i.Uncertain { // a failed one, too: a process may have sent it, and ended before another try
 			a.uncertain++
 		}
 		if i.Uncertain && i.State == deadletters.ItemFailed {
@@ -124,7 +123,6 @@ func (r *run) book(accounts map[int]*account, l deadletters.Letter, items map[se
 	}
 }
 
-// checkMessage compares a message with what Tasker says of it.
 func (r *run) checkMessage(n int, m message, a *account, delivered int) {
 	switch {
 	case len(a.letters) == 0 && m.lost:
@@ -167,8 +165,8 @@ func (r *run) checkMessage(n int, m message, a *account, delivered int) {
 	}
 }
 
-// resends reports whether a send whose outcome is not known may come twice. Redis knows what was sent, unless it has
-// lost it; others do not.
+// resends reports whether a send with an unknown outcome may come twice. Redis remembers sends, unless it has lost
+// them; others do not.
 func (r *run) resends() bool { return r.flush || r.failover || r.kind.blind }
 
 // checkHeaders compares each delivery that has headers with the item of its send.
@@ -190,8 +188,8 @@ func (r *run) checkHeaders(items map[send]deadletters.Item) {
 	}
 }
 
-// checkKeys checks that messages come back with their keys, and that those of a key which one redrive has sent come in
-// the order of its items, which is that in which they were captured first. A send that is uncertain may come late.
+// checkKeys checks that messages keep their keys, and that a redrive's messages of one key come in the order of its
+// items, that of their first capture. An uncertain send may come late.
 func (r *run) checkKeys(items map[send]deadletters.Item) {
 	type lane struct{ redrive, key string }
 	last, seen := map[lane]delivery{}, map[send]bool{}
@@ -213,7 +211,6 @@ func (r *run) checkKeys(items map[send]deadletters.Item) {
 	}
 }
 
-// allItems returns the items of all redrives.
 func (r *run) allItems(ctx context.Context) (map[send]deadletters.Item, error) {
 	redrives, err := r.nodes.redrives(ctx)
 	if err != nil {
@@ -243,7 +240,7 @@ func (r *run) allItems(ctx context.Context) (map[send]deadletters.Item, error) {
 	return all, nil
 }
 
-// acts returns how often each letter is in the audit trail because a policy may have sent it twice.
+// acts returns how often the audit trail says that a policy may have sent a letter twice.
 func (r *run) acts(ctx context.Context) (map[string]int, error) {
 	of := map[string]int{}
 	for below := int64(0); ; {

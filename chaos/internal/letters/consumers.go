@@ -19,12 +19,12 @@ import (
 	"github.com/taskerhq/tasker/redisqueue"
 )
 
-// stagesOfConsumers are parts of commands that are seen when an application has taken jobs, acknowledged some, or
-// written a dead letter.
+// stagesOfConsumers are parts of commands that appear when an application has taken jobs, acknowledged some, or written
+// a dead letter.
 var stagesOfConsumers = map[string]string{"taken": `"LMOVE" "jobs"`, "acknowledged": `"LREM" "tasker:{jobs}:processing`,
 	"dead": `"RPUSH" "dlq:jobs"`}
 
-// app is an application, in one process after the other. It has a spool of its own.
+// app is an application, in successive processes, with its own spool.
 type app struct {
 	program string
 	args    []string
@@ -36,10 +36,9 @@ type app struct {
 	cmd    *exec.Cmd
 	ended  chan struct{}
 	expect bool
-	failed []string // ends that nobody had asked for
+	failed []string // unexpected ends
 }
 
-// Start implements victim. It does not wait.
 func (a *app) Start(context.Context) error {
 	cmd := a.group.Command(a.program, a.args...)
 	cmd.Env = append(os.Environ(), a.env...)
@@ -63,7 +62,6 @@ func (a *app) Start(context.Context) error {
 	return nil
 }
 
-// Kill implements victim.
 func (a *app) Kill() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -71,10 +69,8 @@ func (a *app) Kill() {
 	_ = a.cmd.Process.Kill() // an error means that it has ended
 }
 
-// Freeze implements victim.
 func (a *app) Freeze() { a.signal(syscall.SIGSTOP) }
 
-// Thaw implements victim.
 func (a *app) Thaw() { a.signal(syscall.SIGCONT) }
 
 func (a *app) signal(sig syscall.Signal) {
@@ -83,7 +79,6 @@ func (a *app) signal(sig syscall.Signal) {
 	_ = a.cmd.Process.Signal(sig) // an error means that it has ended
 }
 
-// Gone implements victim.
 func (a *app) Gone() {
 	a.mu.Lock()
 	ended := a.ended
@@ -94,7 +89,7 @@ func (a *app) Gone() {
 // crowd is the applications of a run and their jobs.
 type crowd struct {
 	apps []*app
-	done string // the file with the numbers of jobs that were done
+	done string // the file with the numbers of completed jobs
 
 	mu   sync.Mutex
 	jobs []message   // number 1 is the first
@@ -103,7 +98,7 @@ type crowd struct {
 
 func (c *crowd) crashes() []string { return crashes(c.apps) }
 
-// crashes returns the ends of programs that nobody had asked for.
+// crashes returns the unexpected ends of programs.
 func crashes(of []*app) []string {
 	var all []string
 	for _, a := range of {
@@ -138,7 +133,7 @@ func (r *run) consumers(ctx context.Context) error {
 	if err := r.strikes(ctx, func() { r.push(3 * perKill) }); err != nil {
 		return err
 	}
-	for _, a := range r.crowd.apps { // what is only in memory must not count
+	for _, a := range r.crowd.apps { // content of memory must not count
 		a.Kill()
 		a.Gone()
 		if err := a.Start(ctx); err != nil {
@@ -151,7 +146,6 @@ func (r *run) consumers(ctx context.Context) error {
 	return r.checkJobs()
 }
 
-// push adds jobs to the queue.
 func (r *run) push(n int) {
 	c := r.crowd
 	c.mu.Lock()
@@ -169,7 +163,6 @@ func (r *run) push(n int) {
 	}
 }
 
-// flushJobs notes what is in Redis and empties it, in one step.
 func (r *run) flushJobs() error {
 	c := r.crowd
 	c.mu.Lock()
@@ -200,7 +193,7 @@ return {all, dead}`, "1", jobs)
 	return nil
 }
 
-// unfinished says what is not settled; "" at the end.
+// unfinished describes unsettled jobs; "" at the end.
 func (r *run) unfinished(context.Context) (string, error) {
 	answer, err := redistest.Do(r.brokers.url(), "EVAL", `
 local n = redis.call('LLEN', KEYS[1])
@@ -217,7 +210,7 @@ return n`, "1", jobs)
 	return "", nil
 }
 
-// ends returns how often each job was done, and how often it is a dead letter.
+// ends returns how often each job was completed, and how often it is a dead letter.
 func (r *run) ends() (done, dead map[int]int, err error) {
 	done, dead = map[int]int{}, map[int]int{}
 	raw, err := os.ReadFile(r.crowd.done)
@@ -247,7 +240,6 @@ func (r *run) ends() (done, dead map[int]int, err error) {
 	return done, dead, nil
 }
 
-// checkJobs checks that each job is done or a dead letter, whichever it should be.
 func (r *run) checkJobs() error {
 	done, dead, err := r.ends()
 	if err != nil {
@@ -288,11 +280,11 @@ func (r *run) checkJobs() error {
 	return nil
 }
 
-// backLimit bounds the time from the end of a master until work goes on.
+// backLimit bounds the time from the end of a master to the next work.
 const backLimit = 20 * time.Second
 
-// back waits after a failover until something that is new is captured, or done, and notes how long that took from the
-// moment in which the master was killed.
+// back waits after a failover until a new message is captured, or a new job completed, and records the time since the
+// kill of the master.
 func (r *run) back(ctx context.Context, killed time.Time) error {
 	if r.crowd == nil {
 		r.world.die(perKill)

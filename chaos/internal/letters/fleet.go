@@ -22,11 +22,11 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// overRabbit begin the names of workers over RabbitMQ.
+// overRabbit are the prefixes of names of workers over RabbitMQ.
 var overRabbit = []string{"sdk0", "sdk1", "sdk2", "program0", "program1"}
 
-// fleet is workers over RabbitMQ and over HTTP, and those who submit tasks, in a run of the dispatch. The programs are
-// killed and frozen; the other workers keep a journal.
+// fleet is workers over RabbitMQ and HTTP, and producers, in a run of the dispatch. The programs are killed and frozen;
+// the other workers keep a journal.
 type fleet struct {
 	journal  *crashtest.Journal
 	handlers load.Handlers
@@ -37,7 +37,7 @@ type fleet struct {
 
 func (f *fleet) crashes() []string { return crashes(f.programs) }
 
-// dispatchEnv is the environment of nodes that dispatch over RabbitMQ: messages expire soon, and as often as they must.
+// dispatchEnv is the environment of nodes that dispatch over RabbitMQ, with early and unlimited expiry of messages.
 func (r *run) dispatchEnv() []string {
 	if !r.dispatch {
 		return nil
@@ -47,7 +47,7 @@ func (r *run) dispatchEnv() []string {
 		section + "EXPIRY_LIMIT=1000"}
 }
 
-// dispatches is a run of the dispatch: the load, then all is settled, killed a last time and checked.
+// dispatches is a run of the dispatch: the load, then everything settles, is killed a last time and checked.
 func (r *run) dispatches(ctx context.Context) error {
 	r.fleet = &fleet{journal: crashtest.NewJournal()}
 	r.fleet.journal.Foreign["foreign"] = true
@@ -118,12 +118,11 @@ func (b unhurried) Poll(ctx context.Context, req protocol.PollRequest) (*protoco
 	return b.Backend.Poll(ctx, req)
 }
 
-// again is how long callers wait after a lost answer.
 func again(ctx context.Context, _ error) error {
 	return clock.Sleep(ctx, 50*time.Millisecond+rand.N(100*time.Millisecond))
 }
 
-// work lets everybody work while things go wrong, until all tasks are settled.
+// work runs all callers under faults, until all tasks are settled.
 func (r *run) work(ctx context.Context) error {
 	f := r.fleet
 	working, cancel := context.WithCancel(ctx)
@@ -141,7 +140,7 @@ func (r *run) work(ctx context.Context) error {
 	f.zombie = &load.Zombie{Name: "zombie", Rand: random(200), Backend: unhurried{protocol.Of(client(0))}, Retry: again,
 		Journal: f.journal}
 	join(&callers, func() error { return f.zombie.Run(working, quiet) })
-	for i := range 3 { // a worker that polls would take most of the steps; the zombie polls, and a program
+	for i := range 3 { // a polling worker would take most of the steps; the zombie polls, and a program
 		by := rabbitmq.NewTransport(r.brokers.through(parametersOfRabbit()), rabbitmq.Options{})
 		join(&workers, func() error {
 			return load.WorkOver(working, by, done, client(i), &f.handlers, fmt.Sprintf("sdk%d", i), random(uint64(300+i)))
@@ -157,8 +156,7 @@ func (r *run) work(ctx context.Context) error {
 	return errors.Join(called, err, workers.Wait())
 }
 
-// checkTasks kills the nodes, so that nothing is only in memory, and compares what callers were told with what is
-// there.
+// checkTasks kills the nodes, so that nothing is only in memory, and compares the answers with the end state.
 func (r *run) checkTasks(ctx context.Context) error {
 	r.endPrograms()
 	for _, s := range r.nodes.servers {
@@ -193,8 +191,8 @@ func (r *run) checkTasks(ctx context.Context) error {
 	return err
 }
 
-// countAttempts counts how attempts ended, and those over RabbitMQ. A run without any, or a long one without a message
-// that expired, proves nothing.
+// countAttempts counts outcomes, and those over RabbitMQ. A run without any, or a long one without an expired message,
+// proves nothing.
 func (r *run) countAttempts(found []crashtest.Found) {
 	for _, f := range found {
 		for _, a := range f.History.Attempts {

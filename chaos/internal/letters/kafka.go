@@ -22,17 +22,16 @@ import (
 
 var topics = &kind{driver: "kafka", format: "dlq_envelope", blind: true, stages: stagesOfKafka}
 
-// stagesOfKafka are what a tap tells of.
+// stagesOfKafka are the events of a tap.
 var stagesOfKafka = map[string]string{"joined": joined, "taken": fetched, "acknowledged": committed, "sent": produced,
 	"confirmed": answered}
 
-// partitions is how many each topic has.
 const partitions = 3
 
 // keyOf is the key of a message. The order within a key is kept.
 func keyOf(n int) string { return "key-" + strconv.Itoa(n%8) }
 
-// envelope is a dead message as package kafka writes it.
+// envelope is a dead message in the form of package kafka.
 func envelope(n int) string {
 	return fmt.Sprintf(`{"event_id":"event-%d","event_type":"dlq.message","event":{"order":%d},"original_topic":"%s",`+
 		`"error":"no answer from shard %d","error_type":"TimeoutError","retry_count":2,`+
@@ -52,7 +51,6 @@ type kafka struct {
 // positions are the next offset of each partition.
 type positions [partitions]int64
 
-// String returns the ID of an entry: the positions after it.
 func (p positions) String() string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint([partitions]int64(p)), " ", ","), "[]")
 }
@@ -67,7 +65,7 @@ func (p positions) before(ends positions) bool {
 	return false
 }
 
-// parsePositions reads such an ID; "" is the beginning.
+// parsePositions reads an ID; "" is the beginning.
 func parsePositions(id string) (p positions, err error) {
 	if id == "" {
 		return p, nil
@@ -84,8 +82,8 @@ func parsePositions(id string) (p positions, err error) {
 	return p, nil
 }
 
-// launchKafka starts a Kafka whose second listener is advertised under an address of a link. The caller closes b, also
-// after an error. tell hears of what passes the link.
+// launchKafka starts a Kafka whose second listener is advertised under a link's address. The caller closes b, also
+// after an error. tell gets what passes the link.
 func launchKafka(ctx context.Context, b *brokers, tell func(string), log io.Writer) error {
 	if err := kafkatest.Fetch(log); err != nil {
 		return err
@@ -115,7 +113,6 @@ func launchKafka(ctx context.Context, b *brokers, tell func(string), log io.Writ
 	return err
 }
 
-// openKafka creates the topics.
 func openKafka(ctx context.Context, server *kafkatest.Server) (*kafka, error) {
 	k := &kafka{server: server}
 	var err error
@@ -143,16 +140,16 @@ func openKafka(ctx context.Context, server *kafkatest.Server) (*kafka, error) {
 	}
 }
 
-// client returns a client that reaches Kafka past all links.
+// client returns a client that bypasses all links.
 func (k *kafka) client(options ...kgo.Opt) (*kgo.Client, error) {
 	return kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(k.server.Address()), kgo.RetryTimeout(answers),
 		kgo.RequestTimeoutOverhead(answers), kgo.MetadataMinAge(50 * time.Millisecond)}, options...)...)
 }
 
-// drop gives a client up. What it has in the air fails, and may be carried out or not.
+// drop abandons a client. Its requests in flight fail, with or without an effect.
 func drop(client **kgo.Client) {
 	if *client != nil {
-		go (*client).Close() // a broker that is frozen must not hold it up
+		go (*client).Close() // a frozen broker must not block it
 		*client = nil
 	}
 }
@@ -163,7 +160,6 @@ func (k *kafka) close() {
 	drop(&k.reader)
 }
 
-// push implements queues.
 func (k *kafka) push(queue string, entries []entry) error {
 	if k.producer == nil {
 		var err error
@@ -193,7 +189,6 @@ func (k *kafka) push(queue string, entries []entry) error {
 	return err
 }
 
-// from implements queues.
 func (k *kafka) from(_ int, id string) ([]found, error) {
 	at, err := parsePositions(id)
 	if err != nil {
@@ -236,7 +231,6 @@ func (k *kafka) from(_ int, id string) ([]found, error) {
 	return out, nil
 }
 
-// ends returns where the partitions of a topic end.
 func (k *kafka) ends(ctx context.Context, topic string) (p positions, err error) {
 	list, err := kadm.NewClient(k.admin).ListEndOffsets(ctx, topic)
 	if err = errors.Join(err, list.Error()); err != nil {
@@ -252,7 +246,6 @@ func (k *kafka) ends(ctx context.Context, topic string) (p positions, err error)
 	return p, nil
 }
 
-// waiting implements queues.
 func (k *kafka) waiting(queue string) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), answers)
 	defer cancel()
@@ -275,7 +268,7 @@ func (k *kafka) waiting(queue string) (int, error) {
 	return n, nil
 }
 
-// parametersOfKafka let the group notice soon that a node is gone.
+// parametersOfKafka make the group notice soon that a node is gone.
 func parametersOfKafka() url.Values {
 	return url.Values{"session": {"2"}, "connection_timeout": {"2000"}}
 }

@@ -10,12 +10,10 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// The queues: of letters that operators redrive, of letters that a policy sends back, and of the consumer.
 const (
 	dead, deadOfPolicy, orders = "dlq", "dlq2", "orders"
 )
 
-// entry is a message in a queue.
 type entry struct {
 	key     string // of Kafka
 	payload string
@@ -24,33 +22,30 @@ type entry struct {
 
 // kind is a kind of queue.
 type kind struct {
-	driver string
-	verb   string // of Redis
-	read   string // Lua that returns all of the queue KEYS[1]
-	// queueType is that of RabbitMQ.
+	driver    string
+	verb      string // of Redis
+	read      string // Lua that returns all of the queue KEYS[1]
 	queueType string
-	// format is that of dead messages; "" for job_failure.
+	// Of dead messages; "" for job_failure.
 	format string
-	// blind says that the broker does not know what it was sent: a send whose outcome is not known may come twice.
+	// blind: the broker does not remember sends, so one with an unknown outcome may come twice.
 	blind bool
-	// stages are parts of commands that are seen when a node has taken messages, acknowledged them, or sent some.
+	// stages are parts of commands that appear when a node has taken messages, acknowledged them, or sent some.
 	stages map[string]string
 }
 
-// headers reports whether messages have headers.
 func (k *kind) headers() bool { return k != lists }
 
-// queues are those of a broker. It may be down: then calls fail.
+// queues are a broker's. Calls fail while it is down.
 type queues interface {
-	// push adds entries to the end of a queue. After an error they may be there or not.
+	// After an error of push the entries may be there or not.
 	push(queue string, entries []entry) error
-	// from reads entries of the queue orders: of a list those from a place on, of others those behind an ID.
+	// from reads entries of the queue orders: of a list from a place, of others behind an ID.
 	from(place int, id string) ([]found, error)
-	// waiting returns how many messages wait in a queue, those included that a node has taken and not acknowledged.
+	// waiting counts messages, including taken but unacknowledged ones.
 	waiting(queue string) (int, error)
 }
 
-// redis are the queues of a Redis.
 type redis struct {
 	kind   *kind
 	server func() string // its URL, past all links
@@ -68,7 +63,6 @@ var streams = &kind{
 		"sent": `"ZADD" "tasker:{orders}:sent"`},
 }
 
-// fields are what an entry consists of in Redis.
 func (k *kind) fields(e entry) []string {
 	if k == lists {
 		return []string{e.payload}
@@ -90,7 +84,6 @@ while at <= #ARGV do
 end
 return 0`
 
-// push implements queues.
 func (b *redis) push(queue string, entries []entry) error {
 	k := b.kind
 	command := []string{"EVAL", pushScript, "1", queue, k.verb}
@@ -108,7 +101,6 @@ type found struct {
 	entry
 }
 
-// from implements queues.
 func (b *redis) from(place int, id string) ([]found, error) {
 	command := []string{"LRANGE", orders, strconv.Itoa(place), "-1"}
 	if b.kind == streams {
@@ -124,7 +116,6 @@ func (b *redis) from(place int, id string) ([]found, error) {
 	return b.kind.entries(answer)
 }
 
-// entries reads the answer of LRANGE or XRANGE.
 func (k *kind) entries(answer any) ([]found, error) {
 	list, ok := answer.([]any)
 	if !ok {
@@ -155,7 +146,6 @@ func (k *kind) entries(answer any) ([]found, error) {
 	return out, nil
 }
 
-// waiting implements queues.
 func (b *redis) waiting(queue string) (int, error) {
 	script := `local n = redis.call('LLEN', KEYS[1])
 for _, key in ipairs(redis.call('KEYS', 'tasker:{' .. KEYS[1] .. '}:held:*')) do n = n + redis.call('HLEN', key) end
@@ -181,13 +171,12 @@ return n`
 	return int(n), nil
 }
 
-// flushed is what was lost, and what the consumer had not read yet.
+// flushed is the lost content, and the consumer's unread messages.
 type flushed struct {
-	lost   []string // payloads of dead messages, some of which are letters already
+	lost   []string // payloads of dead messages, some already captured
 	unread []found
 }
 
-// flush reads what is in the queues and empties Redis, in one step.
 func (k *kind) flush(server string) (flushed, error) {
 	script := `
 local function all(queue)
@@ -227,8 +216,7 @@ return out`
 	return out, err
 }
 
-// parameters are those of a source's URL. A flushed stream has to come into being again, and what has been captured
-// must not count as lost.
+// parameters are for a source's URL. A flushed stream must be recreated, and captured messages must not count as lost.
 func (k *kind) parameters(flush bool) url.Values {
 	switch {
 	case k.queueType != "":
@@ -246,7 +234,7 @@ func (k *kind) parameters(flush bool) url.Values {
 	return p
 }
 
-// order is the number of a message from its payload; 0, which none has, if it is damaged.
+// order is the number of a message from its payload; 0 if damaged.
 func order(payload string) int {
 	_, rest, _ := strings.Cut(payload, `"order":`)
 	digits := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' })

@@ -13,16 +13,15 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
-// monitor reads along what a Redis does, to strike at a moment that matters.
 type monitor struct {
 	address func() string // URL of the server
 
 	mu      sync.Mutex
-	pattern string // part of a command that is waited for; "" for none
+	pattern string // the awaited part of a command; "" for none
 	seen    chan struct{}
 }
 
-// run reads along until ctx ends, with every server that is there.
+// run watches every server until ctx ends.
 func (m *monitor) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = m.read(ctx, m.address()) // the server may be down
@@ -65,7 +64,6 @@ func (m *monitor) look(line string) {
 	}
 }
 
-// await returns when a command with a part has been carried out, and reports whether that was so in time.
 func (m *monitor) await(ctx context.Context, pattern string, patience time.Duration) bool {
 	m.mu.Lock()
 	seen := make(chan struct{})

@@ -18,17 +18,15 @@ import (
 	"github.com/taskerhq/tasker/remote"
 )
 
-// nodes are those of one run, on one database.
 type nodes struct {
 	servers  []*process.Server
 	backends []deadletters.Backend
 	trails   []operate.Backend
-	postgres *pgtest.Server // nil: SQLite
+	postgres *pgtest.Server
 	logs     []*os.File
 	closers  []func() error
 }
 
-// openNodes prepares nodes; none is started. The caller closes them, also after an error.
 func openNodes(o *Options, sc scenario, dir string, group *process.Group, env ...string) (*nodes, error) {
 	n := &nodes{}
 	dsn, count := "sqlite:"+filepath.Join(dir, "tasker.db"), 1
@@ -63,7 +61,6 @@ func openNodes(o *Options, sc scenario, dir string, group *process.Group, env ..
 	return n, nil
 }
 
-// close ends everything.
 func (n *nodes) close() error {
 	var errs []error
 	for _, s := range n.servers {
@@ -100,7 +97,6 @@ func ask[T any](ctx context.Context, n *nodes, fn func(deadletters.Backend) (T, 
 	}
 }
 
-// pages returns all that a list has.
 func pages[T any](ctx context.Context, n *nodes,
 	list func(deadletters.Backend, string) ([]T, string, error),
 ) ([]T, error) {
@@ -121,7 +117,6 @@ func pages[T any](ctx context.Context, n *nodes,
 	}
 }
 
-// letters returns all letters but those of the source that nobody touches.
 func (n *nodes) letters(ctx context.Context, source string) ([]deadletters.Letter, error) {
 	return pages(ctx, n, func(b deadletters.Backend, cursor string) ([]deadletters.Letter, string, error) {
 		p, err := b.Letters(ctx, deadletters.LetterFilter{Limit: 1000, Cursor: cursor,
@@ -153,7 +148,6 @@ func (n *nodes) items(ctx context.Context, of *deadletters.Redrive) ([]deadlette
 	})
 }
 
-// call sends a request to a node as it is, for the routes of /api/dlq.
 func call(ctx context.Context, method, url string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {

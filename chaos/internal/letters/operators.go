@@ -16,14 +16,14 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
-// The sources. Nobody touches the letters of the last one: they are always there.
+// The sources. The letters of the last one always stay.
 const (
 	byHand, automatic, untouched = "by-hand", "automatic", "untouched"
 	deadUntouched                = "dlq3"
 	untouchedLetters             = 3
 )
 
-// refusals are the answers that an operator gets when there is nothing to do, or another one has done it.
+// refused: there is nothing to do, or another operator has done it.
 func refused(err error) bool {
 	switch tasker.ErrorCode(err) {
 	case tasker.CodeInvalid, tasker.CodeConflict, tasker.CodeWrongState, tasker.CodeNotFound:
@@ -32,7 +32,6 @@ func refused(err error) bool {
 	return false
 }
 
-// configure adds the sources and the policy.
 func (r *run) configure(ctx context.Context) error {
 	for name, queue := range map[string]string{byHand: dead, automatic: deadOfPolicy, untouched: deadUntouched} {
 		source := deadletters.SourceRequest{Source: deadletters.Source{Name: name, Driver: r.kind.driver, Queue: queue,
@@ -53,7 +52,7 @@ func (r *run) configure(ctx context.Context) error {
 	return err
 }
 
-// redrive asks for a redrive of all that is open.
+// redrive selects everything open.
 func redrive(source string, canary int) deadletters.RedriveRequest {
 	return deadletters.RedriveRequest{Operation: deadletters.OpRedrive, Destination: orders, Start: true,
 		Selection:     deadletters.Selection{Namespace: "default", Source: source},
@@ -62,7 +61,7 @@ func redrive(source string, canary int) deadletters.RedriveRequest {
 		Act:  deadletters.Act{Actor: "ann", Reason: "fixed"}}
 }
 
-// operate is an operator, who redrives all that is open, now and then by /api/dlq, and pauses or cancels some redrives.
+// operate is an operator who redrives everything open, sometimes by /api/dlq, and pauses or cancels some redrives.
 func (r *run) operate(ctx context.Context, quiet <-chan struct{}, rng *rand.Rand) error {
 	for {
 		select {
@@ -94,7 +93,7 @@ func (r *run) operate(ctx context.Context, quiet <-chan struct{}, rng *rand.Rand
 	}
 }
 
-// requeueAll sends back what is open by /api/dlq. No answer, 503 and 409 are right while something is down.
+// requeueAll sends open letters back by /api/dlq. No answer, 503 and 409 are right while something is down.
 func (r *run) requeueAll(ctx context.Context, rng *rand.Rand) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -112,8 +111,8 @@ func (r *run) requeueAll(ctx context.Context, rng *rand.Rand) error {
 	return fmt.Errorf("/api/dlq/requeue-all is answered %s", answer.Status)
 }
 
-// watch asks for the sizes of queues all the time. The letters that nobody touches must be in every answer: an outage
-// is no empty queue.
+// watch reads the sizes of queues continuously. The untouched letters must be in every answer: an outage is not an
+// empty queue.
 func (r *run) watch(ctx context.Context, rng *rand.Rand) {
 	for clock.Sleep(ctx, time.Duration(50+rng.IntN(100))*time.Millisecond) == nil {
 		s := r.nodes.servers[rng.IntN(len(r.nodes.servers))]
@@ -151,7 +150,7 @@ func (r *run) lookAt(ctx context.Context, node string) error {
 	r.count("stats answered")
 	for _, q := range stats.Queues {
 		if q.Name == deadUntouched && (q.Count == untouchedLetters || q.Count > untouchedLetters && r.kind.blind) {
-			return nil // what was captured when the broker was killed waits there once more, until a node has looked
+			return nil // messages captured when the broker was killed wait there again, until a node has looked
 		}
 	}
 	return fmt.Errorf("/api/dlq/stats says %s: %+v", answer.Status, stats)

@@ -6,23 +6,22 @@ import (
 	"slices"
 )
 
-// Options is what can be set about the runs.
+// Options are the settings of the runs.
 type Options struct {
 	Seed uint64
-	// Kills is how many processes are killed in each run. FLUSHALL and failovers count as well.
+	// Kills is the number of killed processes per run, including FLUSHALL and failovers.
 	Kills int
-	Only  []string // names of runs; all if there are none
-	// Unsafe lets Redis keep nothing on disk, so that it loses everything when it is killed: the runs have to find that.
+	Only  []string // names of runs; empty: all
+	// Unsafe: Redis keeps nothing on disk, so it loses everything when killed: the runs must find that.
 	Unsafe bool
 	// Dir is for logs, databases and spools. The caller removes it.
 	Dir string
-	// Node is the path of Tasker's binary; Application that of a program that calls Application, see there.
+	// Node is the path of Tasker's binary; Application that of a program that calls Application.
 	Node, Application string
 	// Out gets a line for each fault.
 	Out io.Writer
 }
 
-// scenario is a kind of run.
 type scenario struct {
 	name     string
 	kind     *kind // of the queues; nil for consumers of package redisqueue, and for dispatches
@@ -63,7 +62,6 @@ func Names() []string {
 	return names
 }
 
-// chosen returns the runs that the options name.
 func (o *Options) chosen() ([]scenario, error) {
 	if o.Kills < 1 {
 		return nil, fmt.Errorf("the number of kills must be at least 1, not %d", o.Kills)

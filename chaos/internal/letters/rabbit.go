@@ -19,12 +19,12 @@ var classics = &kind{driver: "rabbitmq", queueType: "classic", blind: true, stag
 
 var quorums = &kind{driver: "rabbitmq", queueType: "quorum", blind: true, stages: stagesOfRabbit}
 
-// stagesOfRabbit are what a tap tells of.
+// stagesOfRabbit are the events of a tap.
 var stagesOfRabbit = map[string]string{"taken": delivered, "acknowledged": acknowledged, "sent": published,
 	"confirmed": confirmed}
 
-// rabbit is the queues of a RabbitMQ. Queue orders is a stream, which keeps what was read. Every message has an ID,
-// which is the same when it dies again.
+// rabbit is the queues of a RabbitMQ. Queue orders is a stream, which keeps read messages. Every message keeps its ID
+// when it dies again.
 type rabbit struct {
 	kind   *kind
 	server *rabbittest.Server
@@ -36,10 +36,9 @@ type rabbit struct {
 	marks    int
 }
 
-// answers is how long RabbitMQ may take to confirm, or to deliver. It may be frozen.
+// answers bounds a confirm or a delivery of RabbitMQ, which may be frozen.
 const answers = 2 * time.Second
 
-// openRabbit declares the queues.
 func openRabbit(k *kind, server *rabbittest.Server) (*rabbit, error) {
 	r := &rabbit{kind: k, server: server}
 	err := r.use(func() error {
@@ -64,7 +63,7 @@ func (r *rabbit) declare(queue, of string) error {
 	return nil
 }
 
-// use calls a function with a channel. If it fails, or takes too long, the connection is given up.
+// use calls a function with a channel. After a failure or a time-out the connection is abandoned.
 func (r *rabbit) use(do func() error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), answers)
 	defer cancel()
@@ -111,12 +110,11 @@ func (r *rabbit) close() {
 	}
 }
 
-// push implements queues.
 func (r *rabbit) push(queue string, entries []entry) error {
 	return r.use(func() error { return r.publish(queue, entries) })
 }
 
-// publish returns when all is confirmed.
+// publish returns when everything is confirmed.
 func (r *rabbit) publish(queue string, entries []entry) error {
 	for _, e := range entries {
 		m := amqp091.Publishing{Body: []byte(e.payload), DeliveryMode: amqp091.Persistent, Headers: amqp091.Table{},
@@ -136,7 +134,6 @@ func (r *rabbit) publish(queue string, entries []entry) error {
 	return nil
 }
 
-// from implements queues. It sends a mark, and reads until it comes.
 func (r *rabbit) from(_ int, id string) ([]found, error) {
 	next, last := any("first"), int64(-1)
 	if id != "" {
@@ -189,14 +186,12 @@ func (r *rabbit) from(_ int, id string) ([]found, error) {
 	return out, nil
 }
 
-// waitingScript counts what is in a queue: ready, and delivered without an acknowledgement.
 const waitingScript = `case rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, <<"%s">>)) of {ok, Q} ->
 case amqqueue:get_type(Q) of
 rabbit_quorum_queue ->
   {ok, {_, N}, _} = ra:leader_query(amqqueue:get_pid(Q), fun rabbit_fifo:query_messages_total/1), N;
 _ -> [{messages, N}] = rabbit_amqqueue:info(Q, [messages]), N end end`
 
-// waiting implements queues.
 func (r *rabbit) waiting(queue string) (int, error) {
 	answer, err := r.server.Eval(fmt.Sprintf(waitingScript, queue))
 	if err != nil {
@@ -205,7 +200,6 @@ func (r *rabbit) waiting(queue string) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(answer))
 }
 
-// parametersOfRabbit let a node notice soon that a connection is lost.
 func parametersOfRabbit() url.Values {
 	return url.Values{"heartbeat": {"2"}, "connection_timeout": {"2000"}}
 }

@@ -12,21 +12,20 @@ import (
 	"time"
 )
 
-// notes are what a run has done and found. They can be made from several goroutines.
+// notes are the counts and violations of a run. They are safe for concurrent use.
 type notes struct {
 	label string // name of the run
 	out   io.Writer
 
 	mu     sync.Mutex
 	counts map[string]int
-	found  map[string]int // what was found wrong, by kind
+	found  map[string]int // violations by kind
 	shown  []string
 	times  []time.Duration // from a failover to the next letter or job
 	// windows are the failovers.
 	windows []window
 }
 
-// count counts something.
 func (n *notes) count(what string) { n.add(what, 1) }
 
 func (n *notes) add(what string, by int) {
@@ -38,7 +37,6 @@ func (n *notes) add(what string, by int) {
 	n.counts[what] += by
 }
 
-// say tells of a fault.
 func (n *notes) say(format string, args ...any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -57,20 +55,19 @@ func (n *notes) wrong(kind, format string, args ...any) {
 	}
 }
 
-// Report is what came of a run.
+// Report is the result of a run.
 type Report struct {
 	Name       string
 	Kills      int
 	Text       string   // one line
 	Violations []string // of each kind the first five
 	Err        error    // why it could not be carried out
-	Logs       string   // the ends of the logs of a run that went wrong
+	Logs       string   // the ends of the logs of a failed run
 }
 
 // OK reports whether all promises were kept.
 func (r *Report) OK() bool { return r.Err == nil && len(r.Violations) == 0 }
 
-// report makes the report of a run.
 func (r *run) report(took time.Duration, err error) *Report {
 	rep := &Report{Name: r.name, Err: err, Violations: r.shown}
 	var parts []string
@@ -109,7 +106,6 @@ func (r *run) report(took time.Duration, err error) *Report {
 	return rep
 }
 
-// ends returns the ends of the logs in a directory.
 func ends(dir string) string {
 	const lines = 25
 	names, _ := filepath.Glob(filepath.Join(dir, "*.log"))

@@ -20,11 +20,10 @@ import (
 
 // The bounds of a run.
 const (
-	perKill   = 40 // messages that die first, or jobs, for each kill
+	perKill   = 40 // dying messages, or jobs, before each kill
 	drainTime = 4 * time.Minute
 )
 
-// run is one run.
 type run struct {
 	scenario
 	options Options
@@ -36,17 +35,13 @@ type run struct {
 	monitor *monitor
 	notes
 
-	// of sources
 	nodes *nodes
 	world *world
-	// of consumers
 	crowd *crowd
-	// of a dispatch over RabbitMQ
 	fleet *fleet
 }
 
-// Run carries out the runs that the options name, atOnce of them at the same time. It returns what they found; an error
-// is a run that could not be carried out.
+// Run carries out the selected runs, atOnce of them concurrently. An error is a run that could not be carried out.
 func Run(ctx context.Context, o Options, atOnce int) ([]*Report, error) {
 	chosen, err := o.chosen()
 	if err != nil {
@@ -60,13 +55,12 @@ func Run(ctx context.Context, o Options, atOnce int) ([]*Report, error) {
 			began := time.Now()
 			r, err := carryOut(ctx, o, sc)
 			reports[i] = r.report(time.Since(began), err)
-			return nil // the others go on
+			return nil // the others continue
 		})
 	}
 	return reports, all.Wait()
 }
 
-// carryOut carries out one run. The run is never nil.
 func carryOut(ctx context.Context, o Options, sc scenario) (r *run, err error) {
 	r = &run{scenario: sc, options: o, seed: o.Seed, rng: rand.New(rand.NewPCG(o.Seed, 1)),
 		dir: filepath.Join(o.Dir, sc.name)}
@@ -106,7 +100,6 @@ func carryOut(ctx context.Context, o Options, sc scenario) (r *run, err error) {
 	return r, r.sources(ctx)
 }
 
-// openBrokers starts the broker of the run. The caller closes it, also after an error.
 func (r *run) openBrokers(ctx context.Context) (*brokers, error) {
 	switch {
 	case r.kind == topics:
@@ -118,7 +111,7 @@ func (r *run) openBrokers(ctx context.Context) (*brokers, error) {
 	return openBrokers(ctx, r.failover, r.options.Unsafe)
 }
 
-// sources is the run of a source: the load, then all is settled, killed a last time and checked.
+// sources is the run of a source: the load, then everything settles, is killed a last time and checked.
 func (r *run) sources(ctx context.Context) error {
 	r.world = newWorld(r.kind, r.brokers.url, r.brokers.queues, rand.New(rand.NewPCG(r.seed, 2)))
 	if err := r.begin(ctx); err != nil {
@@ -153,7 +146,6 @@ func (r *run) sources(ctx context.Context) error {
 	return r.check(ctx)
 }
 
-// begin starts the nodes and adds sources.
 func (r *run) begin(ctx context.Context) error {
 	for _, s := range r.nodes.servers {
 		if err := s.Start(ctx); err != nil {
@@ -182,7 +174,6 @@ func (r *run) begin(ctx context.Context) error {
 	})
 }
 
-// until repeats a question until its answer is "", or it has taken too long.
 func (r *run) until(ctx context.Context, busy func(context.Context) (string, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
@@ -197,8 +188,8 @@ func (r *run) until(ctx context.Context, busy func(context.Context) (string, err
 	}
 }
 
-// settle ends the failures of the consumer, and redrives until nothing is open, and nothing waits for its time: after
-// sends that failed a policy waits for minutes.
+// settle ends the failures of the consumer, and redrives until nothing is open or waits for its time: after failed
+// sends a policy waits for minutes.
 func (r *run) settle(ctx context.Context) error {
 	r.world.heal()
 	return r.until(ctx, func(ctx context.Context) (string, error) {
@@ -221,7 +212,7 @@ func (r *run) settle(ctx context.Context) error {
 	})
 }
 
-// busy says what is still under way, and resumes what was paused; "" at the end.
+// busy describes unfinished work, and resumes paused redrives; "" at the end.
 func (r *run) busy(ctx context.Context) (string, error) {
 	redrives, err := r.nodes.redrives(ctx)
 	if err != nil {

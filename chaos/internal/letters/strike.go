@@ -22,7 +22,6 @@ type victim interface {
 	Thaw()
 }
 
-// victims are the processes that use the broker.
 func (r *run) victims() []victim {
 	var all []victim
 	if r.crowd != nil {
@@ -42,7 +41,7 @@ func (r *run) victims() []victim {
 	return all
 }
 
-// strikes lets things go wrong until there were enough kills. Before each there is something to do.
+// strikes strikes until there were enough kills, with before in between.
 func (r *run) strikes(ctx context.Context, before func()) error {
 	for n := 0; r.killed() < r.options.Kills; n++ {
 		before()
@@ -57,7 +56,7 @@ func (r *run) strikes(ctx context.Context, before func()) error {
 	return nil
 }
 
-// strike chooses what goes wrong next. FLUSHALL and failovers are every second one, where there are any.
+// strike chooses the next fault. Every second one is a FLUSHALL or a failover, where possible.
 func (r *run) strike(n int) func(context.Context) error {
 	switch {
 	case r.flush && n%2 == 0:
@@ -80,7 +79,6 @@ func (r *run) strike(n int) func(context.Context) error {
 	return r.breakLink
 }
 
-// killed is the number of kills.
 func (r *run) killed() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,13 +91,12 @@ func (r *run) killed() int {
 	return n
 }
 
-// between returns a random duration in milliseconds.
 func (r *run) between(low, high int) time.Duration {
 	return time.Duration(low+r.rng.IntN(high-low)) * time.Millisecond
 }
 
-// reach waits for a stage, or any time if none is reached soon, and half of the time a few milliseconds longer. It
-// returns what it waited for.
+// reach waits for a random stage, or some time if none comes soon, and sometimes a few milliseconds longer. It returns
+// the stage.
 func (r *run) reach(ctx context.Context) string {
 	of := r.stages()
 	name := slices.Sorted(maps.Keys(of))[r.rng.IntN(len(of))]
@@ -121,7 +118,7 @@ func (r *run) stages() map[string]string {
 	return stagesOfConsumers
 }
 
-// killOne kills a process at a stage. The others take over, or not yet.
+// killOne kills a process at a stage.
 func (r *run) killOne(ctx context.Context) error {
 	all := r.victims()
 	one := all[r.rng.IntN(len(all))]
@@ -138,7 +135,7 @@ func (r *run) killOne(ctx context.Context) error {
 	return one.Start(ctx)
 }
 
-// killBroker kills the server at a stage, and brings it up again.
+// killBroker kills the server at a stage, and restarts it.
 func (r *run) killBroker(ctx context.Context) error {
 	at := r.reach(ctx)
 	s, name := r.brokers.victim()
@@ -153,7 +150,7 @@ func (r *run) killBroker(ctx context.Context) error {
 	return s.Restart()
 }
 
-// killBoth kills the broker, and while it is down a process, which meets none when it comes up.
+// killBoth kills the broker, and meanwhile a process, which restarts without a broker.
 func (r *run) killBoth(ctx context.Context) error {
 	all := r.victims()
 	one := all[r.rng.IntN(len(all))]
@@ -208,7 +205,7 @@ func (r *run) breakLink(ctx context.Context) error {
 	return l.Restore(ctx)
 }
 
-// freezeOne stops a process in the middle of what it does, for so long that others may take it for dead.
+// freezeOne stops a process long enough for others to consider it dead.
 func (r *run) freezeOne(ctx context.Context) error {
 	all := r.victims()
 	one := all[r.rng.IntN(len(all))]
@@ -221,7 +218,6 @@ func (r *run) freezeOne(ctx context.Context) error {
 	return err
 }
 
-// freezeBroker stops RabbitMQ or Kafka in the middle of what it does.
 func (r *run) freezeBroker(ctx context.Context) error {
 	broker, name := freezer(r.brokers.rabbit), "RabbitMQ"
 	if r.brokers.kafka != nil {
@@ -237,13 +233,12 @@ func (r *run) freezeBroker(ctx context.Context) error {
 	return errors.Join(err, broker.Thaw())
 }
 
-// freezer is a server that can be stopped in the middle of what it does.
 type freezer interface {
 	Freeze() error
 	Thaw() error
 }
 
-// raiseAlarm lets RabbitMQ block all who publish, as when its disk is full.
+// raiseAlarm makes RabbitMQ block all publishers, as with a full disk.
 func (r *run) raiseAlarm(ctx context.Context) error {
 	at := r.reach(ctx)
 	if err := r.brokers.rabbit.DiskAlarm(true); err != nil {
@@ -255,7 +250,6 @@ func (r *run) raiseAlarm(ctx context.Context) error {
 	return errors.Join(err, r.brokers.rabbit.DiskAlarm(false))
 }
 
-// flushAll empties Redis at a stage.
 func (r *run) flushAll(ctx context.Context) error {
 	at := r.reach(ctx)
 	flush := r.flushJobs
@@ -270,7 +264,7 @@ func (r *run) flushAll(ctx context.Context) error {
 	return nil
 }
 
-// replace cuts the replica off, kills the master a moment later, and brings it back as a replica.
+// replace cuts the replica off, kills the master a moment later, and restarts it as a replica.
 func (r *run) replace(ctx context.Context) error {
 	if err := r.brokers.paired(ctx); err != nil {
 		return err
@@ -308,11 +302,11 @@ func (r *run) replace(ctx context.Context) error {
 	return r.brokers.paired(ctx)
 }
 
-// window is a time in which Redis was told what a failover has lost.
+// window is a time whose writes to Redis a failover has lost.
 type window struct{ from, to time.Time }
 
-// lostIn reports whether something of a time may have been lost by a failover, or be there twice. A write that was
-// decided on before the replica was cut off may have been carried out after it.
+// lostIn reports whether a failover may have lost or repeated something of a time. A write decided before the replica
+// was cut off may come after it.
 func (n *notes) lostIn(at time.Time) bool {
 	for _, w := range n.windows {
 		if at.After(w.from.Add(-slack)) && at.Before(w.to.Add(slack)) {
@@ -322,5 +316,5 @@ func (n *notes) lostIn(at time.Time) bool {
 	return false
 }
 
-// slack is the most time between a write to Redis and what is known about its time.
+// slack bounds the time between a write to Redis and its recorded time.
 const slack = 5 * time.Second

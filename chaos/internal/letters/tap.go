@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// tap passes connections on to a RabbitMQ or Kafka, and tells a function of what comes by.
+// tap forwards connections to a RabbitMQ or Kafka, and reports what passes.
 type tap struct {
 	listener net.Listener
 	to       string
@@ -22,19 +22,19 @@ type tap struct {
 	conns map[net.Conn]bool
 }
 
-// What a tap tells of. Nodes and workers are clients.
+// Events of a tap. Nodes and workers are clients.
 const (
 	published, confirmed    = "a client publishes", "the server confirms"
 	delivered, acknowledged = "the server delivers", "a client acknowledges"
 )
 
-// sign says what it sees in data of a connection. What looks like something inside of a payload does no harm.
+// sign recognises events in data of a connection. A false match in a payload is harmless.
 type sign func(data []byte) []string
 
-// method is how basic.publish and its kin begin in AMQP.
+// method is the beginning of a method like basic.publish in AMQP.
 func method(number byte) []byte { return []byte{0, 60, 0, number} }
 
-// signsOfRabbit know AMQP by its methods.
+// signsOfRabbit recognise AMQP methods.
 func signsOfRabbit() (byClient, byServer sign) {
 	of := func(methods map[string][]byte) sign {
 		return func(data []byte) (seen []string) {
@@ -50,7 +50,7 @@ func signsOfRabbit() (byClient, byServer sign) {
 		of(map[string][]byte{delivered: method(60), confirmed: method(80)})
 }
 
-// What a tap tells of Kafka.
+// Events of a tap on Kafka.
 const (
 	joined, fetched   = "a client joins its group", "the server answers a fetch with letters"
 	produced          = "a client produces"
@@ -64,7 +64,7 @@ const (
 	largest, versions = 100 << 20, 20
 )
 
-// signsOfKafka know a request by its head (size, key, version), and an answer by the request before it.
+// signsOfKafka recognise a request by its head (size, key, version), and an answer by the request before it.
 func signsOfKafka() (byClient, byServer sign) {
 	var last atomic.Int32
 	last.Store(-1)
@@ -96,7 +96,7 @@ func signsOfKafka() (byClient, byServer sign) {
 	return byClient, byServer
 }
 
-// newTap listens on an address of its own.
+// newTap listens on a free address.
 func newTap(to string, tell func(string), signs func() (byClient, byServer sign)) (*tap, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -124,7 +124,7 @@ func (t *tap) accept() {
 	}
 }
 
-// keep notes the two ends of a connection, and reports whether the tap is open.
+// keep records both ends of a connection, and reports whether the tap is open.
 func (t *tap) keep(client, server net.Conn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,7 +136,6 @@ func (t *tap) keep(client, server net.Conn) bool {
 	return true
 }
 
-// pass copies one way until either end is closed, and then closes both.
 func (t *tap) pass(from, to net.Conn, see sign) {
 	buffer := make([]byte, 64<<10)
 	for {
@@ -157,7 +156,6 @@ func (t *tap) pass(from, to net.Conn, see sign) {
 	delete(t.conns, to)
 }
 
-// Close ends all connections.
 func (t *tap) Close() error {
 	err := t.listener.Close()
 	t.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// world is what is outside of Tasker: messages that die, and their consumer.
+// world is the outside of Tasker: dying messages, and their consumer.
 type world struct {
 	kind   *kind
 	queues queues
@@ -22,22 +22,20 @@ type world struct {
 	rng        *rand.Rand
 	healthy    bool
 	messages   []message // number 1 is the first
-	read       []found   // of the list orders, as it is now
-	last       string    // ID of the last entry read of orders, if that is no list
+	read       []found   // of the list orders, at present
+	last       string    // ID of the last entry read of orders, unless that is a list
 	deliveries []delivery
-	died       map[send]bool // sends whose message has died again; without those of lists, whose messages do not say
+	died       map[send]bool // sends whose message has died again, except those of lists, whose messages do not say
 }
 
-// message is a message that died.
 type message struct {
-	sure bool // the broker has confirmed it; else it may have it or not
-	lost bool // FLUSHALL deleted it, and perhaps it was no letter yet
+	sure bool // confirmed by the broker; else uncertain
+	lost bool // FLUSHALL deleted it, perhaps before it was a letter
 	at   time.Time
-	// returns are how often it died again, and maybe how often it may have.
+	// returns counts further deaths, maybe the possible ones.
 	returns, maybe int
 }
 
-// delivery is one message that the consumer got.
 type delivery struct {
 	message         int
 	key             string // of Kafka
@@ -45,7 +43,7 @@ type delivery struct {
 	replays         int
 }
 
-// newWorld makes a world around a Redis, or around the queues of another broker.
+// newWorld makes a world around a Redis, or around another broker's queues.
 func newWorld(k *kind, server func() string, others queues, rng *rand.Rand) *world {
 	w := &world{kind: k, queues: &redis{k, server}, server: server, rng: rng, died: map[send]bool{}}
 	if others != nil {
@@ -54,7 +52,6 @@ func newWorld(k *kind, server func() string, others queues, rng *rand.Rand) *wor
 	return w
 }
 
-// failure is a dead message.
 func (k *kind) failure(n int) string {
 	if k == topics {
 		return envelope(n)
@@ -64,7 +61,7 @@ func (k *kind) failure(n int) string {
 		`"queue_name":"%s","error_type":"TimeoutError"}`, n, n%5, orders)
 }
 
-// queueOf is the queue in which a message dies: a third is for the policy.
+// queueOf: a third of the messages is for the policy.
 func queueOf(n int) string {
 	if n%3 == 0 {
 		return deadOfPolicy
@@ -92,21 +89,20 @@ func (w *world) die(n int) {
 	}
 }
 
-// heal ends all failures of the consumer.
 func (w *world) heal() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.healthy = true
 }
 
-// consume reads what is sent back until ctx ends; a part of it dies again, at once.
+// consume reads redriven messages until ctx ends; some die again immediately.
 func (w *world) consume(ctx context.Context) {
 	for clock.Sleep(ctx, 40*time.Millisecond) == nil {
 		_ = w.look() // Redis may be down
 	}
 }
 
-// look reads what is new in the queue orders. Nothing is removed there, so nothing is lost with an answer.
+// look reads new entries of orders. It removes none, so a lost answer loses nothing.
 func (w *world) look() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,7 +114,7 @@ func (w *world) look() error {
 	return nil
 }
 
-// process processes messages that were sent back; the caller holds w.mu.
+// The caller of process holds w.mu.
 func (w *world) process(news []found) {
 	again, sends := map[string][]entry{}, map[string][]send{}
 	for _, f := range news {
@@ -146,7 +142,7 @@ func (w *world) process(news []found) {
 		for i, e := range batch {
 			m, of := &w.messages[order(e.payload)-1], sends[queue][i]
 			m.maybe++
-			// A send whose outcome was not known may come twice, and is one return then.
+			// A send with an unknown outcome may come twice, as one return.
 			if err == nil && !w.died[of] {
 				m.returns++
 				w.died[of] = of.letter != ""
@@ -155,7 +151,7 @@ func (w *world) process(news []found) {
 	}
 }
 
-// flush empties Redis, and notes what was lost.
+// flush empties Redis, and records the loss.
 func (w *world) flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -190,7 +186,6 @@ func laterID(a, b string) bool {
 	return ams > bms || ams == bms && ano > bno
 }
 
-// replace calls a function that makes another server the master, where the end of what was read may be missing.
 func (w *world) replace(master func() error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -222,7 +217,7 @@ func (w *world) replace(master func() error) error {
 	return nil
 }
 
-// sure returns how many messages the broker has confirmed and not lost.
+// sure counts messages that are confirmed and not lost.
 func (w *world) sure() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -235,7 +230,7 @@ func (w *world) sure() int {
 	return n
 }
 
-// waiting says what waits in the broker; "" for nothing.
+// waiting describes messages in the broker; "" for none.
 func (w *world) waiting() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

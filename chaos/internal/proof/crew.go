@@ -16,8 +16,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// crew is everybody who calls. Callers end when quiet is closed; workers go on
-// until done is, so that everything can settle.
+// crew is all callers. Callers end when quiet is closed; workers continue until done is closed, so that everything can
+// settle.
 type crew struct {
 	callers, workers errgroup.Group
 	quiet, done      chan struct{}
@@ -28,8 +28,8 @@ type crew struct {
 	ghosts   []*ghost
 }
 
-// join lets somebody work. Their errors are violations: what must not be refused
-// was. Without one of them the rest may wait for ever, so the first ends the run.
+// join starts a caller. Its error is a violation, a wrong refusal, and ends the run: the rest may wait for it without
+// end.
 func (r *run) join(ctx context.Context, group *errgroup.Group, stop context.CancelCauseFunc, do func() error) {
 	group.Go(func() error {
 		err := do()
@@ -41,8 +41,7 @@ func (r *run) join(ctx context.Context, group *errgroup.Group, stop context.Canc
 	})
 }
 
-// hire starts everybody. Half of the producers, and some workers, use the
-// balancer; the others are true to one node.
+// hire starts all callers. Half of the producers, and some workers, use the balancer; the others use one node.
 func (r *run) hire(ctx context.Context, stop context.CancelCauseFunc) error {
 	c := &crew{quiet: make(chan struct{}), done: make(chan struct{})}
 	r.crew = c
@@ -91,7 +90,7 @@ func (r *run) hirePrograms(ctx context.Context, stop context.CancelCauseFunc) er
 	return nil
 }
 
-// hireGhosts lets workers loose whose connections stall, each on another node.
+// hireGhosts starts workers whose connections stall, each on another node.
 func (r *run) hireGhosts(ctx context.Context, stop context.CancelCauseFunc) error {
 	for i := range ghosts {
 		link, err := cluster.NewLink(r.Spare[i], r.Nodes[i].Address)
@@ -111,14 +110,14 @@ func (r *run) hireGhosts(ctx context.Context, stop context.CancelCauseFunc) erro
 	return nil
 }
 
-// producer returns a producer with random numbers of its own: part must differ between the producers of a run.
+// producer returns a producer with separate random numbers: part must differ between the producers of a run.
 func (r *run) producer(name string, part uint64, client *tasker.Client) *load.Producer {
 	return &load.Producer{Name: name, Rand: r.rand(part), Client: client, Retry: r.retry, Journal: r.journal,
 		Handlers: r.handlers, Flows: true}
 }
 
-// crowd lets n more producers loose on a node. The function that it returns sends
-// them away and waits for them; a second call returns the same error. Faults call it one at a time.
+// crowd starts n more producers on a node. The returned function ends and awaits them; a second call returns the same
+// error. Faults call it one at a time.
 func (r *run) crowd(ctx context.Context, n int, node *cluster.Node) func() error {
 	var all errgroup.Group
 	stop := make(chan struct{})

@@ -1,20 +1,19 @@
-// Package proof runs a cluster under load while faults strike it, and holds it to
-// its guarantees.
+// Package proof runs a cluster under load and faults, and checks its guarantees.
 //
-// Callers of all kinds (package load) write a journal of what they were told,
-// which crashtest.Check compares with what is there in the end. Beside them:
+// Callers of all kinds (package load) keep a journal of their answers, which crashtest.Check compares with the end
+// state. Besides them there are:
 //
 //   - a Witness between all callers and the nodes: a server error is 503 with
 //     Retry-After, or it is a violation;
-//   - a watcher per node, who knows that there are tasks and ready steps: an empty
-//     list or poll is a violation, and so is no answer at all;
-//   - an inquiry of every node that cannot reach the database: each kind of
-//     request has to be refused;
-//   - ghosts, whose reports stall on the way and arrive when the lease was given
-//     away;
-//   - probes: how long after a fault is a task accepted, and carried out.
+//   - a watcher per node, with tasks and ready steps: an empty list or poll is a
+//     violation, and so is no answer;
+//   - an inquiry of every node without a database, which must refuse each kind of
+//     request;
+//   - ghosts, whose reports stall and arrive when others have the leases;
+//   - probes, which measure the time from a fault to the next accepted and the next
+//     completed task.
 //
-// Begin with Run (run.go): it opens the cluster, lets the crew work (crew.go) while strike.go picks one fault after
-// the other, and reads what is there in the end. RunFailovers (failover.go) replaces the database instead, with a
-// smaller crew. Both return a Report: a run without violations counts only if Weak is empty too.
+// Begin with Run (run.go): it opens the cluster, lets the crew work (crew.go) while strike.go applies faults in
+// sequence, and reads the end state. RunFailovers (failover.go) replaces the database instead, with a smaller crew.
+// Both return a Report: a run without violations counts only if Weak is empty.
 package proof

@@ -24,7 +24,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// setback is a cluster whose database is replaced by another one, under load.
+// setback is a cluster whose database is replaced under load.
 type setback struct {
 	*cluster.Cluster
 	kind    setbackKind
@@ -37,20 +37,20 @@ type setback struct {
 	probers []*load.Producer // by node
 	closers []func()
 
-	back time.Duration // from when the database was there again until every node had carried out a task
+	back time.Duration // from the new database until every node had carried out a task
 }
 
 // Bounds of a run with failovers.
 const (
-	calmLoad     = 4 * time.Second // before, and between the point that is gone back to and the end
+	calmLoad     = 4 * time.Second // before, and between the restored point and the end
 	submitters   = 6
 	submitPause  = 15 * time.Millisecond
-	setbackLimit = 5 * time.Minute // of one
+	setbackLimit = 5 * time.Minute // per setback
 )
 
-// RunFailovers replaces the database of a cluster under load: once in each way, each with a
-// cluster of its own, and again and again until o.Load is over. With o.Unsafe the checker is not
-// told when a database goes back in time, so it has to find that something is lost.
+// RunFailovers replaces the database of a cluster under load: in each way, each with a new cluster, repeatedly until
+// o.Load is over. With o.Unsafe the checker does not learn when a database goes back in time, so it has to find the
+// loss.
 func RunFailovers(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func RunFailovers(ctx context.Context, o Options) (*Report, error) {
 	return whole, nil
 }
 
-// merge adds a setback's report. Logs are those of the last setback: a run ends with the first that breaks.
+// merge adds a setback's report. Logs are the last setback's: a run ends with the first broken one.
 func (r *Report) merge(other *Report) {
 	r.Violations, r.Weak = append(r.Violations, other.Violations...), append(r.Weak, other.Weak...)
 	for kind, n := range other.ByKind {
@@ -87,9 +87,8 @@ func (r *Report) merge(other *Report) {
 	r.Logs = other.Logs
 }
 
-// runSetback is setback n: a new pair of databases with new nodes, in a directory of its own below o.Dir. The
-// tasks are read back before the cluster is closed. With an error, the report holds what is known by then; it is
-// nil if the cluster could not be opened.
+// runSetback is setback n: a new pair of databases with new nodes, in a separate directory below o.Dir. Tasks are read
+// before the cluster is closed. With an error, the report is partial, or nil if the cluster could not be opened.
 func runSetback(ctx context.Context, o Options, binary string, kind setbackKind, n int) (*Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, setbackLimit)
 	defer cancel()
@@ -119,8 +118,8 @@ func runSetback(ctx context.Context, o Options, binary string, kind setbackKind,
 	return s.report(found, err), err
 }
 
-// connect makes a balanced client, and one client and one prober for each node. All requests pass the balancer
-// and the witness, and all clients write to the same journal.
+// connect makes a balanced client, and one client and one prober per node. All requests pass the balancer and the
+// witness, and all clients write to the same journal.
 func (s *setback) connect() error {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, 256
@@ -153,12 +152,11 @@ func (s *setback) producer(name string, client *tasker.Client) *load.Producer {
 		Journal: s.journal}
 }
 
-// retry waits as run.retry does.
 func (s *setback) retry(ctx context.Context, _ error) error {
 	return clock.Sleep(ctx, 20*time.Millisecond+rand.N(100*time.Millisecond))
 }
 
-// run lets everybody work while the database is replaced, until all tasks are settled.
+// run runs all callers while the database is replaced, until all tasks are settled.
 func (s *setback) run(ctx context.Context) error {
 	if err := s.Up(ctx); err != nil {
 		return err
@@ -199,15 +197,15 @@ func (s *setback) run(ctx context.Context) error {
 		err = load.Settle(working, s.client, s.retry, settleLimit)
 	}
 	close(done)
-	_ = workers.Wait() // what went wrong was noted
+	_ = workers.Wait() // errors were noted
 	if cause := context.Cause(working); cause != nil {
 		return cause
 	}
 	return err
 }
 
-// strike replaces the database, and waits until every node has carried out a task again. The time counts from the
-// moment at which the database was there, as the kind of setback reports it.
+// strike replaces the database, and waits until every node has carried out a task. The time counts from the new
+// database's start, as the kind of setback reports it.
 func (s *setback) strike(ctx context.Context) error {
 	if err := clock.Sleep(ctx, calmLoad); err != nil {
 		return err
@@ -242,15 +240,14 @@ func (s *setback) strike(ctx context.Context) error {
 	return clock.Sleep(ctx, calmLoad/2)
 }
 
-// wentBack notes that the database is as it was at a time of the journal. An unsafe run leaves it out: the checker
-// then has to report what is gone as lost.
+// wentBack notes that the database went back to a time of the journal. An unsafe run omits it: the checker must then
+// report the loss.
 func (s *setback) wentBack(since int64) {
 	if !s.options.Unsafe {
 		s.journal.WentBack(since)
 	}
 }
 
-// report judges the run, as run.report does.
 func (s *setback) report(found []crashtest.Found, err error) *Report {
 	searchLogs(s.Cluster, &s.notes)
 	rep := &Report{ByKind: map[string]int{}, Logs: tails(s.Cluster), Violations: s.Crashes()}

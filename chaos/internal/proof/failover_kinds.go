@@ -14,10 +14,10 @@ import (
 type setbackKind struct {
 	name        string
 	replication cluster.Replication
-	goesBack    bool // what was acknowledged last is lost
-	// strike replaces the database, and returns when the new one was there.
+	goesBack    bool // the last acknowledged writes are lost
+	// strike returns when the new database was there.
 	strike func(ctx context.Context, s *setback) (time.Time, error)
-	// limit bounds how long it takes then until every node has carried out a task.
+	// limit bounds the time until every node has carried out a task.
 	limit time.Duration
 }
 
@@ -28,7 +28,7 @@ var setbackKinds = []setbackKind{
 	{"hanging primary, synchronous", cluster.Sync, false, hang, 25 * time.Second},
 }
 
-// failOver kills the primary and promotes a standby that has everything.
+// failOver kills the primary and promotes a complete standby.
 func failOver(_ context.Context, s *setback) (time.Time, error) {
 	err := errors.Join(s.Postgres.Kill(), s.Standby.Promote())
 	return time.Now(), err
@@ -37,7 +37,7 @@ func failOver(_ context.Context, s *setback) (time.Time, error) {
 // failBack promotes a standby that was down for a while before the primary was killed.
 func failBack(ctx context.Context, s *setback) (time.Time, error) {
 	since := s.journal.Now()
-	// what was acknowledged by now is on its way to the standby, which takes it before it stops
+	// Acknowledged writes are on their way to the standby, which takes them before it stops.
 	if err := caughtUp(ctx, s); err != nil {
 		return time.Time{}, err
 	}
@@ -50,12 +50,12 @@ func failBack(ctx context.Context, s *setback) (time.Time, error) {
 	if err := s.Postgres.Kill(); err != nil {
 		return time.Time{}, err
 	}
-	s.wentBack(since) // before anybody can be told anything by the standby
+	s.wentBack(since) // before the standby can answer
 	err := errors.Join(s.Standby.Restart(), s.Standby.Promote())
 	return time.Now(), err
 }
 
-// caughtUp waits until the standby has replayed what the primary has written by now.
+// caughtUp waits until the standby has replayed the primary's present log.
 func caughtUp(ctx context.Context, s *setback) error {
 	written, err := s.Postgres.Ask("SELECT pg_current_wal_flush_lsn()::text")
 	if err != nil {
@@ -72,12 +72,12 @@ func caughtUp(ctx context.Context, s *setback) error {
 	}
 }
 
-// restore swaps a backup in that is some seconds old.
+// restore swaps in a backup that is some seconds old.
 func restore(ctx context.Context, s *setback) (time.Time, error) {
 	if err := errors.Join(s.Postgres.Stop(pgtest.Fast), s.Postgres.Save()); err != nil {
 		return time.Time{}, err
 	}
-	since := s.journal.Now() // nobody can have been told more
+	since := s.journal.Now() // later acknowledgements are impossible
 	if err := s.Postgres.Restart(); err != nil {
 		return time.Time{}, err
 	}
@@ -92,8 +92,8 @@ func restore(ctx context.Context, s *setback) (time.Time, error) {
 	return time.Now(), err
 }
 
-// hang freezes the primary with all its connections open, and promotes the standby. The
-// primary never goes on, as if it had been fenced.
+// hang freezes the primary with all its connections open, and promotes the standby. The primary never continues, as if
+// fenced.
 func hang(_ context.Context, s *setback) (time.Time, error) {
 	err := errors.Join(s.Postgres.Freeze(), s.Standby.Promote())
 	return time.Now(), err

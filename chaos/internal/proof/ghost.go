@@ -18,8 +18,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// ghost is a worker whose requests stall on their way, and arrive when its leases
-// were given away long ago.
+// ghost is a worker whose requests stall, and arrive long after its leases have passed to others.
 type ghost struct {
 	name    string
 	rng     *rand.Rand
@@ -30,15 +29,14 @@ type ghost struct {
 	notes   *notes
 
 	me      uuid.UUID
-	refused atomic.Int64 // reports that came too late, and were refused
+	refused atomic.Int64 // late reports that were refused
 }
 
-// stallLimit bounds how long a report stalls: nobody may have taken its steps,
-// when they are settled by hand, for example.
+// stallLimit bounds the stall of a report: perhaps no other worker takes its steps, such as after an act by hand.
 const stallLimit = 10 * time.Second
 
-// run haunts until stop is closed. It restores the link after each turn, since a turn may end with the link held.
-// A lost answer is tried again; every other error ends the run.
+// run haunts until stop is closed. It restores the link after each turn, which may leave it held. It retries after a
+// lost answer; every other error ends the run.
 func (g *ghost) run(ctx context.Context, stop <-chan struct{}) error {
 	for {
 		select {
@@ -84,8 +82,7 @@ func (g *ghost) poll(ctx context.Context) (*protocol.PollResponse, error) {
 		protocol.PollRequest{WorkerID: g.me, Capacity: 1 + g.rng.IntN(3), WaitMS: 1000, Start: true})
 }
 
-// lateHandout gets steps when their leases may be over, and reports them at once.
-// Whether that is in time is for the checker to say.
+// lateHandout gets steps when their leases may be over, and reports them. The checker judges the timing.
 func (g *ghost) lateHandout(ctx context.Context, stop <-chan struct{}) error {
 	if err := g.link.Hold(cluster.Down); err != nil {
 		return err
@@ -93,7 +90,7 @@ func (g *ghost) lateHandout(ctx context.Context, stop <-chan struct{}) error {
 	// An answer stalls for less than a lease, or for more.
 	stalled, cancel := until(ctx, stop, time.Duration(g.rng.Int64N(int64(4*time.Second))))
 	defer cancel()
-	// An error is left to run, which restores the link again.
+	// run handles an error: it restores the link again.
 	restored := context.AfterFunc(stalled, func() { _ = g.link.Restore(ctx) })
 	defer restored()
 	resp, err := g.poll(ctx)
@@ -132,7 +129,7 @@ func (g *ghost) lateReport(ctx context.Context, stop <-chan struct{}, steps []pr
 			continue
 		}
 		if own.Error == nil && g.journal.Dispatched {
-			continue // nobody else had reported a result
+			continue // no other result was reported
 		}
 		if own.Error == nil || own.Error.Code != tasker.CodeStaleToken {
 			g.notes.add("stale taken", "%s: a result for step %s under token %s came when that was over; the answer is %v",

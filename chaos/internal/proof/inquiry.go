@@ -16,31 +16,29 @@ import (
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
 )
 
-// inquiry asks a node that cannot reach the database about everything. It may not
-// make anything up.
+// inquiry sends a node without its database every kind of request. It must not invent answers.
 type inquiry struct {
 	http  *http.Client
 	notes *notes
-	task  uuid.UUID // one that exists
+	task  uuid.UUID // an existing one
 	redis bool      // the nodes dispatch through one
 
 	mu     sync.Mutex
 	asked  int                         // requests sent by ask
 	took   []time.Duration             // how long each of them took
-	runs   int                         // nodes asked, over all outages
-	worker map[*cluster.Node]uuid.UUID // one that is registered with the node
+	runs   int                         // queried nodes, over all outages
+	worker map[*cluster.Node]uuid.UUID // registered with the node
 }
 
-// newInquiry returns an inquiry that knows no worker and no task yet: run.hire sets both before faults strike.
+// newInquiry lacks a worker and a task: run.hire sets both before faults strike.
 func newInquiry(client *http.Client, notes *notes, redis bool) *inquiry {
 	return &inquiry{http: client, notes: notes, redis: redis, worker: map[*cluster.Node]uuid.UUID{}}
 }
 
-// answerLimit is how long an answer may take, whatever is wrong with the
-// database.
+// answerLimit bounds an answer in every state of the database.
 const answerLimit = 20 * time.Second
 
-// blind asks the nodes that are up, all questions at once.
+// blind queries the nodes that are up, concurrently.
 func (q *inquiry) blind(ctx context.Context, nodes []*cluster.Node, what string) {
 	var all sync.WaitGroup
 	for _, n := range nodes {
@@ -78,8 +76,7 @@ func (q *inquiry) blind(ctx context.Context, nodes []*cluster.Node, what string)
 	all.Wait()
 }
 
-// ask sends one request, which has to be refused; but where Redis is the queue, a poll
-// need not ask the database.
+// ask sends one request, which must be refused; but with Redis as the queue, a poll need not use the database.
 func (q *inquiry) ask(ctx context.Context, n *cluster.Node, what, method, path, body string) {
 	begun := time.Now()
 	got, err := q.do(ctx, method, n.URL()+path, body)
@@ -102,8 +99,7 @@ func (q *inquiry) ask(ctx context.Context, n *cluster.Node, what, method, path, 
 	}
 }
 
-// live asks whether the process lives: it does, and is not to be restarted for
-// the sake of a database that is away.
+// live checks that the process counts as live: a database outage must not restart it.
 func (q *inquiry) live(ctx context.Context, n *cluster.Node, what string) {
 	got, err := q.do(ctx, http.MethodGet, n.URL()+"/health/live", "")
 	if ctx.Err() == nil && (err != nil || got.status != http.StatusOK) {
@@ -111,15 +107,12 @@ func (q *inquiry) live(ctx context.Context, n *cluster.Node, what string) {
 	}
 }
 
-// got is an answer.
 type got struct {
 	status int
 	advice bool // when to try again
 	body   []byte
 }
 
-// do sends a request and reads at most 1 KiB of the answer. An error means no answer within answerLimit, or one that
-// broke off.
 func (q *inquiry) do(ctx context.Context, method, url, body string) (got, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()

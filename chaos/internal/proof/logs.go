@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
 )
 
-// excused are errors that a node may log in a chaos run: the database is away, or
-// full.
+// excused are errors that a node may log: the database is away, or full.
 var excused = regexp.MustCompile(`the database (does not answer|takes no more connections)`)
 
 // searchLogs notes errors in the nodes' logs that no fault explains.

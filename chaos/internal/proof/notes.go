@@ -6,17 +6,15 @@ import (
 	"time"
 )
 
-// notes are violations that were seen while the run went on.
 type notes struct {
 	mu   sync.Mutex
 	all  []string
 	seen map[string]int
 }
 
-// shown bounds how many violations of one kind are kept in full.
+// shown bounds the fully kept violations of one kind.
 const shown = 5
 
-// add notes a violation of a kind.
 func (n *notes) add(kind, format string, args ...any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -28,7 +26,6 @@ func (n *notes) add(kind, format string, args ...any) {
 	}
 }
 
-// result returns what was noted, and how often by kind.
 func (n *notes) result() ([]string, map[string]int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

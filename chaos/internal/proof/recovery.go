@@ -12,12 +12,11 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
 )
 
-// recovery is how long after the end of a fault everything was as it should be:
-// of several nodes that suffered, the slowest counts.
+// recovery is the time from the end of a fault until everything worked; the slowest affected node counts.
 type recovery struct {
 	accepted time.Duration // until a task was accepted
 	complete time.Duration // until a worker had carried it out
-	told     time.Duration // until a caller knew who waited for it
+	told     time.Duration // until a waiting caller learned of it
 }
 
 // max takes the longer time of each kind: the three may come from different nodes.
@@ -47,9 +46,8 @@ func (r *run) recover(ctx context.Context, nodes []*cluster.Node, healed time.Ti
 	return slowest, err
 }
 
-// probe submits a task to a node and follows it there: by looking often, and by
-// waiting. Both run at the same time: the first measures when the task is complete, the second when a caller that
-// waits is told.
+// probe submits a task to a node and follows it by frequent reads, which measure its completion, and concurrently by a
+// wait, which measures the answer to a waiting caller.
 func (r *run) probe(ctx context.Context, p *load.Producer, healed time.Time) (back recovery, err error) {
 	id, err := p.One(ctx)
 	if err != nil {

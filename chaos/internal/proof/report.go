@@ -10,23 +10,22 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
 )
 
-// Report is what came of a run.
+// Report is the result of a run.
 type Report struct {
-	Violations []string // of which five of each kind are listed
-	// ByKind counts all violations, the unlisted ones too, by the checker's rule or by the kind of the note.
+	Violations []string // five of each kind are listed
+	// ByKind counts all violations, by the checker's rule or the note's kind.
 	ByKind map[string]int
-	// Weak says why the run proves nothing; empty when it does.
+	// Weak has the reasons why the run proves nothing; empty if it does.
 	Weak []string
 	// Text is for people.
 	Text string
-	// Logs are the ends of what the processes said.
+	// Logs are the ends of the processes' output.
 	Logs string
 }
 
 // OK reports whether all guarantees were kept, and the run was worth its name.
 func (r *Report) OK() bool { return len(r.Violations) == 0 && len(r.Weak) == 0 }
 
-// report judges the run. Without an end, found is nil and err says why.
 func (r *run) report(found []crashtest.Found, err error) *Report {
 	searchLogs(r.Cluster, &r.notes)
 	rep := &Report{ByKind: map[string]int{}, Logs: tails(r.Cluster)}
@@ -44,7 +43,6 @@ func (r *run) report(found []crashtest.Found, err error) *Report {
 	return rep
 }
 
-// add takes over what the checker found.
 func (r *Report) add(v *crashtest.Verdict) {
 	for _, broken := range v.Violations {
 		if r.ByKind[string(broken.Rule)]++; r.ByKind[string(broken.Rule)] <= shown {
@@ -53,7 +51,7 @@ func (r *Report) add(v *crashtest.Verdict) {
 	}
 }
 
-// weaknesses says why a run without violations would prove nothing.
+// weaknesses are the reasons why a run without violations would prove nothing.
 func (r *run) weaknesses(v *crashtest.Verdict) []string {
 	var weak []string
 	expect := func(holds bool, what string) {

@@ -20,7 +20,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// run is one cluster with all who work on it.
+// run is one cluster with all callers.
 type run struct {
 	*cluster.Cluster
 	options  Options
@@ -42,8 +42,7 @@ type run struct {
 	log log
 }
 
-// Run carries out a run, and returns what came of it. An error is a run that
-// could not go on; what broke is in the Report then, as far as it is known.
+// Run carries out a run. An error means that it could not continue; the Report has the violations so far.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -74,10 +73,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r.report(found, err), err
 }
 
-// rand returns the random numbers of one part of the run.
 func (r *run) rand(part uint64) *rand.Rand { return rand.New(rand.NewPCG(r.options.Seed, part)) }
 
-// connect makes the clients. All requests pass the balancer and the witness.
 func (r *run) connect() error {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, 256
@@ -101,7 +98,6 @@ func (r *run) connect() error {
 	return nil
 }
 
-// dial returns a client that writes the journal.
 func (r *run) dial(url string) (*tasker.Client, error) {
 	client, err := remote.Dial(url, &remote.Options{HTTPClient: &http.Client{Transport: r.balancer}})
 	if err != nil {
@@ -113,14 +109,12 @@ func (r *run) dial(url string) (*tasker.Client, error) {
 	return tasker.NewClient(recorder), nil
 }
 
-// retry is how long callers wait when an answer was lost. It is shorter than what
-// a server advises, so that they are there as soon as it is.
+// retry is shorter than a server's advice, so that callers return as soon as it does.
 func (r *run) retry(ctx context.Context, _ error) error {
 	return clock.Sleep(ctx, 20*time.Millisecond+rand.N(100*time.Millisecond))
 }
 
-// birth kills nodes while they make the schema, all at the same time, and then
-// lets them come up.
+// birth kills nodes while they create the schema concurrently, and then lets them come up.
 func (r *run) birth(ctx context.Context) error {
 	rng := r.rand(3)
 	for range 3 {
@@ -145,7 +139,7 @@ func (r *run) birth(ctx context.Context) error {
 	return nil
 }
 
-// load lets everybody work while faults strike, until all tasks are settled.
+// load runs all callers while faults strike, until all tasks are settled.
 func (r *run) load(ctx context.Context) error {
 	for _, yaml := range append([]string{load.Diamond}, load.Flows...) {
 		if _, err := r.balanced.RegisterTemplate(ctx, tasker.TemplateSource{YAML: yaml}); err != nil {
@@ -171,13 +165,12 @@ func (r *run) load(ctx context.Context) error {
 	close(r.crew.done)
 	workers := r.crew.workers.Wait()
 	if cause := context.Cause(working); cause != nil {
-		return cause // what the others say follows from it
+		return cause // the other errors follow from it
 	}
 	return errors.Join(err, callers, workers)
 }
 
-// end kills everything at the same time, so that nothing is only in memory, and
-// takes down what is there.
+// end kills everything simultaneously, so that nothing is only in memory, and reads the end state.
 func (r *run) end(ctx context.Context) ([]crashtest.Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, endLimit)
 	defer cancel()

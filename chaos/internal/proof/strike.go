@@ -10,18 +10,18 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
-// log is what happened, by kind of fault.
+// log is the events by kind of fault.
 type log struct {
 	times map[string][]recovery
 	kills int
 	begun time.Time
 	took  time.Duration
-	// settling is how long it took after the last fault until nothing moved.
+	// settling is the time after the last fault until everything was settled.
 	settling time.Duration
 }
 
-// strike lets faults strike one after the other. The first round is always whole, so each kind strikes at least
-// once; later rounds end as soon as there was load and were kills enough.
+// strike applies faults in sequence. The first round is complete, so each kind strikes at least once; later rounds end
+// after enough load and kills.
 func (r *run) strike(ctx context.Context) error {
 	rng := r.rand(4)
 	r.log.times, r.log.begun = map[string][]recovery{}, time.Now()
@@ -32,7 +32,6 @@ func (r *run) strike(ctx context.Context) error {
 			if !first && enough() {
 				return nil
 			}
-			// Some load in between: nothing else is waited for.
 			if err := clock.Sleep(ctx, 100*time.Millisecond+time.Duration(rng.Int64N(int64(700*time.Millisecond)))); err != nil {
 				return context.Cause(ctx)
 			}
@@ -45,8 +44,8 @@ func (r *run) strike(ctx context.Context) error {
 	return nil
 }
 
-// once lets one fault strike, heals it, and waits for the recovery. It heals even if ctx ended, so
-// that the cluster can be closed. The inquiry of blind nodes ends before the fault is healed.
+// once applies one fault, heals it, and waits for the recovery. It heals even if ctx ended, so that the cluster can be
+// closed. The inquiry of blind nodes ends before the healing.
 func (r *run) once(ctx context.Context, n int, f *fault.Fault) error {
 	w, hold, err := f.Strike(ctx, r.scene)
 	if err != nil {

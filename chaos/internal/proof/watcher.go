@@ -17,9 +17,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// watcher looks at one node again and again. It keeps a stock of ready steps that
-// nobody else takes, so it knows that a poll has something to give, and a list
-// something to show.
+// watcher reads one node continuously. It keeps an exclusive stock of ready steps, so an empty poll or list is wrong.
 type watcher struct {
 	node    *cluster.Node
 	client  *tasker.Client // of the node, with a recorder
@@ -30,30 +28,28 @@ type watcher struct {
 
 	me    uuid.UUID
 	n     int       // tasks submitted
-	stock int       // tasks known to be there and not settled
-	task  uuid.UUID // one that exists
+	stock int       // known unsettled tasks
+	task  uuid.UUID // an existing one
 
 	looks atomic.Int64 // answers that were not empty
 }
 
-// Bounds of the stock. Some of it may be held by polls whose answer was lost.
+// Bounds of the stock. Polls with a lost answer may hold some of it.
 const (
 	lowStock  = 60
 	fullStock = 120
 )
 
-// newWatcher returns a watcher of a node. Its handler has its name, so that no other worker takes the stock.
+// newWatcher gives the handler the watcher's name, so that no other worker takes the stock.
 func newWatcher(n *cluster.Node, client *tasker.Client, retry load.Retry, notes *notes) *watcher {
 	name := fmt.Sprintf("watcher%d", n.Index)
 	return &watcher{node: n, client: client, retry: retry, notes: notes, name: name, handler: "stock-of-" + name}
 }
 
-// watcherPlaces are so many that what a watcher got and could not report, which stays with
-// it until its lease runs out, never leaves it without a place: a poll that comes away
-// with nothing while it is full is right.
+// watcherPlaces are so many that unreported steps, which occupy places until their leases run out, never fill the
+// watcher: an empty poll of a full worker would be right.
 const watcherPlaces = 5000
 
-// prepare registers the watcher and fills its stock.
 func (w *watcher) prepare(ctx context.Context) error {
 	me, err := protocol.Of(w.client).RegisterWorker(ctx,
 		protocol.WorkerRegistration{Name: w.name, Handlers: []string{w.handler},
@@ -65,7 +61,6 @@ func (w *watcher) prepare(ctx context.Context) error {
 	return w.fill(ctx)
 }
 
-// fill submits what is missing from the stock.
 func (w *watcher) fill(ctx context.Context) error {
 	var req tasker.SubmitRequest
 	for w.stock+len(req.Tasks) < fullStock {
@@ -91,8 +86,7 @@ func (w *watcher) fill(ctx context.Context) error {
 	}
 }
 
-// run looks until stop is closed; what is left of the stock is work like any
-// other, until done is closed.
+// run reads until stop is closed; then it works off the stock until done is closed.
 func (w *watcher) run(ctx context.Context, stop, done <-chan struct{}) error {
 	for {
 		select {
@@ -120,7 +114,6 @@ func (w *watcher) run(ctx context.Context, stop, done <-chan struct{}) error {
 	}
 }
 
-// look asks for a list, and for work.
 func (w *watcher) look(ctx context.Context, quiet bool) error {
 	var page *tasker.TaskPage
 	err := w.call(func() (err error) {
@@ -183,7 +176,7 @@ func (w *watcher) settle(ctx context.Context, steps []protocol.Assignment) error
 		return err
 	})
 	if load.Lost(err) {
-		// Some may be settled. Counting all of them as gone errs on the safe side.
+		// Some may be settled. Counting all of them as gone is safe.
 		w.stock -= len(steps)
 		return nil
 	}
@@ -195,8 +188,7 @@ func (w *watcher) settle(ctx context.Context, steps []protocol.Assignment) error
 	return err
 }
 
-// call makes one request, which has to be answered in time as long as the node
-// lives.
+// call makes one request, which must be answered in time as long as the node lives.
 func (w *watcher) call(do func() error) error {
 	life := w.node.Life()
 	begun := time.Now()
@@ -213,7 +205,6 @@ func (w *watcher) call(do func() error) error {
 	return err
 }
 
-// silent reports whether the server said nothing at all.
 func silent(err error) bool {
 	var e *tasker.Error
 	return errors.As(err, &e) && e.Code == tasker.CodeUnavailable && e.Err != nil

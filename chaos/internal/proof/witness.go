@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// witness is an http.RoundTripper that looks at every answer on its way.
+// witness is an http.RoundTripper that checks every answer.
 type witness struct {
 	next  http.RoundTripper
 	notes *notes
@@ -14,7 +14,6 @@ type witness struct {
 	requests, refusals atomic.Int64 // refusals: 503
 }
 
-// RoundTrip implements http.RoundTripper.
 func (w *witness) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := w.next.RoundTrip(req)
 	if err != nil {

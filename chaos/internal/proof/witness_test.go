@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// answers is a transport that gives one answer to all.
 type answers struct {
 	status int
 	header http.Header

@@ -1,4 +1,3 @@
-// Package stall has a test only: two processes with the worker of the SDK, each behind a
-// link to the server that stalls in one way after the other. Whatever arrives late, and
-// however often, no step is settled twice.
+// Package stall has a test only: two worker processes of the SDK, each behind a link to the server that stalls in every
+// way. However late and often results arrive, no step is settled twice.
 package stall

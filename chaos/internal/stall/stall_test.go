@@ -29,8 +29,7 @@ const (
 	patience = 2 * time.Minute // with everything that is to come
 	rounds   = 2               // of all stalls
 	batch    = 2 * slots       // steps at a time: more than one worker takes
-	// redisLeases is where the numbers of leases begin that come from Redis: they are made
-	// of the clock.
+	// redisLeases is where lease numbers of Redis begin: they come from the clock.
 	redisLeases = 1 << 40
 )
 
@@ -38,18 +37,18 @@ const (
 type stall struct {
 	name  string
 	stall func(*cluster.Link) error
-	// asleep stalls before the steps are handed out, else they have begun by then.
+	// asleep stalls before the steps are handed out, else after they have begun.
 	asleep bool
 	then   sequel
 }
 
-// sequel is what follows from a stall.
+// sequel is the event after a stall.
 type sequel int
 
 const (
 	takenOver sequel = iota // others have the worker's steps
-	inVain                  // and the worker reports them all the same
-	heard                   // the worker's report arrives, and it does not know that
+	inVain                  // and the worker reports them anyway
+	heard                   // the worker's report arrives, but not its answer
 )
 
 var stalls = []stall{
@@ -61,9 +60,8 @@ var stalls = []stall{
 	{"HandoutHeld", func(l *cluster.Link) error { return l.Hold(cluster.Down) }, true, inVain},
 }
 
-// TestStalledWorkers stalls the links of two worker processes in turn and in every way,
-// while they have steps. The other one takes over. Of all results of a step the server takes
-// one, and that is the step's.
+// TestStalledWorkers stalls the links of two workers in turn and in every way, while they have steps. The other one
+// takes over. The server accepts one result of each step, and keeps it.
 func TestStalledWorkers(t *testing.T) {
 	t.Parallel()
 	binary, err := process.Build(t.Context(), t.TempDir())
@@ -111,7 +109,6 @@ type stage struct {
 	tasks   []uuid.UUID
 }
 
-// program is a worker process.
 type program struct {
 	name string
 	link *cluster.Link
@@ -159,7 +156,6 @@ func newStage(t *testing.T, binary, dispatch string) *stage {
 	return s
 }
 
-// newProgram starts this program as a worker, behind a link.
 func newProgram(t *testing.T, name, server string, log *os.File) *program {
 	t.Helper()
 	link, err := cluster.NewLink("127.0.0.1:0", server)
@@ -197,7 +193,6 @@ func newProgram(t *testing.T, name, server string, log *os.File) *program {
 	return p
 }
 
-// say tells the worker to hold what it begins, or to let it end.
 func (p *program) say(ctx context.Context, what string) error {
 	from := len(p.all())
 	if _, err := io.WriteString(p.in, what+"\n"); err != nil {
@@ -210,8 +205,7 @@ func (p *program) say(ctx context.Context, what string) error {
 	return err
 }
 
-// act lets the victim have steps, stalls its link until what follows from that has
-// happened, and waits for what the victim then has to say.
+// act gives the victim steps, stalls its link until the sequel has happened, and waits for the victim's notes.
 func (s *stage) act(ctx context.Context, x stall, victim *program) error {
 	from := len(victim.all())
 	if err := s.say(ctx, hold); err != nil {
@@ -254,7 +248,6 @@ func (s *stage) act(ctx context.Context, x stall, victim *program) error {
 	return s.complete(ctx, ids)
 }
 
-// say tells all workers to hold what they begin, or to let it end.
 func (s *stage) say(ctx context.Context, what string) error {
 	for _, p := range s.workers {
 		if err := p.say(ctx, what); err != nil {
@@ -264,7 +257,6 @@ func (s *stage) say(ctx context.Context, what string) error {
 	return nil
 }
 
-// complete waits until tasks are.
 func (s *stage) complete(ctx context.Context, ids []uuid.UUID) error {
 	for _, id := range ids {
 		if task, err := s.client.Wait(ctx, id); err != nil || task.State != tasker.TaskComplete {
@@ -274,7 +266,6 @@ func (s *stage) complete(ctx context.Context, ids []uuid.UUID) error {
 	return nil
 }
 
-// arrives waits until one of the tasks is complete by a result of the victim.
 func (s *stage) arrives(ctx context.Context, ids []uuid.UUID, victim *program) error {
 	_, err := s.find(ctx, ids, func(step tasker.Step) bool {
 		return step.State == tasker.StepComplete && victim.is(step.Worker)
@@ -285,7 +276,6 @@ func (s *stage) arrives(ctx context.Context, ids []uuid.UUID, victim *program) e
 	return nil
 }
 
-// find waits for a step among those of tasks.
 func (s *stage) find(ctx context.Context, ids []uuid.UUID, wanted func(tasker.Step) bool) (uuid.UUID, error) {
 	for {
 		for _, id := range ids {
@@ -303,8 +293,8 @@ func (s *stage) find(ctx context.Context, ids []uuid.UUID, wanted func(tasker.St
 	}
 }
 
-// give submits tasks and waits until the victim has a step of them, as the server sees
-// it. The other worker can take no more than its share: it ends none.
+// give submits tasks until the victim has a step of them on the server. The other worker ends none, so it takes no more
+// than its share.
 func (s *stage) give(ctx context.Context, victim *program) (ids []uuid.UUID, step uuid.UUID, err error) {
 	for len(ids) < batch {
 		receipt, err := s.client.Submit(ctx, tasker.TaskRequest{TaskType: "job"})
@@ -323,10 +313,9 @@ func (s *stage) give(ctx context.Context, victim *program) (ids []uuid.UUID, ste
 	return ids, step, nil
 }
 
-// is reports whether the server means this worker.
 func (p *program) is(worker string) bool { return strings.HasPrefix(worker, p.name) }
 
-// judge compares what the workers were told with what is there.
+// judge compares the workers' answers with the end state.
 func (s *stage) judge(t *testing.T) {
 	taken, refused, begun := map[uuid.UUID][]result{}, 0, map[uuid.UUID]int{}
 	for _, p := range s.workers {
@@ -368,7 +357,7 @@ func (s *stage) judge(t *testing.T) {
 		if len(completed) != 1 || completed[0].Lease != crashtest.LeaseNo(stored.Token) {
 			t.Errorf("step %s holds the result of %+v; its history has the completions %+v", step.StepUUID, stored, completed)
 		}
-		// an answer may have been lost; one that arrived says what is true
+		// An answer may be lost; an arrived one is true.
 		if got := taken[step.StepUUID]; len(got) > 1 || len(got) == 1 && got[0] != stored {
 			t.Errorf("step %s holds the result of %+v; these were told that theirs was taken: %+v", step.StepUUID, stored, got)
 		}

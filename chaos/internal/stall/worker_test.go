@@ -22,33 +22,33 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// The variables that make of this program a worker.
+// Variables that make this program a worker.
 const (
 	serverVariable = "TASKER_STALL_SERVER"
 	nameVariable   = "TASKER_STALL_WORKER"
 )
 
-// slots is how many steps a worker runs at once.
+// slots is a worker's concurrency.
 const slots = 4
 
-// What a worker is told on its standard input, a line each.
+// Commands on a worker's standard input, one per line.
 const (
-	hold = "hold" // what is begun does not end
+	hold = "hold" // begun steps do not end
 	free = "free"
 )
 
-// note is what a worker tells on its standard output, a line of JSON each.
+// note is a worker's report on its standard output, a line of JSON each.
 type note struct {
 	Kind  string    `json:"kind"`
 	Step  uuid.UUID `json:"step,omitzero"`
 	Token string    `json:"token,omitempty"`
-	// Code is why a result was refused, "" where it was taken.
+	// Code is the reason of a refusal, "" if accepted.
 	Code tasker.Code `json:"code,omitempty"`
 }
 
 // The kinds of notes.
 const (
-	noteHolds    = "holds" // what is begun from now on does not end
+	noteHolds    = "holds" // steps begun from now on do not end
 	noteBegun    = "begun"
 	noteAnswered = "answered" // the server has answered a result
 )
@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy logs to standard error, whatever it is told
+	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy logs to standard error, despite its logger
 	os.Exit(m.Run())
 }
 
@@ -100,7 +100,7 @@ func work(url, name string) error {
 	return w.Run(ctx)
 }
 
-// result is what a step comes to: who ran it, under which token.
+// result names the worker and the token of a step's run.
 type result struct {
 	Worker string `json:"worker"`
 	Token  string `json:"token"`
@@ -133,7 +133,6 @@ func (g *gate) set(open bool) {
 	}
 }
 
-// teller writes notes, one at a time.
 type teller struct {
 	mu  sync.Mutex
 	out *json.Encoder
@@ -142,10 +141,10 @@ type teller struct {
 func (t *teller) tell(n note) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_ = t.out.Encode(n) // whoever listened is gone, and this process with it soon
+	_ = t.out.Encode(n) // the reader is gone, and this process ends soon
 }
 
-// telling is a Backend that tells how results were answered.
+// telling reports the answers to results.
 type telling struct {
 	protocol.Backend
 	t *teller
@@ -163,7 +162,6 @@ func (b *telling) Settle(ctx context.Context, req protocol.SettleRequest) ([]pro
 	return answers, err
 }
 
-// notes are the reports of a worker.
 type notes struct {
 	mu      sync.Mutex
 	list    []note
@@ -171,7 +169,6 @@ type notes struct {
 	ended   error
 }
 
-// listen takes notes down until there are no more.
 func (n *notes) listen(from io.Reader) {
 	lines := bufio.NewScanner(from)
 	for lines.Scan() {
@@ -195,7 +192,6 @@ func (n *notes) add(x note, err error) {
 	n.changed = make(chan struct{})
 }
 
-// await waits for a note, from the given one on, and returns it.
 func (n *notes) await(ctx context.Context, from int, wanted func(note) bool) (note, error) {
 	for {
 		n.mu.Lock()

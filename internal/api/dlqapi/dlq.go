@@ -1,6 +1,6 @@
 // Package dlqapi has the JSON types of the compatibility family /api/dlq and the interface that its routes need. It
-// names things as systems do that keep failed jobs in lists of Redis: a queue, its jobs, and their JobFailure. The jobs
-// are dead letters; the family adds no state and no rule to them.
+// uses the names of systems that keep failed jobs in lists of Redis. The jobs are dead letters; the family adds no
+// state and no rule.
 package dlqapi
 
 import (
@@ -13,25 +13,21 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// Backend offers dead letter queues by their names. Its methods are safe for concurrent use and return *tasker.Error.
-// CodeNotFound: there is no such queue, or the key does not reach its namespace. CodeUnavailable: a broker does not
-// answer, so it is not known what is in a queue; such a queue is never answered as empty.
+// Backend offers dead letter queues by name. Its methods are safe for concurrent use and return *tasker.Error.
+// CodeNotFound: no such queue, or one outside the key's namespaces. CodeUnavailable: a broker does not answer; its
+// queue is never shown as empty.
 type Backend interface {
-	// Queues returns the queues of a namespace with their depths.
 	Queues(ctx context.Context, namespace string) ([]Queue, error)
-	// Jobs returns a page of a queue, the oldest jobs first.
 	Jobs(ctx context.Context, of Name, start, limit int) (*Page, error)
-	// Requeue sends jobs back. It returns when they are sent, or when its time is up.
 	Requeue(ctx context.Context, of Name, req Requeue) (*Requeued, error)
-	// Clear discards all jobs of a queue. Restore takes that back: the clearing at a time, or all (zero).
+	// Restore undoes the Clear of a time, or every Clear (zero).
 	Clear(ctx context.Context, of Name, act deadletters.Act) (*Cleared, error)
 	Restore(ctx context.Context, of Name, at time.Time, act deadletters.Act) (*Cleared, error)
-	// DiscardJob discards one job; RestoreJob takes that back.
 	DiscardJob(ctx context.Context, of Name, id uuid.UUID, act deadletters.Act) (queue string, err error)
 	RestoreJob(ctx context.Context, of Name, id uuid.UUID, act deadletters.Act) (queue string, err error)
 }
 
-// Name names a queue: that of a source, with or without the prefix dlq:, or the source itself.
+// Name names a queue: the queue of a source, with or without the prefix dlq:, or the source itself.
 type Name struct {
 	Queue     string `path:"queue_name" maxLength:"255" doc:"Queue of a source, such as dlq:orders; dlq: may be left out. Or the name of a source."`
 	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace of the queue. Defaults to that of the key if it has only one, else to default."`
@@ -52,7 +48,7 @@ type Stats struct {
 	Queues    []Queue `json:"queues" doc:"All dead letter queues of the namespace, by name."`
 }
 
-// Job is a failed job: the fields of a JobFailure, and those by which it is found again.
+// Job is a failed job: the fields of a JobFailure, and those that identify it.
 type Job struct {
 	OriginalJob   json.RawMessage `json:"original_job" doc:"The job. One that is no JSON is a string, and one that is no text an object with its base64."`
 	Error         string          `json:"error" doc:"Last error message."`
@@ -72,12 +68,11 @@ type Job struct {
 	Replays int       `json:"requeue_count" doc:"Times that it was sent back."`
 	Parked  bool      `json:"parked" doc:"It was sent back too often: requeue-all leaves it out."`
 
-	// Namespace and Source are those of the dead letter; they are not part of the JSON.
+	// Not part of the JSON.
 	Namespace string `json:"-"`
 	Source    string `json:"-"`
 }
 
-// Pagination says where a page is.
 type Pagination struct {
 	Total       int  `json:"total" doc:"Jobs in the queue, up to 1,000,000."`
 	TotalCapped bool `json:"total_capped,omitempty" doc:"Whether there are more."`
@@ -102,12 +97,12 @@ type Requeue struct {
 	Target        string // "": where they came from
 }
 
-// Requeued is what became of a Requeue.
+// Requeued is the outcome of a Requeue.
 type Requeued struct {
 	Queue        string
 	Target       string // "": each job went where it came from
 	Sent, Failed int
-	Pending      int // the time was up; the redrives go on
+	Pending      int // the time was up; the redrives continue
 	Skipped      int // others were faster
 	Parked       int // left out; counted if nothing was sent
 	More         bool
@@ -115,7 +110,7 @@ type Requeued struct {
 	RedriveUUIDs []uuid.UUID
 }
 
-// Cleared is what became of clearing a queue, or of taking that back.
+// Cleared is the outcome of a Clear or a Restore.
 type Cleared struct {
 	Queue string
 	Count int
@@ -135,7 +130,7 @@ type Done struct {
 	RedriveUUIDs []uuid.UUID `json:"redrive_uuids" doc:"The redrives that sent them, with the result of each job."`
 }
 
-// ClearDone is the answer of requests that clear a queue, or take that back.
+// ClearDone is the answer of requests that clear or restore a queue.
 type ClearDone struct {
 	Success   bool       `json:"success"`
 	Message   string     `json:"message"`

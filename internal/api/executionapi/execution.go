@@ -24,9 +24,8 @@ type ExecutionRequest struct {
 	IdempotencyKey string `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours. A second request returns the first execution." maxLength:"255"`
 	CorrelationID  string `json:"correlation_id,omitempty" maxLength:"255"`
 	Initiator      string `json:"initiator,omitempty" doc:"Person or system that requests the execution." maxLength:"255"`
-	// Caller is the name of the request's API key, and TraceParent its trace. The server sets them.
-	Caller      string `json:"-"`
-	TraceParent string `json:"-"`
+	Caller         string `json:"-"`
+	TraceParent    string `json:"-"`
 }
 
 // Execution is a task as an execution of an action.
@@ -56,8 +55,7 @@ type Execution struct {
 	IdempotencyKey string          `json:"idempotency_key,omitempty"`
 	CorrelationID  string          `json:"correlation_id,omitempty"`
 	Initiator      string          `json:"initiator,omitempty"`
-	// Damage is the reason why a part of the row is omitted; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	Damage         string          `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // ListedExecution is an execution as a list shows it: without parameters, result and worker.
@@ -77,8 +75,7 @@ type ListedExecution struct {
 	IdempotencyKey string           `json:"idempotency_key,omitempty"`
 	CorrelationID  string           `json:"correlation_id,omitempty"`
 	Initiator      string           `json:"initiator,omitempty"`
-	// Damage is the reason why a part of the row is omitted; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	Damage         string           `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // Filter selects executions, newest first. Zero fields do not restrict.
@@ -97,25 +94,23 @@ type Filter struct {
 // MaxPage bounds the executions of a page.
 const MaxPage = 100
 
-// ExecutionPage is a page of executions. It may have fewer than the limit, even none, and still have a next page; only
-// an empty NextCursor is the end.
+// ExecutionPage may have fewer executions than the limit, even none, and still have a next page; only an empty
+// NextCursor is the end.
 type ExecutionPage struct {
 	Executions []ListedExecution `json:"executions"`
 	NextCursor string            `json:"next_cursor,omitempty" doc:"cursor of the next page; absent on the last page."`
 }
 
-// ExecutionStats counts executions. What has ended is counted for the last minute only: counting all would read all
-// tasks.
+// ExecutionStats counts executions. Ended ones count for the last minute only: counting all would read all tasks.
 type ExecutionStats struct {
-	At         time.Time `json:"at"`
-	Scheduling int       `json:"scheduling" doc:"Ready for a worker. Steps are counted, here and below."`
-	Scheduled  int       `json:"scheduled" doc:"Assigned to a worker that has not started them."`
-	Running    int       `json:"running"`
-	Completed  int       `json:"completed_last_minute"`
-	Failed     int       `json:"failed_last_minute"`
-	// OldestAgeSeconds is nil if nothing waits.
-	OldestAgeSeconds *float64 `json:"oldest_age_seconds" doc:"Longest wait for a worker; null if nothing waits."`
-	Capped           bool     `json:"capped" doc:"Whether scheduling is a lower bound (one million)."`
+	At               time.Time `json:"at"`
+	Scheduling       int       `json:"scheduling" doc:"Ready for a worker. Steps are counted, here and below."`
+	Scheduled        int       `json:"scheduled" doc:"Assigned to a worker that has not started them."`
+	Running          int       `json:"running"`
+	Completed        int       `json:"completed_last_minute"`
+	Failed           int       `json:"failed_last_minute"`
+	OldestAgeSeconds *float64  `json:"oldest_age_seconds" doc:"Longest wait for a worker; null if nothing waits."`
+	Capped           bool      `json:"capped" doc:"Whether scheduling is a lower bound (one million)."`
 }
 
 // ExecutionCancel is the actor and the reason of a cancellation.

@@ -40,7 +40,6 @@ type ExpiredCount struct {
 	Last      time.Time  `json:"last_expired_at"`
 }
 
-// ExpiredInHour counts those of an hour.
 type ExpiredInHour struct {
 	Hour  time.Time `json:"hour" doc:"Its beginning, in UTC."`
 	Count int       `json:"count"`
@@ -88,7 +87,6 @@ func (c *ExpiredCount) add(e Expired) {
 	}
 }
 
-// ranked returns counts, the most first.
 func ranked[K comparable](of map[K]*ExpiredCount) []ExpiredCount {
 	list := make([]ExpiredCount, 0, len(of))
 	for _, c := range of {

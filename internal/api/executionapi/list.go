@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 )
 
-// One page reads at most so many pages of the queue, and so many single tasks. Filters that no index serves may match
-// few tasks, and without a bound one request would read them all.
+// Bounds of one page. Filters without an index may match few tasks; without a bound one request would read them all.
 const (
 	maxPages   = 5
 	maxSingles = 200
@@ -72,7 +71,6 @@ func (p *Projection) Executions(ctx context.Context, f Filter) (*ExecutionPage, 
 	return page, nil
 }
 
-// search decides which tasks a filter matches, beyond what the queue filters.
 type search struct {
 	p       *Projection
 	f       Filter
@@ -80,7 +78,6 @@ type search struct {
 	singles int            // single tasks that may still be read
 }
 
-// matches reports whether a task matches, and its status.
 func (s *search) matches(ctx context.Context, t *queueapi.QueueListed) (bool, Status, error) {
 	if s.name != nil && !s.name.MatchString(t.TaskType) {
 		return false, "", nil
@@ -102,7 +99,6 @@ func (s *search) matches(ctx context.Context, t *queueapi.QueueListed) (bool, St
 	return !searched && (len(s.f.Statuses) == 0 || slices.Contains(s.f.Statuses, status)), status, nil
 }
 
-// wildcard returns the expression of a name in which * stands for any characters.
 func wildcard(name string) *regexp.Regexp {
 	parts := strings.Split(name, "*")
 	for i, part := range parts {
@@ -111,7 +107,6 @@ func wildcard(name string) *regexp.Regexp {
 	return regexp.MustCompile("^(?s:" + strings.Join(parts, ".*") + ")$")
 }
 
-// listed converts a task of a list.
 func listed(t *queueapi.QueueListed, s Status) ListedExecution {
 	return ListedExecution{ID: t.TaskID, ActionRef: t.TaskType, Namespace: t.Namespace, Status: s, State: t.State,
 		Priority: t.Priority, Created: t.CreatedAt, StartedAt: t.StartedAt, FinishedAt: t.CompletedAt,

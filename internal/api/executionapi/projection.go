@@ -14,13 +14,12 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// Backend is the part of the engine that executions are a view of.
+// Backend is the part of the engine behind executions.
 type Backend interface {
 	queueapi.Backend
 	SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([]tasker.TaskReceipt, error)
 	Template(ctx context.Context, namespace, name, version string) (*tasker.Template, error)
-	// ExpiredExecutions counts the executions that have expired in the queues of their workers since a time, the latest
-	// hour first; at most MaxExpired entries.
+	// ExpiredExecutions counts since a time, the latest hour first, at most MaxExpired entries.
 	ExpiredExecutions(ctx context.Context, since time.Time) ([]Expired, error)
 	ReplayTask(ctx context.Context, id uuid.UUID, req operate.ReplayRequest) (*operate.Replay, error)
 }
@@ -32,8 +31,8 @@ type Projection struct{ backend Backend }
 // New returns a Projection of a Backend.
 func New(b Backend) *Projection { return &Projection{b} }
 
-// Create stores an execution and returns it; created is false if its idempotency key named an existing one.
-// CodeInvalid: every problem with its place; nothing is stored. CodeExhausted: the queue is full.
+// Create stores an execution and returns it; created is false if its idempotency key named an existing one. CodeInvalid
+// lists every problem with its place, and nothing is stored. CodeExhausted: the queue is full.
 func (p *Projection) Create(ctx context.Context, c ExecutionRequest) (e *Execution, created bool, err error) {
 	var id uuid.UUID
 	_, err = p.backend.Template(ctx, c.Namespace, c.ActionRef, "")
@@ -50,7 +49,6 @@ func (p *Projection) Create(ctx context.Context, c ExecutionRequest) (e *Executi
 	return e, created, err
 }
 
-// submit stores a run of a template.
 func (p *Projection) submit(ctx context.Context, c ExecutionRequest) (uuid.UUID, bool, error) {
 	for at, given := range map[string]bool{"/required_capabilities": len(c.RequiredCapabilities) > 0,
 		"/timeout_seconds": c.TimeoutSeconds > 0, "/max_retries": c.MaxRetries != nil} {
@@ -76,7 +74,6 @@ func (p *Projection) submit(ctx context.Context, c ExecutionRequest) (uuid.UUID,
 	return receipts[0].TaskUUID, receipts[0].Created, nil
 }
 
-// enqueue stores a task of one handler.
 func (p *Projection) enqueue(ctx context.Context, c ExecutionRequest) (uuid.UUID, bool, error) {
 	receipts, err := p.backend.EnqueueTasks(ctx, queueapi.EnqueueRequest{Caller: c.Caller,
 		Tasks: []queueapi.EnqueueTask{{TaskType: c.ActionRef, Namespace: c.Namespace, Parameters: c.Parameters,
@@ -118,7 +115,6 @@ func (p *Projection) Execution(ctx context.Context, id uuid.UUID) (*Execution, e
 	return e, err
 }
 
-// failedResult returns the result of an execution that failed: the failure, and what its details say of the worker.
 func failedResult(f *queueapi.QueueError) (json.RawMessage, error) {
 	out := struct {
 		Error     string     `json:"error"`
@@ -177,7 +173,7 @@ func (p *Projection) Stats(ctx context.Context, namespaces []string) (*Execution
 	return out, nil
 }
 
-// ChangeOf returns an event of a task as one of an execution, or nil for an event that is about something else.
+// ChangeOf converts an event of a task; nil for an event about something else.
 func ChangeOf(e *tasker.Event) *ExecutionChange {
 	c := &ExecutionChange{ID: e.ID, Type: string(e.Type), At: e.At, Execution: e.TaskUUID, ActionRef: e.Name,
 		Namespace: e.Namespace, Cause: e.Cause}
@@ -193,7 +189,6 @@ func ChangeOf(e *tasker.Event) *ExecutionChange {
 	return c
 }
 
-// knownStatus refuses a status that does not exist.
 func knownStatus(s Status) error {
 	if slices.Contains(Statuses, s) {
 		return nil

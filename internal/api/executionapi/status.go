@@ -10,8 +10,7 @@ import (
 // Status is the state of a task in the words of executions.
 type Status string
 
-// The statuses. A cancellation takes effect at once here, so no execution is ever canceling; the word is known so that
-// clients may ask for it.
+// The statuses. A cancellation takes effect immediately, so no execution is canceling; clients may still filter by it.
 const (
 	Requested  Status = "requested"  // waits for a dependency, a retry or its run_at
 	Scheduling Status = "scheduling" // ready: waits for a worker
@@ -29,7 +28,7 @@ const (
 var Statuses = []Status{Requested, Scheduling, Scheduled, Running, Completed, Failed, Canceling, Cancelled, Timeout,
 	Abandoned}
 
-// Outcomes of attempts that statuses and reasons depend on, as queueapi.QueueError names them.
+// Outcomes of attempts, as queueapi.QueueError names them.
 const (
 	outcomeTimedOut   = "timed_out"
 	outcomeLost       = "lease_expired"
@@ -37,8 +36,7 @@ const (
 	outcomeExpired    = "dispatch_expired"
 )
 
-// statusOf returns the status of a task: ready says that it waits for a worker, and outcome is the end of the attempt
-// that failed it.
+// statusOf returns the status of a task: ready means that it waits for a worker; outcome ended its last attempt.
 func statusOf(s queueapi.QueueStatus, ready bool, outcome string) Status {
 	switch s {
 	case queueapi.QueueQueued:
@@ -64,12 +62,10 @@ func statusOf(s queueapi.QueueStatus, ready bool, outcome string) Status {
 	return Failed
 }
 
-// failed reports whether a status of the queue is an end in failure.
 func failed(s queueapi.QueueStatus) bool {
 	return s == queueapi.QueueFailed || s == queueapi.QueueDeadLetter
 }
 
-// queueStatuses returns the statuses of the queue that tasks with one of the statuses have.
 func queueStatuses(of []Status) []queueapi.QueueStatus {
 	var out []queueapi.QueueStatus
 	for _, s := range of {
@@ -92,7 +88,7 @@ func queueStatuses(of []Status) []queueapi.QueueStatus {
 	return slices.Compact(out)
 }
 
-// StatusOfState returns the status of a task of which only the state is known, as in an event.
+// StatusOfState returns the status for a state alone, as in an event.
 func StatusOfState(s tasker.TaskState) Status {
 	switch s {
 	case tasker.TaskStepsInProcess, tasker.TaskEnqueuingSteps, tasker.TaskEvaluatingResults:
@@ -120,7 +116,7 @@ const (
 	UnknownReason        RetryReason = "unknown"
 )
 
-// reasonOf returns why a task was last tried again; "" if it was not. last is its last failure, nil for none.
+// reasonOf returns "" without a retry. last is the last failure, nil for none.
 func reasonOf(retries, replays int, last *queueapi.QueueError) RetryReason {
 	switch {
 	case retries == 0 && replays == 0:

@@ -16,8 +16,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// needs says which permissions open which operation. It repeats routes.go on
-// purpose: who may do what is not to change by accident.
+// needs repeats the permissions of routes.go on purpose: an accidental change fails the test.
 var needs = map[string]string{
 	"submit-task": "submit", "submit-tasks": "submit",
 	"list-tasks": "read", "get-task": "read", "get-task-history": "read", "explain-task": "read",
@@ -60,7 +59,7 @@ var needs = map[string]string{
 	"change-groups": "operate dead-letters:redrive",
 	"merge-groups":  "operate dead-letters:redrive", "unmerge-group": "operate dead-letters:redrive",
 	"split-group": "operate dead-letters:redrive", "unsplit-group": "operate dead-letters:redrive",
-	// of the operation redrive on letters; see TestOperationsNeedTheirPermission
+	// For redrives of letters; see TestOperationsNeedTheirPermission.
 	"preview-redrive": "dead-letters:redrive", "create-redrive": "dead-letters:redrive",
 	"act-on-redrive": "dead-letters:redrive", "list-redrives": "read dead-letters:read",
 	"preview-replay": "dead-letters:redrive", "create-replay": "dead-letters:redrive",
@@ -92,7 +91,6 @@ var needs = map[string]string{
 	"live":                 "", "ready": "", "version": "",
 }
 
-// ringOf makes a ring of one key and returns the header that shows it.
 func ringOf(t *testing.T, name, permission string, namespaces ...string) (*access.Keyring, string) {
 	t.Helper()
 	secret, hash := access.Generate()
@@ -161,7 +159,6 @@ func TestKeyHeaders(t *testing.T) {
 			t.Errorf("%.24s... is answered %d", header, got.status)
 		}
 	}
-	// The document and its page are open, keys or not.
 	for _, path := range []string{"/docs", "/openapi.json", "/openapi.yaml"} {
 		if got := a.do(t, "GET", path, ""); got.status != 200 {
 			t.Errorf("%s is answered %d", path, got.status)
@@ -209,13 +206,11 @@ func TestActorDefaultsToTheKey(t *testing.T) {
 	}
 }
 
-// template is a registration of a template with some lines more.
 func template(lines string) string {
 	return `{"yaml":` + jsonString(lines+"\nname: x\nversion: \"1\"\nsteps:\n  - {name: a, handler: h}\n") + `}`
 }
 
-// TestNamespaces drives a key that reaches the namespace default only; the
-// other things that the fake knows are in the namespace secret.
+// The key reaches the namespace default only; everything else in the fake is in the namespace secret.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "admin", "default")
@@ -389,8 +384,7 @@ func TestNamespacesInBatches(t *testing.T) {
 	})
 }
 
-// TestProbing asks for a task of another namespace and for one that does not
-// exist: nothing but the id may tell the answers apart.
+// TestProbing: nothing but the id tells a task of another namespace from a missing one.
 func TestProbing(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "read", "default")

@@ -18,8 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// api is a handler under test. Every answer that it gives is checked against
-// the OpenAPI document that it serves.
+// api is a handler under test. It checks every answer against the OpenAPI document.
 type api struct {
 	t       *testing.T
 	handler http.Handler
@@ -38,8 +37,7 @@ func newAPI(t *testing.T, backend httpapi.Backend, opts httpapi.Options) *api {
 	return &api{t: t, handler: h, doc: documentOf(t, h, opts)}
 }
 
-// documents are those that tests have loaded, by what makes a difference to them. To encode one and to read it takes
-// longer than most tests.
+// documents caches loaded documents: encoding and parsing one takes longer than most tests.
 var documents = struct {
 	mu sync.Mutex
 	of map[string]document
@@ -58,14 +56,12 @@ func documentOf(t *testing.T, h http.Handler, opts httpapi.Options) document {
 	return d
 }
 
-// response is an answer, read.
 type response struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// problem decodes a problem.
 func (r response) problem(t *testing.T) web.Problem {
 	t.Helper()
 	var p web.Problem
@@ -76,7 +72,6 @@ func (r response) problem(t *testing.T) web.Problem {
 	return p
 }
 
-// at returns the locations of a problem's details, separated by spaces.
 func at(p web.Problem) string {
 	var out []string
 	for _, detail := range p.Errors {
@@ -85,8 +80,6 @@ func at(p web.Problem) string {
 	return strings.Join(out, " ")
 }
 
-// do sends a request; headers are "Name: value". A body is JSON unless a header
-// says otherwise.
 func (a *api) do(t *testing.T, method, target, body string, headers ...string) response {
 	t.Helper()
 	var reader io.Reader
@@ -108,7 +101,6 @@ func (a *api) do(t *testing.T, method, target, body string, headers ...string) r
 	return out
 }
 
-// document is an OpenAPI document, taken apart.
 type document struct {
 	raw      map[string]any
 	router   *http.ServeMux    // knows the patterns of the document
@@ -116,7 +108,6 @@ type document struct {
 	ids      map[string]string // operation id by pattern
 }
 
-// lockedCompiler is shared by parallel subtests.
 type lockedCompiler struct {
 	mu sync.Mutex
 	*jsonschema.Compiler
@@ -152,12 +143,10 @@ func loadDocument(t *testing.T, h http.Handler) document {
 	return d
 }
 
-// pointer escapes a name for a JSON pointer in a URL fragment.
 func pointer(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D", "+", "%2B").Replace(name)
 }
 
-// compile returns the schema at a pointer into the document.
 func (d document) compile(t *testing.T, fragment string) *jsonschema.Schema {
 	t.Helper()
 	d.compiler.mu.Lock()
@@ -169,7 +158,6 @@ func (d document) compile(t *testing.T, fragment string) *jsonschema.Schema {
 	return schema
 }
 
-// lists reports whether the document lists a status of an operation.
 func (d document) lists(t *testing.T, operation string, status int) bool {
 	t.Helper()
 	for pattern, id := range d.ids {
@@ -187,7 +175,6 @@ func (d document) responses(method, route string) map[string]any {
 	return operation.(map[string]any)["responses"].(map[string]any)
 }
 
-// check holds an answer against the document.
 func (d document) check(t *testing.T, r *http.Request, got response) {
 	t.Helper()
 	_, pattern := d.router.Handler(r)
@@ -237,7 +224,6 @@ func (d document) check(t *testing.T, r *http.Request, got response) {
 	}
 }
 
-// checkStream holds every event of a stream against the schema of the name.
 func (d document) checkStream(t *testing.T, of, body string) {
 	t.Helper()
 	schema := d.compile(t, "/components/schemas/"+of)
@@ -256,7 +242,6 @@ func (d document) checkStream(t *testing.T, of, body string) {
 	}
 }
 
-// checkLines holds every line of an export against the document.
 func (d document) checkLines(t *testing.T, body string) {
 	t.Helper()
 	schema := d.compile(t, "/components/schemas/Letter")
@@ -271,7 +256,6 @@ func (d document) checkLines(t *testing.T, body string) {
 	}
 }
 
-// jsonString quotes s.
 func jsonString(s string) string {
 	b, _ := json.Marshal(s)
 	return string(b)

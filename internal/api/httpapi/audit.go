@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// AuditQuery holds the filters of every audit trail. It is exported for the same reason as TaskPath.
+// AuditQuery has the filters of every audit trail. Exported for the same reason as TaskPath.
 type AuditQuery struct {
 	Actor   string    `query:"actor" maxLength:"255" doc:"Actor, as claimed."`
 	KeyName string    `query:"key_name" maxLength:"255" doc:"Name of the API key of the request."`
@@ -24,7 +24,6 @@ type AuditQuery struct {
 	Below   int64     `query:"below" minimum:"1" doc:"Continue below this number: the smallest no of the previous page."`
 }
 
-// auditFilter is an operate.AuditFilter as a query.
 type auditFilter struct {
 	TaskUUID  uuid.UUID `query:"task_uuid" doc:"Task, including its steps and cases."`
 	CaseUUID  uuid.UUID `query:"dlq_entry_uuid" doc:"Case."`
@@ -34,27 +33,24 @@ type auditFilter struct {
 	AuditQuery
 }
 
-// taskAuditFilter is the query of the trail of a task.
 type taskAuditFilter struct {
 	TaskPath
 	AuditQuery
 }
 
-// caseAuditFilter is the query of the trail of a case.
 type caseAuditFilter struct {
 	CasePath
 	AuditQuery
 }
 
-// filter returns the filters that every audit trail has.
 func (q *AuditQuery) filter() operate.AuditFilter {
 	return operate.AuditFilter{
 		Actor: q.Actor, KeyName: q.KeyName, Kind: q.Kind, After: q.After, Before: q.Before, Limit: q.Limit, Below: q.Below,
 	}
 }
 
-// listAudit answers from the whole trail. A key limited to namespaces gets the acts on objects that are, or were, in
-// one of them; acts on workers and keys are in no namespace.
+// listAudit shows a limited key the acts on objects that are, or were, in its namespaces; acts on workers and keys have
+// no namespace.
 func (s *server) listAudit(ctx context.Context, params *auditFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.AuditRecord], error) {
@@ -62,8 +58,8 @@ func (s *server) listAudit(ctx context.Context, params *auditFilter,
 	filter := params.filter()
 	filter.TaskUUID, filter.CaseUUID, filter.WorkerID = params.TaskUUID, params.CaseUUID, params.WorkerID
 	filter.Namespace, filter.Template = params.Namespace, params.Template
-	// A trail of everything is limited by namespace. The trail of one object is limited by the object, which may have
-	// left no row to join with; see auditOf.
+	// Without an object, the namespace limits the trail. With one, auditOf checks the object, which may have no row
+	// left.
 	if filter.TaskUUID == uuid.Nil && filter.CaseUUID == uuid.Nil {
 		var err error
 		if filter.Namespace, err = endpoint.NarrowNamespace(ctx, filter.Namespace); err != nil {
@@ -81,11 +77,8 @@ func (s *server) listAudit(ctx context.Context, params *auditFilter,
 	return endpoint.OK(endpoint.List(records)), err
 }
 
-// auditOf returns the trail of a task or a case. Acts outlive both, so after a deletion the acts themselves show
-// whether the key reaches them.
-//
-// The acts of an object that still exists are all shown: the key reaches the object. Those of one that is deleted are
-// shown if their own namespace is reached; if none is, the answer is the same as for an object that never existed.
+// auditOf returns the trail of a task or a case. A key that reaches the object sees all acts. After a deletion it sees
+// the acts whose own namespace it reaches; without any, the answer equals that for an object that never existed.
 func (s *server) auditOf(ctx context.Context, filter operate.AuditFilter) ([]operate.AuditRecord, error) {
 	gone, err := s.unreached(ctx, filter)
 	if err != nil {
@@ -105,8 +98,7 @@ func (s *server) auditOf(ctx context.Context, filter operate.AuditFilter) ([]ope
 	return records, nil
 }
 
-// unreached returns in gone the error for a task or case out of the key's reach: in the same words, whether it does not
-// exist or is outside the key's limits.
+// unreached returns in gone the error for a task or case out of the key's reach, the same for a missing object.
 func (s *server) unreached(ctx context.Context, filter operate.AuditFilter) (gone, err error) {
 	if !access.From(ctx).Limited() {
 		return nil, nil
@@ -123,7 +115,6 @@ func (s *server) unreached(ctx context.Context, filter operate.AuditFilter) (gon
 	return nil, err
 }
 
-// listTaskAudit serves GET /v1/tasks/{uuid}/audit. An unknown task is an error, not an empty trail.
 func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.AuditRecord], error) {
@@ -140,7 +131,6 @@ func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter,
 	return endpoint.OK(endpoint.List(records)), err
 }
 
-// listCaseAudit serves GET /v1/dlq/entry/{dlq_entry_uuid}/audit. An unknown case is an error, too.
 func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.AuditRecord], error) {
@@ -157,13 +147,11 @@ func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter,
 	return endpoint.OK(endpoint.List(records)), err
 }
 
-// chainQuery is an operate.AuditChainFilter as a query.
 type chainQuery struct {
 	Above int64 `query:"above" minimum:"0" doc:"Continue above this seq: the last one of the previous page."`
 	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size. A page may have fewer links; only the end has none."`
 }
 
-// auditChain answers with a page of the hash chain, from which a client computes every hash itself.
 func (s *server) auditChain(ctx context.Context, params *chainQuery, _ *endpoint.None,
 ) (endpoint.Answer[*operate.AuditChain], error) {
 	if err := wholeTrail(ctx); err != nil {
@@ -173,12 +161,10 @@ func (s *server) auditChain(ctx context.Context, params *chainQuery, _ *endpoint
 	return endpoint.OK(page), err
 }
 
-// looseQuery is the query of acts outside of the chain.
 type looseQuery struct {
 	Above int64 `query:"above" minimum:"0" doc:"Continue above this number: next of the previous page."`
 }
 
-// looseActs answers with acts that are in no link of the chain.
 func (s *server) looseActs(ctx context.Context, params *looseQuery, _ *endpoint.None,
 ) (endpoint.Answer[*operate.LooseActs], error) {
 	if err := wholeTrail(ctx); err != nil {
@@ -188,7 +174,7 @@ func (s *server) looseActs(ctx context.Context, params *looseQuery, _ *endpoint.
 	return endpoint.OK(page), err
 }
 
-// wholeTrail refuses a key limited to namespaces: the chain covers the acts of all of them.
+// wholeTrail refuses a key limited to namespaces: the chain covers all of them.
 func wholeTrail(ctx context.Context) error {
 	p := access.From(ctx)
 	if !p.Limited() {

@@ -49,7 +49,6 @@ func TestAuditFilters(t *testing.T) {
 	}
 }
 
-// TestAuditOfNothing: no such task is no task without acts.
 func TestAuditOfNothing(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, &fake{}, httpapi.Options{})
@@ -65,7 +64,6 @@ func TestAuditOfNothing(t *testing.T) {
 	}
 }
 
-// departed is a Backend without tasks, of which acts are left.
 type departed struct{ *fake }
 
 func (departed) Task(_ context.Context, id uuid.UUID, _ time.Duration) (*tasker.Task, error) {
@@ -80,8 +78,6 @@ func (departed) Audit(context.Context, operate.AuditFilter) ([]operate.AuditReco
 	return []operate.AuditRecord{act, seen, hidden}, nil
 }
 
-// TestAuditOfWhatHasGone: a key that is limited to a namespace sees the acts that were
-// done there, though their task has gone, and no others.
 func TestAuditOfWhatHasGone(t *testing.T) {
 	t.Parallel()
 	for namespace, want := range map[string]int{"": 3, "video": 1, "audio": 0} {

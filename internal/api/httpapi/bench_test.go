@@ -14,8 +14,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// Benchmarks measure the server's share of a request without the network. One
-// operation is one request of 100 tasks or results.
+// The benchmarks measure the server without the network. One operation is one request of 100 tasks or results.
 
 func BenchmarkSubmitBatch(b *testing.B) {
 	req := tasker.SubmitRequest{}

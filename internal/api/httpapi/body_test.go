@@ -141,7 +141,7 @@ func numbered(format string, n int) string {
 	return b.String()
 }
 
-// JSON has one kind of number, so an integer may be written with a point or an exponent.
+// JSON has one kind of number: an integer may have a point or an exponent.
 func TestIntegersInAnyForm(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -149,7 +149,7 @@ func TestIntegersInAnyForm(t *testing.T) {
 	filler := `"context":"` + strings.Repeat("x", 300<<10) + `",`
 	for form, want := range map[string]int{"59": 59, "59.0": 59, "59.000": 59, "5.9e1": 59, "5.9E+1": 59, "590e-1": 59,
 		"1e2": 100, "0e5": 0, "0.0": 0, "-0.0": 0} {
-		for _, more := range []string{"", filler} { // small bodies and large ones are read in another order
+		for _, more := range []string{"", filler} { // the decoder reads small and large bodies in different orders
 			body := `{` + more + `"task_type":"h","max_retries":` + form + `,"tags":["a"],"timeout_seconds":` + form +
 				`,"priority":` + form + `}`
 			if got := a.do(t, "POST", "/v1/tasks", body); got.status != 201 {
@@ -220,7 +220,6 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-// endless is a body that never ends; it counts what is read of it.
 type endless struct{ read int }
 
 func (e *endless) Read(b []byte) (int, error) {
@@ -339,7 +338,6 @@ func TestItemErrors(t *testing.T) {
 		f := &fake{item: &tasker.Error{Code: tasker.CodeInvalid, Message: "no",
 			Details: []tasker.Detail{{Location: "/tasks/1/context", Message: "no"}}}}
 		got := newAPI(t, f, httpapi.Options{}).do(t, "POST", "/v1/tasks/batch", fmt.Sprintf(body, true))
-		// The second task that the backend saw is the third of the request.
 		if !strings.Contains(got.body, `"/tasks/2/context"`) {
 			t.Errorf("answer is %s", got.body)
 		}
@@ -394,8 +392,6 @@ func TestItemErrors(t *testing.T) {
 	})
 }
 
-// TestBuffersAreNotShared sends bodies whose raw parts are kept by the backend
-// while later requests reuse the reader's buffers.
 func TestBuffersAreNotShared(t *testing.T) {
 	t.Parallel()
 	f := &fake{}

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 )
 
-// updateCases serves POST /v1/dlq/update. One request changes a page of cases; the caller continues with the cursor.
+// updateCases changes one page of cases per request; the caller continues with the cursor.
 func (s *server) updateCases(ctx context.Context, _ *endpoint.None, body *operate.BulkCaseUpdate,
 ) (endpoint.Answer[*operate.BulkResult], error) {
 	if err := narrowBody(ctx, &body.Filter); err != nil {
@@ -20,8 +20,7 @@ func (s *server) updateCases(ctx context.Context, _ *endpoint.None, body *operat
 	return bulkAnswer(s.backend.UpdateCases(ctx, *body))
 }
 
-// actOnCases serves POST /v1/dlq/act. Each kind of act has a field of its own for the actor, which defaults to the
-// key's name.
+// actOnCases: each kind of act has its own field for the actor, which defaults to the key's name.
 func (s *server) actOnCases(ctx context.Context, _ *endpoint.None, body *operate.BulkStepAction,
 ) (endpoint.Answer[*operate.BulkResult], error) {
 	if err := narrowBody(ctx, &body.Filter); err != nil {
@@ -33,14 +32,12 @@ func (s *server) actOnCases(ctx context.Context, _ *endpoint.None, body *operate
 	return bulkAnswer(s.backend.ActOnCases(ctx, *body))
 }
 
-// narrowBody limits a filter in a body to the namespaces of the key. NarrowNamespace speaks of the query, so the
-// location is moved.
+// NarrowNamespace names a place in the query; narrowBody moves it to the body.
 func narrowBody(ctx context.Context, f *operate.CaseFilter) (err error) {
 	f.Namespace, err = endpoint.NarrowNamespace(ctx, f.Namespace)
 	return endpoint.Moved(err, "query.namespace", "/filter/namespace")
 }
 
-// bulkAnswer answers 200 even if cases were refused: each item has its own error.
 func bulkAnswer(result *operate.BulkResult, err error) (endpoint.Answer[*operate.BulkResult], error) {
 	if err != nil {
 		return endpoint.Answer[*operate.BulkResult]{}, err

@@ -10,13 +10,12 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 )
 
-// cancelQuery is TaskPath with the parameters of a cancellation.
 type cancelQuery struct {
 	TaskPath
 	endpoint.CancelParams
 }
 
-// cancelTask serves DELETE /v1/tasks/{uuid}. It is a batch of one, so an error of the item is that of the request.
+// cancelTask cancels a batch of one, so the item's error is the request's.
 func (s *server) cancelTask(ctx context.Context, params *cancelQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[tasker.TaskReceipt], error) {
@@ -38,7 +37,7 @@ func (s *server) cancelTask(ctx context.Context, params *cancelQuery,
 	return endpoint.OK(receipt), nil
 }
 
-// cancelTasks serves POST /v1/tasks/cancel. Tasks are decided one by one; a refused one has its error in its receipt.
+// cancelTasks decides task by task; a refused task has its error in its receipt.
 func (s *server) cancelTasks(ctx context.Context, _ *endpoint.None,
 	body *tasker.CancelRequest,
 ) (endpoint.Answer[endpoint.Results[tasker.TaskReceipt]], error) {
@@ -46,7 +45,6 @@ func (s *server) cancelTasks(ctx context.Context, _ *endpoint.None,
 	return endpoint.OK(endpoint.ResultsOf(receipts)), err
 }
 
-// cancel cancels tasks in the name of the caller, or of the request's key.
 func (s *server) cancel(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
 	req.CancelledBy = cmp.Or(req.CancelledBy, endpoint.Caller(ctx))
 	return s.backend.CancelTasks(ctx, req)

@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// caseTaskPath names the task of a case.
 type caseTaskPath struct {
 	UUID uuid.UUID `path:"task_uuid" doc:"The task."`
 }
@@ -23,7 +22,7 @@ type CasePath struct {
 	UUID uuid.UUID `path:"dlq_entry_uuid" doc:"The case."`
 }
 
-// CaseQuery holds the filters of every list of cases. It is exported for the same reason as TaskPath.
+// CaseQuery has the filters of every list of cases. Exported for the same reason as TaskPath.
 type CaseQuery struct {
 	Status    string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled"`
 	Reason    string    `query:"dlq_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
@@ -34,7 +33,7 @@ type CaseQuery struct {
 	Before    time.Time `query:"before" doc:"Opened before this time."`
 }
 
-// FailureQuery filters a list of cases by the failure. It is exported for the same reason as TaskPath.
+// FailureQuery filters a list of cases by the failure. Exported for the same reason as TaskPath.
 type FailureQuery struct {
 	FailedStep   string `query:"failed_step" maxLength:"255" doc:"Name of the failed step that stops the task."`
 	Handler      string `query:"handler" maxLength:"255" doc:"Handler of that step."`
@@ -42,7 +41,6 @@ type FailureQuery struct {
 	ErrorMessage string `query:"error_message" maxLength:"255" doc:"A literal part of the error message. Step, handler and message are searched in the first 20,000 cases that match the other filters."`
 }
 
-// caseFilter is an operate.CaseFilter as a query.
 type caseFilter struct {
 	CaseQuery
 	FailureQuery
@@ -50,7 +48,6 @@ type caseFilter struct {
 	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"Number of cases to skip."`
 }
 
-// queueFilter is an operate.CaseFilter as a query of the investigation queue.
 type queueFilter struct {
 	CaseQuery
 	FailureQuery
@@ -58,7 +55,6 @@ type queueFilter struct {
 	Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"Number of cases to skip."`
 }
 
-// filter returns the filter of a request, limited to the namespaces of its key.
 func (q *CaseQuery) filter(ctx context.Context) (operate.CaseFilter, error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, q.Namespace)
 	return operate.CaseFilter{
@@ -68,7 +64,6 @@ func (q *CaseQuery) filter(ctx context.Context) (operate.CaseFilter, error) {
 	}, err
 }
 
-// listCases serves GET /v1/dlq.
 func (s *server) listCases(ctx context.Context, params *caseFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.Case], error) {
@@ -84,7 +79,6 @@ func (s *server) listCases(ctx context.Context, params *caseFilter,
 	return endpoint.OK(endpoint.List(cases)), err
 }
 
-// caseStats serves GET /v1/dlq/stats. It has no filters by failure.
 func (s *server) caseStats(ctx context.Context, params *CaseQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.CaseStats], error) {
@@ -96,7 +90,6 @@ func (s *server) caseStats(ctx context.Context, params *CaseQuery,
 	return endpoint.OK(endpoint.List(stats)), err
 }
 
-// investigationQueue serves GET /v1/dlq/investigation-queue: the filters of the list, in another order.
 func (s *server) investigationQueue(ctx context.Context, params *queueFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.QueuedCase], error) {
@@ -110,7 +103,6 @@ func (s *server) investigationQueue(ctx context.Context, params *queueFilter,
 	return endpoint.OK(endpoint.List(queue)), err
 }
 
-// getCase serves GET /v1/dlq/task/{task_uuid}: the latest case of a task, with its snapshot.
 func (s *server) getCase(ctx context.Context, params *caseTaskPath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*operate.Case], error) {
@@ -118,7 +110,6 @@ func (s *server) getCase(ctx context.Context, params *caseTaskPath,
 	return endpoint.OK(found), err
 }
 
-// openCase serves POST /v1/dlq/task/{task_uuid}. The answer is 201; a task with a pending case is a conflict.
 func (s *server) openCase(ctx context.Context, params *caseTaskPath,
 	body *operate.OpenCaseRequest,
 ) (endpoint.Answer[*operate.Case], error) {
@@ -127,13 +118,11 @@ func (s *server) openCase(ctx context.Context, params *caseTaskPath,
 	return endpoint.Stored(true, "/v1/dlq/task/"+params.UUID.String(), opened), err
 }
 
-// caseUpdatePath names a case to change.
 type caseUpdatePath struct {
 	CasePath
 	endpoint.Match
 }
 
-// updateCase serves PATCH /v1/dlq/entry/{dlq_entry_uuid}.
 func (s *server) updateCase(ctx context.Context, params *caseUpdatePath,
 	body *operate.CaseUpdate,
 ) (endpoint.Answer[*operate.CaseUpdated], error) {
@@ -142,7 +131,6 @@ func (s *server) updateCase(ctx context.Context, params *caseUpdatePath,
 	return endpoint.OK(updated), err
 }
 
-// absent treats null in a body as a missing value.
 func absent(raw json.RawMessage) json.RawMessage {
 	if string(raw) == "null" {
 		return nil

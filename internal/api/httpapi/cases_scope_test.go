@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// TestCaseNamespaces drives a key that reaches the namespace default only.
 func TestCaseNamespaces(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "admin", "default")
@@ -104,8 +103,7 @@ func TestCaseNamespacesNarrow(t *testing.T) {
 	}
 }
 
-// TestCaseProbing: nothing but the id may tell a case of another namespace from
-// one that does not exist.
+// TestCaseProbing: nothing but the id tells a case of another namespace from a missing one.
 func TestCaseProbing(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "operate", "default")
@@ -117,15 +115,13 @@ func TestCaseProbing(t *testing.T) {
 	}
 }
 
-// blind is a Backend that cannot find a case by its ID.
 type blind struct{ httpapi.Backend }
 
 func (blind) Case(context.Context, uuid.UUID) (*operate.Case, error) {
 	return nil, tasker.Errorf(tasker.CodeUnavailable, "the store is away")
 }
 
-// TestCaseNotFoundCloses: without a way to tell whose a case is, a limited key
-// does not reach its trail.
+// TestCaseNotFoundCloses: a limited key does not reach the trail of a case whose namespace is unknown.
 func TestCaseNotFoundCloses(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "admin", "default")

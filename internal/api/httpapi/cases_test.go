@@ -69,8 +69,6 @@ func TestCaseListsHaveLimits(t *testing.T) {
 	}
 }
 
-// TestCaseParametersRefused: a word that the list does not know is refused, not
-// taken for no filter or for one that matches nothing.
 func TestCaseParametersRefused(t *testing.T) {
 	t.Parallel()
 	entry := "/v1/dlq/entry/" + caseID.String()
@@ -152,7 +150,6 @@ func TestCaseBodies(t *testing.T) {
 	}
 }
 
-// TestSnapshotDocumented holds a snapshot against the form in the document.
 func TestSnapshotDocumented(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, &fake{}, httpapi.Options{})
@@ -169,7 +166,6 @@ func TestSnapshotDocumented(t *testing.T) {
 	}
 }
 
-// TestCaseActorDefaultsToTheKey: who acts is known even when he does not say.
 func TestCaseActorDefaultsToTheKey(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "ann", "operate")

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// childrenQuery is an operate.ChildFilter as a query.
 type childrenQuery struct {
 	TaskPath
 	StepUUID uuid.UUID `path:"step_uuid" doc:"The step."`
@@ -19,7 +18,6 @@ type childrenQuery struct {
 	Limit int                `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
 }
 
-// listChildren serves GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}/children.
 func (s *server) listChildren(ctx context.Context, q *childrenQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*operate.ChildPage], error) {

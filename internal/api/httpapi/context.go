@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 )
 
-// editContext serves PATCH /v1/tasks/{uuid}/context. null means a missing value here, so a context cannot be set to
-// null; an object without members is what a caller wants instead.
+// editContext cannot set a context to null, which means a missing value here; callers use an empty object.
 func (s *server) editContext(ctx context.Context, params *TaskPath,
 	body *tasker.EditContextRequest,
 ) (endpoint.Answer[*tasker.EditedContext], error) {

@@ -21,7 +21,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// dial returns a Client of a server over a Backend.
 func dial(t *testing.T, backend httpapi.Backend, opts httpapi.Options, key string) *tasker.Client {
 	t.Helper()
 	server := httptest.NewServer(httpapi.New(backend, opts))
@@ -33,7 +32,6 @@ func dial(t *testing.T, backend httpapi.Backend, opts httpapi.Options, key strin
 	return client
 }
 
-// everything is what can be asked of a server from Go.
 type everything interface {
 	protocol.Backend
 	operate.CaseBackend
@@ -42,7 +40,6 @@ type everything interface {
 	Audit(ctx context.Context, filter operate.AuditFilter) ([]operate.AuditRecord, error)
 }
 
-// far is everything of a client.
 type far struct {
 	protocol.Backend
 	operators
@@ -54,7 +51,6 @@ type (
 	queue     = queueapi.Backend
 )
 
-// verbs calls every method of a Backend once.
 func verbs() map[string]func(context.Context, everything) (any, error) {
 	type ctx = context.Context
 	type backend = everything
@@ -169,8 +165,7 @@ func verbs() map[string]func(context.Context, everything) (any, error) {
 	}
 }
 
-// TestDialIsTheBackend holds the SDK against the Backend behind the server:
-// every verb hands on the same request and returns the same answer.
+// TestDialIsTheBackend: every verb of the SDK passes on the same request and answer as the Backend behind the server.
 func TestDialIsTheBackend(t *testing.T) {
 	t.Parallel()
 	for name, verb := range verbs() {
@@ -196,20 +191,17 @@ func TestDialIsTheBackend(t *testing.T) {
 	}
 }
 
-// emptyIsNil: a list without items is [] on the wire and nil in the fake.
 var emptyIsNil = cmp.Transformer("Tasks", func(p tasker.TaskPage) []any {
 	return []any{len(p.Tasks), cursorMark.ReplaceAllString(p.NextCursor, "")}
 })
 
-// cursorMark is what the server adds to a cursor, which belongs to its list and filter.
+// cursorMark is the server's suffix of a cursor.
 var cursorMark = regexp.MustCompile(`~[0-9a-f]{8}$`)
 
-// unmarked: a cursor of the fake has no mark.
 var unmarked = cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".NextCursor" },
 	cmp.Transformer("Cursor", func(s string) string { return cursorMark.ReplaceAllString(s, "") }))
 
-// ignoreDefaults: the server fills in the page size, and the SDK gathers single
-// tasks with item_errors.
+// The server fills in the page size, and the SDK sends single tasks with item_errors.
 var ignoreDefaults = cmp.FilterPath(func(p cmp.Path) bool {
 	last := p.Last().String()
 	return last == ".Limit" || last == ".ItemErrors"

@@ -14,9 +14,8 @@ import (
 )
 
 // Direct returns a client of the API in this process, without a connection. The principal in the context of a call
-// (access.With) acts; on a server with keys a call without one is refused. Permissions, namespaces, limits and
-// validation are those of the API, because the calls run its operations. They are neither logged nor counted as
-// requests: the caller's own request is.
+// (access.With) acts; a server with keys refuses a call without one. Permissions, namespaces, limits and validation are
+// those of the API, but calls are neither logged nor counted as requests.
 //
 // Submissions of single tasks are gathered and lose the principal; use SubmitTasks.
 func (a *API) Direct() (*tasker.Client, error) {
@@ -24,14 +23,11 @@ func (a *API) Direct() (*tasker.Client, error) {
 		HTTPClient: &http.Client{Transport: direct{a.operations, a.log}}})
 }
 
-// direct sends requests to a handler.
 type direct struct {
 	to  http.Handler
 	log *slog.Logger
 }
 
-// RoundTrip returns when the handler has begun its response. The handler continues until the body is read or closed,
-// so a stream needs no more memory than a connection would.
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	in := r.Clone(r.Context())
 	in.RequestURI, in.RemoteAddr = r.URL.RequestURI(), "direct"
@@ -57,14 +53,13 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	select {
 	case <-w.begun:
 	case <-r.Context().Done():
-		_ = body.Close() // the writes of the handler fail from now on
+		_ = body.Close() // further writes of the handler fail
 		return nil, r.Context().Err()
 	}
 	return &http.Response{Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1,
 		ProtoMinor: 1, Header: w.sent, Body: body, ContentLength: -1, Request: r}, nil
 }
 
-// pipedResponse is the response of a handler to a caller in this process.
 type pipedResponse struct {
 	header http.Header
 	out    *io.PipeWriter
@@ -76,7 +71,6 @@ type pipedResponse struct {
 
 func (w *pipedResponse) Header() http.Header { return w.header }
 
-// WriteHeader begins the response. Only the first call counts.
 func (w *pipedResponse) WriteHeader(status int) {
 	w.once.Do(func() {
 		w.status, w.sent = status, w.header.Clone()
@@ -90,5 +84,4 @@ func (w *pipedResponse) Write(b []byte) (int, error) {
 	return w.out.Write(b)
 }
 
-// Flush implements http.Flusher: nothing is buffered.
 func (w *pipedResponse) Flush() { w.WriteHeader(http.StatusOK) }

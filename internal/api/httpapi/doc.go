@@ -9,11 +9,11 @@
 //	the handler        in the file of its resource, or in the package of its family
 //	package endpoint   encoding, or a problem of package web
 //
-// The families: package queue is /api/v1, package workers is /internal/workers. They do not know each other. Both speak
-// of workers with the verbs of package taskworker, where a worker knows only tasks, and of package stepworker, the
-// worker protocol's own words.
+// The families: package queue is /api/v1, package workers is /internal/workers. They are independent of each
+// other. Both use the verbs of package taskworker, where a worker has tasks and no steps, and of package stepworker, in
+// the worker protocol's words.
 //
 // Handlers contain no rules of the domain. They check what concerns the request: permissions, namespaces that it names,
-// preconditions that come in two places, and defaults that depend on the key, such as the actor. Everything else is the
-// Backend's, so that the engine in process behaves in the same way.
+// preconditions that come in two places, and defaults that depend on the key, such as the actor. The Backend has all
+// other rules, so that the engine in process behaves alike.
 package httpapi

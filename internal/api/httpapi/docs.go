@@ -6,29 +6,27 @@ import (
 	"strconv"
 )
 
-// docsFiles is the page that shows the OpenAPI document, with Swagger UI. It loads nothing from elsewhere, so it works
-// on a machine without a network.
+// docsFiles is Swagger UI. It loads nothing from elsewhere, so it works without a network.
 //
 //go:embed docs
 var docsFiles embed.FS
 
-// examples are bodies of requests, by the ID of their operation: what a reader of the page sends first.
+// examples are bodies of requests by operation ID.
 //
 //go:embed examples.json
 var examples []byte
 
-// docsPolicy allows the page its own files, and requests to this server, nothing else. Swagger UI has its pictures in
-// the style sheet and sets styles of elements.
+// docsPolicy allows the page its own files and requests to this server. Swagger UI has its pictures in the style sheet
+// and sets styles of elements.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// serveDocument serves the OpenAPI document and the page that shows it. Both are open: they contain nothing beyond the
-// public source.
+// serveDocument serves the OpenAPI document and its page without a key: they contain nothing beyond the public source.
 func (s *server) serveDocument() {
 	asJSON, asYAML := s.api.Document(examples)
 	s.serveBytes("/openapi.json", "application/openapi+json", asJSON)
 	s.serveBytes("/openapi.yaml", "application/openapi+yaml", asYAML)
-	// A list and not a file server: nothing else of the directory can be reached.
+	// A list and not a file server: no other file of the directory is reachable.
 	for path, file := range map[string][2]string{
 		"/docs":                      {"docs/index.html", "text/html; charset=utf-8"},
 		"/docs/page.js":              {"docs/page.js", "text/javascript; charset=utf-8"},
@@ -44,8 +42,7 @@ func (s *server) serveDocument() {
 	}
 }
 
-// serveBytes serves a file from memory. Browsers ask again each time (no-cache), since the address of the document
-// stays the same across versions.
+// serveBytes makes browsers revalidate (no-cache): the address of the document is the same in every version.
 func (s *server) serveBytes(path, contentType string, file func() ([]byte, error)) {
 	s.api.Handle("GET "+path, false, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		content, err := file()

@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/browsertest"
 )
 
-// TestDocsPage checks that the page asks nobody else for anything.
 func TestDocsPage(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, &fake{}, httpapi.Options{})
@@ -36,8 +35,8 @@ func TestDocsPage(t *testing.T) {
 	}
 }
 
-// TestDocsInBrowser: the page finds operations by words, and sends the example of one. A page that asks another host
-// for anything, or breaks its policy, fails the test.
+// TestDocsInBrowser: the page finds operations by words and sends the example of one. A request to another host or a
+// breach of its policy fails the test.
 func TestDocsInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("what runs in a browser is no matter for the race detector; make test runs it")
@@ -50,7 +49,7 @@ func TestDocsInBrowser(t *testing.T) {
 	b.SetSize(1200, 900)
 	b.Open(s.URL + "/docs")
 	b.WaitText("#problems", "stale_token")
-	b.WaitText("#api", "/v1/tasks/cancel") // those below come when one scrolls to them
+	b.WaitText("#api", "/v1/tasks/cancel") // operations below load when one scrolls
 	b.Fill(".operation-filter-input", "v1/tasks submit many queue")
 	b.WaitCount(".opblock", 1)
 	b.Click("#operations-queue_API-enqueue-tasks .opblock-summary-control")
@@ -62,7 +61,6 @@ func TestDocsInBrowser(t *testing.T) {
 	}
 }
 
-// TestDocsAreAsPublished: the files are those of Swagger UI 5.35.0, byte for byte.
 func TestDocsAreAsPublished(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

@@ -10,8 +10,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// TestPreconditions: an act carries what its operator saw, in the header or beside the
-// other words of it.
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
 	f := &fake{}

@@ -23,18 +23,15 @@ import (
 
 const eventType = "text/event-stream"
 
-// eventsDoc documents the answer.
 const eventsDoc = "Server-sent events. The data of each is an Event; its id and event repeat the Event's id and " +
 	"type. Comments keep the connection alive."
 
-// eventTimeout bounds a client's time to receive a batch of events. Then the connection is closed; a client that
-// reconnects gets the missed events, or a gap.
+// eventTimeout bounds a client's time to receive a batch of events, then the server closes the connection. A client
+// that reconnects gets the missed events, or a gap.
 const eventTimeout = 30 * time.Second
 
-// eventRetry is the delay in milliseconds after which a browser reopens an ended stream.
 const eventRetry = 1000
 
-// eventQuery is a tasker.EventFilter as a query.
 type eventQuery struct {
 	Task          []string `query:"task_uuid,explode" doc:"Task UUIDs; repeatable up to 100 times. The stream only covers these tasks and begins with their current state."`
 	Until         string   `query:"until" enum:"settled" doc:"settled: the stream ends when all tasks of task_uuid are settled."`
@@ -48,8 +45,8 @@ type eventQuery struct {
 	LastEventID   string   `header:"Last-Event-ID" doc:"ID of the event to resume after. If that is no longer possible, the stream begins with stream.gap."`
 }
 
-// filter parses the parameters that may repeat, or hold several values with commas. Event types are checked by the
-// backend; unknown states are refused here, because they are usually misspelt.
+// filter splits parameters that repeat or have commas. It refuses unknown states, which are usually misspelt; the
+// backend checks event types.
 func (q *eventQuery) filter() (tasker.EventFilter, error) {
 	f := tasker.EventFilter{UntilSettled: q.Until == "settled", Namespaces: endpoint.SplitAll(q.Namespace), Name: q.Name,
 		Tag:           q.Tag,
@@ -77,11 +74,9 @@ func (q *eventQuery) filter() (tasker.EventFilter, error) {
 	return f, nil
 }
 
-// events is the content of a stream: see tasker.TaskBackend.
 type events = iter.Seq2[[]tasker.Event, error]
 
-// streamEvents returns the events that the key reaches. A task outside its reach is not found, before the stream
-// begins.
+// streamEvents answers not found for a task outside the key's reach, before the stream begins.
 func (s *server) streamEvents(ctx context.Context, filter tasker.EventFilter) (events, error) {
 	// Without namespaces in the filter a limited key gets those that it reaches, never all.
 	if p := access.From(ctx); p.Limited() {
@@ -102,17 +97,16 @@ func (s *server) streamEvents(ctx context.Context, filter tasker.EventFilter) (e
 	return s.backend.StreamEvents(ctx, filter), nil
 }
 
-// serveEvents serves GET /v1/events.
 func (s *server) serveEvents(ctx context.Context, hc huma.Context, params *eventQuery) {
 	s.stream(ctx, hc, params.filter, func(e *tasker.Event) any { return e })
 }
 
-// stream sends the events that a filter selects, each in the form that shape gives it (nil: none), until they end, the
-// client leaves or the server stops.
+// stream sends the selected events, each converted by shape (nil: skip it), until they end, the client leaves or the
+// server stops.
 //
-// The end says why. After "done" the stream sends stream.end and a client must not reconnect. When the server stops,
-// when the client is slow, and after an error the connection just ends: the client reconnects with the ID of the last
-// event and gets the rest, or a gap.
+// The end has a reason. After "done" the stream sends stream.end and a client must not reconnect. When the server
+// stops, the client is slow, or an error occurs, the connection just ends: the client reconnects with the ID of the
+// last event and gets the rest, or a gap.
 func (s *server) stream(ctx context.Context, hc huma.Context, parse func() (tasker.EventFilter, error),
 	shape func(*tasker.Event) any,
 ) {
@@ -137,7 +131,7 @@ func (s *server) stream(ctx context.Context, hc huma.Context, parse func() (task
 	w := eventWriter{hc: hc, s: s, shape: shape, ended: func(string) {}}
 	err = w.sendAll(stream)
 	if err == nil && !cut() && ctx.Err() == nil {
-		// The end of the stream has the ID of the last event, so a client that reconnects anyway misses nothing.
+		// The end has the ID of the last event, so a client that reconnects anyway misses nothing.
 		err = w.send([]tasker.Event{{ID: w.last, Type: tasker.EventStreamEnd, At: time.Now().UTC()}})
 	}
 	why := "done"
@@ -155,29 +149,27 @@ func (s *server) stream(ctx context.Context, hc huma.Context, parse func() (task
 	switch {
 	case err != nil && !w.begun:
 		s.api.Refuse(hc, err)
-	case why == "failed": // the stream just ends: the client reconnects and then gets the rest, or the error
+	case why == "failed": // the stream just ends: the client reconnects and gets the rest, or the error
 		s.front.Log().WarnContext(ctx, "a stream of events broke off", "error", err)
 	}
 	w.ended(why)
 }
 
-// errGone reports that a client no longer reads.
 var errGone = errors.New("the client takes no more events")
 
-// eventWriter writes events to one client. The status is sent with the first batch, so that an error before it can
-// still be a problem.
+// eventWriter writes events to one client. It sends the status with the first batch, so that an earlier error can be a
+// problem.
 type eventWriter struct {
 	hc    huma.Context
 	s     *server
 	shape func(*tasker.Event) any
 	begun bool
-	// Tells the watcher of the end; it does nothing until the stream begins.
+	// Reports the end to the watcher; it does nothing until the stream begins.
 	ended func(why string)
 	last  string // id
 	buf   bytes.Buffer
 }
 
-// sendAll sends the content of a stream.
 func (w *eventWriter) sendAll(stream events) error {
 	for batch, err := range stream {
 		if err == nil {
@@ -190,7 +182,6 @@ func (w *eventWriter) sendAll(stream events) error {
 	return nil
 }
 
-// send writes a batch; it returns nil after the client's machine has received it.
 func (w *eventWriter) send(batch []tasker.Event) error {
 	w.buf.Reset()
 	_, rw := humago.Unwrap(w.hc)
@@ -221,8 +212,8 @@ func (w *eventWriter) send(batch []tasker.Event) error {
 	return nil
 }
 
-// write adds one event to the batch. A sign of life is a comment, which clients ignore, with an ID: a client that
-// reconnects after a quiet hour then resumes at the right place.
+// write adds one event to the batch. A sign of life is a comment with an ID: a client that reconnects after a quiet
+// hour resumes at the right place.
 func (w *eventWriter) write(e *tasker.Event) error {
 	w.last = e.ID
 	if e.Type == tasker.EventStreamAlive {

@@ -11,11 +11,9 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 )
 
-// changesDoc documents the stream of executions.
 const changesDoc = "Server-sent events. The data of each is an ExecutionChange; its id and event repeat those of the " +
 	"change. Comments keep the connection alive."
 
-// executionStreamQuery filters the stream of executions.
 type executionStreamQuery struct {
 	ID          []string `query:"id,explode" doc:"Executions; repeatable up to 100 times. The stream only covers these and begins with their current status."`
 	Until       string   `query:"until" enum:"settled" doc:"settled: the stream ends when all executions of id have ended."`
@@ -24,7 +22,6 @@ type executionStreamQuery struct {
 	LastEventID string   `header:"Last-Event-ID" doc:"ID of the event to resume after. If that is no longer possible, the stream begins with stream.gap."`
 }
 
-// filter is the filter of the events that the stream is made of.
 func (q *executionStreamQuery) filter() (tasker.EventFilter, error) {
 	f := tasker.EventFilter{Types: []tasker.EventType{tasker.EventTaskSubmitted, tasker.EventTaskState},
 		UntilSettled: q.Until == "settled", Namespaces: endpoint.SplitAll(q.Namespace), Name: q.ActionRef,
@@ -42,7 +39,6 @@ func (q *executionStreamQuery) filter() (tasker.EventFilter, error) {
 	return f, nil
 }
 
-// serveExecutions serves GET /api/v1/executions/stream.
 func (s *server) serveExecutions(ctx context.Context, hc huma.Context, params *executionStreamQuery) {
 	s.stream(ctx, hc, params.filter, func(e *tasker.Event) any {
 		if c := executionapi.ChangeOf(e); c != nil {

@@ -67,7 +67,7 @@ func TestEventsFilter(t *testing.T) {
 	if got := a.do(t, "GET", "/v1/events?"+strings.Repeat("namespace=n&", 101), ""); got.status != 413 {
 		t.Errorf("a long list is answered %d %s", got.status, got.body)
 	}
-	// whatever it is, it is only a position that is not known
+	// Any text is only an unknown position.
 	for _, hostile := range []string{"-", "run-18446744073709551616", "'; DROP TABLE x", strings.Repeat("9", 10_000),
 		"<script>"} {
 		if got := a.do(t, "GET", "/v1/events", "", "Last-Event-ID: "+hostile); got.status != 200 {
@@ -111,7 +111,6 @@ func TestEventsOfNamespaces(t *testing.T) {
 	}
 }
 
-// lasting is a stream that says that it lives until it is told to end.
 func lasting(ctx context.Context, yield func([]tasker.Event, error) bool) {
 	for yield([]tasker.Event{{ID: "run-1", Type: tasker.EventStreamAlive}}, nil) {
 		<-ctx.Done()
@@ -120,7 +119,6 @@ func lasting(ctx context.Context, yield func([]tasker.Event, error) bool) {
 	}
 }
 
-// listening serves an API, and returns its address and a function that stops it.
 func listening(t *testing.T, h http.Handler) (url string, stop func() error) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -130,7 +128,6 @@ func listening(t *testing.T, h http.Handler) (url string, stop func() error) {
 	return "http://" + ln.Addr().String(), serveOn(t, ln, h)
 }
 
-// serveOn serves an API on a listener, and returns a function that stops it.
 func serveOn(t *testing.T, ln net.Listener, h http.Handler) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -174,7 +171,7 @@ func TestEventsLimit(t *testing.T) {
 	first.Body.Close()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	for range 12_000 { // it takes a moment until the server knows
+	for range 12_000 { // wait until the server notices
 		if resp, _ := listenTo(t, url); resp.StatusCode == 200 {
 			return
 		}
@@ -183,7 +180,6 @@ func TestEventsLimit(t *testing.T) {
 	t.Error("the place of a stream that is over is not free again")
 }
 
-// A server that stops ends its streams at once, and not as if nothing more were to come.
 func TestEventsEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	url, stop := listening(t, httpapi.New(&fake{stream: lasting}, httpapi.Options{}))
@@ -215,7 +211,6 @@ func TestEventsEndWithTheServer(t *testing.T) {
 	}
 }
 
-// Who does not read is cut off.
 func TestEventsSlowReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -258,7 +253,6 @@ func TestEventsSlowReader(t *testing.T) {
 	})
 }
 
-// oneConn is a listener with one connection to come.
 type oneConn struct {
 	conn   net.Conn
 	closed chan struct{}
@@ -277,7 +271,6 @@ func (l *oneConn) Close() error { close(l.closed); return nil }
 
 func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestEventsWatched: the watcher is told of each stream that has begun, and why it is over.
 func TestEventsWatched(t *testing.T) {
 	t.Parallel()
 	w := &watcher{}
@@ -299,7 +292,6 @@ func TestEventsWatched(t *testing.T) {
 	}
 }
 
-// TestEventsOverDial: what the Backend yields is what the SDK yields.
 func TestEventsOverDial(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(httpapi.New(&fake{}, httpapi.Options{}))

@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// More things that the fake knows.
 var (
 	caseID      = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f74") // of taskID
 	otherCaseID = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f75") // of otherID
@@ -50,7 +49,6 @@ func withSnapshot(c *operate.Case) *operate.Case {
 	return c
 }
 
-// Case makes the fake a Backend that finds cases by their own IDs.
 func (f *fake) Case(ctx context.Context, id uuid.UUID) (*operate.Case, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -161,8 +159,6 @@ func (f *fake) DetectStaleness(_ context.Context, req operate.DetectRequest) ([]
 		TimeInStateMinutes: 65, ThresholdMinutes: 60, ActionTaken: operate.WouldTransition}}, f.note(req)
 }
 
-// Audit answers with nothing for steps, and below the one act there is. An act that the key
-// does not reach is not noted.
 func (f *fake) Audit(ctx context.Context, filter operate.AuditFilter) ([]operate.AuditRecord, error) {
 	for _, id := range []uuid.UUID{filter.TaskUUID, filter.CaseUUID} {
 		if id != uuid.Nil && outside(ctx, id) != nil {
@@ -182,7 +178,6 @@ func (f *fake) Audit(ctx context.Context, filter operate.AuditFilter) ([]operate
 		Data: json.RawMessage(`{"root_cause":"disk"}`)}}, nil
 }
 
-// AuditChain answers with the one act that there is, sealed.
 func (f *fake) AuditChain(_ context.Context, filter operate.AuditChainFilter) (*operate.AuditChain, error) {
 	err := f.note(filter)
 	if err != nil {
@@ -196,7 +191,6 @@ func (f *fake) AuditChain(_ context.Context, filter operate.AuditChainFilter) (*
 	}, nil
 }
 
-// LooseActs answers with one act in each state.
 func (f *fake) LooseActs(_ context.Context, above int64) (*operate.LooseActs, error) {
 	err := f.note(above)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// StepChildren makes the fake an operate.ChildBackend: one child was refused.
 func (f *fake) StepChildren(_ context.Context, task, step uuid.UUID, _ operate.ChildFilter,
 ) (*operate.ChildPage, error) {
 	f.mu.Lock()

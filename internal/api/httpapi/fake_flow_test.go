@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/flow"
 )
 
-// Pause makes the fake a flow.Backend.
 func (f *fake) Pause(_ context.Context, req flow.PauseRequest) (*flow.Pause, error) {
 	if err := f.note(req); err != nil {
 		return nil, err
@@ -33,7 +32,6 @@ func (f *fake) Pauses(_ context.Context, filter flow.PauseFilter) (*flow.PausePa
 			Capabilities: []string{"gpu"}}}}}, nil
 }
 
-// SetLimit makes the fake a flow.Backend.
 func (f *fake) SetLimit(_ context.Context, req flow.LimitRequest) (*flow.Limit, error) {
 	if err := f.note(req); err != nil {
 		return nil, err
@@ -59,7 +57,6 @@ func (f *fake) Limits(_ context.Context, filter flow.LimitFilter) (*flow.LimitPa
 			Capabilities: []string{"gpu"}}}}}, nil
 }
 
-// fakeOutage is an outage with every field.
 func fakeOutage(id uuid.UUID) *flow.Outage {
 	return &flow.Outage{OutageUUID: id, State: flow.OutageOpen, Namespace: "default", Handler: "charge",
 		Capabilities: []string{"gpu"}, GroupID: "g-1", Title: "BankDown", Failures: 20, Since: noon, OpenedAt: noon,

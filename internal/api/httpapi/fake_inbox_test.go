@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// Things of dead letters that the fake knows.
 var (
 	letterID  = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f80")
 	redriveID = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f81")
@@ -20,7 +19,6 @@ var (
 
 const groupID = "00000000000000ab"
 
-// fakeInbox answers everything about dead letters as the fake does.
 type fakeInbox struct{ f *fake }
 
 var _ deadletters.Backend = fakeInbox{}
@@ -90,7 +88,6 @@ func (b fakeInbox) ExplainRedrive(_ context.Context, id uuid.UUID) (*deadletters
 		b.f.note(id)
 }
 
-// ExportLetters answers with two letters, or with an error: at once, or after a letter if the fake has an item's error.
 func (b fakeInbox) ExportLetters(_ context.Context, f deadletters.LetterFilter) iter.Seq2[*deadletters.Letter, error] {
 	return func(yield func(*deadletters.Letter, error) bool) {
 		if err := b.f.note(f); err != nil {

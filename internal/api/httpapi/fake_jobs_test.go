@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/dlqapi"
 )
 
-// fakeJobs answers everything about dead letter queues as the fake does.
 type fakeJobs struct{ f *fake }
 
 var _ dlqapi.Backend = fakeJobs{}

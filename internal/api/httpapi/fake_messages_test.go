@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// fakeMessages answers everything about messages of topics as the fake does.
 type fakeMessages struct{ f *fake }
 
 var _ deadletters.TopicBackend = fakeMessages{}

@@ -18,7 +18,6 @@ func cannedPlace() queueapi.QueuePlace {
 		EstimatedWaitSeconds: &wait, EstimatedStartTime: &noon}
 }
 
-// EnqueueTasks makes the fake a Backend of the queue.
 func (f *fake) EnqueueTasks(_ context.Context, req queueapi.EnqueueRequest) ([]queueapi.QueueReceipt, error) {
 	if err := f.note(req); err != nil {
 		return nil, err
@@ -96,7 +95,6 @@ func (f *fake) QueueStats(_ context.Context, filter queueapi.QueueFilter) (*queu
 	}, f.note(filter)
 }
 
-// ExpiredExecutions makes the fake a Backend of executions.
 func (f *fake) ExpiredExecutions(_ context.Context, since time.Time) ([]executionapi.Expired, error) {
 	of := executionapi.Expired{Hour: noon.Truncate(time.Hour), Worker: "w", WorkerID: workerID, Namespace: "default",
 		ActionRef: "import", Count: 2, Last: noon}

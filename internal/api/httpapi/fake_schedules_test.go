@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// fakeSchedules answers everything about schedules as the fake does.
 type fakeSchedules struct{ f *fake }
 
 var _ schedules.Backend = fakeSchedules{}

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// namespaceOf is the namespace of a task or case that the fake knows.
 func namespaceOf(id uuid.UUID) (namespace string, known bool) {
 	switch id {
 	case taskID, caseID:
@@ -20,8 +19,7 @@ func namespaceOf(id uuid.UUID) (namespace string, known bool) {
 	return "", false
 }
 
-// outside does what every verb about a task or case does for a request whose key is limited:
-// it answers CodeNotFound for one that the key does not reach.
+// outside answers CodeNotFound for a task or case that the key does not reach.
 func outside(ctx context.Context, id uuid.UUID) error {
 	p := access.From(ctx)
 	if namespace, known := namespaceOf(id); !p.Limited() || known && p.Reaches(namespace) {
@@ -30,7 +28,6 @@ func outside(ctx context.Context, id uuid.UUID) error {
 	return tasker.Errorf(tasker.CodeNotFound, "task %s is unknown", id)
 }
 
-// noteOf is note for a request about a task or case, which is not noted when it is outside.
 func (f *fake) noteOf(ctx context.Context, id uuid.UUID, request any) error {
 	if err := outside(ctx, id); err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// Things that the fake knows.
 var (
 	taskID   = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
 	stepID   = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f71")
@@ -24,8 +23,7 @@ var (
 	noon     = time.Date(2026, 1, 31, 12, 0, 0, 123456000, time.UTC)
 )
 
-// fake is a Backend that answers everything with one canned thing, or with err,
-// and remembers what it was asked.
+// fake is a Backend that answers with canned values or err, and remembers the last request.
 type fake struct {
 	mu    sync.Mutex
 	asked any   // the last request, as the handler passed it on
@@ -50,7 +48,6 @@ func (f *fake) note(request any) error {
 	return f.err
 }
 
-// last returns the request that the Backend was asked last, as a T.
 func last[T any](f *fake) T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -193,7 +190,6 @@ func (f *fake) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHisto
 	}, nil
 }
 
-// HeldTasks is no verb of a client's, and not noted.
 func (f *fake) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	f.mu.Lock()
 	err := f.err
@@ -215,7 +211,6 @@ func (f *fake) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUI
 	return out, nil
 }
 
-// CancelTasks notes the tasks that the key reaches.
 func (f *fake) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
 	out := make([]tasker.TaskReceipt, len(req.TaskUUIDs))
 	var reached []uuid.UUID

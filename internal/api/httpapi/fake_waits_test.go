@@ -22,7 +22,6 @@ func (f *fake) Signals(_ context.Context, filter waits.SignalFilter) (*waits.Sig
 		Name: "paid", Key: "7", ReceivedAt: noon, KeptUntil: noon}}}, nil
 }
 
-// SendSignal makes the fake a waits.Backend.
 func (f *fake) SendSignal(_ context.Context, req waits.SignalRequest) (*waits.Signal, error) {
 	if err := f.note(req); err != nil {
 		return nil, err

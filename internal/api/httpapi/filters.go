@@ -2,8 +2,8 @@ package httpapi
 
 import "github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 
-// A filter has the name of the filtered field. olderNames are former names of some filters, by the path of their
-// operation. They still work, but are not in the OpenAPI document.
+// olderNames are former names of filters, by the path of their operation. They still work, but are not in the OpenAPI
+// document.
 var olderNames = map[string]map[string]string{
 	"/v1/dlq":                     {"reason": "dlq_reason"},
 	"/v1/dlq/stats":               {"reason": "dlq_reason"},
@@ -14,7 +14,6 @@ var olderNames = map[string]map[string]string{
 	"/v1/events":                  {"task": "task_uuid", "state": "to_state"},
 }
 
-// renameParameters adds the older names to the operations.
 func renameParameters(a *endpoint.API) {
 	for path, names := range olderNames {
 		a.OlderNames(path, names)

@@ -10,23 +10,21 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// healthBody is the body of both probes.
 type healthBody struct {
 	Status string `json:"status" enum:"live,ready"`
 }
 
-// versionBody is the body of the version.
 type versionBody struct {
 	Version string `json:"version"`
 }
 
-// getLive serves GET /health/live. It asks nothing: a process whose database is down must not be restarted for that.
+// getLive checks nothing: a process whose database is down must not be restarted for that.
 func (s *server) getLive(context.Context, *endpoint.None, *endpoint.None) (endpoint.Answer[healthBody], error) {
 	return endpoint.OK(healthBody{"live"}), nil
 }
 
-// getReady answers 503 while the server stops, so that a balancer sends no new work over open connections, and while
-// Options.Ready reports an error.
+// getReady answers 503 while the server stops, so that a balancer sends no new work, and while Options.Ready reports an
+// error.
 func (s *server) getReady(ctx context.Context, _, _ *endpoint.None) (endpoint.Answer[healthBody], error) {
 	if stopping := web.Stopping(ctx); stopping != nil && stopping.Err() != nil {
 		return endpoint.Answer[healthBody]{}, tasker.Errorf(tasker.CodeUnavailable, "the server is stopping")
@@ -45,7 +43,6 @@ func (s *server) getReady(ctx context.Context, _, _ *endpoint.None) (endpoint.An
 		"the server is not ready; its log says why")
 }
 
-// getVersion serves GET /version, without a key.
 func (s *server) getVersion(context.Context, *endpoint.None, *endpoint.None) (endpoint.Answer[versionBody], error) {
 	return endpoint.OK(versionBody{s.version}), nil
 }

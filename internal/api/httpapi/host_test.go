@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi"
 )
 
-// A page of evil.example whose name was rebound to 127.0.0.1 is of the same
-// origin as the server, by all that a browser can tell; the Host gives it away.
+// By DNS rebinding, a page of evil.example has the server's origin; only the Host differs.
 func TestHostOfAnOpenServer(t *testing.T) {
 	t.Parallel()
 	for host, welcome := range map[string]bool{

@@ -41,7 +41,6 @@ func TestLetterFilters(t *testing.T) {
 	}
 }
 
-// TestInboxRefused: what breaks a rule of the document is refused before the Backend is asked.
 func TestInboxRefused(t *testing.T) {
 	t.Parallel()
 	letter, group := "/v1/dead-letters/"+letterID.String(), "/v1/groups/"+groupID
@@ -148,7 +147,6 @@ func TestInboxPreconditions(t *testing.T) {
 	}
 }
 
-// TestOperationsNeedTheirPermission: what an operation on many may do depends on what it does, and to what.
 func TestOperationsNeedTheirPermission(t *testing.T) {
 	t.Parallel()
 	const letters, cases = `"selection":{"kind":"letter"}`, `"selection":{"kind":"case"}`
@@ -187,7 +185,6 @@ func TestOperationsNeedTheirPermission(t *testing.T) {
 	}
 }
 
-// TestReadersOfGroupsSeeNoPayload: read shows groups, and no letter of them.
 func TestReadersOfGroupsSeeNoPayload(t *testing.T) {
 	t.Parallel()
 	for permission, sees := range map[string]bool{"read": false, "dead-letters:read": true} {
@@ -206,7 +203,6 @@ func TestReadersOfGroupsSeeNoPayload(t *testing.T) {
 	}
 }
 
-// TestInboxNamespaces: a key's list is that of its namespace, and a request that names another one is refused.
 func TestInboxNamespaces(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "admin", "video")
@@ -243,7 +239,6 @@ func TestInboxNamespaces(t *testing.T) {
 	}
 }
 
-// TestWithoutInbox: a server whose store keeps no dead letters says so, on every route.
 func TestWithoutInbox(t *testing.T) {
 	t.Parallel()
 	h := httpapi.New(&fake{}, httpapi.Options{})
@@ -257,7 +252,6 @@ func TestWithoutInbox(t *testing.T) {
 	}
 }
 
-// TestExportThatFailsIsCut: an export that ends early must not look like a whole one.
 func TestExportThatFailsIsCut(t *testing.T) {
 	t.Parallel()
 	f := &fake{item: tasker.Errorf(tasker.CodeUnavailable, "the store is gone")}
@@ -279,7 +273,6 @@ func TestExportThatFailsIsCut(t *testing.T) {
 	}
 }
 
-// slowExports is a Backend whose exports wait.
 type slowExports struct {
 	fakeInbox
 	begun, release chan struct{}
@@ -292,7 +285,6 @@ func (b slowExports) ExportLetters(context.Context, deadletters.LetterFilter) it
 	}
 }
 
-// TestExportsAreBounded: a fifth export at a time is refused, and one after them is not.
 func TestExportsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := slowExports{fakeInbox{&fake{}}, make(chan struct{}), make(chan struct{})}

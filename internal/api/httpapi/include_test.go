@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi"
 )
 
-// TestInclude: rows of lists carry payloads only when the request asks for them.
 func TestInclude(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -36,8 +35,6 @@ func TestInclude(t *testing.T) {
 	}
 }
 
-// TestEmptyParameters: a parameter without a value is not one that is left out, where
-// text is not what it takes.
 func TestEmptyParameters(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, &fake{}, httpapi.Options{})

@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// noting is a Backend that keeps whose keys were used.
 type noting struct {
 	*fake
 	mu    sync.Mutex
@@ -30,8 +29,8 @@ func (n *noting) NoteKeyUse(ctx context.Context) error {
 	return nil
 }
 
-// TestKeyUse: the use of a key is stored once, not with every request; one that cannot
-// be stored hurts no request, and is tried again.
+// TestKeyUse: the use of a key is stored once, not with every request. A failure to store hurts no request, and the
+// next request tries again.
 func TestKeyUse(t *testing.T) {
 	t.Parallel()
 	secrets, ring := map[string]string{}, []access.Key{}
@@ -63,7 +62,7 @@ func TestKeyUse(t *testing.T) {
 	wait.Wait()
 	get("two", 200)
 	get("", 401)
-	// a key that may not do what it tries is used all the same
+	// A refused request uses the key, too.
 	if got := a.do(t, "POST", "/v1/tasks", `{"name":"x"}`, "X-API-Key: "+secrets["two"]); got.status != 403 {
 		t.Errorf("answered %d, want 403", got.status)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// dialRaw opens a connection whose every read ends within the test's patience.
 func dialRaw(t *testing.T, url string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
@@ -28,8 +27,8 @@ func dialRaw(t *testing.T, url string) net.Conn {
 	return conn
 }
 
-// TestAnswerBeforeTheBody announces a body and sends three bytes of it. What does
-// not depend on the body is answered all the same, and the connection ends.
+// TestAnswerBeforeTheBody announces a body and sends three bytes. Answers that do not depend on the body arrive anyway,
+// and the connection ends.
 func TestAnswerBeforeTheBody(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "submit")
@@ -69,8 +68,8 @@ func TestAnswerBeforeTheBody(t *testing.T) {
 	}
 }
 
-// TestLingeringClose sends a body that is too large and reads only then, as many
-// clients do: the 413 must be there, and no broken pipe.
+// TestLingeringClose sends a body that is too large and reads afterwards, as many clients do: it must get the 413, not
+// a broken pipe.
 func TestLingeringClose(t *testing.T) {
 	t.Parallel()
 	ring, key := ringOf(t, "k", "submit")
@@ -103,7 +102,6 @@ func TestLingeringClose(t *testing.T) {
 	}
 }
 
-// TestBodiesTogether holds the bodies that arrive at one time to a limit of bytes.
 func TestBodiesTogether(t *testing.T) {
 	t.Parallel()
 	s := serve(t,
@@ -118,7 +116,7 @@ func TestBodiesTogether(t *testing.T) {
 	}
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	for range 4000 { // it takes a moment until the server has it all
+	for range 4000 { // wait until the server has it all
 		got := <-s.send(t, "/v1/tasks", `{"name":"x"}`)
 		if got.status == 503 {
 			if got.header.Get("Retry-After") == "" {
@@ -175,7 +173,7 @@ func TestLimitConnections(t *testing.T) {
 	_ = first.Close()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	for range 4000 { // it takes a moment until the server knows
+	for range 4000 { // wait until the server notices
 		if got, err := ask(dialRaw(t, url)); err == nil && got.StatusCode == 200 {
 			return
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/checks/typegen"
 )
 
-// TestOpenAPIModels: the clients in other languages know the objects and operations of the API as they are.
 func TestOpenAPIModels(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()

@@ -71,8 +71,6 @@ func TestOpenAPIDocument(t *testing.T) {
 	}
 }
 
-// TestExamples sends the example of every operation. Package apitest sends those that need nothing before them to a
-// server.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, &fake{}, httpapi.Options{})

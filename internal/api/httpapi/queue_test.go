@@ -65,8 +65,8 @@ func TestEnqueue(t *testing.T) {
 	})
 }
 
-// TestQueueBodies: what departs from the document is refused with a JSON pointer
-// to each place, and the Backend never sees it.
+// TestQueueBodies: a departure from the document is refused with a JSON pointer to each place, and never reaches the
+// Backend.
 func TestQueueBodies(t *testing.T) {
 	t.Parallel()
 	worker := queueWorker + workerID.String()
@@ -152,8 +152,7 @@ func TestQueueBodies(t *testing.T) {
 	})
 }
 
-// TestQueueErrorsNameNoList: an error about the one thing that was sent says where in
-// that.
+// TestQueueErrorsNameNoList: an error about a single item has no list index.
 func TestQueueErrorsNameNoList(t *testing.T) {
 	t.Parallel()
 	worker := queueWorker + workerID.String()
@@ -176,7 +175,6 @@ func TestQueueErrorsNameNoList(t *testing.T) {
 	}
 }
 
-// failing is a fake whose changes fail; it still can be read.
 type failing struct {
 	*fake
 	err error
@@ -198,8 +196,7 @@ func (f *failing) Settle(context.Context, protocol.SettleRequest) ([]protocol.Se
 	return nil, f.err
 }
 
-// TestQueueWorkerWords: fields with two names, errors in two forms, statuses that the
-// other protocol does not have.
+// TestQueueWorkerWords: fields with two names, errors in two forms, and statuses that only this protocol has.
 func TestQueueWorkerWords(t *testing.T) {
 	t.Parallel()
 	worker := queueWorker + workerID.String()
@@ -266,7 +263,6 @@ func TestQueueWorkerWords(t *testing.T) {
 	}
 }
 
-// leasing is a fake in which the worker holds the task taskID, or what held says.
 type leasing struct {
 	*fake
 	held  []protocol.LeaseRef // instead
@@ -296,7 +292,6 @@ func (l *leasing) Registered(context.Context, uuid.UUID) (*protocol.WorkerInfo, 
 	return &protocol.WorkerInfo{Namespaces: []string{"default"}, Capabilities: l.caps, State: l.self}, nil
 }
 
-// TestQueueLostTasks: what a worker hears that does not hold the task any more.
 func TestQueueLostTasks(t *testing.T) {
 	t.Parallel()
 	worker := queueWorker + workerID.String()

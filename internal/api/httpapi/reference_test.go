@@ -21,7 +21,6 @@ import (
 	"github.com/taskerhq/tasker/internal/checks/reference"
 )
 
-// operation is what the reference says of an operation of the OpenAPI document.
 type operation struct {
 	ID, Summary, Description string
 	Tags                     []string
@@ -30,10 +29,8 @@ type operation struct {
 
 var needed = regexp.MustCompile(`(?:Needs|needs) (?:the permission|one of the permissions) ([^.;]+)[.;]`)
 
-// usual are the statuses of errors that nearly every operation may have. The page explains them once.
 var usual = []string{"400", "401", "403", "500", "503"}
 
-// TestReferenceOfOperations holds docs/reference/http.md to the OpenAPI document.
 func TestReferenceOfOperations(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
@@ -78,8 +75,7 @@ func TestReferenceOfOperations(t *testing.T) {
 	reference.Check(t, "http.md", b.String())
 }
 
-// TestReferenceOfEvents holds docs/reference/events.md to the types of events and their fields. What a type means is
-// the comment of its constant.
+// TestReferenceOfEvents: the meaning of a type is the comment of its constant.
 func TestReferenceOfEvents(t *testing.T) {
 	t.Parallel()
 	event := reflect.TypeFor[tasker.Event]()
@@ -101,7 +97,6 @@ func TestReferenceOfEvents(t *testing.T) {
 	reference.Check(t, "events.md", text)
 }
 
-// fieldTables lists the fields of a struct, and of those in it.
 func fieldTables(of reflect.Type, title string, done map[reflect.Type]bool) string {
 	done[of] = true
 	var rows [][]string
@@ -125,7 +120,6 @@ func fieldTables(of reflect.Type, title string, done map[reflect.Type]bool) stri
 	return "\n## " + title + "\n\n" + reference.Table([]string{"Field", "Type", "Present", "Meaning"}, rows) + deeper
 }
 
-// kindOf returns the type of a field in JSON, and that of its fields if it is an object with known ones.
 func kindOf(t reflect.Type) (string, reflect.Type) {
 	switch {
 	case t.Kind() == reflect.Pointer:
@@ -152,7 +146,6 @@ func kindOf(t reflect.Type) (string, reflect.Type) {
 	}
 }
 
-// eventComments returns the comments of the constants of EventType, by value, in the words of JSON.
 func eventComments(t *testing.T) map[string]string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../../event.go", nil, parser.ParseComments)

@@ -19,19 +19,18 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// routes is the whole API: method, path, operation, permissions and traits. A list of permissions means that one of
-// them suffices.
+// routes is the whole API: method, path, operation, permissions (one suffices) and traits.
 func (s *server) routes() {
 	const hot, batch, creates, optional = endpoint.Hot, endpoint.Batch, endpoint.Creates, endpoint.BodyOptional
 	const finds, conflicts, limited = endpoint.Finds, endpoint.Conflicts, endpoint.Limited
 	api := s.api
 	get, post, patch, del := endpoint.Get, endpoint.Post, endpoint.Patch, endpoint.Delete
 	may := func(p ...access.Permission) []access.Permission { return p }
-	// Who submits tasks may cancel them as well; every other act on a task is an operator's.
+	// Submitters may cancel tasks, too; every other act on a task is an operator's.
 	submit, read := may(access.Submit), may(access.Read)
 	operating, cancel := may(access.Operate), may(access.Submit, access.Operate)
 
-	// Tasks. Submitting and reading one task are called for every task, so they are logged at level debug.
+	// Submitting and reading one task happen for every task, so they are logged at level debug.
 	endpoint.Add(api, post("/v1/tasks", "submit-task", "Submit a task", submit,
 		hot|creates|finds|conflicts|limited), s.submitTask)
 	endpoint.Add(api, post("/v1/tasks/batch", "submit-tasks", "Submit many tasks in one transaction", submit,
@@ -48,7 +47,7 @@ func (s *server) routes() {
 	endpoint.Add(api, post("/v1/tasks/cancel", "cancel-tasks", "Cancel many tasks in one transaction", cancel,
 		batch|finds|conflicts), s.cancelTasks)
 
-	// Steps of a task. All acts on a step are one operation, which the body chooses.
+	// All acts on a step are one operation, which the body chooses.
 	endpoint.Add(api, get("/v1/tasks/{uuid}/workflow_steps", "list-steps", "List the steps of a task", read, 0),
 		s.listSteps)
 	endpoint.Add(api, get("/v1/tasks/{uuid}/workflow_steps/{step_uuid}", "get-step", "Get a step and its readiness", read,
@@ -62,14 +61,14 @@ func (s *server) routes() {
 	endpoint.Add(api, patch("/v1/tasks/{uuid}/workflow_steps/{step_uuid}", "act-on-step",
 		"Reset, resolve, complete, approve or reject a step", operating, conflicts|endpoint.Unmasked), s.actOnStep)
 
-	// Events. A stream is open for hours, so it is limited in number and not in time.
+	// A stream is open for hours, so its number is limited, not its time.
 	endpoint.AddStream[tasker.Event](api, get("/v1/events", "stream-events",
 		"Stream events of tasks, cases, the inbox and the queue",
 		read, hot|finds|limited), eventType, eventsDoc, s.serveEvents)
 	endpoint.AddStream[executionapi.ExecutionChange](api, get("/api/v1/executions/stream", "stream-executions",
 		"Stream the statuses of executions", read, hot|finds|limited), eventType, changesDoc, s.serveExecutions)
 
-	// A snapshot is sent as stored; the document shows its form too.
+	// A snapshot is sent as stored; the document shows its form anyway.
 	endpoint.SchemaOf[operate.CaseSnapshot](api.Registry())
 	// Cases: the paths are older than the word.
 	endpoint.Add(api, get("/v1/dlq", "list-cases", "List cases, newest first", read, 0), s.listCases)
@@ -80,11 +79,10 @@ func (s *server) routes() {
 	endpoint.Add(api, patch("/v1/dlq/entry/{dlq_entry_uuid}", "update-case",
 		"Add notes to a case, resolve it or reopen it",
 		operating, conflicts), s.updateCase)
-	// The same on many cases. Each item has its own result, so these answer 200 even if all were refused.
+	// Each item has its own result, so these answer 200 even if all were refused.
 	endpoint.Add(api, post("/v1/dlq/update", "update-cases", "Update many cases", operating, conflicts), s.updateCases)
 	endpoint.Add(api, post("/v1/dlq/act", "act-on-cases", "Reset, resolve or complete the failed steps of the tasks of "+
 		"many cases", operating, batch|conflicts), s.actOnCases)
-	// Views over cases and live tasks.
 	endpoint.Add(api, get("/v1/dlq/stats", "get-case-stats", "Count cases by reason", read, 0), s.caseStats)
 	endpoint.Add(api, get("/v1/dlq/investigation-queue", "get-investigation-queue",
 		"List pending cases, most urgent first",
@@ -94,7 +92,7 @@ func (s *server) routes() {
 	endpoint.Add(api, post("/v1/dlq/staleness/detect", "detect-staleness", "Run the staleness detector now", operating,
 		optional), s.detectStaleness)
 
-	// The audit trail, of everything and of one object. It outlives the object.
+	// The audit trail outlives its objects.
 	endpoint.Add(api, get("/v1/audit", "list-audit", "List acts of operators, newest first", read, finds), s.listAudit)
 	endpoint.Add(api, get("/v1/audit/chain", "list-audit-chain", "List the hash chain of the audit trail, with its acts",
 		read, 0), s.auditChain)
@@ -105,7 +103,7 @@ func (s *server) routes() {
 	endpoint.Add(api, get("/v1/dlq/entry/{dlq_entry_uuid}/audit", "list-case-audit", "List acts on a case", read, 0),
 		s.listCaseAudit)
 
-	// Templates. There is no route that changes or deletes one: a version is immutable, and tasks refer to it.
+	// No route changes or deletes a template: a version is immutable, and tasks refer to it.
 	endpoint.Add(api, post("/v1/templates", "register-template", "Register a version of a template", operating,
 		creates|conflicts), s.registerTemplate)
 	endpoint.Add(api, get("/v1/templates", "list-templates", "List templates", read, 0), s.listTemplates)
@@ -116,7 +114,7 @@ func (s *server) routes() {
 	endpoint.Add(api, get("/v1/templates/{namespace}/{name}/{version}/stats", "get-template-stats",
 		"Get durations and failures of the steps of a template", read, 0), s.getTemplateStats)
 
-	// The families. Both forms of the worker protocol share their verbs, and so the cache of namespaces.
+	// Both forms of the worker protocol share the verbs, and thus the cache of namespaces.
 	steps := stepworker.New(s.backend)
 	tasks := taskworker.New(s.backend, steps)
 	workers.Routes(api, steps, tasks)            // /internal/workers
@@ -129,7 +127,6 @@ func (s *server) routes() {
 	schedules.Routes(api, s.schedules, s.masker) // /v1/schedules
 	inbox.Routes(api, s.letters, s.masker)       // /v1/groups, /v1/dead-letters, /v1/redrives, /v1/sources, /v1/policies
 
-	// Probes and the version need no key.
 	endpoint.Add(api, get("/health/live", "live", "Check that the process is alive", nil, hot), s.getLive)
 	endpoint.Add(api, get("/health/ready", "ready", "Check that the server is ready", nil, hot), s.getReady)
 	endpoint.Add(api, get("/version", "version", "Get the version of the server", nil, 0), s.getVersion)

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// example is a request that succeeds, one per operation.
 type example struct {
 	id, method, path, body string
 	status                 int
@@ -289,8 +288,6 @@ func TestEveryRouteOK(t *testing.T) {
 	}
 }
 
-// TestEveryRouteError lets the Backend fail under every route that uses it, with each
-// code whose status the document lists there.
 func TestEveryRouteError(t *testing.T) {
 	t.Parallel()
 	for _, kind := range web.ProblemKinds() {
@@ -303,7 +300,7 @@ func TestEveryRouteError(t *testing.T) {
 			internal := kind.Code == tasker.CodeInternal
 			for _, e := range examples() {
 				if e.id == "live" || e.id == "ready" || e.id == "version" {
-					continue // they do not ask the Backend
+					continue // without the Backend
 				}
 				if !a.doc.lists(t, e.id, kind.Status) {
 					continue
@@ -328,15 +325,14 @@ func TestEveryRouteError(t *testing.T) {
 	}
 }
 
-// TestTimeIsUp: a store that did not answer in time is unavailable, and its answer
-// is not an empty list.
+// TestTimeIsUp: a store that did not answer in time is unavailable, not an empty list.
 func TestTimeIsUp(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{context.DeadlineExceeded, fmt.Errorf("query tasks: %w", context.DeadlineExceeded)} {
 		a := newAPI(t, &fake{err: cause}, httpapi.Options{})
 		for _, e := range examples() {
 			if e.id == "live" || e.id == "ready" || e.id == "version" {
-				continue // they do not ask the Backend
+				continue // without the Backend
 			}
 			got := a.do(t, e.method, e.path, e.body)
 			if got.status != 503 || got.problem(t).Code != tasker.CodeUnavailable || got.header.Get("Retry-After") != "1" {

@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// running is a server on a port of its own.
 type running struct {
 	url    string
 	client *http.Client
@@ -38,7 +37,6 @@ func serve(t *testing.T, h http.Handler, drain time.Duration) *running {
 	return s
 }
 
-// send posts a body, or gets without one, in the background.
 func (s *running) send(t *testing.T, path, body string) <-chan response {
 	t.Helper()
 	out := make(chan response, 1)
@@ -102,7 +100,7 @@ func TestStopLetsRequestsFinish(t *testing.T) {
 	t.Parallel()
 	entered, release := make(chan struct{}, 2), make(chan struct{})
 	api := httpapi.New(&fake{}, httpapi.Options{})
-	var stopped bool // when the request that began before goes on
+	var stopped bool // when the earlier request continues
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		entered <- struct{}{}
 		<-release
@@ -130,7 +128,6 @@ func TestStopLetsRequestsFinish(t *testing.T) {
 	}
 }
 
-// waitStopping returns once the server takes no more connections.
 func waitStopping(t *testing.T, s *running) {
 	t.Helper()
 	for t.Context().Err() == nil {
@@ -163,7 +160,7 @@ func TestNotReadyWhileStopping(t *testing.T) {
 	<-entered
 	<-entered
 	s.stop()
-	<-poll // ends when the server has begun to stop
+	<-poll // ends when the server begins to stop
 	close(release)
 	if got := <-ready; got.status != 503 || !strings.Contains(got.body, "stopping") {
 		t.Errorf("ready is answered %d %s", got.status, got.body)
@@ -203,8 +200,7 @@ func TestServeReportsABrokenListener(t *testing.T) {
 	}
 }
 
-// TestClientGoneEndsPoll matters because a poll that goes on would claim steps
-// for nobody.
+// TestClientGoneEndsPoll: a poll that continues would claim steps without a worker.
 func TestClientGoneEndsPoll(t *testing.T) {
 	t.Parallel()
 	entered, ended := make(chan struct{}), make(chan error, 1)
@@ -253,7 +249,7 @@ func TestHugeBodyOverTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Expect", "100-continue") // the client asks first, so nothing is sent in vain
+	r.Header.Set("Expect", "100-continue") // the client sends the body only after the server agrees
 	s.client.Transport.(*http.Transport).ExpectContinueTimeout = time.Minute
 	answer, err := s.client.Do(r)
 	if err != nil {

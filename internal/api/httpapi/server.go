@@ -24,7 +24,7 @@ import (
 	"github.com/taskerhq/tasker/waits"
 )
 
-// SensitiveRules tells what is sensitive.
+// SensitiveRules finds the sensitive places.
 type SensitiveRules = masking.Rules
 
 // DLQOptions are the settings of /api/dlq.
@@ -32,57 +32,48 @@ type DLQOptions = dlq.Options
 
 // Options are the optional settings of New. The zero value serves every client.
 type Options struct {
-	// Front holds the parts that the API shares with other handlers of the process: log, API keys, budget of bodies.
-	// Defaults to a separate one that serves every client.
+	// Front is shared with other handlers of the process: log, API keys, budget of bodies. Defaults to a separate one
+	// that serves every client.
 	Front *web.Front
-	// LoopbackOnly refuses requests that are not addressed to localhost or a loopback address: a browser does not treat
-	// a page whose name resolves to this machine (DNS rebinding) as another origin. For servers without keys.
+	// LoopbackOnly refuses requests that are not addressed to localhost or a loopback address; see web.Policy. For
+	// servers without keys.
 	LoopbackOnly bool
-	// Ready reports why the server cannot work now, or nil. The text of a *tasker.Error is shown to every client.
-	// Defaults to always ready.
+	// Ready reports why the server cannot work now, or nil. Clients see the text of a *tasker.Error. Defaults to always
+	// ready.
 	Ready func(context.Context) error
-	// DeadLetters is the engine behind the routes of dead letters. Defaults to none: they answer unavailable.
+	// Without a backend the routes of its family answer unavailable.
 	DeadLetters deadletters.Backend
-	// Schedules is the engine behind the routes of schedules. Defaults to none: they answer unavailable.
-	Schedules schedules.Backend
-	// Jobs is the engine behind /api/dlq. Defaults to none: its routes answer unavailable.
-	Jobs dlqapi.Backend
-	// Messages is the engine behind /api/v1/dlq/stats and the other routes of topics. Defaults to none, likewise.
-	Messages deadletters.TopicBackend
-	// DLQ are the settings of /api/dlq.
-	DLQ DLQOptions
-	// Sensitive tells what templates and sources mark as sensitive. Defaults to nothing: answers are not masked.
+	Schedules   schedules.Backend
+	Jobs        dlqapi.Backend
+	Messages    deadletters.TopicBackend
+	DLQ         DLQOptions
+	// Sensitive defaults to nothing: answers are not masked.
 	Sensitive SensitiveRules
-	// Limits bound requests.
-	Limits Limits
-	// Version is the answer of GET /version. Defaults to "devel".
+	Limits    Limits
+	// Version defaults to "devel".
 	Version string
-	// Metrics answers GET /metrics. Defaults to no such route.
+	// Metrics answers GET /metrics. Without it the route does not exist.
 	Metrics http.Handler
-	// Streams is notified of streams of events. Defaults to none.
 	Streams StreamWatcher
 }
 
-// Limits bound requests. The engine bounds what is independent of HTTP (payloads, items of a batch).
+// Limits bound requests. The engine has the bounds that do not depend on HTTP (payloads, items of a batch).
 type Limits struct {
-	// BodyBytes bounds the body of a request for one object, in bytes. Defaults to 4 MiB.
+	// BodyBytes bounds the body of a request for one object. Defaults to 4 MiB.
 	BodyBytes int64
-	// BatchBodyBytes bounds the body of a request for many objects, in bytes. Defaults to 16 MiB, and is never less
-	// than BodyBytes.
+	// BatchBodyBytes bounds the body of a request for many objects. Defaults to 16 MiB, and is at least BodyBytes.
 	BatchBodyBytes int64
-	// LetterBytes bounds a dead letter. A report of one has room in a body: see LetterBody. Defaults to 16 MiB.
+	// LetterBytes bounds a dead letter; LetterBody is the size of its report. Defaults to 16 MiB.
 	LetterBytes int64
-	// Streams bounds the number of open streams of events. Defaults to 1,000.
+	// Streams bounds the open streams of events. Defaults to 1,000.
 	Streams int
-	// StreamsPerKey bounds those of one API key. Defaults to 250.
+	// StreamsPerKey defaults to 250.
 	StreamsPerKey int
 }
 
-// LetterBody returns the size of the body of a report of a dead letter: its payload is in base64, and there is room for
-// the report itself.
+// LetterBody returns the size of the report of a dead letter: its payload is in base64, and there is room for the rest.
 func LetterBody(letter int64) int64 { return letter/3*4 + 1<<20 }
 
-// withDefaults fills in what is not positive.
 func (l Limits) withDefaults() Limits {
 	if l.BodyBytes <= 0 {
 		l.BodyBytes = 4 << 20
@@ -123,12 +114,11 @@ type CaseBackend interface {
 	Case(ctx context.Context, id uuid.UUID) (*operate.Case, error)
 }
 
-// server is the API over one Backend.
 type server struct {
 	api       *endpoint.API
 	backend   Backend
 	letters   deadletters.Backend
-	schedules schedules.Backend        // nil: the store keeps no schedules      // nil: none
+	schedules schedules.Backend        // nil: none
 	jobs      dlqapi.Backend           // nil: none
 	messages  deadletters.TopicBackend // nil: none
 	dlq       dlq.Options
@@ -149,8 +139,8 @@ type API struct {
 	log        *slog.Logger
 }
 
-// New returns the API over a Backend. The caller still closes the Backend. New panics if the API cannot be built from
-// its types, which no input can cause.
+// New returns the API over a Backend, which the caller closes. It panics if the API cannot be built from its types; no
+// input causes that.
 func New(backend Backend, opts Options) *API {
 	s := &server{
 		backend: backend, letters: opts.DeadLetters, schedules: opts.Schedules,
@@ -177,7 +167,6 @@ func New(backend Backend, opts Options) *API {
 	s.serveMetrics(opts.Metrics)
 	s.serveDocument()
 	s.api.Complete()
-	// Observe counts requests in metrics; SameOrigin refuses web pages of other origins.
 	return &API{operations: s.api, log: s.front.Log(), Handler: s.front.Mount(web.Policy{
 		Observe: true, Quiet: s.api.Quiet,
 		SameOrigin: true, LoopbackOnly: opts.LoopbackOnly, // each operation checks keys and bodies: see guard

@@ -41,7 +41,6 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// panicking is a Backend that has a bug.
 type panicking struct{ *fake }
 
 func (panicking) Steps(context.Context, uuid.UUID) ([]tasker.Step, error) { panic("bug in /secret") }

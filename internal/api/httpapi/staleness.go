@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// stalenessFilter is an operate.StalenessFilter as a query.
 type stalenessFilter struct {
 	Health    string `query:"health_status" enum:"healthy,warning,stale"`
 	Namespace string `query:"namespace_name" maxLength:"255"`
@@ -17,7 +16,6 @@ type stalenessFilter struct {
 	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
 }
 
-// staleness serves GET /v1/dlq/staleness: what the detector would decide now.
 func (s *server) staleness(ctx context.Context, params *stalenessFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.StaleTask], error) {
@@ -32,8 +30,7 @@ func (s *server) staleness(ctx context.Context, params *stalenessFilter,
 	return endpoint.OK(endpoint.List(tasks)), err
 }
 
-// detectStaleness runs a cycle of the detector. It checks the tasks of all namespaces, so a key limited to some may not
-// run it, not even as a dry run.
+// detectStaleness checks the tasks of all namespaces, so a limited key may not run it, not even as a dry run.
 func (s *server) detectStaleness(ctx context.Context, _ *endpoint.None,
 	body *operate.DetectRequest,
 ) (endpoint.Answer[[]operate.Detection], error) {

@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// The types of package operate import no schema library, so their lists of values are given here, one stand-in type
-// each.
+// The types of package operate import no schema library, so their lists of values have stand-ins.
 type (
 	healthSchema          struct{}
 	detectionSchema       struct{}
@@ -17,7 +16,6 @@ type (
 	promiseSchema         struct{}
 )
 
-// standIns documents the types of this package's routes whose schemas do not follow from Go types.
 func standIns(a *endpoint.API) {
 	endpoint.StandIn[operate.Health, healthSchema](a)
 	endpoint.StandIn[operate.ThresholdSource, thresholdSourceSchema](a)
@@ -27,24 +25,20 @@ func standIns(a *endpoint.API) {
 	endpoint.StandIn[submitBody, tasker.SubmitRequest](a)
 }
 
-// Schema lists the values of a task's health.
 func (healthSchema) Schema(huma.Registry) *huma.Schema {
 	return endpoint.EnumSchema(operate.Healthy, operate.Warning, operate.Stale)
 }
 
-// Schema implements huma.SchemaProvider.
 func (thresholdSourceSchema) Schema(huma.Registry) *huma.Schema {
 	return endpoint.EnumSchema(operate.ThresholdOfTemplate, operate.ThresholdOfAll,
 		operate.ThresholdOfPromise, operate.ThresholdOfDuration)
 }
 
-// Schema implements huma.SchemaProvider.
 func (promiseSchema) Schema(huma.Registry) *huma.Schema {
 	return endpoint.EnumSchema(operate.PromisedAttempt, operate.PromisedQueue, operate.PromisedTime,
 		operate.PromisedRelease, operate.PromisedOutside)
 }
 
-// Schema lists the detector's possible actions.
 func (detectionSchema) Schema(huma.Registry) *huma.Schema {
 	return endpoint.EnumSchema(
 		operate.WouldTransition, operate.MovedAndErrored, operate.MovedToDLQOnly, operate.ErroredOnly,

@@ -12,25 +12,21 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// stepPath names a step of a task.
 type stepPath struct {
 	TaskPath
 	StepUUID uuid.UUID `path:"step_uuid" doc:"The step."`
 }
 
-// stepsQuery is TaskPath with a request for results.
 type stepsQuery struct {
 	TaskPath
 	Include string `query:"include" enum:"results" doc:"results: include the results of the steps, up to the byte limit of a page."`
 }
 
-// bareLister is a Backend that can list steps without their results. It is optional: see listSteps.
 type bareLister interface {
 	BareSteps(ctx context.Context, task uuid.UUID) ([]tasker.Step, error)
 }
 
-// listSteps serves GET /v1/tasks/{uuid}/workflow_steps. Results may be large and are left out unless they are asked
-// for. A backend that can leave them in the store is preferred; with any other they are read and dropped here.
+// listSteps omits results, which may be large, unless requested: in the store if the backend can, else here.
 func (s *server) listSteps(ctx context.Context, params *stepsQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]tasker.Step], error) {
@@ -47,7 +43,6 @@ func (s *server) listSteps(ctx context.Context, params *stepsQuery,
 	return endpoint.OK(endpoint.List(steps)), err
 }
 
-// getStep serves GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}, with the result.
 func (s *server) getStep(ctx context.Context, params *stepPath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*tasker.Step], error) {
@@ -55,8 +50,7 @@ func (s *server) getStep(ctx context.Context, params *stepPath,
 	return endpoint.OK(step), err
 }
 
-// openLarge serves GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}/large_result. There is nothing to mask: a task with
-// sensitive fields has no large results.
+// openLarge masks nothing: a task with sensitive fields has no large results.
 func (s *server) openLarge(ctx context.Context, params *stepPath) (io.ReadCloser, error) {
 	b, can := s.backend.(protocol.LargeResultBackend)
 	if !can {
@@ -65,8 +59,7 @@ func (s *server) openLarge(ctx context.Context, params *stepPath) (io.ReadCloser
 	return b.LargeResult(ctx, params.UUID, params.StepUUID)
 }
 
-// listLogs serves GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}/logs. Texts are not masked: see
-// docs/guides/sensitive.md.
+// listLogs does not mask texts: see docs/guides/sensitive.md.
 func (s *server) listLogs(ctx context.Context, params *stepPath,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]tasker.AttemptLog], error) {
@@ -74,15 +67,13 @@ func (s *server) listLogs(ctx context.Context, params *stepPath,
 	return endpoint.OK(endpoint.List(logs)), err
 }
 
-// stepActPath names the step of an act.
 type stepActPath struct {
 	TaskPath
 	StepUUID uuid.UUID `path:"step_uuid" doc:"The step."`
 	endpoint.Match
 }
 
-// actOnStep serves PATCH /v1/tasks/{uuid}/workflow_steps/{step_uuid}. An unknown kind of act has no actor; the backend
-// refuses it.
+// actOnStep: an unknown kind of act has no actor; the backend refuses it.
 func (s *server) actOnStep(ctx context.Context, params *stepActPath,
 	act *tasker.StepAction,
 ) (endpoint.Answer[*tasker.Step], error) {
@@ -98,7 +89,7 @@ func (s *server) actOnStep(ctx context.Context, params *stepActPath,
 	return endpoint.OK(step), err
 }
 
-// actorOf returns the field with the actor; each kind of act has its own.
+// actorOf returns the field of the actor; each kind of act has its own.
 func actorOf(act *tasker.StepAction) *string {
 	switch act.ActionType {
 	case tasker.ResetForRetry:

@@ -8,10 +8,9 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// streamRetry is the retry delay for a client whose stream exceeds the limit.
 const streamRetry = 5 * time.Second
 
-// openStreams counts the open streams of events, in total and for each API key. The zero value has none; it is safe for
+// openStreams counts the open streams of events, in total and per API key. The zero value is ready; it is safe for
 // concurrent use.
 type openStreams struct {
 	mu    sync.Mutex
@@ -19,12 +18,12 @@ type openStreams struct {
 	byKey map[string]int
 }
 
-// enter counts a new stream, or returns why it is refused: those of one key must not use up all places. A server
-// without keys cannot tell clients apart, so only the total limit applies there. leave ends the count of the stream.
+// enter counts a new stream, or refuses it: one key must not use up all places. A server without keys cannot tell
+// clients apart, so it has the total limit only. leave ends the count.
 func (o *openStreams) enter(key string, limits Limits) (leave func(), err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	// The limit of the key comes first: its holder can do something about it.
+	// The limit of the key comes first: its holder can react to it.
 	if key != "" && o.byKey[key] >= limits.StreamsPerKey {
 		return nil, tooManyStreams(fmt.Sprintf("the key %s has %d streams of events open", key, limits.StreamsPerKey),
 			"server.max_streams_per_key")
@@ -43,7 +42,7 @@ func (o *openStreams) enter(key string, limits Limits) (leave func(), err error)
 	return func() { o.exit(key) }, nil
 }
 
-// exit ends the count of a stream. A key without streams has no entry, so that keys of the past cost no memory.
+// exit removes the entry of a key without streams, so that past keys cost no memory.
 func (o *openStreams) exit(key string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -56,7 +55,7 @@ func (o *openStreams) exit(key string) {
 	}
 }
 
-// tooManyStreams is the refusal, with the setting that an operator may raise.
+// tooManyStreams names the setting that an operator may raise.
 func tooManyStreams(what, setting string) error {
 	return &tasker.Error{Code: tasker.CodeExhausted, Message: what + "; there may be no more",
 		Hint: "try again later, or raise " + setting, RetryAfter: streamRetry}

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// TestEventsLimitPerKey shows that one key cannot take the places of all.
 func TestEventsLimitPerKey(t *testing.T) {
 	t.Parallel()
 	greedy, greedyHash := access.Generate()

@@ -9,14 +9,13 @@ import (
 	"github.com/taskerhq/tasker/internal/api/strictjson"
 )
 
-// submitBody is a tasker.SubmitRequest with its refused tasks.
 type submitBody struct {
 	tasker.SubmitRequest
 	refused endpoint.Refusals
 }
 
-// Salvager accepts the valid tasks of a request with item_errors. It is used only after strict decoding has failed, so
-// the usual request pays nothing for it. It gives up if the request itself is at fault, or does not want item errors.
+// Salvager accepts the valid tasks of a request with item_errors. It runs only after strict decoding has failed, so the
+// usual request does not pay for it. It fails if the request itself is at fault, or has no item_errors.
 func (*submitBody) Salvager() func([]byte) (any, bool) {
 	type head struct {
 		Tasks      []json.RawMessage `json:"tasks" minItems:"1"`
@@ -34,8 +33,8 @@ func (*submitBody) Salvager() func([]byte) (any, bool) {
 	}
 }
 
-// submitTask serves POST /v1/tasks: 201 for a new task, 200 for one that exists under the same idempotency key. It is a
-// batch of one, so locations in errors are moved from the item to the body.
+// submitTask answers 201 for a new task, 200 for one with the same idempotency key. It is a batch of one, so locations
+// in errors are moved from the item to the body.
 func (s *server) submitTask(ctx context.Context, _ *endpoint.None,
 	body *tasker.TaskRequest,
 ) (endpoint.Answer[tasker.TaskReceipt], error) {
@@ -53,21 +52,20 @@ func (s *server) submitTask(ctx context.Context, _ *endpoint.None,
 	if err != nil {
 		return no, err
 	}
-	// A backend may answer with a receipt even for a single task.
+	// A backend may return a receipt with an error even for a single task.
 	if receipt.Error != nil {
 		return no, endpoint.Moved(receipt.Error, "/tasks/0", "")
 	}
 	return endpoint.Stored(receipt.Created, "/v1/tasks/"+receipt.TaskUUID.String(), receipt), nil
 }
 
-// submitTasks serves POST /v1/tasks/batch. Without item_errors one refused task refuses all, before anything is stored.
-// With it, tasks that are refused here never reach the backend, and the answers are put together in the order of the
-// request.
+// submitTasks: without item_errors one refused task refuses all, before anything is stored. With it, tasks refused here
+// never reach the backend, and the answers are merged in the order of the request.
 func (s *server) submitTasks(ctx context.Context, _ *endpoint.None,
 	body *submitBody,
 ) (endpoint.Answer[endpoint.Results[tasker.TaskReceipt]], error) {
 	var no endpoint.Answer[endpoint.Results[tasker.TaskReceipt]]
-	// Namespaces are checked here and not by the backend: a request names them, so no row has to be read.
+	// A request names its namespaces, so they are checked without the backend.
 	for i := range body.Tasks {
 		if body.refused[i] != nil {
 			continue

@@ -17,13 +17,11 @@ type TaskPath struct {
 	UUID uuid.UUID `path:"uuid" doc:"The task."`
 }
 
-// taskQuery is TaskPath with a time to wait.
 type taskQuery struct {
 	TaskPath
 	WaitMS int `query:"wait_ms" minimum:"0" doc:"Maximum wait for the task to be settled, at most 60000."`
 }
 
-// listTasks serves GET /v1/tasks.
 func (s *server) listTasks(ctx context.Context, params *taskFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[tasker.TaskPage], error) {
@@ -42,8 +40,8 @@ func (s *server) listTasks(ctx context.Context, params *taskFilter,
 	return endpoint.OK(tasker.TaskPage{Tasks: endpoint.List(page.Tasks), NextCursor: page.NextCursor}), nil
 }
 
-// getTask serves GET /v1/tasks/{uuid}. With wait_ms it answers when the task is settled, or with its state when the
-// time is over. A server that stops cuts the wait short and answers with the state of now.
+// getTask answers, with wait_ms, when the task is settled or the time is over. A stopping server cuts the wait short
+// and answers with the present state.
 func (s *server) getTask(ctx context.Context, params *taskQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*tasker.Task], error) {
@@ -51,14 +49,13 @@ func (s *server) getTask(ctx context.Context, params *taskQuery,
 	waiting, cut, cancel := web.Patient(ctx)
 	defer cancel()
 	task, err := s.backend.Task(waiting, params.UUID, wait)
-	// The request itself goes on: only the wait was cut, so the task can still be read.
+	// Only the wait was cut: the request continues, and the task can be read.
 	if err != nil && cut() {
 		task, err = s.backend.Task(ctx, params.UUID, 0)
 	}
 	return endpoint.OK(task), err
 }
 
-// getHistory serves GET /v1/tasks/{uuid}/history.
 func (s *server) getHistory(ctx context.Context, params *TaskPath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*tasker.TaskHistory], error) {
@@ -71,7 +68,6 @@ func (s *server) getHistory(ctx context.Context, params *TaskPath,
 	return endpoint.OK(history), nil
 }
 
-// explainTask serves GET /v1/tasks/{uuid}/explain.
 func (s *server) explainTask(ctx context.Context, params *TaskPath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*tasker.Explanation], error) {
@@ -79,7 +75,6 @@ func (s *server) explainTask(ctx context.Context, params *TaskPath,
 	return endpoint.OK(explanation), err
 }
 
-// taskFilter is a tasker.TaskFilter as a query.
 type taskFilter struct {
 	State         []string  `query:"state,explode" doc:"States; repeatable, or several separated by commas."`
 	Namespace     string    `query:"namespace" maxLength:"255"`
@@ -95,7 +90,7 @@ type taskFilter struct {
 	endpoint.PageQuery
 }
 
-// filter parses the parameters. An unknown state is refused: it would match nothing and look like an empty list.
+// filter refuses an unknown state, which would look like an empty list.
 func (q *taskFilter) filter() (tasker.TaskFilter, error) {
 	f := tasker.TaskFilter{
 		Namespace: q.Namespace, Name: q.Name, Version: q.Version, Tag: q.Tag, CorrelationID: q.CorrelationID,

@@ -15,12 +15,10 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// templateBody is a tasker.TemplateSource that may also be sent as bare YAML.
 type templateBody struct {
 	tasker.TemplateSource
 }
 
-// SetText implements endpoint.TextBody.
 func (b *templateBody) SetText(document string) { b.YAML = document }
 
 // TemplatePath names a template. It is exported for the same reason as TaskPath.
@@ -29,21 +27,17 @@ type TemplatePath struct {
 	Name      string `path:"name" maxLength:"255"`
 }
 
-// versionPath names a version of a template.
 type versionPath struct {
 	TemplatePath
 	Version string `path:"version" maxLength:"64"`
 }
 
-// templateFilter is a tasker.TemplateFilter as a query.
 type templateFilter struct {
 	Namespace string `query:"namespace_name" maxLength:"255"`
 	Name      string `query:"name" maxLength:"255"`
 	endpoint.PageQuery
 }
 
-// registerTemplate serves POST /v1/templates: 201 for a new version, 200 for one with the same content. Other content
-// under the same version is a conflict.
 func (s *server) registerTemplate(ctx context.Context, _ *endpoint.None,
 	body *templateBody,
 ) (endpoint.Answer[*tasker.Template], error) {
@@ -61,7 +55,6 @@ func (s *server) registerTemplate(ctx context.Context, _ *endpoint.None,
 	return endpoint.Stored(registered.Created, location, registered), nil
 }
 
-// listTemplates serves GET /v1/templates.
 func (s *server) listTemplates(ctx context.Context, params *templateFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[tasker.TemplatePage], error) {
@@ -79,22 +72,19 @@ func (s *server) listTemplates(ctx context.Context, params *templateFilter,
 	return endpoint.OK(tasker.TemplatePage{Templates: endpoint.List(page.Templates), NextCursor: page.NextCursor}), nil
 }
 
-// getTemplate serves GET /v1/templates/{namespace}/{name}: the version that was registered last.
 func (s *server) getTemplate(ctx context.Context, params *TemplatePath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*tasker.Template], error) {
 	return s.template(ctx, params.Namespace, params.Name, "")
 }
 
-// getTemplateVersion serves GET /v1/templates/{namespace}/{name}/{version}.
 func (s *server) getTemplateVersion(ctx context.Context, params *versionPath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*tasker.Template], error) {
 	return s.template(ctx, params.Namespace, params.Name, params.Version)
 }
 
-// template answers with a version of a template, "" for the last one. The path names the namespace, so a key that does
-// not reach it is told so.
+// template returns a version, "" for the newest. The path names the namespace, so a key outside is forbidden.
 func (s *server) template(ctx context.Context, namespace, name,
 	version string,
 ) (endpoint.Answer[*tasker.Template], error) {
@@ -105,8 +95,8 @@ func (s *server) template(ctx context.Context, namespace, name,
 	return endpoint.OK(template), err
 }
 
-// reachDocument refuses a template of a namespace outside the limits. It uses the engine's own parser: another one
-// could see another namespace. The engine checks the names of priority levels.
+// reachDocument refuses a template of a namespace outside the limits. It uses the engine's parser: another one could
+// see another namespace.
 func reachDocument(ctx context.Context, src tasker.TemplateSource) error {
 	if !access.From(ctx).Limited() {
 		return nil
@@ -119,7 +109,6 @@ func reachDocument(ctx context.Context, src tasker.TemplateSource) error {
 	return endpoint.ReachNamespace(ctx, parsed.Namespace, "namespace_name")
 }
 
-// unreadable turns the parser's report into the engine's error.
 func unreadable(err error) error {
 	var e *task.Error
 	if !errors.As(err, &e) {
@@ -132,14 +121,12 @@ func unreadable(err error) error {
 	return out
 }
 
-// statsPath names a version of a template, and how many tasks to look at.
 type statsPath struct {
 	TemplatePath
 	Version string `path:"version" maxLength:"64"`
 	Tasks   int    `query:"tasks" minimum:"1" maximum:"1000" default:"100" doc:"Newest tasks to look at."`
 }
 
-// getTemplateStats serves GET /v1/templates/{namespace}/{name}/{version}/stats.
 func (s *server) getTemplateStats(ctx context.Context, params *statsPath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*operate.TemplateStats], error) {

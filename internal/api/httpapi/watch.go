@@ -11,14 +11,12 @@ import (
 
 // StreamWatcher is notified of streams of events, for metrics.
 type StreamWatcher interface {
-	// WatchStream is called when a stream of events opens. ended is called once, when it ends, with the reason: done
-	// (no more events), gone (the client disconnected), slow (the client did not read), stopped (the server stops),
-	// failed.
+	// WatchStream runs when a stream of events opens. ended runs once, at its end, with the reason: done (no further
+	// events), gone (the client disconnected), slow (the client did not read), stopped (the server stops), failed.
 	WatchStream() (ended func(why string))
 }
 
-// inTrace puts tasks without a trace context into that of the request, so that the spans of a task are part of its
-// caller's trace.
+// inTrace puts tasks without a trace context into the request's trace.
 func inTrace(ctx context.Context, tasks []tasker.TaskRequest) {
 	traceparent := web.TraceParent(ctx)
 	for i := range tasks {
@@ -28,8 +26,7 @@ func inTrace(ctx context.Context, tasks []tasker.TaskRequest) {
 	}
 }
 
-// serveMetrics serves GET /metrics. The labels name handlers and templates of all namespaces, so a server with keys
-// requires one that may read them all.
+// serveMetrics requires, on a server with keys, one for all namespaces: the labels name handlers and templates of all.
 func (s *server) serveMetrics(metrics http.Handler) {
 	if metrics == nil {
 		return

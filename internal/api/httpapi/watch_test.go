@@ -16,7 +16,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// watcher remembers what it was told, and puts every request in one trace.
 type watcher struct {
 	traceparent string
 	ended       []string
@@ -38,7 +37,6 @@ func (w *watcher) WatchStream() func(string) {
 
 type watchedKey struct{}
 
-// watchedOnly is a log of what is said in the context of a watched request.
 type watchedOnly struct{ slog.Handler }
 
 func (h watchedOnly) Handle(ctx context.Context, r slog.Record) error {

@@ -141,7 +141,7 @@ func shownNote(n deadletter.Note) deadletters.Note {
 	return deadletters.Note{No: n.No, At: n.At.Time(), Actor: n.Author, KeyName: n.Key, Kind: n.Kind, Text: n.Text}
 }
 
-// The answer has no faults: a saved version has not been evaluated yet.
+// A saved version was not evaluated yet, so the answer has no faults.
 func (b *backend) SaveRule(ctx context.Context, req deadletters.RuleRequest) (*deadletters.SavedRule, error) {
 	var r reader
 	return acted(ctx, &r, b.inbox.SaveRule, r.rule(&req.Rule), r.by(req.Act), shownRule)
@@ -180,7 +180,7 @@ func shownRuleStory(s *inbox.RuleStory) deadletters.RuleStory {
 	return deadletters.RuleStory{SavedRule: shownRuleStatus(s.RuleStatus), Versions: each(s.Versions, shownRule)}
 }
 
-// Faults of the rule are relocated: in the request it is a member.
+// In the request the rule is a member, so its faults move.
 func (b *backend) TestRule(ctx context.Context, test deadletters.RuleTest) (*deadletters.RuleTrial, error) {
 	var r reader
 	t := inbox.RuleTest{Rule: r.rule(&test.Rule)}

@@ -21,7 +21,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// jobs is a dlqapi.Backend on an Inbox. It has no state and is safe for concurrent use.
+// jobs is a dlqapi.Backend on an Inbox. It is safe for concurrent use.
 type jobs struct{ inbox *inbox.Inbox }
 
 // NewJobs returns the Backend of an Inbox.
@@ -52,7 +52,6 @@ func (b *jobs) Jobs(ctx context.Context, of dlqapi.Name, start, limit int) (*dlq
 			Limit: limit, Offset: start, HasMore: start+len(letters) < total && len(letters) > 0}}, nil
 }
 
-// changed finds a queue, changes it, and converts the result.
 func changed[T, U any](ctx context.Context, b *jobs, of dlqapi.Name, act deadletters.Act,
 	change func(*inbox.Queue, inbox.By) (T, error), convert func(*inbox.Queue, T) U,
 ) (out U, err error) {
@@ -122,13 +121,12 @@ func (b *jobs) changedJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act
 	}, func(q *inbox.Queue, _ *deadletter.Letter) string { return q.Name })
 }
 
-// Bounds of a JobFailure, in bytes.
 const jobStack, jobResponse = 4096, 2048
 
-// pythonTime is ISO 8601 as Python writes it and all its versions read it.
+// pythonTime is ISO 8601 in Python's form, which all its versions parse.
 const pythonTime = "2006-01-02T15:04:05.000000-07:00"
 
-// shownJob converts a letter to a JobFailure. What its message told only there is in the letter's details.
+// shownJob converts a letter to a JobFailure. Fields that only the message had are in the letter's details.
 func shownJob(l *deadletter.Letter, q *inbox.Queue) dlqapi.Job {
 	job := dlqapi.Job{
 		OriginalJob: originalJob(l.Outgoing().Payload), Error: l.Failure.Message, AttemptCount: l.Attempts,
@@ -161,7 +159,7 @@ func shownJob(l *deadletter.Letter, q *inbox.Queue) dlqapi.Job {
 	return job
 }
 
-// originalJob shows a payload as JSON: as it is, as a string, or as base64.
+// originalJob shows a payload as JSON, as a string, or as base64.
 func originalJob(payload []byte) json.RawMessage {
 	if json.Valid(payload) && utf8.Valid(payload) {
 		return payload

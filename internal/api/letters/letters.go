@@ -31,8 +31,8 @@ func shownReceipt(r inbox.Receipt) deadletters.Receipt {
 	return deadletters.Receipt{LetterUUID: uuid.UUID(r.Letter), GroupID: shownGroupID(r.Group), Status: r.Status}
 }
 
-// A page has 50 letters unless the filter says how many. The cursor is the ID of a letter: letters are listed by their
-// IDs, which grow with time, so a page stays the same while new ones arrive.
+// Letters: the default limit is 50. Pages are ordered by ID, which grows with time, so a page stays the same while
+// letters arrive.
 func (b *backend) Letters(ctx context.Context, f deadletters.LetterFilter) (*deadletters.LetterPage, error) {
 	var r reader
 	filter := inbox.LetterFilter{Selection: r.selection("", &f.Selection), Below: r.cursor(f.Cursor),
@@ -53,11 +53,11 @@ func (b *backend) Letter(ctx context.Context, id uuid.UUID) (*deadletters.Letter
 	return shown(shownLetterStory)(b.inbox.Letter(ctx, task.ID(id)))
 }
 
-// exportPage is the number of letters of which an export reads the list at once. Their payloads are read one by one.
+// exportPage is the number of listed letters in memory; payloads are read one by one.
 const exportPage = 200
 
-// It holds one page of IDs, and one letter whole. The limit of the filter has no effect. Letters that arrive during the
-// export are newer than its first page and are not part of it.
+// ExportLetters holds one page of IDs and one letter. It ignores the filter's limit. Letters that arrive during the
+// export are newer than its first page, so they are not part of it.
 func (b *backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 ) iter.Seq2[*deadletters.Letter, error] {
 	return func(yield func(*deadletters.Letter, error) bool) {
@@ -137,7 +137,6 @@ func shownLetter(l *deadletter.Letter) deadletters.Letter {
 	return out
 }
 
-// shownOccurrence converts one time that a letter died. Its payload is only there if it differs from what was sent.
 func shownOccurrence(o deadletter.Occurrence) deadletters.Occurrence {
 	var died deadletters.Content
 	died.SetPayload(o.Payload)
@@ -158,7 +157,6 @@ func shownLetterStory(s *inbox.LetterStory) deadletters.LetterStory {
 
 func etag(version int64) string { return strconv.FormatInt(version, 10) }
 
-// given returns nil for the zero value.
 func given[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil
@@ -168,7 +166,6 @@ func given[T comparable](v T) *T {
 
 func optionalID(id task.ID) *uuid.UUID { return given(uuid.UUID(id)) }
 
-// shownGroupID returns the ID of a group, "" for none.
 func shownGroupID(id deadletter.GroupID) string {
 	if id == 0 {
 		return ""
@@ -176,7 +173,7 @@ func shownGroupID(id deadletter.GroupID) string {
 	return id.String()
 }
 
-// shownContent converts a message: what is JSON or text becomes that, anything else base64.
+// shownContent shows JSON or text as such, anything else in base64.
 func shownContent(c deadletter.Content) deadletters.Content {
 	out := deadletters.Content{Headers: some(c.Headers, shownHeader)}
 	out.SetKey(c.Key)
@@ -193,7 +190,6 @@ func shownFailure(r failure.Report, stack string) deadletters.LetterFailure {
 		Retryable: &r.Retryable, Stack: stack}
 }
 
-// shownEdit converts an edit; nil for none. The key uses the forms of a message's key.
 func shownEdit(e *deadletter.Edit) *deadletters.Edit {
 	if e == nil {
 		return nil

@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/posturl"
 )
 
-// messages is a deadletters.TopicBackend on an Inbox. It has no state and is safe for concurrent use.
 type messages struct{ inbox *inbox.Inbox }
 
 // NewMessages returns the Backend of an Inbox.
@@ -29,7 +28,6 @@ var statusOf = map[model.LetterState]deadletters.MessageStatus{
 	model.LetterRedriven:  deadletters.MessageRetried, model.LetterDiscarded: deadletters.MessageDiscarded,
 }
 
-// statesOf returns the states that a status stands for; nil for "".
 func statesOf(status deadletters.MessageStatus) []model.LetterState {
 	var out []model.LetterState
 	for _, s := range model.LetterStates {
@@ -67,7 +65,7 @@ func shownStats(s *inbox.TopicStats) deadletters.MessageStats {
 	if w := s.Waiting; w.N > 0 {
 		ages := deadletters.MessageAges{Min: max(s.At.Sub(w.NewestFirstAt).Seconds(), 0),
 			Max: max(s.At.Sub(w.FirstAt).Seconds(), 0)}
-		// The sum is of whole seconds.
+		// FirstSum is in whole seconds.
 		ages.Avg = min(max(float64(s.At)/1e6-float64(w.FirstSum)/float64(w.N), ages.Min), ages.Max)
 		out.AgeStats = ages
 	}
@@ -154,10 +152,9 @@ func (b *messages) Discard(ctx context.Context, of deadletters.MessageName, act 
 	return &deadletters.MessageDone{Message: "Message " + eventID(l) + " discarded"}, nil
 }
 
-// eventID is the sender's ID of a message, or the UUID of a letter without one.
 func eventID(l *deadletter.Letter) string { return cmp.Or(l.MessageID, l.ID.String()) }
 
-// shownMessage converts a letter; whole says that its payload and headers were read.
+// shownMessage converts a letter; whole means with payload and headers.
 func shownMessage(l *deadletter.Letter, whole bool) deadletters.DeadMessage {
 	content := l.Outgoing()
 	m := deadletters.DeadMessage{EventID: eventID(l), EventType: l.EventType,
@@ -189,7 +186,6 @@ func shownMessage(l *deadletter.Letter, whole bool) deadletters.DeadMessage {
 	return m
 }
 
-// strategies are the strategies of topics in the words of the domain.
 var strategies = map[string]model.Strategy{
 	"immediate": model.Immediate, "manual": model.Manual,
 	"exponential_backoff": model.Exponential, "exponential": model.Exponential,
@@ -203,7 +199,6 @@ const (
 	topicJitter                   = 0.1 // of delays that grow
 )
 
-// topicPolicyFields are the fields that a topic's policy names in another way than the domain.
 var topicPolicyFields = map[string]string{"/origin": "/topic", "/base": "/base_delay_seconds",
 	"/cap": "/max_delay_seconds", "/multiplier": "/retry_multiplier", "/jitter": "/jitter_factor",
 	"/max_age": "/max_age_seconds"}

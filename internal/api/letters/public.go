@@ -1,9 +1,9 @@
 // Package letters offers the use cases of package inbox as a deadletters.Backend: it converts between public and domain
-// types, and contains no rules of its own. What can be converted is checked by package inbox, so that every caller gets
-// the same refusals; what cannot, such as a malformed ID, is refused here with the same form of error.
+// types, without rules. Package inbox checks convertible values, so that every caller gets the same refusals; this
+// package refuses others, such as a malformed ID, with the same form of error.
 //
-// A file for each noun holds the verbs and the conversions of their answers; read.go converts what requests share. In
-// public types a time that is not set is nil or the zero time, a duration is a number of seconds, an ID is a UUID, a
+// A file for each noun holds the verbs and the conversions of their answers; read.go converts parts that requests
+// share. In public types an unset time is nil or the zero time, a duration is a number of seconds, an ID is a UUID, a
 // group's ID is 16 hex digits, and a version is an ETag.
 package letters
 
@@ -16,8 +16,8 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 )
 
-// backend is a deadletters.Backend on an Inbox, which limits itself to the namespaces of the key in the context. It has
-// no state and is safe for concurrent use. Comments tell what a method adds to its contract.
+// backend is a deadletters.Backend on an Inbox, which limits itself to the namespaces of the key in the context. It is
+// safe for concurrent use. Comments are additions to the contract.
 type backend struct{ inbox *inbox.Inbox }
 
 // New returns the Backend of an Inbox.
@@ -29,7 +29,6 @@ const (
 	defaultItemsPage = 100
 )
 
-// shown converts what a verb of the inbox answers, or its error.
 func shown[T, U any](convert func(T) U) func(T, error) (*U, error) {
 	return func(answer T, err error) (*U, error) {
 		if err != nil {
@@ -40,7 +39,7 @@ func shown[T, U any](convert func(T) U) func(T, error) (*U, error) {
 	}
 }
 
-// asked asks a verb of the inbox, unless the request could not be read, and converts its answer or error.
+// asked calls a verb unless the request had faults, and converts its answer or error.
 func asked[A, T, U any](ctx context.Context, r *reader, verb func(context.Context, A) (T, error), of A,
 	convert func(T) U,
 ) (*U, error) {
@@ -50,14 +49,12 @@ func asked[A, T, U any](ctx context.Context, r *reader, verb func(context.Contex
 	return shown(convert)(verb(ctx, of))
 }
 
-// acted is asked for a verb that changes an object.
 func acted[A, B, T, U any](ctx context.Context, r *reader, verb func(context.Context, A, B) (T, error), of A, as B,
 	convert func(T) U,
 ) (*U, error) {
 	return asked(ctx, r, func(ctx context.Context, of A) (T, error) { return verb(ctx, of, as) }, of, convert)
 }
 
-// shownList is shown for a list. An empty one is not nil, so that JSON has [].
 func shownList[T, U any](convert func(T) U) func([]T, error) ([]U, error) {
 	return func(answer []T, err error) ([]U, error) {
 		if err != nil {
@@ -67,7 +64,6 @@ func shownList[T, U any](convert func(T) U) func([]T, error) ([]U, error) {
 	}
 }
 
-// each converts a list. An empty one is not nil.
 func each[T, U any](list []T, convert func(T) U) []U {
 	out := make([]U, len(list))
 	for i, v := range list {
@@ -76,7 +72,7 @@ func each[T, U any](list []T, convert func(T) U) []U {
 	return out
 }
 
-// some is each for a list that JSON leaves out where it is empty: then it is nil.
+// some is each for a list that JSON omits when empty: then it is nil.
 func some[T, U any](list []T, convert func(T) U) []U {
 	if len(list) == 0 {
 		return nil
@@ -84,7 +80,6 @@ func some[T, U any](list []T, convert func(T) U) []U {
 	return each(list, convert)
 }
 
-// next returns the cursor behind a page: that of its last element if the page is full, "" if it is not.
 func next[T any](page []T, limit int, cursor func(T) string) string {
 	if n := len(page); n > 0 && n == limit {
 		return cursor(page[n-1])
@@ -92,12 +87,10 @@ func next[T any](page []T, limit int, cursor func(T) string) string {
 	return ""
 }
 
-// actor reads who acts, where nothing else of a request has to be converted.
 func actor(act deadletters.Act) (inbox.By, error) {
 	var r reader
 	by := r.by(act)
 	return by, r.err()
 }
 
-// within returns the namespace that a request names, or the default.
 func within(namespace string) string { return cmp.Or(namespace, defaultNamespace) }

@@ -31,7 +31,6 @@ var (
 		Edited: &deadletter.Content{Payload: []byte("text")}, Version: 4}
 )
 
-// places returns where an invalid request is wrong, and fails the test on any other error.
 func places(t *testing.T, err error) string {
 	t.Helper()
 	if tasker.ErrorCode(err) != tasker.CodeInvalid {
@@ -97,7 +96,7 @@ func TestReportRead(t *testing.T) {
 	}
 }
 
-// TestRequestsRefused: what cannot be converted is refused with its place, before the inbox is asked.
+// TestRequestsRefused: a value that cannot be converted is refused with its place, before the inbox is called.
 func TestRequestsRefused(t *testing.T) {
 	t.Parallel()
 	id := uuid.UUID(letterID)
@@ -213,7 +212,6 @@ func TestErrorsKeepTheirCodes(t *testing.T) {
 	}
 }
 
-// TestSecretsAreHidden: no answer shows the password of a broker.
 func TestSecretsAreHidden(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
@@ -235,8 +233,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-// TestUsersOfURLsAreHidden: users and passwords in targets, destinations and origins that were stored before they were
-// refused are not shown.
+// TestUsersOfURLsAreHidden: rows from before the refusal of users and passwords in URLs do not show them.
 func TestUsersOfURLsAreHidden(t *testing.T) {
 	t.Parallel()
 	const secret, shown = "http://ann:hunter2@h/a/*", "http://xxxxx@h/a/*"

@@ -17,19 +17,17 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// reader converts what a caller sends, and collects what cannot be converted, so that a request with three faults is
-// refused once with three details. The rules about values that can be converted are those of package inbox. The zero
-// value is ready; use one per request, convert everything, and then ask err.
+// reader converts requests and collects faults, so that a request with three faults is refused once with three details.
+// The zero value is ready; use one per request, convert everything, then call err.
 type reader struct{ problems []tasker.Detail }
 
-// bad adds a fault at a place: a JSON pointer into the body, or "path.NAME" and "query.NAME". "" is no fault.
 func (r *reader) bad(at, fault string) {
 	if fault != "" {
 		r.problems = append(r.problems, tasker.Detail{Location: at, Message: fault})
 	}
 }
 
-// inQuery moves the places of a selection in a body to those of the query of a list, where groups are "group_id".
+// inQuery moves the places of a selection from the body to the query of a list, where groups are "group_id".
 func (r *reader) inQuery() {
 	for i, p := range r.problems {
 		if at, ok := strings.CutPrefix(p.Location, "/"); ok {
@@ -50,13 +48,12 @@ func (r *reader) err() error {
 		Details: r.problems}
 }
 
-// text returns a name, and notes characters in it that break logs and terminals. The inbox checks its length.
+// text notes characters that break logs and terminals. The inbox checks the length.
 func (r *reader) text(at, s string) string {
 	r.bad(at, task.CharacterFault(s, false))
 	return s
 }
 
-// filterTime converts a bound of a filter, where the zero time is no bound.
 func (r *reader) filterTime(at string, t time.Time) task.Instant {
 	if t.IsZero() {
 		return 0
@@ -65,7 +62,6 @@ func (r *reader) filterTime(at string, t time.Time) task.Instant {
 	return task.FromTime(t)
 }
 
-// optionalTime converts a time that may be missing; nil is 0.
 func (r *reader) optionalTime(at string, t *time.Time) task.Instant {
 	if t == nil {
 		return 0
@@ -74,10 +70,10 @@ func (r *reader) optionalTime(at string, t *time.Time) task.Instant {
 	return task.FromTime(*t)
 }
 
-// maxSeconds keeps a duration within the range of time.Duration: 100 years. The rules of each field are far below.
+// maxSeconds, 100 years, is within the range of time.Duration. The rules of each field are far below.
 const maxSeconds = 100 * 365 * 24 * 60 * 60
 
-// seconds converts a number of seconds, 0 to maxSeconds, with a fraction down to a nanosecond.
+// seconds accepts 0 to maxSeconds, with fractions down to a nanosecond.
 func (r *reader) seconds(at string, s float64) time.Duration {
 	if math.IsNaN(s) || s < 0 || s > maxSeconds {
 		r.bad(at, "must be 0 to "+strconv.Itoa(maxSeconds)+" seconds")
@@ -86,7 +82,6 @@ func (r *reader) seconds(at string, s float64) time.Duration {
 	return time.Duration(s * float64(time.Second))
 }
 
-// group converts the ID of a group: 16 hex digits.
 func (r *reader) group(at, id string) deadletter.GroupID {
 	g, err := deadletter.ParseGroupID(id)
 	if err != nil {
@@ -103,7 +98,6 @@ func (r *reader) groups(at string, ids []string) []deadletter.GroupID {
 	return out
 }
 
-// cursor converts the cursor of a list whose pages continue below an ID.
 func (r *reader) cursor(s string) task.ID {
 	id, err := task.ParseID(s)
 	if s != "" && err != nil {
@@ -112,7 +106,6 @@ func (r *reader) cursor(s string) task.ID {
 	return id
 }
 
-// number converts the cursor of a list whose pages continue above a number.
 func (r *reader) number(s string) int {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if s != "" && (err != nil || n < 0) {
@@ -121,7 +114,6 @@ func (r *reader) number(s string) int {
 	return int(n)
 }
 
-// by converts an act, which is on one version of an object.
 func (r *reader) by(a deadletters.Act) inbox.By {
 	version, fault := task.MatchOne(a.IfMatch)
 	r.bad("/if_match", fault)
@@ -132,7 +124,6 @@ func readID(id uuid.UUID) task.ID { return task.ID(id) }
 
 func shownID(id task.ID) uuid.UUID { return uuid.UUID(id) }
 
-// defaultNamespace is the namespace of an object that names none.
 const defaultNamespace = "default"
 
 func (r *reader) timeOfDay(at, s string) time.Duration {
@@ -143,11 +134,10 @@ func (r *reader) timeOfDay(at, s string) time.Duration {
 	return t
 }
 
-// bothForms refuses a value in two forms, which may differ.
 const bothForms = "must be given as text or in base64, not both"
 
-// content converts a message. A payload is JSON, which is taken byte for byte, or anything in base64. JSON null is a
-// missing payload, since many clients write null for a field that they do not set; send "null" in base64 to mean it.
+// content converts a message. A payload is JSON, byte for byte, or anything in base64. JSON null is a missing payload,
+// since many clients write null for an unset field; "null" in base64 means null.
 func (r *reader) content(at string, c *deadletters.Content) deadletter.Content {
 	if len(c.Payload) > 0 && len(c.PayloadBase64) > 0 && string(c.Payload) != "null" {
 		r.bad(at+"/payload_base64", bothForms)
@@ -186,7 +176,6 @@ func (r *reader) headers(at string, list []deadletters.Header) []deadletter.Head
 	return out
 }
 
-// edit converts an edit. Whether it is valid and can be applied is decided by the inbox.
 func (r *reader) edit(at string, e *deadletters.Edit) deadletter.Edit {
 	out := deadletter.Edit{Patch: e.Patch, SetHeaders: r.headers(at+"/set_headers", e.SetHeaders),
 		DropHeaders: e.DropHeaders, Key: r.key(at, e.Key, e.KeyBase64)}
@@ -199,8 +188,8 @@ func (r *reader) edit(at string, e *deadletters.Edit) deadletter.Edit {
 	return out
 }
 
-// report converts one report. Retryable defaults to true, and the time of failure to none, which the inbox replaces by
-// now. Message and stack are not checked for characters: they are evidence and are cleaned where they are shown.
+// report: Retryable defaults to true; the inbox replaces a missing time of failure by now. Message and stack may have
+// any characters: they are evidence and are cleaned when shown.
 func (r *reader) report(at string, in *deadletters.Report) inbox.Report {
 	f := &in.Failure
 	out := inbox.Report{MessageID: in.MessageID, Origin: in.Origin, Handler: in.Handler,
@@ -215,9 +204,8 @@ func (r *reader) report(at string, in *deadletters.Report) inbox.Report {
 	return out
 }
 
-// reports converts a batch. The key of a batch identifies the reports in it that have no identifier of their own,
-// together with their place and content: the batch can be sent again, and a key that a program uses for another batch
-// by mistake hides none of its messages.
+// reports converts a batch. The key of a batch identifies, together with place and content, its reports without an
+// identifier: the batch can be sent again, and a key that a program reuses by mistake hides no messages.
 func (r *reader) reports(req *deadletters.ReportRequest) []inbox.Report {
 	out := make([]inbox.Report, len(req.Reports))
 	for i := range req.Reports {

@@ -18,7 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Problems of the operation are part of the answer; err is for a request that cannot be read at all.
+// Problems of the operation are part of the answer; err is for an unreadable request.
 func (b *backend) PreviewRedrive(ctx context.Context, req deadletters.RedriveRequest) (*deadletters.Preview, error) {
 	var r reader
 	return asked(ctx, &r, b.inbox.PreviewRedrive, r.redrive(&req), shownPreview)
@@ -29,7 +29,6 @@ func (b *backend) CreateRedrive(ctx context.Context, req deadletters.RedriveRequ
 	return asked(ctx, &r, b.inbox.CreateRedrive, r.redrive(&req), shownRedrive)
 }
 
-// The inbox refuses an unknown action.
 func (b *backend) ActOnRedrive(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct,
 ) (*deadletters.Redrive, error) {
 	by, err := actor(act.Act)
@@ -43,7 +42,7 @@ func (b *backend) Redrive(ctx context.Context, id uuid.UUID) (*deadletters.Redri
 	return shown(shownRedrive)(b.inbox.Redrive(ctx, task.ID(id)))
 }
 
-// A full page has a cursor, so the last page may turn out to be empty.
+// A full page has a cursor, so the last page may be empty.
 func (b *backend) Redrives(ctx context.Context, f deadletters.RedriveFilter) (*deadletters.RedrivePage, error) {
 	var r reader
 	filter := inbox.RedriveFilter{Namespace: f.Namespace, States: f.States, Below: r.cursor(f.Cursor),
@@ -54,7 +53,7 @@ func (b *backend) Redrives(ctx context.Context, f deadletters.RedriveFilter) (*d
 	})
 }
 
-// A page has 100 items unless the filter says how many; its cursor is the number of the last one.
+// The default limit is 100; the cursor is the number of the last item.
 func (b *backend) RedriveItems(ctx context.Context, id uuid.UUID, f deadletters.ItemFilter,
 ) (*deadletters.ItemPage, error) {
 	var r reader
@@ -200,7 +199,6 @@ func (b *backend) CreateReplay(ctx context.Context, req deadletters.TopicReplayR
 	return asked(ctx, &r, b.inbox.CreateReplay, r.replay(&req), shownReplay)
 }
 
-// The inbox refuses an unknown action.
 func (b *backend) ActOnReplay(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct) (*deadletters.TopicReplay,
 	error,
 ) {
@@ -215,7 +213,7 @@ func (b *backend) Replay(ctx context.Context, id uuid.UUID) (*deadletters.TopicR
 	return shown(shownReplay)(b.inbox.Replay(ctx, task.ID(id)))
 }
 
-// A full page has a cursor, so the last page may turn out to be empty.
+// A full page has a cursor, so the last page may be empty.
 func (b *backend) Replays(ctx context.Context, f deadletters.ReplayFilter) (*deadletters.ReplayPage, error) {
 	var r reader
 	filter := inbox.ReplayFilter{Namespace: f.Namespace, Below: r.cursor(f.Cursor), Limit: cmp.Or(f.Limit, defaultPage)}
@@ -237,7 +235,6 @@ func shownReplay(r *deadletter.Replay) deadletters.TopicReplay {
 		CreatedAt: r.CreatedAt.Time(), ETag: etag(r.Version)}
 }
 
-// shownKey returns a key as a text that can be shown.
 func shownKey(key []byte) string {
 	if s := string(key); task.TextFault(s, 1024) == "" {
 		return s
@@ -260,7 +257,7 @@ func readIntake(in *deadletters.Intake) *deadletter.Intake {
 	return out
 }
 
-// secondsOf converts seconds; what no duration can be is out of any bounds.
+// secondsOf converts seconds beyond a duration to one out of bounds.
 func secondsOf(seconds float64) time.Duration {
 	if d := seconds * float64(time.Second); d < float64(1<<62) && d > -float64(1<<62) {
 		return time.Duration(d)

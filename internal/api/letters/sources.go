@@ -65,7 +65,7 @@ func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
 	return out
 }
 
-// shownSource converts a source. Its URL must never leave the process with a password.
+// shownSource: the URL must never leave the process with a password.
 func shownSource(s *deadletter.Source) deadletters.Source {
 	visible, _ := hidden(s.URL)
 	return deadletters.Source{Namespace: s.Namespace, Name: s.Name, Driver: s.Driver, URL: visible, Queue: s.Queue,
@@ -74,7 +74,7 @@ func shownSource(s *deadletter.Source) deadletters.Source {
 		ETag: etag(s.Version)}
 }
 
-// source converts a source, and refuses a URL whose password was hidden by an answer.
+// source refuses a URL whose password an answer has hidden.
 func (r *reader) source(s *deadletters.Source) *deadletter.Source {
 	if _, was := hidden(s.URL); was {
 		r.bad("/url", "has a hidden password, as answers show it: give the password itself")
@@ -87,7 +87,7 @@ func (r *reader) source(s *deadletters.Source) *deadletter.Source {
 func (b *backend) SavePolicy(ctx context.Context, req deadletters.PolicyRequest) (*deadletters.Policy, error) {
 	var r reader
 	policy, by := r.policy(&req.Policy), r.by(req.Act)
-	if req.SetFrom == model.SetByPreset { // the only one that is the caller's to say
+	if req.SetFrom == model.SetByPreset { // the only value that a caller may set
 		policy.SetFrom = model.SetByPreset
 	}
 	if err := r.err(); err != nil {
@@ -112,7 +112,7 @@ func (b *backend) Policies(ctx context.Context, namespace string) ([]deadletters
 	return shownList(shownPolicy)(b.inbox.Policies(ctx, namespace))
 }
 
-// policy converts a policy. Its ETag is not read: the version that the caller expects is part of the act.
+// policy ignores the ETag: the expected version is part of the act.
 func (r *reader) policy(p *deadletters.Policy) *deadletter.Policy {
 	return &deadletter.Policy{
 		Namespace: within(p.Namespace), Source: unstarred(p.Source), Origin: p.Origin,
@@ -124,7 +124,6 @@ func (r *reader) policy(p *deadletters.Policy) *deadletter.Policy {
 	}
 }
 
-// unstarred converts the name of the source or the topic of a policy: * is all of them.
 func unstarred(name string) string {
 	if name == deadletters.AllSources {
 		return ""
@@ -132,7 +131,7 @@ func unstarred(name string) string {
 	return name
 }
 
-// shownPolicy converts a policy. Only a scheduled one has a time of day: midnight is 0 in the domain, as is no time.
+// shownPolicy: only a scheduled policy has a time of day, because midnight is 0 in the domain, like no time.
 func shownPolicy(p *deadletter.Policy) deadletters.Policy {
 	out := deadletters.Policy{
 		Namespace: p.Namespace, Source: cmp.Or(p.Source, deadletters.AllSources), Origin: p.Origin,
@@ -149,16 +148,13 @@ func shownPolicy(p *deadletter.Policy) deadletters.Policy {
 	return out
 }
 
-// hiddenText stands for a secret. It is what url.URL.Redacted uses, so that logs look the same.
 const hiddenText = "xxxxx"
 
-// secretWords are parts of the names of parameters that hold secrets. A parameter that is hidden without need is
-// harmless.
+// secretWords are parts of the names of parameters with secrets. Hiding too much is harmless.
 var secretWords = []string{"pass", "secret", "token", "key", "credential", "pwd"}
 
-// hidden returns the URL of a broker with its secrets replaced. A URL that cannot be parsed is hidden whole. was tells
-// whether a secret was replaced before: such a URL is from an answer of this API, and storing it would lose the
-// password.
+// hidden returns the URL of a broker with its secrets replaced. It hides an unparsable URL whole. was reports an
+// already replaced secret: such a URL is from an answer of this API, and storing it would lose the password.
 func hidden(raw string) (shown string, was bool) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -181,7 +177,7 @@ func hidden(raw string) (shown string, was bool) {
 	switch {
 	case err != nil:
 		u.RawQuery = hiddenText
-	case changed: // Encode sorts the parameters, so a URL without secrets stays as it was given
+	case changed: // Encode sorts the parameters, so a URL without secrets stays as given
 		u.RawQuery = values.Encode()
 	}
 	return u.String(), was

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/waits"
 )
 
-// defaultApprovals is the size of a page of approvals that does not ask for one.
 const defaultApprovals = 50
 
 // Approvals implements waits.Backend.
@@ -56,13 +55,11 @@ func (b *Backend) Approvals(ctx context.Context, f waits.ApprovalFilter) (*waits
 	return page, err
 }
 
-// place is a position in a list of waits, as its cursor has it.
 type place struct {
 	At   int64     `json:"at"`
 	Step uuid.UUID `json:"step"`
 }
 
-// readPosition reads a cursor; "" changes nothing.
 func readPosition(cursor string, after *engine.WaitPosition) error {
 	if cursor == "" {
 		return nil

@@ -17,11 +17,10 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// Audit implements operate.Backend. A limit of 0 means the default, at most the server's page
-// limit. Acts from before the field existed have no authentication; they show
-// AuthenticationLost.
-// Every fault of the filter is reported at once, at the name of its query parameter, before anything is read. A damaged
-// record is shown without its unreadable parts, with the explanation in Damage, so that one bad row hides no others.
+// Audit implements operate.Backend. A limit of 0 means the default, at most the server's page limit. Acts older than
+// the field authentication have AuthenticationLost. All faults of the filter are reported together, each at its query
+// parameter, before anything is read. A damaged record is shown without its unreadable parts, with the explanation in
+// Damage.
 func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.AuditRecord, error) {
 	filter := engine.ActFilter{Task: toID(f.TaskUUID), Case: toID(f.CaseUUID), Worker: toID(f.WorkerID),
 		Namespace: f.Namespace,
@@ -53,15 +52,14 @@ func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.A
 	return out, nil
 }
 
-// toRecord returns an act as it is shown.
 func toRecord(stored *task.Act) operate.AuditRecord {
 	a, damage := stored.Shown()
-	// Acts on sources and redrives have targets and destinations, from a time when passwords in them were not refused.
+	// Acts on sources and redrives have targets and destinations; old ones may contain passwords.
 	if a.TaskID.IsZero() && a.Template == "" {
 		shown := posturl.RedactWithin(a.Data)
 		a.Data, a.Opened = shown, a.Opened || !bytes.Equal(shown, a.Data)
 	}
-	// A record written before the field existed must not look authenticated.
+	// A record older than the field must not look authenticated.
 	return operate.AuditRecord{Damage: damage, No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor,
 		Authenticated: cmp.Or(operate.Authentication(a.Auth), operate.AuthenticationLost), KeyName: a.Key,
 		Reason: a.Reason, TaskUUID: toUUID(a.TaskID), StepUUID: optionalUUID(a.StepID), CaseUUID: optionalUUID(a.CaseID),
@@ -69,9 +67,8 @@ func toRecord(stored *task.Act) operate.AuditRecord {
 		Data: a.Data, DataOmitted: a.DataOmitted, DataMasked: a.Opened}
 }
 
-// NoteKeyUse records the use of the request's key on this machine. It is not part of tasker.Backend: the HTTP API calls
-// it with the first request of a key on a day.
-// Without a key in ctx nothing is stored. The node is the host name, as an operator knows it.
+// NoteKeyUse records the use of the request's key on this machine, by host name; without a key it does nothing. It is
+// not part of tasker.Backend: the HTTP API calls it with the first request of a key on a day.
 func (b *Backend) NoteKeyUse(ctx context.Context) error {
 	node, err := os.Hostname()
 	if err != nil {
@@ -80,8 +77,7 @@ func (b *Backend) NoteKeyUse(ctx context.Context) error {
 	return ToError(b.engine.NoteKeyUse(ctx, node))
 }
 
-// optionalUUID returns nil for the zero ID.
-// The public types use a nil pointer for an ID that is absent, and JSON then leaves the field out.
+// optionalUUID returns nil for the zero ID: public types omit an absent ID from JSON.
 func optionalUUID(id task.ID) *uuid.UUID {
 	if id.IsZero() {
 		return nil
@@ -90,9 +86,8 @@ func optionalUUID(id task.ID) *uuid.UUID {
 	return &u
 }
 
-// expectation reads an operator's expectation. match is a list of etags as in the header
-// If-Match; its faults are at /if_match.
-// An empty state and an empty match expect nothing; the engine compares the rest in the transaction of the act.
+// expectation reads an operator's expectation. match is a list of etags as in the header If-Match, with faults at
+// /if_match. Empty state and match expect nothing; the engine compares the rest in the transaction of the act.
 func expectation(state, match string) (task.Expectation, error) {
 	x := task.Expectation{State: state}
 	if fault := x.Match(match); fault != "" {
@@ -101,8 +96,7 @@ func expectation(state, match string) (task.Expectation, error) {
 	return x, nil
 }
 
-// ofOne refuses an expectation, which can only be of one object, for a selection of many.
-// An expected state remains allowed there: it can hold for each of the many.
+// ofOne refuses etags, which fit one object, for a selection. An expected state may hold for many.
 func ofOne(x task.Expectation) error {
 	if len(x.Versions) > 0 {
 		return badExpectation("/if_match", "is about one thing; for several use expected_state")
@@ -110,8 +104,7 @@ func ofOne(x task.Expectation) error {
 	return nil
 }
 
-// badExpectation refuses an act whose expectation cannot be read.
-// It has CodeInvalid: a request that is not understood must not act as if it expected nothing.
+// badExpectation has CodeInvalid: an unreadable expectation must not count as none.
 func badExpectation(at, fault string) error {
 	e := tasker.Errorf(tasker.CodeInvalid, "nothing was changed: one problem")
 	e.Details = []tasker.Detail{{Location: at, Message: fault}}

@@ -11,14 +11,12 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// defaultBulk is the default number of cases that a bulk request examines.
-// A caller that wants more asks for it, or follows the cursor.
+// defaultBulk is the default number of cases in a bulk request; the cursor continues.
 const defaultBulk = 100
 
-// UpdateCases implements operate.CaseBackend. Problems of the update are located below /update,
-// those of the selection below /filter.
-// A refusal of one case is the Error of its item and does not affect the others; the returned error is about the
-// request as a whole, and then nothing has changed. With DryRun nothing is stored in any case.
+// UpdateCases implements operate.CaseBackend. Problems of the update are below /update, those of the selection below
+// /filter. A refused case has its Error in its item and does not affect the others; after a returned error nothing has
+// changed. With DryRun nothing is stored.
 func (b *Backend) UpdateCases(ctx context.Context, req operate.BulkCaseUpdate) (*operate.BulkResult, error) {
 	bulk, err := b.toBulk(req.Filter, req.BulkPage, req.Update.Reopen)
 	if err != nil {
@@ -26,7 +24,7 @@ func (b *Backend) UpdateCases(ctx context.Context, req operate.BulkCaseUpdate) (
 	}
 	change, err := toCaseChange(req.Update)
 	if err == nil {
-		// An ETag identifies one version of one case, so it can never match a selection.
+		// An ETag identifies one version of one case, so it never matches a selection.
 		err = ofOne(change.Expect)
 	}
 	if err != nil {
@@ -39,9 +37,8 @@ func (b *Backend) UpdateCases(ctx context.Context, req operate.BulkCaseUpdate) (
 	return fromBulk(out, req.DryRun), nil
 }
 
-// ActOnCases implements operate.CaseBackend. Problems of the act are located below /action.
-// Like UpdateCases it answers per case. The act is made on the failed steps of each task, or on the step with the name
-// in req.Step.
+// ActOnCases implements operate.CaseBackend. Problems of the act are below /action. It answers per case, like
+// UpdateCases. The act is on the failed steps of each task, or on the step named by req.Step.
 func (b *Backend) ActOnCases(ctx context.Context, req operate.BulkStepAction) (*operate.BulkResult, error) {
 	bulk, err := b.toBulk(req.Filter, req.BulkPage, false)
 	if err != nil {
@@ -61,9 +58,8 @@ func (b *Backend) ActOnCases(ctx context.Context, req operate.BulkStepAction) (*
 	return fromBulk(out, req.DryRun), nil
 }
 
-// toBulk checks the selection of a bulk request. It refuses a request that selects no cases,
-// and one that re-opens cases without naming the cases or their resolution. An empty resolution
-// status means pending unless cases are named, because resolved cases need no act.
+// toBulk refuses a request that selects no cases, and one that re-opens cases without naming the cases or their
+// resolution. An empty resolution status means pending unless cases are named: resolved cases need no act.
 func (b *Backend) toBulk(f operate.CaseFilter, page operate.BulkPage, reopen bool) (engine.Bulk, error) {
 	switch {
 	case reflect.ValueOf(f).IsZero():
@@ -77,7 +73,7 @@ func (b *Backend) toBulk(f operate.CaseFilter, page operate.BulkPage, reopen boo
 	case f.ResolutionStatus == "" && len(f.CaseUUIDs) == 0:
 		f.ResolutionStatus = tasker.CasePending
 	}
-	// A bulk request pages by cursor only: an offset would skip cases, because the act takes cases out of the selection.
+	// Bulk requests page by cursor only: the act removes cases from the selection, so an offset would skip some.
 	f.Limit, f.Offset = page.Limit, 0
 	filter, err := b.toCaseFilter(f, defaultBulk)
 	if err != nil {
@@ -91,9 +87,6 @@ func (b *Backend) toBulk(f operate.CaseFilter, page operate.BulkPage, reopen boo
 	return engine.Bulk{Filter: filter, DryRun: page.DryRun}, nil
 }
 
-// fromBulk converts a result and counts its items.
-// The item errors are answers, so internal details are hidden (itemError). NextCursor is "" at the end of the
-// selection.
 func fromBulk(r *engine.BulkResult, dry bool) *operate.BulkResult {
 	out := &operate.BulkResult{DryRun: dry, Results: make([]operate.BulkItem, len(r.Items)), Error: itemError(r.Err)}
 	for i, item := range r.Items {

@@ -8,15 +8,14 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// fromCase converts a case. One without a snapshot was read for a list: its notes and
-// occurrences are left out too. Damage of the row and of the template are joined.
-// The error is that of reading the template; for an unreadable template there is a stand-in and no error.
+// fromCase converts a case. A case without a snapshot was read for a list, without notes and occurrences. An unreadable
+// template has a stand-in and is Damage, not an error.
 func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*operate.Case, error) {
 	tpl, err := b.engine.TemplateOf(ctx, c.DefID)
 	if err != nil {
 		return nil, ToError(err)
 	}
-	// Shown may remove a damaged snapshot: whether the case was read for a list must be decided before it.
+	// Shown may remove a damaged snapshot, so decide before it.
 	whole := c.Snapshot != nil
 	c, damage := c.Shown()
 	out := &operate.Case{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(c.ID), TaskUUID: toUUID(c.TaskID),
@@ -42,15 +41,14 @@ func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*operate.Case, er
 	for _, o := range c.Former {
 		out.Occurrences = append(out.Occurrences, fromOccurrence(o))
 	}
-	// The latest occurrence is part of the case's row and not of Former. It comes last, so the list is in order of time.
+	// The latest occurrence is part of the case's row, not of Former. It comes last, in order of time.
 	latest := c.Latest()
 	latest.Snapshot = nil // the case itself has it
 	out.Occurrences = append(out.Occurrences, fromOccurrence(latest))
 	return out, nil
 }
 
-// handlerOf returns the handler of a step by name, "" for an unknown step.
-// A stand-in for a deleted template has no steps, so its cases have no handler.
+// handlerOf returns "" for an unknown step: a stand-in for a deleted template has no steps.
 func handlerOf(tpl *task.Template, step string) string {
 	for _, spec := range tpl.Steps {
 		if spec.Name == step {
@@ -60,7 +58,6 @@ func handlerOf(tpl *task.Template, step string) string {
 	return ""
 }
 
-// fromOccurrence converts one occurrence.
 func fromOccurrence(o task.Occurrence) operate.CaseOccurrence {
 	return operate.CaseOccurrence{No: o.No, OccurredAt: o.At.Time(), Reason: tasker.CaseReason(o.Reason),
 		Cause:         operate.CaseCause(o.Cause),
@@ -70,7 +67,6 @@ func fromOccurrence(o task.Occurrence) operate.CaseOccurrence {
 		Snapshot: o.Snapshot}
 }
 
-// fromRecovery converts a recovery, nil for none.
 func fromRecovery(r *task.Recovery) *operate.CaseRecovery {
 	if r == nil {
 		return nil

@@ -13,17 +13,14 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// Default sizes of pages of cases.
-// They are larger than defaultPage: an operator reads these two lists as a whole, the most urgent first. Both are cut
-// to the page limit of the server.
+// Default sizes of pages, cut to the server's limit. Operators read these lists to the end, most urgent first.
 const (
 	defaultQueue     = 100
 	defaultStaleness = 100
 )
 
-// Cases implements operate.CaseBackend.
-// The cases come without snapshots, notes and occurrences, newest first. CodeInvalid: the filter, or a page outside of
-// the server's limits.
+// Cases implements operate.CaseBackend. The cases come without snapshots, notes and occurrences, newest first.
+// CodeInvalid: the filter, or a page outside of the server's limits.
 func (b *Backend) Cases(ctx context.Context, f operate.CaseFilter) ([]operate.Case, error) {
 	filter, err := b.toCaseFilter(f, defaultPage)
 	if err != nil {
@@ -44,9 +41,8 @@ func (b *Backend) Cases(ctx context.Context, f operate.CaseFilter) ([]operate.Ca
 	return out, b.addStates(ctx, out)
 }
 
-// addStates adds the present states of the tasks of cases. A deleted task has state "". The
-// states are read after the cases, in one query.
-// A task may therefore show a newer state than its case describes. The slice is changed in place.
+// addStates adds the present states of the tasks; "" for a deleted task. It reads them after the cases, so a task may
+// be newer than its case. It changes the slice in place.
 func (b *Backend) addStates(ctx context.Context, cases []operate.Case) error {
 	if len(cases) == 0 {
 		return nil
@@ -69,9 +65,8 @@ func (b *Backend) addStates(ctx context.Context, cases []operate.Case) error {
 	return nil
 }
 
-// toCaseFilter checks and converts a filter. page is the default size of a page. Every fault is
-// reported, at the name of its query parameter.
-// The limit is not checked here: the engine refuses one outside of its bounds.
+// toCaseFilter reports every fault at its query parameter. page is the default size of a page; the engine checks the
+// limit.
 func (b *Backend) toCaseFilter(f operate.CaseFilter, page int) (engine.CaseFilter, error) {
 	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason),
 		Namespace: f.Namespace, TaskName: f.TaskName,
@@ -102,8 +97,8 @@ func (b *Backend) toCaseFilter(f operate.CaseFilter, page int) (engine.CaseFilte
 	return out, faults.err()
 }
 
-// CaseOfTask implements operate.CaseBackend.
-// It is the latest case, with its snapshot. CodeNotFound: the task has no case, or the key does not reach it.
+// CaseOfTask implements operate.CaseBackend: the latest case, with its snapshot. CodeNotFound: the task has no case, or
+// the key does not reach it.
 func (b *Backend) CaseOfTask(ctx context.Context, id uuid.UUID) (*operate.Case, error) {
 	c, err := b.engine.CaseOfTask(ctx, toID(id))
 	if err != nil {
@@ -117,8 +112,8 @@ func (b *Backend) CaseOfTask(ctx context.Context, id uuid.UUID) (*operate.Case, 
 	return &one[0], b.addStates(ctx, one)
 }
 
-// Case returns a case by its own ID, with its snapshot. It is not part of operate.CaseBackend: the HTTP API calls it to
-// decide whether a key reaches a case.
+// Case returns a case with its snapshot. It is not part of operate.CaseBackend: the HTTP API decides with it whether a
+// key reaches a case.
 func (b *Backend) Case(ctx context.Context, id uuid.UUID) (*operate.Case, error) {
 	c, err := b.engine.Case(ctx, toID(id))
 	if err != nil {
@@ -127,8 +122,7 @@ func (b *Backend) Case(ctx context.Context, id uuid.UUID) (*operate.Case, error)
 	return b.fromCase(ctx, c)
 }
 
-// OpenCase implements operate.CaseBackend.
-// CodeConflict: the task has a pending case. The task itself continues unchanged.
+// OpenCase implements operate.CaseBackend. CodeConflict: the task has a pending case. The task continues unchanged.
 func (b *Backend) OpenCase(ctx context.Context, id uuid.UUID, req operate.OpenCaseRequest) (*operate.Case, error) {
 	c, err := b.engine.OpenCase(ctx, toID(id), engine.CaseRequest{Actor: req.OpenedBy, Reason: req.Reason,
 		Metadata: req.Metadata})
@@ -138,9 +132,8 @@ func (b *Backend) OpenCase(ctx context.Context, id uuid.UUID, req operate.OpenCa
 	return b.fromCase(ctx, c)
 }
 
-// UpdateCase implements operate.CaseBackend.
-// CodeWrongState: the case is resolved and the update does not reopen it. CodeConflict: the case is not as expected.
-// The problems of the update are at its own fields, as the caller sent them.
+// UpdateCase implements operate.CaseBackend. CodeWrongState: the case is resolved and the update does not reopen it.
+// CodeConflict: the case is not as expected. Problems are at the fields of the update.
 func (b *Backend) UpdateCase(ctx context.Context, id uuid.UUID, u operate.CaseUpdate) (*operate.CaseUpdated, error) {
 	change, err := toCaseChange(u)
 	if err != nil {
@@ -153,16 +146,13 @@ func (b *Backend) UpdateCase(ctx context.Context, id uuid.UUID, u operate.CaseUp
 	return &operate.CaseUpdated{Success: true, CaseUUID: id, Message: updated(c, u)}, nil
 }
 
-// toCaseChange converts an update; the error is that of its expectation.
 func toCaseChange(u operate.CaseUpdate) (task.CaseChange, error) {
 	expect, err := expectation(u.ExpectedState, u.IfMatch)
 	return task.CaseChange{Status: task.Resolution(u.ResolutionStatus), Notes: u.ResolutionNotes, Actor: u.ResolvedBy,
 		Metadata: u.Metadata, Reopen: u.Reopen, Expect: expect}, err
 }
 
-// updated is the message of the response. Its words are part of the API that older clients
-// know.
-// A program may compare it, so a change of its words is a change of the contract.
+// updated is the message of the response. Its words are part of the API: programs may compare them.
 func updated(c *task.Case, u operate.CaseUpdate) string {
 	switch {
 	case u.Reopen:
@@ -176,10 +166,8 @@ func updated(c *task.Case, u operate.CaseUpdate) string {
 	}
 }
 
-// CaseStats implements operate.CaseBackend. Only a filter on columns can be counted: step,
-// handler and message are searched in pages.
-// The reasons come in order of urgency, and a reason without cases is left out. Limit and offset of the filter have no
-// effect: counts have no pages.
+// CaseStats implements operate.CaseBackend. It refuses filters by step, handler and message, which are not columns.
+// Reasons come in order of urgency; a reason without cases is omitted. Limit and offset have no effect.
 func (b *Backend) CaseStats(ctx context.Context, f operate.CaseFilter) ([]operate.CaseStats, error) {
 	if f.CaseFailureFilter != (operate.CaseFailureFilter{}) {
 		return nil,
@@ -202,9 +190,8 @@ func (b *Backend) CaseStats(ctx context.Context, f operate.CaseFilter) ([]operat
 	return out, nil
 }
 
-// statsOf combines the counts of a reason; nil without any. The mean time to resolution is in
-// minutes, from opening to resolution, over all resolved cases.
-// A pending case counts towards the total and the ages, not towards the mean: its end is not known.
+// statsOf combines the counts of a reason; nil without any. The mean time to resolution is in minutes over all resolved
+// cases. A pending case counts towards the total and the ages only.
 func statsOf(reason task.CaseReason, counts []engine.CaseCount) *operate.CaseStats {
 	s := operate.CaseStats{Reason: tasker.CaseReason(reason)}
 	var oldest, newest task.Instant
@@ -239,16 +226,15 @@ func statsOf(reason task.CaseReason, counts []engine.CaseCount) *operate.CaseSta
 	}
 	s.OldestEntry, s.NewestEntry = oldest.Ptr(), newest.Ptr()
 	if resolved > 0 {
-		// OpenFor is the sum over the cases in microseconds, the unit of task.Instant.
+		// OpenFor is in microseconds, the unit of task.Instant.
 		average := float64(openFor) / float64(resolved) / float64(time.Minute/time.Microsecond)
 		s.AvgResolutionTimeMinutes = &average
 	}
 	return &s
 }
 
-// InvestigationQueue implements operate.CaseBackend.
-// The most urgent case comes first; PriorityScore is the number that the store sorts by. The template of each case
-// comes from the engine's cache, so a page costs one query.
+// InvestigationQueue implements operate.CaseBackend. The most urgent case comes first; PriorityScore is the store's
+// sort key. Templates come from the engine's cache, so a page costs one query.
 func (b *Backend) InvestigationQueue(ctx context.Context, f operate.CaseFilter) ([]operate.QueuedCase, error) {
 	filter, err := b.toCaseFilter(f, defaultQueue)
 	if err != nil {
@@ -281,9 +267,8 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f operate.CaseFilter) 
 	return out, nil
 }
 
-// Staleness implements operate.FailureBackend.
-// A limit of 0 means defaultStaleness. The list is complete for stale tasks up to the engine's bound; see
-// engine.Engine.Staleness.
+// Staleness implements operate.FailureBackend. A limit of 0 means defaultStaleness. The list is complete for stale
+// tasks up to the engine's bound; see engine.Engine.Staleness.
 func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]operate.StaleTask, error) {
 	filter := engine.StalenessFilter{Health: task.Health(f.Health), Namespace: f.Namespace, TaskName: f.TaskName,
 		Limit: f.Limit}
@@ -303,7 +288,7 @@ func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]o
 		return nil, ToError(err)
 	}
 	out := make([]operate.StaleTask, len(list))
-	// All rows of an answer are measured at one time, so that they can be compared.
+	// One time for all rows makes them comparable.
 	now := b.engine.Now()
 	for i := range list {
 		out[i] = b.fromStaleness(&list[i], now)
@@ -311,7 +296,7 @@ func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]o
 	return out, nil
 }
 
-// fromStaleness converts one row. now is the time for which StaleAt is computed.
+// fromStaleness converts one row. now is for StaleAt.
 func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) operate.StaleTask {
 	_, damage := s.Task.Shown()
 	out := operate.StaleTask{Damage: damages(damage, s.Template.Unread), TaskUUID: toUUID(s.Task.ID),
@@ -321,21 +306,19 @@ func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) operate.S
 		CountedMinutes:            s.Used.Minutes(), ThresholdSource: operate.ThresholdSource(s.Source),
 		Promise: operate.Promise(s.Promise), StaleAt: s.StaleAt(s.Task, now).Ptr(),
 		Health: operate.Health(s.Health), Priority: tasker.Priority(b.engine.PriorityName(s.Task.Priority))}
-	// A template with fewer steps than the task, a damaged one, gives no name.
+	// A damaged template may have fewer steps than the task.
 	if step := s.PromisedStep; step != nil && step.Ordinal <= len(s.Template.Steps) {
 		out.PromisedStep = s.Template.Steps[step.Ordinal-1].Name
 	}
-	// A promise without end has no time to show; the promise itself is in Promise.
+	// A promise without end has no time; Promise shows it.
 	if s.PromisedUntil != task.Endless {
 		out.PromisedUntil = s.PromisedUntil.Ptr()
 	}
 	return out
 }
 
-// DetectStaleness implements operate.FailureBackend. A batch size of 0 means the configured
-// one.
-// With DryRun it returns what it would do and changes nothing. A task that cannot be handled is left for the next
-// cycle, and its answer says so; it does not stop the others.
+// DetectStaleness implements operate.FailureBackend. A batch size of 0 means the configured one. With DryRun it changes
+// nothing. A task that cannot be handled is reported and left for the next cycle.
 func (b *Backend) DetectStaleness(ctx context.Context, req operate.DetectRequest) ([]operate.Detection, error) {
 	list, err := b.engine.DetectByHand(ctx, req.Actor, req.Reason, req.BatchSize, req.DryRun)
 	if err != nil {

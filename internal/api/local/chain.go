@@ -19,7 +19,6 @@ var _ operate.ChainBackend = Chain{}
 // NewChain returns the chain of a Trail.
 func NewChain(t *audit.Trail) Chain { return Chain{t} }
 
-// chainOf returns the chain of the store of an engine.
 func chainOf(e *engine.Engine, store any) Chain {
 	db, ok := store.(audit.Database)
 	if !ok {
@@ -67,7 +66,7 @@ func (c Chain) AuditChain(ctx context.Context, f operate.AuditChainFilter) (*ope
 	return out, nil
 }
 
-// shownTime is a time that JSON can express. What cannot be one was not stored by Tasker, and becomes another time.
+// shownTime returns a time that JSON can express; Tasker stored no other.
 func shownTime(micros int64) time.Time {
 	if at := task.Instant(micros).Time(); at.Year() > 0 && at.Year() < 10_000 {
 		return at

@@ -63,7 +63,6 @@ func (b *Backend) StepChildren(ctx context.Context, taskID, stepID uuid.UUID, f 
 	return page, nil
 }
 
-// brief is what a list shows of a failure.
 func brief(f *task.Failure) string {
 	if f.Type == "" || f.Type == f.Message {
 		return firstLine(f.Message)
@@ -71,7 +70,6 @@ func brief(f *task.Failure) string {
 	return firstLine(f.Type + ": " + f.Message)
 }
 
-// fromParent converts the link of a child to its parent; nil for a task that is no child.
 func fromParent(of *task.ChildOf) *tasker.TaskParent {
 	if of == nil {
 		return nil
@@ -79,7 +77,6 @@ func fromParent(of *task.ChildOf) *tasker.TaskParent {
 	return &tasker.TaskParent{TaskUUID: toUUID(of.Task), StepUUID: toUUID(of.Step), Index: of.Index}
 }
 
-// children adds the counts of the child tasks of a step that has some.
 func (v *view) children(ctx context.Context, s *task.Step, out *tasker.Step) error {
 	if v.spec(s).Tasks == nil {
 		return nil
@@ -93,7 +90,6 @@ func (v *view) children(ctx context.Context, s *task.Step, out *tasker.Step) err
 	return nil
 }
 
-// childrenOf explains a step that waits for its child tasks.
 func (x *explainer) childrenOf(ctx context.Context, s *task.Step, spec *task.ChildSpec,
 ) (why, next string, err error) {
 	f, err := x.b.engine.FanOut(ctx, s.ID)
@@ -118,11 +114,8 @@ func (x *explainer) childrenOf(ctx context.Context, s *task.Step, spec *task.Chi
 	}
 }
 
-// namedChildren is how many child tasks an explanation names.
 const namedChildren = 3
 
-// namedChildren names some of the child tasks that a step waits for: those in error, if there are any, else those that
-// run.
 func (x *explainer) namedChildren(ctx context.Context, s *task.Step, f *task.FanOut) (string, error) {
 	state, n, verb := task.ChildRunning, f.Running, "Running"
 	if f.Errored > 0 {
@@ -151,8 +144,7 @@ func (x *explainer) namedChildren(ctx context.Context, s *task.Step, f *task.Fan
 	return text + held, err
 }
 
-// heldChild says what holds the first of some children that no worker runs: no worker serves it, or it waits for a time
-// or something else. "" if workers run them all.
+// heldChild explains why the first child without a worker waits; "" if workers run them all.
 func (x *explainer) heldChild(ctx context.Context, list []engine.Child) (string, error) {
 	for _, c := range list {
 		of, err := x.b.ExplainTask(ctx, toUUID(c.Task))
@@ -173,7 +165,6 @@ func (x *explainer) heldChild(ctx context.Context, list []engine.Child) (string,
 	return "", nil
 }
 
-// childOrigin is one sentence on the step that a child carries out.
 func childOrigin(of *task.ChildOf) string {
 	return fmt.Sprintf("It is child %d of the step %s of the task %s.", of.Index, toUUID(of.Step), toUUID(of.Task))
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// EditContext implements tasker.TaskBackend.
-// CodeWrongState: the task is not in error. CodeConflict: ExpectedVersion is not the present version. CodeInvalid: the
-// new context does not match the input schema of the template. The failed steps run again unless NoRetry is set.
+// EditContext implements tasker.TaskBackend. CodeWrongState: the task is not in error. CodeConflict: ExpectedVersion is
+// not the present version. CodeInvalid: the new context does not match the template's input schema. The failed steps
+// run again unless NoRetry is set.
 func (b *Backend) EditContext(ctx context.Context, id uuid.UUID, req tasker.EditContextRequest,
 ) (*tasker.EditedContext, error) {
 	out, err := b.engine.EditContext(ctx, toID(id), engine.ContextEdit{Context: req.Context, Merge: req.Merge,
@@ -31,13 +31,12 @@ func (b *Backend) EditContext(ctx context.Context, id uuid.UUID, req tasker.Edit
 	return edited, nil
 }
 
-// maxOldContexts bounds the old contexts in a history, in bytes.
-// A context may have 256 KiB, so four edits of the largest one would fill an answer.
+// maxOldContexts bounds the old contexts in a history, in bytes: four edits of the largest context, 256 KiB, would fill
+// an answer.
 const maxOldContexts = 1 << 20
 
-// contextEdits returns the edits among acts, oldest first. If the old contexts are too large
-// together, it omits the oldest. The edits are stored as acts of the audit trail; a history is
-// built from them, so no second copy can differ.
+// contextEdits returns the edits among acts, oldest first. Beyond maxOldContexts it omits the oldest contexts. The
+// history has no second copy of the acts, so none can differ.
 func contextEdits(acts []task.Act) ([]tasker.ContextEdit, error) {
 	var edits []tasker.ContextEdit
 	for i := range acts {
@@ -53,7 +52,7 @@ func contextEdits(acts []task.Act) ([]tasker.ContextEdit, error) {
 			ContextVersion: note.Version, OldContext: note.Old, Merge: note.Merge,
 			EndedSteps: note.Ended, Replayed: note.Replayed})
 	}
-	// The newest edits keep their contexts: they explain the state that the reader sees.
+	// The newest edits keep their contexts: they explain the present state.
 	room := maxOldContexts
 	for i := len(edits) - 1; i >= 0; i-- {
 		e := &edits[i]

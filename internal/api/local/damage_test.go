@@ -25,7 +25,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// damaged is a database into which somebody writes what no version of Tasker would.
 type damaged struct {
 	open  func(t *testing.T) engine.Database
 	exec  func(t *testing.T, statement string)
@@ -86,7 +85,6 @@ func onDamagedStores(t *testing.T, test func(t *testing.T, d damaged)) {
 	})
 }
 
-// begin runs something on a rig, and closes its store: it keeps rows in memory.
 func (d damaged) begin(t *testing.T, name string, act func(t *testing.T, r *rig)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { act(t, newRig(t, d.open(t), settings.Config{})) })
@@ -97,8 +95,7 @@ func (d damaged) begin(t *testing.T, name string, act func(t *testing.T, r *rig)
 
 var deepJSON = strings.Repeat("[", 3000) + strings.Repeat("]", 3000)
 
-// TestDamagedRows: whatever a row holds, lists show the others, and the row with why
-// it cannot be shown; polls deliver the others.
+// TestDamagedRows: lists show the sound rows, and each damaged row with a reason; polls deliver the sound ones.
 func TestDamagedRows(t *testing.T) {
 	onDamagedStores(t, func(t *testing.T, d damaged) {
 		ids := map[string]uuid.UUID{}
@@ -160,7 +157,7 @@ func TestDamagedRows(t *testing.T) {
 					got[a.CorrelationID] = true
 				}
 			}
-			// a time that cannot be shown keeps no worker from its work
+			// an unprintable time does not stop the work
 			for _, name := range []string{"good", "ancient", "late"} {
 				if !got[name] {
 					t.Errorf("the poll does not deliver %s", name)
@@ -175,7 +172,7 @@ func TestDamagedRows(t *testing.T) {
 				!strings.Contains(s[0].LastError.Message, "nests deeper") {
 				t.Errorf("the failure is not told: %+v, %v", s, err)
 			}
-			for range 3 { // what depends on time goes on too
+			for range 3 { // the loops continue, too
 				r.wait(t, time.Hour)
 			}
 			showsAll(t, r, ids, map[string]string{"ancient": "out of range"})
@@ -183,7 +180,6 @@ func TestDamagedRows(t *testing.T) {
 	})
 }
 
-// showsAll asks for everything, and looks for what is wrong with some tasks.
 func showsAll(t *testing.T, r *rig, ids map[string]uuid.UUID, want map[string]string) {
 	t.Helper()
 	ctx := t.Context()
@@ -257,8 +253,8 @@ func showsAll(t *testing.T, r *rig, ids map[string]uuid.UUID, want map[string]st
 	check("numbers of the queue", numbers, err)
 }
 
-// TestStoredSchemaOverBudget: a template that was registered when more was allowed
-// cannot be submitted to, and costs nothing; the others of a batch are taken.
+// TestStoredSchemaOverBudget: submissions to a template from before a lower budget are refused cheaply; the rest of a
+// batch is taken.
 func TestStoredSchemaOverBudget(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		var defs strings.Builder

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// Dispatched is a step that is leased to a worker and has to be sent to the queue of the worker.
+// Dispatched is a step leased to a worker, to be sent to the worker's queue.
 type Dispatched struct {
 	protocol.Assignment
 	// TTL is how long it may wait there.
@@ -45,7 +45,7 @@ func (b *Backend) Dispatch(ctx context.Context, worker uuid.UUID, capacity int,
 	return steps, leaving, nil
 }
 
-// ExpiredDispatch names a dispatch whose message has expired in the queue of its worker.
+// ExpiredDispatch is a dispatch whose message expired in the queue of its worker.
 type ExpiredDispatch struct {
 	Worker uuid.UUID
 	Lease  protocol.LeaseRef

@@ -16,7 +16,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// withQueues is a rig whose workers may have queues, and one that has.
 func withQueues(t *testing.T, cfg settings.Config) (r *rig, worker uuid.UUID) {
 	t.Helper()
 	cfg.Delivery.Offered = true
@@ -24,7 +23,6 @@ func withQueues(t *testing.T, cfg settings.Config) (r *rig, worker uuid.UUID) {
 	return r, r.join(t, protocol.WorkerRegistration{Name: "mq", Transport: protocol.TransportAMQP})
 }
 
-// dispatch leases the one step that is ready to the queue of a worker.
 func (r *rig) dispatch(t *testing.T, worker uuid.UUID) local.Dispatched {
 	t.Helper()
 	steps, leaving, err := r.b.Dispatch(t.Context(), worker, 5, 0)
@@ -34,7 +32,6 @@ func (r *rig) dispatch(t *testing.T, worker uuid.UUID) local.Dispatched {
 	return steps[0]
 }
 
-// pass lets time pass while a worker stays alive, and then does what is due.
 func (r *rig) pass(t *testing.T, d time.Duration, alive uuid.UUID) {
 	t.Helper()
 	r.silent(d)
@@ -103,7 +100,6 @@ func TestExpiredDispatches(t *testing.T) {
 	}
 }
 
-// wantExpired checks what is told of a first attempt that expired.
 func (r *rig) wantExpired(t *testing.T, id, worker uuid.UUID) {
 	t.Helper()
 	h, err := r.TaskHistory(t.Context(), id)
@@ -132,7 +128,7 @@ func (r *rig) wantExpired(t *testing.T, id, worker uuid.UUID) {
 	}
 }
 
-// TestDispatchOutlivesOtherLimits: a step that may wait for hours in a queue is not ended by another limit.
+// TestDispatchOutlivesOtherLimits: no other limit ends a step that may wait for hours in a queue.
 func TestDispatchOutlivesOtherLimits(t *testing.T) {
 	t.Parallel()
 	r, mq := withQueues(t, settings.Config{})
@@ -162,7 +158,7 @@ func TestDispatchOutlivesOtherLimits(t *testing.T) {
 	}
 }
 
-// TestMaxDurationEndsADispatch: the limit of the whole task holds for a step in a queue too, and its letter comes late.
+// TestMaxDurationEndsADispatch: the limit of the whole task also holds in a queue, and the expired message comes late.
 func TestMaxDurationEndsADispatch(t *testing.T) {
 	t.Parallel()
 	r, mq := withQueues(t, settings.Config{})

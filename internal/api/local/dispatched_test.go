@@ -18,14 +18,12 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// redisNode is one of several nodes on a PostgreSQL and a Redis.
 type redisNode struct {
 	*tasker.Client
 	t *testing.T
 	b *node.Node
 }
 
-// redisNodes starts nodes, and waits until all of them dispatch through Redis.
 func redisNodes(t *testing.T, dsn string, n int) []*redisNode {
 	t.Helper()
 	url := redistest.Start(t).URL()
@@ -55,7 +53,6 @@ func redisNodes(t *testing.T, dsn string, n int) []*redisNode {
 	return nodes
 }
 
-// dispatches waits until the node dispatches through Redis.
 func (n *redisNode) dispatches() {
 	n.t.Helper()
 	for end := time.Now().Add(30 * time.Second); !n.b.DispatchState().Active; time.Sleep(10 * time.Millisecond) {
@@ -94,8 +91,8 @@ func (n *redisNode) poll(worker uuid.UUID, capacity int, wait time.Duration) []p
 	return p.Steps
 }
 
-// A context that was edited through one node is what workers get through any, also
-// through the one that has the old one in its memory.
+// After an edit through one node, workers get the new context through any node, even one with the old context in
+// memory.
 func TestEditedElsewhere(t *testing.T) {
 	t.Parallel()
 	nodes := redisNodes(t, postgrestest.DSN(t), 2)
@@ -128,7 +125,7 @@ func TestEditedElsewhere(t *testing.T) {
 	}
 }
 
-// Steps whose rows nobody can work on keep no poll from the others, and end in error.
+// Steps with unusable rows do not block polls, and end in error.
 func TestDamagedRowsInRedis(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.DSN(t)
@@ -160,7 +157,7 @@ func TestDamagedRowsInRedis(t *testing.T) {
 	on("template", `UPDATE tasker_tasks SET def_id = 999999 WHERE id = %s`)
 	on("ordinal", `UPDATE tasker_workflow_steps SET ordinal = 7 WHERE task_id = %s`)
 
-	got, w := map[uuid.UUID]bool{}, b.join() // the other node has the rows as they were in its memory
+	got, w := map[uuid.UUID]bool{}, b.join() // the other node still has the original rows in memory
 	for end := time.Now().Add(30 * time.Second); len(got) < 2 && time.Now().Before(end); {
 		for _, s := range b.poll(w, 1, time.Second) {
 			got[s.TaskUUID] = true

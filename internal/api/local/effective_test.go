@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A step that has waited is shown as what it goes out as; its own priority stays.
+// A step that has waited shows its effective priority; its own stays.
 func TestEffectivePriority(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

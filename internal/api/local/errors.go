@@ -13,10 +13,8 @@ import (
 // ToError is refusal.ToError, also for callers of the engine outside of this package.
 func ToError(err error) error { return refusal.ToError(err) }
 
-// itemError is ToError for the answer to one item. An item has no HTTP header, so the pause is
-// repeated in seconds.
-// Unlike ToError it hides an unclassified error itself, because the caller gets the answer to an item unchanged. It
-// returns nil for nil.
+// itemError is ToError for one item. An item has no HTTP header, so it repeats the pause in seconds. It hides an
+// unclassified error, because the caller gets it unchanged. nil for nil.
 func itemError(err error) *tasker.Error {
 	var e *task.Error
 	switch {
@@ -31,7 +29,7 @@ func itemError(err error) *tasker.Error {
 	}
 }
 
-// toUUID, toID and toIDs convert IDs, which are the same 16 bytes on both sides.
+// toUUID, toID and toIDs convert IDs: the same 16 bytes on both sides.
 func toUUID(id task.ID) uuid.UUID { return uuid.UUID(id) }
 func toID(id uuid.UUID) task.ID   { return task.ID(id) }
 

@@ -16,10 +16,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// StreamEvents implements tasker.TaskBackend. It blocks between batches, and ends without an
-// error at the listener's end of file: every task is settled, or the engine stops.
-// The listener exists only while the sequence is read: what happens before the first read, or after the loop over it
-// ends, is not delivered. A consumer that needs no gap passes the ID of its last event. The error ends the sequence.
+// StreamEvents implements tasker.TaskBackend. It blocks between batches, and ends without an error when every task is
+// settled or the engine stops. The listener exists only while the sequence is read: changes before the first read, or
+// after the loop ends, are not delivered. A consumer without gaps passes the ID of its last event. An error ends the
+// sequence.
 func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.Seq2[[]tasker.Event, error] {
 	return func(yield func([]tasker.Event, error) bool) {
 		l, err := b.listen(ctx, f)
@@ -37,7 +37,7 @@ func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.S
 			if err == nil {
 				batch, err = b.fromNotices(ctx, notices)
 			}
-			// A batch and an error never come together: fromNotices returns none with an error.
+			// fromNotices returns no batch with an error.
 			if !yield(batch, ToError(err)) || err != nil {
 				return
 			}
@@ -45,9 +45,8 @@ func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.S
 	}
 }
 
-// listen checks a filter and starts a listener, which the caller closes. Exhausted: there are
-// too many.
-// CodeInvalid names each fault of the filter. An unknown type or state is refused rather than never delivered.
+// listen checks a filter and starts a listener, which the caller closes. Exhausted: there are too many. CodeInvalid
+// names each fault; an unknown type or state is refused rather than never delivered.
 func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*feed.Listener, error) {
 	l := feed.Filter{Tasks: toIDs(f.Tasks), UntilSettled: f.UntilSettled, Namespaces: f.Namespaces, Name: f.Name,
 		Tag:           f.Tag,
@@ -75,8 +74,7 @@ func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*feed.Liste
 	return b.engine.ListenTo(ctx, l)
 }
 
-// knownEvent reports whether the type is valid in a filter.
-// tasker.EventType has more values than these: those that a stream sends about itself cannot be selected.
+// knownEvent reports whether the type is valid in a filter: a stream's events about itself are not.
 func knownEvent(t tasker.EventType) bool {
 	switch t {
 	case tasker.EventTaskSubmitted, tasker.EventTaskState, tasker.EventCaseOpened, tasker.EventCaseResolved,
@@ -86,8 +84,7 @@ func knownEvent(t tasker.EventType) bool {
 	return slices.Contains(deadletter.EventKinds, deadletter.EventKind(t))
 }
 
-// fromNotices converts changes to events. The feed carries IDs and levels; names of templates
-// and priorities are added here.
+// fromNotices adds names of templates and priorities; the feed carries IDs and levels.
 func (b *Backend) fromNotices(ctx context.Context, notices []feed.Notice) ([]tasker.Event, error) {
 	batch := make([]tasker.Event, len(notices))
 	for i := range notices {
@@ -107,7 +104,7 @@ func (b *Backend) fromNotices(ctx context.Context, notices []feed.Notice) ([]tas
 			e.ID = n.Position
 			continue
 		}
-		// Only the statistics of the queue belong to no task.
+		// Only the statistics of the queue have no task.
 		if n.Task.IsZero() {
 			continue
 		}
@@ -121,7 +118,6 @@ func (b *Backend) fromNotices(ctx context.Context, notices []feed.Notice) ([]tas
 	return batch, nil
 }
 
-// optional returns nil for the zero ID.
 func optional(id task.ID) *uuid.UUID {
 	if id.IsZero() {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ExpiredExecutions counts the dispatches that have expired in the queues of their workers since a time, the latest
-// hour first. A worker that was deleted has no name and no ID.
+// ExpiredExecutions counts the dispatches that expired in their workers' queues since a time, the latest hour first. A
+// deleted worker has no name and no ID.
 func (b *Backend) ExpiredExecutions(ctx context.Context, since time.Time) ([]executionapi.Expired, error) {
 	list, err := b.engine.Expiries(ctx, task.At(since), b.engine.Now()+1)
 	if err != nil {

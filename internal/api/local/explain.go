@@ -15,9 +15,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ExplainTask implements tasker.TaskBackend.
-// Only steps that are not terminal are explained, and skipped ones: the others need no advice. The texts are for people
-// and may change; a program reads the states. CodeNotFound: there is no such task, or the key does not reach it.
+// ExplainTask implements tasker.TaskBackend. It explains steps that are skipped or not terminal; others need no advice.
+// The texts are for people and may change; programs read the states. CodeNotFound: no such task, or one outside the
+// key's reach.
 func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explanation, error) {
 	v, err := b.view(ctx, toID(id))
 	if err != nil {
@@ -55,19 +55,17 @@ func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explan
 	return out, nil
 }
 
-// explainer describes the condition of a task.
-// All its methods read the view, which was read before; only a ready step needs more: its workers and its position. A
-// task may therefore have moved on when its explanation is read.
+// explainer describes the condition of a task from the view. Only a ready step needs more reads: its workers and its
+// position. So the task may be newer than its explanation.
 type explainer struct {
 	*view
 	// now is the same for all sentences of one answer, so their times add up.
 	now task.Instant
-	// turn says what the task waits for that is held for its turn, "" for any other.
+	// turn explains a task held for its turn; else "".
 	turn string
 }
 
-// summary is one sentence about the task as a whole.
-// The states without a case of their own share the last sentence, which counts the steps.
+// summary is one sentence about the whole task. The default sentence counts the steps.
 func (x *explainer) summary() string {
 	t := x.task
 	switch t.State {
@@ -135,8 +133,7 @@ func (x *explainer) summary() string {
 	return s + "."
 }
 
-// erroredSummary explains a task in error: by a cycle, by the cause that was recorded with the
-// transition, or by the number of its failed steps.
+// erroredSummary names a cycle, the cause of the transition, or the number of failed steps.
 func (x *explainer) erroredSummary() string {
 	if loop := x.loop(); loop != "" && x.task.Counts.Failed == 0 {
 		return fmt.Sprintf(
@@ -146,8 +143,8 @@ func (x *explainer) erroredSummary() string {
 			breakLoop,
 		)
 	}
-	// Only the latest transition into error explains the present one. It has a cause if the task was put in error as a
-	// whole; without one, its failed steps are the explanation.
+	// Only the latest transition into error explains the present one. It has a cause if the task as a whole was put in
+	// error; else the failed steps explain it.
 	for _, e := range slices.Backward(x.records.Events) {
 		switch {
 		case e.To != task.Errored:
@@ -169,8 +166,7 @@ func (x *explainer) erroredSummary() string {
 		"The task continues when %s.", clock(x.task.FinishedAt), failed, repaired)
 }
 
-// byWhom names the actor, the key if it has another name, and the reason.
-// Each part is left out if it is empty. An actor that equals its key is named once.
+// byWhom names the actor, the key if it differs, and the reason, as far as they are set.
 func byWhom(actor, key, reason string) string {
 	s := ""
 	if actor != "" {
@@ -185,8 +181,7 @@ func byWhom(actor, key, reason string) string {
 	return s
 }
 
-// step explains why a step is in its state, and what would change that.
-// why and next are whole sentences. The error is that of a read, and ends the explanation.
+// step explains why a step is in its state (why), and what would change that (next), in whole sentences.
 func (x *explainer) step(ctx context.Context, s *task.Step) (why, next string, err error) {
 	switch s.State {
 	case task.StepPending:
@@ -210,10 +205,9 @@ func (x *explainer) step(ctx context.Context, s *task.Step) (why, next string, e
 	return why + expired, next, err
 }
 
-// pending explains a step that waits for its time or its parents. The advice names the broken
-// step that must be repaired, even if it is several dependencies away.
-// Three cases differ in their advice: parents that will complete, parents in error, and parents that wait for each
-// other.
+// pending explains a step that waits for its time or its parents. Three cases differ: parents that will complete,
+// parents in error, and parents that wait for each other. The advice names the broken step, even several dependencies
+// away.
 func (x *explainer) pending(s *task.Step) (why, next string) {
 	if s.Queue == task.Timers {
 		at := task.Instant(s.Key)
@@ -260,9 +254,8 @@ func (x *explainer) pending(s *task.Step) (why, next string) {
 	return "It waits for " + strings.Join(waits, ", ") + ".", next
 }
 
-// broken names the steps in error that s waits for, directly or through others.
-// seen has the ordinals that were visited, so a step that is reachable by several paths is named once, and a damaged
-// template with a cycle ends the walk.
+// broken names the steps in error that s waits for, directly or through others. seen holds visited ordinals: a step is
+// named once, and a cycle in a damaged template ends the walk.
 func (x *explainer) broken(s *task.Step, seen map[int]bool) []string {
 	var names []string
 	for _, p := range x.spec(s).Parents {
@@ -278,10 +271,8 @@ func (x *explainer) broken(s *task.Step, seen map[int]bool) []string {
 	return names
 }
 
-// waiting explains a step that waits for a time after an attempt: a lost worker, a snooze, or a
-// retry.
-// The last attempt tells them apart: a lost worker that was not charged leaves an attempt without a failure, and so
-// does a snooze; a retry has one.
+// waiting explains a step that waits after a lost worker, a snooze, or a retry. Only a retry has a failure in the last
+// attempt.
 func (x *explainer) waiting(s *task.Step) (why, next string) {
 	at := task.Instant(s.Key)
 	next = fmt.Sprintf("It becomes ready automatically at %s, in %s; reset it to run it now.", clock(at), x.until(at))
@@ -308,9 +299,8 @@ func (x *explainer) waiting(s *task.Step) (why, next string) {
 	), next
 }
 
-// failed explains a step in error.
-// It may have failed in three ways: its task was given up, its attempts are used up, or its failure allows no further
-// attempt, although some are left.
+// failed explains a step in error: its task was given up, its attempts are used up, or its failure allows no further
+// attempt.
 func (x *explainer) failed(s *task.Step) (why, next string) {
 	next = "Fix the cause and reset the step; or resolve it, or complete it with a result."
 	if a := x.lastFailure(s); a != nil && a.Failure.Type == "result_too_large" {
@@ -325,7 +315,7 @@ func (x *explainer) failed(s *task.Step) (why, next string) {
 		if waited.DueAt != 0 {
 			why += fmt.Sprintf(" It would have become ready at %s.", clock(task.Instant(waited.DueAt)))
 		}
-		// The attempt that was ended by giving up has the time of the act; its failure would repeat the reason.
+		// The attempt that ended with the task has the time of the act; its failure would repeat the reason.
 		if a := x.lastFailure(s); a != nil && a.FinishedAt != act.At {
 			why += fmt.Sprintf(" Its last error, at %s: %s", clock(a.FinishedAt), firstLine(a.Failure.Message))
 		}
@@ -343,7 +333,6 @@ func (x *explainer) failed(s *task.Step) (why, next string) {
 	return why, next
 }
 
-// because appends the last failure, "" if the last attempt did not fail.
 func (x *explainer) because(s *task.Step) string {
 	if a := x.lastAttempt(s); a != nil && a.Failure != nil {
 		return fmt.Sprintf(" at %s: %s", clock(a.FinishedAt), firstLine(a.Failure.Message))
@@ -351,8 +340,7 @@ func (x *explainer) because(s *task.Step) string {
 	return ""
 }
 
-// lastAttempt returns the last recorded attempt of a step, or nil.
-// The records are sorted, oldest first, so the search begins at the end.
+// lastAttempt searches the records, which are oldest first, from the end; nil for none.
 func (x *explainer) lastAttempt(s *task.Step) *task.Attempt {
 	for i := len(x.records.Attempts) - 1; i >= 0; i-- {
 		if x.records.Attempts[i].StepID == s.ID {
@@ -362,8 +350,7 @@ func (x *explainer) lastAttempt(s *task.Step) *task.Attempt {
 	return nil
 }
 
-// until is the time left, in whole seconds.
-// A time that has passed, or comes within half a second, is "a moment": a loop acts on it soon, at its next interval.
+// until is the time left, in whole seconds. Below half a second it is "a moment": a loop acts soon.
 func (x *explainer) until(at task.Instant) string {
 	if d := at.Sub(x.now).Round(time.Second); d > 0 {
 		return d.String()
@@ -371,16 +358,13 @@ func (x *explainer) until(at task.Instant) string {
 	return "a moment"
 }
 
-// clock is a time in UTC, in whole seconds.
 func clock(at task.Instant) string { return at.Time().Format("2006-01-02 15:04:05Z") }
 
-// firstLine cuts a message so that a stack does not fill the sentence.
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line
 }
 
-// atLeast counts the steps ahead; the engine stops counting at a bound.
 func atLeast(p engine.QueuePlace, noun string) string {
 	if p.Least {
 		return fmt.Sprintf("at least %d %ss", p.Ahead, noun)

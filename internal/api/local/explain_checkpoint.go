@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// checkpoint is a sentence on the checkpoint of a step, "" without one.
 func (x *explainer) checkpoint(s *task.Step) string {
 	c, ok := x.checkpoints[s.ID]
 	switch {

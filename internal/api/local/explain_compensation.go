@@ -8,11 +8,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// noRepair is the advice for a step that the compensation of its task has left behind.
+// noRepair is the advice for a step that the compensation of its task left behind.
 const noRepair = "It does not run again, because the compensation of the task has begun. " +
 	"Cancel the task, and submit it again."
 
-// compensatedAt returns when the compensation of the task began, 0 if it has not.
+// compensatedAt is 0 if the compensation has not begun.
 func (x *explainer) compensatedAt() task.Instant {
 	if !x.tpl.Compensated {
 		return 0
@@ -25,12 +25,10 @@ func (x *explainer) compensatedAt() task.Instant {
 	return 0
 }
 
-// awaitsRest reports whether the task has failed and its compensation waits for its children.
 func (x *explainer) awaitsRest() bool {
 	return x.tpl.Compensated && x.tpl.CompensationOf(x.steps).Due()
 }
 
-// compensates explains a compensation step that has not begun.
 func (x *explainer) compensates(spec task.StepSpec) (why, next string) {
 	why, next = "It runs only if the task fails.", "It is skipped when the task completes."
 	if undoes := x.names(spec.Undoes); undoes != "" {
@@ -45,7 +43,6 @@ func (x *explainer) compensates(spec task.StepSpec) (why, next string) {
 	return why, next
 }
 
-// nothingToUndo explains a compensation step that was skipped without a condition.
 func (x *explainer) nothingToUndo(s *task.Step) string {
 	name := x.spec(s).Name
 	if x.compensatedAt() == 0 {
@@ -55,7 +52,6 @@ func (x *explainer) nothingToUndo(s *task.Step) string {
 		clock(s.FinishedAt), x.names(x.spec(s).Undoes))
 }
 
-// compensatedSummary adds to the summary of a task in error how its compensation went.
 func (x *explainer) compensatedSummary(summary string) string {
 	began := x.compensatedAt()
 	if began == 0 {
@@ -85,7 +81,6 @@ func (x *explainer) compensatedSummary(summary string) string {
 		before, clock(began), wording.Count(done, "step"))
 }
 
-// names lists steps by their indexes.
 func (x *explainer) names(indexes []int) string {
 	names := make([]string, len(indexes))
 	for i, n := range indexes {

@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// skipped explains a step whose condition did not hold: the condition, the states of the steps that it mentions,
-// and the values that it read, as they are now. Sensitive values are masked, for every key: this is a text.
+// skipped explains a step whose condition did not hold: the condition, and the present states and values that it reads.
+// Sensitive values are masked for every key: this is text.
 func (x *explainer) skipped(s *task.Step) (why, next string) {
 	when := x.spec(s).When
 	if x.spec(s).OnFailure && when == "" {
@@ -39,11 +39,10 @@ func (x *explainer) skipped(s *task.Step) (why, next string) {
 	return why + ".", "Nothing: the steps that depend on it go on."
 }
 
-// maxShown bounds a value in an explanation, in bytes.
 const maxShown = 60
 
-// valuesRead says what the paths of an expression lead to. It is silent about a task that was made of a message,
-// because its source may mark further values as sensitive.
+// valuesRead shows the values at the paths of an expression. It omits them for a task made from a message, whose source
+// may mark further values as sensitive.
 func (x *explainer) valuesRead(p *expr.Program) (list []string) {
 	if x.task.Meta.Intake != nil {
 		return nil
@@ -67,7 +66,7 @@ func (x *explainer) valuesRead(p *expr.Program) (list []string) {
 	for _, path := range p.Paths() {
 		one, err := expr.Compile(path)
 		if err != nil || len(one.Steps()) > 0 && !one.ReadsResult(one.Steps()[0]) {
-			continue // the state is said of the step
+			continue // the state is part of the step's explanation
 		}
 		v, err := one.Value(expr.Values{expr.Context: context, expr.Parents: parents})
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// dispatched explains an assigned step that waits in the queue of its worker. ok is false for any other step.
 func (x *explainer) dispatched(ctx context.Context, s *task.Step) (why, next string, ok bool, err error) {
 	w, err := x.b.rows.FindWorkerByNo(ctx, s.WorkerNo)
 	if err != nil {
@@ -43,7 +42,6 @@ func (x *explainer) dispatched(ctx context.Context, s *task.Step) (why, next str
 		"fails and counts; without RabbitMQ's report of that, at " + clock(s.LeaseUntil) + ".", true, nil
 }
 
-// expiredLately counts the dispatches that expired in the queue of a worker in the last hour.
 func (x *explainer) expiredLately(ctx context.Context, worker int64) (n int, err error) {
 	list, err := x.b.engine.Expiries(ctx, x.now.Add(-time.Hour), x.now+1)
 	for _, e := range list {
@@ -54,8 +52,7 @@ func (x *explainer) expiredLately(ctx context.Context, worker int64) (n int, err
 	return n, ToError(err)
 }
 
-// expiredDispatch names the worker whose queue a step has waited in for too long, "" if its last attempt ended
-// otherwise.
+// expiredDispatch names the worker in whose queue the last attempt expired; "" if it ended otherwise.
 func (x *explainer) expiredDispatch(ctx context.Context, a *task.Attempt) (string, error) {
 	if a == nil || a.Outcome != task.DispatchExpired {
 		return "", nil

@@ -1,6 +1,5 @@
 package local
 
-// tooLarge says what to do about a step that failed because its result is too large.
 func (x *explainer) tooLarge() string {
 	limit := "raise engine.limits.large_result_bytes"
 	switch in := x.task.Meta.Intake; {

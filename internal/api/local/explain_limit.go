@@ -8,9 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// limits explains the limit of the task's time in its state and its origin: one sentence for the state, one for the
-// task as a whole.
-// A settled task has no limits: nothing ends it any more.
+// limits explains the time limits of the task: in its state, and as a whole. A settled task has none.
 func (x *explainer) limits() []string {
 	t := x.task
 	if t.State.Settled() {
@@ -32,10 +30,9 @@ func (x *explainer) limits() []string {
 	return out
 }
 
-// limitOfState explains when the task is stale in its state, "" where nothing limits it. A
-// threshold for all tasks starts at the end of a promise to a step, which the sentence then
-// names.
-// A threshold of the template holds without promises: its author has set it knowing the steps.
+// limitOfState explains when the task is stale in its state; "" without a limit. A threshold for all tasks starts at
+// the end of a promise to a step, which the sentence names. A template's threshold ignores promises: its author set it
+// for the steps.
 func (x *explainer) limitOfState(l task.Limit) string {
 	if l.Source == task.NoLimit {
 		return ""
@@ -70,7 +67,6 @@ func (x *explainer) limitOfState(l task.Limit) string {
 		clock(at), x.until(at), name, clock(l.PromisedUntil), state, l.Threshold-l.Prolonged)
 }
 
-// lastFailure returns the last failed attempt of a step, or nil.
 func (v *view) lastFailure(s *task.Step) *task.Attempt {
 	for i := len(v.records.Attempts) - 1; i >= 0; i-- {
 		if a := &v.records.Attempts[i]; a.StepID == s.ID && a.Failure != nil {
@@ -81,9 +77,8 @@ func (v *view) lastFailure(s *task.Step) *task.Attempt {
 }
 
 // givenUp returns the act that put a step in error because its task took too long, with the step's wait before it; nil
-// if the error has another cause.
-// The act must be the last one on the step and have the time of its error: an operator may have repaired the step
-// since, and it may have failed again.
+// for another cause. The act must be the last one on the step and have the time of its error: the step may have been
+// repaired and failed again since.
 func (v *view) givenUp(s *task.Step) (*task.Act, engine.GivenUp) {
 	if s.State != task.StepErrored {
 		return nil, engine.GivenUp{}
@@ -101,8 +96,8 @@ func (v *view) givenUp(s *task.Step) (*task.Act, engine.GivenUp) {
 	return nil, engine.GivenUp{}
 }
 
-// waitOf returns the wait of a step that was given up; the zero value for an act of another kind.
-// Data that cannot be read counts as none: the sentence is then shorter, and the explanation still appears.
+// waitOf returns the wait of a step that was given up; zero for another act or unreadable data, which shortens the
+// sentence.
 func waitOf(a *task.Act) (out engine.GivenUp) {
 	if a.Kind == task.ActGiveUp {
 		if err := json.Unmarshal(a.Data, &out); err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestExplainGates: what a step waits for that a limit holds back, who has it, and until when.
 func TestExplainGates(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, "name: pay\nversion: \"1\"\nsteps:\n"+
@@ -21,7 +20,7 @@ func TestExplainGates(t *testing.T) {
 		submit := func(name string) uuid.UUID {
 			t.Helper()
 			id := r.submit(t, tasker.TaskRequest{Name: name, Context: json.RawMessage(`{"customer":"ann"}`)})
-			for more := true; more; { // the commit starts it; this waits for its end
+			for more := true; more; { // the commit starts it; wait for its end
 				r.wait(t, 0)
 				var err error
 				if more, err = r.store.GateStore().Signalled(t.Context(), task.At(r.clock())); err != nil {

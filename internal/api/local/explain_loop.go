@@ -7,12 +7,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// breakLoop is the advice for a task whose steps wait for each other.
-// A template with a cycle is refused at registration; one can be in the database only by damage or by another program.
+// breakLoop is the advice for a task whose steps wait for each other. Registration refuses cycles; one comes from
+// damage or from another program.
 const breakLoop = "Resolve or complete one of them, or cancel the task; then correct the template."
 
-// loop describes the first cycle of steps that wait for each other, "" without one.
-// Template.Cycle is computed when the template is read, so tasks of sound templates are not walked.
+// loop describes the first cycle of steps that wait for each other. Template.Cycle is computed at the read of the
+// template, so sound tasks are not walked.
 func (x *explainer) loop() string {
 	if x.tpl.Cycle == "" {
 		return ""
@@ -25,7 +25,7 @@ func (x *explainer) loop() string {
 	return ""
 }
 
-// loopBehind returns the steps of a cycle that a step waits for, or is part of; nil without one.
+// loopBehind returns the cycle that a step waits for, or is part of; nil without one.
 func (x *explainer) loopBehind(s *task.Step) []*task.Step {
 	if x.tpl.Cycle == "" {
 		return nil
@@ -33,9 +33,9 @@ func (x *explainer) loopBehind(s *task.Step) []*task.Step {
 	return x.walk(s, nil, map[*task.Step]bool{})
 }
 
-// walk follows the parents that a step waits for until it reaches one on its path.
-// It returns that part of the path, which is the cycle. done holds the steps from which no cycle is reachable, so each
-// step is visited once. A step that is not pending waits for no parent any more and ends the walk.
+// walk follows the parents that a step waits for until it reaches one on its path, and returns that cycle. done holds
+// steps without a reachable cycle, so each step is visited once. A step that is not pending waits for no parent and
+// ends the walk.
 func (x *explainer) walk(s *task.Step, path []*task.Step, done map[*task.Step]bool) []*task.Step {
 	if s.State != task.StepPending || done[s] {
 		return nil
@@ -53,8 +53,7 @@ func (x *explainer) walk(s *task.Step, path []*task.Step, done map[*task.Step]bo
 	return nil
 }
 
-// inLoop describes a cycle.
-// It has no capital letter and no full stop: it becomes part of a sentence.
+// inLoop is part of a sentence: no capital letter, no full stop.
 func (x *explainer) inLoop(loop []*task.Step) string {
 	if len(loop) == 1 {
 		return "step " + x.spec(loop[0]).Name + " waits for itself"

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// limited explains a ready step that the limit of an operator holds back; "" if none does.
 func (x *explainer) limited(ctx context.Context, s *task.Step, route *task.Route) (why, next string, err error) {
 	l, holders, err := x.b.engine.LimitedBy(ctx, route)
 	if err != nil || l == nil {
@@ -37,7 +36,6 @@ func (x *explainer) limited(ctx context.Context, s *task.Step, route *task.Route
 		fmt.Sprintf("%s, or when the limit is changed (%s).", next, limitCommand(l)), nil
 }
 
-// limitCommand is the command line that ends a limit.
 func limitCommand(l *engine.OperatorLimitView) string {
 	s := "tasker limit delete " + l.Namespace + "/" + l.Name
 	if l.Kind == task.PauseRoute {

@@ -6,8 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// origin is one sentence on the message that the task was made of, or on the schedule that submitted it; "" for a task
-// that somebody submitted.
+// origin is a sentence on the message or the schedule that made the task; else "".
 func (x *explainer) origin() string {
 	if of := x.task.Meta.Schedule; of != nil {
 		return scheduled(of)
@@ -29,7 +28,6 @@ func (x *explainer) origin() string {
 	return s + "."
 }
 
-// scheduled tells of the firing that submitted a task.
 func scheduled(of *task.Scheduled) string {
 	switch of.Kind {
 	case "missed":

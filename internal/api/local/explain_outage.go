@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// outage explains a ready step that an outage of its route holds back.
 func (x *explainer) outage(s *task.Step, o *task.Outage) (why, next string) {
 	why = fmt.Sprintf("It has been ready since %s, and %s.", clock(s.ReadyAt), outageText(o))
 	if !o.ProbeStep.IsZero() {
@@ -18,7 +17,6 @@ func (x *explainer) outage(s *task.Step, o *task.Outage) (why, next string) {
 		"(tasker outage close %s).", x.nextProbe(o), toUUID(o.ID))
 }
 
-// nextProbe says when the next step is let through.
 func (x *explainer) nextProbe(o *task.Outage) string {
 	at := x.b.engine.ProbeDue(o)
 	if at <= x.now {
@@ -27,7 +25,6 @@ func (x *explainer) nextProbe(o *task.Outage) string {
 	return fmt.Sprintf("One step is let through as a probe at %s, in %s", clock(at), x.until(at))
 }
 
-// outageText says what happened on a route, as a part of a sentence.
 func outageText(o *task.Outage) string {
 	r := o.Route()
 	s := fmt.Sprintf("%s has had an outage since %s, opened by %s with one fingerprint", routeText(&r), clock(o.OpenedAt),

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// parked explains a step that is ready and held back.
 func (x *explainer) parked(ctx context.Context, s *task.Step) (why, next string, err error) {
 	since := "It has been ready since " + clock(s.ReadyAt)
 	wait, err := x.b.engine.GateWaitOf(ctx, s)
@@ -47,7 +46,6 @@ func (x *explainer) parked(ctx context.Context, s *task.Step) (why, next string,
 	return why + ".", "It passes automatically when the rate allows it.", nil
 }
 
-// passedOf says how many steps a rate has let pass that no worker has got.
 func passedOf(n int) string {
 	if n == 1 {
 		return "1 step has passed and waits for a worker"
@@ -55,7 +53,6 @@ func passedOf(n int) string {
 	return wording.Count(n, "step") + " have passed and wait for a worker"
 }
 
-// holdersOf names tasks that hold permits, as a part of a sentence.
 func holdersOf(held int, holders []task.ID) string {
 	if len(holders) == 0 {
 		return ""
@@ -71,7 +68,6 @@ func holdersOf(held int, holders []task.ID) string {
 	return s
 }
 
-// ofPause reports whether a step stands in the queue of a pause.
 func ofPause(s *task.Step) bool {
 	_, paused := task.TemplateOf(s.Queue)
 	return paused

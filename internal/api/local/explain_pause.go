@@ -6,7 +6,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// paused explains a ready step that an operator holds back.
 func (x *explainer) paused(s *task.Step, p *task.Pause) (why, next string) {
 	why = fmt.Sprintf("It has been ready since %s, and %s.", clock(s.ReadyAt), pausedText(p))
 	if p.Until != 0 {
@@ -16,7 +15,6 @@ func (x *explainer) paused(s *task.Step, p *task.Pause) (why, next string) {
 	return why, fmt.Sprintf("It can be claimed when the pause is resumed (%s).", resumeCommand(p))
 }
 
-// pausedText says who paused what, when and why, as a part of a sentence.
 func pausedText(p *task.Pause) string {
 	s := fmt.Sprintf("the %s has been paused since %s by %s", p.PauseTarget, clock(p.At), p.Actor)
 	if p.Reason != "" {
@@ -25,7 +23,6 @@ func pausedText(p *task.Pause) string {
 	return s
 }
 
-// resumeCommand is the command line that ends a pause.
 func resumeCommand(p *task.Pause) string {
 	s := "tasker resume " + string(p.Kind) + " " + p.Namespace
 	if p.Name != "" {

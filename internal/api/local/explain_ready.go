@@ -9,9 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// enqueued explains a ready step: no worker serves it, or steps are ahead of it.
-// The workers are those that are not dead. The position counts all steps that these workers take, not only the route of
-// this one.
+// enqueued explains a ready step: no worker serves it, or steps are ahead of it. Dead workers do not count. The
+// position counts all steps that these workers take, not only the route of this one.
 func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next string, err error) {
 	if p := x.b.engine.TemplatePausedBy(x.tpl); p != nil {
 		why, next = x.paused(s, p)
@@ -57,14 +56,13 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 	return why, "The next free worker takes the first step in the queue; add workers if the queue grows.", nil
 }
 
-// serving counts the workers that take steps of a route, and names those that match it but take none.
-// A worker that matches and takes none is the usual answer to "my workers run, why does the step wait?".
+// serving counts the workers that take steps of a route, and names those that match it but take none: the usual answer
+// to "my workers run, why does the step wait?".
 func (b *Backend) serving(workers []*task.Worker, route *task.Route) (serving int, idle string) {
 	var draining, cordoned, unhealthy, broken, elsewhere int
 	for _, w := range workers {
 		switch {
-		// The order of the cases matters: a draining worker may have an open breaker too, and its drain is what an operator
-		// must know.
+		// The order matters: a draining worker may have an open breaker too, and the drain is more important.
 		case !w.Serves(*route):
 			if w.State == task.WorkerActive && servesElsewhere(w, route) {
 				elsewhere++
@@ -101,14 +99,13 @@ func (b *Backend) serving(workers []*task.Worker, route *task.Route) (serving in
 	return serving, strings.Join(why, "; ")
 }
 
-// servesElsewhere reports whether a worker would serve a route if its namespaces were others.
+// servesElsewhere reports whether only the namespaces keep a worker from serving a route.
 func servesElsewhere(w *task.Worker, route *task.Route) bool {
 	everywhere := task.Worker{Handlers: w.Handlers, Capabilities: w.Capabilities}
 	return len(w.Handlers) > 0 && everywhere.Serves(*route)
 }
 
-// routeText describes a route for operators.
-// It is worded so that it can follow "serves", "on" and "for".
+// routeText can follow "serves", "on" and "for".
 func routeText(r *task.Route) string {
 	s := fmt.Sprintf("handler %q in namespace %q", r.Handler, r.Namespace)
 	if len(r.Capabilities) > 0 {
@@ -117,8 +114,8 @@ func routeText(r *task.Route) string {
 	return s
 }
 
-// leased explains a step that a worker holds.
-// An assigned step has begun no attempt yet; if its worker does not start it, none is charged.
+// leased explains a step that a worker holds. An assigned step has begun no attempt; if its worker does not start it,
+// none is charged.
 func (x *explainer) leased(ctx context.Context, s *task.Step) (why, next string, err error) {
 	worker, err := x.worker(ctx, s.WorkerNo)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// muchReturned is from how many returns in a row on an explanation tells of them.
+// muchReturned is the number of returns in a row that an explanation mentions.
 const muchReturned = 10
 
-// returns is a sentence on the workers that were lost with a step one after the other, or on how often it came back,
-// "" for neither. The last failure says the same, so a step that it explains needs no sentence.
+// returns is a sentence on consecutive lost workers, or on the number of returns; else "". A step whose last failure
+// says so needs none.
 func (x *explainer) returns(s *task.Step) string {
 	a := x.lastAttempt(s)
 	if a == nil || s.State.Terminal() || a.Failure != nil && !s.State.Leased() && s.State != task.StepEnqueued {

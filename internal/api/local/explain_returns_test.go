@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestExplainReturns: an explanation says how many workers were lost with a step, or how often it came back.
+// TestExplainReturns: an explanation counts the lost workers of a step, or its returns.
 func TestExplainReturns(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		id := r.submit(t, tasker.TaskRequest{TaskType: "h", TimeoutSeconds: 3600})

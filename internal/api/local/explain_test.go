@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// smuggle stores a template past the checks.
 func (r *rig) smuggle(t *testing.T, name string, steps []task.StepSpec) {
 	t.Helper()
 	for i := range steps {
@@ -33,7 +32,7 @@ func (r *rig) smuggle(t *testing.T, name string, steps []task.StepSpec) {
 	}
 }
 
-// explained words an explanation: the summary, then a line "name state: why | next" a step.
+// explained renders an explanation: the summary, then a line "name state: why | next" per step.
 func (r *rig) explained(t *testing.T, id uuid.UUID) string {
 	t.Helper()
 	x, err := r.ExplainTask(t.Context(), id)
@@ -47,8 +46,6 @@ func (r *rig) explained(t *testing.T, id uuid.UUID) string {
 	return strings.ReplaceAll(strings.Join(lines, "\n"), " ("+r.worker.String()+")", "")
 }
 
-// TestExplainLimits: when a task is stale, and why then; what was given up, and what
-// had gone wrong before.
 func TestExplainLimits(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, "name: bounded\nversion: \"1\"\nlifecycle: {max_duration_minutes: 100, max_steps_in_process_minutes: "+
@@ -109,7 +106,6 @@ func TestExplainLimits(t *testing.T) {
 	})
 }
 
-// TestExplain: why a task is where it is, in every situation, word by word.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -338,7 +334,6 @@ c pending: It waits for go (in_progress), a (pending). | It cannot become ready 
 	}
 }
 
-// TestUnknownThings: what does not exist is not_found, whoever asks.
 func TestUnknownThings(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx, nobody := t.Context(), uuid.New()
@@ -370,7 +365,6 @@ func TestUnknownThings(t *testing.T) {
 	})
 }
 
-// TestExplainTurn: what a task waits for whose ordering key another one holds.
 func TestExplainTurn(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		none := 0

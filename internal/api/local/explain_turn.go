@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// readTurn describes what a task waits for that is held for its turn: the task that has the turn of its ordering key,
-// what state that is in, and how many come before. It is "" for a task that is not held.
+// readTurn explains a held task: the task that has the turn of its ordering key, its state, and the number before; ""
+// for a task that is not held.
 func (x *explainer) readTurn(ctx context.Context) (string, error) {
 	t := x.task
 	if !t.Meta.Held || t.State.Settled() {
@@ -25,7 +25,7 @@ func (x *explainer) readTurn(ctx context.Context) (string, error) {
 	}
 	head, err := x.b.engine.Task(ctx, place.Head, 0)
 	switch {
-	case task.CodeOf(err) == task.NotFound: // it has ended meanwhile, and retention has deleted it
+	case task.CodeOf(err) == task.NotFound: // it ended meanwhile, and retention deleted it
 		return s, nil
 	case err != nil:
 		return "", ToError(err)

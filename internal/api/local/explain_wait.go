@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// outside explains a step that waits for something that no worker does.
 func (x *explainer) outside(ctx context.Context, s *task.Step) (why, next string, err error) {
 	spec := x.spec(s)
 	if spec.Tasks != nil {
@@ -17,7 +16,6 @@ func (x *explainer) outside(ctx context.Context, s *task.Step) (why, next string
 	return why, next, nil
 }
 
-// waitOf explains a step that waits for a time or an approval.
 func (x *explainer) waitOf(s *task.Step, wait *task.Wait) (why, next string) {
 	end, timed := task.Instant(s.Key), s.Queue == task.Timers
 	switch {

@@ -12,10 +12,9 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// FailedTasks implements operate.FailureBackend. Without a resolution status it lists the tasks
-// that are in error now and have a pending case.
-// With another resolution status it lists the tasks of such cases, in whatever state they are. The page ends early when
-// the failures exceed the bytes of a page; the cursor continues it. The total stops at a bound (TotalCapped).
+// FailedTasks implements operate.FailureBackend. Without a resolution status it lists tasks in error with a pending
+// case; with another one, the tasks of such cases in any state. The page ends early when the failures exceed the bytes
+// of a page; the cursor continues it. The total stops at a bound (TotalCapped).
 func (b *Backend) FailedTasks(ctx context.Context, f operate.FailedTaskFilter) (*operate.FailedTaskPage, error) {
 	filter, err := b.toCaseFilter(operate.CaseFilter{ResolutionStatus: cmp.Or(f.ResolutionStatus, tasker.CasePending),
 		Reason: f.Reason, Namespace: f.Namespace,
@@ -24,7 +23,7 @@ func (b *Backend) FailedTasks(ctx context.Context, f operate.FailedTaskFilter) (
 	if err != nil {
 		return nil, err
 	}
-	// The fingerprint is set here because its parameter has another name in this list, and so its fault another location.
+	// The fingerprint has another parameter name in this list, and so another place of its fault.
 	filter.Fingerprint, filter.Retryable = f.Fingerprint, f.Retryable
 	var faults filterFaults
 	faults.name("error_pattern", f.Fingerprint)
@@ -53,9 +52,8 @@ func (b *Backend) FailedTasks(ctx context.Context, f operate.FailedTaskFilter) (
 	return page, nil
 }
 
-// fromFailedTask joins a case, its task and the last failure. The retries are those of the
-// attempt that failed.
-// Failed is nil for a task that was put in error without a failed attempt, such as one past its deadline.
+// fromFailedTask joins a case, its task and the last failure. Retries are those of the failed attempt. Failed is nil
+// without a failed attempt, such as for a task past its deadline.
 func (b *Backend) fromFailedTask(ctx context.Context, l *engine.FailedTask) (operate.FailedTask, error) {
 	tpl, err := b.engine.TemplateOf(ctx, l.Task.DefID)
 	if err != nil {
@@ -84,9 +82,9 @@ func (b *Backend) fromFailedTask(ctx context.Context, l *engine.FailedTask) (ope
 	return out, nil
 }
 
-// ReplayTask implements operate.FailureBackend.
-// CodeWrongState: the task is not in error, or has no failed step. CodeConflict: the task is not as expected. The
-// response shows the state after the replay, which may have changed since.
+// ReplayTask implements operate.FailureBackend. CodeWrongState: the task is not in error, or has no failed step.
+// CodeConflict: the task is not as expected. The response shows the state after the replay, which may have changed
+// since.
 func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req operate.ReplayRequest) (*operate.Replay, error) {
 	expect, err := expectation(string(req.ExpectedState), req.IfMatch)
 	if err != nil {
@@ -104,9 +102,8 @@ func (b *Backend) ReplayTask(ctx context.Context, id uuid.UUID, req operate.Repl
 		ReplayedAt: m.ReplayedAt.Time(), ReplayedBy: m.ReplayedBy, ReplayedByKey: m.ReplayedKey}, nil
 }
 
-// FailureReport implements operate.FailureBackend.
-// It returns the last analysis of the loop, which is up to its interval old (AnalyzedAt). CodeNotFound: no analysis has
-// run yet. An empty namespace means all.
+// FailureReport implements operate.FailureBackend: the last analysis of the loop, which is up to its interval old
+// (AnalyzedAt). CodeNotFound: no analysis has run yet. An empty namespace means all.
 func (b *Backend) FailureReport(ctx context.Context, namespace string) (*operate.FailureReport, error) {
 	var faults filterFaults
 	faults.name("namespace", namespace)

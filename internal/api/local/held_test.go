@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestHeldTasks: what a worker holds of tasks, and how many steps that are.
+// TestHeldTasks: a worker's leases on tasks, and the number of its steps.
 func TestHeldTasks(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, `
@@ -58,7 +58,6 @@ steps:
 	})
 }
 
-// wantHeld says how many steps the worker holds, which lists do not tell.
 func (r *rig) wantHeld(t *testing.T, n int) {
 	t.Helper()
 	w, err := protocol.Of(r.Client).Worker(t.Context(), r.worker)
@@ -74,7 +73,6 @@ func (r *rig) wantHeld(t *testing.T, n int) {
 	}
 }
 
-// limited is the context of a request whose key reaches one namespace.
 func limited(t *testing.T, namespace string) context.Context {
 	t.Helper()
 	secret, hash := access.Generate()

@@ -13,10 +13,10 @@ import (
 
 // TaskHistory implements tasker.TaskBackend.
 //
-// A simple run is not stored as events: it follows from the times of the task and its steps. Only the exceptions are
-// stored: attempts without success, other transitions of the task, acts of operators.
-// Transitions and attempts are in order of time. Rows and records are read one after the other, so a change during the
-// read may be missing; what is shown did happen. CodeNotFound: there is no such task, or the key does not reach it.
+// A simple run has no stored events: its history follows from the times of the task and its steps. Stored are the
+// exceptions: attempts without success, other transitions of the task, acts of operators. Transitions and attempts are
+// in order of time. Rows and records are read one after the other, so a change during the read may be missing;
+// everything shown did happen. CodeNotFound: no such task, or one outside the key's reach.
 func (b *Backend) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHistory, error) {
 	v, err := b.view(ctx, toID(id))
 	if err != nil {
@@ -29,10 +29,9 @@ func (b *Backend) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHi
 	return h.out, nil
 }
 
-// tell fills in the history.
 func (h *history) tell(ctx context.Context) error {
-	// All changes of one transaction have the same time. Causes are added before effects, and sorting keeps that order:
-	// a step before its dependants and its task.
+	// All changes of one transaction have the same time. Causes are added before effects, and the sort keeps that
+	// order: a step before its dependants and its task.
 	h.created()
 	for _, s := range h.parentsFirst() {
 		if err := h.ofStep(ctx, s); err != nil {
@@ -44,14 +43,13 @@ func (h *history) tell(ctx context.Context) error {
 	if h.out.ContextEdits, err = contextEdits(h.records.Acts); err != nil {
 		return err
 	}
-	// The sort must be stable: changes of one transaction keep the order in which they were added.
+	// Stable, to keep the order within a transaction.
 	slices.SortStableFunc(h.out.Transitions, func(a, b tasker.Transition) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(h.out.Attempts, func(a, b tasker.Attempt) int { return begun(a).Compare(begun(b)) })
 	return nil
 }
 
-// begun returns the time at which a worker received an attempt. An attempt that no worker received has only an end.
-// It is the order of attempts in a history.
+// begun orders attempts: the time at which a worker received it, or the end of an attempt without a worker.
 func begun(a tasker.Attempt) time.Time {
 	for _, at := range []*time.Time{a.AssignedAt, a.StartedAt, a.FinishedAt} {
 		if at != nil {
@@ -61,8 +59,8 @@ func begun(a tasker.Attempt) time.Time {
 	return time.Time{}
 }
 
-// parentsFirst returns the steps in template order, but none before its parents.
-// In a damaged template with a cycle, seen ends the recursion, and the order within the cycle is arbitrary.
+// parentsFirst returns the steps in template order, but none before its parents. With a cycle in a damaged template,
+// seen ends the recursion, and the order within the cycle is arbitrary.
 func (v *view) parentsFirst() []*task.Step {
 	order, seen := make([]*task.Step, 0, len(v.steps)), make([]bool, len(v.steps))
 	var visit func(i int)
@@ -84,15 +82,12 @@ func (v *view) parentsFirst() []*task.Step {
 	return order
 }
 
-// history builds the history of one task from its rows and records.
-// Its methods append to out in an order that puts causes before effects. It is used once.
+// history builds the history of one task, for one use. Its methods append causes before effects.
 type history struct {
 	*view
 	out *tasker.TaskHistory
 }
 
-// created adds the transitions of the submission.
-// All of them have the time of the submission, which is one transaction.
 func (h *history) created() {
 	h.add(h.task.CreatedAt, "", string(task.Pending), nil)
 	for _, s := range h.steps {
@@ -100,12 +95,10 @@ func (h *history) created() {
 	}
 }
 
-// ofTask adds the transitions of the task itself.
-// Without events, the way of a task is known: pending, in progress and, if it is complete, complete. An event names the
-// state before it, so the first one also tells the state after the submission.
+// ofTask adds the transitions of the task itself. Without events it was pending, in progress and, perhaps, complete. An
+// event names the state before it, so the first one gives the state after the submission.
 func (h *history) ofTask() {
 	t, events := h.task, h.records.Events
-	// the state after the submission
 	first := t.State
 	switch {
 	case len(events) > 0:
@@ -132,8 +125,7 @@ func (h *history) ofTask() {
 	}
 }
 
-// add appends a transition, of the task or of a step.
-// The pointer is valid until the next call: the slice may move.
+// add appends a transition of the task or of a step. The pointer is valid until the next call: the slice may move.
 func (h *history) add(at task.Instant, from, to string, s *task.Step) *tasker.Transition {
 	tr := tasker.Transition{At: at.Time(), From: from, To: to}
 	if s != nil {
@@ -144,12 +136,10 @@ func (h *history) add(at task.Instant, from, to string, s *task.Step) *tasker.Tr
 	return &h.out.Transitions[len(h.out.Transitions)-1]
 }
 
-// ofStep adds the transitions and attempts of a step: the recorded ones, then those that follow from the step's present
-// row.
-// The row adds the present lease or the successful end, which are not recorded. state is always the last state shown,
-// so that the transitions form a chain.
+// ofStep adds the transitions and attempts of a step: the recorded ones, then the present lease or the successful end
+// from its row. state is always the last state shown, so the transitions form a chain.
 func (h *history) ofStep(ctx context.Context, s *task.Step) error {
-	// Every step begins pending, also one that is ready in the transaction of its submission.
+	// Every step begins pending, even one that is ready in the transaction of its submission.
 	state := task.StepPending
 	for _, a := range merged(h.records, s) {
 		var err error
@@ -166,7 +156,7 @@ func (h *history) ofStep(ctx context.Context, s *task.Step) error {
 		h.add(s.FinishedAt, string(state), string(s.State), s)
 		return nil
 	}
-	if s.State == task.StepWaiting { // no worker has it, and no attempt is told
+	if s.State == task.StepWaiting { // no worker has it, so there is no attempt
 		h.add(s.ReadyAt, string(state), string(s.State), s)
 		return nil
 	}
@@ -186,9 +176,8 @@ func (h *history) ofStep(ctx context.Context, s *task.Step) error {
 	return err
 }
 
-// overtaken reports whether the records, which were read after the step, are newer than the step: then the step has
-// nothing to add.
-// A token grows with every lease of a step, so the newer of two leases is the one with the larger token.
+// overtaken reports whether the records, which were read later, are newer than the step's row; then the row adds
+// nothing. Every lease has a larger token than the one before.
 func (h *history) overtaken(s *task.Step, told task.StepState) bool {
 	switch s.State {
 	case task.StepPending, task.StepWaitingForRetry, task.StepErrored, task.StepResolvedManually:
@@ -199,9 +188,9 @@ func (h *history) overtaken(s *task.Step, told task.StepState) bool {
 	})
 }
 
-// untold returns the step's last lease, without the times of a recorded attempt: a step cancelled while it waits for a
-// retry still has those of the failed attempt.
-// What remains is what no record shows: that the step was ready since, if that was after the attempt.
+// untold returns the step's last lease without the times of a recorded attempt: a step cancelled while it waits for a
+// retry still has those of the failed attempt. What remains is the time since which the step was ready, if after the
+// attempt.
 func (h *history) untold(s *task.Step) task.Attempt {
 	a := s.EndAttempt(s.FinishedAt, task.Running, nil)
 	for i := range h.records.Attempts {
@@ -217,9 +206,8 @@ func (h *history) untold(s *task.Step) task.Attempt {
 	return a
 }
 
-// attempt adds the transitions of one lease; listed ones are attempts too.
-// It returns the state of the step after it. A time of 0 did not happen, and a transition to the same state is not
-// shown: a step that was ready before does not become ready again.
+// attempt adds the transitions of one lease, and the attempt if listed. It returns the step's next state. A time of 0
+// did not happen, and a transition to the same state is not shown.
 func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepState, a *task.Attempt,
 	listed bool,
 ) (task.StepState, error) {
@@ -228,14 +216,14 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 		return state, err
 	}
 	number := a.Number
-	// A step that was assigned and not started is charged if its dispatch expired, or where free requeues are switched
-	// off; its failure shows it.
+	// An assigned step that was not started is charged if its dispatch expired, or without free requeues; then it has a
+	// failure.
 	charged := a.Failure != nil
 	if a.AssignedAt != 0 && a.StartedAt == 0 && !charged {
 		number++ // not begun, so not counted: its number would have been the next
 	}
 	ready := task.StepEnqueued
-	if !h.spec(s).Worked() { // it waits for something outside of workers, and none is assigned
+	if !h.spec(s).Worked() { // it waits for an event outside of workers
 		ready = task.StepWaiting
 	}
 	move := func(at task.Instant, to task.StepState) {
@@ -250,7 +238,7 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 	}
 	move(a.ReadyAt, ready)
 	if ready == task.StepEnqueued {
-		// A poll that starts at once sets both times alike: there was no wait for a start, and no transition to show.
+		// A poll that starts sets both times alike: there is no transition to show.
 		if a.AssignedAt >= a.ReadyAt && (a.StartedAt == 0 || a.AssignedAt < a.StartedAt) {
 			move(a.AssignedAt, task.StepAssigned)
 		}
@@ -270,8 +258,8 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 	return state, nil
 }
 
-// why returns the reason for a lease's end; an end that follows from the states needs no reason.
-// The outcomes in the second case end a lease without a failure; the next state shows all others.
+// why returns the reason for a lease's end, unless it follows from the states. The outcomes in the second case end a
+// lease without a failure.
 func why(a *task.Attempt) string {
 	switch {
 	case a.Failure != nil:
@@ -283,9 +271,8 @@ func why(a *task.Attempt) string {
 	return ""
 }
 
-// toAttempt converts an attempt with its resolved number and worker. A worker that was deleted
-// has a name and no ID.
-// Lease is the number of the lease; it is not the token that a worker presents, which stays secret.
+// toAttempt converts an attempt. A deleted worker has a name and no ID. Lease is the number of the lease, not the
+// secret token of the worker.
 func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker string) tasker.Attempt {
 	out := tasker.Attempt{StepUUID: toUUID(s.ID), StepName: h.spec(s).Name, Attempt: number, Lease: a.Token,
 		Worker: worker, Outcome: string(a.Outcome),
@@ -300,9 +287,9 @@ func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker st
 	return out
 }
 
-// act adds an operator's act on a step. If it ended a lease or failed a wait, the attempt has already recorded the
-// transition. If it took the step out of its queue, or ended its wait, no record shows yet that the step was there; the
-// act was the step's last event, so its row still shows it.
+// act adds an operator's act on a step. If it ended a lease or failed a wait, the attempt has the transition. If it
+// took the step out of its queue, or ended its wait, no record shows yet that the step was there; the act was the
+// step's last event, so its row still shows it.
 func (h *history) act(s *task.Step, state task.StepState, a *task.Act) task.StepState {
 	from := task.StepState(a.From)
 	if (from == task.StepEnqueued || from == task.StepWaiting) && state != from && string(state) != a.To {

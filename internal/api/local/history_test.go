@@ -16,8 +16,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestStepHistory: what the history derives from a step's times, where these
-// belong to an attempt that is on record already.
 func TestStepHistory(t *testing.T) {
 	t.Parallel()
 	const begun = ">pending pending>enqueued enqueued>in_progress "
@@ -71,7 +69,6 @@ func TestStepHistory(t *testing.T) {
 	}
 }
 
-// TestActOnRunningStep: the transition names the operator, and why.
 func TestActOnRunningStep(t *testing.T) {
 	t.Parallel()
 	l := begin(t)
@@ -93,7 +90,7 @@ func TestActOnRunningStep(t *testing.T) {
 	t.Error("the transition is missing")
 }
 
-// life is one step that is running, on a clock that moves with every look at it.
+// life is one running step, on a clock that advances with every reading.
 type life struct {
 	ctx    context.Context
 	clock  *clock
@@ -102,7 +99,7 @@ type life struct {
 	step   protocol.Assignment
 }
 
-// minute is a workflow that must not take longer, and retries later than that.
+// minute has a deadline shorter than its retry delay.
 const minute = `
 name: minute
 namespace_name: default
@@ -168,7 +165,6 @@ func (l *life) cancel() error {
 	return err
 }
 
-// expire lets the task run out of its time.
 func (l *life) expire() error {
 	l.clock.advance(2 * time.Minute)
 	ctx, cancel := context.WithCancel(l.ctx)
@@ -194,8 +190,7 @@ func (l *life) act(a tasker.StepAction) error {
 	return err
 }
 
-// TestHistoryOfWhatWasCharged: a step that was never started, and charged for it, has the
-// number in its history that it was handed out under.
+// TestHistoryOfWhatWasCharged: a charged step that never started has the number of its attempt.
 func TestHistoryOfWhatWasCharged(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, openSQLite(t), settings.Config{Leases: settings.Leases{FreeRequeueFraction: -1}})
@@ -211,8 +206,7 @@ func TestHistoryOfWhatWasCharged(t *testing.T) {
 	}
 }
 
-// TestHistoryOfWaits: a step that waits for something outside of workers is never shown in a queue, whether it still
-// waits, has ended by itself, or an operator has ended it.
+// TestHistoryOfWaits: a step that waits outside of workers never appears in a queue.
 func TestHistoryOfWaits(t *testing.T) {
 	t.Parallel()
 	l := begin(t)

@@ -21,8 +21,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// maxSending bounds the large results that are received at a time: each takes up space in the directory for temporary
-// files until it is in the blob store.
+// maxSending bounds the large results in reception: each has a temporary file until it is in the blob store.
 const maxSending = 16
 
 var _ protocol.LargeResultBackend = (*Backend)(nil)
@@ -78,7 +77,6 @@ func (b *Backend) ReceiveLargeResult(ctx context.Context, worker uuid.UUID, leas
 	return &protocol.LargeResultReceipt{LargeResult: *fromLarge(l), Reference: l.Key}, nil
 }
 
-// received is a large result in a temporary file.
 type received struct {
 	file  *os.File
 	check *jsonstream.Checker
@@ -93,17 +91,15 @@ func newReceived(most int64) (*received, error) {
 	if err != nil {
 		return nil, noRoom(err)
 	}
-	_ = os.Remove(file.Name()) // so that nothing is left of a process that is killed, where a system can do that
+	_ = os.Remove(file.Name()) // leaves no file behind a killed process, on systems that allow it
 	return &received{file: file, check: jsonstream.New(task.MaxDepth), sum: sha256.New(), most: most}, nil
 }
 
-// noRoom is the error for a temporary file that cannot be written.
 func noRoom(err error) error {
 	return &tasker.Error{Code: tasker.CodeUnavailable, RetryAfter: 5 * time.Second, Err: err,
 		Message: "the server cannot keep a large result in a temporary file", Hint: "look at TMPDIR of the server"}
 }
 
-// Write implements io.Writer.
 func (r *received) Write(p []byte) (int, error) {
 	if r.fault != nil {
 		return 0, r.fault
@@ -125,7 +121,6 @@ func (r *received) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// content returns the whole result, to be read from its start.
 func (r *received) content() (engine.LargeContent, error) {
 	c := engine.LargeContent{Content: r.file, Bytes: r.size}
 	if err := r.check.Close(); err != nil {
@@ -139,7 +134,7 @@ func (r *received) content() (engine.LargeContent, error) {
 }
 
 func (r *received) remove() {
-	_ = errors.Join(r.file.Close(), os.Remove(r.file.Name())) // the system removes what is left of temporary files
+	_ = errors.Join(r.file.Close(), os.Remove(r.file.Name())) // the system removes remaining temporary files
 }
 
 // LargeParentResult implements protocol.LargeResultBackend.
@@ -165,7 +160,6 @@ func (b *Backend) LargeResult(ctx context.Context, taskID, stepID uuid.UUID) (io
 	return content, nil
 }
 
-// fromLarge converts what is known of a large result; nil for none.
 func fromLarge(l *task.LargeResult) *tasker.LargeResult {
 	if l == nil {
 		return nil
@@ -173,7 +167,7 @@ func fromLarge(l *task.LargeResult) *tasker.LargeResult {
 	return &tasker.LargeResult{Bytes: l.Bytes, SHA256: l.SHA256}
 }
 
-// shownResult is the result of a step in an answer that has no place for a large one: an object that describes it.
+// shownResult describes a large result as an object, for answers without a place for it.
 func shownResult(s *task.Step) []byte {
 	l := task.LargeResultOf(s.ID, s.Result)
 	if l == nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// maxPeriod is longer than the period of any rate, in seconds.
 const maxPeriod = 1e8
 
 // SetLimit implements flow.Backend.
@@ -20,7 +19,7 @@ func (b *Backend) SetLimit(ctx context.Context, req flow.LimitRequest) (*flow.Li
 	if req.Rate != nil {
 		per := max(min(req.Rate.Period, maxPeriod), 0)
 		r.Rate.Count, r.Rate.Burst = req.Rate.Limit, cmp.Or(req.Rate.Burst, req.Rate.Limit)
-		r.Rate.Per = max(time.Duration(per*float64(time.Second)).Round(time.Microsecond), 1) // a rate of nothing is a fault
+		r.Rate.Per = max(time.Duration(per*float64(time.Second)).Round(time.Microsecond), 1) // a zero period is a fault, not the default
 	}
 	l, created, err := b.engine.SetLimit(ctx, r)
 	if err != nil {
@@ -34,7 +33,6 @@ func (b *Backend) SetLimit(ctx context.Context, req flow.LimitRequest) (*flow.Li
 	return out, nil
 }
 
-// limitNow returns a limit with its state.
 func (b *Backend) limitNow(ctx context.Context, l *task.OperatorLimit) (*flow.Limit, error) {
 	v, err := b.engine.ViewLimit(ctx, l)
 	if err != nil {
@@ -73,13 +71,11 @@ func (b *Backend) Limits(ctx context.Context, f flow.LimitFilter) (*flow.LimitPa
 	return page, err
 }
 
-// limitTarget converts a target.
 func limitTarget(t flow.LimitTarget) task.PauseTarget {
 	return task.PauseTarget{Kind: task.PauseKind(t.Kind), Namespace: cmp.Or(t.Namespace, engine.DefaultNamespace),
 		Name: t.Handler, Capabilities: task.Route{Capabilities: task.Capabilities(t.Capabilities)}.CapabilityKey()}
 }
 
-// fromLimit converts a limit.
 func fromLimit(v *engine.OperatorLimitView) *flow.Limit {
 	out := &flow.Limit{LimitTarget: flow.LimitTarget{Kind: flow.Kind(v.Kind), Namespace: v.Namespace, Handler: v.Name,
 		Capabilities: task.SplitCapabilities(v.Capabilities)},

@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// names lists the correlation ids of a page: what the tests call their tasks.
 func names(page *tasker.TaskPage) string {
 	var out []string
 	for _, task := range page.Tasks {
@@ -118,7 +117,7 @@ func TestTaskPages(t *testing.T) {
 				t.Fatalf("a page of %d tasks, the limit is 3", len(page.Tasks))
 			}
 			got = append(got, strings.Fields(names(page))...)
-			// what comes meanwhile is newer than the first page, and does not disturb
+			// A new task is newer than the first page, and does not disturb.
 			r.submit(t, tasker.TaskRequest{TaskType: "h", CorrelationID: "late"})
 			if filter.Cursor = page.NextCursor; filter.Cursor == "" {
 				break
@@ -213,7 +212,6 @@ func TestTemplates(t *testing.T) {
 	})
 }
 
-// TestBadTemplates: each is refused with its place, and nothing is stored.
 func TestBadTemplates(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		for name, test := range map[string]struct {

@@ -5,15 +5,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// record is an attempt or an act; one of them is set.
 type record struct {
 	attempt *task.Attempt
 	act     *task.Act
 }
 
-// merged returns the records of one step in the order of writing. An attempt that an act ended was written just before
-// it.
-// Both lists are sorted by time, oldest first, and are merged in one pass.
+// merged returns the records of one step in the order of writing. An act follows the attempt that it ended. Both lists
+// are sorted by time.
 func merged(r engine.Records, s *task.Step) []record {
 	var out []record
 	acts := r.Acts

@@ -64,7 +64,6 @@ func (b *Backend) CloseOutage(ctx context.Context, id uuid.UUID, req flow.Outage
 	return b.fromOutage(o), nil
 }
 
-// fromOutage converts an outage.
 func (b *Backend) fromOutage(o *task.Outage) *flow.Outage {
 	out := &flow.Outage{OutageUUID: uuid.UUID(o.ID), State: flow.OutageOpen, Namespace: o.Namespace, Handler: o.Handler,
 		Capabilities: task.SplitCapabilities(o.Capabilities), GroupID: deadletter.GroupID(o.Group).String(),

@@ -22,7 +22,7 @@ func (b *Backend) Pause(ctx context.Context, req flow.PauseRequest) (*flow.Pause
 	}
 	r := engine.PauseRequest{Target: target, Actor: req.PausedBy, Reason: req.Reason}
 	if req.Until != nil {
-		r.Until = max(task.At(*req.Until), 1) // a time before all others is a fault, not none
+		r.Until = max(task.At(*req.Until), 1) // a time before 1970 is a fault, not none
 	}
 	p, created, err := b.engine.Pause(ctx, r)
 	if err != nil {
@@ -46,7 +46,6 @@ func (b *Backend) ResumePaused(ctx context.Context, req flow.ResumePausedRequest
 	return fromPause(p), nil
 }
 
-// defaultPauses is the size of a page of pauses that does not ask for one.
 const defaultPauses = 50
 
 // Pauses implements flow.Backend.
@@ -70,7 +69,6 @@ func (b *Backend) Pauses(ctx context.Context, f flow.PauseFilter) (*flow.PausePa
 	return page, err
 }
 
-// readTarget reads a cursor of a list in the order of targets; "" changes nothing.
 func readTarget(cursor string, after *task.PauseTarget) error {
 	if cursor == "" {
 		return nil
@@ -82,7 +80,6 @@ func readTarget(cursor string, after *task.PauseTarget) error {
 	return nil
 }
 
-// cursorAt is the cursor behind a target.
 func cursorAt(last task.PauseTarget) (string, error) {
 	raw, err := json.Marshal(last)
 	if err != nil {
@@ -91,7 +88,7 @@ func cursorAt(last task.PauseTarget) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
-// toTarget converts a target. It refuses a name that does not belong to the kind: the caller means another kind.
+// toTarget refuses a name that does not belong to the kind: the caller means another kind.
 func toTarget(t flow.Target) (task.PauseTarget, error) {
 	out := task.PauseTarget{Kind: task.PauseKind(t.Kind), Namespace: cmp.Or(t.Namespace, engine.DefaultNamespace),
 		Name: t.Handler}
@@ -119,7 +116,6 @@ func toTarget(t flow.Target) (task.PauseTarget, error) {
 	return out, nil
 }
 
-// fromPause converts a pause.
 func fromPause(p *task.Pause) *flow.Pause {
 	out := &flow.Pause{Target: flow.Target{Kind: flow.Kind(p.Kind), Namespace: p.Namespace,
 		Capabilities: task.SplitCapabilities(p.Capabilities)},
@@ -132,7 +128,6 @@ func fromPause(p *task.Pause) *flow.Pause {
 	return out
 }
 
-// whenSet converts a time, nil for none.
 func whenSet(at task.Instant) *time.Time {
 	if at == 0 {
 		return nil

@@ -14,8 +14,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestListsWithoutPayloads: what tasks carry is in a list only when it is asked for,
-// and then a page ends at a limit of bytes.
+// TestListsWithoutPayloads: lists have payloads only on request, and then a page ends at a limit of bytes.
 func TestListsWithoutPayloads(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, openSQLite(t), settings.Config{Limits: settings.Limits{PageBytes: 3000}})
@@ -59,9 +58,8 @@ func TestListsWithoutPayloads(t *testing.T) {
 	}
 }
 
-// TestListsOfTroubleAreBounded: a page of cases and of the audit trail leaves out the
-// metadata and data that would make it too long, and says so; a page of failed
-// queue ends early, and its cursor goes on.
+// TestListsOfTroubleAreBounded: pages of cases and of the audit trail omit too large metadata and data, and say so; a
+// page of failed tasks ends early, and its cursor continues.
 func TestListsOfTroubleAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, openSQLite(t), settings.Config{Limits: settings.Limits{PageBytes: 20_000}})
@@ -122,8 +120,8 @@ func TestListsOfTroubleAreBounded(t *testing.T) {
 	}
 }
 
-// TestPollsAreBounded: a poll answers with no more contexts than a page of a list has; what
-// is left is there for the next one, and no attempt is charged.
+// TestPollsAreBounded: a poll has no more contexts than a page of a list; the rest waits for the next poll, and no
+// attempt is charged.
 func TestPollsAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, openSQLite(t), settings.Config{Limits: settings.Limits{PageBytes: 3000}})

@@ -14,8 +14,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// The templates of a population: what they say of staleness differs, and so do
-// the ways in which their tasks get stuck.
+// The templates of a population differ in their thresholds, and in how their tasks get stuck.
 var populated = []string{
 	`
 name: plain
@@ -52,7 +51,6 @@ steps:
   - {name: d, handler: h, dependencies: [b, c], timeout_seconds: 86400}
 `}
 
-// untouched are the templates of tasks that are there beside it.
 var untouched = []string{`
 name: undoing
 version: "1"
@@ -69,20 +67,17 @@ steps:
   - {name: ask, wait: {approval: "ok?"}}
 `}
 
-// cyclic is the body of a template that cannot be registered: behind "go", two
-// steps wait for each other.
+// cyclic cannot be registered: behind "go", two steps wait for each other.
 const cyclic = `{"lifecycle":{"MaxWaitingForDependencies":0,"MaxWaitingForRetry":0,"MaxStepsInProcess":0,"MaxDuration":0},"steps":[
  {"name":"go","handler":"h","retry":{"Retryable":true,"MaxAttempts":0,"Backoff":"fixed","Base":1000000000,"Max":0,"Jitter":0}},
  {"name":"hen","handler":"h","dependencies":["egg"],"retry":{"Retryable":true,"MaxAttempts":0,"Backoff":"fixed","Base":1000000000,"Max":0,"Jitter":0}},
  {"name":"egg","handler":"h","dependencies":["go","hen"],"retry":{"Retryable":true,"MaxAttempts":0,"Backoff":"fixed","Base":1000000000,"Max":0,"Jitter":0}}]}`
 
-// insertCyclic brings it into a database by another way.
 const insertCyclic = `INSERT INTO @.tasker_templates (namespace, name, version, adhoc, fingerprint, created_at, source, body)
  VALUES ('default', 'ring', '1', 0, '', 1, '', $1)`
 
-// strand leaves tasks of the cyclic template as a process would that does not know
-// of cycles, or somebody with a shell: what could run has run, and what is left
-// waits for parents that never finish. The engine ends such a task at once.
+// strand leaves tasks of the cyclic template as another program might: the rest waits for parents that never finish.
+// The engine ends such tasks immediately.
 var strand = []string{
 	`UPDATE @.tasker_tasks SET state = 'waiting_for_dependencies', state_at = created_at, steps_active = 0, steps_done = 1
  WHERE state = 'steps_in_process' AND def_id = (SELECT def_id FROM @.tasker_templates WHERE name = 'ring')
@@ -93,7 +88,6 @@ var strand = []string{
  WHERE ordinal = 1 AND task_id IN (SELECT id FROM @.tasker_tasks WHERE state = 'waiting_for_dependencies')`,
 }
 
-// population is tasks in all states that chance leads them to.
 type population struct {
 	*rig
 	t      *testing.T
@@ -102,8 +96,8 @@ type population struct {
 	held   []protocol.Assignment
 }
 
-// populate lets six hours of a life go by, the same for the same seed. Its worker
-// lives all the while, and keeps what it holds until it reports on it.
+// populate plays six hours, the same for the same seed. The worker stays alive, and keeps its steps until it reports on
+// them.
 func populate(t *testing.T, r *rig, seed uint64, moves int) *population {
 	t.Helper()
 	p := &population{rig: r, t: t, random: rand.New(rand.NewPCG(seed, 7))}
@@ -119,8 +113,8 @@ func populate(t *testing.T, r *rig, seed uint64, moves int) *population {
 	return p
 }
 
-// leaveAlone submits tasks that no move touches: two whose compensation waits for a worker, with a threshold of the
-// template and with that of all, and one that waits for a decision. The threshold of the template passes.
+// leaveAlone submits untouched tasks: two whose compensation waits for a worker, with the template's threshold and with
+// the general one, and one that waits for a decision. The template's threshold passes.
 func (p *population) leaveAlone() {
 	p.t.Helper()
 	for _, yaml := range append(untouched, strings.Replace(untouched[0],
@@ -153,7 +147,6 @@ func (p *population) leaveAlone() {
 	p.beat()
 }
 
-// beat renews the leases of all that is held.
 func (p *population) beat() {
 	p.t.Helper()
 	if _, err := protocol.Of(p.rig.Client).Heartbeat(p.t.Context(), protocol.Heartbeat{WorkerID: p.worker}); err != nil {
@@ -202,7 +195,6 @@ func (p *population) submitOne() {
 	p.tasks = append(p.tasks, p.submit(p.t, req))
 }
 
-// claim hands one step out, started or not.
 func (p *population) claim() {
 	p.t.Helper()
 	resp, err := protocol.Of(p.rig.Client).Poll(p.t.Context(),
@@ -213,7 +205,6 @@ func (p *population) claim() {
 	p.held = append(p.held, resp.Steps...)
 }
 
-// settle reports on a step that is held; the lease may be gone.
 func (p *population) settle() {
 	p.t.Helper()
 	if len(p.held) == 0 {
@@ -253,7 +244,6 @@ func (p *population) cancelOne() {
 	}
 }
 
-// investigate opens a case of a task by hand, or resolves one.
 func (p *population) investigate() {
 	p.t.Helper()
 	if len(p.tasks) == 0 {

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestUnknownWorker: a worker that the server does not know is told to register.
 func TestUnknownWorker(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx, nobody := t.Context(), uuid.New()
@@ -102,7 +101,6 @@ func TestRegisterWorker(t *testing.T) {
 	}
 }
 
-// TestAssignment: what a worker gets to know of a step.
 func TestAssignment(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, `
@@ -133,7 +131,7 @@ steps:
 			deadline != nil {
 			t.Errorf("the step comes as %+v", got)
 		}
-		// what an operator resolved has no result, and its dependants see that
+		// A step that an operator resolved has the result null.
 		if len(got.ParentResults) != 2 || string(got.ParentResults["fetch"]) != `[1,2]` ||
 			string(got.ParentResults["skip"]) != `null` {
 			t.Errorf("the results of the parents are %s", got.ParentResults)
@@ -155,7 +153,7 @@ func TestStartTwice(t *testing.T) {
 		a := r.take(t, false)
 		r.start(t, a)
 		r.silent(10 * time.Second)
-		r.start(t, a) // the answer to the first was lost on the way
+		r.start(t, a) // the answer to the first was lost
 		s := r.step(t, a.TaskUUID, "h")
 		if s.Attempts != 1 || !s.LastAttemptedAt.Equal(noon) || !s.LeaseExpiresAt.Equal(noon.Add(100*time.Second)) {
 			t.Errorf("started twice, the step is %+v", s)
@@ -178,8 +176,7 @@ func TestSettleWithoutStart(t *testing.T) {
 	})
 }
 
-// TestStaleToken: a report under a token that is not in force changes nothing,
-// and does not hold back the others of its batch.
+// TestStaleToken: a report under a stale token changes nothing, and does not hold back the rest of its batch.
 func TestStaleToken(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})
@@ -253,8 +250,8 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// TestHeartbeat: without a list it renews all that the worker holds, with an
-// empty one nothing, and it tells of a task that was cancelled.
+// TestHeartbeat: without a list it renews all leases of the worker, with an empty one none, and it reports a cancelled
+// task.
 func TestHeartbeat(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx := t.Context()
@@ -295,7 +292,7 @@ func TestHeartbeat(t *testing.T) {
 			resp.Leases[1].StepUUID != first.StepUUID {
 			t.Errorf("after the cancellation the leases are %+v", resp.Leases)
 		}
-		// the worker that said nothing of its lease loses it
+		// the worker loses a lease without heartbeats
 		r.wait(t, 30*time.Second)
 		workers, err := protocol.Of(r.Client).Workers(ctx)
 		if err != nil || len(workers) != 2 {
@@ -322,8 +319,7 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// TestDrain: the first drain ends the intake, the final one gives back what the
-// worker held, and no attempt is charged.
+// TestDrain: the first drain ends the intake; the final one releases the leases without charging attempts.
 func TestDrain(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx := t.Context()
@@ -356,7 +352,6 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestActs: an act that is not allowed, or lacks who or why, changes nothing.
 func TestActs(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		ctx := t.Context()
@@ -401,7 +396,7 @@ func TestActs(t *testing.T) {
 			t.Errorf("after refused acts the step is %+v", s)
 		}
 
-		// an act shows the step as it left it, with who and why
+		// an act returns the step after it, with actor and reason
 		if s := r.act(t, id, "h", tasker.ResetForRetry); s.State != tasker.StepPending || s.Attempts != 0 ||
 			s.ResolvedBy != "ann" || s.ResolutionReason != "by hand" {
 			t.Errorf("the reset was answered %+v", s)
@@ -442,8 +437,7 @@ func TestActs(t *testing.T) {
 	})
 }
 
-// TestFailureComesBack: the whole context of a failure is kept, and shown with
-// the step and its attempt.
+// TestFailureComesBack: the whole context of a failure is stored, and shown with the step and its attempt.
 func TestFailureComesBack(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		id := r.submit(t, tasker.TaskRequest{TaskType: "h"})
@@ -479,7 +473,6 @@ func TestFailureComesBack(t *testing.T) {
 	})
 }
 
-// TestTaskCounts: the numbers with a task follow its steps.
 func TestTaskCounts(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, diamond)
@@ -499,7 +492,6 @@ func TestTaskCounts(t *testing.T) {
 	})
 }
 
-// TestStoreGone: a store that does not answer is an error, never an empty list.
 func TestStoreGone(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.submit(t, tasker.TaskRequest{TaskType: "h"})

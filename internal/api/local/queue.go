@@ -17,10 +17,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// EnqueueTasks implements queueapi.Backend. The places in the queue are a service: when they
-// cannot be read, the receipts come without them.
-// All or none are stored; a repeated idempotency key is the one problem that has its own answer. Only the first 32
-// queues of a batch are counted for positions.
+// EnqueueTasks implements queueapi.Backend. All or none are stored; a repeated idempotency key alone has its own
+// answer. Places in the queue are optional: receipts omit them if they cannot be read, and only the first 32 queues of
+// a batch are counted.
 func (b *Backend) EnqueueTasks(ctx context.Context, req queueapi.EnqueueRequest) ([]queueapi.QueueReceipt, error) {
 	subs := make([]engine.Submission, len(req.Tasks))
 	for i := range req.Tasks {
@@ -47,8 +46,7 @@ func (b *Backend) EnqueueTasks(ctx context.Context, req queueapi.EnqueueRequest)
 	return out, nil
 }
 
-// toQueueError is ToError with places in the words of the queue.
-// The engine knows one form of a submission, so its problems are at /context and /initiator.
+// toQueueError is ToError with places in the words of the queue: the engine's problems are at /context and /initiator.
 func toQueueError(err error) error {
 	err = ToError(err)
 	e, ok := err.(*tasker.Error) //nolint:errorlint // ToError returns it as it is
@@ -62,13 +60,11 @@ func toQueueError(err error) error {
 	return e
 }
 
-// traceIDForm is the form of a trace ID in W3C trace context.
 var traceIDForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// toQueued converts a submission of the queue API. A bare trace ID becomes a traceparent, so
-// that the attempts are spans of the caller's trace.
-// It checks only what the engine cannot: fields that this family requires or has alone. An error is located at the
-// field of the single submission; EnqueueTasks moves it to the item.
+// toQueued converts a submission. A bare trace ID becomes a traceparent, so that the attempts are spans of the caller's
+// trace. It checks only fields that this family requires or has alone. Errors are at the field of the single
+// submission; EnqueueTasks moves them to the item.
 func toQueued(r *queueapi.EnqueueTask, caller string, s *engine.Submission) error {
 	bad := func(at, message string) error {
 		return &tasker.Error{Code: tasker.CodeInvalid, Message: "nothing was stored: the submission is not valid",
@@ -106,9 +102,8 @@ func toQueued(r *queueapi.EnqueueTask, caller string, s *engine.Submission) erro
 	return nil
 }
 
-// spanOf derives the parent span of a trace from its ID alone.
-// W3C trace context requires a parent span that is not all 0, and the caller named none. A derived one needs no random
-// number, and a repeated submission gets the same. If one half of a valid trace ID is all 0, the other is not.
+// spanOf derives the parent span of a trace from its ID: W3C trace context requires one that is not all 0, and the
+// caller named none. A repeated submission gets the same. If one half of a valid trace ID is all 0, the other is not.
 func spanOf(traceID string) string {
 	if span := traceID[16:]; strings.Trim(span, "0") != "" {
 		return span
@@ -116,8 +111,8 @@ func spanOf(traceID string) string {
 	return traceID[:16]
 }
 
-// toQueueReceipt converts a receipt, with the status and the place of the task's only step.
-// Step is nil for a receipt that refers to a task which existed; its rows are read for the answer.
+// toQueueReceipt converts a receipt, with the status and the place of the only step. Step is nil for a task that
+// existed; then its rows are read.
 func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engine.QueuePlace) queueapi.QueueReceipt {
 	out := queueapi.QueueReceipt{TaskID: toUUID(r.ID), Created: r.Created, Status: queueapi.QueueQueued,
 		Error: itemError(r.Err), Unique: fromUniqueMatch(r.Unique)}
@@ -126,7 +121,7 @@ func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engin
 		out.QueuePlace = b.toPlace(r.Step, p)
 		return out
 	}
-	// the key named an existing task; it stays stored even if it cannot be read
+	// The key named an existing task, even if it cannot be read.
 	t, steps, err := b.engine.Steps(ctx, r.ID)
 	if err != nil {
 		t = &task.Task{State: r.State}
@@ -140,10 +135,8 @@ func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engin
 	return out
 }
 
-// toPlace converts a place; only a ready step has one. The score is the sort key in
-// seconds, and p may be nil where the place is not known.
-// QueuePosition repeats PositionInQueue for clients that know the older name. Without a measured rate there is no
-// estimate, rather than a guess.
+// toPlace returns the place of a ready step; p is nil if unknown. The score is the sort key in seconds. QueuePosition
+// repeats PositionInQueue for clients with the older name. Without a measured rate there is no estimate.
 func (b *Backend) toPlace(s *task.Step, p *engine.QueuePlace) queueapi.QueuePlace {
 	if !s.OnRoute() {
 		return queueapi.QueuePlace{}
@@ -162,14 +155,11 @@ func (b *Backend) toPlace(s *task.Step, p *engine.QueuePlace) queueapi.QueuePlac
 	return out
 }
 
-// milli returns a duration in seconds, rounded to the millisecond.
-// Finer digits would only be noise in an answer.
 func milli(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
 
-// CancelQueueTask implements queueapi.Backend. WorkerNotified means that a worker held the
-// step: it learns of the cancellation with its next heartbeat, by NotifiedBy at the latest if
-// it keeps its interval.
-// CodeWrongState: the task has ended in another way. A second cancellation succeeds and reports the first one.
+// CancelQueueTask implements queueapi.Backend. WorkerNotified: a worker held the step; it learns of the cancellation
+// with its next heartbeat, by NotifiedBy at the latest if it keeps its interval. CodeWrongState: the task has ended in
+// another way. A second cancellation succeeds and reports the first one.
 func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID,
 	req queueapi.QueueCancel,
 ) (*queueapi.QueueCancelled, error) {
@@ -185,7 +175,7 @@ func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID,
 	if receipts[0].Err != nil {
 		return nil, ToError(receipts[0].Err)
 	}
-	// the attempts that the cancellation ended are recorded
+	// The attempts that the cancellation ended are recorded.
 	v, err := b.view(ctx, toID(id))
 	if err != nil {
 		return nil, err

@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// queueStates are the states of tasks with a status. For a status that depends on more than the state, they are the
-// possible states.
+// queueStates are the possible states of tasks with a status.
 var queueStates = map[queueapi.QueueStatus][]task.State{
 	queueapi.QueueQueued:     liveStates(),
 	queueapi.QueueAssigned:   liveStates(),
@@ -22,23 +21,21 @@ var queueStates = map[queueapi.QueueStatus][]task.State{
 	queueapi.QueueStopped:    {task.Cancelled},
 }
 
-// liveStates are the states of tasks that are not settled.
-// A task in one of them has a status that its steps decide; see statusOfSteps.
+// liveStates are the unsettled states; the steps decide the status of such a task: see statusOfSteps.
 func liveStates() []task.State {
 	return slices.DeleteFunc(slices.Clone(task.States), task.State.Settled)
 }
 
-// One page examines at most searched tasks for a status, a stretch at a time.
-// A status may be rare among the tasks of its states, and without a bound one request would read a whole table.
+// Bounds of one page, which is searched a stretch at a time. A status may be rare among the tasks of its states;
+// without a bound one request would read a whole table.
 const (
 	stretch  = 100
 	searched = 500
 )
 
-// QueueTasks implements queueapi.Backend. The store selects by state; the steps decide the rest of a status,
-// for a bounded number of tasks per page.
-// A page may therefore be shorter than its limit, even empty, and still have a cursor: only a page without a cursor is
-// the last. A limit of 0 means the default.
+// QueueTasks implements queueapi.Backend. The store selects by state; the steps decide the rest of a status, for a
+// bounded number of tasks per page. So a page may be shorter than its limit, even empty, and still have a cursor: only
+// a page without a cursor is the last. A limit of 0 means the default.
 func (b *Backend) QueueTasks(ctx context.Context, f queueapi.QueueTaskFilter) (*queueapi.QueueTaskPage, error) {
 	wanted, err := b.toFilter(tasker.TaskFilter{Namespace: f.Namespace, Name: f.TaskType, Initiator: f.UserID,
 		Priority:     f.Priority,
@@ -53,7 +50,7 @@ func (b *Backend) QueueTasks(ctx context.Context, f queueapi.QueueTaskFilter) (*
 		}
 		wanted.States = append(wanted.States, states...)
 	}
-	// Several statuses share states; a query with duplicates would list them twice in its condition.
+	// Statuses share states; the condition of the query needs no duplicates.
 	slices.Sort(wanted.States)
 	wanted.States = slices.Compact(wanted.States)
 	limit, most := wanted.Limit, b.engine.Config().Limits.PageItems
@@ -84,8 +81,7 @@ func (b *Backend) QueueTasks(ctx context.Context, f queueapi.QueueTaskFilter) (*
 			}
 			if page.Tasks = append(page.Tasks, *listed); len(page.Tasks) == limit {
 				if i < len(tasks)-1 {
-					// The page is full in the middle of a stretch: the next one continues after the last task shown, not after the
-					// stretch.
+					// The page is full in the middle of a stretch: the next one continues after the last task shown.
 					next = t.ID
 				}
 				break
@@ -101,8 +97,8 @@ func (b *Backend) QueueTasks(ctx context.Context, f queueapi.QueueTaskFilter) (*
 	}
 }
 
-// toListed converts a task to its form in lists, nil if it was deleted in the meantime.
-// A list reads neither records nor results, so it has no history, worker or result; QueueTask has them.
+// toListed returns nil for a task that was deleted meanwhile. It has no history, worker or result, which QueueTask
+// reads.
 func (b *Backend) toListed(ctx context.Context, t *task.Task, steps []*task.Step) (*queueapi.QueueListed, error) {
 	if len(steps) < t.Counts.Total() {
 		return nil, nil

@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// listedOf follows a filter through all its pages: "k1 queued, k2 executing", newest first.
 func (r *rig) listedOf(t *testing.T, f queueapi.QueueTaskFilter) string {
 	t.Helper()
 	var parts []string
@@ -36,7 +35,6 @@ func (r *rig) listedOf(t *testing.T, f queueapi.QueueTaskFilter) string {
 	return ""
 }
 
-// Tasks in every status are listed by it, by their user and by the other filters.
 func TestQueueList(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		none := 0
@@ -133,7 +131,7 @@ func TestQueueList(t *testing.T) {
 	})
 }
 
-// A status that few have is found among many, page by page.
+// A rare status is found among many tasks, page by page.
 func TestQueueListRare(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		first := queueapi.EnqueueTask{TaskType: "h", CorrelationID: "first"}

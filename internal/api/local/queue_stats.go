@@ -10,10 +10,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// QueueStats implements queueapi.Backend. Some numbers appear under two names, because clients
-// of the older API expect either.
-// The depths may be some seconds old and, for large queues, are samples or lower bounds (Sampled, Capped). No namespace
-// means all.
+// QueueStats implements queueapi.Backend. Some numbers have two names, for clients of the older API. The depths may be
+// some seconds old and, for large queues, are samples or lower bounds (Sampled, Capped). No namespace means all.
 func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queueapi.QueueStats, error) {
 	s, err := b.engine.QueueStats(ctx, f.Namespaces)
 	if err != nil {
@@ -43,7 +41,7 @@ func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queu
 	if s.Dispatch.Configured && !s.Dispatch.Active {
 		out.Dispatch.Why = "it is out of reach, or is being filled" // the error may contain host names
 	}
-	// Each level is listed, and a ready step is "pending" in one vocabulary and "depth" in the other.
+	// A ready step is "pending" in one vocabulary and "depth" in the other.
 	for _, l := range s.Levels {
 		name := b.engine.PriorityName(l.Level)
 		out.Queues[name] = queueapi.QueueOfPriority{Level: l.Level, Depth: l.Ready, Pending: l.Ready, Assigned: l.Assigned,
@@ -56,8 +54,7 @@ func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queu
 	return out, nil
 }
 
-// ageOf returns an age in seconds, nil without any elements.
-// Null tells an empty queue from one whose oldest step has just come.
+// ageOf returns seconds, nil without elements: an empty queue differs from a new oldest step.
 func ageOf(d time.Duration, n int) *float64 {
 	if n == 0 {
 		return nil
@@ -66,7 +63,6 @@ func ageOf(d time.Duration, n int) *float64 {
 	return &seconds
 }
 
-// someSeconds returns a duration in seconds, nil for none.
 func someSeconds(d time.Duration) *float64 {
 	if d <= 0 {
 		return nil
@@ -75,8 +71,8 @@ func someSeconds(d time.Duration) *float64 {
 	return &seconds
 }
 
-// countWorkers counts workers by state. Dead ones are counted apart, and have no capacity.
-// loads are the steps that each worker holds, by its number; a worker without an entry holds none.
+// countWorkers counts workers by state; dead ones have no capacity. loads has the steps of each worker by its number;
+// no entry means none.
 func (b *Backend) countWorkers(workers []*task.Worker, loads map[int64]int) queueapi.QueueWorkers {
 	var out queueapi.QueueWorkers
 	for _, w := range workers {
@@ -107,16 +103,14 @@ func (b *Backend) countWorkers(workers []*task.Worker, loads map[int64]int) queu
 	return out
 }
 
-// throughput converts the measured activity of the last minute.
-// The mean is null without any run in that minute.
 func throughput(m engine.Measured) queueapi.QueueThroughput {
 	return queueapi.QueueThroughput{CompletedLastMinute: m.CompletedLastMinute, FailedLastMinute: m.FailedLastMinute,
 		HandedOutLastMinute:    m.HandedLastMinute,
 		AvgTaskDurationSeconds: ageOf(m.MeanRun, m.RunsLastMinute)}
 }
 
-// pressureOf converts the state of back-pressure: open, the tier reached, or overloaded.
-// Overload comes before a tier: it refuses more. NormalLoad is nil if no limit is configured.
+// pressureOf converts the state of back-pressure: open, the tier reached, or overloaded, which comes first because it
+// refuses more. NormalLoad is nil without a limit.
 func pressureOf(p engine.Pressure) queueapi.QueueBackpressure {
 	out := queueapi.QueueBackpressure{Scope: string(p.Scope), State: "open", InHand: p.Active, Refused: map[string]int64{}}
 	for reason, n := range p.Refused {
@@ -134,6 +128,5 @@ func pressureOf(p engine.Pressure) queueapi.QueueBackpressure {
 	return out
 }
 
-// Pressure returns the state of back-pressure, for metrics.
-// It reads counters of this node and does not block.
+// Pressure returns the state of back-pressure, for metrics. It reads counters of this node and does not block.
 func (b *Backend) Pressure() engine.Pressure { return b.engine.Pressure() }

@@ -16,8 +16,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// statusOf returns the state of a task in the words of the queue.
-// A task in error is a dead letter while its case is pending, and failed after the case is resolved or if it has none.
+// statusOf returns the state of a task in the words of the queue. A task in error is a dead letter while its case is
+// pending; without a pending case it has failed.
 func statusOf(t *task.Task, steps []*task.Step) queueapi.QueueStatus {
 	switch t.State {
 	case task.Complete, task.ResolvedManually:
@@ -33,8 +33,8 @@ func statusOf(t *task.Task, steps []*task.Step) queueapi.QueueStatus {
 	return statusOfSteps(steps...)
 }
 
-// statusOfSteps returns the status of an unfinished task from its most advanced step.
-// Without a leased step it is queued, also if all steps wait for a time: the queue API has no status for that.
+// statusOfSteps returns the status of an unfinished task from its most advanced step. Without a leased step it is
+// queued, even if all steps wait for a time: the queue API has no status for that.
 func statusOfSteps(steps ...*task.Step) queueapi.QueueStatus {
 	status := queueapi.QueueQueued
 	for _, s := range steps {
@@ -48,9 +48,8 @@ func statusOfSteps(steps ...*task.Step) queueapi.QueueStatus {
 	return status
 }
 
-// QueueTask implements queueapi.Backend.
-// The history is built in any case, because the time in the present status comes from it; history decides only whether
-// it is shown. CodeNotFound: there is no such task, or the key does not reach it.
+// QueueTask implements queueapi.Backend. It always builds the history, for the time in the present status; history only
+// shows it. CodeNotFound: no such task, or one outside the key's reach.
 func (b *Backend) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*queueapi.QueueTask, error) {
 	v, err := b.view(ctx, toID(id))
 	if err != nil {
@@ -69,7 +68,7 @@ func (b *Backend) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*q
 	}
 	now := b.engine.Now()
 	if len(states) > 0 {
-		// A clock that was set back between two nodes must not make a negative duration.
+		// Clocks of two nodes may differ; the duration must not be negative.
 		since := states[len(states)-1].Timestamp
 		out.CurrentStateDurationSeconds = max(milli(now.Time().Sub(since)), 0)
 	}
@@ -82,8 +81,7 @@ func (b *Backend) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*q
 	return out, nil
 }
 
-// traceIDOf returns the second part of a W3C traceparent.
-// A text of another form was refused at submission; for older rows there is no ID.
+// traceIDOf returns the trace ID of a W3C traceparent; older rows may have another form, and no ID.
 func traceIDOf(parent string) string {
 	if parts := strings.Split(parent, "-"); len(parts) >= 4 {
 		return parts[1]
@@ -91,8 +89,6 @@ func traceIDOf(parent string) string {
 	return ""
 }
 
-// ofSteps adds the fields of the steps: those of the most advanced one, and the results of all.
-// The error is that of reading a route, a worker or a position.
 func (v *view) ofSteps(ctx context.Context, out *queueapi.QueueTask, now task.Instant) error {
 	s := v.foremost()
 	if s == nil {
@@ -102,7 +98,7 @@ func (v *view) ofSteps(ctx context.Context, out *queueapi.QueueTask, now task.In
 	out.RetryCount, out.MaxRetries = retries(s), max(s.MaxAttempts-1, 0)
 	out.TimeoutSeconds = int(s.Timeout / time.Second)
 	out.EffectivePriority = tasker.Priority(v.b.engine.PriorityName(v.b.engine.Order().Effective(s, now)))
-	// A task with several steps has the share of its completed steps; the progress of one of them would mislead.
+	// A task with several steps shows the share of completed steps; the progress of one of them would mislead.
 	if len(v.steps) == 1 && !v.task.State.Terminal() {
 		out.Progress = s.Progress
 	}
@@ -136,9 +132,7 @@ func (v *view) ofSteps(ctx context.Context, out *queueapi.QueueTask, now task.In
 	return nil
 }
 
-// retries returns the number of a step's retries, including the next one: all attempts begun while another is to come,
-// else all but the first.
-// A step that waits for its turn is about to begin its next attempt, so none of the earlier ones is the current one.
+// retries returns the number of a step's retries: all begun attempts if another is to come, else all but the first.
 func retries(s *task.Step) int {
 	switch s.State {
 	case task.StepPending, task.StepEnqueued, task.StepAssigned, task.StepWaitingForRetry:
@@ -148,8 +142,7 @@ func retries(s *task.Step) int {
 }
 
 // foremost returns the step that represents a task: a leased one, else a ready one, else one that waits for a time,
-// else an unfinished one, else the last.
-// Among equals it is the one that ended last. nil: the task has no readable steps.
+// else an unfinished one, else the last. Among equals the one that ended last counts. nil without readable steps.
 func (v *view) foremost() *task.Step {
 	rank := func(s *task.Step) int {
 		switch {
@@ -175,8 +168,7 @@ func (v *view) foremost() *task.Step {
 	return best
 }
 
-// results returns the result of the only step, or an object with those of the steps that have one.
-// It is nil while there is no result at all.
+// results returns the result of the only step, or an object with the results of several; nil without any.
 func (v *view) results() (json.RawMessage, error) {
 	if len(v.steps) == 1 {
 		return shownResult(v.steps[0]), nil
@@ -197,9 +189,8 @@ func (v *view) results() (json.RawMessage, error) {
 	return raw, nil
 }
 
-// lastError returns the last failure of the task's steps, or nil.
-// An attempt without a failure report counts only if it ended by a time-out or a lost lease. The class then follows
-// from the outcome.
+// lastError returns the last failure of the task's steps, or nil. An attempt without a failure report counts only after
+// a time-out or a lost lease, which decides the class.
 func (v *view) lastError() *queueapi.QueueError {
 	for _, a := range slices.Backward(v.records.Attempts) {
 		switch {
@@ -226,15 +217,14 @@ func (v *view) lastError() *queueapi.QueueError {
 	return nil
 }
 
-// givenUpAt reports whether the task was given up at a time.
-// Giving up ends the running attempts in its transaction, so both have the same time.
+// givenUpAt reports whether the task was given up at a time. That ends the running attempts in its transaction, so both
+// have the same time.
 func (v *view) givenUpAt(at task.Instant) bool {
 	return slices.ContainsFunc(v.records.Acts, func(a task.Act) bool { return a.Kind == task.ActGiveUp && a.At == at })
 }
 
-// statuses returns the history of a task in the words of the queue: each status with its time.
-// It replays the transitions and notes each change of the status. WorkerID is set where the transition to that status
-// names a worker that still exists.
+// statuses returns each status of a task with its time: it replays the transitions and notes each change. WorkerID is
+// set if the transition names a worker that still exists.
 func (v *view) statuses(ctx context.Context) ([]queueapi.QueueStateAt, error) {
 	h := &history{view: v, out: &tasker.TaskHistory{}}
 	if err := h.tell(ctx); err != nil {
@@ -266,8 +256,7 @@ func (v *view) statuses(ctx context.Context) ([]queueapi.QueueStateAt, error) {
 		if n := len(out); n > 0 && out[n-1].State == status {
 			continue
 		}
-		// the steps of a task change before the task does, in the same transaction: the moment between the two is never
-		// observable
+		// The steps change before the task, in the same transaction: the moment between is never observable.
 		if status == queueapi.QueueQueued && i+1 < len(list) && list[i+1].At.Equal(tr.At) && i > 0 {
 			continue
 		}
@@ -278,7 +267,7 @@ func (v *view) statuses(ctx context.Context) ([]queueapi.QueueStateAt, error) {
 		out = append(out, at)
 	}
 	if now := statusOf(v.task, v.steps); len(out) > 0 && out[len(out)-1].State != now {
-		// the records and the rows were read one after the other; the rows are shown
+		// Records and rows were read one after the other; the rows count.
 		out = append(out, queueapi.QueueStateAt{State: now, Timestamp: v.task.StateAt.Time()})
 	}
 	return out, nil

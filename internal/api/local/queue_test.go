@@ -39,7 +39,7 @@ func (r *rig) queued(t *testing.T, id uuid.UUID) *queueapi.QueueTask {
 	return got
 }
 
-// statuses tells the state history of a task: "queued +0s, assigned +1s by w".
+// statuses renders the status history of a task: "queued +0s, assigned +1s by w".
 func (r *rig) statuses(t *testing.T, id uuid.UUID) string {
 	t.Helper()
 	var parts []string
@@ -53,7 +53,6 @@ func (r *rig) statuses(t *testing.T, id uuid.UUID) string {
 	return strings.Join(parts, ", ")
 }
 
-// show is a place in words: position and wait; ? for null.
 func show(p queueapi.QueuePlace) string {
 	out := "?"
 	if p.PositionInQueue != nil && p.QueuePosition != nil && *p.PositionInQueue == *p.QueuePosition {
@@ -70,7 +69,6 @@ func show(p queueapi.QueuePlace) string {
 	return out
 }
 
-// A task goes through the queue: each of its statuses, and what is shown in it.
 func TestQueueLife(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		none := 0
@@ -124,7 +122,6 @@ func TestQueueLife(t *testing.T) {
 	})
 }
 
-// A task fails, waits, runs again and fails for good.
 func TestQueueFailures(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		one := 1
@@ -170,7 +167,6 @@ func TestQueueFailures(t *testing.T) {
 	})
 }
 
-// Where tasks stand, and that a wait is estimated only from what was measured.
 func TestQueuePlaces(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		var batch []queueapi.EnqueueTask
@@ -194,7 +190,7 @@ func TestQueuePlaces(t *testing.T) {
 		if *receipts[3].QueueScore >= *receipts[0].QueueScore {
 			t.Errorf("the scores are %g of the high one and %g", *receipts[3].QueueScore, *receipts[0].QueueScore)
 		}
-		for range 2 { // one every two seconds
+		for range 2 {
 			r.silent(2 * time.Second)
 			r.report(t, r.take(t, true), completed(`1`))
 		}
@@ -214,8 +210,7 @@ func TestQueuePlaces(t *testing.T) {
 	})
 }
 
-// A key finds its task for a day: while it runs, and when it is over unless
-// the other rule is in force.
+// A key finds its task for a day: while it runs, and afterwards unless the other rule is in force.
 func TestQueueIdempotency(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]bool{"TheOldTask": false, "ANewTask": true} {
@@ -333,7 +328,7 @@ func TestQueueStatistics(t *testing.T) {
 		}
 		r.report(t, running, completed(`1`))
 		r.silent(time.Minute)
-		r.wait(t, 0) // the assigned one goes back
+		r.wait(t, 0) // releases the assigned one
 		got, err = queueapi.Of(r.Client).QueueStats(t.Context(), queueapi.QueueFilter{})
 		if err != nil || got.Queue.TotalDepth != 3 || got.Recovery.AssignmentTimeouts != 1 ||
 			got.Throughput.CompletedLastMinute != 0 || !got.Recovery.MeasuredSince.Equal(noon) {
@@ -351,7 +346,6 @@ func TestQueueStatistics(t *testing.T) {
 	})
 }
 
-// What is said of workers: who idles, who drains, whom the circuit breaker holds back.
 func TestQueueWorkers(t *testing.T) {
 	t.Parallel()
 	cfg := settings.Config{}
@@ -389,7 +383,6 @@ func TestQueueWorkers(t *testing.T) {
 	}
 }
 
-// A refusal speaks of what the caller sent.
 func TestQueueRefusals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, memstore.New(&memstore.Options{Seed: 1}), settings.Config{})

@@ -25,7 +25,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// onEveryStore runs a test on the reference model, on SQLite and on PostgreSQL.
 func onEveryStore(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Parallel()
 	t.Run("Memory", func(t *testing.T) {
@@ -46,8 +45,6 @@ func onEveryStore(t *testing.T, test func(t *testing.T, r *rig)) {
 	})
 }
 
-// sameIDs is PostgreSQL with IDs of the clock of the test, like those of the other
-// stores.
 type sameIDs struct {
 	*postgres.Store
 	ids *task.Source
@@ -64,10 +61,8 @@ func openSQLite(t *testing.T) engine.Database {
 	return s
 }
 
-// noon is when every rig begins.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// rig is a Backend with a clock that only the test moves, and one worker.
 type rig struct {
 	*tasker.Client
 	operate.Backend
@@ -82,7 +77,6 @@ type rig struct {
 
 type queueClient = queueapi.Backend
 
-// newRig opens a Backend on a store. Its worker is called "w" and serves everything.
 func newRig(t *testing.T, s engine.Database, cfg settings.Config) *rig {
 	t.Helper()
 	r := &rig{now: noon, store: s}
@@ -107,7 +101,7 @@ func (r *rig) clock() time.Time {
 	return r.now
 }
 
-// wait lets time pass, and then do what is due.
+// wait advances the clock, then does what is due.
 func (r *rig) wait(t *testing.T, d time.Duration) {
 	t.Helper()
 	r.mu.Lock()
@@ -118,7 +112,6 @@ func (r *rig) wait(t *testing.T, d time.Duration) {
 	}
 }
 
-// silent lets time pass without upkeep.
 func (r *rig) silent(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,7 +189,6 @@ func failed(message string, final bool) protocol.StepResult {
 		Error: &tasker.Failure{Message: message, Retryable: &retryable}}
 }
 
-// act performs an operator's act on a step, by its name.
 func (r *rig) act(t *testing.T, id uuid.UUID, step, kind string) *tasker.Step {
 	t.Helper()
 	a := tasker.StepAction{ActionType: kind, Reason: "by hand"}
@@ -224,7 +216,6 @@ func (r *rig) cancel(t *testing.T, id uuid.UUID) {
 	}
 }
 
-// step returns a step of a task by its name.
 func (r *rig) step(t *testing.T, id uuid.UUID, name string) tasker.Step {
 	t.Helper()
 	steps, err := r.Steps(t.Context(), id)
@@ -249,7 +240,7 @@ func (r *rig) task(t *testing.T, id uuid.UUID) *tasker.Task {
 	return got
 }
 
-// story tells the history of a task, one line a transition, then one an attempt.
+// story renders the history of a task, one line per transition, then one per attempt.
 func (r *rig) story(t *testing.T, id uuid.UUID) string {
 	t.Helper()
 	h, err := r.TaskHistory(t.Context(), id)
@@ -297,14 +288,13 @@ func (r *rig) since(at *time.Time) string {
 // refusal returns the *tasker.Error of a call that must fail with a code.
 func refusal(t *testing.T, err error, code tasker.Code) *tasker.Error {
 	t.Helper()
-	e, ok := err.(*tasker.Error) // not wrapped: this is what callers get
+	e, ok := err.(*tasker.Error) // not wrapped: callers get this
 	if !ok || e.Code != code {
 		t.Fatalf("got the error %#v (%v), want code %s", err, err, code)
 	}
 	return e
 }
 
-// places lists where the details of an error are.
 func places(e *tasker.Error) string {
 	var out []string
 	for _, d := range e.Details {

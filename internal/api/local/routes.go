@@ -14,32 +14,27 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// defaultRoutes is the size of a page of routes that does not ask for one.
 const defaultRoutes = 50
 
-// routeRow is a route on its place in the list.
 type routeRow struct {
 	queueapi.Route
 	place routePlace
 }
 
-// routePlace orders routes by how much they need a look. It is the cursor, too: the list changes while it is read, and
-// a place is still somewhere in it.
+// routePlace orders routes by urgency. It is also the cursor, because the list changes while it is read.
 type routePlace struct {
 	Rank   int   // see rankOf
 	Oldest int64 // when the longest-waiting step became ready; 0: none waits
 	ID     int64
 }
 
-// compare orders the places of a list.
 func (p routePlace) compare(o routePlace) int {
 	return cmp.Or(cmp.Compare(p.Rank, o.Rank), cmp.Compare(p.Oldest, o.Oldest), cmp.Compare(p.ID, o.ID))
 }
 
-// String is the cursor behind a place.
 func (p routePlace) String() string { return fmt.Sprintf("%d-%d-%d", p.Rank, p.Oldest, p.ID) }
 
-// parseRoutePlace reads a cursor. It accepts exactly what String writes.
+// parseRoutePlace accepts exactly what String writes.
 func parseRoutePlace(text string) (p routePlace, ok bool) {
 	n, err := fmt.Sscanf(text, "%d-%d-%d", &p.Rank, &p.Oldest, &p.ID)
 	return p, err == nil && n == 3 && p.String() == text && p.Rank >= 0 && p.Oldest >= 0 && p.ID >= 0
@@ -93,13 +88,12 @@ func (b *Backend) Routes(ctx context.Context, f queueapi.RouteFilter) (*queueapi
 	return page, nil
 }
 
-// fleet is the workers that are not dead, by what they serve: many workers have few kinds.
+// fleet is the workers that are not dead, grouped by the routes that they serve: many workers have few kinds.
 type fleet struct {
 	b     *Backend
 	kinds []fleetKind
 }
 
-// fleetKind is the workers that serve the same routes.
 type fleetKind struct {
 	workers     []*task.Worker
 	slots, free int // of those that take steps
@@ -107,7 +101,6 @@ type fleetKind struct {
 	unbounded   bool // one of them has no capacity
 }
 
-// fleet reads the workers, by what they serve.
 func (b *Backend) fleet(ctx context.Context) (*fleet, error) {
 	workers, err := b.engine.Workers(ctx, 0)
 	if err != nil {
@@ -139,12 +132,10 @@ func (b *Backend) fleet(ctx context.Context) (*fleet, error) {
 	return out, nil
 }
 
-// takesSteps reports whether a worker that is not dead is handed steps.
 func takesSteps(e *engine.Engine, w *task.Worker) bool {
 	return w.State == task.WorkerActive && !w.Cordoned() && e.BreakerOf(w) != task.BreakerOpen
 }
 
-// row describes a route.
 func (f *fleet) row(s *engine.RouteStats, at task.Instant) routeRow {
 	r := routeRow{Route: queueapi.Route{Namespace: s.Route.Namespace, Handler: s.Route.Handler,
 		Capabilities: append([]string{}, s.Route.Capabilities...), Depth: s.Ready, Assigned: s.Assigned,
@@ -192,7 +183,7 @@ func (f *fleet) row(s *engine.RouteStats, at task.Instant) routeRow {
 	return r
 }
 
-// why tells why nothing moves on a route on which steps wait, "" if something does.
+// why explains why steps wait on a route and none moves; "" if one does.
 func (f *fleet) why(r *queueapi.Route, route *task.Route, matching []*task.Worker, unbounded bool) string {
 	if r.Workers == 0 {
 		why := "no live worker serves it"
@@ -207,8 +198,7 @@ func (f *fleet) why(r *queueapi.Route, route *task.Route, matching []*task.Worke
 	return ""
 }
 
-// rankOf is 0 for a route that nobody serves although steps wait, 1 for others on which steps wait, 2 for those on
-// which workers run steps, and 3 for quiet ones.
+// rankOf is 0 if steps wait without workers, 1 if steps wait, 2 if workers run steps, and 3 for quiet routes.
 func rankOf(r *queueapi.Route) int {
 	switch {
 	case r.Depth > 0 && r.Workers == 0 && r.Pause == nil && r.OutageUUID == nil:

@@ -20,8 +20,7 @@ steps:
   - {name: load, handler: h, dependencies: [extract, transform]}
 `
 
-// TestScheduledTaskAgrees: what counts against a scheduled task begins with its
-// run_at, for the database as for the engine.
+// TestScheduledTaskAgrees: the times of a scheduled task count from its run_at, in the database and in the engine.
 func TestScheduledTaskAgrees(t *testing.T) {
 	t.Parallel()
 	p := newPSQL(t, handDetected())
@@ -50,7 +49,6 @@ func TestScheduledTaskAgrees(t *testing.T) {
 	}
 }
 
-// seen is a task and its health.
 type seen struct {
 	Task   uuid.UUID
 	Health string

@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// OfTask returns what is sensitive in a task: the pointers of the version of its template. A template that was deleted
-// or cannot be read makes everything sensitive. CodeNotFound: there is no such task, or the key does not reach it.
+// OfTask returns the sensitive pointers of a task's template. With an unreadable template everything is sensitive.
+// CodeNotFound: no such task, or one outside the key's reach.
 func (b *Backend) OfTask(ctx context.Context, id uuid.UUID) (sensitive.Rule, error) {
 	t, err := b.engine.Task(ctx, toID(id), 0)
 	if err != nil {
@@ -28,8 +28,7 @@ func (b *Backend) OfTask(ctx context.Context, id uuid.UUID) (sensitive.Rule, err
 	return rule, nil
 }
 
-// OfTemplate returns what is sensitive in the tasks of a version of a template; of the newest one when version is "".
-// CodeNotFound: there is none.
+// OfTemplate returns the sensitive pointers of a version of a template; "" is the newest. CodeNotFound: there is none.
 func (b *Backend) OfTemplate(ctx context.Context, namespace, name, version string) (sensitive.Rule, error) {
 	t, err := b.engine.Template(ctx, namespace, name, version)
 	if err != nil {
@@ -38,7 +37,7 @@ func (b *Backend) OfTemplate(ctx context.Context, namespace, name, version strin
 	return ruleOf(t), nil
 }
 
-// OfCase returns what is sensitive in the task of a case. CodeNotFound likewise.
+// OfCase is OfTask for the task of a case.
 func (b *Backend) OfCase(ctx context.Context, id uuid.UUID) (sensitive.Rule, error) {
 	of, err := b.Case(ctx, id)
 	if err != nil {
@@ -47,11 +46,10 @@ func (b *Backend) OfCase(ctx context.Context, id uuid.UUID) (sensitive.Rule, err
 	return b.OfTask(ctx, of.TaskUUID)
 }
 
-// templatesAtOnce bounds the templates whose rules are put together.
 const templatesAtOnce = 1000
 
-// OfTemplates returns the rules of all templates of a namespace as one; "" means all namespaces. With more templates
-// than can be read at once, everything is sensitive.
+// OfTemplates joins the rules of a namespace's templates; "" means all namespaces. With more than templatesAtOnce,
+// everything is sensitive.
 func (b *Backend) OfTemplates(ctx context.Context, namespace string) (sensitive.Rule, error) {
 	list, err := b.rows.ListTemplates(ctx, engine.TemplateFilter{Namespace: namespace, Limit: templatesAtOnce})
 	if err != nil {
@@ -67,7 +65,6 @@ func (b *Backend) OfTemplates(ctx context.Context, namespace string) (sensitive.
 	return all, nil
 }
 
-// ruleOf returns the rule of a template.
 func ruleOf(t *task.Template) sensitive.Rule {
 	if t.Unread != "" {
 		return sensitive.Rule{Pointers: []string{""}}
@@ -75,7 +72,7 @@ func ruleOf(t *task.Template) sensitive.Rule {
 	return sensitive.Rule{Pointers: t.Sensitive}
 }
 
-// NoteLook records that the key of ctx sees what is sensitive.
+// NoteLook records that the key of ctx sees sensitive values.
 func (b *Backend) NoteLook(ctx context.Context, look sensitive.Look) error {
 	return ToError(b.engine.NoteLook(ctx, look))
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// SaveSession stores a session. It is not part of tasker.Backend, like the other methods about sessions: the dashboard
-// calls it.
+// SaveSession stores a session of the dashboard. The methods about sessions are not part of tasker.Backend.
 func (b *Backend) SaveSession(ctx context.Context, s access.Session) error {
 	return ToError(b.engine.AddSession(ctx, &engine.Session{Hash: s.Hash[:], Key: s.Key, KeyID: s.KeyID,
 		CreatedAt: task.At(s.CreatedAt), ExpiresAt: task.At(s.ExpiresAt)}))

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// TestSessions: a sign-in and a sign-out of everybody are acts with the key, and expired sessions are deleted.
+// TestSessions: signing in and signing everyone out are acts with the key, and expired sessions are deleted.
 func TestSessions(t *testing.T) { onEveryStore(t, testSessions) }
 
 func testSessions(t *testing.T, r *rig) {

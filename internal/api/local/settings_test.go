@@ -15,8 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// TestSettings: the numbers that a database has from its migrations are the
-// defaults, and those of the process that was started last go before them.
+// TestSettings: a migrated database has the defaults, and the process started last overrides them.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	for name, dsn := range map[string]func(*testing.T) string{
@@ -41,7 +40,7 @@ func TestSettings(t *testing.T) {
 				t.Errorf("the migrations make the settings %v", migrated)
 			}
 			start(t, dsn, settings.Config{})
-			same(t, "the settings of a new database", migrated, settingsOf(t, name, dsn)) // nothing was changed
+			same(t, "the settings of a new database", migrated, settingsOf(t, name, dsn))
 
 			changed := settings.Config{StalenessThresholds: task.Thresholds{WaitingForRetry: time.Minute, StepsInProcess: -1}}
 			changed.Cases.Enabled = settings.Off
@@ -66,7 +65,6 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// start starts a process on a database, and stops it.
 func start(t *testing.T, dsn string, cfg settings.Config) {
 	t.Helper()
 	b, err := node.Open(t.Context(), dsn, node.Options{Engine: cfg})
@@ -78,7 +76,6 @@ func start(t *testing.T, dsn string, cfg settings.Config) {
 	}
 }
 
-// settingsOf reads what the database goes by.
 func settingsOf(t *testing.T, kind, dsn string) map[string]int64 {
 	t.Helper()
 	var db *sql.DB

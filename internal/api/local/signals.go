@@ -31,7 +31,6 @@ func fromSignal(s *task.Signal) waits.Signal {
 		ReceivedAt: s.ReceivedAt.Time(), KeptUntil: s.ExpiresAt.Time(), Taken: s.Taken}
 }
 
-// defaultSignals is the size of a page of signals that does not ask for one.
 const defaultSignals = 50
 
 // Signals implements waits.Backend.
@@ -72,14 +71,12 @@ func (b *Backend) Signals(ctx context.Context, f waits.SignalFilter) (*waits.Sig
 	return page, err
 }
 
-// signalPlace is a position in the list of signals, as its cursor has it.
 type signalPlace struct {
 	At        int64  `json:"at"`
 	Namespace string `json:"namespace"`
 	ID        string `json:"id"`
 }
 
-// signalPosition reads a cursor; "" is the beginning.
 func signalPosition(cursor string) (at engine.SignalPosition, err error) {
 	if cursor == "" {
 		return at, nil

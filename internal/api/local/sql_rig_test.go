@@ -18,8 +18,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// psql is somebody who asks the database itself: on a connection of his own,
-// whose search_path does not lead to our tables, by the clock of a rig.
+// psql queries the database directly, without our search_path, by the clock of a rig.
 type psql struct {
 	t      *testing.T
 	conn   *pgx.Conn
@@ -27,13 +26,11 @@ type psql struct {
 	rig    *rig
 }
 
-// handDetected is a configuration in which the staleness detector only runs when
-// it is told to.
+// handDetected runs the staleness detector only on demand.
 func handDetected() settings.Config {
 	return settings.Config{StalenessDetection: settings.StalenessDetection{Enabled: settings.Off}}
 }
 
-// newPSQL opens a rig on PostgreSQL, and a connection beside it.
 func newPSQL(t *testing.T, cfg settings.Config) *psql {
 	t.Helper()
 	dsn := postgrestest.DSN(t)
@@ -48,7 +45,7 @@ func newPSQL(t *testing.T, cfg settings.Config) *psql {
 	p := &psql{t: t, schema: d.Schema, rig: newRig(t, sameIDs{s, task.NewSource(1, 0)}, cfg)}
 	config := d.Pool.ConnConfig.Copy()
 	config.RuntimeParams["search_path"] = "pg_catalog"
-	config.RuntimeParams["timezone"] = "Asia/Kathmandu" // what is kept does not depend on it
+	config.RuntimeParams["timezone"] = "Asia/Kathmandu" // nothing stored depends on the time zone
 	if p.conn, err = pgx.ConnectConfig(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +58,7 @@ func newPSQL(t *testing.T, cfg settings.Config) *psql {
 	return p
 }
 
-// query answers with all rows of a query in which @ stands for the schema.
+// query returns all rows; @ is the schema.
 func query[T any](p *psql, sql string, args ...any) []T {
 	p.t.Helper()
 	p.tick()
@@ -76,7 +73,6 @@ func query[T any](p *psql, sql string, args ...any) []T {
 	return out
 }
 
-// text answers with one text.
 func (p *psql) text(sql string, args ...any) string {
 	p.t.Helper()
 	rows := query[struct{ Text *string }](p, sql, args...)
@@ -94,7 +90,7 @@ func (p *psql) exec(sql string, args ...any) {
 	}
 }
 
-// tick sets the session's clock by the rig's.
+// tick sets the session's clock to the rig's.
 func (p *psql) tick() {
 	p.t.Helper()
 	now := p.rig.clock().Truncate(time.Microsecond) // as the engine does; PostgreSQL would round it
@@ -104,7 +100,7 @@ func (p *psql) tick() {
 	}
 }
 
-// strand leaves tasks as the statements of that name do.
+// strand executes the statements of that name.
 func (p *psql) strand() {
 	p.t.Helper()
 	for _, statement := range strand {
@@ -112,8 +108,8 @@ func (p *psql) strand() {
 	}
 }
 
-// dump is all that is kept of tasks, one line a row, sorted, without what chance
-// or the order of writing decides: IDs of cases, numbers of rows.
+// dump is everything stored about tasks, one line a row, sorted, without random or order-dependent values: IDs of
+// cases, numbers of rows.
 func (p *psql) dump() string {
 	p.t.Helper()
 	var b strings.Builder
@@ -124,12 +120,12 @@ func (p *psql) dump() string {
 		`SELECT (row_to_json(t)::jsonb - 'id')::text FROM @.tasker_task_events t`,
 		`SELECT (row_to_json(t)::jsonb - 'id' - 'case_id')::text FROM @.tasker_acts t
  WHERE kind <> 'detect_staleness'`, // an operator has started the engine's detector; nobody started the function
-		// a loop puts the cases that SQL opens into groups; one that SQL finds again stays in its group
+		// A loop groups the cases that SQL opens; a case that SQL finds again stays in its group.
 		`SELECT (row_to_json(t)::jsonb - 'dlq_entry_uuid' - 'task_snapshot' - 'snapshot_bytes' - 'group_id')::text
  FROM @.tasker_tasks_dlq t`,
 		`SELECT (row_to_json(t)::jsonb - 'dlq_entry_uuid' - 'task_snapshot' - 'snapshot_bytes')::text FROM @.tasker_case_occurrences t`,
 	} {
-		// PostgreSQL's jsonb cannot hold a NUL, json and ours can
+		// PostgreSQL's jsonb cannot hold a NUL; json and ours can.
 		q = strings.ReplaceAll(q, "row_to_json(t)", `replace(row_to_json(t)::text, '\u0000', '\ufffd')`)
 		for _, r := range query[struct{ Line string }](p, q+` ORDER BY 1`) {
 			b.WriteString(r.Line + "\n")
@@ -179,7 +175,6 @@ func canonical(t *testing.T, document json.RawMessage) json.RawMessage {
 	return out
 }
 
-// same fails when two things differ, and shows where.
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {

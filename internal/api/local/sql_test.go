@@ -25,8 +25,8 @@ type readyRow struct {
 	Attempted                     *time.Time
 }
 
-// TestReadinessAgrees asks both about every step of a population, all at once and
-// one by one: what is told of a step does not depend on which others are asked for.
+// TestReadinessAgrees compares both on every step of a population, together and one by one: the answer does not depend
+// on the other steps.
 func TestReadinessAgrees(t *testing.T) {
 	t.Parallel()
 	p := newPSQL(t, handDetected())
@@ -67,7 +67,6 @@ func inUTC(rows []readyRow) []readyRow {
 	return rows
 }
 
-// TestSnapshotsAgree takes a snapshot of every task of a population twice.
 func TestSnapshotsAgree(t *testing.T) {
 	t.Parallel()
 	p := newPSQL(t, handDetected())
@@ -90,9 +89,8 @@ func TestSnapshotsAgree(t *testing.T) {
 	}
 }
 
-// TestDetectionAgrees lets the engine detect what is stale in one database, and
-// the database itself in one that is the same: what is left behind is the same. It
-// then repairs both through the engine, which has to find its way.
+// TestDetectionAgrees: the engine and the SQL function, on two equal databases, detect the same and leave the same
+// rows. Then it repairs both through the engine.
 func TestDetectionAgrees(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]settings.Config{"Cases": handDetected(), "NoCases": withoutCases()} {
@@ -176,8 +174,8 @@ func detectByEngine(t *testing.T, p *psql, dry bool) map[uuid.UUID]detectedRow {
 	return out
 }
 
-// repair resets every step in error and works until nothing is left, again and again: a lease that is lost in between
-// may have been the last attempt. Every task has to be over then, but for those that go round in circles.
+// repair resets every step in error and works until nothing is left, repeatedly: a lost lease may have been the last
+// attempt. Then every task must be over, except the cyclic ones.
 func (p *psql) repair(tasks []uuid.UUID) {
 	p.t.Helper()
 	for range 10 {
@@ -192,8 +190,7 @@ func (p *psql) repair(tasks []uuid.UUID) {
 	}
 }
 
-// work takes all that is ready, and what becomes ready by that, to a good end.
-// reset resets every step in error.
+// reset resets every step in error; work completes what is ready or becomes so.
 func (p *psql) reset(tasks []uuid.UUID) {
 	p.t.Helper()
 	for _, id := range tasks {
@@ -242,8 +239,8 @@ func (p *psql) work() {
 	}
 }
 
-// TestCaseOfNoTask: a case of a task that is not there, or is not what the caller takes it for, is refused with what is
-// wrong. A task that has a pending case gets no other.
+// TestCaseOfNoTask: a case of a missing task, or of one in an unexpected state, is refused with a reason. A task with a
+// pending case gets no other.
 func TestCaseOfNoTask(t *testing.T) {
 	t.Parallel()
 	p := newPSQL(t, handDetected())

@@ -14,25 +14,22 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// view is a task with the data to show its steps.
-// It is read for one answer and not shared. Its parts are read one after the other, rows first and records last, so the
-// records may be newer than the rows, never older.
+// view is a task with the data to show its steps, read for one answer. Its parts are read one after the other, records
+// last, so they are never older than the rows.
 type view struct {
 	b     *Backend
 	task  *task.Task
 	steps []*task.Step
 	// tpl is a stand-in without steps if the template cannot be read; see viewOf.
-	tpl     *task.Template
-	records engine.Records
-	// checkpoints are by step.
+	tpl         *task.Template
+	records     engine.Records
 	checkpoints map[task.ID]task.Checkpoint
-	// waits are what waiting steps wait for, by step.
+	// waits are the events that steps wait for, by step.
 	waits map[task.ID]task.StepWait
 	// damage describes unreadable data, which is omitted.
 	damage string
-	// workers are the names that were looked up, by number: each worker is read once per answer.
-	workers map[int64]string
-	// workerIDs are the IDs of the named workers.
+	// workers caches names by number.
+	workers   map[int64]string
 	workerIDs map[string]uuid.UUID
 }
 
@@ -45,9 +42,8 @@ func (b *Backend) view(ctx context.Context, id task.ID) (*view, error) {
 	return b.viewOf(ctx, t, steps, true)
 }
 
-// viewOf adds template and records to rows that were read, and leaves out what is damaged. With
-// rows missing, steps have no names: their places in the template cannot be trusted.
-// The error is that of a read. Damage is no error: an operator must be able to look at a damaged task.
+// viewOf adds template and records to rows, and leaves out damaged parts. With rows missing, steps have no names: their
+// places in the template are not reliable. Damage is not an error: an operator must be able to look at a damaged task.
 func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step, payloads bool) (_ *view, err error) {
 	v := &view{b: b, workers: map[int64]string{}, workerIDs: map[string]uuid.UUID{}}
 	if v.tpl, err = b.engine.TemplateOf(ctx, t.DefID); err != nil {
@@ -82,8 +78,7 @@ func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step, 
 	return v, nil
 }
 
-// shownSteps returns the steps of a task without their unreadable parts, and an explanation of these.
-// The result has a step for each row, in the same order.
+// shownSteps returns a step for each row, in order, without unreadable parts, and an explanation of these.
 func shownSteps(rows []*task.Step, tpl *task.Template) (steps []*task.Step, damage string) {
 	for _, s := range rows {
 		shown, wrong := s.Shown(tpl)
@@ -94,9 +89,8 @@ func shownSteps(rows []*task.Step, tpl *task.Template) (steps []*task.Step, dama
 	return steps, damage
 }
 
-// worker returns the name of a worker by its key.
-// It is "" for no worker, and "forgotten" for one whose row was deleted. Names need not be unique, so the ID is part of
-// it.
+// worker returns a worker's name with its ID, since names need not be unique; "" for no worker, "forgotten" for a
+// deleted row.
 func (v *view) worker(ctx context.Context, no int64) (string, error) {
 	if no == 0 {
 		return "", nil
@@ -117,23 +111,21 @@ func (v *view) worker(ctx context.Context, no int64) (string, error) {
 	return name, nil
 }
 
-// spec is the step's part of the template; the zero value where the template cannot be read.
+// spec is the zero value if the template cannot be read.
 func (v *view) spec(s *task.Step) task.StepSpec { return v.tpl.Spec(s) }
 
-// Steps implements tasker.TaskBackend.
-// Steps are in the order of the template. Results are included up to the bytes of a page; ResultsOmitted marks the
-// others, which Step returns one at a time. CodeNotFound: there is no such task, or the key does not reach it.
+// Steps implements tasker.TaskBackend, in the order of the template. Results are included up to the bytes of a page;
+// ResultsOmitted marks the others, which Step returns one at a time. CodeNotFound: no such task, or one outside the
+// key's reach.
 func (b *Backend) Steps(ctx context.Context, id uuid.UUID) ([]tasker.Step, error) {
 	return b.listSteps(ctx, id, true)
 }
 
-// BareSteps is Steps without results, which are not read.
-// It serves callers that poll for states: results may be large.
+// BareSteps is Steps without results, which are not read: callers that poll for states do not need them.
 func (b *Backend) BareSteps(ctx context.Context, id uuid.UUID) ([]tasker.Step, error) {
 	return b.listSteps(ctx, id, false)
 }
 
-// listSteps is Steps with or without results.
 func (b *Backend) listSteps(ctx context.Context, id uuid.UUID, results bool) ([]tasker.Step, error) {
 	t, steps, omitted, err := b.engine.ListSteps(ctx, toID(id), results)
 	if err != nil {
@@ -153,8 +145,7 @@ func (b *Backend) listSteps(ctx context.Context, id uuid.UUID, results bool) ([]
 	return out, nil
 }
 
-// Step implements tasker.TaskBackend.
-// The step is read with its siblings, because its name and its dependencies depend on them.
+// Step implements tasker.TaskBackend. It reads the siblings, too: name and dependencies depend on them.
 func (b *Backend) Step(ctx context.Context, taskID, stepID uuid.UUID) (*tasker.Step, error) {
 	v, err := b.view(ctx, toID(taskID))
 	if err != nil {
@@ -169,8 +160,7 @@ func (b *Backend) Step(ctx context.Context, taskID, stepID uuid.UUID) (*tasker.S
 	return nil, tasker.Errorf(tasker.CodeNotFound, "the task %s has no step %s", taskID, stepID)
 }
 
-// StepLogs implements tasker.TaskBackend.
-// CodeNotFound: there is no such step, or the key does not reach its task.
+// StepLogs implements tasker.TaskBackend. CodeNotFound: no such step, or its task is outside the key's reach.
 func (b *Backend) StepLogs(ctx context.Context, taskID, stepID uuid.UUID) ([]tasker.AttemptLog, error) {
 	logs, err := b.engine.Logs(ctx, toID(taskID), toID(stepID))
 	if err != nil {
@@ -184,8 +174,7 @@ func (b *Backend) StepLogs(ctx context.Context, taskID, stepID uuid.UUID) ([]tas
 	return out, nil
 }
 
-// step converts one step, with its last failure and the last act on it.
-// It converts a row that may be newer than the one in the view, such as the result of an act.
+// step converts a step, which may be newer than the view, with its last failure and the last act on it.
 func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	spec := v.spec(s)
 	s, damage := s.Shown(v.tpl)
@@ -231,7 +220,7 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	return out, v.children(ctx, s, &out)
 }
 
-// waitOf says what a waiting step waits for; nil where its template says nothing.
+// waitOf returns nil without a wait in the template.
 func (v *view) waitOf(s *task.Step) *tasker.StepWait {
 	wait := v.spec(s).Wait
 	if wait == nil {
@@ -245,22 +234,20 @@ func (v *view) waitOf(s *task.Step) *tasker.StepWait {
 	return out
 }
 
-// retryEligible reports whether a failed step may run again now: it is retryable, has attempts left, and its back-off
-// is over.
-// A step that used up its attempts is in error, not waiting, so the state implies the first two.
+// retryEligible reports whether a failed step may run again now. The state implies a retryable failure and attempts
+// left; its back-off must be over.
 func (v *view) retryEligible(s *task.Step) bool {
 	return s.State == task.StepWaitingForRetry && task.Instant(s.Key) <= v.b.engine.Now()
 }
 
-// failureOf adds the last failure of a step, if any.
 func (v *view) failureOf(s *task.Step, out *tasker.Step) {
 	if a := v.lastFailure(s); a != nil {
 		out.LastError, out.LastFailureAt = fromFailure(a.Failure), a.FinishedAt.Ptr()
 	}
 }
 
-// actOn adds the operator who changed the step last, if any.
-// The records are sorted, so the last match remains. An act of giving up is the system's, not an operator's.
+// actOn adds the operator who last changed the step. Records are sorted, so the last match remains. Giving up is an act
+// of the system.
 func (v *view) actOn(s *task.Step, out *tasker.Step) {
 	for _, a := range v.records.Acts {
 		if a.StepID == s.ID && a.Kind != task.ActGiveUp {
@@ -269,9 +256,8 @@ func (v *view) actOn(s *task.Step, out *tasker.Step) {
 	}
 }
 
-// fromFailure converts a stored failure. A failure without a class shows the one that the
-// engine derives.
-// RetryAfterSeconds is in seconds with decimals; the store keeps whole milliseconds.
+// fromFailure shows the derived class of a failure without one. The store keeps RetryAfterSeconds in whole
+// milliseconds.
 func fromFailure(f *task.Failure) *tasker.Failure {
 	retryable := f.Retryable
 	return &tasker.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus,
@@ -281,10 +267,8 @@ func fromFailure(f *task.Failure) *tasker.Failure {
 		Details: f.Details}
 }
 
-// toFailure converts a reported failure. Retryable defaults to true, and the pause is cut to
-// the longest delay.
-// A negative pause counts as none. Texts are cut by the engine (Failure.Trim), because a failure is never refused for
-// its form.
+// toFailure: Retryable defaults to true; the pause is cut to the longest delay, and a negative one counts as none. The
+// engine cuts texts (Failure.Trim), because a failure is never refused for its form.
 func toFailure(f *tasker.Failure) *task.Failure {
 	if f == nil {
 		return nil
@@ -296,9 +280,8 @@ func toFailure(f *tasker.Failure) *task.Failure {
 		Details: f.Details}
 }
 
-// toStepAct converts an act, and returns the pointer of its actor field.
-// The public API has a field for the actor of each kind of act; a caller must find a problem at the field it used. An
-// unknown kind is refused by the engine.
+// toStepAct also returns the pointer of the actor's field: each kind of act has its own, and a problem must be at the
+// field that the caller used. The engine refuses an unknown kind.
 func toStepAct(act tasker.StepAction) (a engine.StepAct, field string, err error) {
 	a = engine.StepAct{Kind: engine.ActKind(act.ActionType), Reason: act.Reason, DiscardCheckpoint: act.DiscardCheckpoint}
 	field = "/resolved_by"
@@ -319,9 +302,8 @@ func toStepAct(act tasker.StepAction) (a engine.StepAct, field string, err error
 	return a, field, err
 }
 
-// ActOnStep implements tasker.TaskBackend.
-// CodeWrongState: the step is settled, or its task is terminal. CodeConflict: the step is not as expected. The act and
-// its effect on the task are one transaction.
+// ActOnStep implements tasker.TaskBackend. CodeWrongState: the step is settled, or its task is terminal. CodeConflict:
+// the step is not as expected. The act and its effect on the task are one transaction.
 func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID,
 	act tasker.StepAction,
 ) (*tasker.Step, error) {

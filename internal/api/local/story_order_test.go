@@ -9,12 +9,11 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestHistoryOfAHandOff: a step that goes straight into the hands of a waiting
-// poll was ready, and taken, at one time.
+// TestHistoryOfAHandOff: a step handed to a waiting poll was ready and taken at one time.
 func TestHistoryOfAHandOff(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, pair)
-		r.submit(t, tasker.TaskRequest{TaskType: "h"}) // so that the route is known
+		r.submit(t, tasker.TaskRequest{TaskType: "h"}) // makes the route known
 		r.report(t, r.take(t, true), completed(`1`))
 		polled := make(chan *protocol.PollResponse, 1)
 		go func() {
@@ -44,7 +43,7 @@ attempt a #1 token 1 running: 0s 0s 0s -
 	})
 }
 
-// diamond lists a child before its parents, as an author may.
+// diamond lists a child before its parents.
 const diamond = `
 name: diamond
 version: "1"
@@ -55,8 +54,8 @@ steps:
   - {name: root, handler: h}
 `
 
-// TestHistoryOfADiamond: at one time, what caused comes before what followed,
-// whatever the order of the template; attempts are in the order they began.
+// TestHistoryOfADiamond: at one time, causes come before effects, in any order of the template; attempts are in the
+// order of their begin.
 func TestHistoryOfADiamond(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, diamond)
@@ -96,8 +95,8 @@ attempt join #1 token 1 completed: 3s 4s 4s 4s
 	})
 }
 
-// TestHistoryOfADeadline: what waited for a retry when the task ran out of time
-// did not become ready again first, and neither step has an attempt that it never made.
+// TestHistoryOfADeadline: a step that waits for a retry at the deadline does not become ready first, and no step has an
+// attempt that it never made.
 func TestHistoryOfADeadline(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, r *rig) {
 		r.template(t, "name: quick\nversion: \"1\"\nlifecycle: {max_duration_minutes: 1}\nsteps:\n"+

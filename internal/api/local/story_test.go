@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// pair is two steps in a row, with a fixed delay of ten seconds between two
-// attempts.
+// pair is two steps in a row, with a fixed delay of ten seconds between attempts.
 const pair = `
 name: pair
 version: "1"
@@ -27,10 +26,10 @@ steps:
     timeout_seconds: 600
 `
 
-// second passes between the things that a story tells.
+// second passes between the events of a story.
 const second = time.Second
 
-// TestHistory tells whole lives: every transition and every attempt, in order.
+// TestHistory compares whole lives: every transition and every attempt, in order.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

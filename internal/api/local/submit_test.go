@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// strict takes only objects with a count.
+// strict accepts only objects with a count.
 const strict = `
 name: strict
 version: "1"
@@ -26,7 +26,6 @@ input_schema:
 steps: [{name: a, handler: h}]
 `
 
-// nothingStored fails the test when the list of tasks is not empty.
 func (r *rig) nothingStored(t *testing.T, after string) {
 	t.Helper()
 	page, err := r.Tasks(t.Context(), tasker.TaskFilter{})
@@ -35,8 +34,7 @@ func (r *rig) nothingStored(t *testing.T, after string) {
 	}
 }
 
-// TestRefusedSubmissions: one bad task refuses the whole batch, with the place
-// of what is wrong, and nothing is stored.
+// TestRefusedSubmissions: one bad task refuses the whole batch, with the place of its fault, and nothing is stored.
 func TestRefusedSubmissions(t *testing.T) {
 	late := time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -14*3600))
 	early := time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 24*3600-60))
@@ -158,7 +156,7 @@ func TestIdempotency(t *testing.T) {
 	})
 }
 
-// TestLimits: what a call may bring is bounded, and refused whole beyond.
+// TestLimits: a call beyond a bound is refused whole.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, memstore.New(nil),

@@ -13,9 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// SubmitTasks implements tasker.TaskBackend.
-// The receipts are in the order of the requests. Without ItemErrors one bad request refuses all; with it, each has its
-// own answer. It blocks until the tasks are durable. Limits per user apply
+// SubmitTasks implements tasker.TaskBackend. The receipts are in the order of the requests. Without ItemErrors one bad
+// request refuses all; with it, each has its own answer. It blocks until the tasks are durable. Limits per user apply
 // within the key that Caller names.
 func (b *Backend) SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([]tasker.TaskReceipt, error) {
 	subs := make([]engine.Submission, len(req.Tasks))
@@ -30,10 +29,8 @@ func (b *Backend) SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([]
 	return fromReceipts(receipts), nil
 }
 
-// toSubmission converts a request into s. It checks nothing: the engine reports every problem
-// at its field.
-// s is an argument so that a batch needs one allocation. A timeout too large for a duration becomes the longest one,
-// and is then refused by its bound.
+// toSubmission converts a request into s, so that a batch needs one allocation. The engine reports every problem at its
+// field. A timeout too large for a duration becomes the longest one, which its bound refuses.
 func toSubmission(r *tasker.TaskRequest, s *engine.Submission) {
 	*s = engine.Submission{Name: r.Name, TaskType: r.TaskType, Namespace: r.Namespace, Version: r.Version,
 		Context: r.Context, Priority: string(r.Priority), Capabilities: r.RequiredCapabilities,
@@ -47,7 +44,6 @@ func toSubmission(r *tasker.TaskRequest, s *engine.Submission) {
 	}
 }
 
-// fromReceipts converts receipts, in order.
 func fromReceipts(receipts []engine.Receipt) []tasker.TaskReceipt {
 	out := make([]tasker.TaskReceipt, len(receipts))
 	for i, r := range receipts {
@@ -57,9 +53,8 @@ func fromReceipts(receipts []engine.Receipt) []tasker.TaskReceipt {
 	return out
 }
 
-// Task implements tasker.TaskBackend.
-// With wait it blocks until the task is settled, at most Leases.MaxLongPoll; then it returns the task in whatever state
-// it is. CodeNotFound: there is no such task, or the key does not reach it.
+// Task implements tasker.TaskBackend. With wait it blocks until the task is settled, at most Leases.MaxLongPoll; then
+// it returns the task in its present state. CodeNotFound: no such task, or one outside the key's reach.
 func (b *Backend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*tasker.Task, error) {
 	t, err := b.engine.Task(ctx, toID(id), wait)
 	if err != nil {
@@ -84,10 +79,8 @@ func (b *Backend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*
 	return out, nil
 }
 
-// fromTask converts a task. Its effective priority needs another read, and is added where one
-// task is shown.
-// Names come from the template, of which the row has only the key. The context is part of the row: a list that was read
-// without contexts has none.
+// fromTask converts a task without its effective priority, which needs another read. Names come from the template. A
+// row from a list without contexts has none.
 func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, error) {
 	tpl, err := b.engine.TemplateOf(ctx, t.DefID)
 	if err != nil {
@@ -117,8 +110,7 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 		LastReplayedByKey: t.Meta.ReplayedKey, ETag: t.Seen().Version}, nil
 }
 
-// percentage is rounded to two decimals.
-// A task without steps, a damaged one, is at 0 %.
+// percentage is rounded to two decimals; 0 for a damaged task without steps.
 func percentage(done, total int) float64 {
 	if total == 0 {
 		return 0
@@ -126,13 +118,11 @@ func percentage(done, total int) float64 {
 	return math.Round(10_000*float64(done)/float64(total)) / 100
 }
 
-// defaultPage is the size of a page without a limit, at most the server's page limit.
-// It suits a terminal; a program asks for more.
+// defaultPage suits a terminal; a program requests more. The server's page limit applies.
 const defaultPage = 50
 
-// Tasks implements tasker.TaskBackend.
-// Newest first; the cursor is the ID below which the next page begins, "" at the end. A page may end early at the bytes
-// of a page. Tasks carry their contexts only with WithContext.
+// Tasks implements tasker.TaskBackend. Newest first; the cursor is the ID below which the next page begins, "" at the
+// end. A page may end early at the bytes of a page. Contexts come only with WithContext.
 func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskPage, error) {
 	filter, err := b.toFilter(f)
 	if err != nil {
@@ -156,8 +146,7 @@ func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskP
 	return page, nil
 }
 
-// toFilter checks and converts a filter. Every fault is reported, at the name of its query
-// parameter.
+// toFilter reports every fault at its query parameter.
 func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
 	out := engine.TaskFilter{Namespace: f.Namespace, Name: f.Name, Version: f.Version, Tag: f.Tag,
 		CorrelationID: f.CorrelationID, Initiator: f.Initiator, Limit: f.Limit, Contexts: f.WithContext}
@@ -165,7 +154,7 @@ func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
 	faults.names("namespace", f.Namespace, "name", f.Name, "version", f.Version, "tag", f.Tag, "correlation_id",
 		f.CorrelationID, "initiator", f.Initiator)
 	for _, s := range f.States {
-		// An unknown state is refused, because a misspelt one would look like an empty list.
+		// A misspelt state would look like an empty list.
 		if !knownState(task.State(s)) {
 			faults.add("state", "there is no task state \""+string(s)+"\"")
 		}
@@ -194,7 +183,6 @@ func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
 	return out, faults.err()
 }
 
-// knownState reports whether there is such a state of tasks.
 func knownState(s task.State) bool {
 	for _, known := range task.States {
 		if s == known {
@@ -204,9 +192,8 @@ func knownState(s task.State) bool {
 	return false
 }
 
-// CancelTasks implements tasker.TaskBackend.
-// The receipts are in the order of the IDs, and a task that cannot be cancelled has its error in its receipt. An ETag
-// may be given for one task only.
+// CancelTasks implements tasker.TaskBackend. The receipts are in the order of the IDs; a refused task has its error in
+// its receipt. An ETag is allowed for one task only.
 func (b *Backend) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
 	expect, err := expectation(string(req.ExpectedState), req.IfMatch)
 	if err != nil {
@@ -225,7 +212,6 @@ func (b *Backend) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]
 	return fromReceipts(receipts), nil
 }
 
-// fromSchedule converts the firing that submitted a task; nil for none.
 func fromSchedule(of *task.Scheduled) *tasker.TaskSchedule {
 	if of == nil {
 		return nil
@@ -233,7 +219,6 @@ func fromSchedule(of *task.Scheduled) *tasker.TaskSchedule {
 	return &tasker.TaskSchedule{Name: of.Name, Time: of.At.Time(), Kind: of.Kind}
 }
 
-// fromIntake converts the message that a task was made of; nil for none.
 func fromIntake(in *task.Intake) *tasker.TaskIntake {
 	if in == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// defaultStatsTasks is how many tasks TemplateStats looks at when the caller does not say.
+// defaultStatsTasks is the default number of tasks in TemplateStats.
 const defaultStatsTasks = 100
 
 // TemplateStats implements operate.TemplateBackend.
@@ -41,7 +41,6 @@ func (b *Backend) TemplateStats(ctx context.Context, f operate.TemplateStatsFilt
 	return out, nil
 }
 
-// spreadOf converts a spread, nil for none.
 func spreadOf(s engine.Spread) *operate.Spread {
 	if s.Max == 0 {
 		return nil

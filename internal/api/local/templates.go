@@ -15,15 +15,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// RegisterTemplate implements tasker.TemplateBackend. TooLarge: the document exceeds
-// Limits.TemplateBytes.
-// CodeInvalid: every problem of the document with its line and column. CodeConflict: the version exists with other
-// content. The same content again is no error, and Created is false.
+// RegisterTemplate implements tasker.TemplateBackend. TooLarge: the document exceeds Limits.TemplateBytes. CodeInvalid:
+// every problem of the document with its line and column. CodeConflict: the version exists with other content.
+// Repeating the same content succeeds, with Created false.
 func (b *Backend) RegisterTemplate(ctx context.Context, src tasker.TemplateSource) (*tasker.Template, error) {
 	if limit := b.engine.Config().Limits.TemplateBytes; len(src.YAML) > limit {
 		return nil, tasker.Errorf(tasker.CodeTooLarge, "the template is %d bytes long; the limit is %d", len(src.YAML), limit)
 	}
-	// The name appears in the messages only: "file:line:column: problem".
+	// The name appears in messages only: "file:line:column: problem".
 	name := src.Filename
 	if name == "" {
 		name = "template"
@@ -32,7 +31,7 @@ func (b *Backend) RegisterTemplate(ctx context.Context, src tasker.TemplateSourc
 	if err != nil {
 		return nil, ToError(err)
 	}
-	// The source is stored as it came, with its comments, so that an operator gets back what the author wrote.
+	// The source is stored unchanged, with its comments.
 	t.Source = src.YAML
 	stored, created, err := b.engine.RegisterTemplate(ctx, t,
 		engine.Registration{Actor: src.RegisteredBy, Reason: src.Reason})
@@ -47,8 +46,8 @@ func (b *Backend) RegisterTemplate(ctx context.Context, src tasker.TemplateSourc
 	return out, nil
 }
 
-// Template implements tasker.TemplateBackend.
-// An empty version means the newest, an empty namespace the default one. CodeNotFound: there is none.
+// Template implements tasker.TemplateBackend. An empty version means the newest, an empty namespace the default one.
+// CodeNotFound: there is none.
 func (b *Backend) Template(ctx context.Context, namespace, name, version string) (*tasker.Template, error) {
 	var faults filterFaults
 	faults.names("namespace", namespace, "name", name, "version", version)
@@ -62,8 +61,8 @@ func (b *Backend) Template(ctx context.Context, namespace, name, version string)
 	return b.fromTemplate(t, true)
 }
 
-// Templates implements tasker.TemplateBackend.
-// The list is sorted by registration, newest first. It bypasses the engine, so the limit is checked here.
+// Templates implements tasker.TemplateBackend, newest registration first. It bypasses the engine, so it checks the
+// limit.
 func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*tasker.TemplatePage, error) {
 	var faults filterFaults
 	faults.names("namespace", f.Namespace, "name", f.Name)
@@ -104,8 +103,8 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 	return page, nil
 }
 
-// fromTemplate converts a template; in a list without steps and source.
-// An error means that a stored part is not JSON, which only damage can cause.
+// fromTemplate omits steps and source in a list. An error means that a stored part is not JSON, which only damage
+// causes.
 func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, error) {
 	out := &tasker.Template{Damage: t.Unread, Namespace: t.Namespace, Name: t.Name, Version: t.Version,
 		Description: t.Description,
@@ -134,7 +133,6 @@ func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, 
 	return out, nil
 }
 
-// fromLimitSpec converts a limit of a template or a step; nil without one.
 func fromLimitSpec(s *limit.Spec) *tasker.StepLimit {
 	switch {
 	case s == nil:
@@ -147,7 +145,6 @@ func fromLimitSpec(s *limit.Spec) *tasker.StepLimit {
 	}
 }
 
-// fromWait converts what a step waits for; nil for a step of workers.
 func fromWait(w *task.Wait) *tasker.TemplateWait {
 	if w == nil {
 		return nil
@@ -157,7 +154,6 @@ func fromWait(w *task.Wait) *tasker.TemplateWait {
 		TimeoutMS: w.Timeout.Milliseconds(), OnTimeout: string(w.OnTimeout), OnReject: string(w.OnReject)}
 }
 
-// fromChild converts the only child task of a step; nil without one.
 func fromChild(c *task.ChildSpec) *tasker.TemplateChild {
 	if c == nil || c.Each() {
 		return nil
@@ -166,7 +162,6 @@ func fromChild(c *task.ChildSpec) *tasker.TemplateChild {
 		OnError: c.OnError()}
 }
 
-// fromEach converts the child tasks for the items of a list; nil without any.
 func fromEach(c *task.ChildSpec) *tasker.TemplateEach {
 	if c == nil || !c.Each() {
 		return nil
@@ -175,9 +170,8 @@ func fromEach(c *task.ChildSpec) *tasker.TemplateEach {
 		Context: c.Context, Concurrency: c.Width(), MaxFailed: c.MayFail(), OnError: c.OnError(), Results: c.Results()}
 }
 
-// fromSpec converts a step of a template, with the back-off that the configuration supplies
-// where the template has none.
-// MaxAttempts stays 0 where the priority of a task decides it.
+// fromSpec converts a step of a template, with the configured back-off as default. MaxAttempts stays 0 if the priority
+// of a task decides it.
 func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
 	retry := b.engine.RetryOf(s)
 	out := tasker.TemplateStep{Name: s.Name, Description: s.Description, Handler: s.Handler, Dependencies: s.Dependencies,
@@ -204,7 +198,6 @@ func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
 	return out, err
 }
 
-// initialization decodes the fixed configuration of a step, nil for none.
 func initialization(s task.StepSpec) (map[string]any, error) {
 	if len(s.Initialization) == 0 {
 		return nil, nil
@@ -216,8 +209,7 @@ func initialization(s task.StepSpec) (map[string]any, error) {
 	return m, nil
 }
 
-// fromLifecycle converts durations to whole minutes.
-// A template gives minutes, so nothing is lost. 0 means no threshold of its own.
+// fromLifecycle converts durations to whole minutes, the unit of templates. 0 means no threshold.
 func fromLifecycle(l task.Lifecycle) tasker.Lifecycle {
 	minutes := func(d time.Duration) int { return int(d / time.Minute) }
 	return tasker.Lifecycle{MaxWaitingForDependencies: minutes(l.MaxWaitingForDependencies),

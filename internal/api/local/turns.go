@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// Turns returns which process runs each loop that must run in one process only, by loop; nil for a store that belongs
-// to this process alone.
+// Turns returns which process runs each loop of which only one may run; nil for a store that belongs to this process
+// alone.
 func (b *Backend) Turns(ctx context.Context) ([]operate.Turn, error) {
 	turns, err := b.engine.Turns(ctx)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// toUnique converts a rule. A period that is no duration is converted to one that the engine refuses.
+// toUnique converts an invalid period to one that the engine refuses.
 func toUnique(q *tasker.Unique) *task.Unique {
 	out := &task.Unique{By: q.By, While: q.While, OnConflict: task.OnConflict(q.OnConflict)}
 	if q.Period != "" {
@@ -25,7 +25,6 @@ func toUnique(q *tasker.Unique) *task.Unique {
 	return out
 }
 
-// fromUnique converts the rule of a template.
 func fromUnique(q *task.Unique) *tasker.Unique {
 	if q == nil {
 		return nil
@@ -37,7 +36,6 @@ func fromUnique(q *task.Unique) *tasker.Unique {
 	return out
 }
 
-// fromUniqueMark converts the rule of a task.
 func fromUniqueMark(m *task.UniqueMark) *tasker.TaskUnique {
 	if m == nil {
 		return nil
@@ -45,7 +43,6 @@ func fromUniqueMark(m *task.UniqueMark) *tasker.TaskUnique {
 	return &tasker.TaskUnique{By: m.By, While: m.While, Until: m.Until.Ptr()}
 }
 
-// fromUniqueMatch converts what a unique key did to a submission.
 func fromUniqueMatch(m *engine.UniqueMatch) *tasker.UniqueMatch {
 	if m == nil {
 		return nil
@@ -67,7 +64,6 @@ func fromUniqueMatch(m *engine.UniqueMatch) *tasker.UniqueMatch {
 	return out
 }
 
-// chosen describes the chosen fields of a rule.
 func chosen(by []string) string {
 	switch {
 	case len(by) == 1 && by[0] == task.ByAll:
@@ -78,7 +74,6 @@ func chosen(by []string) string {
 	return strings.Join(by, ", ")
 }
 
-// guardEnd says until when a task guards its key.
 func guardEnd(while []string, until task.Instant) string {
 	names := map[string]string{task.PhaseUnsettled: "unsettled", task.PhaseError: "in error",
 		task.PhaseComplete: "complete", task.PhaseResolved: "resolved manually"}
@@ -108,7 +103,7 @@ func guardEnd(while []string, until task.Instant) string {
 	return fmt.Sprintf("%s, at most until %s", end, clock(until))
 }
 
-// unique is one sentence on the unique key of a task, "" for a task without one.
+// unique is a sentence on the unique key of a task, "" without one.
 func (x *explainer) unique(ctx context.Context) (string, error) {
 	m := x.task.Meta.Unique
 	if m == nil {

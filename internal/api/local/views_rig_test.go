@@ -12,14 +12,12 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
-// populationSeed and populationMoves make a population that shows all that views
-// can tell.
+// populationSeed and populationMoves make a population that shows all values of the views.
 const (
 	populationSeed  = 11
 	populationMoves = 400
 )
 
-// askPostgres is a population on PostgreSQL.
 func askPostgres(t *testing.T, cfg settings.Config) *asked {
 	t.Helper()
 	p := newPSQL(t, cfg)
@@ -40,8 +38,6 @@ func askPostgres(t *testing.T, cfg settings.Config) *asked {
 		}}
 }
 
-// askSQLite is the same on SQLite: a copy of the file is asked, whose clock is the
-// rig's.
 func askSQLite(t *testing.T, cfg settings.Config) *asked {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tasker.db")
@@ -83,7 +79,6 @@ func reopenSQLite(t *testing.T, path string) engine.Database {
 	return s
 }
 
-// shell is somebody with a SQLite file and no regard for whose it is.
 type shell struct {
 	t  *testing.T
 	db *sql.DB

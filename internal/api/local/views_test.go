@@ -13,17 +13,15 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// asked is a database that somebody asks with a client of his own.
 type asked struct {
 	t   *testing.T
 	rig *rig
-	// ask answers a query, in which @. stands before every table, by the rig's time.
+	// ask runs a query, in which @. precedes every table, by the rig's time.
 	ask func(query string) answer
 	// timeText is an expression for a time as text, to the microsecond.
 	timeText func(column string) string
 }
 
-// answer is the rows of either driver.
 type answer interface {
 	Next() bool
 	Scan(...any) error
@@ -32,13 +30,12 @@ type answer interface {
 
 const microseconds = "2006-01-02T15:04:05.000000Z"
 
-// inMinutes rounds as the views do, so that what they say can be compared.
 func inMinutes(m float64) float64 {
 	return math.Round(math.Round(m*60)/60*100) / 100
 }
 
-// TestViewsAgree asks the engine and the database the same about a population,
-// now and at the instants at which something turns.
+// TestViewsAgree compares the engine and the views on a population, now and at the times when a warning begins or a
+// task becomes stale.
 func TestViewsAgree(t *testing.T) {
 	t.Parallel()
 	cfg := handDetected()
@@ -73,7 +70,6 @@ func TestViewsAgree(t *testing.T) {
 	}
 }
 
-// showsTemplates compares what the view says of templates with what was registered.
 func (a *asked) showsTemplates() {
 	a.t.Helper()
 	type shown struct{ Name, Config string }
@@ -87,7 +83,6 @@ func (a *asked) showsTemplates() {
 		[]shown{{"hasty", `{"max_steps_in_process_minutes":2,"max_waiting_for_retry_minutes":1}`}, {"plain", "{}"}})
 }
 
-// compare holds all views against the engine, and counts what it has seen.
 func (a *asked) compare(seen map[string]int) {
 	a.t.Helper()
 	stale, queue, dashboard := a.staleness(), a.queue(), a.dashboard()
@@ -104,8 +99,7 @@ func (a *asked) compare(seen map[string]int) {
 	seen["dashboard"] += len(dashboard)
 }
 
-// nextTurn returns when the next warning begins or the next task is stale; zero
-// when there is no such time.
+// nextTurn returns when the next warning begins or the next task is stale; zero for none.
 func (a *asked) nextTurn() time.Time {
 	a.t.Helper()
 	var next time.Time
@@ -130,7 +124,7 @@ func (a *asked) nextTurn() time.Time {
 	return next
 }
 
-// rowsOf returns all rows of a query, in which time(x) stands for x as text.
+// rowsOf returns all rows; time(x) is x as text.
 func rowsOf[T any](a *asked, query string, fields func(*T) []any) []T {
 	a.t.Helper()
 	for {

@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// A worker that says where it can be asked is asked by the loops, and what follows
-// is seen by workers, operators and those who ask why nothing happens.
+// TestProbedWorker: the loops probe a worker with a probe address, and workers, operators and explanations show the
+// result.
 func TestProbedWorker(t *testing.T) {
 	t.Parallel()
 	var ill atomic.Bool

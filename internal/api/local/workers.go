@@ -50,8 +50,8 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg protocol.WorkerRegistr
 		DefaultTimeoutSeconds: int(b.engine.DefaultTimeout().Seconds())}, nil
 }
 
-// servedNamespaces returns the namespaces of a registration as the engine knows them, where none is all. A worker that
-// names none serves the default namespace alone: a handler of the same name elsewhere is another one.
+// servedNamespaces returns the engine's form, in which none is all. A worker that names none serves the default
+// namespace alone: a handler of the same name elsewhere is another one.
 func servedNamespaces(named []string) ([]string, error) {
 	switch {
 	case len(named) == 0:
@@ -65,7 +65,6 @@ func servedNamespaces(named []string) ([]string, error) {
 		Details: []tasker.Detail{{Location: "/namespaces", Message: `"*" stands alone: it is all namespaces`}}}
 }
 
-// shownNamespaces is the reverse of servedNamespaces.
 func shownNamespaces(served []string) []string {
 	if len(served) == 0 {
 		return []string{protocol.AllNamespaces}
@@ -73,8 +72,7 @@ func shownNamespaces(served []string) []string {
 	return served
 }
 
-// deadShown is the time for which lists show dead workers.
-// A worker that died over night is still visible in the morning.
+// deadShown is how long lists show dead workers: those of a night are visible in the morning.
 const deadShown = 24 * time.Hour
 
 // Workers implements protocol.WorkerBackend.
@@ -155,10 +153,9 @@ func (b *Backend) Registered(ctx context.Context, id uuid.UUID) (*protocol.Worke
 	return &info, nil
 }
 
-// HeldTasks returns the namespace and state of each of the tasks, in order, and a worker's leases on its steps; nil for
-// a task that does not exist.
-// The compatibility routes name tasks instead of leases; this finds the leases that such a call refers to. It costs the
-// same number of queries for any number of tasks. CodeNotFound: the worker is unknown.
+// HeldTasks returns the namespace and state of each task, in order, and a worker's leases on its steps; nil for a
+// missing task. The compatibility routes name tasks instead of leases. The number of queries does not depend on the
+// number of tasks. CodeNotFound: the worker is unknown.
 func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	ids := make([]task.ID, len(tasks))
 	for i, id := range tasks {
@@ -369,8 +366,8 @@ func (b *Backend) Settle(ctx context.Context, req protocol.SettleRequest) ([]pro
 	results := make([]engine.Result, len(req.Results))
 	for i, r := range req.Results {
 		lease := b.engine.LeaseOf(toID(r.StepUUID), worker, r.Token)
-		// The cut avoids an overflow of the duration. It leaves room above the longest delay, so that the engine still
-		// refuses a snooze that exceeds it.
+		// The cut avoids an overflow, and stays above the longest delay, so that the engine refuses an excessive
+		// snooze.
 		snooze := time.Duration(min(r.SnoozeSeconds, 2*task.MaxDelay.Seconds()) * float64(time.Second))
 		results[i] = engine.Result{Step: lease.Step, Token: lease.Token, Worker: worker, At: lease.At,
 			Status: engine.ResultStatus(r.Status), Result: r.Result, Large: r.LargeResult,
@@ -416,8 +413,7 @@ func (b *Backend) Drain(ctx context.Context, act protocol.WorkerAct) (*protocol.
 	return &protocol.DrainResponse{Released: n}, nil
 }
 
-// known returns the number of a worker, which must exist.
-// Settling and starting need only the number, which is part of a token.
+// known returns the number of a worker, which is part of a token.
 func (b *Backend) known(ctx context.Context, id uuid.UUID) (int64, error) {
 	w, err := b.engine.ReachedWorker(ctx, toID(id))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package news gives events of the inbox their public form: in streams, and in what webhooks receive.
+// Package news gives events of the inbox their public form, for streams and webhooks.
 package news
 
 import (
@@ -51,7 +51,6 @@ func letters(e *deadletter.Event) *tasker.LetterEvent {
 	return out
 }
 
-// parsed returns the UUID of a text that was made from one.
 func parsed(text string) uuid.UUID {
 	id, _ := uuid.Parse(text)
 	return id
@@ -115,7 +114,7 @@ func replay(e *deadletter.Event) *tasker.ReplayEvent {
 	return out
 }
 
-// Payload returns what a webhook receives of an event: a deadletters.WebhookEvent in JSON.
+// Payload returns the body of a webhook: a deadletters.WebhookEvent in JSON.
 func Payload(e *deadletter.Event) ([]byte, error) {
 	shown := Event(e)
 	return encode(deadletters.WebhookEvent{Type: deadletters.WebhookType(e.Hook()), Timestamp: shown.At,

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/remote"
 )
 
-// countingQueue counts the questions to it.
 type countingQueue struct {
 	queueapi.Backend
 	asked int
@@ -20,7 +19,6 @@ func (q *countingQueue) EnqueueTasks(context.Context, queueapi.EnqueueRequest) (
 	return []queueapi.QueueReceipt{{Status: queueapi.QueueQueued}}, nil
 }
 
-// both is a Backend with a queue beside what every Backend has.
 type both struct {
 	tasker.Backend
 	queue
@@ -28,8 +26,6 @@ type both struct {
 
 type queue = queueapi.Backend
 
-// TestOf: the queue of a client is its Backend's where that has one, else the server's;
-// a client without either says so.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	ask := func(c *tasker.Client) error {

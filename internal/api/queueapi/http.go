@@ -13,10 +13,8 @@ import (
 
 const queueTasks = "/api/v1/tasks"
 
-// server is a Backend over HTTP.
 type server struct{ client *tasker.Client }
 
-// fetch sends a request and returns the answer as a T.
 func fetch[T any](ctx context.Context, c *tasker.Client, r tasker.Request) (*T, error) {
 	out := new(T)
 	if err := c.Call(ctx, r, out); err != nil {
@@ -25,7 +23,6 @@ func fetch[T any](ctx context.Context, c *tasker.Client, r tasker.Request) (*T, 
 	return out, nil
 }
 
-// EnqueueTasks implements Backend.
 func (s server) EnqueueTasks(ctx context.Context, req EnqueueRequest) ([]QueueReceipt, error) {
 	c := tasker.Request{Verb: "enqueue tasks", Method: http.MethodPost, Path: queueTasks}
 	if len(req.Tasks) == 1 {
@@ -50,7 +47,6 @@ func (s server) EnqueueTasks(ctx context.Context, req EnqueueRequest) ([]QueueRe
 	return out.Results, nil
 }
 
-// QueueTask implements Backend.
 func (s server) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*QueueTask, error) {
 	c := tasker.Request{Verb: "get task", Method: http.MethodGet, Path: queueTasks + "/" + id.String()}
 	if history {
@@ -59,7 +55,6 @@ func (s server) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*Que
 	return fetch[QueueTask](ctx, s.client, c)
 }
 
-// QueueTasks implements Backend.
 func (s server) QueueTasks(ctx context.Context, f QueueTaskFilter) (*QueueTaskPage, error) {
 	q := query.Values{}
 	for _, s := range f.Statuses {
@@ -77,7 +72,6 @@ func (s server) QueueTasks(ctx context.Context, f QueueTaskFilter) (*QueueTaskPa
 		Query: url.Values(q)})
 }
 
-// CancelQueueTask implements Backend.
 func (s server) CancelQueueTask(ctx context.Context, id uuid.UUID, req QueueCancel) (*QueueCancelled, error) {
 	q := query.Values{}
 	q.Set("cancelled_by", req.CancelledBy)
@@ -88,7 +82,6 @@ func (s server) CancelQueueTask(ctx context.Context, id uuid.UUID, req QueueCanc
 		Path: queueTasks + "/" + id.String(), Query: url.Values(q)})
 }
 
-// Routes implements Backend.
 func (s server) Routes(ctx context.Context, f RouteFilter) (*RoutePage, error) {
 	q := query.Values{"namespace": f.Namespaces}
 	q.Set("show", string(f.Show))
@@ -98,7 +91,6 @@ func (s server) Routes(ctx context.Context, f RouteFilter) (*RoutePage, error) {
 		Query: url.Values(q)})
 }
 
-// QueueStats implements Backend.
 func (s server) QueueStats(ctx context.Context, f QueueFilter) (*QueueStats, error) {
 	return fetch[QueueStats](ctx, s.client, tasker.Request{Verb: "get queue stats", Method: http.MethodGet,
 		Path:  "/api/v1/queue/stats",

@@ -17,15 +17,12 @@ type Backend interface {
 	// EnqueueTasks stores tasks in one transaction and answers each in order. An invalid task, or a full queue, refuses
 	// all: CodeExhausted and CodeUnavailable come with a retry time.
 	EnqueueTasks(ctx context.Context, req EnqueueRequest) ([]QueueReceipt, error)
-	// QueueTask returns any task as the queue shows it; history adds its state history.
 	QueueTask(ctx context.Context, id uuid.UUID, history bool) (*QueueTask, error)
-	// QueueTasks returns a page of tasks as the queue shows them, newest first.
 	QueueTasks(ctx context.Context, filter QueueTaskFilter) (*QueueTaskPage, error)
-	// CancelQueueTask cancels a task, or returns CodeWrongState for a finished one.
+	// CancelQueueTask returns CodeWrongState for a finished task.
 	CancelQueueTask(ctx context.Context, id uuid.UUID, req QueueCancel) (*QueueCancelled, error)
-	// QueueStats counts the tasks in the queue. The numbers may be some seconds old.
 	QueueStats(ctx context.Context, filter QueueFilter) (*QueueStats, error)
-	// Routes returns a page of routes with their queues: those that nobody serves first, then by the longest wait.
+	// Routes returns routes without workers first, then by the longest wait.
 	Routes(ctx context.Context, filter RouteFilter) (*RoutePage, error)
 }
 
@@ -65,12 +62,11 @@ type EnqueueTask struct {
 	TraceParent    string         `json:"traceparent,omitempty" doc:"W3C trace context. Defaults to the traceparent header of the request." maxLength:"255"`
 }
 
-// EnqueueRequest submits many tasks in one transaction. An invalid task refuses the whole request, and nothing is
+// EnqueueRequest submits many tasks in one transaction. One invalid task refuses the whole request, and nothing is
 // stored.
 type EnqueueRequest struct {
-	Tasks []EnqueueTask `json:"tasks" doc:"At most 1,000 by default." minItems:"1"`
-	// Caller is the name of the request's API key. The server sets it.
-	Caller string `json:"-"`
+	Tasks  []EnqueueTask `json:"tasks" doc:"At most 1,000 by default." minItems:"1"`
+	Caller string        `json:"-"`
 }
 
 // QueueReceipt answers one task. Null means unknown.
@@ -83,7 +79,7 @@ type QueueReceipt struct {
 	QueuePlace
 }
 
-// QueuePlace is a task's place in the queue. All fields are null for a task that does not wait for a worker.
+// QueuePlace is a task's place in the queue, with null fields unless it waits for a worker.
 type QueuePlace struct {
 	PositionInQueue      *int       `json:"position_in_queue" doc:"Position among all tasks of the matching workers; 1 is next. Null if the task does not wait for a worker or was not counted (a batch counts 32 queues)."`
 	QueuePosition        *int       `json:"queue_position" doc:"Same as position_in_queue."`
@@ -134,8 +130,7 @@ type QueueTask struct {
 	UserID                   string   `json:"user_id,omitempty"`
 	CorrelationID            string   `json:"correlation_id,omitempty"`
 	TraceID                  string   `json:"trace_id,omitempty"`
-	// Damage is the reason why a part of the row is omitted; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	Damage                   string   `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // QueueTaskFilter selects tasks. Zero fields do not restrict.
@@ -151,14 +146,14 @@ type QueueTaskFilter struct {
 	Cursor        string     // NextCursor of the previous page
 }
 
-// QueueTaskPage is one page of the queue's tasks. A page may have fewer tasks than the limit, even none, and still have
-// a next page; only an empty NextCursor is the end.
+// QueueTaskPage may have fewer tasks than the limit, even none, and still have a next page; only an empty NextCursor is
+// the end.
 type QueueTaskPage struct {
 	Tasks      []QueueListed `json:"tasks"`
 	NextCursor string        `json:"next_cursor,omitempty" doc:"cursor of the next page; absent on the last page."`
 }
 
-// QueueListed is a task as a list of the queue shows it: the fields of its rows alone.
+// QueueListed is a task in a list of the queue: the fields of its rows alone.
 type QueueListed struct {
 	TaskID            uuid.UUID        `json:"task_id"`
 	Namespace         string           `json:"namespace"`
@@ -179,8 +174,7 @@ type QueueListed struct {
 	IdempotencyKey    string           `json:"idempotency_key,omitempty"`
 	UserID            string           `json:"user_id,omitempty"`
 	CorrelationID     string           `json:"correlation_id,omitempty"`
-	// Damage is the reason why a part of the row is omitted; "" for nearly all.
-	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
+	Damage            string           `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // QueueStateAt is the time at which a task got a status.
@@ -255,7 +249,7 @@ type QueueTotals struct {
 	Capped           bool     `json:"capped" doc:"Whether the count is a lower bound (one million)."`
 }
 
-// QueueOfPriority are the numbers of one priority.
+// QueueOfPriority has the numbers of one priority.
 type QueueOfPriority struct {
 	Level            int      `json:"level" doc:"Level from 0 to 100, higher first."`
 	Depth            int      `json:"depth" doc:"Ready steps that wait for a worker."`

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/flow"
 )
 
-// RouteShow selects routes by what their queue does.
+// RouteShow selects routes by the state of their queue.
 type RouteShow string
 
 // The selections; none selects all routes.
@@ -25,8 +25,8 @@ type RouteFilter struct {
 	Cursor     string
 }
 
-// RoutePage is a page of routes. The numbers of steps may be some seconds old; those of workers, and the rate, are of
-// now.
+// RoutePage is a page of routes. The numbers of steps may be some seconds old; those of workers, and the rate, are
+// current.
 type RoutePage struct {
 	At         time.Time `json:"at" doc:"Time of the count."`
 	Routes     []Route   `json:"routes"`

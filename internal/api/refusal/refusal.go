@@ -1,5 +1,5 @@
-// Package refusal converts the errors of the domain to those of the API, for the three packages that turn public types
-// into those of the domain: local, inbox/public and scheduler/public.
+// Package refusal converts the errors of the domain to those of the API, for the packages that convert public types:
+// local, letters and scheduling.
 package refusal
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ToError converts an error. An unclassified one stays unchanged: it is internal, and the caller that responds must log
-// and hide it.
+// ToError converts an error. An unclassified one stays unchanged: it is internal, and the responder must log and hide
+// it.
 func ToError(err error) error {
 	var e *task.Error
 	if err == nil || !errors.As(err, &e) {
@@ -20,8 +20,8 @@ func ToError(err error) error {
 	return Of(e)
 }
 
-// Of converts field by field. The cause stays behind: it may name hosts or files. Both sides have the same closed list
-// of codes.
+// Of converts field by field, without the cause, which may name hosts or files. Both sides have the same closed list of
+// codes.
 func Of(e *task.Error) *tasker.Error {
 	return &tasker.Error{Code: tasker.Code(e.Code), Message: e.Message, Hint: e.Hint, RetryAfter: e.RetryAfter,
 		Details: Details(e.Problems)}
@@ -36,9 +36,9 @@ func Details(problems []task.Problem) []tasker.Detail {
 	return out
 }
 
-// Moved is ToError with locations moved from one place to another, where a request names or nests a field in another
-// way than the domain: the engine refers to a batch, for example, and the caller has sent one item. Other locations
-// stay. An error of the API is changed in place: it must not be shared.
+// Moved is ToError with locations moved, for requests whose fields differ from the domain's: the engine refers to a
+// batch, for example, and the caller has sent one item. Other locations stay. It changes an error of the API in place:
+// it must not be shared.
 func Moved(err error, from, to string) error {
 	err = ToError(err)
 	var e *tasker.Error

@@ -31,7 +31,7 @@ type Scheduler interface {
 	Queries
 }
 
-// Operations are what operators do to a schedule.
+// Operations are the acts on a schedule.
 type Operations interface {
 	Pause(ctx context.Context, namespace, name string, until task.Instant, by scheduler.By) (*schedule.Schedule, error)
 	Resume(ctx context.Context, namespace, name string, by scheduler.By) (*schedule.Schedule, error)
@@ -58,7 +58,6 @@ var _ schedules.Backend = (*Backend)(nil)
 // New returns a Backend on use cases. pageItems bounds a page.
 func New(s Scheduler, pageItems int) *Backend { return &Backend{s, pageItems} }
 
-// defaultNamespace is the namespace of a schedule that names none, defaultPage the size of a page.
 const (
 	defaultNamespace = "default"
 	defaultPage      = 100
@@ -121,7 +120,6 @@ func (b *Backend) Resume(ctx context.Context, namespace, name string, act schedu
 	return b.acted(ctx, of, err)
 }
 
-// acted answers an act with the schedule as it stands.
 func (b *Backend) acted(ctx context.Context, of *schedule.Schedule, err error) (*schedules.Schedule, error) {
 	if err != nil {
 		return nil, refusal.ToError(err)
@@ -173,7 +171,7 @@ func (b *Backend) Schedule(ctx context.Context, namespace, name string) (*schedu
 	return &out, nil
 }
 
-// Schedules implements schedules.Backend. A full page has a cursor, so the last page may turn out to be empty.
+// Schedules implements schedules.Backend. A full page has a cursor, so the last page may be empty.
 func (b *Backend) Schedules(ctx context.Context, f schedules.Filter) (*schedules.SchedulePage, error) {
 	var r reader
 	filter := scheduler.Filter{Namespace: f.Namespace, Limit: r.limit(f.Limit, b.pageItems)}
@@ -228,7 +226,6 @@ func (b *Backend) Firings(ctx context.Context, namespace, name string, f schedul
 	return out, nil
 }
 
-// shown converts a schedule and how it stands.
 func shown(s *scheduler.Status) schedules.Schedule {
 	out := schedules.Schedule{Spec: shownSpec(s.Spec), State: schedules.Active, NextTimes: times(s.Next),
 		DecidedUntil: s.Decided.Time(), Trouble: s.Trouble, TroubleSince: s.TroubleAt.Ptr(), CreatedAt: s.CreatedAt.Time(),
@@ -249,7 +246,6 @@ func shown(s *scheduler.Status) schedules.Schedule {
 	return out
 }
 
-// shownSpec converts what a user has said.
 func shownSpec(s *schedule.Spec) schedules.Spec {
 	return schedules.Spec{Namespace: s.Namespace, Name: s.Name, Description: s.Description, Cron: s.Cron,
 		TimeZone: s.Zone, Jitter: s.Jitter.Seconds(), StartAt: s.Start.Ptr(), EndAt: s.End.Ptr(),
@@ -260,7 +256,7 @@ func shownSpec(s *schedule.Spec) schedules.Spec {
 		MaxRetries: s.MaxRetries}
 }
 
-// changes compares what was stored with what is, by the names of the API.
+// changes compares the stored and the new schedule, by the names of the API.
 func changes(saved *scheduler.Saved) []schedules.ScheduleChange {
 	list := []schedules.ScheduleChange{}
 	var before schedules.Spec
@@ -276,7 +272,7 @@ func changes(saved *scheduler.Saved) []schedules.ScheduleChange {
 		name, _, _ := strings.Cut(x.Type().Field(i).Tag.Get("json"), ",")
 		change := schedules.ScheduleChange{Field: name, Before: valueOf(x.Field(i)), After: valueOf(y.Field(i))}
 		if name == "context" && (before.Template != after.Template || before.TemplateVersion != after.TemplateVersion) {
-			// what is sensitive in it is known to the other template
+			// Only the other template has its sensitive pointers.
 			change.Before = json.RawMessage(`"(of another template)"`)
 		}
 		list = append(list, change)
@@ -284,7 +280,6 @@ func changes(saved *scheduler.Saved) []schedules.ScheduleChange {
 	return list
 }
 
-// valueOf is the JSON of a setting, null for one that is not set.
 func valueOf(v reflect.Value) json.RawMessage {
 	if v.IsZero() {
 		return json.RawMessage("null")

@@ -15,17 +15,14 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// reader converts what a caller sends, and collects what cannot be converted.
 type reader struct{ problems []tasker.Detail }
 
-// bad adds a fault at a place; "" is no fault.
 func (r *reader) bad(at, fault string) {
 	if fault != "" {
 		r.problems = append(r.problems, tasker.Detail{Location: at, Message: fault})
 	}
 }
 
-// err returns the refusal of the request, nil if everything could be converted.
 func (r *reader) err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -34,14 +31,12 @@ func (r *reader) err() error {
 		Details: r.problems}
 }
 
-// by converts an act, which is on one version of an object.
 func (r *reader) by(a schedules.ScheduleAct) scheduler.By {
 	version, fault := task.MatchOne(a.IfMatch)
 	r.bad("/if_match", fault)
 	return scheduler.By{Actor: a.Actor, Reason: a.Reason, Version: version}
 }
 
-// time converts a time that may be missing.
 func (r *reader) time(at string, t *time.Time) task.Instant {
 	if t == nil {
 		return 0
@@ -50,7 +45,6 @@ func (r *reader) time(at string, t *time.Time) task.Instant {
 	return task.At(*t)
 }
 
-// limit returns the size of a page.
 func (r *reader) limit(asked, most int) int {
 	if asked < 0 || asked > most {
 		r.bad("query.limit", "must be 1 to "+strconv.Itoa(most))
@@ -58,7 +52,6 @@ func (r *reader) limit(asked, most int) int {
 	return cmp.Or(asked, min(defaultPage, most))
 }
 
-// names reads a cursor of the list of schedules.
 func (r *reader) names(cursor string) (namespace, name string) {
 	if cursor == "" {
 		return "", ""
@@ -72,7 +65,7 @@ func (r *reader) names(cursor string) (namespace, name string) {
 	return namespace, name
 }
 
-// spec converts what a user says about a schedule. What is within the range of the types is judged by the domain.
+// spec converts a schedule; the domain judges values within the range of the types.
 func (r *reader) spec(s *schedules.Spec) *schedule.Spec {
 	if math.IsNaN(s.Jitter) || s.Jitter < 0 || s.Jitter > schedule.MaxJitter.Seconds() {
 		r.bad("/jitter_seconds", "must be 0 to "+strconv.Itoa(int(schedule.MaxJitter.Seconds())))

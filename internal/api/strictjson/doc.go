@@ -1,5 +1,5 @@
-// Package strictjson reads JSON documents of callers strictly: [Decode] refuses a document as a whole when it
-// departs from a [Shape], and lists every problem with a JSON pointer (RFC 6901). A [Compiler] makes shapes
+// Package strictjson reads JSON documents of callers strictly: [Decode] refuses a document that departs
+// from a [Shape], and lists every problem with a JSON pointer (RFC 6901). A [Compiler] makes shapes
 // from the schemas that huma derives from Go types, so that the OpenAPI document and the reader agree.
 //
 // The reader walks over the bytes once, in addition to the decoder, and builds no values: a document without
@@ -15,8 +15,8 @@
 //     and UUIDs, and no alternatives (a priority is a name or a number).
 //   - It refuses 59.0 and 5.9e1 for an integer, which are equal to 59 in JSON, and accepts
 //     null for everything. This package accepts null for an optional name only.
-//   - It decodes an array before it knows that the array is too long: two bytes of JSON can
-//     become a struct of 300. This package checks a large document before it spends memory.
+//   - It decodes an array before it counts it: two bytes of JSON can become a struct of 300.
+//     This package checks a large document before it spends memory.
 //   - It refuses names that are repeated inside a payload. This package passes payloads
 //     (json.RawMessage) byte for byte.
 //   - It is an experiment: a program that imports it builds only where GOEXPERIMENT is set,

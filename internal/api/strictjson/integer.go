@@ -1,13 +1,10 @@
 package strictjson
 
-// written is an integer in another form than plain digits, with its place in the document.
 type written struct {
 	begin, end int
 	digits     string
 }
 
-// rewrite returns the document with all integers in plain digits, or the document itself when they already
-// are.
 func rewrite(data []byte, integers []written) []byte {
 	if len(integers) == 0 {
 		return data

@@ -11,10 +11,8 @@ import (
 // base64Format is the encoding of a text whose content is bytes.
 const base64Format = "base64"
 
-// int32Format is the format of an integer of at most 32 bits.
 const int32Format = "int32"
 
-// kind is the JSON type of the values of a shape.
 type kind uint8
 
 const (
@@ -28,9 +26,8 @@ const (
 	oneOf
 )
 
-// A Shape is a JSON schema prepared for checking: references are resolved and names are
-// indexed. It covers the part of JSON Schema that the API's types produce. A Shape does not
-// change after Compile and is safe for concurrent use.
+// A Shape is a JSON schema prepared for checking: references are resolved and names are indexed. It covers the part of
+// JSON Schema that the API's types produce. It is immutable after Compile and safe for concurrent use.
 type Shape struct {
 	kind kind
 
@@ -41,24 +38,21 @@ type Shape struct {
 
 	minimum, maximum   *float64
 	minLength, maxSize *int   // characters of a text, items of an array
-	format             string // of a text or an integer; base64Format stands for that encoding of its content
+	format             string // of a text or an integer; base64Format: the encoding of its content
 	enum               []string
 	alternatives       []*Shape
 }
 
-// field is one property of an object.
 type field struct {
 	name     string
 	required bool
 	shape    *Shape
 }
 
-// maxFields bounds an object, because the checker keeps the names it has seen
-// in the bits of one word.
+// maxFields bounds an object: the checker keeps seen names in the bits of one word.
 const maxFields = 64
 
-// A Compiler makes shapes from the schemas of one registry, each component once. It is not safe
-// for concurrent use.
+// A Compiler makes shapes from the schemas of one registry, each component once. It is not safe for concurrent use.
 type Compiler struct {
 	registry huma.Registry
 	known    map[string]*Shape
@@ -69,8 +63,7 @@ func NewCompiler(r huma.Registry) *Compiler {
 	return &Compiler{registry: r, known: map[string]*Shape{}}
 }
 
-// Compile makes the shape of a schema. It panics on a schema that it does not support: the schemas come from
-// Go types, so a panic can happen at start-up only.
+// Compile panics on an unsupported schema: schemas come from Go types, so this happens at start-up only.
 func (c *Compiler) Compile(s *huma.Schema) *Shape {
 	if s.Ref != "" {
 		if known, ok := c.known[s.Ref]; ok {
@@ -86,7 +79,6 @@ func (c *Compiler) Compile(s *huma.Schema) *Shape {
 	return made
 }
 
-// fill sets the fields of a shape from a schema.
 func (c *Compiler) fill(out *Shape, s *huma.Schema) {
 	switch {
 	case len(s.OneOf) > 0:
@@ -122,7 +114,6 @@ func (c *Compiler) fill(out *Shape, s *huma.Schema) {
 	}
 }
 
-// fillObject sets the fields of an object's shape.
 func (c *Compiler) fillObject(out *Shape, s *huma.Schema) {
 	out.kind, out.index = object, map[string]int{}
 	switch more := s.AdditionalProperties.(type) {
@@ -131,7 +122,6 @@ func (c *Compiler) fillObject(out *Shape, s *huma.Schema) {
 	case *huma.Schema:
 		out.each = c.Compile(more)
 	}
-	// Sorted, so that problems are reported in the same order every time.
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		out.index[name] = len(out.fields)
 		out.fields = append(out.fields, field{name: name, shape: c.Compile(s.Properties[name])})

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/strictjson"
 )
 
-// order is a document with one property of each kind.
 type order struct {
 	Name     string            `json:"name" maxLength:"5"`
 	Count    int               `json:"count,omitempty" minimum:"1" maximum:"100"`
@@ -40,7 +39,6 @@ func shape() *strictjson.Shape {
 	return strictjson.NewCompiler(r).Compile(s)
 }
 
-// problems decodes a document that must be refused, and returns "pointer: message" lines.
 func problems(t *testing.T, document string) (*tasker.Error, []string) {
 	t.Helper()
 	var o order

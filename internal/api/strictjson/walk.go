@@ -19,28 +19,24 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// maxDetails bounds the problems in one response, so that a hostile body does not get a larger response.
+// maxDetails bounds the problems in one response: a hostile body must not get a larger response.
 const maxDetails = 50
 
-// checker walks over the bytes of a JSON document and records its departures from a shape. It builds no
-// values: a document without problems costs one pass and no allocation. The document must be valid JSON;
-// decode ensures that.
+// checker walks over the bytes of a valid JSON document and records its departures from a shape. It builds no values: a
+// document without problems costs one pass and no allocation.
 type checker struct {
 	data  []byte
 	path  []byte // JSON pointer to the value under examination
 	found []tasker.Detail
 	long  bool // an array is over maxItems
-	// whole are integers written with a point or an exponent, which encoding/json does not accept as
-	// integers.
+	// whole are integers with a point or an exponent, which encoding/json refuses.
 	whole []written
 }
 
-// maxItems bounds an array for which the schema has no bound. The engine's own bound on a batch is lower;
-// this one bounds memory: two bytes of JSON can become a struct of 300.
+// maxItems bounds an array without a bound in the schema. The engine's bound on a batch is lower; this one bounds
+// memory: two bytes of JSON can become a struct of 300.
 const maxItems = 10_000
 
-// check refuses a document that departs from a shape. It returns the document for encoding/json, with every
-// integer in plain digits.
 func check(data []byte, s *Shape) ([]byte, error) {
 	c := checker{data: data}
 	c.value(0, s)
@@ -58,14 +54,12 @@ func check(data []byte, s *Shape) ([]byte, error) {
 	return nil, e
 }
 
-// report records a problem of the current value, up to maxDetails.
 func (c *checker) report(format string, args ...any) {
 	if len(c.found) < maxDetails {
 		c.found = append(c.found, tasker.Detail{Location: string(c.path), Message: fmt.Sprintf(format, args...)})
 	}
 }
 
-// reportAt records a problem of the property called name of the current value.
 func (c *checker) reportAt(name, message string) {
 	length := len(c.path)
 	c.push(name)
@@ -73,13 +67,12 @@ func (c *checker) reportAt(name, message string) {
 	c.path = c.path[:length]
 }
 
-// push appends a name to the pointer, escaped as RFC 6901 wants.
+// push appends a name to the pointer, escaped by RFC 6901.
 func (c *checker) push(name string) {
 	c.path = append(c.path, '/')
 	c.path = append(c.path, pointer.Escape(name)...)
 }
 
-// value checks the value at i and returns the place after it.
 func (c *checker) value(i int, s *Shape) int {
 	i = pointer.Start(c.data, i)
 	if s.kind == oneOf {
@@ -125,9 +118,8 @@ func (s *Shape) takes(b byte) bool {
 	return true
 }
 
-// choose picks the alternative that the value was most likely meant to be: the
-// first of its type whose required names are all there, else the last, so that
-// the problems reported are those of one alternative and not of all.
+// choose picks the likely alternative: the first of the value's type with all required names present, else the last; so
+// the problems are those of one alternative.
 func (c *checker) choose(i int, s *Shape) *Shape {
 	for _, alternative := range s.alternatives {
 		if !alternative.takes(c.data[i]) {
@@ -144,7 +136,6 @@ func (c *checker) choose(i int, s *Shape) *Shape {
 	return s.alternatives[len(s.alternatives)-1]
 }
 
-// has reports whether the object at i has a property of that name.
 func (c *checker) has(i int, name string) bool {
 	for i = pointer.Start(c.data, i+1); c.data[i] != '}'; {
 		key, after := c.key(i)
@@ -156,8 +147,7 @@ func (c *checker) has(i int, name string) bool {
 	return false
 }
 
-// object checks the object at i and returns the place after it. Problems of missing names come
-// after those of present ones.
+// object checks the object at i and returns the place after it. Missing names come after other problems.
 func (c *checker) object(i int, s *Shape) int {
 	var seen uint64
 	length := len(c.path)
@@ -170,7 +160,6 @@ func (c *checker) object(i int, s *Shape) int {
 			c.reportAt(string(key), "appears twice")
 			i = pointer.End(c.data, i)
 		case known && c.data[i] == 'n' && !s.fields[place].required:
-			// null for an optional property means the same as leaving it out.
 			i = pointer.End(c.data, i)
 		case known:
 			seen |= 1 << place
@@ -197,8 +186,7 @@ func (c *checker) object(i int, s *Shape) int {
 	return i + 1
 }
 
-// array checks the array at i and returns the place after it. Too many items are counted to the
-// end, so that the message can tell how many there are.
+// array checks the array at i and returns the place after it. It counts excess items to the end, for the message.
 func (c *checker) array(i int, s *Shape) int {
 	length, n := len(c.path), 0
 	for i = pointer.Start(c.data, i+1); c.data[i] != ']'; n++ {
@@ -220,7 +208,7 @@ func (c *checker) array(i int, s *Shape) int {
 	return i + 1
 }
 
-// text checks the content of a string. Without bounds it is not even unquoted.
+// text checks the content of a string. Without bounds it does not unquote it.
 func (c *checker) text(raw []byte, s *Shape) {
 	if bytes.IndexByte(raw, '\\') >= 0 && (s.enum != nil || s.format != "" || s.maxSize != nil || s.minLength != nil) {
 		raw = unquote(raw)
@@ -252,9 +240,8 @@ func (c *checker) text(raw []byte, s *Shape) {
 	}
 }
 
-// timeFault returns why s is not a time of RFC 3339 that can be stored, "" if it is one.
-// time.Parse alone accepts more: hours of one digit, a comma before the fraction, an offset of
-// 99 hours.
+// timeFault returns why s is not a storable time of RFC 3339. time.Parse alone accepts more: hours of one digit, a
+// comma before the fraction, an offset of 99 hours.
 func timeFault(s string) string {
 	const form = "must be a time such as 2026-01-31T15:04:05Z"
 	t, err := time.Parse(time.RFC3339, s)
@@ -268,7 +255,7 @@ func timeFault(s string) string {
 	return task.TimeFault(t)
 }
 
-// number checks a number and notes an integer that encoding/json would refuse in its form.
+// number checks a number and notes an integer whose form encoding/json refuses.
 func (c *checker) number(begin, end int, s *Shape) {
 	raw := string(c.data[begin:end])
 	if s.kind == integer {
@@ -296,7 +283,6 @@ func (c *checker) number(begin, end int, s *Shape) {
 	}
 }
 
-// key returns the name that begins at i and the place after its colon.
 func (c *checker) key(i int) ([]byte, int) {
 	end := pointer.End(c.data, i)
 	name := c.data[i+1 : end-1]
@@ -306,8 +292,7 @@ func (c *checker) key(i int) ([]byte, int) {
 	return name, pointer.Start(c.data, end) + 1
 }
 
-// next returns the place of the next member after a value: behind the comma, or
-// at the closing bracket.
+// next returns the place after the comma, or of the closing bracket.
 func (c *checker) next(i int) int {
 	if i = pointer.Start(c.data, i); c.data[i] == ',' {
 		return pointer.Start(c.data, i+1)
@@ -315,7 +300,6 @@ func (c *checker) next(i int) int {
 	return i
 }
 
-// unquote resolves the escapes of what stood between quotes.
 func unquote(raw []byte) []byte {
 	var s string
 	if err := json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &s); err != nil {
@@ -324,13 +308,11 @@ func unquote(raw []byte) []byte {
 	return []byte(s)
 }
 
-// String names the kind for a message.
 func (k kind) String() string {
 	return [...]string{"any value", "an object", "an array", "a string", "an integer", "a number", "a boolean",
 		"one of several types"}[k]
 }
 
-// kindOf names the type of a value by its first byte.
 func kindOf(b byte) string {
 	switch b {
 	case '{':

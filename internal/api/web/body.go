@@ -14,13 +14,11 @@ import (
 )
 
 const (
-	// bodyTimeout bounds the time a client may take to send a body.
 	bodyTimeout = time.Minute
-	// bodySilence bounds the time between two parts of it.
 	bodySilence = 10 * time.Second
 )
 
-// timedBody reads a body within its deadlines, and counts it in the budget of all bodies being received.
+// timedBody reads a body within its deadlines and the budget of all bodies.
 type timedBody struct {
 	io.Reader
 	w     http.ResponseWriter
@@ -29,7 +27,6 @@ type timedBody struct {
 	taken int64
 }
 
-// Read implements io.Reader.
 func (b *timedBody) Read(p []byte) (int, error) {
 	now := time.Now()
 	if b.end.IsZero() {
@@ -48,8 +45,7 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// done removes the deadline, because to net/http a deadline that passes during a long poll looks like a
-// disconnected client.
+// done removes the deadline: to net/http, one that passes during a long poll looks like a disconnected client.
 func (b *timedBody) done() {
 	_ = http.NewResponseController(b.w).SetReadDeadline(time.Time{})
 	if b.held != nil {
@@ -57,29 +53,25 @@ func (b *timedBody) done() {
 	}
 }
 
-// bodyBudget bounds the memory of the bodies being received: many slow clients with large bodies could fill
-// it. It is safe for concurrent use.
+// bodyBudget bounds the memory of the bodies in reception: many slow clients with large bodies could fill it. It is
+// safe for concurrent use.
 type bodyBudget struct {
 	limit int64 // bytes
 	used  atomic.Int64
 }
 
-// take adds n bytes and reports whether the sum is within the limit. The caller must return them in either
-// case.
+// take adds n bytes and reports whether the sum is within the limit. The caller must give them back in either case.
 func (b *bodyBudget) take(n int64) bool { return b.used.Add(n) <= b.limit }
 
-// give returns n bytes.
 func (b *bodyBudget) give(n int64) { b.used.Add(-n) }
 
-// errBodiesFull refuses a body beyond the budget. A retry helps: bodies are received for at
-// most bodyTimeout.
+// errBodiesFull: a retry helps, because bodies take at most bodyTimeout.
 var errBodiesFull = &tasker.Error{Code: tasker.CodeUnavailable,
 	Message: "the server receives too many large bodies at this time",
 	Hint:    "try again, or raise server.bodies_bytes"}
 
-// ReadBody reads the whole body of a request into buf, within limit bytes, within the time bound, and within
-// the budget of all bodies being received. Errors: CodeTooLarge, CodeUnavailable, CodeInvalid for a truncated
-// body.
+// ReadBody reads the whole body of a request into buf, within limit bytes, the time bound, and the budget of all
+// bodies. Errors: CodeTooLarge, CodeUnavailable, CodeInvalid for a truncated body.
 func (f *Front) ReadBody(buf *bytes.Buffer, w http.ResponseWriter, r *http.Request, limit int64) error {
 	if r.ContentLength > limit {
 		return bodyTooLarge(limit)
@@ -90,12 +82,10 @@ func (f *Front) ReadBody(buf *bytes.Buffer, w http.ResponseWriter, r *http.Reque
 	return bodyFault(err, limit)
 }
 
-// timed returns the body of a request within its bounds.
 func (f *Front) timed(w http.ResponseWriter, r *http.Request, limit int64) *timedBody {
 	return &timedBody{Reader: http.MaxBytesReader(Underneath(w), r.Body, limit), w: w, held: &f.bodies}
 }
 
-// bodyFault converts a read error of a body to the error of the API; nil for nil.
 func bodyFault(err error, limit int64) error {
 	var tooLarge *http.MaxBytesError
 	var netError net.Error
@@ -114,15 +104,13 @@ func bodyFault(err error, limit int64) error {
 	return tasker.Errorf(tasker.CodeInvalid, "the body ended early")
 }
 
-// bodyTooLarge is the refusal of a body over its limit.
 func bodyTooLarge(limit int64) error {
 	return &tasker.Error{Code: tasker.CodeTooLarge,
 		Message: fmt.Sprintf("the body is larger than %d bytes", limit),
 		Hint:    "send fewer or smaller items at once"}
 }
 
-// limitBody passes on a body of at most limit bytes: it refuses a larger announced length, and any other body
-// ends with an error at the limit.
+// limitBody refuses a larger announced length; a body without one ends with an error at the limit.
 func (f *Front) limitBody(limit int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > limit {

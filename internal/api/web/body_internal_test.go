@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// deadlines is a response writer that notes the read deadlines that it is given.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	set []time.Time

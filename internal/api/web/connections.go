@@ -7,28 +7,25 @@ import (
 	"time"
 )
 
-// maxExplained bounds how many refused connections get an explanation at the same time.
+// maxExplained bounds the concurrent explanations of refused connections.
 const maxExplained = 64
 
-// farewellTimeout bounds the time for one explanation.
 const farewellTimeout = 500 * time.Millisecond
 
-// LimitConnections returns a listener that keeps at most n connections open. It answers a further one with
-// 503 and closes it: a waiting client would not learn the reason.
+// LimitConnections returns a listener that keeps at most n connections open. It answers a further one with 503 and
+// closes it: a waiting client would not learn the reason.
 func LimitConnections(ln net.Listener, n int) net.Listener {
 	return &limitedListener{Listener: ln, slots: make(chan struct{}, n), farewells: make(chan struct{}, maxExplained)}
 }
 
-// limitedListener counts open connections. It closes every further connection, so that
-// accepting never stops: a full backlog would make the kernel drop connections without an
+// limitedListener keeps accepting beyond the limit: with a full backlog the kernel would drop connections without an
 // answer.
 type limitedListener struct {
 	net.Listener
-	slots     chan struct{} // one entry for each open connection
-	farewells chan struct{} // one entry for each refused connection that is getting its explanation
+	slots     chan struct{}
+	farewells chan struct{} // one entry for each explanation in progress
 }
 
-// Accept implements net.Listener.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -44,7 +41,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// refuse closes a connection, and explains the reason if few others are being answered.
+// refuse explains the reason if few others are being answered.
 func (l *limitedListener) refuse(conn net.Conn) {
 	select {
 	case l.farewells <- struct{}{}:
@@ -72,7 +69,6 @@ func (l *limitedListener) refuse(conn net.Conn) {
 	}()
 }
 
-// fullAnswer is the response to a connection over the limit.
 func fullAnswer(limit int) []byte {
 	body := fmt.Sprintf(`{"type":"/docs#unavailable","title":"Unavailable","status":503,"code":"unavailable",`+
 		`"detail":"%d connections are open; there may be no more","hint":"try again later, or raise server.max_connections"}`+
@@ -82,14 +78,12 @@ func fullAnswer(limit int) []byte {
 		ProblemType, len(body), body)
 }
 
-// limitedConn frees its slot when it is closed.
 type limitedConn struct {
 	net.Conn
 	once    sync.Once
 	release func()
 }
 
-// Close implements net.Conn.
 func (c *limitedConn) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(c.release)

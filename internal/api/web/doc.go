@@ -8,5 +8,5 @@
 //	body.go     size and time of a body
 //
 // Refusals are problems of RFC 9457 (problem.go). LimitConnections and Serve run the result on a listener.
-// The package knows no route and no backend. Read front.go first.
+// The package is independent of routes and backends. Read front.go first.
 package web

@@ -9,21 +9,19 @@ import (
 
 // Bounds of the rest of a body that no handler reads.
 const (
-	// lingerSilence is how long such a body may stay silent.
+	// lingerSilence bounds the silence of such a body.
 	lingerSilence = time.Second
-	// lingerTimeout bounds the time for all of it.
 	lingerTimeout = 15 * time.Second
-	// lingerBytes bounds its size. It is larger than any body that is accepted.
+	// lingerBytes bounds its size. It is larger than any accepted body.
 	lingerBytes = 64 << 20
 )
 
-// requestBody is the body of a request; it records whether it was read to its end.
+// requestBody records whether a body was read to its end.
 type requestBody struct {
 	io.ReadCloser
 	ended bool
 }
 
-// Read implements io.Reader.
 func (b *requestBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
@@ -32,7 +30,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// follow returns a copy of the request with a watched body: net/http needs its own request unchanged.
+// follow copies the request: net/http needs its own unchanged.
 func (w *recorder) follow(r *http.Request) *http.Request {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r
@@ -43,8 +41,8 @@ func (w *recorder) follow(r *http.Request) *http.Request {
 	return &followed
 }
 
-// leaveBody lets a response go out before the body has arrived. net/http would first read up to 256 KiB of
-// it, for as long as the client takes. The connection cannot be reused afterwards.
+// leaveBody lets a response go out before the body has arrived: net/http would first read up to 256 KiB of it, however
+// long that takes. The connection cannot be reused.
 func (w *recorder) leaveBody() {
 	if w.body.ReadCloser == nil || w.body.ended {
 		return
@@ -54,9 +52,8 @@ func (w *recorder) leaveBody() {
 	_ = http.NewResponseController(w.ResponseWriter).EnableFullDuplex() // a test recorder has no connection
 }
 
-// drainBody reads and drops the rest of a body that was answered early. Many clients read no response before
-// they have sent everything: if the connection closed at once, they would see a broken pipe instead of their
-// 413.
+// drainBody drops the rest of a body that was answered early. Many clients send everything before they read a response:
+// if the connection closed immediately, they would see a broken pipe instead of their 413.
 func (w *recorder) drainBody() {
 	if !w.left {
 		return

@@ -13,14 +13,11 @@ import (
 // Options configures New. The zero value serves every caller and logs nothing.
 type Options struct {
 	// Logger receives one line per request, and the internal detail of a 500. Defaults to no log.
-	Logger *slog.Logger
-	// Keys are the API keys. Without keys every caller may do everything.
-	Keys *access.Keyring
-	// KeyUse records the use of keys. Defaults to none.
-	KeyUse KeyUse
-	// Watcher observes requests. Defaults to none.
+	Logger  *slog.Logger
+	Keys    *access.Keyring
+	KeyUse  KeyUse
 	Watcher Watcher
-	// BodiesBytes bounds the sum of the bodies being received at one time, in bytes. Defaults to 256 MiB.
+	// BodiesBytes bounds the sum of the bodies in reception, in bytes. Defaults to 256 MiB.
 	BodiesBytes int64
 }
 
@@ -56,29 +53,27 @@ func (f *Front) Log() *slog.Logger { return f.log }
 
 // Policy selects the checks of Mount before the handler. The zero value selects none.
 type Policy struct {
-	// Observe gives the request an ID and the response security headers, logs the request, reports it to the
-	// Watcher, and converts a panic to a 500.
+	// Observe adds a request ID and security headers, logs the request, reports it to the Watcher, and converts a panic
+	// to a 500.
 	Observe bool
-	// Quiet selects, by the pattern of the route, the requests logged at level debug. nil: none.
+	// Quiet selects the requests logged at level debug, by the pattern of the route. nil: none.
 	Quiet func(pattern string) bool
-	// SameOrigin refuses requests that a web page of another origin makes a browser send.
+	// SameOrigin refuses requests of web pages of another origin.
 	SameOrigin bool
-	// LoopbackOnly refuses requests that are not addressed to localhost or a loopback address: to a browser,
-	// a page whose name resolves to this machine (DNS rebinding) is of the same origin. For servers without
-	// keys.
+	// LoopbackOnly refuses requests that are not addressed to localhost or a loopback address: to a browser, a page
+	// whose name resolves to this machine (DNS rebinding) has the same origin. For servers without keys.
 	LoopbackOnly bool
-	// Needs are the permissions of which the request's API key must have one. None: the request needs no key,
-	// or the handler calls Admit.
+	// Needs are permissions of which the key must have one. None: no key is required, or the handler calls Admit.
 	Needs []access.Permission
-	// AllNamespaces refuses keys that are limited to namespaces. Its value is the plural noun of the content
-	// that spans all of them, such as "metrics"; "" refuses none.
+	// AllNamespaces refuses keys that are limited to namespaces. Its value is the plural noun of the content of all
+	// namespaces, such as "metrics"; "" refuses none.
 	AllNamespaces string
-	// BodyBytes bounds the body of a request, in bytes, and the time to send it. 0: the handler bounds it
-	// with ReadBody.
+	// BodyBytes bounds the body of a request, in bytes, and the time to send it. 0: the handler bounds it with
+	// ReadBody.
 	BodyBytes int64
 }
 
-// Mount returns h behind the checks of the policy, which run in the order of the fields of Policy.
+// Mount returns h behind the checks of the policy, in the order of its fields.
 func (f *Front) Mount(p Policy, h http.Handler) http.Handler {
 	if p.BodyBytes > 0 {
 		h = f.limitBody(p.BodyBytes, h)
@@ -98,7 +93,7 @@ func (f *Front) Mount(p Policy, h http.Handler) http.Handler {
 	return h
 }
 
-// under serves a request under another context, and records for the caller which route matched.
+// under serves a request under another context, and reports the matched route to the caller.
 func under(ctx context.Context, w http.ResponseWriter, r *http.Request, next http.Handler) {
 	inner := r.WithContext(ctx)
 	defer func() { r.Pattern = inner.Pattern }()

@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// page is a handler with a route of its own that answers with the key's name and the body.
 func page() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/page/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +47,6 @@ func ask(h http.Handler, body string, headers ...string) *httptest.ResponseRecor
 	return w
 }
 
-// TestPolicy: a handler gets the checks that its policy names, and no others.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	secrets, keys := map[string]string{}, []access.Key{}
@@ -100,7 +98,6 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestLimitedBodyOfUnknownLength: a body that announces no length ends with an error past the limit.
 func TestLimitedBodyOfUnknownLength(t *testing.T) {
 	t.Parallel()
 	h := web.New(web.Options{}).Mount(web.Policy{BodyBytes: 3}, page())
@@ -113,8 +110,8 @@ func TestLimitedBodyOfUnknownLength(t *testing.T) {
 	}
 }
 
-// TestObserved: an observed handler has a log line with the route and the key, and a
-// panic of it is a 500 that tells the client nothing. Quiet routes are logged at debug.
+// TestObserved: an observed handler logs route and key, and its panic is a 500 without details. Quiet routes are logged
+// at debug.
 func TestObserved(t *testing.T) {
 	t.Parallel()
 	secret, hash := access.Generate()

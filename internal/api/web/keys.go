@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// authenticate refuses requests that the policy does not admit.
 func (f *Front) authenticate(p Policy, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		principal, err := f.Admit(w, r, p.Needs)
@@ -30,10 +29,9 @@ func (f *Front) authenticate(p Policy, next http.Handler) http.Handler {
 	})
 }
 
-// Admit returns the principal of a request, or nil when no permission is needed or there are no keys. It
-// records the key for the log line. A caller in this process that has authenticated its user, such as the dashboard,
-// puts the principal into the context of the request, which then needs no secret. Errors: CodeUnauthenticated,
-// CodeForbidden.
+// Admit returns the principal of a request, or nil if no permission is needed or there are no keys. It records the key
+// for the log line. A caller in this process that authenticated its user, such as the dashboard, puts the principal
+// into the context; then no secret is needed. Errors: CodeUnauthenticated, CodeForbidden.
 func (f *Front) Admit(w http.ResponseWriter, r *http.Request, needs []access.Permission) (*access.Principal, error) {
 	if len(needs) == 0 || f.keys.Open() {
 		return nil, nil
@@ -51,7 +49,6 @@ func (f *Front) Admit(w http.ResponseWriter, r *http.Request, needs []access.Per
 	return principal, nil
 }
 
-// identify returns the principal of a request: that of its context, or that of the API key in its headers.
 func (f *Front) identify(r *http.Request) (*access.Principal, error) {
 	if p := access.From(r.Context()); p != nil {
 		return p, nil
@@ -69,7 +66,6 @@ func (f *Front) identify(r *http.Request) (*access.Principal, error) {
 	return principal, nil
 }
 
-// orList formats alternatives: "read or operate".
 func orList(needs []access.Permission) string {
 	words := make([]string, len(needs))
 	for i, need := range needs {
@@ -78,8 +74,7 @@ func orList(needs []access.Permission) string {
 	return strings.Join(words, " or ")
 }
 
-// secretOf returns the key in the headers. X-API-Key takes precedence over Authorization, which a proxy may
-// use for itself.
+// secretOf: X-API-Key takes precedence over Authorization, which a proxy may use.
 func secretOf(h http.Header) string {
 	if key := h.Get("X-API-Key"); key != "" {
 		return key

@@ -11,21 +11,20 @@ import (
 
 // KeyUse records the use of API keys.
 type KeyUse interface {
-	// NoteKeyUse records that the key of ctx is in use on this node.
 	NoteKeyUse(ctx context.Context) error
 }
 
 // noteTimeout bounds how long a request waits for the record of its key's use.
 const noteTimeout = 5 * time.Second
 
-// keyDays holds the day of each key's last recorded use: one row per key, node and day, for any number of
-// requests. It is safe for concurrent use, and bounded by the number of keys.
+// keyDays holds the day of each key's last recorded use: one row per key, node and day. It is safe for concurrent use,
+// and bounded by the number of keys.
 type keyDays struct {
 	mu   sync.Mutex
 	days map[string]int64 // since 1970, by the name of the key
 }
 
-// first reports whether the use of a key on a day is not yet recorded. It returns true to one caller only.
+// first returns true to one caller per key and day.
 func (u *keyDays) first(key string, day int64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -39,14 +38,13 @@ func (u *keyDays) first(key string, day int64) bool {
 	return true
 }
 
-// forget lets the next request of a key try again.
 func (u *keyDays) forget(key string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.days, key)
 }
 
-// noteKeyUse records the first use of a key on a day, in UTC. On failure the request continues, and the next
+// noteKeyUse records the first use of a key on a day, in UTC. After a failure the request continues, and the next
 // request of the key tries again.
 func (f *Front) noteKeyUse(ctx context.Context, p *access.Principal, now time.Time) {
 	if f.keyUse == nil || !f.used.first(p.Name, now.Unix()/int64(24*time.Hour/time.Second)) {

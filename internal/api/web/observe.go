@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// requestIDHeader carries the ID of a request, from a proxy and to the client.
 const requestIDHeader = "X-Request-Id"
 
 // recorder records the response for the log line.
@@ -22,7 +21,6 @@ type recorder struct {
 	left   bool // the answer began before the body had arrived
 }
 
-// WriteHeader records the status.
 func (w *recorder) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
@@ -31,7 +29,6 @@ func (w *recorder) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write counts the bytes sent.
 func (w *recorder) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
@@ -41,18 +38,16 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap gives access to the deadlines of the connection.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// noteKey puts the name of the request's key into its log line.
 func noteKey(w http.ResponseWriter, name string) {
 	if rec, ok := w.(*recorder); ok {
 		rec.key = name
 	}
 }
 
-// Underneath returns the server's own ResponseWriter, which net/http needs to close a connection whose body
-// was too large.
+// Underneath returns the server's own ResponseWriter, which net/http needs to close a connection whose body was too
+// large.
 func Underneath(w http.ResponseWriter) http.ResponseWriter {
 	if rec, ok := w.(*recorder); ok {
 		return rec.ResponseWriter
@@ -60,14 +55,13 @@ func Underneath(w http.ResponseWriter) http.ResponseWriter {
 	return w
 }
 
-// observe gives the request an ID, answers a panic, and writes the log line.
 func (f *Front) observe(quiet func(pattern string) bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		rec := &recorder{ResponseWriter: w}
 		r, watched := f.watch(r)
 		r = rec.follow(r)
-		defer rec.drainBody() // last of all: the rest of a body is nobody's waiting time
+		defer rec.drainBody() // last: the log line must not include the rest of a body
 		header := w.Header()
 		id := f.requestID(r)
 		header.Set(requestIDHeader, id)
@@ -86,7 +80,6 @@ func (f *Front) observe(quiet func(pattern string) bool, next http.Handler) http
 	})
 }
 
-// answerPanic converts a panic to a response, if none has begun.
 func (f *Front) answerPanic(w *recorder, r *http.Request, v any) {
 	if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this too
 		panic(v)
@@ -98,11 +91,10 @@ func (f *Front) answerPanic(w *recorder, r *http.Request, v any) {
 	}
 	f.log.ErrorContext(r.Context(), "request failed after its answer had begun", slog.String("operation", r.Pattern),
 		slog.String("request_id", w.Header().Get(requestIDHeader)), slog.Any("error", err))
-	panic(http.ErrAbortHandler) // cuts the connection, so that the client sees the answer is torn
+	panic(http.ErrAbortHandler) // cuts the connection, so that the client sees a torn answer
 }
 
-// logRequest writes one line. Quiet requests, which come for every task, are logged at level debug to keep
-// the log of a busy server readable.
+// logRequest logs quiet requests, which come for every task, at level debug.
 func (f *Front) logRequest(w *recorder, r *http.Request, id string, took time.Duration, quiet bool) {
 	level := slog.LevelInfo
 	switch {
@@ -126,8 +118,7 @@ func (f *Front) logRequest(w *recorder, r *http.Request, id string, took time.Du
 	f.log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// requestID keeps the ID that a proxy gave the request if it is harmless, or makes one: the process's random
-// prefix and a number.
+// requestID keeps a proxy's harmless ID, or makes one: the process's random prefix and a number.
 func (f *Front) requestID(r *http.Request) string {
 	if given := r.Header.Get(requestIDHeader); harmless(given) {
 		return given

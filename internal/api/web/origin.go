@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// addressedHere refuses requests whose Host is not this machine.
 func (f *Front) addressedHere(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isLoopback(r.Host) {
@@ -22,8 +21,7 @@ func (f *Front) addressedHere(next http.Handler) http.Handler {
 	})
 }
 
-// isLoopback reports whether the Host of a request, with or without a port, is a name that only this machine
-// has for itself.
+// isLoopback reports whether the Host, with or without a port, is a name that only this machine has for itself.
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -36,8 +34,8 @@ func isLoopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// sameOrigin refuses requests that a web page of another origin makes a browser send: every page that a user
-// visits can reach an open server on the user's machine.
+// sameOrigin refuses requests of web pages of another origin: any page in a browser can reach an open server on the
+// user's machine.
 func (f *Front) sameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

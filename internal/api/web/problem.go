@@ -17,18 +17,17 @@ import (
 // ProblemType is the media type of a Problem.
 const ProblemType = "application/problem+json"
 
-// ProblemKind is one row of the table of errors: a code of the API and its form in HTTP.
+// ProblemKind is a code of the API and its form in HTTP.
 type ProblemKind struct {
 	Code    tasker.Code `json:"code"`
 	Status  int         `json:"status"`
 	Title   string      `json:"title"`
 	Meaning string      `json:"meaning"`
-	Advice  string      `json:"-"` // what the caller can do, for the documentation
+	Advice  string      `json:"-"` // the advice for callers in the documentation
 }
 
-// ProblemKinds returns the whole table, one row per code. No other place maps codes to statuses. Three
-// answers of the HTTP layer keep the status that HTTP clients know, though their code has another: 405 and
-// 415 are invalid, 408 is unavailable.
+// ProblemKinds is the only table from codes to statuses. Three answers of the HTTP layer keep a well-known status under
+// another code: 405 and 415 are invalid, 408 is unavailable.
 func ProblemKinds() []ProblemKind {
 	return []ProblemKind{
 		{tasker.CodeInvalid, http.StatusBadRequest, "Invalid request", "The request is invalid; nothing was stored.",
@@ -63,7 +62,6 @@ func ProblemKinds() []ProblemKind {
 	}
 }
 
-// kindFor returns the row of a code, that of internal for an unknown one.
 func kindFor(code tasker.Code) ProblemKind {
 	kinds := ProblemKinds()
 	for _, kind := range kinds {
@@ -90,11 +88,9 @@ type Problem struct {
 	retryAfter time.Duration
 }
 
-// retryAfter is the advice for a refusal without its own.
 const retryAfter = time.Second
 
-// newProblem describes an error to the caller. Only a *tasker.Error is shown; the text of any other may hold
-// internal detail.
+// newProblem shows only a *tasker.Error; the text of another may hold internal detail.
 func newProblem(err error) *Problem {
 	var e *tasker.Error
 	switch {
@@ -135,8 +131,8 @@ func ProblemOf(err error) *Problem {
 	return p
 }
 
-// Refuse responds with the problem of err. Internal detail is logged, with the name of the operation and the
-// request ID that the caller receives.
+// Refuse responds with the problem of err. It logs internal detail, with the operation and the request ID that the
+// caller receives.
 func (f *Front) Refuse(w http.ResponseWriter, r *http.Request, operation string, err error) {
 	p := ProblemOf(err)
 	if p.Code == tasker.CodeInternal {

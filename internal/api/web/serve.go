@@ -15,25 +15,23 @@ import (
 const (
 	// idleTimeout bounds the silence before a request of a connection.
 	idleTimeout = 120 * time.Second
-	// headerTimeout bounds the time to send the head of a request. For the first request of a connection it begins with
-	// the connection, so it must not be less than idleTimeout: clients keep connections that they have opened in vain,
-	// Go's for 90 s, and one that is closed in the moment of its first use fails a request that cannot be repeated.
+	// headerTimeout bounds the time to send the head of a request. For a connection's first request it begins with the
+	// connection, so it must not be less than idleTimeout: clients keep unused connections, Go's for 90 s, and closing
+	// one at its first use fails a request that cannot be repeated.
 	headerTimeout = idleTimeout
-	// headerBytes bounds the head of a request.
-	headerBytes = 64 << 10
+	headerBytes   = 64 << 10
 	// MaxWait bounds a long poll; a longer wait is cut to it.
 	MaxWait = time.Minute
-	// answerTimeout bounds a request from its head to the end of its response. It must outlast the body and a
-	// long poll, and leave time for sending.
+	// answerTimeout bounds a request from its head to the end of its response. It must outlast the body and a long
+	// poll, and leave time for sending.
 	answerTimeout = bodyTimeout + MaxWait + time.Minute
-	// DrainTimeout is how long Serve waits for open requests when its caller sets no time.
+	// DrainTimeout is Serve's default wait for open requests.
 	DrainTimeout = 15 * time.Second
 )
 
-// Serve answers requests that arrive at the listener until ctx ends, and closes the listener. Then it accepts
-// no more, long polls return the results they have, and it waits for open requests for at most drain
-// (0: DrainTimeout). It returns nil after an orderly end; after drain it cuts the remaining requests and
-// returns an error.
+// Serve answers requests at the listener until ctx ends, and closes the listener. Then it accepts no connections, long
+// polls return the results they have, and it waits for open requests for at most drain (0: DrainTimeout). It returns
+// nil after an orderly end; after drain it cuts the remaining requests and returns an error.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, drain time.Duration) error {
 	if drain <= 0 {
 		drain = DrainTimeout
@@ -75,18 +73,17 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, drain time.Dura
 	return nil
 }
 
-// stoppingKey is the key of the context that ends when the server begins to stop.
 type stoppingKey struct{}
 
-// Stopping returns a context that ends when the server begins to stop, or nil when the request does not come
-// through Serve.
+// Stopping returns a context that ends when the server begins to stop, or nil if the request does not come through
+// Serve.
 func Stopping(ctx context.Context) context.Context {
 	stopping, _ := ctx.Value(stoppingKey{}).(context.Context)
 	return stopping
 }
 
-// Patient returns a context for a long poll: it ends with the request, when the server begins to stop, and when the key
-// of the caller is removed or gets other rights. cut reports whether one of the last two ended it.
+// Patient returns a context for a long poll: it ends with the request, when the server begins to stop, and when the
+// caller's key is removed or gets other rights. cut reports whether one of the last two ended it.
 func Patient(ctx context.Context) (_ context.Context, cut func() bool, cancel func()) {
 	waiting, stop := context.WithCancel(ctx)
 	var unhook []func() bool

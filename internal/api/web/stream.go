@@ -6,12 +6,10 @@ import (
 	"time"
 )
 
-// streamTimeout bounds the time a client may take to send a body that is not kept in memory.
 const streamTimeout = 10 * time.Minute
 
-// StreamBody copies the body of a request to a writer, within limit bytes and within time bounds. The budget of bodies
-// does not count it: nothing of it stays in memory. It returns an error of the writer as it is. Other errors are those
-// of ReadBody.
+// StreamBody copies the body of a request to a writer, within limit bytes and time bounds. The budget of bodies does
+// not count it: nothing stays in memory. It returns an error of the writer unchanged; others are those of ReadBody.
 func (f *Front) StreamBody(to io.Writer, w http.ResponseWriter, r *http.Request, limit int64) error {
 	if r.ContentLength > limit {
 		return bodyTooLarge(limit)
@@ -26,13 +24,12 @@ func (f *Front) StreamBody(to io.Writer, w http.ResponseWriter, r *http.Request,
 	return err
 }
 
-// faulty remembers the error of a reader, to tell it from one of a writer.
+// faulty remembers the error of a reader, to distinguish it from one of a writer.
 type faulty struct {
 	r   io.Reader
 	err error
 }
 
-// Read implements io.Reader.
 func (f *faulty) Read(p []byte) (int, error) {
 	n, err := f.r.Read(p)
 	if err != nil && err != io.EOF {

@@ -7,13 +7,12 @@ import (
 
 // Watcher observes requests, for metrics and traces.
 type Watcher interface {
-	// WatchRequest is called when a request arrives; the request runs under the returned context. traceparent
-	// is the trace context of submitted tasks without their own, "" for none. done is called once, at the
-	// end, with the pattern of the matched route, and the status.
+	// WatchRequest runs when a request arrives; the request runs under the returned context. traceparent is the trace
+	// context of submitted tasks without their own, "" for none. done runs once, at the end, with the pattern of the
+	// matched route, and the status.
 	WatchRequest(r *http.Request) (ctx context.Context, traceparent string, done func(pattern string, status int))
 }
 
-// watch reports a request to the watcher, and returns the request to serve.
 func (f *Front) watch(r *http.Request) (*http.Request, func(pattern string, status int)) {
 	if f.watcher == nil {
 		return r, func(string, int) {}
@@ -25,7 +24,6 @@ func (f *Front) watch(r *http.Request) (*http.Request, func(pattern string, stat
 	return r.WithContext(ctx), done
 }
 
-// traceparentKey is the key of a request's trace context.
 type traceparentKey struct{}
 
 // TraceParent returns the trace context for tasks that the request submits, "" for none.

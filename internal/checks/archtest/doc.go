@@ -1,8 +1,6 @@
-// Package archtest holds the tree to its own rules: who may import whom, what stays pure, how
-// large a file may grow, and that the documents tell the truth about the code.
+// Package archtest checks the tree's rules: allowed imports, purity, sizes of files, and that the documents are true of
+// the code.
 //
-// Each ban carries its reason, which is what a failing test prints: a developer who wants to
-// break a rule reads why it exists, and changes the rule or the code.
-//
-// It has no code of its own outside its tests.
+// Each ban has its reason, which a failing test prints. A developer changes the rule or the code. The package has tests
+// only.
 package archtest

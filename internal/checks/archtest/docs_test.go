@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestHelloWorld keeps the first program that people see the one that is run.
+// TestHelloWorld: the first program in the README is the one that runs.
 func TestHelloWorld(t *testing.T) {
 	t.Parallel()
 	source := read(t, "embedded/example_test.go")
@@ -31,8 +31,7 @@ func TestHelloWorld(t *testing.T) {
 
 var quoted = regexp.MustCompile("`([A-Za-z_]+)`")
 
-// TestGuaranteesAreShown looks for every test and script that docs/concepts/guarantees.md
-// names.
+// TestGuaranteesAreShown: every test and script that docs/concepts/guarantees.md names exists.
 func TestGuaranteesAreShown(t *testing.T) {
 	t.Parallel()
 	var tests strings.Builder
@@ -66,7 +65,7 @@ func TestGuaranteesAreShown(t *testing.T) {
 	}
 }
 
-// TestGlossaryHasTheStates keeps the words of the states those of the code.
+// TestGlossaryHasTheStates: the glossary has the code's states.
 func TestGlossaryHasTheStates(t *testing.T) {
 	t.Parallel()
 	_, states, ok := strings.Cut(read(t, "docs/concepts/glossary.md"), "## States\n")
@@ -86,7 +85,7 @@ func TestGlossaryHasTheStates(t *testing.T) {
 	}
 }
 
-// TestMakefileHasTheTargets keeps what the documents tell people to type.
+// TestMakefileHasTheTargets: targets named in the documents exist.
 func TestMakefileHasTheTargets(t *testing.T) {
 	t.Parallel()
 	makefile := read(t, "Makefile")
@@ -101,8 +100,7 @@ func TestMakefileHasTheTargets(t *testing.T) {
 	}
 }
 
-// TestBenchmarksCanBeRepeated wants a target of the Makefile to run the commands
-// that the numbers come from.
+// TestBenchmarksCanBeRepeated: a target of the Makefile runs the commands behind the numbers.
 func TestBenchmarksCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	makefile, n := read(t, "Makefile"), 0
@@ -123,7 +121,7 @@ func TestBenchmarksCanBeRepeated(t *testing.T) {
 	}
 }
 
-// TestArchitectureHasThePackages keeps the tree in docs/concepts/architecture.md the tree.
+// TestArchitectureHasThePackages: docs/concepts/architecture.md has the real tree.
 func TestArchitectureHasThePackages(t *testing.T) {
 	t.Parallel()
 	doc := read(t, "docs/concepts/architecture.md")
@@ -138,8 +136,7 @@ func TestArchitectureHasThePackages(t *testing.T) {
 	}
 }
 
-// TestMarkdownLines limits lines of prose in Markdown to 120 characters. Code blocks show
-// real output, and a row of a table cannot be broken.
+// TestMarkdownLines limits prose to 120 characters. Code blocks show real output, and rows of tables cannot be broken.
 func TestMarkdownLines(t *testing.T) {
 	t.Parallel()
 	const limit = 120

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestQueueSeam keeps the question whether a dispatcher is in use in one place: the two implementations of the engine's
-// queue, and the coordinator, which agrees with other processes on it.
+// TestQueueSeam: only the two implementations of the engine's queue, and the coordinator, which agrees with other
+// processes on it, distinguish whether a dispatcher is in use.
 func TestQueueSeam(t *testing.T) {
 	t.Parallel()
 	knows := func(file string) bool {
@@ -79,7 +79,6 @@ func TestUnitStaysSmall(t *testing.T) {
 	}
 }
 
-// receiver is the name of the type that a method belongs to.
 func receiver(fn *ast.FuncDecl) string {
 	e := fn.Recv.List[0].Type
 	if star, ok := e.(*ast.StarExpr); ok {

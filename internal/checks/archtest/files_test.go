@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxLines of a Go file, tests included. Past it a file has two subjects; split
-// it by noun, and a test by behaviour.
+// maxLines bounds a Go file, tests included. A longer file has two subjects; split it by noun, and a test by behaviour.
 const maxLines = 600
 
 func TestFilesStaySmall(t *testing.T) {
@@ -23,8 +22,7 @@ func TestFilesStaySmall(t *testing.T) {
 	})
 }
 
-// TestPackageDocs wants one package comment a package, which begins as godoc
-// shows it: a reader should find what a package is for in one place.
+// TestPackageDocs requires one package comment per package, in godoc's form.
 func TestPackageDocs(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {
@@ -52,7 +50,7 @@ func TestPackageDocs(t *testing.T) {
 	}
 }
 
-// vague are names of packages that say nothing of what is in them.
+// vague are names of packages that say nothing about the content.
 var vague = []string{"util", "utils", "helper", "helpers", "common", "base", "types", "models", "misc", "pkg", "shared"}
 
 func TestPackageNames(t *testing.T) {
@@ -72,7 +70,7 @@ const limit = 120
 // aligned is what gofmt puts in to align columns.
 var aligned = regexp.MustCompile(` {2,}`)
 
-// TestGoLines keeps lines short where Go lets them be broken: not in struct tags and raw strings.
+// TestGoLines excludes struct tags and raw strings, which Go cannot break.
 func TestGoLines(t *testing.T) {
 	t.Parallel()
 	files(t, ".go", func(file string, content []byte) {

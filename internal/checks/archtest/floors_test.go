@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// floor is a folder of packages with one rule of imports. The deepest floor that holds a package decides.
+// floor is a folder of packages with one rule of imports. The deepest floor of a package decides.
 type floor struct {
 	name string
-	// may are the floors, folders and packages outside of this floor that its packages may import.
+	// may are further floors, folders and packages that its packages may import.
 	may []string
-	// shared are the packages of this floor that the others on it may import: the floor's joints. Two packages that
-	// are not joints do not know each other. A package may always import what lies below it in the tree.
+	// shared are the floor's joints: packages of this floor that the others may import. Others may import only what
+	// lies below them in the tree.
 	shared []string // or anyRoom
 	why    string
 }
@@ -20,7 +20,7 @@ type floor struct {
 // values are the public packages of nouns: types and clients, as light as the root package.
 var values = []string{".", "deadletters", "flow", "operate", "schedules", "waits"}
 
-// floors lists them from the ground up: a floor imports lower ones only.
+// floors are in order from the ground up: a floor imports lower ones only.
 var floors = []floor{
 	{"internal/kit", nil, anyRoom,
 		"tools know nothing of tasks, and worker programs carry them"},
@@ -86,12 +86,12 @@ var floors = []floor{
 	{"cmd/tasker", []string{"internal/cli"}, nil, "main only hands the process over"},
 }
 
-// anyRoom is shared on a floor whose packages may all know each other; Go forbids circles.
+// anyRoom makes all packages of a floor joints; Go forbids cycles.
 var anyRoom = []string{""}
 
 const asRoot = "the public API of a noun is as light as the root package"
 
-// exceptions are the imports that a floor's rule refuses and a good reason allows.
+// exceptions are justified imports against a floor's rule.
 var exceptions = map[string]struct {
 	may []string
 	why string
@@ -111,12 +111,11 @@ var exceptions = map[string]struct {
 		"it opens the databases that a DSN names, and copies rows of which it knows no more than their catalogs say"},
 }
 
-// within reports whether a package is in a folder or is that package; "." is the root package alone.
+// within reports whether a package is in a folder or is it; "." is the root package alone.
 func within(folder, name string) bool {
 	return name == folder || folder != "." && strings.HasPrefix(name, folder+"/")
 }
 
-// floorOf returns the deepest floor that holds a package.
 func floorOf(name string) *floor {
 	var at *floor
 	for i := range floors {
@@ -127,10 +126,10 @@ func floorOf(name string) *floor {
 	return at
 }
 
-// forTests reports whether only tests may import the packages of the floor.
+// forTests reports whether only tests may import the floor's packages.
 func (f *floor) forTests() bool { return f.name == "internal/testkit" || f.name == "internal/checks" }
 
-// joins reports whether the others on its floor may import a package.
+// joins reports whether a package is a joint.
 func (f *floor) joins(name string) bool {
 	return slices.Equal(f.shared, anyRoom) || slices.Contains(f.shared, name)
 }
@@ -167,7 +166,7 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// TestFloorsAreNoWider keeps the rules from allowing what nobody does any more.
+// TestFloorsAreNoWider finds permissions without a use.
 func TestFloorsAreNoWider(t *testing.T) {
 	t.Parallel()
 	used := func(by func(name string) bool, other func(name string) bool) bool {

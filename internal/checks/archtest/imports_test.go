@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// light is all that a worker binary gets with the public packages.
+// light is everything that the public packages add to a worker binary.
 var light = []string{"github.com/google/uuid", module + "/deadletters/model", module + "/internal/kit/chain",
 	module + "/internal/kit/envelope", module + "/internal/kit/pointer",
 	module + "/internal/kit/query", module + "/internal/kit/sensitive", module + "/internal/kit/vitals"}
@@ -27,7 +27,8 @@ func TestPublicPackagesAreLight(t *testing.T) {
 	}
 }
 
-// consumerLight is all that an application gets with each package for consumers: a client of its broker, and no SQL.
+// consumerLight is everything that each package for consumers adds to an application: a client of its broker, and no
+// SQL.
 var consumerLight = map[string][]string{
 	"redisqueue": {"github.com/redis/rueidis", "golang.org/x/sys", module + "/internal/model/attempt",
 		module + "/internal/kit/clock", module + "/internal/kit/coalesce", module + "/internal/model/failure",
@@ -52,7 +53,7 @@ func TestConsumersAreLight(t *testing.T) {
 	}
 }
 
-// TestRabbitMQIsLight: a worker that gets its steps over RabbitMQ carries its client, and no more than another worker.
+// TestRabbitMQIsLight: a worker over RabbitMQ adds only its client.
 func TestRabbitMQIsLight(t *testing.T) {
 	t.Parallel()
 	worker := find(t, ".").Deps
@@ -67,9 +68,8 @@ func TestRabbitMQIsLight(t *testing.T) {
 	}
 }
 
-// TestOneDoorToTheStores: one package wires an engine to its store and one puts an API
-// before it. What else opens a store looks after databases, and serves nobody. internal/cli/manual describes the API,
-// and has no engine.
+// TestOneDoorToTheStores: one package connects an engine to its store and one puts an API before it. Other users of a
+// store maintain databases. internal/cli/manual describes the API, without an engine.
 func TestOneDoorToTheStores(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {
@@ -96,7 +96,7 @@ func TestOneDoorToTheStores(t *testing.T) {
 var verbs = []string{"internal/api/httpapi/endpoint", "internal/api/httpapi/masking", "internal/api/httpapi/stepworker",
 	"internal/api/httpapi/taskworker"}
 
-// TestFamiliesOfRoutes: only internal/api/httpapi knows the families, so each can be read, changed and deleted alone.
+// TestFamiliesOfRoutes: only internal/api/httpapi imports the families, so each can be changed and deleted alone.
 func TestFamiliesOfRoutes(t *testing.T) {
 	t.Parallel()
 	families := 0
@@ -118,8 +118,7 @@ func TestFamiliesOfRoutes(t *testing.T) {
 	}
 }
 
-// homes says which packages may import a module that is not ours. A dependency
-// with one home can be replaced there.
+// homes are the packages that may import a foreign module. A dependency with one home can be replaced there.
 var homes = map[string][]string{
 	"github.com/chromedp/": {"internal/testkit/browsertest"},
 	"github.com/danielgtaylor/huma/v2": {"internal/api/httpapi", "internal/api/httpapi/endpoint",

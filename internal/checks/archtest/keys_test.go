@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// joinedKeys are the joined keys that stay, by file and key.
+// joinedKeys are justified joined keys, by file and key.
 var joinedKeys = map[string]string{
 	"internal/host/config/file.go: sub":                     "a path of the file, as messages show it: at worst a line is wrong",
 	"internal/engine/failures.go: p.key()":                  "the map is stored as JSON, and no text in it may have a NUL",
@@ -20,8 +20,8 @@ var joinedKeys = map[string]string{
 	"internal/api/httpapi/endpoint/methods.go: e.pattern()": "the router's own text; no method has a space",
 }
 
-// TestKeysAreNotJoined refuses keys of maps that join two texts with a separator: "acme" and "eu/pay" are then the same
-// as "acme/eu" and "pay", and what belongs to one goes to the other. A struct of the texts is a key, too.
+// TestKeysAreNotJoined refuses keys of maps that join two texts with a separator: "acme" and "eu/pay" would equal
+// "acme/eu" and "pay". Use a struct of the texts.
 func TestKeysAreNotJoined(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
@@ -44,7 +44,7 @@ func TestKeysAreNotJoined(t *testing.T) {
 	}
 }
 
-// TestJoinedKeysAreFound: the rule sees what it is for.
+// TestJoinedKeysAreFound tests the rule.
 func TestJoinedKeysAreFound(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
@@ -78,7 +78,7 @@ func TestJoinedKeysAreFound(t *testing.T) {
 	}
 }
 
-// joiners are the functions and methods of a package that join texts, by their names.
+// joiners are a package's functions and methods that join texts, by name.
 type joiners map[string]bool
 
 func (j joiners) learn(f *ast.File) {
@@ -96,7 +96,6 @@ func (j joiners) learn(f *ast.File) {
 	}
 }
 
-// keys returns the joined keys of a file.
 func (j joiners) keys(f *ast.File) []string {
 	var found []string
 	for _, d := range f.Decls {
@@ -105,14 +104,13 @@ func (j joiners) keys(f *ast.File) []string {
 	return found
 }
 
-// keyVisitor goes through a function. vars are the variables of its scope: whether each is a joined text.
+// keyVisitor walks a function. vars are the variables of its scopes: whether each is a joined text.
 type keyVisitor struct {
 	joins joiners
 	vars  []map[string]bool
 	found *[]string
 }
 
-// Visit implements ast.Visitor.
 func (v *keyVisitor) Visit(n ast.Node) ast.Visitor {
 	switch n := n.(type) {
 	case *ast.FuncDecl, *ast.FuncLit, *ast.BlockStmt, *ast.IfStmt, *ast.ForStmt, *ast.RangeStmt, *ast.CaseClause:
@@ -143,7 +141,7 @@ func (v *keyVisitor) Visit(n ast.Node) ast.Visitor {
 	return v
 }
 
-// call looks at the key of delete and of the methods of sync.Map.
+// call checks the key of delete and of the methods of sync.Map.
 func (v *keyVisitor) call(n *ast.CallExpr) {
 	switch f := n.Fun.(type) {
 	case *ast.Ident:
@@ -172,10 +170,10 @@ func (v *keyVisitor) key(e ast.Expr) {
 	}
 }
 
-// separator is a text that separates two others.
+// separator is a text between two others.
 var separator = regexp.MustCompile(`^[\s/:|.,;@#\x00-\x1f-]{1,3}$`)
 
-// formats has a format that joins texts with one.
+// formats joins texts with a separator.
 var formats = regexp.MustCompile(`%[sqv][/:|.,;@#\s\x00-\x1f-]{1,3}%[sqv]`)
 
 // joined reports whether an expression joins two texts with a separator.
@@ -197,7 +195,6 @@ func (j joiners) joined(e ast.Expr, vars []map[string]bool) bool {
 	return false
 }
 
-// joins is joined for a call.
 func (j joiners) joins(e *ast.CallExpr) bool {
 	switch f := e.Fun.(type) {
 	case *ast.Ident:
@@ -227,7 +224,7 @@ func terms(e ast.Expr) []ast.Expr {
 	return []ast.Expr{e}
 }
 
-// separates reports whether a separator stands between two other texts that are no constants.
+// separates reports whether a separator is between two other texts that are not constants.
 func separates(list []ast.Expr) bool {
 	for i := 1; i+1 < len(list); i++ {
 		_, before := literal(list[i-1])
@@ -239,7 +236,6 @@ func separates(list []ast.Expr) bool {
 	return false
 }
 
-// literal returns the text of a constant.
 func literal(e ast.Expr) (string, bool) {
 	lit, ok := e.(*ast.BasicLit)
 	if !ok || lit.Kind != token.STRING {

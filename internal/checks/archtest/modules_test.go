@@ -33,7 +33,7 @@ func requirements(t *testing.T) []required {
 	return mod.Require
 }
 
-// direct returns the modules that packages of ours import, tests included.
+// direct returns the modules that our packages import, including tests.
 func direct(t *testing.T, all []required) map[string]bool {
 	t.Helper()
 	used := map[string]bool{}
@@ -58,8 +58,7 @@ func direct(t *testing.T, all []required) map[string]bool {
 	return used
 }
 
-// TestDependenciesAreExplained wants a line in docs/concepts/architecture.md for every
-// module that we import: who adds one says why.
+// TestDependenciesAreExplained requires a line in docs/concepts/architecture.md for every imported module.
 func TestDependenciesAreExplained(t *testing.T) {
 	t.Parallel()
 	doc := read(t, "docs/concepts/architecture.md")
@@ -78,8 +77,7 @@ func TestDependenciesAreExplained(t *testing.T) {
 	}
 }
 
-// TestDirectDependenciesAreMarked keeps go.mod readable: what is not marked
-// indirect is what we chose.
+// TestDirectDependenciesAreMarked: a requirement without "indirect" is our choice.
 func TestDirectDependenciesAreMarked(t *testing.T) {
 	t.Parallel()
 	all := requirements(t)

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// features are the rows and columns of docs/concepts/pairs.md, each with the words by which a script or a test of it is
-// known.
+// features are the rows and columns of docs/concepts/pairs.md, with the words that identify each in a script or a test.
 var features = []struct {
 	name  string
 	words *regexp.Regexp
@@ -41,7 +40,7 @@ var features = []struct {
 	{"restore", regexp.MustCompile(`restore`)},
 }
 
-// evidence has scripts, and the files of tests and of cases of the store suite, by name, in lower case.
+// evidence is scripts, and files of tests and of the store suite's cases, by name, in lower case.
 type evidence map[string][]string
 
 var testNames = regexp.MustCompile(`(?m)^func (Test\w+)\(|\{"(\w+)", \w+\}`)
@@ -65,7 +64,7 @@ func readEvidence(t *testing.T) evidence {
 	return e
 }
 
-// check reports what a cell names that does not exist, or does not know both features, and a reason that is none.
+// check reports missing names in a cell, evidence without both features, and empty reasons.
 func (e evidence) check(t *testing.T, cell string, a, b int) {
 	t.Helper()
 	pair := features[a].name + " with " + features[b].name
@@ -82,8 +81,7 @@ func (e evidence) check(t *testing.T, cell string, a, b int) {
 	}
 }
 
-// TestPairs keeps docs/concepts/pairs.md whole: each two features stand in the table of the one that comes first, with
-// what shows them or a reason why nothing can happen.
+// TestPairs: every two features are in the table of the first one, with evidence or a reason why nothing can happen.
 func TestPairs(t *testing.T) {
 	t.Parallel()
 	index := map[string]int{}
@@ -95,7 +93,7 @@ func TestPairs(t *testing.T) {
 		title, table, _ := strings.Cut(part, "\n")
 		a, known := index[strings.ToLower(title)]
 		if !known {
-			continue // the introduction, or a title that nobody knows: its pairs are missing below
+			continue // the introduction, or an unknown title: its pairs are missing below
 		}
 		for line := range strings.SplitSeq(table, "\n") {
 			cells := strings.Split(strings.Trim(line, "| "), " | ")

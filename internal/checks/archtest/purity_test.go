@@ -10,14 +10,13 @@ import (
 	"testing"
 )
 
-// domain lists the packages that are pure: they import the standard library and each
-// other. TestLayers says in which direction.
+// domain are the pure packages: they import the standard library and each other.
 var domain = []string{"deadletters/model",
 	"internal/model/deadletter", "internal/kit/envelope", "internal/model/failure", "internal/model/limit",
 	"internal/kit/pointer", "internal/model/posturl", "internal/model/schedule", "internal/kit/sensitive",
 	"internal/model/task"}
 
-// impure lists what the domain must not import, with what follows below it.
+// impure are banned imports of the domain, with the packages below.
 var impure = map[string]string{
 	"os":          "the domain does no input or output",
 	"io":          "the domain does no input or output",
@@ -52,9 +51,8 @@ func TestDomainIsPure(t *testing.T) {
 // clock are the functions that read the clock, or wait for it.
 var clock = []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"}
 
-// TestTimeIsAnArgument holds the packages whose behaviour scenarios replay to the
-// clock that they are given. The engine may wait (a long poll), and names
-// time.Now once as the default of its clock; it never calls it.
+// TestTimeIsAnArgument: packages whose behaviour scenarios replay use a given clock. The engine may wait (a long poll),
+// and names time.Now once as its default; it never calls it.
 func TestTimeIsAnArgument(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -88,8 +86,7 @@ func TestTimeIsAnArgument(t *testing.T) {
 	}
 }
 
-// TestNoGoroutines keeps concurrency where it can be seen: package coalesce, the
-// loops, and whoever runs a process.
+// TestNoGoroutines keeps concurrency in package coalesce, the loops, and owners of processes.
 func TestNoGoroutines(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"internal/model/failure", "internal/model/task", "internal/model/template",
@@ -106,7 +103,7 @@ func TestNoGoroutines(t *testing.T) {
 	}
 }
 
-// TestNoRegistration bans what happens before main, in every package.
+// TestNoRegistration bans init functions and other work before main.
 func TestNoRegistration(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {
@@ -120,7 +117,7 @@ func TestNoRegistration(t *testing.T) {
 	}
 }
 
-// eachFile calls fn with every Go file of a package that is not a test.
+// eachFile excludes tests.
 func eachFile(t *testing.T, name string, fn func(file string, f *ast.File)) {
 	t.Helper()
 	p := find(t, name)
@@ -134,7 +131,7 @@ func eachFile(t *testing.T, name string, fn func(file string, f *ast.File)) {
 	}
 }
 
-// selected returns the name in an expression pkg.Name.
+// selected returns Name of an expression pkg.Name.
 func selected(e ast.Expr, pkg string) (string, bool) {
 	s, ok := e.(*ast.SelectorExpr)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 
 // storeRole is an interface that the engine declares for a database.
 type storeRole struct {
-	own    int      // methods of its own
-	widest int      // the most methods of its own under one heading
+	own    int      // its own methods
+	widest int      // the most of its own methods under one heading
 	parts  []string // the roles that it is composed of
 }
 
@@ -53,7 +53,7 @@ func roleOf(in *ast.InterfaceType, headings []token.Pos) (r storeRole) {
 	return r
 }
 
-// headings returns the places of the comments in an interface that belong to no method.
+// headings returns the comments in an interface that belong to no method.
 func headings(f *ast.File, in *ast.InterfaceType) (at []token.Pos) {
 	of := map[*ast.CommentGroup]bool{}
 	for _, m := range in.Methods.List {
@@ -67,8 +67,8 @@ func headings(f *ast.File, in *ast.InterfaceType) (at []token.Pos) {
 	return at
 }
 
-// TestStoreRoles keeps what the engine asks of a database in roles that can be read at a glance, and its transaction
-// from growing with each new domain: a domain has a role of its own, which takes the transaction.
+// TestStoreRoles keeps the engine's roles of a database readable, and its transaction from growing with each domain: a
+// domain has its own role, which takes the transaction.
 func TestStoreRoles(t *testing.T) {
 	t.Parallel()
 	const most, role = 60, 6
@@ -97,8 +97,7 @@ func TestStoreRoles(t *testing.T) {
 	t.Logf("Store %d, Tx %d, Database %d", store, tx, all("Database"))
 }
 
-// TestStoreRolesAreTaken finds roles that only group the methods of a wider interface: each role is the type of
-// something in the engine that has no use for the whole.
+// TestStoreRolesAreTaken finds roles that only group methods: each role must be the type of something in the engine.
 func TestStoreRolesAreTaken(t *testing.T) {
 	t.Parallel()
 	roles, taken := storeRoles(t), map[string]bool{}
@@ -115,7 +114,7 @@ func TestStoreRolesAreTaken(t *testing.T) {
 			return true
 		})
 	})
-	// results of Database and Tx: the engine takes the parts of the stores, and calls the handle at once
+	// Results of Database and Tx, whose parts the engine takes directly.
 	given := map[string]bool{"CaseStore": true, "QueueStore": true, "GateStore": true, "ChildStore": true, "Handle": true}
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
 		if !taken[name] && !given[name] {

@@ -17,11 +17,11 @@ import (
 
 const (
 	module = "github.com/taskerhq/tasker"
-	// top is the directory of the module, seen from this package.
+	// top is the directory of the module, relative to this package.
 	top = "../../.."
 )
 
-// pkg is what "go list" says of a package of the module.
+// pkg is an answer of "go list".
 type pkg struct {
 	ImportPath string
 	Dir        string
@@ -29,10 +29,9 @@ type pkg struct {
 	GoFiles    []string // without tests
 
 	Imports, TestImports, XTestImports []string
-	Deps                               []string // all that it imports, and they in turn
+	Deps                               []string // all imports, transitively
 }
 
-// short is the package's path within the module, "." for the root.
 func (p pkg) short() string { return short(p.ImportPath) }
 
 func short(path string) string {
@@ -42,7 +41,6 @@ func short(path string) string {
 	return strings.TrimPrefix(path, module+"/")
 }
 
-// tree lists the packages of the module once.
 var tree = sync.OnceValues(func() ([]pkg, error) {
 	cmd := exec.Command("go", "list", "-json", "./...")
 	cmd.Dir = top
@@ -86,8 +84,7 @@ func find(t *testing.T, name string) pkg {
 	return all[i]
 }
 
-// inModule reports whether the path is one of ours, standard whether it is the
-// library's: its first element has no dot.
+// inModule reports whether the path is ours; standard, whether its first element has no dot.
 func inModule(path string) bool { return path == module || strings.HasPrefix(path, module+"/") }
 
 func standard(path string) bool {
@@ -95,8 +92,6 @@ func standard(path string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// files calls fn with the path, seen from the top, of every file of the tree
-// that ends in suffix.
 func files(t *testing.T, suffix string, fn func(path string, content []byte)) {
 	t.Helper()
 	n := 0

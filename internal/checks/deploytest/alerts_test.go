@@ -11,7 +11,7 @@ import (
 
 const deploy = "../../../deploy"
 
-// ruleFile is the part of a rule file that the tests look at.
+// ruleFile is the tested part of a rule file.
 type ruleFile struct {
 	Groups []ruleGroup `yaml:"groups"`
 }
@@ -32,7 +32,6 @@ type rule struct {
 // ruleFiles are the files with alert rules, without ".yml".
 var ruleFiles = []string{"alerts", "queue", "letters", "dispatch", "redisqueue"}
 
-// rules reads the alert rules.
 func rules(t *testing.T) []rule {
 	t.Helper()
 	return rulesOf(t, ruleFiles)

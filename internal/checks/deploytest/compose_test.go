@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/config"
 )
 
-// composed is what the tests look at in a service of compose.
+// composed is the tested part of a service.
 type composed struct {
 	Image string `json:"image"`
 	Build struct {
@@ -25,7 +25,7 @@ type composed struct {
 	Healthcheck map[string]any    `json:"healthcheck"`
 }
 
-// composition is what `docker compose` makes of several files.
+// composition is the result of `docker compose` with several files.
 type composition struct {
 	Services map[string]composed `json:"services"`
 	Volumes  map[string]any      `json:"volumes"`
@@ -34,7 +34,7 @@ type composition struct {
 	} `json:"configs"`
 }
 
-// compose reads files below deploy/compose; later ones add to earlier ones.
+// compose reads files below deploy/compose; later ones extend earlier ones.
 func compose(t *testing.T, files ...string) composition {
 	t.Helper()
 	all := composition{Services: map[string]composed{}, Volumes: map[string]any{}}
@@ -56,11 +56,11 @@ func compose(t *testing.T, files ...string) composition {
 	return all
 }
 
-// secret matches a variable that must be set, with what it is.
+// secret matches a variable that must be set, with its explanation.
 var secret = regexp.MustCompile(`\$\{[A-Z_]+:\?[^}]+\}`)
 
-// TestCompose: images of others are pinned, nothing is published for other machines, everything has a health check,
-// every service and volume that is named exists, and the settings of Tasker are valid.
+// TestCompose: foreign images are pinned, no port is published for other machines, everything has a health check, every
+// named service and volume exists, and the settings of Tasker are valid.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	pinned := regexp.MustCompile(`^[a-z0-9/]+:v?\d+(\.\d+)*(-[a-z-]+)?$`)
@@ -103,7 +103,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// loads wants variables to be a valid configuration. Secrets have a value.
+// loads checks that variables are a valid configuration, with a value for secrets.
 func loads(t *testing.T, at string, variables map[string]string) {
 	t.Helper()
 	var environ []string
@@ -116,7 +116,7 @@ func loads(t *testing.T, at string, variables map[string]string) {
 	}
 }
 
-// TestComposedPrometheus: the rules that Prometheus reads are there, and it scrapes every node.
+// TestComposedPrometheus: Prometheus's rule files exist, and it scrapes every node.
 func TestComposedPrometheus(t *testing.T) {
 	t.Parallel()
 	c := compose(t, "postgres.yml", "full.yml")

@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// query is one query of the dashboard.
 type query struct{ panel, expr string }
 
-// queries reads the dashboard, and puts in what Grafana would.
+// queries reads the dashboard, with Grafana's variables replaced.
 func queries(t *testing.T) []query {
 	t.Helper()
 	raw, err := os.ReadFile(deploy + "/grafana/tasker.json")

@@ -1,5 +1,3 @@
-// Package deploytest holds what is shipped for Prometheus and Grafana in deploy/,
-// and docs/reference/metrics.md, to what a running server answers at /metrics when real
-// cases have been opened, looked into and resolved. It has no code of its own
-// outside its tests.
+// Package deploytest compares the files for Prometheus and Grafana in deploy/, and docs/reference/metrics.md, with the
+// /metrics of a running server after real cases were opened, investigated and resolved. It has tests only.
 package deploytest

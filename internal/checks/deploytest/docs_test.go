@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestDocumentation holds docs/reference/metrics.md to what /metrics answers: every metric
-// is there with its labels, and no other.
+// TestDocumentation: docs/reference/metrics.md has exactly the metrics of /metrics, with their labels.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../../docs/reference/metrics.md")
@@ -49,8 +48,7 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// TestDocumentedNames: what docs/reference/metrics.md says of OpenTelemetry's names, and of
-// what Prometheus makes of them.
+// TestDocumentedNames: the names for OpenTelemetry and Prometheus in docs/reference/metrics.md.
 func TestDocumentedNames(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../../docs/reference/metrics.md")
@@ -78,7 +76,7 @@ func TestDocumentedNames(t *testing.T) {
 	}
 }
 
-// TestAlertsHaveRunbooks: whoever is woken up finds what to do.
+// TestAlertsHaveRunbooks: every alert has instructions.
 func TestAlertsHaveRunbooks(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../../docs/guides/operations.md")

@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/document"
 )
 
-// yamlFile reads a file below the root of the repository, with the types of encoding/json.
 func yamlFile(t *testing.T, name string) map[string]any {
 	t.Helper()
 	raw, err := os.ReadFile("../../../" + name)
@@ -18,7 +17,6 @@ func yamlFile(t *testing.T, name string) map[string]any {
 	return yamlText(t, name, raw)
 }
 
-// yamlText reads a document.
 func yamlText(t *testing.T, name string, raw []byte) map[string]any {
 	t.Helper()
 	limits := document.Limits{Marks: 1e6, Entries: 1e4, Depth: 100, Nodes: 1e5, Merged: 1e4, Digits: 50}
@@ -34,7 +32,7 @@ func yamlText(t *testing.T, name string, raw []byte) map[string]any {
 	return out
 }
 
-// as converts what was read to a type, as encoding/json does; members that the type does not have are left out.
+// as converts by encoding/json; unknown members are dropped.
 func as[T any](t *testing.T, v any) T {
 	t.Helper()
 	var out T

@@ -11,10 +11,10 @@ import (
 	"github.com/taskerhq/tasker/internal/host/config"
 )
 
-// rendered is what the chart makes of deploy/helm/testdata/values.yaml. `make helm` compares it with what Helm renders.
+// rendered is the chart's output for deploy/helm/testdata/values.yaml. `make helm` compares it with Helm.
 const rendered = "deploy/helm/testdata/rendered.yaml"
 
-// object is what the tests look at in an object of Kubernetes.
+// object is the tested part of a Kubernetes object.
 type object struct {
 	Kind     string         `json:"kind"`
 	Metadata map[string]any `json:"metadata"`
@@ -29,7 +29,6 @@ type object struct {
 	}
 }
 
-// pod is what the tests look at in a pod.
 type pod struct {
 	Automount       *bool `json:"automountServiceAccountToken"`
 	SecurityContext struct {
@@ -53,7 +52,6 @@ type probe struct {
 	HTTPGet struct{ Path, Port string }
 }
 
-// objects are those of the golden file.
 func objects(t *testing.T) []object {
 	t.Helper()
 	var list []object
@@ -65,8 +63,8 @@ func objects(t *testing.T) []object {
 	return list
 }
 
-// TestChart: pods run as nobody on a read-only root without a token of the cluster, secrets come by reference, the
-// probes ask routes that exist, and the settings are valid.
+// TestChart: pods run as nobody on a read-only root without a cluster token, secrets are references, the probes use
+// existing routes, and the settings are valid.
 func TestChart(t *testing.T) {
 	t.Parallel()
 	var api struct{ Paths map[string]any }
@@ -125,7 +123,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// TestChartSelects: the service sends requests to nodes only, and not to the pods of the job and of the test.
+// TestChartSelects: the service selects nodes only, not the pods of the job and of the test.
 func TestChartSelects(t *testing.T) {
 	t.Parallel()
 	var selector map[string]any

@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/host/config"
 )
 
-// text reads a file below the root of the repository.
 func text(t *testing.T, name string) string {
 	t.Helper()
 	raw, err := os.ReadFile("../../../" + name)
@@ -22,7 +21,6 @@ func text(t *testing.T, name string) string {
 	return string(raw)
 }
 
-// all returns what a pattern with one group finds.
 func all(pattern, in string) []string {
 	var found []string
 	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(in, -1) {
@@ -31,8 +29,8 @@ func all(pattern, in string) []string {
 	return found
 }
 
-// TestDockerfile: the image is built with the Go of the module, runs as nobody, checks its health, and its variables
-// are settings.
+// TestDockerfile: the image is built with the module's Go, runs as nobody, checks its health, and its variables are
+// settings.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
 	file := strings.ReplaceAll(text(t, "deploy/docker/Dockerfile"), "\\\n", " ")
@@ -59,7 +57,7 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// TestDockerignore: what the program is built from is sent to the builder.
+// TestDockerignore: all sources of the program reach the builder.
 func TestDockerignore(t *testing.T) {
 	t.Parallel()
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=Dir,Module,EmbedFiles", "./cmd/tasker")
@@ -105,8 +103,8 @@ func TestDockerignore(t *testing.T) {
 	}
 }
 
-// TestUnit: the unit of systemd names settings, gives the server time to drain, and is accepted by systemd where that
-// is installed.
+// TestUnit: the systemd unit names settings, gives the server time to drain, and passes systemd's check where
+// installed.
 func TestUnit(t *testing.T) {
 	t.Parallel()
 	const name = "deploy/systemd/tasker.service"

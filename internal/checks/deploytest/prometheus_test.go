@@ -18,9 +18,8 @@ import (
 	"time"
 )
 
-// program returns one of Prometheus' programs. PROMTOOL names promtool, and the
-// other is looked for beside it; else they are looked for in the PATH. Without
-// them the test is skipped, but never on CI.
+// program returns one of Prometheus's programs: beside PROMTOOL, or in the PATH. Without them the test is skipped, but
+// never in CI.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	var path string
@@ -94,7 +93,7 @@ func startPrometheus(t *testing.T, target string) *scraper {
 	}
 	t.Cleanup(func() {
 		kill()
-		_ = cmd.Wait() // it was told to end
+		_ = cmd.Wait() // it was stopped
 		if t.Failed() {
 			t.Logf("Prometheus said:\n%s", &log)
 		}
@@ -102,7 +101,7 @@ func startPrometheus(t *testing.T, target string) *scraper {
 	return &scraper{t: t, url: "http://" + address}
 }
 
-// ask asks Prometheus; an error means that it does not answer, or refuses.
+// ask returns an error if Prometheus does not answer, or refuses.
 func (p *scraper) ask(path string, out any) error {
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	defer cancel()
@@ -123,7 +122,7 @@ func (p *scraper) ask(path string, out any) error {
 	return json.Unmarshal(answer.Data, out)
 }
 
-// sample is one value of the answer to a query.
+// sample is one value in the answer to a query.
 type sample struct {
 	Metric map[string]string
 	Value  [2]any // when, and a number as a text
@@ -135,7 +134,7 @@ func (p *scraper) query(expr string) ([]sample, error) {
 	return data.Result, err
 }
 
-// await polls until a query has an answer: nothing tells when Prometheus has read.
+// await polls until a query has an answer: Prometheus does not report a scrape.
 func (p *scraper) await(expr string) {
 	p.t.Helper()
 	if err := p.wait(expr); err != nil {
@@ -143,8 +142,7 @@ func (p *scraper) await(expr string) {
 	}
 }
 
-// wait is await, and returns what came of it. A reading that took too long leaves a
-// gap of one tick in everything.
+// wait is await with an error. A slow scrape leaves a gap of one tick in everything.
 func (p *scraper) wait(expr string) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -159,8 +157,8 @@ func (p *scraper) wait(expr string) error {
 	return errors.Join(errors.New("Prometheus never had "+expr), last)
 }
 
-// TestPrometheus lets a Prometheus read the metrics of a server to which the
-// story happens, evaluate the alert rules, and answer what the dashboard asks.
+// TestPrometheus lets a Prometheus scrape a server during the story, evaluate the alert rules, and answer the
+// dashboard's queries.
 func TestPrometheus(t *testing.T) {
 	t.Parallel()
 	s := serve(t, openSQLite)
@@ -168,7 +166,7 @@ func TestPrometheus(t *testing.T) {
 	p.await(`tasker_store_up == 1`)
 	s.story()
 	s.recount()
-	// a rate takes two readings of every series
+	// A rate needs two scrapes of every series.
 	p.await(`count_over_time(tasker_dlq_time_in_queue_hours_count[1m]) >= 2`)
 	p.await(`sum(increase(tasker_dlq_entries_created_total[5m])) > 0`)
 
@@ -180,7 +178,7 @@ func TestPrometheus(t *testing.T) {
 		}
 	})
 	t.Run("Alerts", func(t *testing.T) {
-		// what the story left: a stale task that nobody detects, and an hour of waiting
+		// The story left a stale task that nobody detects, and an hour of waiting.
 		for _, name := range []string{"StaleTasksNotDetected", "TaskerQueueNotServed", "TaskerStarvation"} {
 			p.await(`ALERTS{alertname="` + name + `",alertstate="pending"}`)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestGoInstall: `go install github.com/taskerhq/tasker/cmd/tasker@latest` refuses a module that replaces others.
+// TestGoInstall: `go install github.com/taskerhq/tasker/cmd/tasker@latest` refuses a module with replacements.
 func TestGoInstall(t *testing.T) {
 	t.Parallel()
 	if found := all(`(?m)^(replace|exclude)\b`, text(t, "go.mod")); len(found) > 0 {
@@ -15,8 +15,8 @@ func TestGoInstall(t *testing.T) {
 	}
 }
 
-// TestReleases: releases are for the systems that docs/reference/compatibility.md promises and `make platforms` builds
-// for, they tell their version, and what their archives have is there.
+// TestReleases: releases are for the systems in docs/reference/compatibility.md and `make platforms`, print their
+// version, and their archives' files exist.
 func TestReleases(t *testing.T) {
 	t.Parallel()
 	r := as[struct {

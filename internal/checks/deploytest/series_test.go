@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// series are the names of what /metrics answers, with the names of their labels.
+// series are the names in /metrics, with the names of their labels.
 type series map[string]map[string]bool
 
-// everything is what a server answers after the story.
+// everything is the /metrics after the story.
 func everything(t *testing.T) series {
 	t.Helper()
 	s := serve(t, openSQLite)
@@ -22,7 +22,7 @@ func everything(t *testing.T) series {
 			continue
 		}
 		if out[m[1]] == nil {
-			out[m[1]] = map[string]bool{"job": true, "instance": true} // what Prometheus adds
+			out[m[1]] = map[string]bool{"job": true, "instance": true} // added by Prometheus
 		}
 		for _, label := range regexp.MustCompile(`(\w+)="`).FindAllStringSubmatch(m[2], -1) {
 			out[m[1]][label[1]] = true
@@ -37,8 +37,7 @@ var (
 	grouping  = regexp.MustCompile(`\b(?:by|without) \(([^)]*)\)`)
 )
 
-// has checks that every metric in an expression is there, with the labels that it
-// is asked for.
+// has checks that every metric in an expression exists, with its labels.
 func (s series) has(t *testing.T, what, expr string) {
 	t.Helper()
 	found := selector.FindAllStringSubmatch(expr, -1)

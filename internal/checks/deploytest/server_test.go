@@ -35,11 +35,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds what a test waits for; nothing here takes a tenth of it.
+// patience bounds waits; nothing here takes a tenth of it.
 const patience = time.Minute
 
-// server is a whole server, as the configuration puts it together, but for its
-// clock, which goes ahead when told, and the background loops, which run when told.
+// server is a configured server with a manual clock and manual background loops.
 type server struct {
 	*tasker.Client
 	t      *testing.T
@@ -51,7 +50,6 @@ type server struct {
 	ahead  atomic.Int64
 }
 
-// openSQLite and openPostgreSQL open empty stores.
 func openSQLite(t *testing.T) (engine.Database, error) {
 	return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "tasker.db"), nil)
 }
@@ -75,7 +73,7 @@ func serve(t *testing.T, open func(*testing.T) (engine.Database, error)) *server
 	})
 	s.store, err = open(t)
 	s.must(err)
-	// so that steps of the story are promoted
+	// For the promotion of steps in the story.
 	config := settings.Config{Scheduling: settings.Scheduling{MaxWait: 10 * time.Minute}}
 	letters := memory.New(nil)
 	letters.Declare("dlq:detection_queue")
@@ -103,11 +101,11 @@ func serve(t *testing.T, open func(*testing.T) (engine.Database, error)) *server
 	return s
 }
 
-// recount lets the gauges be counted again, which are else kept for some seconds.
+// recount refreshes the gauges, which are cached for some seconds.
 func (s *server) recount() {
 	s.tel.Watch(func(ctx context.Context) (*engine.Census, error) {
 		c, err := s.engine.Census(ctx)
-		if err == nil { // as where a Redis is configured, which is not there
+		if err == nil { // as with a configured Redis, which is missing
 			c.Dispatch = engine.DispatchState{Configured: true}
 		}
 		return c, err
@@ -141,8 +139,7 @@ func (s *server) must(err error) {
 	}
 }
 
-// after lets time pass in which workers are heard of, and then the background
-// loops do what is due.
+// after advances the clock with heartbeats, and then runs the background loops.
 func (s *server) after(d time.Duration, workers ...uuid.UUID) {
 	s.t.Helper()
 	s.ahead.Add(int64(d))
@@ -191,13 +188,12 @@ func failed(retryable bool) protocol.StepResult {
 	return protocol.StepResult{Status: protocol.ResultFailed, Error: &tasker.Failure{Message: "no", Retryable: &retryable}}
 }
 
-// fetch reads a page.
 func fetch(ctx context.Context, url string) (status int, body string, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, "", err
 	}
-	r.Close = true // nobody keeps the connection after the test
+	r.Close = true // no connection is kept after the test
 	resp, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
 		return 0, "", err
@@ -207,7 +203,6 @@ func fetch(ctx context.Context, url string) (status int, body string, err error)
 	return resp.StatusCode, string(all), err
 }
 
-// metrics are the lines of an answer.
 type metrics []string
 
 func (s *server) metrics() metrics {
@@ -219,8 +214,7 @@ func (s *server) metrics() metrics {
 	return strings.Split(body, "\n")
 }
 
-// value returns the value of a series, written as in the text format with its
-// labels in alphabetical order, "" when it is not there.
+// value returns a series' value, "" if missing. The name is in the text format, with labels in alphabetical order.
 func (m metrics) value(series string) string {
 	for _, line := range m {
 		if v, ok := strings.CutPrefix(line, series+" "); ok {

@@ -15,12 +15,11 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// story makes everything happen to a server that has a metric: a case for each of
-// the five reasons, really produced, among them.
+// story produces every metric, including a real case for each of the five reasons.
 func (s *server) story() {
 	s.t.Helper()
 	busy, idle := s.worker("load"), s.worker("slow")
-	for _, name := range []string{"nobody", "slow"} { // stale after half an hour, whatever is promised to their steps
+	for _, name := range []string{"nobody", "slow"} { // stale after half an hour, regardless of promises
 		_, err := s.RegisterTemplate(s.ctx, tasker.TemplateSource{YAML: "name: " + name + "\nversion: \"1\"\nlifecycle: " +
 			"{max_steps_in_process_minutes: 30}\n" +
 			"steps: [{name: only, handler: " + name + "}]\n"})
@@ -28,7 +27,7 @@ func (s *server) story() {
 	}
 	run := func(d time.Duration) { s.t.Helper(); s.after(d, busy, idle) }
 
-	// Work: done, failed for good, failed and repeated, a result that comes too late.
+	// Work: completed, failed for good, failed and repeated, a late result.
 	for range 2 { // the second is answered with the first
 		s.submit(tasker.TaskRequest{TaskType: "load", IdempotencyKey: "once"})
 	}
@@ -68,7 +67,7 @@ func (s *server) story() {
 	run(time.Second)
 	s.work(busy, completed())
 
-	// Some are near to being stale, or are and wait for the detector.
+	// Some are nearly stale, or stale and undetected.
 	s.submit(tasker.TaskRequest{Name: "slow"})
 	s.ahead.Add(int64(34 * time.Minute))
 	for range 2 {
@@ -87,7 +86,7 @@ func (s *server) stepOf(id uuid.UUID) uuid.UUID {
 	return steps[0].StepUUID
 }
 
-// smuggleCircle stores a template past the checks, whose steps wait for each other.
+// smuggleCircle bypasses the checks of a template whose steps wait for each other.
 func (s *server) smuggleCircle() {
 	s.t.Helper()
 	circle := &task.Template{Namespace: "default", Name: "circle", Version: "1", Fingerprint: "circle",
@@ -104,7 +103,7 @@ func (s *server) smuggleCircle() {
 
 var goVersion = runtime.Version()
 
-// TestRealCasesAreCounted: what /metrics says after the story is what happened.
+// TestRealCasesAreCounted: /metrics shows the story.
 func TestRealCasesAreCounted(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) (engine.Database, error){"SQLite": openSQLite,
@@ -125,10 +124,10 @@ func TestRealCasesAreCounted(t *testing.T) {
 				`tasker_dlq_time_in_queue_hours_count{dlq_reason="staleness_timeout",resolution_status="manually_resolved"}`:         "1",
 				`tasker_dlq_time_in_queue_hours_bucket{dlq_reason="staleness_timeout",resolution_status="manually_resolved",le="1"}`: "0",
 				`tasker_dlq_time_in_queue_hours_bucket{dlq_reason="staleness_timeout",resolution_status="manually_resolved",le="2"}`: "1",
-				// those that nobody serves too
+				// including unserved ones
 				"tasker_staleness_tasks_detected_total":              "3",
 				"tasker_staleness_tasks_transitioned_to_error_total": "3",
-				// not while workers could not be heard yet
+				// not before workers could report
 				"tasker_staleness_detection_runs_total":                                                        "3",
 				"tasker_staleness_detection_failures_total":                                                    "0",
 				"tasker_staleness_detection_duration_milliseconds_count":                                       "3",

@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// service stands for systemctl on the page: it starts and stops a server on $TASKER_DB. Before the page, one is started
-// and gets a task; that task is in the backup, and later ones are not.
+// service replaces systemctl on the page: it starts and stops a server on $TASKER_DB. Before the page, one gets a task;
+// that task is in the backup, and later ones are not.
 const service = `
 unset ${!TASKER_TEST_@}
 systemctl() {
@@ -30,8 +30,8 @@ systemctl start tasker
 submit in-the-backup
 `
 
-// TestBackupPage runs the chapters of docs/guides/backup.md about SQLite and about PostgreSQL: after each, the task of
-// before the backup is there, and the one of after it is not.
+// TestBackupPage runs the chapters of docs/guides/backup.md about SQLite and PostgreSQL: after each, the task from
+// before the backup exists, and the later one does not.
 func TestBackupPage(t *testing.T) {
 	t.Parallel()
 	chapters := strings.Split(read(t, "docs/guides/backup.md"), "\n## ")
@@ -72,7 +72,7 @@ func TestBackupPage(t *testing.T) {
 	}
 }
 
-// ownDatabase creates a database with the name that the page has, and returns its DSN. It is on a server of the test.
+// ownDatabase creates the page's database on a server of the test, and returns its DSN.
 func ownDatabase(t *testing.T) string {
 	t.Helper()
 	admin := pgtest.Start(t).DSN()

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pagetest"
 )
 
-// TestPythonPage runs docs/guides/python.md.
 func TestPythonPage(t *testing.T) {
 	t.Parallel()
 	page := script{page: "docs/guides/python.md", before: pythonClient(t)}
@@ -18,7 +17,7 @@ func TestPythonPage(t *testing.T) {
 	}
 }
 
-// TestTypeScriptPage runs docs/guides/typescript.md, with the package as npm would install it.
+// TestTypeScriptPage uses the package as npm would install it.
 func TestTypeScriptPage(t *testing.T) {
 	t.Parallel()
 	page := script{page: "docs/guides/typescript.md", before: typeScriptClient(t)}
@@ -27,8 +26,7 @@ func TestTypeScriptPage(t *testing.T) {
 	}
 }
 
-// TestTestingPage runs docs/guides/testing.md. Its last chapter starts a server, which would not know the variables of
-// our tests.
+// TestTestingPage: its last chapter starts a server, which must not see the variables of our tests.
 func TestTestingPage(t *testing.T) {
 	t.Parallel()
 	pagetest.Need(t, "jq")
@@ -39,7 +37,7 @@ func TestTestingPage(t *testing.T) {
 	}
 }
 
-// pythonClient returns the commands after which Python finds the client.
+// pythonClient returns commands that make the client available to Python.
 func pythonClient(t *testing.T) string {
 	t.Helper()
 	pagetest.NeedPython(t)
@@ -50,7 +48,7 @@ func pythonClient(t *testing.T) string {
 	return "export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" + source + "'\n"
 }
 
-// typeScriptClient returns the commands after which Node.js finds the client, as npm would install it.
+// typeScriptClient returns commands that make the client available to Node.js, as from npm.
 func typeScriptClient(t *testing.T) string {
 	t.Helper()
 	pagetest.Need(t, "node", "npm", "flock")

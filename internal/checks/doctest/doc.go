@@ -1,5 +1,3 @@
-// Package doctest runs what the documentation shows. A page that tells people
-// what to type is tested like code: its bash blocks run against a real server,
-// and what they print is compared with the page. It has no code of its own
-// outside its tests.
+// Package doctest runs the commands in the documentation: the bash blocks of pages run against a real server, and their
+// output is compared with the page. It has tests only.
 package doctest

@@ -25,13 +25,12 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tasker": program, "tasker-cli": program})
 }
 
-// pageURL is where the pages say that the server is.
+// pageURL is the server's address on the pages.
 const pageURL = "http://127.0.0.1:8080"
 
-// patience only bounds how long a broken page takes to fail.
+// patience bounds the time until a broken page fails.
 const patience = 3 * time.Minute
 
-// TestReadme runs README.md.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	if ran, shown := (script{page: "README.md"}).run(t, serve(t)); ran < 6 || shown < 5 {
@@ -39,7 +38,6 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestPausesPage runs docs/guides/pauses.md.
 func TestPausesPage(t *testing.T) {
 	t.Parallel()
 	if ran, shown := (script{page: "docs/guides/pauses.md"}).run(t, serve(t)); ran != 2 || shown != 1 {
@@ -47,7 +45,6 @@ func TestPausesPage(t *testing.T) {
 	}
 }
 
-// TestOutagesPage runs docs/guides/outages.md.
 func TestOutagesPage(t *testing.T) {
 	t.Parallel()
 	if ran, _ := (script{page: "docs/guides/outages.md"}).run(t, serve(t)); ran != 1 {
@@ -55,7 +52,6 @@ func TestOutagesPage(t *testing.T) {
 	}
 }
 
-// TestWorkflowsPage runs docs/guides/workflows.md.
 func TestWorkflowsPage(t *testing.T) {
 	t.Parallel()
 	if ran, _ := (script{page: "docs/guides/workflows.md"}).run(t, serve(t)); ran != 6 {
@@ -63,7 +59,6 @@ func TestWorkflowsPage(t *testing.T) {
 	}
 }
 
-// TestLimitsPage runs docs/guides/limits.md.
 func TestLimitsPage(t *testing.T) {
 	t.Parallel()
 	if ran, _ := (script{page: "docs/guides/limits.md"}).run(t, serve(t)); ran != 2 {
@@ -71,7 +66,6 @@ func TestLimitsPage(t *testing.T) {
 	}
 }
 
-// TestLongWorkPage runs docs/guides/long-work.md.
 func TestLongWorkPage(t *testing.T) {
 	t.Parallel()
 	if ran, _ := (script{page: "docs/guides/long-work.md"}).run(t, serve(t)); ran != 1 {
@@ -79,7 +73,6 @@ func TestLongWorkPage(t *testing.T) {
 	}
 }
 
-// TestProgramsPage runs docs/guides/programs-as-workers.md.
 func TestProgramsPage(t *testing.T) {
 	t.Parallel()
 	pagetest.Need(t, "jq", "python3")
@@ -88,7 +81,7 @@ func TestProgramsPage(t *testing.T) {
 	}
 }
 
-// TestSecuringPage runs docs/guides/securing.md, which starts a server with keys of its own.
+// TestSecuringPage starts another server, with keys.
 func TestSecuringPage(t *testing.T) {
 	t.Parallel()
 	pagetest.Need(t, "jq")
@@ -98,7 +91,6 @@ func TestSecuringPage(t *testing.T) {
 	}
 }
 
-// TestLargeResultsPage runs docs/guides/large-results.md.
 func TestLargeResultsPage(t *testing.T) {
 	t.Parallel()
 	to := serveOn(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), func(c *config.Config) {
@@ -109,7 +101,6 @@ func TestLargeResultsPage(t *testing.T) {
 	}
 }
 
-// TestSchedulesPage runs docs/guides/schedules.md.
 func TestSchedulesPage(t *testing.T) {
 	t.Parallel()
 	if ran, shown := (script{page: "docs/guides/schedules.md"}).run(t, serve(t)); ran != 2 || shown != 1 {
@@ -117,7 +108,7 @@ func TestSchedulesPage(t *testing.T) {
 	}
 }
 
-// TestCurlWorker runs the worker of docs/reference/worker-protocol.md and gives it work.
+// TestCurlWorker runs the worker of docs/reference/worker-protocol.md on a task.
 func TestCurlWorker(t *testing.T) {
 	t.Parallel()
 	pagetest.Need(t, "curl")
@@ -158,7 +149,6 @@ func blocks(t *testing.T, page string) []pagetest.Block {
 	return found
 }
 
-// read returns a file of the repository.
 func read(t *testing.T, file string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("../../..", file))
@@ -168,7 +158,7 @@ func read(t *testing.T, file string) string {
 	return string(raw)
 }
 
-// server is a whole server in this process, at an address of its own.
+// server is a whole server in this process, at a free address.
 type server struct {
 	url    string
 	client *tasker.Client
@@ -179,8 +169,7 @@ func serve(t *testing.T) server {
 	return serveOn(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), nil)
 }
 
-// serveOn starts a server on a database, with the defaults and what configure
-// makes of them.
+// serveOn starts a server on a database, with defaults changed by configure.
 func serveOn(t *testing.T, dsn string, configure func(*config.Config)) server {
 	t.Helper()
 	cfg := config.Default()
@@ -212,7 +201,7 @@ func serveOn(t *testing.T, dsn string, configure func(*config.Config)) server {
 	}
 }
 
-// session is a bash that runs what a page says.
+// session is a bash with the commands of a page.
 type session struct {
 	cmd *exec.Cmd
 	out bytes.Buffer
@@ -245,14 +234,13 @@ func (s *session) wait() (string, error) {
 	return s.out.String(), err
 }
 
-// stop ends the session, if it has not ended, and returns what it printed.
+// stop ends the session, if necessary, and returns its output.
 func (s *session) stop() string {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
 	return s.out.String()
 }
 
-// TestQueueAPI runs docs/reference/queue-api.md.
 func TestQueueAPI(t *testing.T) {
 	t.Parallel()
 	pagetest.Need(t, "curl")
@@ -262,7 +250,6 @@ func TestQueueAPI(t *testing.T) {
 	}
 }
 
-// TestUniquePage runs docs/guides/unique.md.
 func TestUniquePage(t *testing.T) {
 	t.Parallel()
 	pagetest.Need(t, "curl")

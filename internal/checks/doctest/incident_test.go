@@ -20,9 +20,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// incident is the night before docs/guides/operations.md: what happened on a database
-// before somebody looks. It is lived through by a clock of its own, which begins
-// hours ago and comes to the present.
+// incident is the night before docs/guides/operations.md, on a database, with a clock that begins hours ago and reaches
+// the present.
 type incident struct {
 	t       *testing.T
 	backend *node.Node
@@ -32,7 +31,7 @@ type incident struct {
 
 func (in *incident) now() time.Time { return time.Now().Add(-time.Duration(in.ago.Load())) }
 
-// past is a store whose IDs follow the clock of the incident.
+// past is a store whose IDs follow the incident's clock.
 type past struct {
 	*postgres.Store
 	ids *task.Source
@@ -40,8 +39,8 @@ type past struct {
 
 func (p past) IDs() *task.Source { return p.ids }
 
-// What the night is about. The steps of fulfill_order need a database that was
-// away, invoice a server that was, daily one that says when to come again.
+// Workflows of the night. fulfill_order needs a database that was away, invoice a server that was away, daily one that
+// asked for a later retry.
 var nightTemplates = []string{`
 name: fulfill_order
 namespace_name: order_processing
@@ -68,8 +67,7 @@ version: 1.0.0
 steps: [{name: scale, handler: scale, required_capabilities: [gpu]}]
 `}
 
-// settlement is a workflow whose steps wait for each other. It would be refused,
-// so somebody has written it into the database.
+// settlement has steps that wait for each other. Registration refuses it, so it is written into the database.
 func settlement(now time.Time) *task.Template {
 	t := &task.Template{Namespace: "order_processing", Name: "settle", Version: "1.0.0", Fingerprint: "by hand",
 		CreatedAt: now,
@@ -81,7 +79,7 @@ func settlement(now time.Time) *task.Template {
 	return t
 }
 
-// haveIncident lives through the night on an empty database, and leaves it.
+// haveIncident plays the night on an empty database.
 func haveIncident(t *testing.T, dsn string) {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), dsn, nil)
@@ -90,7 +88,7 @@ func haveIncident(t *testing.T, dsn string) {
 	}
 	in := &incident{t: t}
 	in.ago.Store(int64(9 * time.Hour))
-	// what is stale is left for the reader to detect
+	// The reader detects the stale tasks.
 	cfg := settings.Config{StalenessDetection: settings.StalenessDetection{Enabled: settings.Off}}
 	in.backend, err = node.New(t.Context(), past{s, task.NewSource(1, 0)}, node.Options{Engine: cfg, Now: in.now})
 	if err != nil {
@@ -134,7 +132,7 @@ func haveIncident(t *testing.T, dsn string) {
 	}
 }
 
-// at does something that happened a while ago.
+// at runs what at a time in the past.
 func (in *incident) at(ago time.Duration, what func()) {
 	in.ago.Store(int64(ago))
 	what()
@@ -150,8 +148,7 @@ func (in *incident) submit(namespace, name, input string) uuid.UUID {
 	return receipt.TaskUUID
 }
 
-// fail lets a worker try all that is ready, until there is nothing that it could
-// do now.
+// fail lets a worker try all ready steps until it has nothing to do.
 func (in *incident) fail() {
 	in.t.Helper()
 	w := worker.New(in.client, &worker.Options{Name: "worker-1", Concurrency: 1, PollWait: time.Second,
@@ -179,7 +176,7 @@ func (in *incident) fail() {
 	}
 }
 
-// idle waits until no step is ready or in the hands of a worker.
+// idle waits until no step is ready or leased.
 func (in *incident) idle() {
 	in.t.Helper()
 	ctx, cancel := context.WithTimeout(in.t.Context(), patience)

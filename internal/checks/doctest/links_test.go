@@ -14,8 +14,8 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/manual"
 )
 
-// TestLinks follows every link of every Markdown file: it leads to a file of the repository, and its fragment to a
-// heading there. Of a link to another host only the syntax is checked: tests need no network.
+// TestLinks follows every link of every Markdown file to a file of the repository and its heading. For other hosts it
+// checks the syntax only: tests need no network.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	pages := markdown(t)
@@ -28,8 +28,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestEveryPageIsReachable: whoever begins at docs/README.md finds every page of docs. A link to a folder leads to all
-// pages in it.
+// TestEveryPageIsReachable from docs/README.md. A link to a folder leads to all pages in it.
 func TestEveryPageIsReachable(t *testing.T) {
 	t.Parallel()
 	pages := markdown(t)
@@ -88,7 +87,6 @@ func TestSlugs(t *testing.T) {
 	}
 }
 
-// markdown reads the Markdown files of the repository.
 func markdown(t *testing.T) map[string]string {
 	t.Helper()
 	const top = "../../.."
@@ -122,7 +120,7 @@ var (
 	heading    = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *#*$`)
 )
 
-// links returns where the links and images of a page lead. A call of a generic function in code looks like a link.
+// links returns the targets of a page's links and images. A call of a generic function in code looks like a link.
 func links(text string) []string {
 	var list []string
 	prose := codeSpan.ReplaceAllString(codeBlock.ReplaceAllString(text, ""), "")
@@ -132,7 +130,7 @@ func links(text string) []string {
 	return list
 }
 
-// follow returns why the link of a page leads nowhere.
+// follow returns why a link is broken.
 func follow(pages map[string]string, page, link string) error {
 	u, err := url.Parse(link)
 	switch {
@@ -161,7 +159,7 @@ func follow(pages map[string]string, page, link string) error {
 	return nil
 }
 
-// fragments returns the fragments of the headings of a page, as GitHub makes them.
+// fragments returns the fragments of a page's headings, in GitHub's form.
 func fragments(text string) map[string]bool {
 	all := manual.Fragments{}
 	for _, m := range heading.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {

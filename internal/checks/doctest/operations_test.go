@@ -24,12 +24,11 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// pageDSN is what docs/guides/operations.md calls the database.
+// pageDSN is the database in docs/guides/operations.md.
 const pageDSN = "postgres://tasker@db.example.com:5432/tasker"
 
-// TestOperationsPage runs docs/guides/operations.md from top to bottom, as one session, on
-// a server whose night was bad, and whose troubles are over in the morning. What a
-// text block shows has to be what the block before it has printed.
+// TestOperationsPage runs docs/guides/operations.md as one session, on a server after a bad night. A text block must be
+// the output of the block before it.
 func TestOperationsPage(t *testing.T) {
 	t.Parallel()
 	pagetest.Need(t, "curl", "jq", "psql", "sqlite3")
@@ -53,8 +52,7 @@ func TestOperationsPage(t *testing.T) {
 	}
 }
 
-// TestAlertsHaveARunbook wants the page to say what to do about every alert, and
-// about no others.
+// TestAlertsHaveARunbook: the page has instructions for exactly the existing alerts.
 func TestAlertsHaveARunbook(t *testing.T) {
 	t.Parallel()
 	names := func(re *regexp.Regexp, files ...string) []string {
@@ -76,7 +74,7 @@ func TestAlertsHaveARunbook(t *testing.T) {
 	}
 }
 
-// TestCommandsInProse wants the commands that sentences name to be there.
+// TestCommandsInProse: commands named in sentences exist.
 func TestCommandsInProse(t *testing.T) {
 	t.Parallel()
 	named := map[string]bool{}
@@ -104,8 +102,7 @@ func TestCommandsInProse(t *testing.T) {
 // inProse finds the words of a command before its arguments and flags.
 var inProse = regexp.MustCompile("`tasker((?: [a-z]+(?:-[a-z]+)*)+)")
 
-// asPSQL takes a DSN apart into what psql understands, and the options that lead
-// to its schema.
+// asPSQL splits a DSN into psql's form, and the options for its schema.
 func asPSQL(t *testing.T, dsn string) (plain, options string) {
 	t.Helper()
 	u, err := url.Parse(dsn)
@@ -119,7 +116,7 @@ func asPSQL(t *testing.T, dsn string) (plain, options string) {
 	return u.String(), options
 }
 
-// laptop makes a directory with a tasker.db in which there is a case.
+// laptop makes a directory with a tasker.db that has a case.
 func laptop(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -141,7 +138,7 @@ func laptop(t *testing.T) string {
 	return dir
 }
 
-// morning begins it: a worker to whom everything works.
+// morning starts a worker whose steps all succeed.
 func morning(t *testing.T, client *tasker.Client) {
 	t.Helper()
 	w := worker.New(client, &worker.Options{Name: "worker-2", PollWait: time.Second,

@@ -19,7 +19,7 @@ import (
 	"github.com/taskerhq/tasker/remote"
 )
 
-// What docs/guides/postgres.md calls the machines that it speaks of.
+// The machines in docs/guides/postgres.md.
 const (
 	pageDatabase = "db.example.com:5432"
 	pageBouncer  = "pgbouncer.example.com:6432"
@@ -27,9 +27,8 @@ const (
 	pageSecond   = "127.0.0.1:8081"
 )
 
-// TestPostgresPage runs docs/guides/postgres.md from top to bottom against a server of
-// its own: SQL blocks as the superuser, bash blocks as one session. Every line of
-// a text block has to be in what the session has printed.
+// TestPostgresPage runs docs/guides/postgres.md against a separate server: SQL blocks as the superuser, bash blocks as
+// one session. The session must have printed every line of a text block.
 func TestPostgresPage(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -56,18 +55,17 @@ func TestPostgresPage(t *testing.T) {
 	}
 }
 
-// postgresPage is the state of the session that the page tells.
+// postgresPage is the state of the page's session.
 type postgresPage struct {
 	t       *testing.T
 	admin   *url.URL
-	hosts   map[string]string // what stands for a host of the page
+	hosts   map[string]string // replacements of the page's hosts
 	exports string            // lines of bash that hold from block to block
 	moved   string            // directory with the file that is moved
 	printed string
 }
 
-// sql runs statements one by one; those after the first block in the database
-// that the first one creates.
+// sql runs statements one by one, after the first block in the database that it created.
 func (p *postgresPage) sql(text string) {
 	p.t.Helper()
 	for statement := range strings.SplitSeq(text, ";\n") {
@@ -90,8 +88,7 @@ func (p *postgresPage) sql(text string) {
 
 var listens = regexp.MustCompile(`--listen (\S+)`)
 
-// bash runs a block. A server that it starts is waited for, and goes on until
-// the test ends.
+// bash runs a block. A server that it starts must listen, and continues until the test ends.
 func (p *postgresPage) bash(text string) {
 	p.t.Helper()
 	if strings.Contains(text, pageBouncer) {
@@ -109,7 +106,7 @@ func (p *postgresPage) bash(text string) {
 	for name, host := range p.hosts {
 		text = strings.ReplaceAll(text, name, host)
 	}
-	// The variables of tests are no settings of the program.
+	// Variables of tests are not settings of the program.
 	script := "unset ${!TASKER_TEST_@}\ncd " + p.moved + "\n" + p.exports + text
 	if at := listens.FindStringSubmatch(text); at != nil {
 		// instead of bash, so that it ends with the session
@@ -129,7 +126,7 @@ func (p *postgresPage) bash(text string) {
 	p.printed += out
 }
 
-// shown wants every line of a text block to have been printed.
+// shown requires every line of a text block in the output.
 func (p *postgresPage) shown(text string) {
 	p.t.Helper()
 	printed := pagetest.Squeeze(p.printed)

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pagetest"
 )
 
-// script is a page that is run from top to bottom, as one session of bash.
+// script is a page that runs from top to bottom, as one session of bash.
 type script struct {
 	page    string
 	before  string            // what goes before the first block
@@ -18,9 +18,8 @@ type script struct {
 // endOfBlock is a line between what two blocks print.
 const endOfBlock = "<<<<< end of block"
 
-// run runs the bash blocks of the page, and wants a text block to be what the bash
-// block before it has printed. It returns how many blocks it ran, and how many
-// texts there are.
+// run runs the bash blocks of the page, and compares each text block with the output of the bash block before. It
+// returns the numbers of both.
 func (s script) run(t *testing.T, to server) (ran, shown int) {
 	t.Helper()
 	list := shownBlocks(t, s.page)
@@ -50,7 +49,7 @@ func (s script) run(t *testing.T, to server) (ran, shown int) {
 	return len(list), shown
 }
 
-// shownBlock is a block of commands, and what the page says that they print.
+// shownBlock is a block of commands, and their output on the page.
 type shownBlock struct{ commands, text string }
 
 func shownBlocks(t *testing.T, page string) []shownBlock {

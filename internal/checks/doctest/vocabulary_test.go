@@ -15,8 +15,8 @@ var update = flag.Bool("update", false, "rewrite testdata/names.txt")
 // namesFile lists the names of all properties and parameters of the HTTP API.
 const namesFile = "testdata/names.txt"
 
-// TestNewNames: a new name in the API is compared with the glossary before it is
-// accepted. Two names for one concept confuse every user.
+// TestNewNames: compare a new name in the API with the glossary before accepting it. Two names for one concept confuse
+// users.
 func TestNewNames(t *testing.T) {
 	t.Parallel()
 	used := apiNames(t)
@@ -48,8 +48,7 @@ func TestNewNames(t *testing.T) {
 	}
 }
 
-// TestSynonymsStayWhereTheyAre: the other name of a concept appears at the endpoints
-// that the glossary names, and nowhere else.
+// TestSynonymsStayWhereTheyAre: a concept's other name appears only at the endpoints in the glossary.
 func TestSynonymsStayWhereTheyAre(t *testing.T) {
 	t.Parallel()
 	used := apiNames(t)
@@ -72,7 +71,7 @@ func TestSynonymsStayWhereTheyAre(t *testing.T) {
 
 var code = regexp.MustCompile("`([^`]+)`")
 
-// synonyms reads the table of the glossary: the places of each other name.
+// synonyms reads the glossary's table: the places of each other name.
 func synonyms(t *testing.T) map[string][]string {
 	t.Helper()
 	_, chapter, ok := strings.Cut(read(t, "docs/concepts/glossary.md"), "## One concept, one word\n")
@@ -95,8 +94,7 @@ func synonyms(t *testing.T) map[string][]string {
 	return rows
 }
 
-// apiNames returns the paths of the OpenAPI document by the names of properties and
-// parameters that they use.
+// apiNames returns the paths of the OpenAPI document by the names of their properties and parameters.
 func apiNames(t *testing.T) map[string][]string {
 	t.Helper()
 	var doc struct {
@@ -120,7 +118,6 @@ func apiNames(t *testing.T) map[string][]string {
 	return used
 }
 
-// nameWalk collects the names below a node of the OpenAPI document.
 type nameWalk struct {
 	schemas     map[string]any
 	seen, names map[string]bool

@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// The version is fixed, since another one may make other mutants.
+// The version is fixed: another one may make other mutants.
 const (
 	tool = "github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0"
 	list = "docs/concepts/mutation.md"
@@ -34,8 +34,8 @@ func main() {
 	}
 }
 
-// run tests the mutants of packages, which are directories seen from the top.
-// It tests all packages before it fails, so that one run shows every difference.
+// run tests the mutants of packages, which are directories relative to the top. It tests all before it fails, to show
+// every difference.
 func run(packages []string, workers int, out io.Writer) error {
 	page, err := os.ReadFile(list)
 	if err != nil {
@@ -70,9 +70,7 @@ func run(packages []string, workers int, out io.Writer) error {
 	return nil
 }
 
-// compare lists the survivors of a package that nobody explains, and the explanations
-// that nothing needs.
-// Equal mutants on equal lines are counted: each needs an explanation of its own.
+// compare lists unexplained survivors, and superfluous explanations. Equal mutants on equal lines count separately.
 func compare(dir string, lived, explained []mutant) []string {
 	var faults []string
 	rest := slices.DeleteFunc(slices.Clone(explained), func(m mutant) bool { return filepath.Dir(m.file) != dir })
@@ -89,8 +87,7 @@ func compare(dir string, lived, explained []mutant) []string {
 	return faults
 }
 
-// build builds gremlins in a directory. "go run" would put the go command before the one
-// that cover makes.
+// build builds gremlins in a directory. "go run" would put the go command before cover's.
 func build(dir string) (string, error) {
 	cmd := exec.Command("go", "install", tool)
 	cmd.Env, cmd.Stderr = append(os.Environ(), "GOBIN="+dir), os.Stderr
@@ -100,8 +97,7 @@ func build(dir string) (string, error) {
 	return filepath.Join(dir, "gremlins"), nil
 }
 
-// test runs gremlins on one package.
-// It blocks for minutes: each mutant is a run of the tests.
+// test runs gremlins on one package. It blocks for minutes: each mutant is a run of the tests.
 func test(gremlins, dir string, workers int) (*report, error) {
 	temp, err := os.MkdirTemp("", "mutation-")
 	if err != nil {
@@ -130,7 +126,7 @@ func test(gremlins, dir string, workers int) (*report, error) {
 	return r, nil
 }
 
-// shim stands in for the go command, and adds to a coverage profile that it writes.
+// shim replaces the go command, and extends a coverage profile that it writes.
 const shim = `#!/bin/sh
 PATH=%[1]q go "$@" || exit
 profile= before=
@@ -138,9 +134,9 @@ for word; do [ "$before" = -coverprofile ] && profile=$word; before=$word; done
 [ -z "$profile" ] || cat %[2]q >> "$profile"
 `
 
-// cover returns the environment in which everything in the package counts as covered.
-// Gremlins does not test what is not covered, and takes for that all that has no
-// statement of its own: the conditions of a switch, and values outside of functions.
+// cover returns the environment in which everything in the package counts as covered. Gremlins skips uncovered code,
+// which for it includes everything without a separate statement: conditions of a switch, and values outside of
+// functions.
 func cover(temp, dir string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -163,7 +159,7 @@ func cover(temp, dir string) ([]string, error) {
 	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o700); err != nil {
 		return nil, fmt.Errorf("write the stand-in for go: %w", err)
 	}
-	// Mutants need no vet, which takes as long as their tests. A result from the cache would
-	// make gremlins expect tests that take no time.
+	// Mutants need no vet, which takes as long as their tests. With cached results gremlins would expect tests that
+	// take no time.
 	return []string{"PATH=" + bin + string(os.PathListSeparator) + path, "GOFLAGS=-vet=off -count=1"}, nil
 }

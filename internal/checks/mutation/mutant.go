@@ -8,24 +8,23 @@ import (
 	"strings"
 )
 
-// mutant is one changed operator. It is known by the text of its line, which moves.
+// mutant is one changed operator, identified by the text of its line, which moves.
 type mutant struct {
 	file     string // seen from the top
-	kind     string // what gremlins calls the change
+	kind     string // gremlins' name of the change
 	operator string
 	line     string
 }
 
-// String is the form in which the page lists a mutant.
+// String is a mutant's form on the page.
 func (m mutant) String() string {
 	return fmt.Sprintf("- `%s` %s of `%s` in `%s`:", m.file, m.kind, m.operator, m.line)
 }
 
-// entry matches one such line of the page; the explanation follows the colon.
+// entry matches such a line of the page; the explanation follows the colon.
 var entry = regexp.MustCompile("(?m)^- `([^`]+)` ([A-Z_]+) of `([^`]+)` in\\s+`([^`]+)`:")
 
-// parse reads the mutants that a page explains.
-// Other text of the page is ignored.
+// parse reads the explained mutants of a page.
 func parse(page string) []mutant {
 	var out []mutant
 	for _, m := range entry.FindAllStringSubmatch(page, -1) {
@@ -34,7 +33,7 @@ func parse(page string) []mutant {
 	return out
 }
 
-// report is what gremlins says of one package.
+// report is gremlins' report of one package.
 type report struct {
 	dir   string
 	Files []struct {
@@ -48,12 +47,11 @@ type report struct {
 	} `json:"files"`
 }
 
-// noticed are the ends of a test run that say that something is wrong. A mutant that
-// loops without end is stopped after twenty times the time of the tests.
+// noticed are the failing ends of a test run. A mutant that loops without end is stopped after twenty times the time of
+// the tests.
 var noticed = map[string]bool{"KILLED": true, "TIMED OUT": true, "NOT VIABLE": true}
 
-// summary counts the mutants by how they ended.
-// NOT VIABLE, a mutant that does not compile, counts as killed.
+// summary counts the mutants by their end. NOT VIABLE, a mutant that does not compile, counts as killed.
 func (r *report) summary() string {
 	count := map[string]int{}
 	for _, f := range r.Files {
@@ -65,8 +63,7 @@ func (r *report) summary() string {
 		count["KILLED"]+count["NOT VIABLE"], count["TIMED OUT"], count["LIVED"], count["NOT COVERED"])
 }
 
-// lived lists the mutants that no test has noticed.
-// The text of the line is read from the source, since gremlins gives its number only.
+// lived lists unnoticed mutants. It reads the text of the line from the source, since gremlins gives only the number.
 func (r *report) lived() ([]mutant, error) {
 	var out []mutant
 	for _, f := range r.Files {
@@ -90,6 +87,5 @@ func (r *report) lived() ([]mutant, error) {
 	return out, nil
 }
 
-// operator returns the operator that a text begins with.
-// A text that begins with no operator gives "".
+// operator returns the operator at the beginning of a text, or "".
 func operator(s string) string { return s[:len(s)-len(strings.TrimLeft(s, "<>=!+-*/%&|^"))] }

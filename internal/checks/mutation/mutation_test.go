@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The entries of the page are read, wrapped or not, and nothing else is.
+// Entries of the page are parsed, wrapped or not, and nothing else.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	page := "# Title\n\n- another list of `a < b`\n" +
@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Each survivor needs an entry of its own, and each entry a survivor.
+// Each survivor needs its own entry, and each entry a survivor.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	one, two := mutant{"internal/a/b.go", "X", "<", "a < b"}, mutant{"internal/a/b.go", "X", ">", "a > b"}
@@ -50,7 +50,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A survivor is known by the text at its place; a place that is not there is an error.
+// A survivor is identified by the text at its place; a missing place is an error.
 func TestLived(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -84,8 +84,7 @@ func TestLived(t *testing.T) {
 	}
 }
 
-// The stand-in for go completes the coverage profile that it is asked for, passes on what
-// go says, and leaves all else alone.
+// The shim completes a requested coverage profile, passes on go's output, and changes nothing else.
 func TestShim(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()

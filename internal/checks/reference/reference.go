@@ -1,4 +1,4 @@
-// Package reference holds the generated parts of the documentation to the code that they describe. Only tests use it.
+// Package reference compares the generated parts of the documentation with the code. Only tests use it.
 package reference
 
 import (
@@ -15,8 +15,8 @@ const (
 	end   = "<!-- end of the generated part -->\n"
 )
 
-// Check compares the generated part of a page below docs/reference with text. With the flag -update, which the
-// package of the test defines, it writes the text there.
+// Check compares the generated part of a page below docs/reference with text. With the flag -update, which the test's
+// package defines, it writes the text there.
 func Check(t testing.TB, page, text string) {
 	t.Helper()
 	file := filepath.Join(top(t), "docs", "reference", page)
@@ -43,7 +43,6 @@ func Check(t testing.TB, page, text string) {
 	}
 }
 
-// firstDifference returns the first lines that differ.
 func firstDifference(old, text string) string {
 	a, b := strings.Split(old, "\n"), strings.Split(text, "\n")
 	for i := range max(len(a), len(b)) {
@@ -59,7 +58,6 @@ func firstDifference(old, text string) string {
 	return ""
 }
 
-// top finds the top of the repository.
 func top(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -77,7 +75,7 @@ func top(t testing.TB) string {
 	}
 }
 
-// Table writes a table of Markdown. Bars in cells are escaped, and line ends become spaces.
+// Table writes a Markdown table. It escapes bars in cells, and replaces line ends by spaces.
 func Table(head []string, rows [][]string) string {
 	var b strings.Builder
 	line := func(cells []string) {

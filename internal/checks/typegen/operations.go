@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// document is the part of an OpenAPI document that the generator reads.
+// document is the used part of an OpenAPI document.
 type document struct {
 	Paths      map[string]map[string]described `json:"paths"`
 	Components struct {
@@ -16,7 +16,6 @@ type document struct {
 	} `json:"components"`
 }
 
-// described is an operation as the document has it.
 type described struct {
 	ID         string `json:"operationId"`
 	Summary    string `json:"summary"`
@@ -35,12 +34,10 @@ type described struct {
 	} `json:"responses"`
 }
 
-// content is a body by its media type.
 type content map[string]struct {
 	Schema schema `json:"schema"`
 }
 
-// parse reads a document.
 func parse(raw []byte) (*document, error) {
 	var doc document
 	if err := json.Unmarshal(raw, &doc); err != nil {
@@ -71,7 +68,7 @@ func (doc *document) sent() map[string]bool {
 	return sent
 }
 
-// within are the names of all schemas that some refer to, directly or not.
+// within are the names of all schemas that some refer to, transitively.
 func (doc *document) within(some []schema) map[string]bool {
 	all := map[string]bool{}
 	var visit func(s *schema)
@@ -104,11 +101,11 @@ func (doc *document) within(some []schema) map[string]bool {
 	return all
 }
 
-// An operation is a request of the API that becomes a method.
+// An operation becomes a method.
 type operation struct {
 	id, summary  string
 	method, path string
-	segments     []string // names of the parameters in the path, in its order
+	segments     []string // path parameters, in order
 	query        []field
 	body         *schema // nil: none
 	needsBody    bool
@@ -116,22 +113,21 @@ type operation struct {
 	page         page
 }
 
-// page says how an answer is one part of a list; the zero value: it is no such part.
+// page says how an answer is one part of a list; zero for other answers.
 type page struct {
 	items  string // key of the list
-	cursor string // key of what to ask with for the next one
+	cursor string // key of the next cursor
 	of     schema
 }
 
-// byHand are the operations that have a method of their own in the clients, which does more, or whose answer is a
-// stream. They are not generated.
+// byHand are operations whose handwritten methods do more, or whose answer is a stream.
 var byHand = []string{
 	"submit-task", "submit-tasks", "get-task", "list-tasks", "list-steps", "get-step", "get-task-history", "explain-task",
 	"list-step-logs", "send-signal", "register-template", "edit-task-context", "list-approvals", "cancel-task",
 }
 
-// operations are those below /v1 that answer with JSON, by name. The worker protocol and the dialects of other queues
-// are not for callers of a client.
+// operations are those below /v1 with JSON answers, by name. The worker protocol and the dialects of other queues are
+// not for callers of a client.
 func operations(raw []byte) ([]operation, error) {
 	doc, err := parse(raw)
 	if err != nil {
@@ -161,7 +157,7 @@ func operations(raw []byte) ([]operation, error) {
 	return all, nil
 }
 
-// parameters reads what the caller gives. Headers are left out: each has a twin in the body or the query.
+// parameters omits headers: each has a twin in the body or the query.
 func (op *operation) parameters(d *described) {
 	for _, part := range strings.Split(op.path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
@@ -178,7 +174,7 @@ func (op *operation) parameters(d *described) {
 	}
 }
 
-// pageOf finds the list in an answer that has one, and a cursor; the cursor is then no parameter.
+// pageOf finds the list and the cursor in an answer; the cursor is then not a parameter.
 func (doc *document) pageOf(op *operation) page {
 	at := slices.IndexFunc(op.query, func(f field) bool { return f.name == "cursor" })
 	if at < 0 {
@@ -203,7 +199,6 @@ func (doc *document) pageOf(op *operation) page {
 	return p
 }
 
-// camel writes a name as JavaScript has it.
 func camel(name string) string {
 	words := strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' })
 	for i := 1; i < len(words); i++ {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxLine bounds the lines of what is written.
+// maxLine bounds generated lines.
 const maxLine = 118
 
 var python = language{
@@ -43,7 +43,7 @@ Timestamp = str
 	return []byte(b.String()), nil
 }
 
-// languageOf is a language for the fields of m: what clients send takes the times of the language, too.
+// languageOf adapts a language to m: sent times may be the language's, too.
 func (m *model) languageOf(l *language, native string) *language {
 	own := *l
 	if m.sent {
@@ -55,11 +55,10 @@ func (m *model) languageOf(l *language, native string) *language {
 // plainName is a key that needs no quotes.
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// pythonKeywords are those that occur as keys, or may.
+// pythonKeywords are those that may occur as keys.
 var pythonKeywords = []string{"class", "from", "import", "in", "is", "not", "or", "and", "if", "for", "while", "with",
 	"as", "global", "lambda", "pass", "return", "try", "yield", "None", "True", "False", "async", "await", "del"}
 
-// python writes one class; one whose keys cannot be attributes is written as a call.
 func (m *model) python(b *strings.Builder) {
 	call := slices.ContainsFunc(m.fields, func(f field) bool {
 		return !plainName.MatchString(f.name) || slices.Contains(pythonKeywords, f.name)

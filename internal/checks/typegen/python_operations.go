@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// PythonOperations writes a module with a method for each operation, and with the same methods for asyncio.
+// PythonOperations writes a module with a method for each operation, for threads and for asyncio.
 func PythonOperations(document []byte) ([]byte, error) {
 	all, err := operations(document)
 	if err != nil {
@@ -69,7 +69,6 @@ class Operations:
 // snake writes the name as Python has it.
 func (op *operation) snake() string { return strings.ReplaceAll(op.id, "-", "_") }
 
-// pythonName is the name of a parameter.
 func pythonName(key string) string {
 	if slices.Contains(pythonKeywords, key) {
 		return key + "_"
@@ -77,7 +76,6 @@ func pythonName(key string) string {
 	return key
 }
 
-// python writes one method.
 func (op *operation) python(b *strings.Builder) {
 	l := python
 	l.prefix, l.time = "models.", "datetime | str"

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A schema is what the document says of a value. The document of Tasker uses a small part of JSON Schema.
+// A schema describes a value. Tasker's document uses a small part of JSON Schema.
 type schema struct {
 	Type        words             `json:"type"`
 	Format      string            `json:"format"`
@@ -22,10 +22,8 @@ type schema struct {
 	Description string            `json:"description"`
 }
 
-// words are one word or a list of them.
 type words []string
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (w *words) UnmarshalJSON(raw []byte) error {
 	var one string
 	if json.Unmarshal(raw, &one) == nil {
@@ -45,7 +43,7 @@ type model struct {
 	name   string
 	doc    string
 	fields []field
-	sent   bool // by clients only: no answer has one
+	sent   bool // in requests only
 }
 
 // field is a property of a model.
@@ -56,7 +54,7 @@ type field struct {
 	of       schema
 }
 
-// models are the schemas of objects in a document, by name.
+// models are a document's object schemas, by name.
 func models(document []byte) ([]model, error) {
 	doc, err := parse(document)
 	if err != nil {
@@ -89,7 +87,6 @@ type language struct {
 	object  func(of string) string // any keys, all with one type
 }
 
-// write returns the type of s.
 func (l *language) write(s *schema) string {
 	var union []string
 	add := func(t string) {
@@ -127,10 +124,9 @@ func (l *language) write(s *schema) string {
 	return strings.Join(union, " | ")
 }
 
-// refersTo is the name of the schema that s refers to, "" for none.
 func (s *schema) refersTo() string { return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:] }
 
-// plain writes a type that the schema names.
+// plain writes a named type.
 func (l *language) plain(name string, s *schema) string {
 	switch name {
 	case "string":

@@ -32,7 +32,6 @@ export type Timestamp = string;
 	return []byte(b.String()), nil
 }
 
-// typescript writes one interface.
 func (m *model) typescript(b *strings.Builder) {
 	b.WriteString("\n")
 	comment(b, "", m.doc)
@@ -51,7 +50,6 @@ func (m *model) typescript(b *strings.Builder) {
 	b.WriteString("}\n")
 }
 
-// comment writes a text above what it is about.
 func comment(b *strings.Builder, indent, text string) {
 	lines := wrap(strings.ReplaceAll(text, "*/", "* /"), maxLine-len(indent)-7)
 	switch len(lines) {

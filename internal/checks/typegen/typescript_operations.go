@@ -39,7 +39,6 @@ export abstract class Operations {
 	return []byte(b.String()), nil
 }
 
-// typescript writes one method.
 func (op *operation) typescript(b *strings.Builder) {
 	l := typescript
 	l.prefix, l.time = "models.", "string | Date"
@@ -87,7 +86,6 @@ func (op *operation) typescript(b *strings.Builder) {
 	fmt.Fprintf(b, "): Promise<%s> {\n    return this.call(%q, %s%s);\n  }\n", l.write(&op.answer), op.method, path, options)
 }
 
-// typescriptPath returns the expression of the path.
 func (op *operation) typescriptPath() string {
 	if len(op.segments) == 0 {
 		return fmt.Sprintf("%q", op.path)

@@ -22,14 +22,13 @@ import (
 //go:embed *.html
 var templates embed.FS
 
-// pages are the pages over one API.
 type pages struct {
 	acts operate.Backend
-	// checking is held by a check of the chain: one at a time at this node, because it reads the whole trail.
+	// checking allows one check at a time on this node: it reads the whole trail.
 	checking sync.Mutex
 }
 
-// reads are permissions of viewers; the API decides.
+// The API decides; these spare calls.
 var reads = []access.Permission{access.Read}
 
 // Add adds the pages to a site.
@@ -46,31 +45,26 @@ func Add(site *page.Site, api *tasker.Client) {
 	page.Fragment(f, "POST /audit/verify", "audit.html", "verified", reads, p.verify)
 }
 
-// trail is what the list shows.
 type trail struct {
 	Acts     []act
 	Pager    page.Pager
 	Filtered bool
 }
 
-// act is one record, with the object that it is about.
 type act struct {
 	operate.AuditRecord
 	Object object
 }
 
-// object is what an act is about, and the address of its page ("" if it has none).
 type object struct {
 	Kind, Name, URL string
 }
 
-// acts is the number of acts on one page.
 const acts = 50
 
-// filters are the parameters that select acts.
 var filters = []string{"actor", "key", "kind", "task", "namespace", "after", "before"}
 
-// list reads a page of the trail; a cursor is the number of the last act of the page before it.
+// list has the number of the last act as cursor.
 func (p *pages) list(r *page.Request, cursor string) (out page.List[operate.AuditRecord], err error) {
 	f := operate.AuditFilter{Actor: r.Query("actor"), KeyName: r.Query("key"), Kind: r.Query("kind"),
 		Namespace: r.Namespace(), Limit: acts}
@@ -113,7 +107,6 @@ func show(r *page.Request, of page.List[operate.AuditRecord]) (trail, error) {
 	return out, nil
 }
 
-// objectOf returns what an act is about. What is not about a task, a worker or a template is named in the data.
 func objectOf(a *operate.AuditRecord) object {
 	switch {
 	case a.TaskUUID != uuid.Nil:
@@ -126,7 +119,7 @@ func objectOf(a *operate.AuditRecord) object {
 	var data struct {
 		Object string `json:"object"`
 	}
-	// The data of an act is what it is: without a member "object" the act is about none.
+	// Without a member "object" the act has none.
 	if json.Unmarshal(a.Data, &data) != nil || data.Object == "" {
 		return object{}
 	}
@@ -143,7 +136,6 @@ func objectOf(a *operate.AuditRecord) object {
 	return of
 }
 
-// record is an act as a row of CSV.
 func record(a operate.AuditRecord) []string {
 	id := func(of *uuid.UUID) string {
 		if of == nil || *of == uuid.Nil {
@@ -156,10 +148,9 @@ func record(a operate.AuditRecord) []string {
 		id(a.CaseUUID), id(a.WorkerID), a.Before, a.After, string(a.Data)}
 }
 
-// checkFor bounds a check of the chain on a page. The command has no bound.
+// checkFor bounds a check of the chain on a page; the command has no bound.
 const checkFor = 10 * time.Second
 
-// check is the result of a check of the chain.
 type check struct {
 	*operate.AuditReport
 	Links   int64 // that were checked
@@ -167,7 +158,6 @@ type check struct {
 	Partial bool // the time was up
 }
 
-// verify checks the chain of the trail, for a bounded time.
 func (p *pages) verify(r *page.Request) (out check, err error) {
 	if !p.checking.TryLock() {
 		return out, tasker.Errorf(tasker.CodeConflict, "somebody checks the trail at the moment: try again in %s",

@@ -6,19 +6,17 @@ import (
 	"time"
 )
 
-// Edge leads from a node to one that comes after it, by their places in the list of nodes.
+// Edge leads from a node to a later one, by their places in the list of nodes.
 type Edge struct{ From, To int }
 
-// digraph is a graph without cycles.
 type digraph struct {
 	outs, ins [][]int
 	edges     int
-	// order lists every node after those that lead to it.
-	order []int
+	order     []int
 }
 
-// acyclic makes a graph of the edges, each once. It leaves out those that lead nowhere, to their own node, or back to
-// where they come from over others: the first in the order of nodes wins.
+// acyclic makes a graph of the edges, each once. It leaves out edges to missing nodes, loops and edges that close a
+// cycle: the first in the order of nodes wins.
 func acyclic(n int, edges []Edge) *digraph {
 	edges = slices.Clone(edges)
 	slices.SortFunc(edges, func(a, b Edge) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
@@ -45,17 +43,17 @@ func acyclic(n int, edges []Edge) *digraph {
 
 const (
 	unseen byte = iota
-	open        // on the way from the first node to this one
+	open        // on the path from the first node
 	closed
 )
 
-// visit follows the edges from a node, depth first. It has a stack of its own, because a chain can be long.
+// visit follows the edges from a node, depth first, without recursion: a chain can be long.
 func (g *digraph) visit(start int, outs [][]int, seen []byte) {
 	if seen[start] != unseen {
 		return
 	}
 	stack := []int{start}
-	next := map[int]int{} // how many edges of an open node have been followed
+	next := map[int]int{} // followed edges of an open node
 	seen[start] = open
 	for len(stack) > 0 {
 		node := stack[len(stack)-1]
@@ -78,9 +76,9 @@ func (g *digraph) visit(start int, outs [][]int, seen []byte) {
 	}
 }
 
-// MarkCritical sets Critical on the nodes of the path that takes longest, and clears it on the others. The duration of
-// a node is at its place in durations; one that is missing or negative counts as zero. Of equally long paths the one
-// over earlier nodes is marked, and none if every duration is zero. It returns the length of the path.
+// MarkCritical sets Critical on the nodes of the longest path by duration, and clears it on the others. durations are
+// in the order of nodes; a missing or negative one counts as zero. Of equally long paths the one over earlier nodes is
+// marked, and none if every duration is zero. It returns the length of the path.
 func MarkCritical(nodes []Node, edges []Edge, durations []time.Duration) time.Duration {
 	g := acyclic(len(nodes), edges)
 	length, next := make([]time.Duration, len(nodes)), make([]int, len(nodes))

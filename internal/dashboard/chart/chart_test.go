@@ -22,7 +22,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 var failures = Noun{"failure", "failures"}
 
-// drawings are one of each kind, with a text in every place that takes one.
+// drawings are one of each kind, with a text in every place.
 func drawings(text string) map[string]template.HTML {
 	nodes := []Node{
 		{Label: text, Sub: text, Mark: MarkComplete, State: text, Href: "/steps/1"},
@@ -68,11 +68,10 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// elements are all that a drawing may hold.
 var elements = map[string]bool{"svg": true, "g": true, "a": true, "path": true, "rect": true, "text": true,
 	"title": true, "defs": true, "clipPath": true, "pattern": true}
 
-// harmless checks that a drawing is whole, and holds nothing but geometry, text and links on this server.
+// harmless checks that a drawing is complete, and has only geometry, text and links on this server.
 func harmless(t *testing.T, name string, drawing template.HTML) {
 	t.Helper()
 	decoder := xml.NewDecoder(strings.NewReader(string(drawing)))
@@ -132,7 +131,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// randomGraph has edges of every kind, those that nobody should make too.
+// randomGraph has edges of every kind, including invalid ones.
 func randomGraph(t *rapid.T) ([]Node, []Edge) {
 	n := rapid.IntRange(0, 60).Draw(t, "nodes")
 	nodes := make([]Node, n)
@@ -156,7 +155,6 @@ func TestLayout(t *testing.T) {
 	})
 }
 
-// sound checks a layout: nodes are inside and apart, and edges lead to the right.
 func sound(t interface{ Fatalf(string, ...any) }, nodes []Node, edges []Edge) {
 	p := newPlan(nodes, edges, GraphOptions{})
 	for from, targets := range p.g.outs {
@@ -186,7 +184,7 @@ func sound(t interface{ Fatalf(string, ...any) }, nodes []Node, edges []Edge) {
 	}
 }
 
-// shapes are graphs of 1,000 nodes that are hard on a layout.
+// shapes are graphs of 1,000 nodes that are difficult to lay out.
 func shapes() map[string][]Edge {
 	out := map[string][]Edge{}
 	for i := range 999 {

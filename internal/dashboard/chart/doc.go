@@ -4,7 +4,7 @@
 // Every function is pure: the same input gives the same bytes, time is an argument, and nothing is kept between calls.
 // Calls may run at the same time. Text may be hostile: it is escaped, freed of control characters and of marks that
 // change its direction, and cut to the room that it has. Links must begin with one slash, a question mark or a number
-// sign; others are left out. The output has no style attributes, scripts or addresses of other hosts, so it is allowed
+// sign; others are omitted. The output has no style attributes, scripts or addresses of other hosts, so it is allowed
 // by a content security policy without unsafe-inline. Attributes give geometry only; colours are the stylesheet's.
 //
 // # Classes
@@ -29,8 +29,7 @@
 //	hatch       the lines of the hatching of back-off and of returned letters
 //
 // The classes of a Mark are its values: pending, ready, held, running, deciding, retry, complete, error, cancelled,
-// resolved. Each mark has a shape of its own, so that colour is not needed to tell them apart. Shapes are drawn with
-// currentColor.
+// resolved. Marks differ in shape, not only in colour. Shapes are drawn with currentColor.
 //
 // # Pan and zoom
 //

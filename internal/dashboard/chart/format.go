@@ -11,7 +11,6 @@ import (
 // Noun is what a chart counts, for one and for many: "failure", "failures".
 type Noun struct{ One, Many string }
 
-// of returns a count with its noun.
 func (n Noun) of(count int64) string {
 	if count == 1 {
 		return "1 " + n.One
@@ -19,7 +18,6 @@ func (n Noun) of(count int64) string {
 	return group(count) + " " + n.Many
 }
 
-// group writes a number with commas between thousands.
 func group(n int64) string {
 	if n < 0 {
 		n = 0
@@ -31,7 +29,7 @@ func group(n int64) string {
 	return s
 }
 
-// compact writes a number in few characters: 950, 1.2k, 34k, 5M.
+// compact writes few characters: 950, 1.2k, 34k, 5M.
 func compact(v float64) string {
 	for _, unit := range []struct {
 		size float64
@@ -44,7 +42,6 @@ func compact(v float64) string {
 	return trim(v)
 }
 
-// trim writes a number with one decimal below 10, without a zero at its end.
 func trim(v float64) string {
 	decimals := 0
 	if math.Abs(v) < 10 {
@@ -53,7 +50,7 @@ func trim(v float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', decimals, 64), ".0")
 }
 
-// span writes a duration in its two largest units, such as "4 m 10 s".
+// span writes the two largest units, such as "4 m 10 s".
 func span(d time.Duration) string {
 	if d < time.Second {
 		if d < time.Millisecond {
@@ -83,7 +80,7 @@ func span(d time.Duration) string {
 	return "0 s"
 }
 
-// window writes the length of a chart: "24 h" rather than "1 d", because a day has a date.
+// window writes "24 h" rather than "1 d", because a day has a date.
 func window(d time.Duration) string {
 	if d >= time.Hour && d <= 48*time.Hour && d%time.Hour == 0 {
 		return strconv.Itoa(int(d/time.Hour)) + " h"
@@ -91,7 +88,7 @@ func window(d time.Duration) string {
 	return span(d)
 }
 
-// moment writes a time of a chart whose buckets have a length, in the zone of the time.
+// moment writes the start of a bucket, in the zone of the time.
 func moment(t time.Time, step, whole time.Duration) string {
 	switch {
 	case step >= 24*time.Hour:

@@ -14,19 +14,19 @@ type Node struct {
 	Label string // cut to the room; "" is written as unnamed
 	Sub   string // a second, smaller line
 	Mark  Mark
-	State string // the state in words, for the title; "" for the mark's own
+	State string // "" for the mark's own
 	Href  string // on this server; "" for a node without a link
-	// Critical marks the nodes of the critical path; Current the one that the page is about.
+	// Current marks the node of the page.
 	Critical, Current bool
 }
 
 // GraphOptions configure a graph.
 type GraphOptions struct {
-	// ID is the id of the drawing, and begins the ids in it. Unique on the page; defaults to graph.
+	// ID is the prefix of the ids in the drawing, unique on the page. Defaults to graph.
 	ID string
-	// Name says what the graph is of, for screen readers: "Steps of the task".
+	// Name is for screen readers: "Steps of the task".
 	Name string
-	// Noun is what a node is. Defaults to step.
+	// Noun defaults to step.
 	Noun Noun
 }
 
@@ -40,13 +40,12 @@ const (
 	subSize      = 11
 )
 
-// maxEdges bounds the edges that are drawn, so that a graph of many edges does not become a page of many megabytes.
+// maxEdges keeps a graph of many edges from becoming many megabytes.
 const maxEdges = 10_000
 
-// Graph draws nodes in layers from left to right: every edge that is drawn leads to the right. Edges that repeat
-// others,
-// close a cycle, lead nowhere or are past the first 10,000 are left out, and the description counts them. The links of
-// the nodes are in topological order.
+// Graph draws nodes in layers from left to right: every edge leads to the right. It leaves out edges that repeat
+// others, close a cycle, lead nowhere or are past the first 10,000; the description counts them. The links of the nodes
+// are in topological order.
 func Graph(nodes []Node, edges []Edge, opts GraphOptions) template.HTML {
 	p := newPlan(nodes, edges, opts)
 	d := &drawing{}
@@ -66,7 +65,7 @@ func Graph(nodes []Node, edges []Edge, opts GraphOptions) template.HTML {
 	return d.end()
 }
 
-// plan is a layout with the sizes of a drawing.
+// plan is a layout with sizes.
 type plan struct {
 	*layout
 	list          []Node
@@ -93,8 +92,7 @@ func newPlan(nodes []Node, edges []Edge, opts GraphOptions) *plan {
 	return p
 }
 
-// columns gives each layer the width of its longest text, in steps of 20 pixels, and puts the more room between two
-// layers the more lines there are.
+// columns gives each layer the width of its longest text, in steps of 20 pixels, and the gaps more room for more lines.
 func (p *plan) columns() {
 	p.widths, p.x = make([]int, len(p.rows)), make([]int, len(p.rows))
 	at := margin
@@ -123,7 +121,6 @@ func (p *plan) columns() {
 	}
 }
 
-// describe says in words what the graph shows.
 func (p *plan) describe(edges int) string {
 	s := p.noun.of(int64(len(p.list)))
 	if p.name != "" {
@@ -144,7 +141,7 @@ func (p *plan) describe(edges int) string {
 	return s
 }
 
-// clips writes a clip path for each width of a node, so that a font that is wider than expected stays inside.
+// clips writes a clip path for each width of a node, for fonts that are wider than expected.
 func (p *plan) clips(d *drawing) {
 	widths := slices.Clone(p.widths)
 	slices.Sort(widths)
@@ -157,7 +154,6 @@ func (p *plan) clips(d *drawing) {
 	d.close("defs")
 }
 
-// node draws a node with its link.
 func (p *plan) node(d *drawing, i int) {
 	n := p.list[i]
 	layer := p.layer[i]
@@ -196,7 +192,6 @@ func (p *plan) node(d *drawing, i int) {
 	d.close(element)
 }
 
-// title is all of a node in words.
 func (n Node) title() string {
 	state := n.State
 	if state == "" {
@@ -212,15 +207,14 @@ func (n Node) title() string {
 	return s
 }
 
-// line is a part of an edge between two items.
 type line struct {
 	from, to      int
-	node          int // whose line it is
+	node          int
 	reach         bool
 	met, critical bool
 }
 
-// lines draws the edges below the nodes: a path for each node that they leave, or that they reach together.
+// lines draws the edges below the nodes, in one path per bundle.
 func (p *plan) lines(d *drawing) {
 	d.open("g", "class", "edges")
 	for _, e := range p.far {
@@ -254,8 +248,8 @@ func sameLook(a, b line) bool {
 	return a.node == b.node && a.reach == b.reach && a.met == b.met && a.critical == b.critical
 }
 
-// parts collects the parts of all edges, each once, critical ones last so that they are on top. A part that edges share
-// is met when all of them are, and critical when one is.
+// parts collects the parts of all edges, each once, critical ones last to be on top. A shared part is met when all its
+// edges are, and critical when one is.
 func (p *plan) parts() []line {
 	critical := p.criticalEdges()
 	at := map[[2]int]int{}
@@ -286,7 +280,7 @@ func (p *plan) parts() []line {
 	return all
 }
 
-// gathers tells whether the bends of a route are those of the node that it reaches.
+// gathers reports whether the bends of a route belong to the node that it reaches.
 func (p *plan) gathers(from int, route []int) bool {
 	return len(route) > 2 && p.bends[bend{node: from, layer: p.layer[route[1]]}] != route[1]
 }
@@ -301,7 +295,6 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// criticalEdges are the edges between nodes that follow each other on the critical path.
 func (p *plan) criticalEdges() map[Edge]bool {
 	var path []int
 	for i, n := range p.list {
@@ -342,7 +335,6 @@ func (p *plan) curve(from, to int, long bool) string {
 	return b.String()
 }
 
-// tips draws an arrowhead at the left of every node that an edge reaches.
 func (p *plan) tips(d *drawing) {
 	var path strings.Builder
 	for i, ins := range p.g.ins {

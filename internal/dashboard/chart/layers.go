@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// maxBends bounds the bends of all edges. Edges that would need more are drawn without bends, below the nodes.
+// maxBends bounds the bends of all edges. Edges beyond it are straight, below the nodes.
 const maxBends = 12_000
 
-// layout is a graph in layers, from left to right. Its items are the nodes, with their own numbers, and after them the
-// bends of edges over several layers: every link leads from one layer to the next. The edges that leave a node, or
-// those that reach it, share their bends, so that a wide fan-out does not become as many lines.
+// layout is a graph in layers, from left to right. Its items are the nodes, and after them the bends of edges over
+// several layers, so every link leads to the next layer. The edges that leave a node, or those that reach it, share
+// bends: a wide fan-out does not become as many lines.
 type layout struct {
 	nodes     int
 	layer     []int
@@ -21,18 +21,17 @@ type layout struct {
 	far       []Edge  // edges without bends
 
 	bends map[bend]int
-	// routes are the items of each edge, both ends included.
+	// routes are the items of each edge, including both ends.
 	routes map[Edge][]int
 }
 
-// bend is a place on the bundle of a node: of the edges that leave it, or of those that reach it.
+// bend is a place on the bundle of the edges that leave a node, or reach it.
 type bend struct {
 	node  int
 	reach bool
 	layer int
 }
 
-// arrange computes the layout of a graph whose node i has the height of all nodes.
 func arrange(g *digraph, height int) *layout {
 	l := &layout{nodes: len(g.outs), layer: layers(g), bends: map[bend]int{}, routes: map[Edge][]int{}}
 	l.outs, l.ins = make([][]int, l.nodes), make([][]int, l.nodes)
@@ -46,11 +45,11 @@ func arrange(g *digraph, height int) *layout {
 	return l
 }
 
-// maxRows is the number of nodes above each other in a graph of n nodes: a drawing somewhat wider than high.
+// maxRows makes a drawing somewhat wider than high.
 func maxRows(n int) int { return max(16, int(math.Ceil(math.Sqrt(3*float64(n))))) }
 
-// layers returns the layer of each node: one after the last of those that lead to it, or later where more than maxRows
-// are ready. Nodes whose last predecessor was placed most recently go first, so that branches stay together.
+// layers puts each node after its last predecessor, or later if more than maxRows are ready. Nodes whose last
+// predecessor was placed most recently go first, to keep branches together.
 func layers(g *digraph) []int {
 	n := len(g.outs)
 	layer, waits, height := make([]int, n), make([]int, n), make([]int, n)
@@ -87,7 +86,7 @@ func layers(g *digraph) []int {
 	return layer
 }
 
-// pull moves nodes to the right that have more edges there than at the left, and closes layers that this empties.
+// pull moves nodes with more edges at the right to the right, and closes emptied layers.
 func pull(g *digraph, layer, counts []int) {
 	limit := maxRows(len(layer))
 	for _, node := range slices.Backward(g.order) {

@@ -5,7 +5,7 @@ import "html/template"
 // Letter is a letter in a graph of lineage.
 type Letter struct {
 	ID      string
-	Parents []string // IDs of the letters that it was made of; those that are not in the list are left out
+	Parents []string // IDs of the letters that it came from; unknown ones are left out
 	Label   string
 	Sub     string
 	Mark    Mark
@@ -14,7 +14,7 @@ type Letter struct {
 	Current bool // the letter that the page is about
 }
 
-// Lineage draws letters and those that they became. It is a Graph. Of letters with the same ID, the first has children.
+// Lineage draws letters and their descendants as a Graph. Of letters with the same ID, the first has the children.
 func Lineage(letters []Letter, opts GraphOptions) template.HTML {
 	nodes, at := make([]Node, len(letters)), make(map[string]int, len(letters))
 	for i, l := range letters {

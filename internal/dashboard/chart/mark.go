@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Mark is the state of a node or of a segment, as a reader sees it: a class and a shape.
+// Mark is the visible state of a node or of a segment: a class and a shape.
 type Mark string
 
 // The marks.
@@ -15,7 +15,7 @@ const (
 	MarkReady     Mark = "ready"     // can run now
 	MarkHeld      Mark = "held"      // a worker holds it and has not started it
 	MarkRunning   Mark = "running"   // runs
-	MarkDeciding  Mark = "deciding"  // has run, and the engine decides what follows
+	MarkDeciding  Mark = "deciding"  // has run, and the engine decides
 	MarkRetry     Mark = "retry"     // waits for its next attempt
 	MarkComplete  Mark = "complete"  // ended well
 	MarkError     Mark = "error"     // failed, and needs a human
@@ -28,7 +28,7 @@ const (
 var Marks = []Mark{MarkPending, MarkReady, MarkHeld, MarkRunning, MarkDeciding, MarkRetry, MarkComplete, MarkError,
 	MarkCancelled, MarkResolved, MarkSkipped}
 
-// StepMark returns the mark of a step in a state; MarkPending for a state that it does not know.
+// StepMark returns the mark of a step's state; MarkPending for an unknown one.
 func StepMark(state tasker.StepState) Mark {
 	switch state {
 	case tasker.StepEnqueued:
@@ -55,10 +55,9 @@ func StepMark(state tasker.StepState) Mark {
 	return MarkPending
 }
 
-// met tells whether a dependant need not wait for a node with this mark.
+// met reports whether dependants need not wait for this mark.
 func (m Mark) met() bool { return m == MarkComplete || m == MarkResolved || m == MarkSkipped }
 
-// glyph is a shape in a square of 16.
 type glyph struct {
 	path  string
 	solid bool
@@ -81,7 +80,6 @@ var glyphs = map[Mark]glyph{
 	MarkResolved:  {path: "M2.2 2.2h11.6v11.6h-11.6zM4.8 8.2l2.3 2.3l4.2-4.6"},
 }
 
-// known returns m, or MarkPending if m is no mark.
 func (m Mark) known() Mark {
 	if _, ok := glyphs[m]; ok {
 		return m
@@ -89,7 +87,6 @@ func (m Mark) known() Mark {
 	return MarkPending
 }
 
-// orNone returns m, or "" if m is no mark.
 func (m Mark) orNone() Mark {
 	if _, ok := glyphs[m]; ok {
 		return m
@@ -97,8 +94,8 @@ func (m Mark) orNone() Mark {
 	return ""
 }
 
-// Glyph returns the shape of a mark as an image of 16 pixels without a name, for text that says the state itself. Its
-// classes are glyph and the mark; it takes its colour from the text.
+// Glyph returns the shape of a mark as an image of 16 pixels without a name, for text that names the state. Its classes
+// are glyph and the mark; it has the colour of the text.
 func Glyph(m Mark) template.HTML {
 	m = m.known()
 	var d drawing
@@ -108,7 +105,6 @@ func Glyph(m Mark) template.HTML {
 	return d.end()
 }
 
-// shape draws the glyph of a mark.
 func (d *drawing) shape(m Mark, transform string) {
 	g := glyphs[m.known()]
 	if g.solid {

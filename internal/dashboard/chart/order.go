@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// maxSweeps bounds how often the layers are put into a better order.
+// maxSweeps bounds the attempts at a better order.
 const maxSweeps = 10
 
-// order fills the rows, and puts each layer into an order with few crossings: every item goes to the middle of its
-// neighbours in the layer before, then in the layer after, and the best order of all sweeps stays.
+// order puts each layer into an order with few crossings: every item goes to the middle of its neighbours in the layer
+// before, then in the layer after; the best order of all sweeps remains.
 func (l *layout) order() {
 	l.fill()
 	at := make([]int, len(l.layer))
@@ -34,7 +34,6 @@ func (l *layout) order() {
 	l.rows = best
 }
 
-// fill puts the items into rows as a walk along the links meets them, which keeps branches together.
 func (l *layout) fill() {
 	count := 0
 	for _, layer := range l.layer {
@@ -70,7 +69,6 @@ func copyRows(rows [][]int) [][]int {
 	return out
 }
 
-// number writes the place of each item in its row.
 func number(rows [][]int, at []int) {
 	for _, row := range rows {
 		for i, item := range row {
@@ -79,7 +77,7 @@ func number(rows [][]int, at []int) {
 	}
 }
 
-// sortRow sorts a row by the mean place of the neighbours. An item without neighbours keeps its place.
+// sortRow sorts by the mean place of the neighbours. An item without neighbours keeps its place.
 func sortRow(row []int, links [][]int, at []int) {
 	type entry struct {
 		item int
@@ -102,7 +100,6 @@ func sortRow(row []int, links [][]int, at []int) {
 	}
 }
 
-// crossings counts the pairs of links that cross.
 func (l *layout) crossings(at []int) int {
 	total := 0
 	var ends []int
@@ -120,7 +117,7 @@ func (l *layout) crossings(at []int) int {
 	return total
 }
 
-// inversions counts the pairs of values below limit that stand in the wrong order, with a Fenwick tree.
+// inversions counts the inverted pairs of values below limit, with a Fenwick tree.
 func inversions(values []int, limit int) int {
 	tree := make([]int, limit+1)
 	total := 0

@@ -8,11 +8,11 @@ const (
 	bendGap = 9
 )
 
-// rounds is how often the heights of all layers are improved.
+// rounds is the number of improvements of all heights.
 const rounds = 16
 
-// place computes the height of every item: as near to its neighbours as the order and the distances of its row allow,
-// with links between bends the straightest.
+// place puts every item as near to its neighbours as the order and the distances of its row allow, with links between
+// bends the straightest.
 func (l *layout) place(height int) {
 	y := make([]float64, len(l.layer))
 	for _, row := range l.rows {
@@ -46,7 +46,6 @@ func (l *layout) place(height int) {
 	}
 }
 
-// size is the height of an item.
 func (l *layout) size(item, height int) int {
 	if item < l.nodes {
 		return height
@@ -54,7 +53,7 @@ func (l *layout) size(item, height int) int {
 	return 0
 }
 
-// distance is the least distance between the middles of two items, one above the other.
+// distance is the least distance between the middles of two items of a column.
 func (l *layout) distance(a, b, height int) int {
 	gap := nodeGap
 	if a >= l.nodes || b >= l.nodes {
@@ -63,14 +62,13 @@ func (l *layout) distance(a, b, height int) int {
 	return (l.size(a, height)+l.size(b, height))/2 + gap
 }
 
-// block is a run of items that touch each other, with the place of its first item.
 type block struct {
 	y, weight float64
 	count     int
 }
 
-// settle moves the items of a row towards the mean of their neighbours. Items that would overlap form blocks, which
-// stand at the weighted mean of what their items want (isotonic regression).
+// settle moves the items of a row towards the mean of their neighbours. Items that would overlap form blocks, at the
+// weighted mean of their heights (isotonic regression).
 func (l *layout) settle(row []int, y []float64, height int, before, after bool) {
 	blocks := make([]block, 0, len(row))
 	offsets := make([]float64, len(row))
@@ -97,7 +95,7 @@ func (l *layout) settle(row []int, y []float64, height int, before, after bool) 
 	}
 }
 
-// want returns the height at which the links of an item are straightest, and how much that matters.
+// want returns the height at which an item's links are straightest, with its weight.
 func (l *layout) want(item int, y []float64, before, after bool) (at, weight float64) {
 	add := func(others []int) {
 		for _, other := range others {

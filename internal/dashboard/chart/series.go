@@ -8,9 +8,7 @@ import (
 	"time"
 )
 
-// Line is a series of values, one for each bucket. NaN is a bucket without a value, a gap in the line; values below
-// zero
-// and infinite values are gaps too.
+// Line is a series with one value per bucket. NaN, negative and infinite values are gaps.
 type Line struct {
 	Name   string
 	Values []float64
@@ -18,21 +16,20 @@ type Line struct {
 
 // SeriesOptions configure Series.
 type SeriesOptions struct {
-	// Name says what is drawn, for screen readers: "Throughput".
+	// Name is for screen readers: "Throughput".
 	Name  string
 	Times Buckets
 	// Format writes a value; nil writes compact numbers such as 1.2k.
 	Format func(float64) string
-	// Width and Height in pixels. Default to 480 and 120; at least 120 and 60.
+	// In pixels. Default to 480 and 120; at least 120 and 60.
 	Width, Height int
 }
 
-// maxLines is the number of lines that classes can tell apart.
+// maxLines is the number of classes of lines.
 const maxLines = 6
 
-// Series draws at most six lines over time, each with the area below it, with the first and the last time on the axis,
-// and the highest value. Lines after the first are dashed, each in its own way. Every bucket has a title with its time
-// and values. More than 120 values a line are drawn, but not titled one by one.
+// Series draws at most six lines over time with the areas below, the first and the last time, and the highest value.
+// Lines after the first have different dashes. Every bucket has a title with its time and values, up to 120.
 func Series(lines []Line, opts SeriesOptions) template.HTML {
 	c := newSeries(lines, opts)
 	d := &drawing{}
@@ -58,7 +55,7 @@ func Series(lines []Line, opts SeriesOptions) template.HTML {
 	return d.end()
 }
 
-// dashes tell lines apart without colour.
+// dashes distinguish lines without colour.
 var dashes = [maxLines]string{"", "5 3", "2 2", "8 3 2 3", "1 3", "10 4"}
 
 type series struct {
@@ -98,10 +95,9 @@ func newSeries(lines []Line, opts SeriesOptions) *series {
 	return c
 }
 
-// drawn tells whether a value is not a gap.
 func drawn(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 
-// ceiling rounds a value up to 1, 2, 2.5, 4, 5, 6 or 8 times a power of ten.
+// ceiling rounds up to 1, 2, 2.5, 4, 5, 6 or 8 times a power of ten.
 func ceiling(v float64) float64 {
 	if v <= 0 {
 		return 1
@@ -115,7 +111,6 @@ func ceiling(v float64) float64 {
 	return 10 * power
 }
 
-// runs returns the first and the last place of every run of values without a gap.
 func runs(values []float64) [][2]int {
 	var out [][2]int
 	for i, v := range values {
@@ -130,10 +125,8 @@ func runs(values []float64) [][2]int {
 	return out
 }
 
-// x is the middle of a bucket.
 func (c *series) x(i int) int { return (2*i + 1) * c.width / (2 * max(c.count, 1)) }
 
-// path draws a run of values; a single one is a short line.
 func (c *series) path(values []float64, run [2]int) string {
 	var b strings.Builder
 	for i := run[0]; i <= run[1]; i++ {
@@ -150,7 +143,7 @@ func (c *series) path(values []float64, run [2]int) string {
 	return b.String()
 }
 
-// hits gives every bucket an area that shows its values to a pointer.
+// hits gives every bucket an area with its values as title.
 func (c *series) hits(d *drawing) {
 	if c.count > maxBuckets {
 		return
@@ -173,7 +166,6 @@ func (c *series) hits(d *drawing) {
 	}
 }
 
-// describe says in words what a chart shows: the last and the highest value of each line.
 func (c *series) describe() string {
 	text := fmt.Sprintf("%s over %s", orUnnamed(c.name), window(time.Duration(c.count)*c.times.Step))
 	for _, l := range c.lines {

@@ -9,7 +9,7 @@ import (
 type Share struct {
 	Label string
 	Count int64
-	// Class is the class of the part: letters, digits and hyphens. Defaults to s1 to s6, by the place.
+	// Class has letters, digits and hyphens. Defaults to s1 to s6, by the place.
 	Class string
 }
 
@@ -21,8 +21,8 @@ const (
 )
 
 // Shares draws parts of a whole as one bar, 320 by 12 pixels. Every part above zero is visible and has a title with its
-// count and share; negative counts are zero, and parts after the hundredth are drawn as one, others. Write the legend
-// beside it: colour alone tells the parts apart.
+// count and share; negative counts are zero, and parts after the hundredth are one, others. Colour alone distinguishes
+// the parts, so write a legend beside it.
 func Shares(parts []Share, noun Noun) template.HTML {
 	parts, whole := wholeOf(parts)
 	d := &drawing{}
@@ -58,7 +58,6 @@ func Shares(parts []Share, noun Noun) template.HTML {
 	return d.end()
 }
 
-// wholeOf returns the parts without negative counts, at most maxShares of them, and their sum.
 func wholeOf(list []Share) (parts []Share, whole int64) {
 	for i, p := range list {
 		p.Count = max(p.Count, 0)
@@ -73,7 +72,7 @@ func wholeOf(list []Share) (parts []Share, whole int64) {
 	return parts, whole
 }
 
-// divide gives each part above zero at least 2 pixels of width, and the rest by its share.
+// divide gives each part above zero at least 2 pixels.
 func divide(parts []Share, whole int64, width int) []int {
 	widths := make([]int, len(parts))
 	room := width

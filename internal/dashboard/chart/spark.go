@@ -7,22 +7,19 @@ import (
 	"time"
 )
 
-// Buckets are the times of a chart: the first starts at Start, each is Step long. Times are written in Start's zone.
+// Buckets are the times of a chart: the first starts at Start, each is Step long. Times are in Start's zone.
 type Buckets struct {
 	Start time.Time
 	Step  time.Duration
 }
 
-// at returns the start of a bucket.
 func (b Buckets) at(i int) time.Time { return b.Start.Add(time.Duration(i) * b.Step) }
 
-// name returns the start of one of n buckets in words.
 func (b Buckets) name(i, n int) string { return moment(b.at(i), b.Step, time.Duration(n)*b.Step) }
 
-// span returns both ends of one of n buckets in words.
 func (b Buckets) span(i, n int) string { return b.name(i, n) + " to " + b.name(i+1, n) }
 
-// maxBuckets bounds the buckets of a chart; more are added up in groups.
+// maxBuckets bounds the buckets of a chart; more are summed in groups.
 const maxBuckets = 120
 
 // Size of a sparkline in pixels.
@@ -31,10 +28,9 @@ const (
 	sparkHeight = 26
 )
 
-// Sparkline draws counts per bucket as bars on a base line, 120 by 26 pixels. Every count above zero is visible, and
-// has
-// a title with its time. Negative counts are zero. The description is the sum, the length and the highest bucket:
-// "212 failures in 24 h, most at 14:00".
+// Sparkline draws counts per bucket as bars, 120 by 26 pixels. Every count above zero is visible, and has a title with
+// its time. Negative counts are zero. The description is the sum, the length and the highest bucket: "212 failures in
+// 24 h, most at 14:00".
 func Sparkline(counts []int64, times Buckets, noun Noun) template.HTML {
 	counts, times = gather(counts, times)
 	d := &drawing{}
@@ -61,7 +57,6 @@ func Sparkline(counts []int64, times Buckets, noun Noun) template.HTML {
 	return d.end()
 }
 
-// sparkText says in words what a sparkline shows.
 func sparkText(counts []int64, times Buckets, noun Noun) string {
 	var sum int64
 	for _, count := range counts {
@@ -74,7 +69,7 @@ func sparkText(counts []int64, times Buckets, noun Noun) string {
 	return noun.of(sum) + " in " + whole + ", most at " + times.name(highest(counts), len(counts))
 }
 
-// gather adds up neighbouring buckets until there are at most maxBuckets, and makes negative counts zero.
+// gather sums neighbouring buckets until there are at most maxBuckets.
 func gather(counts []int64, times Buckets) ([]int64, Buckets) {
 	each := max(1, (len(counts)+maxBuckets-1)/maxBuckets)
 	out := make([]int64, (len(counts)+each-1)/each)
@@ -85,7 +80,7 @@ func gather(counts []int64, times Buckets) ([]int64, Buckets) {
 	return out, times
 }
 
-// plus adds counts; a sum that is too large stays the largest.
+// plus saturates.
 func plus(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -93,7 +88,6 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-// highest is the place of the first highest count.
 func highest(counts []int64) int {
 	peak := 0
 	for i, count := range counts {

@@ -9,17 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxTitle is the number of characters of a title or of a description.
 const maxTitle = 300
 
-// drawing collects elements of SVG.
 type drawing struct{ b strings.Builder }
 
-// html returns what was drawn. Everything in it was escaped when it was written.
+// html: everything was escaped when it was written.
 func (d *drawing) html() template.HTML { return template.HTML(d.b.String()) }
 
-// begin opens the drawing with its size. Role img hides the inside of the drawing from screen readers, which read the
-// description instead; group leaves links within reach.
+// begin opens the drawing. Role img hides its inside from screen readers, which read the description instead; group
+// keeps links reachable.
 func (d *drawing) begin(name, role, description string, width, height int, attrs ...any) {
 	d.open("svg", append([]any{"xmlns", "http://www.w3.org/2000/svg", "class", "chart " + name, "role", role,
 		"aria-label", clean(description, maxTitle), "width", width, "height", height,
@@ -31,14 +29,13 @@ func (d *drawing) end() template.HTML {
 	return d.html()
 }
 
-// open writes the start of an element. The attributes are pairs of a name and a string or int; a string that is empty
-// leaves its attribute out.
+// open writes the start of an element. attrs are pairs of a name and a string or int; an empty string omits the
+// attribute.
 func (d *drawing) open(name string, attrs ...any) {
 	d.start(name, attrs)
 	d.b.WriteByte('>')
 }
 
-// tag writes an element without content.
 func (d *drawing) tag(name string, attrs ...any) {
 	d.start(name, attrs)
 	d.b.WriteString("/>")
@@ -72,14 +69,14 @@ func (d *drawing) close(name string) {
 	d.b.WriteByte('>')
 }
 
-// title writes what a pointer shows about the element around it.
+// title writes the tooltip of the enclosing element.
 func (d *drawing) title(s string) {
 	d.open("title")
 	d.b.WriteString(html.EscapeString(clean(s, maxTitle)))
 	d.close("title")
 }
 
-// text writes s, cut to a width in pixels at a size of font. Anchor is start, middle or end.
+// text writes s, cut to a width in pixels at a font size. Anchor is start, middle or end.
 func (d *drawing) text(class string, x, y int, anchor, s string, width, size int) {
 	if anchor == "start" {
 		anchor = ""
@@ -89,11 +86,11 @@ func (d *drawing) text(class string, x, y int, anchor, s string, width, size int
 	d.close("text")
 }
 
-// maxMarks is the number of combining characters that are kept on one letter.
+// maxMarks bounds the combining characters on one letter.
 const maxMarks = 2
 
-// clean makes s one line of text of at most limit characters, without characters that control a terminal, are
-// invisible, change the direction of the text around them, or pile up above a line.
+// clean makes s one line of at most limit characters, without characters that control a terminal, are invisible, change
+// the direction of text, or pile up above a line.
 func clean(s string, limit int) string {
 	var b strings.Builder
 	count, marks, space := 0, 0, false
@@ -142,7 +139,7 @@ func fit(s string, width, size int) string {
 	return s
 }
 
-// measure estimates the width of s in pixels, rather too much than too little: the font is the reader's.
+// measure estimates the width of s in pixels, rather too much: the font is the reader's.
 func measure(s string, size int) int {
 	hundredths := 0
 	for _, r := range s {
@@ -153,7 +150,7 @@ func measure(s string, size int) int {
 
 const ellipsisWidth = 90
 
-// runeWidth returns the width of a character in hundredths of the size of the font.
+// runeWidth is in hundredths of the font size.
 func runeWidth(r rune) int {
 	switch {
 	case strings.ContainsRune("iljtfrI.,:;'|!()[] ", r):
@@ -186,7 +183,6 @@ func local(href string) string {
 	return href
 }
 
-// identifier makes s the value of an id, or returns other.
 func identifier(s, other string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -200,12 +196,10 @@ func identifier(s, other string) string {
 	return s
 }
 
-// words joins classes, without the empty ones.
 func words(s ...string) string {
 	return strings.Join(strings.Fields(strings.Join(s, " ")), " ")
 }
 
-// orUnnamed returns s, or a word for a name that has nothing to show.
 func orUnnamed(s string) string {
 	if clean(s, 1) == "" {
 		return "(unnamed)"

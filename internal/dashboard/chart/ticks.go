@@ -4,7 +4,6 @@ import "time"
 
 const day = 24 * time.Hour
 
-// steps are distances between ticks that people count in.
 var steps = []time.Duration{
 	time.Microsecond, 2 * time.Microsecond, 5 * time.Microsecond, 10 * time.Microsecond, 20 * time.Microsecond,
 	50 * time.Microsecond, 100 * time.Microsecond, 200 * time.Microsecond, 500 * time.Microsecond,

@@ -6,24 +6,22 @@ import (
 	"time"
 )
 
-// SegmentKind is what happens in a segment of a timeline; its value is a class.
 type SegmentKind string
 
-// The kinds of segments, each with a shape of its own.
+// The kinds of segments, each with its own shape.
 const (
 	Waiting SegmentKind = "wait"    // a thin bar: it waits for a worker
 	Running SegmentKind = "run"     // a full bar: an attempt
 	BackOff SegmentKind = "backoff" // a hatched bar: it waits for its next attempt
 )
 
-// Segment is a part of a row, from one time to another. A segment whose To is zero has not ended: it ends now, or where
-// it begins if that is later.
+// Segment is a part of a row. A zero To means that it has not ended: it ends now, or where it begins if that is later.
 type Segment struct {
 	Kind     SegmentKind
 	From, To time.Time
-	// Mark is how an attempt ended; the shape of a failed one is a notch. "" for no class.
+	// Mark is the end of an attempt; a failed one has a notch. "" for no class.
 	Mark Mark
-	// Title is added to the kind and the duration: "attempt 2, failed: connection refused".
+	// Title follows the kind and the duration: "attempt 2, failed: connection refused".
 	Title string
 }
 
@@ -37,13 +35,13 @@ type Row struct {
 
 // TimelineOptions configure a timeline.
 type TimelineOptions struct {
-	// ID is the id of the drawing, and begins the ids in it. Unique on the page; defaults to timeline.
+	// ID is the prefix of the ids in the drawing, unique on the page. Defaults to timeline.
 	ID string
-	// Name says what is drawn, for screen readers: "Attempts of the task".
+	// Name is for screen readers: "Attempts of the task".
 	Name string
-	// Now is the present, at which open segments end.
+	// Now is the end of open segments.
 	Now time.Time
-	// Width in pixels. Defaults to 900; at least 400.
+	// In pixels. Defaults to 900; at least 400.
 	Width int
 }
 
@@ -57,8 +55,8 @@ const (
 )
 
 // Timeline draws rows of segments on one axis of time, which begins with the first segment and has ticks at round
-// durations. Every segment is at least 3 pixels wide and has a title; of segments of one kind and mark that would cover
-// each other, the first is drawn, so a row of ten thousand attempts stays small.
+// durations. Every segment is at least 3 pixels wide and has a title; of overlapping segments with one kind and mark,
+// only the first is drawn, so a row of ten thousand attempts stays small.
 func Timeline(rows []Row, opts TimelineOptions) template.HTML {
 	a := newAxis(rows, opts)
 	id := identifier(opts.ID, "timeline")
@@ -82,11 +80,10 @@ func Timeline(rows []Row, opts TimelineOptions) template.HTML {
 	return d.end()
 }
 
-// axis maps times to pixels.
 type axis struct {
 	from, to, now time.Time
 	left, right   int
-	open          bool // a segment has not ended
+	open          bool
 }
 
 func newAxis(rows []Row, opts TimelineOptions) *axis {
@@ -112,10 +109,8 @@ func newAxis(rows []Row, opts TimelineOptions) *axis {
 	return a
 }
 
-// whole is the length of the axis.
 func (a *axis) whole() time.Duration { return a.to.Sub(a.from) }
 
-// end is where a segment ends.
 func (a *axis) end(s Segment) time.Time {
 	end := s.To
 	if end.IsZero() {
@@ -134,7 +129,6 @@ func (a *axis) x(t time.Time) int {
 	return a.left + int(float64(t.Sub(a.from))/float64(a.whole())*float64(a.right-a.left)+.5)
 }
 
-// ticks draws the axis.
 func (a *axis) ticks(d *drawing, height int) {
 	whole := a.whole()
 	step := tickStep(whole, (a.right-a.left)/tickWidth)
@@ -157,7 +151,6 @@ func (a *axis) ticks(d *drawing, height int) {
 	d.close("g")
 }
 
-// row draws the label and the segments of a row.
 func (a *axis) row(d *drawing, row Row, y int, id string) {
 	mark, href, element := row.Mark.orNone(), local(row.Href), "a"
 	d.open("g", "class", words("row", string(mark)))
@@ -186,7 +179,6 @@ func (a *axis) row(d *drawing, row Row, y int, id string) {
 	d.close("g")
 }
 
-// segments draws the segments of a row that can be told apart.
 func (a *axis) segments(d *drawing, list []Segment, y int, id string) {
 	type look struct {
 		kind SegmentKind
@@ -211,7 +203,6 @@ func (a *axis) segments(d *drawing, list []Segment, y int, id string) {
 	}
 }
 
-// segment draws a bar, a thin bar or a hatched bar.
 func (a *axis) segment(d *drawing, s Segment, x, width, y int, id string) {
 	kind, top, height := s.Kind, y+6, rowHeight-12
 	switch kind {
@@ -238,7 +229,6 @@ func (a *axis) segment(d *drawing, s Segment, x, width, y int, id string) {
 	d.close("g")
 }
 
-// names are the kinds in words.
 var names = map[SegmentKind]string{Waiting: "waited", Running: "ran", BackOff: "backed off"}
 
 func (a *axis) title(s Segment, kind SegmentKind) string {

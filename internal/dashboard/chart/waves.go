@@ -6,9 +6,8 @@ import (
 	"math"
 )
 
-// Wave is a wave of a redrive: of Size letters, Sent have been sent; of those, Completed, Returned and Failed have
-// ended so, and the others are under way. Counts that are negative are zero, and those that are more than is left of
-// the size are cut.
+// Wave is a wave of a redrive: of Size letters, Sent were sent; of those, Completed, Returned and Failed have ended so.
+// Negative counts are zero, and counts beyond the size are cut.
 type Wave struct {
 	Size, Sent, Completed, Returned, Failed int64
 	// Note is added to the title, such as the reason of a halt.
@@ -24,10 +23,8 @@ const (
 	maxWaves   = 100
 )
 
-// Waves draws a column for each wave, as high as the square root of its size, filled from below with what became of its
-// letters. ID begins the ids in it and must be unique on the page; it defaults to waves. Of more than 100 waves the
-// last
-// 100 are drawn.
+// Waves draws a column for each of the last 100 waves, as high as the square root of its size, filled from below with
+// the outcomes of its letters. ID is the prefix of the ids in it, unique on the page; it defaults to waves.
 func Waves(waves []Wave, id string) template.HTML {
 	id = identifier(id, "waves")
 	first := max(0, len(waves)-maxWaves)
@@ -55,7 +52,6 @@ func Waves(waves []Wave, id string) template.HTML {
 	return d.end()
 }
 
-// wave draws a column.
 func (d *drawing) wave(w Wave, number, x, base, height int, id string) {
 	class := "wave"
 	if w.Halted {
@@ -93,7 +89,6 @@ func (d *drawing) wave(w Wave, number, x, base, height int, id string) {
 	d.close("g")
 }
 
-// hatch writes the pattern of oblique lines.
 func (d *drawing) hatch(id string) {
 	d.open("defs")
 	d.open("pattern", "id", id+"-hatch", "width", 6, "height", 6, "patternUnits", "userSpaceOnUse",
@@ -103,7 +98,7 @@ func (d *drawing) hatch(id string) {
 	d.close("defs")
 }
 
-// bounded makes every count fit into what is left of the counts above it.
+// bounded cuts every count to the rest of the counts above it.
 func (w Wave) bounded() Wave {
 	w.Size = max(w.Size, 0)
 	w.Sent = min(max(w.Sent, 0), w.Size)

@@ -6,12 +6,12 @@ import "strconv"
 // Line is a line of a comparison.
 type Line struct {
 	// Kind is "" for a line of both, "del" for one of the old text, "ins" for one of the new, and "skip" for lines of
-	// both that Fold has left out.
+	// both that Fold left out.
 	Kind string
 	Text string
 }
 
-// maxCells bounds the work of a comparison: longer texts are shown as one replaced by the other.
+// maxCells bounds a comparison: longer texts are shown as one replaced by the other.
 const maxCells = 4_000_000
 
 // Lines compares two texts: the fewest lines that were taken out and put in.
@@ -57,8 +57,7 @@ func Lines(before, after []string) []Line {
 	return out
 }
 
-// Fold leaves out lines of both texts that are more than context lines away from a change. It returns nil if nothing
-// has changed.
+// Fold leaves out common lines more than context lines away from a change. It returns nil without a change.
 func Fold(lines []Line, context int) []Line {
 	near := make([]bool, len(lines))
 	changed := false

@@ -1,4 +1,4 @@
-// Package fleet is the pages about what carries tasks out: the queue and the workers.
+// Package fleet is the pages about the queue and the workers.
 package fleet
 
 import (
@@ -18,7 +18,6 @@ import (
 //go:embed *.html
 var templates embed.FS
 
-// pages are the pages over one API.
 type pages struct {
 	api   *tasker.Client
 	queue queueapi.Backend
@@ -50,7 +49,6 @@ func Add(site *page.Site, api *tasker.Client) {
 	f.Act("/queues/limit", operates, p.limit)
 }
 
-// workerList is what the list of workers shows.
 type workerList struct {
 	Workers []protocol.WorkerInfo
 	Live    int
@@ -58,7 +56,6 @@ type workerList struct {
 	Slots   int
 }
 
-// workers reads all workers: those that need a look first, then by name.
 func (p *pages) workers(r *page.Request) (out workerList, err error) {
 	if out.Workers, err = protocol.Of(p.api).Workers(r.Context()); err != nil {
 		return out, err
@@ -94,13 +91,11 @@ func rank(w *protocol.WorkerInfo) int {
 	return 3
 }
 
-// workerPage is what the page about one worker shows.
 type workerPage struct {
 	Worker  *protocol.WorkerInfo
 	Operate bool
 }
 
-// worker reads one worker.
 func (p *pages) worker(r *page.Request) (out workerPage, err error) {
 	id, err := r.UUID("worker")
 	if err != nil {
@@ -111,7 +106,6 @@ func (p *pages) worker(r *page.Request) (out workerPage, err error) {
 	return out, err
 }
 
-// act drains, resumes, cordons or uncordons a worker.
 func (p *pages) act(r *page.Request) (page.Done, error) {
 	id, err := r.UUID("worker")
 	if err != nil {

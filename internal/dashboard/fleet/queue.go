@@ -10,34 +10,30 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// queuePage is what the page about the queue shows.
 type queuePage struct {
 	Stats  *queueapi.QueueStats
 	Levels []level // the highest priority first
 	Routes []queueapi.Route
 	Tabs   []page.Tab
 	Pager  page.Pager
-	// Pauses are those in force, at most a page of them.
+	// Pauses are those in force, at most a page.
 	Pauses  []flow.Pause
 	Limits  []flow.Limit
 	Operate bool
-	// Unserved reports that steps wait and no worker is there to take them.
+	// Unserved: steps wait, and no worker takes them.
 	Unserved bool
 }
 
-// level is the queue of one priority.
 type level struct {
 	Name string
 	queueapi.QueueOfPriority
 }
 
-// shows are the selections of routes, by the name that the address has.
 var shows = []struct {
 	title string
 	name  queueapi.RouteShow
 }{{"All routes", ""}, {"Steps wait", queueapi.ShowWaiting}, {"Nobody serves them", queueapi.ShowStuck}}
 
-// routes reads a page of routes.
 func (p *pages) routes(r *page.Request, cursor string) (page.List[queueapi.Route], error) {
 	filter := queueapi.RouteFilter{Show: queueapi.RouteShow(r.Query("show")), Limit: 50, Cursor: cursor}
 	if namespace := r.Query("namespace"); namespace != "" {
@@ -50,7 +46,6 @@ func (p *pages) routes(r *page.Request, cursor string) (page.List[queueapi.Route
 	return page.List[queueapi.Route]{Items: got.Routes, Next: got.NextCursor}, nil
 }
 
-// queues reads how the queue stands as a whole.
 func (p *pages) queues(r *page.Request, of page.List[queueapi.Route]) (queuePage, error) {
 	out := queuePage{Routes: of.Items, Pager: of.Pager(r)}
 	filter := queueapi.QueueFilter{}
@@ -83,7 +78,6 @@ func (p *pages) queues(r *page.Request, of page.List[queueapi.Route]) (queuePage
 	return out, nil
 }
 
-// pause pauses or resumes what the form names: a handler, or whatever a pause is of.
 func (p *pages) pause(r *page.Request) (page.Done, error) {
 	target := flow.Target{Kind: flow.Kind(r.Form("kind")), Namespace: r.Form("namespace"), Handler: r.Form("handler"),
 		Template: r.Form("template")}
@@ -105,7 +99,6 @@ func (p *pages) pause(r *page.Request) (page.Done, error) {
 	return done, err
 }
 
-// limit sets, changes or deletes the limit that the form names.
 func (p *pages) limit(r *page.Request) (page.Done, error) {
 	target := flow.LimitTarget{Kind: flow.Kind(r.Form("kind")), Namespace: r.Form("namespace"), Handler: r.Form("handler")}
 	if caps := r.Form("capabilities"); caps != "" {
@@ -131,7 +124,6 @@ func (p *pages) limit(r *page.Request) (page.Done, error) {
 	return done, err
 }
 
-// routeRecord is a route as a row of CSV.
 func routeRecord(r queueapi.Route) []string {
 	age := func(seconds *float64) string {
 		if seconds == nil {

@@ -12,21 +12,18 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// comparison is two letters side by side.
 type comparison struct {
 	A, B *deadletters.LetterStory
-	// Differ are the facts and headers in which they differ, Same those that they share.
+	// Differ are the facts and headers with different values, Same the others.
 	Differ, Same []pair
-	// Payload is how the payload of A becomes that of B; empty if they are equal.
+	// Payload is the difference from A to B; empty if equal.
 	Payload []diff.Line
-	// Plain reports that a payload is not JSON, and Equal that the payloads are the same.
+	// Plain: a payload is not JSON. Equal: the payloads are.
 	Plain, Equal bool
 }
 
-// pair is what two letters say of one thing.
 type pair struct{ Field, A, B string }
 
-// compareLetters reads the two letters that the address names.
 func (p *pages) compareLetters(r *page.Request) (out comparison, err error) {
 	ids := r.QueryAll("letter")
 	if len(ids) != 2 {
@@ -58,10 +55,8 @@ func (p *pages) compareLetters(r *page.Request) (out comparison, err error) {
 	return out, nil
 }
 
-// fact is what a letter says of one thing.
 type fact struct{ field, value string }
 
-// factsOf returns what a letter says of itself, and its headers.
 func factsOf(l *deadletters.LetterStory) []fact {
 	out := []fact{{"error type", l.Failure.Type}, {"error code", l.Failure.Code}, {"error", l.Failure.Message},
 		{"consumer", l.Handler}, {"source", l.Source}, {"origin", l.Origin}, {"group", l.GroupID},
@@ -77,7 +72,7 @@ func factsOf(l *deadletters.LetterStory) []fact {
 	return out
 }
 
-// pairs puts the facts of two letters together, in the order of the first. A field that repeats is compared in order.
+// pairs joins the facts of two letters, in the order of the first. Repeated fields are paired in order.
 func pairs(a, b []fact) (out []pair) {
 	b = slices.Clone(b)
 	for _, f := range a {

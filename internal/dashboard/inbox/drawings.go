@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// failures is what the drawings of groups count.
+// failures is the noun of the drawings.
 var failures = chart.Noun{One: "failure", Many: "failures"}
 
 // perHour spreads failures over the hours until now, the current one last.
@@ -25,13 +25,11 @@ func perHour(r *page.Request, hours []deadletters.Hour, n int) ([]int64, chart.B
 	return counts, chart.Buckets{Start: this.Add(time.Duration(1-n) * time.Hour).In(r.Zone), Step: time.Hour}
 }
 
-// spark draws the failures of a group in the last 24 hours.
 func spark(r *page.Request, g *deadletters.Group) template.HTML {
 	counts, times := perHour(r, g.Hours, 24)
 	return chart.Sparkline(counts, times, failures)
 }
 
-// timeOf draws the failures of a group in the last 14 days.
 func timeOf(r *page.Request, g *deadletters.Group) template.HTML {
 	counts, times := perHour(r, g.Hours, 14*24)
 	values := make([]float64, len(counts))

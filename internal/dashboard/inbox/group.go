@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// groupPage is what the page about one group shows.
 type groupPage struct {
 	Group   *deadletters.GroupStory
 	Letters []deadletters.Letter // the newest
@@ -35,7 +34,6 @@ const (
 	comparedLetters = 200
 )
 
-// group reads all that is known of a group.
 func (p *pages) group(r *page.Request) (out groupPage, err error) {
 	id := r.Path("group")
 	if !isGroupID(id) {
@@ -74,36 +72,35 @@ func (p *pages) group(r *page.Request) (out groupPage, err error) {
 	return out, nil
 }
 
-// isGroupID reports whether a text has the form of an ID of a group: 16 hexadecimal digits.
+// isGroupID accepts 16 hexadecimal digits.
 func isGroupID(text string) bool {
 	_, err := hex.DecodeString(text)
 	return err == nil && len(text) == 16
 }
 
-// share is how the letters of a group differ in one field.
+// share has the values of one field in the letters of a group.
 type share struct {
 	Field  string
 	Values []valueShare // the most frequent first
 	More   int          // values that are not shown
 }
 
-// valueShare is the share of letters with a value.
 type valueShare struct {
 	Value string
 	Count int
 }
 
-// Same reports whether every letter that has the field has the same value.
+// Same: every letter with the field has the same value.
 func (s share) Same() bool { return len(s.Values) == 1 && s.More == 0 }
 
-// shownValues bounds the values of a field on the page, and comparedFields the fields of payloads.
+// Bounds of the values of a field, and of the compared fields of payloads.
 const (
 	shownValues    = 4
 	comparedFields = 40
 )
 
-// compare returns the values of what letters say of themselves, and of the fields of their payloads, with their
-// frequencies. A field that differs in every letter says nothing, and is left out.
+// compare returns the frequencies of values of fields, including those of payloads. It omits a field that differs in
+// every letter.
 func compare(letters []deadletters.Letter) []share {
 	counts, order := map[string]map[string]int{}, []string{}
 	add := func(field, value string) {
@@ -139,7 +136,6 @@ func compare(letters []deadletters.Letter) []share {
 	return out
 }
 
-// payloadFields adds the fields of a payload that is a JSON object and have plain values.
 func payloadFields(payload json.RawMessage, add func(field, value string)) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(payload, &fields) != nil {
@@ -158,7 +154,6 @@ func payloadFields(payload json.RawMessage, add func(field, value string)) {
 	}
 }
 
-// shareOf sorts the values of a field.
 func shareOf(field string, values map[string]int, letters int) (s share, useful bool) {
 	s.Field = field
 	for v, n := range values {
@@ -179,12 +174,11 @@ func shareOf(field string, values map[string]int, letters int) (s share, useful 
 	return s, true
 }
 
-// act returns who acts and why, on the state that the viewer saw.
+// act is on the state that the viewer saw.
 func act(r *page.Request) deadletters.Act {
 	return deadletters.Act{Actor: r.Name, Reason: r.Form("reason"), IfMatch: r.Form("etag")}
 }
 
-// changeGroup changes one group: its state, owner, due time, runbook, or its thread.
 func (p *pages) changeGroup(r *page.Request) (page.Done, error) {
 	id := r.Path("group")
 	change := deadletters.GroupChange{Act: act(r), Note: strings.TrimSpace(r.FormRaw("note"))}
@@ -221,7 +215,7 @@ func (p *pages) changeGroup(r *page.Request) (page.Done, error) {
 	return done, err
 }
 
-// ignoring returns until when a group is ignored; nil for until somebody changes that.
+// ignoring returns until when a group is ignored; nil means until an operator changes that.
 func ignoring(r *page.Request) (*deadletters.Ignore, error) {
 	var i deadletters.Ignore
 	if hours, err := r.FormFloat("hours"); err != nil {

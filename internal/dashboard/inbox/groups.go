@@ -12,32 +12,28 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// groupList is what the inbox shows.
 type groupList struct {
 	Groups []groupRow
 	Pager  page.Pager
 	Tabs   []page.Tab
 	Triage bool // the viewer may change groups
 	Bys    []by
-	By     string // what Sums are by
+	By     string // the property of Sums
 	Sums   []sum  // instead of Groups
-	Cut    bool   // there are more groups than were summed up
-	Texts  *texts // where else a text can be searched; nil without one
+	Cut    bool   // only a part of the groups was summed
+	Texts  *texts // other places to search for a text; nil without one
 }
 
-// texts are searches in what the titles of groups lack.
 type texts struct{ Letters, Cases string }
 
-// groupRow is a group with its failures of the last day.
 type groupRow struct {
 	deadletters.Group
 	Spark template.HTML
 }
 
-// Open returns how many letters and cases are open.
 func (g groupRow) Open() int64 { return g.OpenLetters + g.OpenCases }
 
-// groups reads a page of groups. Without a state it is the open ones: what nobody has looked at yet.
+// groups selects open groups by default.
 func (p *pages) groups(r *page.Request, cursor string) (page.List[deadletters.Group], error) {
 	filter := groupFilter(r)
 	filter.Limit, filter.Cursor = 50, cursor
@@ -48,13 +44,12 @@ func (p *pages) groups(r *page.Request, cursor string) (page.List[deadletters.Gr
 	return page.List[deadletters.Group]{Items: got.Groups, Next: got.NextCursor}, nil
 }
 
-// groupFilter reads the filters of the inbox.
 func groupFilter(r *page.Request) deadletters.GroupFilter {
 	return deadletters.GroupFilter{Namespace: r.Namespace(), State: state(r), Owner: r.Query("owner"),
 		Where: r.Query("where"), Text: r.Query("text"), Order: r.Query("order")}
 }
 
-// state returns the state that a request asks for. "all" is none.
+// state: the default is open; "all" does not restrict.
 func state(r *page.Request) deadletters.GroupState {
 	switch s := r.Query("state"); s {
 	case "":
@@ -90,14 +85,13 @@ func (p *pages) showGroups(r *page.Request, of page.List[deadletters.Group]) (gr
 	return out, nil
 }
 
-// groupRecord is a group as a row of CSV.
 func groupRecord(g deadletters.Group) []string {
 	return []string{g.GroupID, g.Namespace, g.Title, string(g.State), g.Owner, strconv.FormatInt(g.Failures, 10),
 		strconv.FormatInt(g.OpenLetters, 10), strconv.FormatInt(g.OpenCases, 10), g.FirstAt.UTC().Format(time.RFC3339),
 		g.LastAt.UTC().Format(time.RFC3339)}
 }
 
-// changeGroups changes the state of the groups that were picked. Some may refuse; what is said counts both.
+// changeGroups counts changed and refusing groups.
 func (p *pages) changeGroups(r *page.Request) (page.Done, error) {
 	got, err := p.letters.ChangeGroups(r.Context(), deadletters.GroupsChange{Groups: r.FormAll("group"),
 		GroupChange: deadletters.GroupChange{State: deadletters.GroupState(r.Form("state")), Note: r.Form("note"),
@@ -127,7 +121,7 @@ func (p *pages) changeGroups(r *page.Request) (page.Done, error) {
 	return done, nil
 }
 
-// reopen offers to open groups again whose state was changed. field names the state in the form of the act.
+// reopen offers to undo a change of state. field names the state in the form of the act.
 func reopen(path, field string) *page.Offer {
 	return &page.Offer{Title: "Reopen", Path: path, Fields: []page.Field{{Name: field,
 		Value: string(deadletters.GroupOpen)}}}

@@ -1,4 +1,4 @@
-// Package inbox is the pages about what failed: the inbox of groups, a group, a letter and a case.
+// Package inbox is the pages about failures: the inbox of groups, a group, a letter and a case.
 package inbox
 
 import (
@@ -14,7 +14,6 @@ import (
 //go:embed *.html
 var templates embed.FS
 
-// pages are the pages over one API.
 type pages struct {
 	letters deadletters.Backend
 }

@@ -14,14 +14,12 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// letterList is what the list of letters shows.
 type letterList struct {
 	Letters []deadletters.Letter
 	Pager   page.Pager
 	Tabs    []page.Tab
 }
 
-// listLetters reads a page of letters.
 func (p *pages) listLetters(r *page.Request, cursor string) (page.List[deadletters.Letter], error) {
 	filter := deadletters.LetterFilter{Limit: 50, Cursor: cursor, Selection: deadletters.Selection{
 		Namespace: r.Namespace(), Source: r.Query("source"), Origin: r.Query("origin"),
@@ -46,14 +44,12 @@ func (p *pages) showLetters(r *page.Request, of page.List[deadletters.Letter]) (
 	return out, nil
 }
 
-// letterRecord is a letter as a row of CSV.
 func letterRecord(l deadletters.Letter) []string {
 	return []string{l.LetterUUID.String(), l.Namespace, l.Source, l.Origin, string(l.State), l.GroupID, l.Failure.Type,
 		l.Failure.Message, l.Handler, strconv.Itoa(l.Occurrences), strconv.Itoa(l.Replays),
 		l.FirstAt.UTC().Format(time.RFC3339), l.LastAt.UTC().Format(time.RFC3339)}
 }
 
-// letterPage is what the page about one letter shows.
 type letterPage struct {
 	Letter   *deadletters.LetterStory
 	Why      *deadletters.StateExplanation
@@ -65,16 +61,16 @@ type letterPage struct {
 	Redrive  bool
 }
 
-// text is a payload as a page shows it.
+// text is a payload on a page.
 type text struct {
 	Kind string // json, text or binary
 	Text string
-	Tree *page.Branch // nil for what is not a JSON object or array
+	Tree *page.Branch // nil unless a JSON object or array
 	Size int
 	Cut  bool
 }
 
-// shownBytes bounds a payload on the page; the whole can be downloaded.
+// shownBytes bounds a payload on the page; a download is complete.
 const shownBytes = 256 << 10
 
 // textOf returns a payload as text: JSON with line breaks and exact numbers, binary content as hexadecimal.
@@ -93,7 +89,6 @@ func textOf(c *deadletters.Content) text {
 	return t
 }
 
-// letter reads all that is known of a letter.
 func (p *pages) letter(r *page.Request) (out letterPage, err error) {
 	id, err := r.UUID("letter")
 	if err != nil {
@@ -117,7 +112,6 @@ func (p *pages) letter(r *page.Request) (out letterPage, err error) {
 	return out, nil
 }
 
-// download sends a payload as a file.
 func (p *pages) download(w http.ResponseWriter, r *page.Request) error {
 	id, err := r.UUID("letter")
 	if err != nil {
@@ -137,7 +131,6 @@ func (p *pages) download(w http.ResponseWriter, r *page.Request) error {
 	return nil
 }
 
-// changeLetter edits, discards or restores a letter.
 func (p *pages) changeLetter(r *page.Request) (page.Done, error) {
 	id, err := r.UUID("letter")
 	if err != nil {
@@ -177,7 +170,7 @@ func replacement(payload string) (json.RawMessage, error) {
 	return json.Marshal([]map[string]any{{"op": "replace", "path": "", "value": json.RawMessage(payload)}})
 }
 
-// previewEdit shows what an edit of a payload would change, beside what is sent at present.
+// previewEdit compares an edited payload with the one that is sent at present.
 func (p *pages) previewEdit(r *page.Request) (page.Changes, error) {
 	id, err := r.UUID("letter")
 	if err != nil {

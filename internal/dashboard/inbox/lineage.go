@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// lineage draws what became of a letter: where it came from, each time it died, the redrives between, and where it is
-// now. A letter that died once and waits needs no drawing.
+// lineage draws the story of a letter: its origin, each death, the redrives between, and its present place. A letter
+// that died once and waits needs none.
 func lineage(r *page.Request, l *deadletters.LetterStory) template.HTML {
 	if len(l.History) < 2 && l.State == deadletters.LetterOpen {
 		return ""

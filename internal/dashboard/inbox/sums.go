@@ -10,14 +10,13 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// by is a property of groups by which the inbox can be summed up.
+// by is a property of groups for sums.
 type by struct {
 	Name, Title string
 	of          func(g *deadletters.Group) string
 	filter      string // parameter of the inbox that selects one value
 }
 
-// bys are the properties, in the order of the choice.
 var bys = []by{
 	{"where", "By handler or source", func(g *deadletters.Group) string { return g.Fingerprint.Where }, "where"},
 	{"owner", "By owner", func(g *deadletters.Group) string { return g.Owner }, "owner"},
@@ -25,19 +24,18 @@ var bys = []by{
 	{"namespace", "By namespace", func(g *deadletters.Group) string { return g.Namespace }, "namespace"},
 }
 
-// sum is what groups with the same value have together.
+// sum is the total of groups with the same value.
 type sum struct {
 	Name           string
-	URL            string // the inbox with only those; "" where it cannot select them
+	URL            string // the inbox with only those; "" if it cannot select them
 	Groups         int
 	Open, Failures int64
 	LastAt         time.Time
 }
 
-// summedGroups bounds how many groups are summed up.
+// summedGroups bounds the groups in sums.
 const summedGroups = 1000
 
-// sumUp adds up the groups that the filters select, by a property: the most open items first.
 func (p *pages) sumUp(r *page.Request, out *groupList, b by) error {
 	filter := groupFilter(r)
 	filter.Limit = summedGroups

@@ -1,9 +1,9 @@
-// Package live tells browsers what has changed: one subscription to the events of the engine serves every viewer of a
+// Package live notifies browsers of changes: one subscription to the events of the engine serves every viewer of a
 // node.
 //
-// A viewer hears topics, not events: "inbox" means that a page about the inbox may be out of date, and the browser asks
-// for that page again. Changes are told once a second at most, however many there are, so the cost of a busy queue does
-// not grow with the number of viewers.
+// A viewer receives topics, not events: "inbox" means that pages about the inbox may be out of date, and the browser
+// requests its page again. Reports come at most once a second, so the cost of a busy queue does not grow with the
+// number of viewers.
 package live
 
 import (
@@ -28,11 +28,10 @@ const (
 	Inbox    Topic = "inbox"
 	Redrives Topic = "redrives"
 	Sources  Topic = "sources"
-	// Clock is told every few seconds, for what has no events: queues, workers, and what only time changes.
+	// Clock is reported every few seconds, for content without events: queues, workers, and times.
 	Clock Topic = "clock"
 )
 
-// topicsOf are the topics that an event is about.
 func topicsOf(e *tasker.Event) []Topic {
 	switch e.Type {
 	case tasker.EventTaskSubmitted, tasker.EventTaskState:
@@ -82,7 +81,6 @@ type Hub struct {
 	ended   sync.WaitGroup
 }
 
-// viewer is one open page.
 type viewer struct {
 	who     *access.Principal
 	changed chan map[Topic]bool // holds one report; later ones are merged into it
@@ -93,8 +91,8 @@ func New(stream Stream, log *slog.Logger, max int) *Hub {
 	return &Hub{stream: stream, log: log, max: max, viewers: map[*viewer]bool{}, pending: map[Topic]map[string]bool{}}
 }
 
-// Watch returns a channel of reports for a viewer (nil: one who sees everything), and a function that ends it, which
-// must be called. CodeExhausted: too many pages are open.
+// Watch returns a channel of reports for a viewer (nil: one who sees everything); call leave to end it. CodeExhausted:
+// too many pages are open.
 func (h *Hub) Watch(who *access.Principal) (changed <-chan map[Topic]bool, leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,7 +111,6 @@ func (h *Hub) Watch(who *access.Principal) (changed <-chan map[Topic]bool, leave
 	return v.changed, func() { h.leave(v) }, nil
 }
 
-// leave ends a viewer. With the last one the hub ends to listen.
 func (h *Hub) leave(v *viewer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,11 +122,10 @@ func (h *Hub) leave(v *viewer) {
 	}
 }
 
-// Wait waits until nothing listens any more. Every viewer must have left.
+// Wait returns when the hub has stopped listening. Every viewer must have left.
 func (h *Hub) Wait() { h.ended.Wait() }
 
-// listen notes the topics of events until ctx ends. A lost stream is opened again; what happened meanwhile is unknown,
-// so everything counts as changed.
+// listen notes the topics of events until ctx ends. After a lost stream everything counts as changed.
 func (h *Hub) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		for events, err := range h.stream(ctx, tasker.EventFilter{}) {
@@ -150,7 +146,6 @@ func (h *Hub) listen(ctx context.Context) {
 	}
 }
 
-// note remembers what events are about until the next report.
 func (h *Hub) note(events []tasker.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -161,7 +156,7 @@ func (h *Hub) note(events []tasker.Event) {
 	}
 }
 
-// mark remembers one topic. The caller holds the lock.
+// The caller of mark holds the lock.
 func (h *Hub) mark(topic Topic, namespace string) {
 	if h.pending[topic] == nil {
 		h.pending[topic] = map[string]bool{}
@@ -169,7 +164,6 @@ func (h *Hub) mark(topic Topic, namespace string) {
 	h.pending[topic][namespace] = true
 }
 
-// report tells viewers once a second what has changed.
 func (h *Hub) report(ctx context.Context) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -183,7 +177,7 @@ func (h *Hub) report(ctx context.Context) {
 	}
 }
 
-// tell reports what was noted to those whom it concerns.
+// tell reports to the viewers of the namespaces.
 func (h *Hub) tell(withClock bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -205,7 +199,6 @@ func (h *Hub) tell(withClock bool) {
 	clear(h.pending)
 }
 
-// reaches reports whether a viewer may see one of these namespaces.
 func (v *viewer) reaches(namespaces map[string]bool) bool {
 	if !v.who.Limited() || namespaces[""] {
 		return true
@@ -218,7 +211,7 @@ func (v *viewer) reaches(namespaces map[string]bool) bool {
 	return false
 }
 
-// add merges a report into the one that the viewer has not taken yet. Only the hub sends, under its lock.
+// add merges a report into the pending one. Only the hub sends, under its lock.
 func (v *viewer) add(report map[Topic]bool) {
 	if len(report) == 0 {
 		return

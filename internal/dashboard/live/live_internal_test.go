@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// quiet is a stream without events. It says when somebody begins and ends to listen.
+// quiet is a stream without events.
 type quiet struct{ begun, ended chan struct{} }
 
 func newQuiet() *quiet { return &quiet{make(chan struct{}, 10), make(chan struct{}, 10)} }
@@ -24,7 +24,6 @@ func (q *quiet) stream(ctx context.Context, _ tasker.EventFilter) iter.Seq2[[]ta
 	}
 }
 
-// await takes from a channel within a minute.
 func await[T any](t *testing.T, c <-chan T) (v T) {
 	t.Helper()
 	select {
@@ -35,7 +34,6 @@ func await[T any](t *testing.T, c <-chan T) (v T) {
 	return v
 }
 
-// video returns a principal that is limited to a namespace.
 func video(t *testing.T) *access.Principal {
 	t.Helper()
 	secret, hash := access.Generate()
@@ -47,7 +45,7 @@ func video(t *testing.T) *access.Principal {
 	return ring.Authenticate(secret)
 }
 
-// TestReports: a viewer hears each topic once, however many events there were, and of its namespaces only.
+// TestReports: a viewer receives each topic once, for any number of events, and of its namespaces only.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	q := newQuiet()
@@ -69,7 +67,7 @@ func TestReports(t *testing.T) {
 	h.note([]tasker.Event{{Type: tasker.EventRedriveState, Namespace: "video"}})
 	h.tell(false)
 	h.note([]tasker.Event{{Type: tasker.EventCaseOpened, Namespace: "audio"}})
-	h.tell(false) // a viewer that is slow gets both reports as one
+	h.tell(false) // a slow viewer gets both reports as one
 	if got := await(t, all); len(got) != 4 || !got[Tasks] || !got[Redrives] || !got[Inbox] || !got[Cases] {
 		t.Errorf("the viewer of everything heard %v", got)
 	}

@@ -18,8 +18,8 @@ const (
 	sendTimeout = 30 * time.Second // for a browser to take a report
 )
 
-// Serve sends reports to a browser as server-sent events, until it leaves or the server stops. who is the viewer. still
-// is asked with every sign of life whether the viewer is still signed in; false ends the stream.
+// Serve sends reports to a browser as server-sent events, until it leaves or the server stops. With every sign of life,
+// still reports whether the viewer who is still signed in; false ends the stream.
 func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, who *access.Principal, still func() bool) error {
 	changed, leave, err := h.Watch(who)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"github.com/taskerhq/tasker/waits"
 )
 
-// approvals looks for steps that wait for an approval.
 func (p *pages) approvals(r *page.Request, out *first) error {
 	f := waits.ApprovalFilter{Limit: shownOfKind}
 	if namespace := r.Namespace(); namespace != "" {

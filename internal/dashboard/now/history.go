@@ -22,14 +22,14 @@ const (
 	statsTime = 5 * time.Second
 )
 
-// sample is how the queue stood at a time.
+// sample is the state of the queue at a time.
 type sample struct {
 	at                       time.Time
 	completed, failed, depth float64
 	oldest                   float64 // seconds
 }
 
-// History keeps how the queue stood in the last hour and day, since the start of this process. It is safe for
+// History has the state of the queue in the last hour and day, since the start of this process. It is safe for
 // concurrent use.
 type History struct {
 	stats func(ctx context.Context) (*queueapi.QueueStats, error)
@@ -45,7 +45,7 @@ func NewHistory(stats func(ctx context.Context) (*queueapi.QueueStats, error)) *
 	return &History{stats: stats}
 }
 
-// Run looks at the queue every ten seconds until ctx ends. A look that fails leaves a gap.
+// Run takes a sample every ten seconds until ctx ends. A failure leaves a gap.
 func (h *History) Run(ctx context.Context) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -59,13 +59,12 @@ func (h *History) Run(ctx context.Context) error {
 	}
 }
 
-// look takes one sample.
 func (h *History) look(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, statsTime)
 	defer cancel()
 	s, err := h.stats(limited)
 	if err != nil {
-		return // the page itself tells of a store that does not answer
+		return // the page itself shows that a store does not answer
 	}
 	one := sample{at: s.At, completed: float64(s.Throughput.CompletedLastMinute),
 		failed: float64(s.Throughput.FailedLastMinute), depth: float64(s.Queue.TotalDepth)}
@@ -81,10 +80,9 @@ func (h *History) look(ctx context.Context) {
 	h.count++
 }
 
-// keep returns the newest entries.
 func keep(all []sample, n int) []sample { return all[max(0, len(all)-n):] }
 
-// charts draws the last hour or day, and returns since when there are samples.
+// charts draws the last hour or day; since is the first sample.
 func (h *History) charts(now time.Time, day bool) (out []chart, since time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,7 +110,7 @@ func (h *History) charts(now time.Time, day bool) (out []chart, since time.Time)
 	return out, h.day[0].at
 }
 
-// draw draws samples of the last span of time as an area. It has no text: the page gives title and value.
+// draw draws an area without text: the page has title and value.
 func draw(all []sample, now time.Time, span time.Duration, class, title string, of func(sample) float64) template.HTML {
 	const width, height = 240.0, 48.0
 	highest := 1.0

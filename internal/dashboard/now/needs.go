@@ -14,14 +14,13 @@ import (
 
 // Urgencies, the most urgent first.
 const (
-	broken   = iota // something is lost or stands still
-	returned        // what was put right fails again
-	fresh           // new, and nobody has looked
-	due             // somebody promised
+	broken   = iota // lost or stopped
+	returned        // fails again after a repair
+	fresh           // new and unseen
+	due             // promised
 	waiting         // known, and waits
 )
 
-// groups looks for regressions, new groups, and those that are due.
 func (p *pages) groups(r *page.Request, out *first) error {
 	got, err := p.letters.Groups(r.Context(), deadletters.GroupFilter{Namespace: r.Namespace(),
 		State: deadletters.GroupOpen, Order: "open", Limit: 50})
@@ -52,7 +51,6 @@ func (p *pages) groups(r *page.Request, out *first) error {
 	return nil
 }
 
-// open tells how much of a group is open.
 func open(g *deadletters.Group) string {
 	var parts []string
 	if g.OpenLetters > 0 {
@@ -67,7 +65,6 @@ func open(g *deadletters.Group) string {
 	return strings.Join(parts, ", ") + " in " + g.Fingerprint.Where
 }
 
-// redrives looks for those that have halted.
 func (p *pages) redrives(r *page.Request, out *first) error {
 	got, err := p.letters.Redrives(r.Context(), deadletters.RedriveFilter{Namespace: r.Namespace(), Limit: shownOfKind,
 		States: []deadletters.RedriveState{deadletters.RedriveHalted}})
@@ -86,7 +83,6 @@ func (p *pages) redrives(r *page.Request, out *first) error {
 	return nil
 }
 
-// sources looks for those that are lost.
 func (p *pages) sources(r *page.Request, out *first) error {
 	got, err := p.letters.Sources(r.Context(), r.Namespace())
 	if err != nil {
@@ -104,7 +100,6 @@ func (p *pages) sources(r *page.Request, out *first) error {
 	return nil
 }
 
-// queues looks at whether work moves.
 func (p *pages) queues(r *page.Request, out *first) (err error) {
 	if out.Stats, err = p.queue.QueueStats(r.Context(), queueapi.QueueFilter{}); err != nil {
 		return err
@@ -135,8 +130,6 @@ func (p *pages) queues(r *page.Request, out *first) (err error) {
 	return nil
 }
 
-// stuck looks for routes on which steps wait and that no worker serves. Where no worker is active at all, one line says
-// so.
 func (p *pages) stuck(r *page.Request, out *first) error {
 	if out.Stats.Workers.Active == 0 {
 		return nil
@@ -160,7 +153,6 @@ func (p *pages) stuck(r *page.Request, out *first) error {
 	return nil
 }
 
-// stale looks for tasks that do not move.
 func (p *pages) stale(r *page.Request, out *first) error {
 	for _, health := range []operate.Health{operate.Stale, operate.Warning} {
 		got, err := p.cases.Staleness(r.Context(), operate.StalenessFilter{Namespace: r.Namespace(), Health: health,
@@ -185,8 +177,7 @@ func (p *pages) stale(r *page.Request, out *first) error {
 
 func minutes(m float64) time.Duration { return time.Duration(m * float64(time.Minute)) }
 
-// investigations looks for cases whose tasks have recovered: they only need a resolution. Of the others their groups
-// tell.
+// investigations finds cases that only need a resolution, because their tasks have recovered; groups show the others.
 func (p *pages) investigations(r *page.Request, out *first) error {
 	got, err := p.cases.InvestigationQueue(r.Context(), operate.CaseFilter{Namespace: r.Namespace(), Limit: shownOfKind})
 	if err != nil {

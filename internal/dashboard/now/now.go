@@ -1,4 +1,4 @@
-// Package now is the first page: what needs a human, most urgent first, and how things go.
+// Package now is the first page: the most urgent work for a human, and the state of the queue.
 package now
 
 import (
@@ -21,7 +21,6 @@ import (
 //go:embed *.html
 var templates embed.FS
 
-// pages are the pages over one API.
 type pages struct {
 	api     *tasker.Client
 	letters deadletters.Backend
@@ -32,7 +31,7 @@ type pages struct {
 	history *History
 }
 
-// Add adds the page to a site. history is what is drawn below; its owner fills it.
+// Add adds the page to a site. The owner of history fills it.
 func Add(site *page.Site, api *tasker.Client, history *History) {
 	p := &pages{api: api, letters: deadletters.Of(api), cases: operate.Of(api), queue: queueapi.Of(api),
 		flow:    flow.Of(api),
@@ -44,40 +43,37 @@ func Add(site *page.Site, api *tasker.Client, history *History) {
 		Topics: []string{live.Inbox, live.Cases, live.Redrives, live.Sources, live.Clock}, Load: p.now})
 }
 
-// first is what the page shows.
 type first struct {
 	Needs  []need
 	Stats  *queueapi.QueueStats
 	Charts []chart
 	Spans  []page.Tab
 	Since  time.Time
-	// Quiet reports that all was looked at, and nothing needs a human.
+	// Quiet: nothing needs a human.
 	Quiet   bool
 	Operate bool
-	// Blind names what the viewer's key may not see.
+	// Blind names the parts that the viewer's key may not see.
 	Blind []string
 }
 
-// need is one thing that needs a human.
 type need struct {
 	Urgency int // 0 is the most urgent
 	State   string
 	What    string // one sentence
 	Detail  string
 	URL     string // where it is put right
-	Act     string // what is done there
+	Act     string // the act behind the link
 	At      time.Time
-	Outage  *flow.Outage // an open one, with its act
+	Outage  *flow.Outage // an open outage, with its act
 }
 
-// chart is a drawing of the last hour or day.
 type chart struct {
 	Title, Now string
 	Drawing    template.HTML
 }
 
-// now asks each part of the system what needs a human. A part that the key may not see is named, and one that does not
-// answer fails the page: an error must not look like silence.
+// now looks at each part of the system. It names a part that the key may not see; an error fails the page, because it
+// must not look like silence.
 func (p *pages) now(r *page.Request) (out first, err error) {
 	looks := []struct {
 		name string
@@ -111,5 +107,4 @@ func (p *pages) now(r *page.Request) (out first, err error) {
 	return out, nil
 }
 
-// shownOfKind bounds what one part of the system adds to the page.
 const shownOfKind = 8

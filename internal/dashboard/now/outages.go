@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// outages looks for routes that are held back because so much fails there.
 func (p *pages) outages(r *page.Request, out *first) error {
 	f := flow.OutageFilter{State: flow.OutageOpen, Limit: shownOfKind}
 	if namespace := r.Namespace(); namespace != "" {
@@ -27,7 +26,6 @@ func (p *pages) outages(r *page.Request, out *first) error {
 	return nil
 }
 
-// probes says how the outage is looked after.
 func probes(r *page.Request, o *flow.Outage) string {
 	text := page.Plural(o.Probes, "probe") + " so far"
 	switch {
@@ -39,7 +37,6 @@ func probes(r *page.Request, o *flow.Outage) string {
 	return text + ", the next one when a worker polls"
 }
 
-// closeOutage closes an outage.
 func (p *pages) closeOutage(r *page.Request) (page.Done, error) {
 	id, err := r.UUID("outage")
 	if err != nil {

@@ -16,21 +16,20 @@ import (
 
 // Page describes a page whose template shows a T.
 type Page[T any] struct {
-	// Path is the pattern of its address, without a method: /inbox/{group_id}.
+	// Path is a pattern without a method: /inbox/{group_id}.
 	Path string
-	// File is its template. It defines "title" and "main"; both get a View[T].
+	// File is the template. It defines "title" and "main"; both get a View[T].
 	File string
-	// Section names the entry of the navigation that is marked.
+	// Section names the marked entry of the navigation.
 	Section string
-	// Needs are permissions of which the viewer must have one. None: every viewer.
+	// Needs are permissions of which one suffices. None: every viewer.
 	Needs []access.Permission
-	// Topics are what it shows: a change of one of them makes it look again. None: it is not live.
+	// Topics are reported changes after which the browser requests the page again. None: it is not live.
 	Topics []string
-	// Load returns what it shows.
-	Load func(r *Request) (T, error)
+	Load   func(r *Request) (T, error)
 }
 
-// View is what templates get: the request and the data.
+// View is the argument of templates.
 type View[T any] struct {
 	*Request
 	Data T
@@ -62,14 +61,14 @@ func Add[T any](f *Family, p Page[T]) {
 	}))
 }
 
-// unshared makes a look for one viewer: what is sensitive is in no memory that viewers share.
+// unshared makes a look for one viewer: sensitive values are in no shared memory.
 func unshared(r *Request, load func(context.Context, *Request) (*look, error)) (*look, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), lookTimeout)
 	defer cancel()
 	return load(ctx, r)
 }
 
-// under returns the request with another context, for a look that several viewers share.
+// under returns the request with the context of a shared look.
 func (r *Request) under(ctx context.Context) *Request {
 	out := *r
 	out.http = r.http.WithContext(ctx)
@@ -77,7 +76,7 @@ func (r *Request) under(ctx context.Context) *Request {
 }
 
 // Fragment adds a part of a page that changes alone, such as the preview of a form. Its template gets a View[T]. It is
-// never shared. One with POST reads a form, which must carry the token as that of an act does.
+// never shared. With POST it reads a form, which must carry the token like an act.
 func Fragment[T any](f *Family, pattern, file, block string, needs []access.Permission,
 	load func(r *Request) (T, error),
 ) {
@@ -103,7 +102,7 @@ func Fragment[T any](f *Family, pattern, file, block string, needs []access.Perm
 	}))
 }
 
-// Download adds a file that a page offers. serve sends it, or returns an error before it has sent anything.
+// Download adds a file. serve sends it, or returns an error before it has sent anything.
 func (f *Family) Download(path string, needs []access.Permission, serve func(w http.ResponseWriter, r *Request) error) {
 	f.site.mux.Handle("GET "+path, f.site.viewed(needs, func(w http.ResponseWriter, r *Request) {
 		if err := serve(w, r); err != nil {
@@ -112,16 +111,16 @@ func (f *Family) Download(path string, needs []access.Permission, serve func(w h
 	}))
 }
 
-// Done is the result of an act: where the viewer goes from there, and what is said there.
+// Done is the result of an act: the next page, and its notice.
 type Done struct {
 	To  string // address of a page
-	Say string // what was done, one sentence
+	Say string // the completed act, in one sentence
 	// Offer is the act that undoes it, nil for none.
 	Offer *Offer
 }
 
-// Act adds an act: a form that is sent to a path. do calls the API, which decides whether the viewer may do it; needs
-// only spares the call. An error is shown where the viewer is, and nothing there is lost.
+// Act adds an act: a form sent to a path. do calls the API, which decides whether the viewer may do it; needs only
+// spares the call. The viewer's page shows an error and keeps its input.
 func (f *Family) Act(path string, needs []access.Permission, do func(r *Request) (Done, error)) {
 	s := f.site
 	s.mux.Handle("POST "+path, s.viewed(needs, func(w http.ResponseWriter, r *Request) {
@@ -147,13 +146,12 @@ func (f *Family) Act(path string, needs []access.Permission, do func(r *Request)
 	}))
 }
 
-// sayCookie carries what was done to the next page.
+// sayCookie carries the notice to the next page.
 const sayCookie = "tasker_say"
 
 // formBytes bounds the form of an act. Edited payloads are the largest content.
 const formBytes = 4 << 20
 
-// parseForm reads the form of an act and checks its token.
 func (s *Site) parseForm(w http.ResponseWriter, r *http.Request) error {
 	var body bytes.Buffer
 	if err := s.opts.Front.ReadBody(&body, w, r, formBytes); err != nil {
@@ -166,7 +164,7 @@ func (s *Site) parseForm(w http.ResponseWriter, r *http.Request) error {
 	return s.opts.Sessions.Check(r)
 }
 
-// viewed returns a handler for viewers who are signed in and have one of the permissions.
+// viewed admits viewers who are signed in and have one of the permissions.
 func (s *Site) viewed(needs []access.Permission, next func(w http.ResponseWriter, r *Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.opts.Open {
@@ -191,7 +189,7 @@ func (s *Site) viewed(needs []access.Permission, next func(w http.ResponseWriter
 	})
 }
 
-// askToSignIn sends a viewer to the page to sign in, and back from there. A script is told, so that it does not merge
+// askToSignIn redirects to the sign-in page, and back from there. A script gets a status, so that it does not merge
 // that page into another.
 func (s *Site) askToSignIn(w http.ResponseWriter, r *http.Request) {
 	to := "/signin"
@@ -206,12 +204,10 @@ func (s *Site) askToSignIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
-// scripted reports whether a script of a page sent the request.
 func scripted(r *http.Request) bool {
 	return r.Header.Get("HX-Request") != "" || r.Header.Get("X-Live") != ""
 }
 
-// render executes the templates of a page.
 func render(t *template.Template, view any) (*look, error) {
 	var title, main bytes.Buffer
 	if err := t.ExecuteTemplate(&title, "title", view); err != nil {

@@ -15,12 +15,11 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// frame is what the layout gets besides the look.
 type frame struct {
 	Section string
 	Topics  []string
 	look    *look
-	bare    bool // without the navigation: nobody is signed in
+	bare    bool // without the navigation: there is no session
 
 	// Set by show.
 	Title   template.HTML
@@ -37,8 +36,7 @@ type frame struct {
 	Version string
 }
 
-// show sends a page: whole, or to a script that merges it only its main part, and nothing if that is what the script
-// has already.
+// show sends a page: whole, or only its main part to a script that merges it, or nothing if the script has it.
 func (s *Site) show(w http.ResponseWriter, r *Request, status int, f frame) {
 	sum := sha256.Sum256(f.look.main)
 	f.ETag = hex.EncodeToString(sum[:8])
@@ -76,7 +74,7 @@ func (s *Site) show(w http.ResponseWriter, r *Request, status int, f frame) {
 	send(w, r.http, status, "text/html; charset=utf-8", out.Bytes())
 }
 
-// send sends a response, compressed if that is worth it and the client can read it.
+// send compresses the response if that is worth it and the client can read it.
 func send(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {
 	header := w.Header()
 	header.Set("Content-Type", contentType)
@@ -100,7 +98,6 @@ type Failure struct {
 	Back string // where the viewer was, "" if unknown
 }
 
-// fail answers with a page about an error.
 func (s *Site) fail(w http.ResponseWriter, r *Request, section string, err error) {
 	p := s.problem(w, r, err)
 	l, rerr := render(s.failure, View[Failure]{r, Failure{p, r.cameFrom()}})
@@ -111,8 +108,7 @@ func (s *Site) fail(w http.ResponseWriter, r *Request, section string, err error
 	s.show(w, r, p.Status, frame{Section: section, look: l})
 }
 
-// refuse answers an act that failed. A script shows the answer beside what the viewer did, which stays as it is;
-// without one it is a page of its own.
+// refuse answers a failed act. A script shows it beside the viewer's input; without one it is a page.
 func (s *Site) refuse(w http.ResponseWriter, r *Request, err error) {
 	if !scripted(r.http) {
 		s.fail(w, r, "", err)
@@ -130,7 +126,7 @@ func (s *Site) refuse(w http.ResponseWriter, r *Request, err error) {
 	send(w, r.http, p.Status, "text/html; charset=utf-8", out.Bytes())
 }
 
-// problem describes an error to the viewer, and logs what it does not show.
+// problem logs what it does not show.
 func (s *Site) problem(w http.ResponseWriter, r *Request, err error) *web.Problem {
 	p := web.ProblemOf(err)
 	if p.Status >= http.StatusInternalServerError {
@@ -140,7 +136,7 @@ func (s *Site) problem(w http.ResponseWriter, r *Request, err error) *web.Proble
 	return p
 }
 
-// cameFrom returns the page of this server that a request came from, "" if there is none.
+// cameFrom returns the referring page of this server, "" for none.
 func (r *Request) cameFrom() string {
 	from, err := url.Parse(r.http.Referer())
 	if err != nil || from.Host != r.http.Host || from.RequestURI() == r.http.URL.RequestURI() {
@@ -149,5 +145,4 @@ func (r *Request) cameFrom() string {
 	return inside(from.RequestURI())
 }
 
-// TopicList returns the topics of the page, for the layout.
 func (f frame) TopicList() string { return strings.Join(f.Topics, " ") }

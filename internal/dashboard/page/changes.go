@@ -14,11 +14,10 @@ type Changes struct {
 	Words string // how much changes
 }
 
-// changeContext is how many lines are shown around a change.
+// changeContext is the number of lines around a change.
 const changeContext = 3
 
-// ChangesOf compares JSON with a text that shall replace it, line by line. The way in which either is indented does not
-// count.
+// ChangesOf compares JSON with its replacement, line by line, regardless of indentation.
 func ChangesOf(before json.RawMessage, after string) Changes {
 	if fault := Fault(after); fault != "" {
 		return Changes{Fault: "This is not JSON: " + fault}

@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 )
 
-// functions are what all templates can call.
 func functions(s *Site) template.FuncMap {
 	return template.FuncMap{
 		"static": func(name string) string {
@@ -33,7 +32,6 @@ func functions(s *Site) template.FuncMap {
 		"when":   when,
 		"words":  func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
 		"json":   JSON,
-		// worker is the name of a worker without its ID.
 		"worker": func(name string) string { name, _, _ = strings.Cut(name, " ("); return cut(name, 60) },
 		"between": func(from, to any) string {
 			a, b := moment(from), moment(to)
@@ -42,7 +40,7 @@ func functions(s *Site) template.FuncMap {
 			}
 			return Span(b.Sub(a))
 		},
-		// share writes a share from 0 to 1 in percent.
+		// from 0 to 1, in percent
 		"share": func(of float64) string { return rounded(of*100) + " %" },
 		"percent": func(part, whole int) string {
 			if whole <= 0 {
@@ -56,7 +54,7 @@ func functions(s *Site) template.FuncMap {
 // jsonBytes bounds a JSON text on a page.
 const jsonBytes = 256 << 10
 
-// JSON returns JSON with line breaks. Its numbers stay exactly as they are. Text that is no JSON stays what it is.
+// JSON returns JSON with line breaks and exact numbers. Other text stays unchanged.
 func JSON(raw json.RawMessage) string {
 	var out bytes.Buffer
 	if err := json.Indent(&out, raw, "", "  "); err != nil {
@@ -111,7 +109,7 @@ func Number(n any) string {
 	return sign + strings.Join(append([]string{text}, parts...), "\u202f")
 }
 
-// rounded returns a number with as many decimals as it deserves.
+// rounded chooses the number of decimals by the size.
 func rounded(v float64) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -139,7 +137,7 @@ func Bytes(n int) string {
 	return ""
 }
 
-// Span returns a duration in its two largest units: 3 d 4 h, 12 s, 340 ms.
+// Span returns the two largest units: 3 d 4 h, 12 s, 340 ms.
 func Span(d time.Duration) string {
 	if d < 0 {
 		return "−" + Span(-d)
@@ -181,7 +179,7 @@ func short(id any) string {
 	return text
 }
 
-// Plural returns a count and its noun: 1 letter, 3 letters. A noun with another plural gives both.
+// Plural returns a count and its noun: 1 letter, 3 letters. An irregular plural is a third argument.
 func Plural(n any, one string, many ...string) string {
 	word := one + "s"
 	if len(many) > 0 {
@@ -193,7 +191,7 @@ func Plural(n any, one string, many ...string) string {
 	return Number(n) + " " + word
 }
 
-// cut shortens a text to a number of bytes, at a character.
+// cut shortens to a number of bytes, at a character.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -204,8 +202,7 @@ func cut(text string, n int) string {
 	return text[:n] + "…"
 }
 
-// when shows a time relative to now, and exactly in the viewer's zone when the pointer rests on it. A script keeps the
-// relative form current.
+// when shows a relative time, with the exact one in the viewer's zone as title. A script keeps it current.
 func when(r *Request, at any) template.HTML {
 	t := moment(at)
 	if t.IsZero() {
@@ -216,7 +213,6 @@ func when(r *Request, at any) template.HTML {
 		template.HTMLEscapeString(exact), relative(r.Now.Sub(t))))
 }
 
-// moment returns a time or what a pointer to one points to; the zero time for none.
 func moment(at any) time.Time {
 	switch v := at.(type) {
 	case time.Time:
@@ -229,7 +225,7 @@ func moment(at any) time.Time {
 	return time.Time{}
 }
 
-// relative returns how long ago something was, or how soon it is, in its largest unit. app.js does the same.
+// relative returns the distance of a time in its largest unit. app.js does the same.
 func relative(d time.Duration) string {
 	in := d < 0
 	d = d.Abs()
@@ -255,5 +251,5 @@ func relative(d time.Duration) string {
 // Exact returns a time in the viewer's zone.
 func (r *Request) Exact(t time.Time) string { return t.In(r.Zone).Format("2006-01-02 15:04:05 MST") }
 
-// Clock returns the time of day in the viewer's zone, for a sentence such as "1 248 selected at 10:04".
+// Clock returns the time of day in the viewer's zone, for "1 248 selected at 10:04".
 func (r *Request) Clock(t time.Time) string { return t.In(r.Zone).Format("15:04") }

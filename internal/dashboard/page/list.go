@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// List is one page of a list: its items and the cursor of the next page.
+// List is one page of a list.
 type List[T any] struct {
 	Items []T
 	Next  string // cursor, "" at the end
 }
 
-// Pager returns the part of a list page that leads to others. Its template is "pager".
+// Pager leads to other pages of a list. Its template is "pager".
 type Pager struct {
 	Count     int
 	First     string // address of the first page, "" if this is it
 	Next      string // address of the next page, "" at the end
-	CSV, JSON string // addresses of the whole list as a file
+	CSV, JSON string // the whole list as a file
 }
 
 // Pager returns the links of a list page.
@@ -34,35 +34,34 @@ func (l List[T]) Pager(r *Request) Pager {
 	return p
 }
 
-// Tab is one of several views of a list. The template is "tabs".
+// Tab is a view of a list. The template is "tabs".
 type Tab struct {
 	Title, URL string
 	Here       bool
 }
 
-// exportURL returns the address of the list as a file.
 func (r *Request) exportURL(format string) string {
 	path, query, _ := strings.Cut(r.URL("format", format), "?")
 	return path + "/export?" + query
 }
 
-// ListPage describes a page about a list of T. A D is what its template shows, the list included.
+// ListPage describes a page about a list of T. Its template shows a D, which includes the list.
 type ListPage[T, D any] struct {
 	Page[D]
-	// Rows returns one page of the list, behind a cursor ("" for the first). It reads its filters from the request.
+	// Rows returns the page of the list at a cursor ("" for the first), with the request's filters.
 	Rows func(r *Request, cursor string) (List[T], error)
-	// Show makes of the list what the template shows.
+	// Show makes the template's argument.
 	Show func(r *Request, of List[T]) (D, error)
-	// Columns are the head of the list as CSV, and Record one row of it.
+	// Columns are the head of the CSV, Record is one row.
 	Columns []string
 	Record  func(row T) []string
 }
 
-// exportRows bounds a list that is sent as a file. A filter selects less; the export of the API has no bound.
+// exportRows bounds an exported list. The export of the API has no bound.
 const exportRows = 100_000
 
 // AddList adds a page about a list, and below it at /export the list as a file, from its beginning, up to 100,000 rows;
-// a last line says so when there are more.
+// a last line reports that there are more.
 func AddList[T, D any](f *Family, p ListPage[T, D]) {
 	s := f.site
 	p.Load = func(r *Request) (D, error) {
@@ -79,14 +78,12 @@ func AddList[T, D any](f *Family, p ListPage[T, D]) {
 	}))
 }
 
-// rowWriter writes the rows of a file, and its end: a note, or "" when it is complete.
 type rowWriter[T any] struct {
 	write func(row T) error
 	end   func(note string)
 }
 
-// export sends a list as a file. An error after the beginning cuts the connection: a file that lacks rows
-// must not look complete.
+// export cuts the connection after a late error: a file that lacks rows must not look complete.
 func export[T any](s *Site, w http.ResponseWriter, r *Request, rows func(*Request, string) (List[T], error),
 	columns []string, record func(T) []string,
 ) {
@@ -117,7 +114,6 @@ func export[T any](s *Site, w http.ResponseWriter, r *Request, rows func(*Reques
 	}
 }
 
-// exporter begins a file in the format that the request names.
 func exporter[T any](w http.ResponseWriter, r *Request, columns []string, record func(T) []string) rowWriter[T] {
 	name := strings.Trim(strings.ReplaceAll(strings.TrimSuffix(r.http.URL.Path, "/export"), "/", "-"), "-")
 	kind, mime := "csv", "text/csv; charset=utf-8"
@@ -136,7 +132,7 @@ func exporter[T any](w http.ResponseWriter, r *Request, columns []string, record
 		}}
 	}
 	c := csv.NewWriter(w)
-	_ = c.Write(columns) // Flush tells
+	_ = c.Write(columns) // Flush returns the error
 	return rowWriter[T]{write: func(row T) error { return c.Write(plainCells(record(row))) }, end: func(note string) {
 		if note != "" {
 			_ = c.Write([]string{note})
@@ -145,7 +141,7 @@ func exporter[T any](w http.ResponseWriter, r *Request, columns []string, record
 	}}
 }
 
-// plainCells keeps spreadsheets from taking the content of a cell for a formula.
+// plainCells keeps spreadsheets from taking a cell for a formula.
 func plainCells(cells []string) []string {
 	for i, c := range cells {
 		if c != "" && strings.ContainsRune("=+-@\t\r", rune(c[0])) {

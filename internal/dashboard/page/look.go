@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// look is a page as it was rendered for viewers with one key.
+// look is a rendered page for viewers with one key.
 type look struct {
 	title template.HTML
 	main  []byte
 	at    time.Time
 }
 
-// How long viewers share a look, how long one may take, and how many bytes of looks are kept.
+// The time for which viewers share a look, the time limit of one, and the bytes of all.
 const (
 	lookFor     = time.Second
 	lookTimeout = 20 * time.Second
 	looksBytes  = 64 << 20
 )
 
-// looks are the pages of the last second. 200 viewers of a page that is live cost one look a second, however many they
-// are. It is safe for concurrent use.
+// looks are the pages of the last second: 200 viewers of a live page cost one look a second. It is safe for concurrent
+// use.
 type looks struct {
 	now func() time.Time
 
@@ -32,7 +32,6 @@ type looks struct {
 	swept time.Time
 }
 
-// sharedLook is one look, or the wait for it.
 type sharedLook struct {
 	done chan struct{} // closed when look and err are set
 	look *look
@@ -41,13 +40,13 @@ type sharedLook struct {
 	cost int
 }
 
-// get returns the look of a request: a recent one of a viewer with the same key, zone and address, or a new one. The
-// work for a look goes on when its viewer leaves, because others may wait for it.
+// get returns a recent look of the same key, zone and address, or a new one. A look continues when its viewer leaves,
+// because others may wait for it.
 func (l *looks) get(r *Request, load func(context.Context, *Request) (*look, error)) (*look, error) {
 	key := keyOf(r)
 	l.mu.Lock()
 	s := l.all[key]
-	// An act makes looks old that have begun before it: they may not show it.
+	// A look that began before an act may not show it.
 	if s == nil || l.now().Sub(s.at).Abs() >= lookFor {
 		s = &sharedLook{done: make(chan struct{}), at: l.now()}
 		l.put(key, s)
@@ -62,8 +61,7 @@ func (l *looks) get(r *Request, load func(context.Context, *Request) (*look, err
 	}
 }
 
-// lookKey is what a look depends on: what the viewer may see, how times are shown, and the address. The principal of a
-// key stays the same as long as the process runs.
+// lookKey is everything that a look depends on. The principal of a key stays the same as long as the process runs.
 type lookKey struct{ viewer, zone, address string }
 
 func keyOf(r *Request) lookKey {
@@ -74,7 +72,6 @@ func keyOf(r *Request) lookKey {
 	return key
 }
 
-// fill makes a look.
 func (l *looks) fill(key lookKey, s *sharedLook, r *Request, load func(context.Context, *Request) (*look, error)) {
 	defer close(s.done)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), lookTimeout)
@@ -88,14 +85,14 @@ func (l *looks) fill(key lookKey, s *sharedLook, r *Request, load func(context.C
 		return // an act has made it old
 	}
 	if s.err != nil {
-		delete(l.all, key) // an error is not shared with later viewers
+		delete(l.all, key) // later viewers do not share an error
 		return
 	}
 	s.cost = len(s.look.main) + len(key.address) + 512
 	l.bytes += s.cost
 }
 
-// put adds a look, and removes old ones now and then, or all when there are too many bytes. The caller holds the lock.
+// put adds a look, and sometimes removes old ones, or all beyond looksBytes. The caller holds the lock.
 func (l *looks) put(key lookKey, s *sharedLook) {
 	if l.all == nil || l.bytes > looksBytes {
 		l.all, l.bytes = map[lookKey]*sharedLook{}, 0
@@ -119,7 +116,7 @@ func (l *looks) drop(key lookKey, s *sharedLook) {
 	delete(l.all, key)
 }
 
-// forget makes every look old: an act may have changed what any of them shows.
+// forget makes every look old: an act may have changed any of them.
 func (l *looks) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

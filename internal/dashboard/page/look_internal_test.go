@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// clock is a clock that a test moves.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -32,7 +31,6 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// newLooks returns looks, and a function that looks at an address and returns what was shown.
 func newLooks(t *testing.T) (*looks, *clock, func(address, viewer string, load *loader) (string, error)) {
 	t.Helper()
 	c := &clock{at: time.Unix(1_800_000_000, 0)}
@@ -50,12 +48,11 @@ func newLooks(t *testing.T) (*looks, *clock, func(address, viewer string, load *
 	}
 }
 
-// loader counts its looks.
 type loader struct {
 	n     atomic.Int64
 	err   error
 	begun chan struct{} // closed at the first look
-	wait  chan struct{} // a look ends when it is closed; nil: at once
+	wait  chan struct{} // closing it ends a look; nil: immediately
 	once  sync.Once
 	size  int
 }
@@ -99,14 +96,14 @@ func TestLooksAreShared(t *testing.T) {
 	if got, err := at("/tasks?view=error", "ann", load); err != nil || got == "look 1" {
 		t.Errorf("a second later: %q, %v", got, err)
 	}
-	c.add(-time.Hour) // a clock that is set back makes no look last
+	c.add(-time.Hour) // a clock that is set back does not keep a look
 	before := load.n.Load()
 	if _, err := at("/tasks?view=error", "ann", load); err != nil || load.n.Load() != before+1 {
 		t.Errorf("after the clock was set back: %v", err)
 	}
 }
 
-// TestActsMakeLooksOld: also a look that has begun before an act and ends after it.
+// TestActsMakeLooksOld: even one that began before an act and ends after it.
 func TestActsMakeLooksOld(t *testing.T) {
 	t.Parallel()
 	l, _, at := newLooks(t)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Offer is an act that the notice about another one offers, mostly its opposite.
+// Offer is an act in the notice about another one, mostly its opposite.
 type Offer struct {
 	Title  string // of the button
 	Path   string // of an act of this site
@@ -17,8 +17,8 @@ type Offer struct {
 // Field is a field of a form. Fields may repeat.
 type Field struct{ Name, Value string }
 
-// offers keeps what the next page of a viewer offers. The browser gets a random name for it and not the act itself, so
-// that nobody can plant a button by planting a cookie. Another node knows no offer: its notice lacks the button.
+// offers has the offers for the next pages of viewers. The browser gets a random name instead of the act, so that
+// planting a cookie cannot plant a button. On another node the notice lacks the button.
 type offers struct {
 	mu   sync.Mutex
 	made map[string]keptOffer
@@ -29,16 +29,16 @@ type keptOffer struct {
 	until time.Time
 }
 
-// Bounds of offers: how long one waits for its page, and how many wait.
+// Bounds of waiting offers.
 const (
 	offerTime = 30 * time.Second
 	maxOffers = 1000
 )
 
-// offerCookie carries the name of an offer to the next page.
+// offerCookie has the name of an offer for the next page.
 const offerCookie = "tasker_offer"
 
-// put keeps an offer for the next page. When too many wait, it is dropped.
+// put drops the offer when too many wait.
 func (o *offers) put(w http.ResponseWriter, offer *Offer, now time.Time) {
 	name := rand.Text()
 	o.mu.Lock()
@@ -59,7 +59,7 @@ func (o *offers) put(w http.ResponseWriter, offer *Offer, now time.Time) {
 		SameSite: http.SameSiteStrictMode, HttpOnly: true})
 }
 
-// take returns the offer that the cookie of a request names, once; nil for none.
+// take returns the offer of a request's cookie, once; nil for none.
 func (o *offers) take(w http.ResponseWriter, r *http.Request, now time.Time) *Offer {
 	c, err := r.Cookie(offerCookie)
 	if err != nil {

@@ -16,16 +16,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// Request is a request for a page or an act, by a viewer whose session was checked.
+// Request is a request for a page or an act, with a checked session.
 type Request struct {
 	http *http.Request
-	// Viewer is who looks; nil on a server without keys.
+	// nil on a server without keys
 	Viewer *access.Principal
-	// Zone is the time zone of the viewer, Name the name that acts are recorded with, "" for that of the key.
+	// Name is recorded with acts; "" for that of the key.
 	Zone *time.Location
 	Name string
-	// Now is when the request came.
-	Now time.Time
+	Now  time.Time
 
 	query url.Values
 }
@@ -33,11 +32,11 @@ type Request struct {
 // Context returns the context for calls of the API: it carries the viewer.
 func (r *Request) Context() context.Context { return r.http.Context() }
 
-// Showing reports whether the address asks for sensitive values in clear text.
+// Showing reports whether the address requests sensitive values in clear text.
 func (r *Request) Showing() bool { return r.Query("sensitive") == "show" }
 
-// Reading returns the context for calls of the API that read payloads. They show sensitive values if the address asks
-// for that; the API refuses it to viewers without the permission, and records it.
+// Reading returns the context for API calls that read payloads, in clear text if Showing; the API checks the
+// permission, and records it.
 func (r *Request) Reading() context.Context {
 	if r.Showing() {
 		return tasker.ShowSensitive(r.Context())
@@ -45,13 +44,13 @@ func (r *Request) Reading() context.Context {
 	return r.Context()
 }
 
-// MayShow reports whether the page offers to show sensitive values. A server without keys masks nothing.
+// MayShow reports whether the page offers clear text. A server without keys masks nothing.
 func (r *Request) MayShow() bool { return r.Viewer != nil && r.Can(access.Sensitive) }
 
 // Path returns a part of the path: a wildcard of the page's pattern.
 func (r *Request) Path(name string) string { return r.http.PathValue(name) }
 
-// UUID returns a part of the path that is a UUID. Another text is not found.
+// UUID returns a UUID in the path. Another text is not found.
 func (r *Request) UUID(name string) (uuid.UUID, error) {
 	text := r.Path(name)
 	id, err := uuid.Parse(text)
@@ -67,8 +66,7 @@ func (r *Request) Query(name string) string { return r.query.Get(name) }
 // QueryAll returns every value of a parameter.
 func (r *Request) QueryAll(name string) []string { return r.query[name] }
 
-// QueryTime returns a parameter that is a time in RFC 3339, or as browsers send it in the viewer's zone, such as
-// 2026-11-24T10:04.
+// QueryTime returns a time in RFC 3339, or in the browser's form in the viewer's zone, such as 2026-11-24T10:04.
 func (r *Request) QueryTime(name string) (*time.Time, error) {
 	text := r.Query(name)
 	if text == "" {
@@ -82,10 +80,10 @@ func (r *Request) QueryTime(name string) (*time.Time, error) {
 	return nil, BadField(name, "must be a time such as 2026-11-24T10:04")
 }
 
-// Form returns a field of the form of an act, without white space around it.
+// Form returns a field of a form, trimmed.
 func (r *Request) Form(name string) string { return strings.TrimSpace(r.http.PostForm.Get(name)) }
 
-// FormRaw returns a field as it was sent. Browsers send line breaks as CR LF.
+// FormRaw returns a field with line feeds. Browsers send CR LF.
 func (r *Request) FormRaw(name string) string {
 	return strings.ReplaceAll(r.http.PostForm.Get(name), "\r\n", "\n")
 }
@@ -119,7 +117,7 @@ func (r *Request) FormFloat(name string) (float64, error) {
 	return n, nil
 }
 
-// FormTime returns a time from a form, as browsers send it in the viewer's zone; nil for an empty field.
+// FormTime returns a time in the browser's form in the viewer's zone; nil for an empty field.
 func (r *Request) FormTime(name string) (*time.Time, error) {
 	text := r.Form(name)
 	if text == "" {
@@ -138,14 +136,13 @@ func BadField(name, message string) error {
 		Details: []tasker.Detail{{Location: name, Message: message}}}
 }
 
-// Can reports whether the viewer has one of these permissions. It decides what a page offers; the API decides what is
-// done.
+// Can reports whether the viewer has one of these permissions, for offers; the API decides about acts.
 func (r *Request) Can(oneOf ...access.Permission) bool {
 	return r.Viewer == nil || r.Viewer.Can(oneOf...)
 }
 
-// Namespace returns the namespace that a list is about: that of the address, "" for all that the viewer sees. A list
-// of the API is about one or about all, so for a viewer whose key reaches several it is the first of them.
+// Namespace returns the namespace of a list: the address's, or "" for all. The API lists one namespace or all, so a key
+// with several gets its first one.
 func (r *Request) Namespace() string {
 	if n := r.Query("namespace"); n != "" {
 		return n
@@ -159,8 +156,8 @@ func (r *Request) Namespace() string {
 // Namespaces returns the namespaces of a key that is limited to some, else none.
 func (r *Request) Namespaces() []string { return r.Viewer.Namespaces() }
 
-// URL returns the address of the page with some parameters changed: names and values in turn. An empty value removes
-// the parameter. The cursor of a list is always removed, because it belongs to the old parameters.
+// URL returns the address with some parameters changed: names and values in turn. An empty value removes the parameter.
+// The cursor is always removed: it belongs to the old parameters.
 func (r *Request) URL(changes ...string) string {
 	q := url.Values{}
 	for name, values := range r.query {
@@ -181,14 +178,14 @@ func (r *Request) URL(changes ...string) string {
 	return r.http.URL.Path + "?" + q.Encode()
 }
 
-// The names of the cookies with what a viewer prefers. They are no secrets.
+// The cookies of a viewer's preferences, which are no secrets.
 const (
 	zoneCookie  = "tasker_zone"
 	nameCookie  = "tasker_name"
 	themeCookie = "tasker_theme"
 )
 
-// preference returns the value of a cookie that the viewer may set, "" for none or one that is too long or no text.
+// preference returns the value of a cookie; "" if it is missing, too long or not text.
 func preference(r *http.Request, name string) string {
 	c, err := r.Cookie(name)
 	if err != nil {
@@ -203,7 +200,6 @@ func preference(r *http.Request, name string) string {
 
 func isControl(c rune) bool { return c < ' ' || c == 0x7f }
 
-// request makes a Request for a viewer.
 func (s *Site) request(r *http.Request, viewer *access.Principal) *Request {
 	out := &Request{http: r, Viewer: viewer, Zone: time.UTC, Name: preference(r, nameCookie), Now: s.opts.Now(),
 		query: r.URL.Query()}
@@ -220,7 +216,7 @@ func (r *Request) Redirect(w http.ResponseWriter, to string) {
 	http.Redirect(w, r.http, to, http.StatusSeeOther)
 }
 
-// Back returns the page that the viewer acted on, or another one if that is unknown.
+// Back returns the page of the act, or the argument if unknown.
 func (r *Request) Back(otherwise string) string {
 	if current, err := url.Parse(r.http.Header.Get("HX-Current-URL")); err == nil && current.Host == r.http.Host {
 		return inside(current.RequestURI())

@@ -13,11 +13,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// Sessions knows who is signed in. Package session implements it.
+// Sessions finds the viewer of a request. Package session implements it.
 type Sessions interface {
-	// Principal returns whose session a request has, or nil.
+	// nil without a session
 	Principal(r *http.Request) (*access.Principal, error)
-	// Token returns the token that acts of the viewer must carry. It may set a cookie.
+	// Token may set a cookie.
 	Token(w http.ResponseWriter, r *http.Request) string
 	// Check returns an error unless an act carries the token.
 	Check(r *http.Request) error
@@ -27,36 +27,35 @@ type Sessions interface {
 type Options struct {
 	Front    *web.Front
 	Sessions Sessions
-	// Open is a server without keys: nobody signs in, and everybody may do everything.
+	// Open: a server without keys and sign-in; everyone may do everything.
 	Open    bool
 	Version string
-	// Static returns the address of a static file, with its hash.
+	// Static returns the hashed address of a static file.
 	Static func(name string) string
-	// Menu is the navigation, in order.
-	Menu []Entry
-	// Now is the clock. Defaults to time.Now.
+	Menu   []Entry
+	// Defaults to time.Now.
 	Now func() time.Time
 }
 
 // Entry is one entry of the navigation.
 type Entry struct {
 	Title, Path string
-	Section     string // of the pages for which it is marked
+	Section     string // of the pages that mark it
 	Icon        string // name of a template in parts.html
 	Needs       []access.Permission
 }
 
-// Site is the set of all pages. Add pages and acts first, then serve; it is safe for concurrent use from then on.
+// Site is the set of all pages. Add pages and acts first, then serve; then it is safe for concurrent use.
 type Site struct {
 	opts  Options
 	mux   *http.ServeMux
 	log   *slog.Logger
-	parts *template.Template // the layout and what pages share
+	parts *template.Template // the layout and shared templates
 	plain *Family            // pages of the kit: errors, sign-in
-	// failure is parsed with the others: templates cannot be cloned once one was executed.
+	// failure is parsed early: templates cannot be cloned once one was executed.
 	failure *template.Template
 	looks   looks
-	// missing answers requests for pages that do not exist.
+	// missing answers requests for missing pages.
 	missing http.Handler
 	offers  offers
 }
@@ -64,7 +63,7 @@ type Site struct {
 //go:embed *.html
 var files embed.FS
 
-// New returns a Site without pages. It panics if a template of the kit is wrong, which no input can cause.
+// New returns a Site without pages. It panics if a template of the kit is wrong; no input causes that.
 func New(opts Options) *Site {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -78,7 +77,7 @@ func New(opts Options) *Site {
 	return s
 }
 
-// Handle adds a handler of its own, such as static files.
+// Handle adds another handler, such as for static files.
 func (s *Site) Handle(pattern string, h http.Handler) { s.mux.Handle(pattern, h) }
 
 // ServeHTTP implements http.Handler.
@@ -91,7 +90,6 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// policy allows a page its own scripts, styles and requests, and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -101,11 +99,11 @@ type Family struct {
 	fs   fs.FS
 }
 
-// Family returns a family whose templates are the *.html files of a file system. A page may use every template of the
-// kit, and of its own file.
+// Family returns a family whose templates are the *.html files of a file system. A page may use the templates of the
+// kit and of its own file.
 func (s *Site) Family(templates fs.FS) *Family { return &Family{site: s, fs: templates} }
 
-// parse returns the templates of one page: the kit's, those in files shared_*.html of its family, and the file's.
+// parse joins the kit's templates, the family's shared_*.html, and the file.
 func (f *Family) parse(file string) *template.Template {
 	t := template.Must(f.site.parts.Clone())
 	patterns := []string{file}

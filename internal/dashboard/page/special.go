@@ -8,14 +8,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// Knows reports whether a request is for a page, an act or a file of the site.
+// Knows reports whether a request is for the site.
 func (s *Site) Knows(r *http.Request) bool {
 	_, pattern := s.mux.Handler(r)
 	return pattern != ""
 }
 
-// Stream adds a handler for viewers who are signed in, which answers for a long time. still tells it whether the viewer
-// still is.
+// Stream adds a long-running handler for signed-in viewers. still reports whether the viewer still is.
 func (s *Site) Stream(pattern string, serve func(w http.ResponseWriter, r *http.Request, who *access.Principal,
 	still func() bool) error,
 ) {
@@ -33,20 +32,18 @@ func (s *Site) Stream(pattern string, serve func(w http.ResponseWriter, r *http.
 	}))
 }
 
-// notFound answers a request for a page that does not exist. A viewer who is not signed in is asked to do that first,
-// so that nobody else learns which pages there are.
+// notFound is behind the sign-in, so that only viewers learn which pages exist.
 func (s *Site) notFound(w http.ResponseWriter, r *Request) {
 	s.fail(w, r, "", tasker.Errorf(tasker.CodeNotFound, "there is no page at this address"))
 }
 
-// signInForm is what the page to sign in shows.
 type signInForm struct {
 	Next  string
 	Token string
 	Error string
 }
 
-// SignIn adds the page on which a viewer signs in with an API key. It works without scripts.
+// SignIn adds the page for signing in with an API key. It works without scripts.
 func (s *Site) SignIn(signIn func(w http.ResponseWriter, r *http.Request, secret string) error) {
 	form := s.plain.parse("signin.html")
 	show := func(w http.ResponseWriter, r *http.Request, status int, next, problem string) {
@@ -91,8 +88,7 @@ func (s *Site) SignOut(path string, signOut func(w http.ResponseWriter, r *http.
 	})
 }
 
-// inside returns an address of this server to lead to: the given one, or the first page if that is one of another
-// server.
+// inside returns an address of this server: the given one, or the first page instead of another server's.
 func inside(next string) string {
 	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
 		return "/"

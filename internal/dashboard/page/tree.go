@@ -17,7 +17,7 @@ type Branch struct {
 	Key string // name of the member, or index of the element; "" for the root
 	// Kind is object, array, string, number, true, false or null.
 	Kind string
-	// Text is the value as it is written, for a string without quotes; of an object or array it is its size.
+	// Text is the value, of a string without quotes; of an object or array its size.
 	Text     string
 	Children []*Branch
 	More     bool // there are more children than are shown
@@ -33,9 +33,9 @@ const (
 	treeOpen   = 2
 )
 
-// Tree returns JSON as a tree: members in their order, repeated names repeated, numbers as they are written. It stops
-// after 2,000 nodes and at 64 levels. It returns nil for what is not one JSON value, or not an object or array: those
-// need no tree. Values that a client has encoded are words that say so.
+// Tree returns JSON as a tree: members in their order, repeated names repeated, numbers as written. It stops after
+// 2,000 nodes and at 64 levels. It returns nil unless raw is one JSON object or array. Values that a client has encoded
+// are marked.
 func Tree(raw []byte) *Branch {
 	if !utf8.Valid(raw) || len(bytes.TrimSpace(raw)) == 0 {
 		return nil
@@ -53,14 +53,13 @@ func Tree(raw []byte) *Branch {
 	return root
 }
 
-// treeParser reads values until it has enough of them.
 type treeParser struct {
 	d     *json.Decoder
 	nodes int
 	full  bool // the rest is not read
 }
 
-// value reads a value. Past the bounds it returns nil, and nothing more can be read.
+// value returns nil past the bounds; then nothing further can be read.
 func (p *treeParser) value(key string, level int) (*Branch, error) {
 	if p.nodes++; p.nodes > treeNodes || level > treeLevels {
 		p.full = true
@@ -94,7 +93,7 @@ func (p *treeParser) value(key string, level int) (*Branch, error) {
 	return b, nil
 }
 
-// children reads the members or elements of a value whose beginning was read.
+// children reads the members or elements after the opening bracket.
 func (p *treeParser) children(b *Branch, level int) error {
 	for n := 0; p.d.More(); n++ {
 		key := fmt.Sprint(n)
@@ -124,7 +123,6 @@ func (p *treeParser) children(b *Branch, level int) error {
 	return nil
 }
 
-// noun is what a branch has.
 func (b *Branch) noun() string {
 	if b.Kind == "object" {
 		return "field"
@@ -132,7 +130,7 @@ func (b *Branch) noun() string {
 	return "element"
 }
 
-// Fault tells where a text is not JSON, "" if it is.
+// Fault returns where a text is not JSON, "" if it is.
 func Fault(text string) string {
 	var v json.RawMessage
 	err := json.Unmarshal([]byte(text), &v)

@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// outline writes a tree in one line.
 func outline(b *page.Branch) string {
 	if b == nil {
 		return "none"

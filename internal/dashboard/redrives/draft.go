@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// draft is what the plan of a new redrive shows: what the address selects, and the preview of that.
 type draft struct {
 	Operation deadletters.Operation
 	Selection deadletters.Selection
@@ -19,13 +18,11 @@ type draft struct {
 	Preview   previewed
 }
 
-// previewed is what an operation would do.
 type previewed struct {
 	*deadletters.Preview
 	Operation deadletters.Operation
 }
 
-// draft plans an operation on what the address selects.
 func (p *pages) draft(r *page.Request) (out draft, err error) {
 	out.Operation = deadletters.Operation(r.Query("operation"))
 	if out.Operation == "" {
@@ -41,7 +38,6 @@ func (p *pages) draft(r *page.Request) (out draft, err error) {
 	return out, err
 }
 
-// selection reads a selection from parameters or fields.
 func selection(get func(name string) string) (s deadletters.Selection, err error) {
 	s = deadletters.Selection{Namespace: get("namespace"), Kind: deadletters.Kind(get("kind")), Source: get("source"),
 		Origin: get("origin"), Template: get("template"), State: deadletters.LetterState(get("state")),
@@ -62,7 +58,6 @@ func selection(get func(name string) string) (s deadletters.Selection, err error
 	return s, nil
 }
 
-// request reads the form of a plan.
 func request(r *page.Request) (req deadletters.RedriveRequest, err error) {
 	req.Operation, req.Destination = deadletters.Operation(r.Form("operation")), r.Form("destination")
 	req.IncludeParked, req.Start = r.Form("parked") != "", r.Form("start") != ""
@@ -87,7 +82,6 @@ func request(r *page.Request) (req deadletters.RedriveRequest, err error) {
 	return req, err
 }
 
-// preview is what the plan in a form would do. Nothing is stored.
 func (p *pages) preview(r *page.Request) (out previewed, err error) {
 	req, err := request(r)
 	if err != nil {
@@ -99,7 +93,6 @@ func (p *pages) preview(r *page.Request) (out previewed, err error) {
 	return out, err
 }
 
-// create freezes the selection, and starts the redrive if the viewer says so.
 func (p *pages) create(r *page.Request) (page.Done, error) {
 	req, err := request(r)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// progress is what the page about one redrive shows.
 type progress struct {
 	Redrive *deadletters.Redrive
 	Why     *deadletters.StateExplanation
@@ -17,13 +16,12 @@ type progress struct {
 	Items   []deadletters.Item
 	Pager   page.Pager
 	Outcome []outcome
-	State   string // of the items that are listed, "" for all
+	State   string // of the listed items, "" for all
 	Chart   template.HTML
-	Newer   int // what the same selection selects now and is not included
+	Newer   int // selected now by the same selection, but not included
 	Acts    bool
 }
 
-// outcome is a number of items, and the list of them.
 type outcome struct {
 	Name, URL, Class string
 	Count            int
@@ -54,7 +52,6 @@ func (o progress) Bar() []segment {
 	return out
 }
 
-// redrive reads all that is known of a redrive.
 func (p *pages) redrive(r *page.Request) (out progress, err error) {
 	id, err := r.UUID("redrive")
 	if err != nil {
@@ -82,7 +79,6 @@ func (p *pages) redrive(r *page.Request) (out progress, err error) {
 	return out, p.newer(r, &out)
 }
 
-// outcomes lists what became of the items.
 func (o *progress) outcomes(r *page.Request) {
 	c := o.Redrive.Counts
 	for _, one := range []outcome{{Name: "pending", Count: c.Pending}, {Name: "sending", Count: c.Sending},
@@ -99,7 +95,6 @@ func (o *progress) outcomes(r *page.Request) {
 	}
 }
 
-// draw draws the waves.
 func (o *progress) draw() {
 	if len(o.Redrive.Waves) == 0 {
 		return
@@ -117,14 +112,13 @@ func (o *progress) draw() {
 	o.Chart = chart.Waves(waves, "waves")
 }
 
-// SizeOf returns the number of items of a wave.
 func (progress) SizeOf(w deadletters.RedriveWave) string { return page.Number(sizeOf(&w)) }
 
 func sizeOf(w *deadletters.RedriveWave) int {
 	return w.Pending + w.Sending + w.Decided()
 }
 
-// newer counts what the same selection selects now: it came later, or came back.
+// newer counts the items that the same selection selects now: they came later, or came back.
 func (p *pages) newer(r *page.Request, out *progress) error {
 	d := out.Redrive
 	if !out.Acts || d.EndedAt != nil || d.State == deadletters.RedriveDraft || len(d.Selection.IDs) > 0 {
@@ -136,13 +130,12 @@ func (p *pages) newer(r *page.Request, out *progress) error {
 	case "":
 		out.Newer = max(0, got.Total-d.Counts.Pending-d.Counts.Sending)
 		return nil
-	case tasker.CodeForbidden, tasker.CodeConflict, tasker.CodeInvalid: // nothing is selected, or not by this key
+	case tasker.CodeForbidden, tasker.CodeConflict, tasker.CodeInvalid: // the key selects nothing
 		return nil
 	}
 	return err
 }
 
-// act starts, pauses, resumes or cancels a redrive in the state that the viewer saw.
 func (p *pages) act(r *page.Request) (page.Done, error) {
 	id, err := r.UUID("redrive")
 	if err != nil {

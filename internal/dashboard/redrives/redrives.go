@@ -1,5 +1,5 @@
 // Package redrives is the pages about operations on many letters and cases: the list, the plan of a new one with its
-// preview, and one on its way.
+// preview, and one in progress.
 package redrives
 
 import (
@@ -19,7 +19,6 @@ import (
 //go:embed *.html
 var templates embed.FS
 
-// pages are the pages over one API.
 type pages struct {
 	letters deadletters.Backend
 }
@@ -51,14 +50,12 @@ func Add(site *page.Site, api *tasker.Client) {
 	p.addReplays(f)
 }
 
-// redriveList is what the list shows.
 type redriveList struct {
 	Redrives []deadletters.Redrive
 	Pager    page.Pager
 	Tabs     []page.Tab
 }
 
-// views are sets of states, by the name that the address has.
 var views = []struct {
 	title, name string
 	states      []deadletters.RedriveState
@@ -71,7 +68,6 @@ var views = []struct {
 	{"Ended", "ended", []deadletters.RedriveState{deadletters.RedriveDone, deadletters.RedriveCancelled}},
 }
 
-// list reads a page of redrives.
 func (p *pages) list(r *page.Request, cursor string) (page.List[deadletters.Redrive], error) {
 	filter := deadletters.RedriveFilter{Namespace: r.Namespace(), Limit: 50, Cursor: cursor}
 	for _, v := range views {
@@ -94,7 +90,6 @@ func (p *pages) showList(r *page.Request, of page.List[deadletters.Redrive]) (re
 	return out, nil
 }
 
-// record is a redrive as a row of CSV.
 func record(d deadletters.Redrive) []string {
 	ended := ""
 	if d.EndedAt != nil {
@@ -104,7 +99,6 @@ func record(d deadletters.Redrive) []string {
 		strconv.Itoa(d.Total), d.Actor, d.CreatedAt.UTC().Format(time.RFC3339), ended, d.HaltReason}
 }
 
-// words tells a selection in words.
 func words(s *deadletters.Selection) string {
 	what := "letters and cases"
 	switch s.Kind {

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// addReplays adds the pages about replays of topics.
 func (p *pages) addReplays(f *page.Family) {
 	page.AddList(f, page.ListPage[deadletters.TopicReplay, replayList]{
 		Page: page.Page[replayList]{Path: "/replays", File: "replays.html", Section: "redrives", Needs: reads,
@@ -25,13 +24,11 @@ func (p *pages) addReplays(f *page.Family) {
 	f.Act("/replays/{replay}/act", acts, p.actOnReplay)
 }
 
-// replayList is what the list of replays shows.
 type replayList struct {
 	Replays []deadletters.TopicReplay
 	Pager   page.Pager
 }
 
-// replays reads a page of replays, newest first.
 func (p *pages) replays(r *page.Request, cursor string) (page.List[deadletters.TopicReplay], error) {
 	got, err := p.letters.Replays(r.Context(), deadletters.ReplayFilter{Namespace: r.Namespace(), Limit: 50,
 		Cursor: cursor})
@@ -45,7 +42,6 @@ func showReplays(r *page.Request, of page.List[deadletters.TopicReplay]) (replay
 	return replayList{of.Items, of.Pager(r)}, nil
 }
 
-// replayRecord is a replay as a row of CSV.
 func replayRecord(d deadletters.TopicReplay) []string {
 	ended, count := "", func(n int64) string { return strconv.FormatInt(n, 10) }
 	if d.EndedAt != nil {
@@ -56,7 +52,6 @@ func replayRecord(d deadletters.TopicReplay) []string {
 		d.CreatedAt.UTC().Format(time.RFC3339), ended}
 }
 
-// replayPage is what the page about one replay shows.
 type replayPage struct {
 	Replay *deadletters.TopicReplay
 	Acts   bool
@@ -64,7 +59,6 @@ type replayPage struct {
 	Done   int64 // those that were read
 }
 
-// replay reads one replay.
 func (p *pages) replay(r *page.Request) (out replayPage, err error) {
 	id, err := r.UUID("replay")
 	if err != nil {
@@ -80,7 +74,6 @@ func (p *pages) replay(r *page.Request) (out replayPage, err error) {
 	return out, nil
 }
 
-// actOnReplay starts, pauses, resumes or cancels a replay.
 func (p *pages) actOnReplay(r *page.Request) (page.Done, error) {
 	id, err := r.UUID("replay")
 	if err != nil {
@@ -97,5 +90,5 @@ func (p *pages) actOnReplay(r *page.Request) (page.Done, error) {
 	return page.Done{To: "/replays/" + id.String(), Say: says[do]}, err
 }
 
-// LeftOf returns how many offsets of a partition are to be read.
+// LeftOf returns the number of unread offsets of a partition.
 func (replayPage) LeftOf(part deadletters.ReplayPart) int64 { return part.To - part.Next }

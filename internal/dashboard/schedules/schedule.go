@@ -5,7 +5,6 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// schedulePage is what the page about one schedule shows.
 type schedulePage struct {
 	row
 	Firings []firing
@@ -16,16 +15,13 @@ type schedulePage struct {
 	Acts    bool
 }
 
-// firing is a firing with its outcome.
 type firing struct{ schedules.Firing }
 
-// Outcome is the state of its task, or that of the firing if it has none.
+// Outcome is the state of the task, or of a firing without one.
 func (f firing) Outcome() string { return outcome(&f.Firing) }
 
-// firingsShown is the number of firings on a page.
 const firingsShown = 20
 
-// schedule reads a schedule and a page of its firings.
 func (p *pages) schedule(r *page.Request) (out schedulePage, err error) {
 	namespace, name := r.Path("namespace"), r.Path("name")
 	got, err := p.schedules.Schedule(r.Context(), namespace, name)
@@ -50,7 +46,6 @@ func (p *pages) schedule(r *page.Request) (out schedulePage, err error) {
 	return out, nil
 }
 
-// act pauses, resumes, runs or deletes a schedule, in the state that the viewer saw.
 func (p *pages) act(r *page.Request) (page.Done, error) {
 	namespace, name, ctx := r.Path("namespace"), r.Path("name"), r.Context()
 	by := schedules.ScheduleAct{Actor: r.Name, Reason: r.Form("reason"), IfMatch: r.Form("etag")}

@@ -1,4 +1,4 @@
-// Package schedules is the pages about schedules: the list, and one with its next times and what became of the others.
+// Package schedules is the pages about schedules: the list, and one with its next times and its firings.
 package schedules
 
 import (
@@ -16,7 +16,6 @@ import (
 //go:embed *.html
 var templates embed.FS
 
-// pages are the pages over one API.
 type pages struct {
 	schedules schedules.Backend
 }
@@ -44,20 +43,17 @@ func Add(site *page.Site, api *tasker.Client) {
 	f.Act("/schedules/{namespace}/{name}/act", operates, p.act)
 }
 
-// row is a schedule in the list.
 type row struct {
 	schedules.Schedule
 }
 
-// At returns the address of the page about the schedule.
 func (s row) At() string { return at(s.Namespace, s.Name) }
 
-// at returns the address of the page about a schedule. Names may have any character.
+// Names may have any character.
 func at(namespace, name string) string {
 	return "/schedules/" + url.PathEscape(namespace) + "/" + url.PathEscape(name)
 }
 
-// Runs names what a schedule submits.
 func (s row) Runs() string {
 	if s.Template == "" {
 		return s.TaskType
@@ -68,7 +64,6 @@ func (s row) Runs() string {
 	return s.Template
 }
 
-// Zone is the name of the time zone.
 func (s row) Zone() string {
 	if s.TimeZone == "" {
 		return "UTC"
@@ -76,7 +71,7 @@ func (s row) Zone() string {
 	return s.TimeZone
 }
 
-// Next is the next time, zero for none.
+// zero for none
 func (s row) Next() time.Time {
 	if len(s.NextTimes) == 0 {
 		return time.Time{}
@@ -84,7 +79,7 @@ func (s row) Next() time.Time {
 	return s.NextTimes[0]
 }
 
-// Local writes a time as the clocks of the schedule show it.
+// Local writes a time in the schedule's zone.
 func (s row) Local(t time.Time) string {
 	zone, err := time.LoadLocation(s.Zone())
 	if err != nil { // the schedule is broken, and says so
@@ -93,7 +88,7 @@ func (s row) Local(t time.Time) string {
 	return t.In(zone).Format("Mon 2006-01-02 15:04:05 -07:00")
 }
 
-// Outcome is what became of the last firing: the state of its task if there is one.
+// Outcome is the state of the last firing's task, if there is one.
 func (s row) Outcome() string {
 	if s.LastFiring == nil {
 		return ""
@@ -108,13 +103,11 @@ func outcome(f *schedules.Firing) string {
 	return string(f.State)
 }
 
-// scheduleList is what the list shows.
 type scheduleList struct {
 	Schedules []row
 	Pager     page.Pager
 }
 
-// list reads a page of schedules.
 func (p *pages) list(r *page.Request, cursor string) (page.List[schedules.Schedule], error) {
 	got, err := p.schedules.Schedules(r.Context(), schedules.Filter{Namespace: r.Namespace(), Limit: 50, Cursor: cursor})
 	if err != nil {
@@ -131,7 +124,6 @@ func (p *pages) showList(r *page.Request, of page.List[schedules.Schedule]) (sch
 	return out, nil
 }
 
-// record is a schedule as a row of CSV.
 func record(s schedules.Schedule) []string {
 	of, last := row{s}, ""
 	if s.LastFiring != nil {

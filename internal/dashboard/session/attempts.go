@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Bounds of wrong keys, and of sign-ins, within a minute, which begins with the first attempt after the minute before:
-// at a boundary, 60 seconds may have twice as many. Sign-ins are bounded because each stores a session.
+// Bounds of wrong keys, and of sign-ins, within a minute that begins with the first attempt after the one before: at a
+// boundary, 60 seconds may have twice as many. Sign-ins are bounded because each stores a session.
 const (
 	perClient        = 10
 	inAll            = 100
@@ -16,33 +16,30 @@ const (
 	window           = time.Minute
 )
 
-// attempts counts wrong and right keys of the current minute, by client. It is safe for concurrent use, and bounded: no
-// more than the bounds are counted.
+// attempts counts wrong and right keys of the current minute, by client, up to the bounds. It is safe for concurrent
+// use.
 type attempts struct {
 	mu           sync.Mutex
 	since        time.Time
 	wrong, right tally
 }
 
-// tally counts by client.
 type tally struct {
 	all      int
 	byClient map[string]int
 }
 
-// add counts one.
 func (t *tally) add(from string) {
 	t.all++
 	t.byClient[from]++
 }
 
-// reached reports whether there are as many as there may be of a client, or in all.
 func (t *tally) reached(from string, perClient, inAll int) bool {
 	return t.all >= inAll || t.byClient[from] >= perClient
 }
 
 // try runs known, which looks a key up in memory and reports whether it exists, unless the client has to wait first.
-// Attempts run one at a time, so that many at once are not more than the bounds.
+// Attempts are serial, so that concurrent ones cannot exceed the bounds.
 func (a *attempts) try(address string, now time.Time, known func() bool) (wait time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,8 +63,7 @@ func (a *attempts) begin(now time.Time) {
 	}
 }
 
-// client returns what tells clients apart: the IP address, and of IPv6 the network of 64 bits, of which one client has
-// all addresses.
+// client returns the IP address or, for IPv6, the network of 64 bits: one client has all its addresses.
 func client(address string) string {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

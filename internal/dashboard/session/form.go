@@ -10,15 +10,14 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// formCookie is the name of the cookie to which the tokens of forms belong while nobody is signed in, as on a server
-// without keys.
+// formCookie has the secret of form tokens without a session, as on a server without keys.
 const formCookie = "tasker_form"
 
 const nonceBytes = 16
 
-// Token returns a token that acts must carry: another web page cannot know it, and so cannot act in the name of the
-// viewer. Each one is different, because pages are compressed, and the length of what is compressed would tell a secret
-// that repeats. It may set a cookie.
+// Token returns a token that acts must carry: another web page cannot learn it, and so cannot act in the viewer's name.
+// Each one is different: pages are compressed, and the compressed length would reveal a repeated secret. It may set a
+// cookie.
 func (k *Keeper) Token(w http.ResponseWriter, r *http.Request) string {
 	secret := formSecret(r)
 	if secret == nil {
@@ -37,7 +36,7 @@ func (k *Keeper) Token(w http.ResponseWriter, r *http.Request) string {
 }
 
 // Check returns an error unless a request carries a token of its viewer: in the header X-CSRF-Token, or in the field
-// csrf of its form, which is parsed already.
+// csrf of its parsed form.
 func (k *Keeper) Check(r *http.Request) error {
 	text := r.Header.Get("X-CSRF-Token")
 	if text == "" {
@@ -53,8 +52,7 @@ func (k *Keeper) Check(r *http.Request) error {
 	return nil
 }
 
-// formSecret returns the secret of the tokens of a viewer, nil for none: the token of the session, or the cookie for
-// forms.
+// formSecret returns the token of the session, or the cookie for forms; nil for none.
 func formSecret(r *http.Request) []byte {
 	if raw := token(r); raw != nil {
 		return raw

@@ -13,7 +13,7 @@ const (
 	maxKnown = 10_000
 )
 
-// known are the sessions that were looked up lately, also those that do not exist. It is safe for concurrent use.
+// known are recently looked up sessions, including missing ones. It is safe for concurrent use.
 type known struct {
 	mu  sync.Mutex
 	all map[[32]byte]lookedUp
@@ -27,7 +27,7 @@ type lookedUp struct {
 }
 
 // get returns a session that was looked up within the last ten seconds. Otherwise the caller reads it from the store
-// and hands it to put, with ends.
+// and passes it to put, with ends.
 func (k *known) get(hash [32]byte, now time.Time) (s *access.Session, fresh bool, ends int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -38,7 +38,7 @@ func (k *known) get(hash [32]byte, now time.Time) (s *access.Session, fresh bool
 	return found.session, true, k.ends
 }
 
-// put remembers a session, unless somebody has signed out since get. When there are too many, all are forgotten.
+// put remembers a session, unless a sign-out happened since get. When there are too many, it forgets all.
 func (k *known) put(hash [32]byte, s *access.Session, now time.Time, ends int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -51,7 +51,7 @@ func (k *known) put(hash [32]byte, s *access.Session, now time.Time, ends int) {
 	k.all[hash] = lookedUp{s, now}
 }
 
-// forget forgets all: somebody has signed out.
+// forget follows a sign-out.
 func (k *known) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

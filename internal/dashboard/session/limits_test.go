@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// TestWrongKeysAtOnce: attempts that are made at one time are not more than the bound.
+// TestWrongKeysAtOnce: concurrent attempts do not exceed the bound.
 func TestWrongKeysAtOnce(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -38,7 +38,7 @@ func TestWrongKeysAtOnce(t *testing.T) {
 	}
 }
 
-// TestSignInsAreBounded: each sign-in stores a session, so an address has no more than a bound in a minute.
+// TestSignInsAreBounded: each sign-in stores a session, so an address has a bound per minute.
 func TestSignInsAreBounded(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -60,14 +60,14 @@ func TestSignInsAreBounded(t *testing.T) {
 	}
 }
 
-// stranger is a cookie that looks like one of a session, and is none.
+// stranger is a cookie in the form of a session's, without a session.
 func stranger(i int) *http.Cookie {
 	var raw [32]byte
 	binary.BigEndian.PutUint64(raw[:], uint64(i))
 	return &http.Cookie{Name: "tasker_session", Value: base64.RawURLEncoding.EncodeToString(raw[:])}
 }
 
-// TestMemoryIsBounded: cookies that anybody makes up do not fill the memory. What is forgotten is looked up again.
+// TestMemoryIsBounded: invented cookies do not fill the memory. A forgotten session is looked up again.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -104,13 +104,13 @@ func TestSignOutDuringALook(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			d.mustBe(c, "ann") // it was, when the store was asked
+			d.mustBe(c, "ann") // it was, at the time of the read
 			d.mustBe(c, "")
 		})
 	}
 }
 
-// TestSlowStore: the ten seconds in which a node does not notice the sign-out at another one begin with the question.
+// TestSlowStore: the ten seconds until a node notices a sign-out at another one begin with the read.
 func TestSlowStore(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -126,7 +126,7 @@ func TestSlowStore(t *testing.T) {
 	d.mustBe(c, "")
 }
 
-// TestNothingIsWritten for a session that does not exist: everybody can send cookies and forms.
+// TestNothingIsWritten for a missing session: anyone can send cookies and forms.
 func TestNothingIsWritten(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -143,7 +143,7 @@ func TestNothingIsWritten(t *testing.T) {
 	}
 }
 
-// TestStoreDownAtSignIn: nobody is told that he is signed in, or out, when he is not.
+// TestStoreDownAtSignIn: no answer claims a sign-in, or a sign-out, that did not happen.
 func TestStoreDownAtSignIn(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

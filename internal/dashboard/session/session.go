@@ -1,16 +1,15 @@
-// Package session signs people in to the dashboard with an API key, and knows who they are.
+// Package session signs people in to the dashboard with an API key.
 //
-// A session is a random token in a cookie; the store has its SHA-256, the name of the key and the time at which it
-// ends. A session is valid on every node and survives restarts. It ends when it expires, when its owner signs out, and
-// when its key is no longer configured or another key has its name. Nodes remember a session for ten seconds, so a
-// sign-out holds at once on the node that served it, and within ten seconds on the others.
+// A session is a random token in a cookie; the store has its SHA-256, the name of the key and its end. A session is
+// valid on every node and survives restarts. It ends when it expires, when its owner signs out, and when its key is not
+// configured or another key has its name. Nodes remember a session for ten seconds, so a sign-out takes effect
+// immediately on its node, and within ten seconds on the others.
 //
-// A database that is restored from a backup knows sessions that were ended since, until they expire: 12 hours after
-// their sign-in at most. Replace the key if that matters.
+// A database restored from a backup has sessions that ended since, until they expire: at most 12 hours after their
+// sign-in. Replace the key if that matters.
 //
-// Wrong keys are bounded by the address that the connection comes from. Viewers behind one proxy share that bound, and
-// whoever reaches the server can use the common one up: then nobody signs in for the rest of the minute, while viewers
-// who are signed in go on.
+// Wrong keys are bounded by the address of the connection. Viewers behind one proxy share that bound, and any client
+// can use the common one up: then sign-ins fail for the rest of the minute, while existing sessions continue.
 package session
 
 import (
@@ -29,7 +28,7 @@ import (
 // Store keeps sessions.
 type Store interface {
 	SaveSession(ctx context.Context, s access.Session) error
-	// FindSession returns a session, or nil. It may have expired.
+	// FindSession returns a session, perhaps an expired one, or nil.
 	FindSession(ctx context.Context, hash [32]byte) (*access.Session, error)
 	EndSession(ctx context.Context, hash [32]byte) error
 	// EndSessions ends all sessions of a key, and returns their number.
@@ -40,9 +39,9 @@ type Store interface {
 type Options struct {
 	Keys  *access.Keyring
 	Store Store
-	// Now is the clock. Defaults to time.Now.
+	// Defaults to time.Now.
 	Now func() time.Time
-	// Lifetime is how long a session lasts. Defaults to 12 hours.
+	// Defaults to 12 hours.
 	Lifetime time.Duration
 }
 
@@ -68,10 +67,8 @@ func New(opts Options) *Keeper {
 	return k
 }
 
-// cookieName is the name of the cookie with the token.
 const cookieName = "tasker_session"
 
-// token returns the token of a request, nil for none.
 func token(r *http.Request) []byte {
 	c, err := r.Cookie(cookieName)
 	if err != nil {
@@ -86,8 +83,8 @@ func token(r *http.Request) []byte {
 
 const tokenBytes = 32
 
-// Principal returns who is signed in, or nil. An error means that the store does not answer, which says nothing about
-// the session.
+// Principal returns the viewer of a request, or nil. An error means that the store does not answer, not that the
+// session has ended.
 func (k *Keeper) Principal(r *http.Request) (*access.Principal, error) {
 	raw := token(r)
 	if raw == nil {
@@ -100,7 +97,7 @@ func (k *Keeper) Principal(r *http.Request) (*access.Principal, error) {
 	return k.valid(s), nil
 }
 
-// find returns a session, or nil. It may have expired, and it may have ended on another node ten seconds ago.
+// find returns a session, or nil. It may have expired, or ended on another node ten seconds ago.
 func (k *Keeper) find(ctx context.Context, hash [32]byte) (*access.Session, error) {
 	now := k.now()
 	s, fresh, ends := k.known.get(hash, now)
@@ -111,12 +108,12 @@ func (k *Keeper) find(ctx context.Context, hash [32]byte) (*access.Session, erro
 	if err != nil {
 		return nil, err
 	}
-	k.known.put(hash, s, now, ends) // ten seconds from the question: the answer may have been slow
+	k.known.put(hash, s, now, ends) // ten seconds from the read: the answer may have been slow
 	return s, nil
 }
 
-// valid returns the principal of a session that holds now, else nil. A session from the future comes from a clock that
-// was wrong: it would last too long.
+// valid returns the principal of a valid session, else nil. A session from the future comes from a wrong clock: it
+// would last too long.
 func (k *Keeper) valid(s *access.Session) *access.Principal {
 	now := k.now()
 	if s == nil || !now.Before(s.ExpiresAt) || s.ExpiresAt.Sub(now) > 2*k.lifetime {
@@ -161,10 +158,10 @@ func (k *Keeper) SignIn(w http.ResponseWriter, r *http.Request, secret string) e
 	return nil
 }
 
-// encrypted reports whether the browser reached the server, or the proxy before it, over TLS. A browser that claims so
-// falsely only harms itself.
+// encrypted reports whether the browser reached the server, or the proxy before it, over TLS. A false claim only harms
+// the browser that makes it.
 func encrypted(r *http.Request) bool {
-	// the first of several proxies is the one that the browser reached
+	// The first of several proxies is the one that the browser reached.
 	outer, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",")
 	return r.TLS != nil || strings.EqualFold(strings.TrimSpace(outer), "https")
 }
@@ -180,7 +177,7 @@ func (k *Keeper) SignOut(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// end ends a session. It writes nothing for one that does not exist: anybody may send any cookie.
+// end writes nothing for a missing session: anyone may send any cookie.
 func (k *Keeper) end(ctx context.Context, hash [32]byte) error {
 	s, err := k.find(ctx, hash)
 	if err != nil || s == nil {

@@ -18,14 +18,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// store keeps sessions in memory, and counts how often it is asked and told to end sessions.
+// store keeps sessions in memory, and counts calls.
 type store struct {
 	mu     sync.Mutex
 	all    map[[32]byte]access.Session
 	asks   int
 	writes int
 	err    error
-	// found, if set, is called when a session was read and is not answered yet.
+	// found, if set, runs between the read of a session and its return.
 	found func()
 }
 
@@ -75,7 +75,6 @@ func (s *store) EndSessions(_ context.Context, key string) (n int, err error) {
 	return n, s.err
 }
 
-// desk is a Keeper with two keys and a clock.
 type desk struct {
 	*session.Keeper
 	t          *testing.T
@@ -109,7 +108,6 @@ func (d *desk) open(keys ...access.Key) {
 	d.Keeper = session.New(session.Options{Keys: ring, Store: d.store, Now: func() time.Time { return d.now }})
 }
 
-// request is a request with cookies, from an address.
 func request(from string, cookies ...*http.Cookie) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "http://tasker.test/", nil)
 	r.RemoteAddr = from
@@ -119,7 +117,6 @@ func request(from string, cookies ...*http.Cookie) *http.Request {
 	return r
 }
 
-// signIn signs in and returns the cookie.
 func (d *desk) signIn(secret string) *http.Cookie {
 	d.t.Helper()
 	w := httptest.NewRecorder()
@@ -129,7 +126,7 @@ func (d *desk) signIn(secret string) *http.Cookie {
 	return w.Result().Cookies()[0]
 }
 
-// who returns the name of the key of a cookie, "" for nobody.
+// who returns the name of the key of a cookie, "" for none.
 func (d *desk) who(c *http.Cookie) string {
 	d.t.Helper()
 	p, err := d.Principal(request("192.0.2.1:1", c))
@@ -289,7 +286,7 @@ func TestWrongKeys(t *testing.T) {
 				t.Fatalf("attempt %d: %v", i, err)
 			}
 		}
-		err := try(d, "[2001:db8::ffff]:1", d.ann) // the same network, and even the right key
+		err := try(d, "[2001:db8::ffff]:1", d.ann) // the same network, even with the right key
 		var e *tasker.Error
 		if !errors.As(err, &e) || e.Code != tasker.CodeExhausted || e.RetryAfter <= 0 || e.RetryAfter > time.Minute {
 			t.Errorf("the eleventh attempt: %v", err)
@@ -318,7 +315,7 @@ func TestWrongKeys(t *testing.T) {
 	})
 }
 
-// acting is an act with a token, as a script sends it or as a form.
+// acting is an act with a token, sent by a script or as a form.
 func acting(token string, script bool, cookies ...*http.Cookie) *http.Request {
 	r := request("192.0.2.1:1", cookies...)
 	r.PostForm = url.Values{}

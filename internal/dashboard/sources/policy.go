@@ -9,12 +9,10 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// policy is one that decides about letters of a source.
 type policy struct {
 	deadletters.Policy
 }
 
-// Words tell what the policy does.
 func (p policy) Words() string {
 	var say []string
 	wait := span(p.BaseSeconds)
@@ -44,7 +42,6 @@ func (p policy) Words() string {
 	return strings.Join(say, " ")
 }
 
-// ends tells when the policy gives a letter up.
 func (p policy) ends() (say []string) {
 	then := " is discarded."
 	if p.KeepExhausted {
@@ -59,7 +56,6 @@ func (p policy) ends() (say []string) {
 	return say
 }
 
-// From tells where the settings come from.
 func (p policy) From() string {
 	switch p.SetFrom {
 	case deadletters.SetByPreset:
@@ -76,8 +72,7 @@ func (p policy) From() string {
 
 func span(seconds float64) string { return page.Span(time.Duration(seconds * float64(time.Second))) }
 
-// setPolicy sets when letters are sent back. The form has the settings that most policies differ in; the others stay
-// as they are in the policy that the viewer saw.
+// setPolicy changes the settings that most policies differ in; the others stay as in the policy that the viewer saw.
 func (p *pages) setPolicy(r *page.Request) (page.Done, error) {
 	namespace, name := r.Path("namespace"), r.Path("name")
 	got, err := p.letters.Source(r.Context(), namespace, name)

@@ -5,7 +5,6 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// sourcePage is what the page about one source shows.
 type sourcePage struct {
 	row
 	Policies []policy
@@ -14,7 +13,7 @@ type sourcePage struct {
 	Manages  bool
 }
 
-// OnBroker tells how many messages wait on the broker; "" where that is not known.
+// OnBroker is "" where the number is unknown.
 func (s sourcePage) OnBroker() string {
 	if s.Waiting == nil {
 		return ""
@@ -22,10 +21,9 @@ func (s sourcePage) OnBroker() string {
 	return page.Plural(*s.Waiting, "message")
 }
 
-// newest is the number of letters that the page about a source shows.
+// newest is the number of letters on the page about a source.
 const newest = 5
 
-// source reads a source with its policies, and the newest of its letters.
 func (p *pages) source(r *page.Request) (out sourcePage, err error) {
 	got, err := p.letters.Source(r.Context(), r.Path("namespace"), r.Path("name"))
 	if err != nil {
@@ -47,12 +45,10 @@ func (p *pages) source(r *page.Request) (out sourcePage, err error) {
 	return out, nil
 }
 
-// test connects to the broker of a source once, and tells how that went.
 func (p *pages) test(r *page.Request) (*deadletters.SourceStatus, error) {
 	return p.letters.TestSource(r.Context(), r.Path("namespace"), r.Path("name"))
 }
 
-// pause stops reading a source, or continues it, in the state that the viewer saw.
 func (p *pages) pause(r *page.Request) (page.Done, error) {
 	namespace, name, paused := r.Path("namespace"), r.Path("name"), r.Form("do") == "pause"
 	_, err := p.letters.PauseSource(r.Context(), namespace, name, paused,

@@ -1,4 +1,4 @@
-// Package sources is the pages about where dead letters come from: sources with their policies, and webhooks.
+// Package sources is the pages about sources with their policies, and webhooks.
 package sources
 
 import (
@@ -16,7 +16,6 @@ import (
 //go:embed *.html
 var templates embed.FS
 
-// pages are the pages over one API.
 type pages struct {
 	letters deadletters.Backend
 }
@@ -48,30 +47,25 @@ func Add(site *page.Site, api *tasker.Client) {
 	page.Fragment(f, "POST /webhooks/{name}/test", "list.html", "answered", admins, p.testWebhook)
 }
 
-// row is a source in the list.
 type row struct {
 	deadletters.SourceStatus
 }
 
-// At returns the address of the page about the source.
 func (s row) At() string { return at(s.Namespace, s.Name) }
 
-// at returns the address of the page about a source. Names may have any character.
+// Names may have any character.
 func at(namespace, name string) string {
 	return "/sources/" + url.PathEscape(namespace) + "/" + url.PathEscape(name)
 }
 
-// LettersURL returns the address of the open letters of the source.
 func (s row) LettersURL() string {
 	return "/letters?" + url.Values{"source": {s.Name}, "namespace": {s.Namespace}}.Encode()
 }
 
-// RedriveURL returns the address of a plan for them.
 func (s row) RedriveURL() string {
 	return "/redrives/new?" + url.Values{"source": {s.Name}, "namespace": {s.Namespace}, "state": {"open"}}.Encode()
 }
 
-// sourceList is what the list shows.
 type sourceList struct {
 	Sources  []row
 	Pager    page.Pager
@@ -80,15 +74,13 @@ type sourceList struct {
 	Admin    bool
 }
 
-// webhook is one that is configured.
 type webhook struct {
 	deadletters.Webhook
 }
 
-// At returns the address of its test.
 func (w webhook) At() string { return "/webhooks/" + url.PathEscape(w.Name) + "/test" }
 
-// list reads the sources; the API has no pages of them.
+// The API has no pages of sources.
 func (p *pages) list(r *page.Request, _ string) (page.List[deadletters.SourceStatus], error) {
 	got, err := p.letters.Sources(r.Context(), r.Namespace())
 	return page.List[deadletters.SourceStatus]{Items: got}, err
@@ -111,13 +103,11 @@ func (p *pages) showList(r *page.Request, of page.List[deadletters.SourceStatus]
 	return out, nil
 }
 
-// record is a source as a row of CSV.
 func record(s deadletters.SourceStatus) []string {
 	return []string{s.Namespace, s.Name, s.Driver, s.URL, s.Queue, string(s.State), s.Error, strconv.Itoa(s.Open),
 		strconv.FormatBool(s.OpenCapped)}
 }
 
-// testWebhook sends a test event, and tells how it was answered.
 func (p *pages) testWebhook(r *page.Request) (*deadletters.WebhookAnswer, error) {
 	return p.letters.TestWebhook(r.Context(), r.Path("name"))
 }

@@ -1,7 +1,7 @@
-// Package static holds the files that pages of the dashboard load: styles, scripts and an icon. They are in the binary,
-// so a page asks no other host for anything.
+// Package static has the styles, scripts and icon of the dashboard. They are in the binary, so pages load nothing from
+// other hosts.
 //
-// vendor/ has the scripts of others as they were published, each with its license; a test compares their hashes.
+// vendor/ has third-party scripts as published, each with its license; a test compares their hashes.
 package static
 
 import (
@@ -36,7 +36,7 @@ var types = map[string]string{
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }
 
-// New reads and compresses the files. It panics if they are not in the binary, which no input can cause.
+// New reads and compresses the files. It panics if they are not in the binary, which no input causes.
 func New() *Files {
 	f := &Files{byName: map[string]*file{}}
 	err := fs.WalkDir(content, ".", func(name string, _ fs.DirEntry, err error) error {
@@ -67,11 +67,11 @@ func compress(plain []byte) []byte {
 	return out.Bytes()
 }
 
-// Address returns the address of a file. It has the hash of the content, so a browser may keep what it got for good. It
-// panics for a file that does not exist.
+// Address returns the address of a file, with the hash of the content, so browsers may cache it permanently. It panics
+// for a missing file.
 func (f *Files) Address(name string) string { return f.byName[name].address }
 
-// ServeHTTP serves GET /static/{hash}/{name...}. An address with an old hash gets the present file, which is not kept.
+// ServeHTTP serves GET /static/{hash}/{name...}. An address with an old hash gets the present file, without caching.
 func (f *Files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	found := f.byName[r.PathValue("name")]
 	if found == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/static"
 )
 
-// TestVendored: the scripts of others are as they were published: htmx.org 2.0.11, idiomorph 0.8.0.
+// TestVendored: third-party scripts are unchanged: htmx.org 2.0.11, idiomorph 0.8.0.
 func TestVendored(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

@@ -1,4 +1,4 @@
-// Package system is the page about the server itself: its build, whether it is ready, and its configuration.
+// Package system is the page about the server: its build, readiness, and configuration.
 package system
 
 import (
@@ -19,7 +19,7 @@ import (
 //go:embed *.html
 var templates embed.FS
 
-// About is what the process knows of itself.
+// About is the process's description of itself.
 type About struct {
 	Version string
 	// Store is the address of the database, without a password.
@@ -27,19 +27,18 @@ type About struct {
 	Since time.Time
 	// Ready returns why the server cannot work now, or nil.
 	Ready func(ctx context.Context) error
-	// Turns returns which process runs each loop that must run in one process only; nil for a store of one process.
+	// Turns returns which process runs each exclusive loop; nil for a store of one process.
 	Turns func(ctx context.Context) ([]operate.Turn, error)
-	// Examine returns the checks of the database, worst first, and when they were made; nil without a database that can
-	// be looked at.
+	// Examine returns the checks of the database, worst first, and their time; nil without a database to examine.
 	Examine func(ctx context.Context) ([]Check, time.Time, error)
 	// Settings returns the effective configuration, without secrets. It may change while the server runs.
 	Settings func() []Setting
 }
 
-// Setting is one setting, and where it comes from.
+// Setting is one setting with its origin.
 type Setting struct{ Key, Value, Source string }
 
-// Check is one check of the database. Do tells what to do, "" if nothing.
+// Check is one check of the database. Do is the advice, "" for none.
 type Check struct{ Name, Status, Seen, Do string }
 
 // Add adds the pages to a site.
@@ -67,7 +66,7 @@ func Add(site *page.Site, api *tasker.Client, about About) {
 		}})
 }
 
-// reason returns why the server is not ready; of what may hold internal detail only that it is so.
+// reason hides internal detail.
 func reason(err error) string {
 	var e *tasker.Error
 	if errors.As(err, &e) && e.Code != tasker.CodeInternal {
@@ -76,29 +75,24 @@ func reason(err error) string {
 	return "the store does not answer, or refuses writes; the log of the server has the reason"
 }
 
-// state is what the page shows.
 type state struct {
 	About
 	Go       string
 	NotReady string
 	Stats    *queueapi.QueueStats
 	Turns    []operate.Turn
-	// Admin shows the configuration and the turns.
-	Admin bool
+	Admin    bool
 }
 
-// runsIt reports whether the viewer runs the server: the configuration and the checks tell of the keys, webhooks and
-// work of all namespaces, so an admin of some of them sees neither.
+// runsIt requires an unlimited admin: configuration and checks show keys, webhooks and work of all namespaces.
 func runsIt(r *page.Request) bool { return r.Can(access.Admin) && !r.Viewer.Limited() }
 
-// doctor is what the page about the database shows.
 type doctor struct {
 	Checks []Check
 	At     time.Time
 	Store  string
 }
 
-// doctor examines the database.
 func (a About) doctor(r *page.Request) (out doctor, err error) {
 	if !runsIt(r) {
 		return out, &tasker.Error{Code: tasker.CodeForbidden, Message: "the key " + r.Viewer.Name + " is limited to some " +

@@ -12,10 +12,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// here returns the address of the page about a task.
 func here(id uuid.UUID) string { return "/tasks/" + id.String() }
 
-// cancel cancels a task in the state that the viewer saw.
 func (p *pages) cancel(r *page.Request) (page.Done, error) {
 	id, err := r.UUID("uuid")
 	if err != nil {
@@ -29,7 +27,6 @@ func (p *pages) cancel(r *page.Request) (page.Done, error) {
 	return page.Done{To: here(id), Say: "The task is cancelled. No step of it starts any more."}, err
 }
 
-// replay runs the failed steps of a task again.
 func (p *pages) replay(r *page.Request) (page.Done, error) {
 	id, err := r.UUID("uuid")
 	if err != nil {
@@ -43,7 +40,7 @@ func (p *pages) replay(r *page.Request) (page.Done, error) {
 	return page.Done{To: here(id), Say: page.Plural(got.ReplayedSteps, "failed step") + " runs again."}, nil
 }
 
-// editContext changes the context of a task in error, and runs its failed steps again unless told not to.
+// editContext runs the failed steps again unless the form opts out.
 func (p *pages) editContext(r *page.Request) (page.Done, error) {
 	id, err := r.UUID("uuid")
 	if err != nil {
@@ -73,15 +70,14 @@ func (p *pages) editContext(r *page.Request) (page.Done, error) {
 	return page.Done{To: here(id), Say: say}, nil
 }
 
-// actor returns the name that an act is recorded with where one is required.
+// actor returns the recorded name where one is required.
 func actor(r *page.Request) string {
 	if r.Name != "" || r.Viewer != nil {
-		return r.Name // without one it is that of the key
+		return r.Name // the default is the key's name
 	}
 	return "anonymous"
 }
 
-// actOnStep resets, resolves or completes a step in the state that the viewer saw.
 func (p *pages) actOnStep(r *page.Request) (page.Done, error) {
 	id, err := r.UUID("uuid")
 	if err != nil {
@@ -118,7 +114,6 @@ func (p *pages) actOnStep(r *page.Request) (page.Done, error) {
 	return page.Done{To: here(id), Say: "Step " + got.Name + " " + say + "."}, nil
 }
 
-// taskOfCase leads to the page about the task of a case.
 func (p *pages) taskOfCase(w http.ResponseWriter, r *page.Request) error {
 	id, err := r.UUID("case")
 	if err != nil {
@@ -135,7 +130,7 @@ func (p *pages) taskOfCase(w http.ResponseWriter, r *page.Request) error {
 	return nil
 }
 
-// changeCase adds a note to the case of a task, resolves it, opens it again, or opens a new one.
+// changeCase adds a note, resolves, reopens, or opens a new case.
 func (p *pages) changeCase(r *page.Request) (page.Done, error) {
 	id, err := r.UUID("uuid")
 	if err != nil {
@@ -166,7 +161,6 @@ func (p *pages) changeCase(r *page.Request) (page.Done, error) {
 	return page.Done{To: here(id), Say: say}, err
 }
 
-// previewContext shows what an edit of a context would change.
 func (p *pages) previewContext(r *page.Request) (page.Changes, error) {
 	id, err := r.UUID("uuid")
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// caseList is what the list of cases shows.
 type caseList struct {
 	Cases    []operate.Case
 	Pager    page.Pager
@@ -17,14 +16,13 @@ type caseList struct {
 	Filtered bool
 }
 
-// casesOfPage is the number of cases on a page, casesPast how many may be skipped: the list of the API counts from its
-// beginning.
+// casesPast bounds the skipped cases: the API counts from the beginning of the list.
 const (
 	casesOfPage = 50
 	casesPast   = 10_000
 )
 
-// listCases reads a page of cases, newest first. Its cursor is the number of cases before it, as that of the API is.
+// listCases has the number of skipped cases as cursor, like the API.
 func (p *pages) listCases(r *page.Request, cursor string) (page.List[operate.Case], error) {
 	var none page.List[operate.Case]
 	filter := operate.CaseFilter{Namespace: r.Namespace(), Reason: tasker.CaseReason(r.Query("reason")),
@@ -67,7 +65,6 @@ func (p *pages) showCases(r *page.Request, of page.List[operate.Case]) (caseList
 	return out, nil
 }
 
-// caseRecord is a case as a row of CSV.
 func caseRecord(c operate.Case) []string {
 	return []string{c.CaseUUID.String(), c.TaskUUID.String(), c.Namespace, c.TaskName, string(c.ResolutionStatus),
 		string(c.Reason), c.FailedStep, c.Handler, c.ErrorMessage, strconv.Itoa(c.OccurrenceCount),

@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// firstChildren is how many child tasks of a step the page shows; the API has all of them.
+	// firstChildren is the number of child tasks shown per step; the API has all.
 	firstChildren = 10
-	// parentsShown is for how many steps it does.
+	// parentsShown is the number of steps with child tasks shown.
 	parentsShown = 10
 )
 
-// firstChildren adds the first child tasks to steps that have some: those in error where there are any.
+// firstChildren adds the first child tasks of steps, those in error if there are any.
 func (p *pages) firstChildren(r *page.Request, rows []stepRow) error {
 	shown := 0
 	for i := range rows {

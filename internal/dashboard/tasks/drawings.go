@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/chart"
 )
 
-// graph draws the steps of a task with what each waits for. A task with one step needs no drawing.
 func graph(steps []stepRow) template.HTML {
 	if len(steps) < 2 {
 		return ""
@@ -36,7 +35,6 @@ func graph(steps []stepRow) template.HTML {
 	return chart.Graph(nodes, edges, chart.GraphOptions{Name: "Steps of the task"})
 }
 
-// timeline draws the attempts of each step: waiting, running, and backing off.
 func timeline(steps []stepRow, now time.Time) template.HTML {
 	var rows []chart.Row
 	for i := range steps {
@@ -53,7 +51,6 @@ func timeline(steps []stepRow, now time.Time) template.HTML {
 	return chart.Timeline(rows, chart.TimelineOptions{Name: "Attempts of the task", Now: now})
 }
 
-// segments are what happened to a step, attempt by attempt.
 func segments(s *stepRow) (out []chart.Segment) {
 	var ended time.Time
 	for _, a := range s.Attempts {
@@ -79,7 +76,7 @@ func segments(s *stepRow) (out []chart.Segment) {
 	return out
 }
 
-// markOf returns how an attempt ended; "" for one that counts neither way.
+// markOf returns "" for an outcome that is neither success nor failure.
 func markOf(outcome string) chart.Mark {
 	switch outcome {
 	case "completed":

@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// taskList is what the list shows.
 type taskList struct {
 	Tasks    []tasker.Task
 	Pager    page.Pager
@@ -16,7 +15,6 @@ type taskList struct {
 	Filtered bool
 }
 
-// views are sets of states, by the name that the address has.
 var views = []struct {
 	title, name string
 	states      []tasker.TaskState
@@ -30,7 +28,6 @@ var views = []struct {
 	{"Cancelled", "cancelled", []tasker.TaskState{tasker.TaskCancelled}},
 }
 
-// list reads a page of tasks.
 func (p *pages) list(r *page.Request, cursor string) (page.List[tasker.Task], error) {
 	filter := tasker.TaskFilter{Namespace: r.Namespace(), Name: r.Query("name"), Version: r.Query("version"),
 		Tag: r.Query("tag"), CorrelationID: r.Query("correlation_id"), Initiator: r.Query("initiator"),
@@ -70,7 +67,6 @@ func (p *pages) showList(r *page.Request, of page.List[tasker.Task]) (taskList, 
 	return out, nil
 }
 
-// record is a task as a row of CSV.
 func record(t tasker.Task) []string {
 	finished := ""
 	if t.FinishedAt != nil {

@@ -5,19 +5,17 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
-// logsPage is what the page about the logs of a step shows.
 type logsPage struct {
 	Step *tasker.Step
 	Logs []attemptLog
 }
 
-// attemptLog is a log, and how many bytes of it are shown.
+// attemptLog is a log and the number of its shown bytes.
 type attemptLog struct {
 	tasker.AttemptLog
 	Shown int64
 }
 
-// logs reads the logs of a step.
 func (p *pages) logs(r *page.Request) (out logsPage, err error) {
 	id, err := r.UUID("uuid")
 	if err != nil {

@@ -13,44 +13,41 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// taskPage is what the page about one task shows.
 type taskPage struct {
 	Task    *tasker.Task
 	Why     *tasker.Explanation
 	Steps   []stepRow
 	Listed  []stepRow // rows of the table: all steps, or the first of many
 	History []event
-	// Events is the number of all entries of the history; History has the newest.
+	// Events counts all entries; History has the newest.
 	Events int
 	Case   *operate.Case
 	Tree   *page.Branch // of the context
-	// Graph and Timeline are drawings; "" for none.
+	// "" for none
 	Graph, Timeline template.HTML
 
-	Operate, Cancel bool // what the viewer may do and the state allows
+	Operate, Cancel bool // allowed by the key and the state
 	Failed          int  // steps that a replay runs again
 	Behind          int  // steps that wait for them
 }
 
-// ScheduleAt returns the address of the schedule that submitted the task.
 func (t taskPage) ScheduleAt() string {
 	return "/schedules/" + url.PathEscape(t.Task.Namespace) + "/" + url.PathEscape(t.Task.Schedule.Name)
 }
 
-// stepRow is a step with its attempts.
 type stepRow struct {
 	tasker.Step
 	Attempts []tasker.Attempt
-	// Why explains a step that is unsettled or failed; it is empty for others.
+	// Empty for steps that are neither unsettled nor failed.
 	Why tasker.StepExplanation
-	// May reports whether the state allows the acts on a step.
+	// Acts that the state allows.
 	MayReset, MayResolve, MayComplete bool
 	MayDecide                         bool // it waits for an approval
-	// After is the number of steps that run only after this one, where an act is offered.
+	// After is the number of steps that run only after this one, if an act is offered.
 	After int
-	// Unlisted: the table leaves it out.
+	// Not in the table.
 	Unlisted bool
-	// First are the first child tasks of the step, those in error before others.
+	// First are the first child tasks, those in error before others.
 	First []operate.Child
 }
 
@@ -63,16 +60,14 @@ func (s stepRow) At() string {
 	return at
 }
 
-// event is a line of the history: a transition, or an edit of the context.
 type event struct {
 	tasker.Transition
 	Edit bool
 }
 
-// historyLines bounds the history on the page. The API has all of it.
+// historyLines bounds the history on the page; the API has all of it.
 const historyLines = 200
 
-// task reads all that is known of a task.
 func (p *pages) task(r *page.Request) (out taskPage, err error) {
 	id, err := r.UUID("uuid")
 	if err != nil {
@@ -108,7 +103,7 @@ func (p *pages) task(r *page.Request) (out taskPage, err error) {
 	return out, nil
 }
 
-// rows joins steps with their attempts and explanations, and counts what acts on them would cause.
+// rows joins steps with their attempts and explanations, and counts the consequences of acts.
 func (t *taskPage) rows(steps []tasker.Step, history *tasker.TaskHistory, all bool) {
 	why := map[uuid.UUID]tasker.StepExplanation{}
 	for _, s := range t.Why.Steps {
@@ -150,10 +145,10 @@ func (t *taskPage) rows(steps []tasker.Step, history *tasker.TaskHistory, all bo
 	}
 }
 
-// stepsListed is the number of rows of the table of steps. The graph has all of them.
+// stepsListed bounds the table of steps; the graph has all.
 const stepsListed = 100
 
-// listed returns the rows of the table: all in their order, or those that need a look first where there are many.
+// listed returns all steps in order, or the urgent ones first if there are many.
 func listed(steps []stepRow, all bool) []stepRow {
 	out := slices.Clone(steps)
 	if all || len(out) <= stepsListed {
@@ -174,7 +169,6 @@ func listed(steps []stepRow, all bool) []stepRow {
 	return out[:stepsListed]
 }
 
-// childrenOf returns the names of the steps right behind each step.
 func childrenOf(steps []tasker.Step) map[string][]string {
 	children := map[string][]string{}
 	for _, s := range steps {
@@ -201,7 +195,6 @@ func behind(children map[string][]string, of ...string) map[string]bool {
 	return seen
 }
 
-// events puts transitions and edits into one history, the newest first.
 func (t *taskPage) events(history *tasker.TaskHistory) {
 	for _, tr := range history.Transitions {
 		t.History = append(t.History, event{Transition: tr})
@@ -215,7 +208,7 @@ func (t *taskPage) events(history *tasker.TaskHistory) {
 	t.History = t.History[:min(t.Events, historyLines)]
 }
 
-// Took returns how long the task took, or has taken.
+// Took returns the duration so far.
 func (t taskPage) Took(now time.Time) time.Duration {
 	if t.Task.FinishedAt != nil {
 		now = *t.Task.FinishedAt
@@ -223,5 +216,5 @@ func (t taskPage) Took(now time.Time) time.Duration {
 	return now.Sub(t.Task.CreatedAt)
 }
 
-// Settled reports whether nothing happens to the task any more without an operator.
+// Settled reports whether the task changes only through an operator.
 func (t taskPage) Settled() bool { return t.Task.State.Settled() }

@@ -1,4 +1,4 @@
-// Package tasks is the pages about tasks: the list, and one task with its steps, its history and the acts on it.
+// Package tasks is the pages about tasks: the list, and one task with its steps, history and acts.
 package tasks
 
 import (
@@ -14,7 +14,6 @@ import (
 //go:embed *.html
 var templates embed.FS
 
-// pages are the pages over one API.
 type pages struct {
 	api   *tasker.Client
 	cases operate.Backend

@@ -22,13 +22,12 @@ import (
 //go:embed *.html
 var files embed.FS
 
-// pages are the pages over one API.
 type pages struct {
 	api   *tasker.Client
 	stats operate.TemplateBackend
 }
 
-// Permissions of viewers; the API decides.
+// The API decides; these spare calls.
 var reads = []access.Permission{access.Read}
 
 // Add adds the pages to a site.
@@ -48,13 +47,11 @@ func Add(site *page.Site, api *tasker.Client) {
 		Needs: reads, Topics: []string{live.Tasks}, Load: p.template})
 }
 
-// list is what the list shows.
 type list struct {
 	Templates []tasker.Template
 	Pager     page.Pager
 }
 
-// list reads a page of versions of templates.
 func (p *pages) list(r *page.Request, cursor string) (page.List[tasker.Template], error) {
 	got, err := p.api.Templates(r.Context(), tasker.TemplateFilter{Namespace: r.Namespace(), Name: r.Query("name"),
 		Limit: 50, Cursor: cursor})
@@ -68,23 +65,22 @@ func (p *pages) showList(r *page.Request, of page.List[tasker.Template]) (list, 
 	return list{Templates: of.Items, Pager: of.Pager(r)}, nil
 }
 
-// one is what the page about one template shows.
 type one struct {
 	Template *tasker.Template
 	Versions []tasker.Template // the newest first
 	Graph    template.HTML
 	Stats    *operate.TemplateStats
-	Other    string // version that this one is compared with, "" for none
+	Other    string // compared with this version, "" for none
 	Diff     []diff.Line
 }
 
-// statsTasks is the number of tasks that statistics are about, and shownVersions that of versions.
+// Bounds of the tasks in statistics, and of the versions.
 const (
 	statsTasks    = 100
 	shownVersions = 50
 )
 
-// template reads a template, in the version of the address or the last one.
+// template reads the version in the address, or the newest.
 func (p *pages) template(r *page.Request) (out one, err error) {
 	ctx, namespace, name := r.Context(), r.Path("namespace"), r.Path("name")
 	if out.Template, err = p.api.Template(ctx, namespace, name, r.Query("version")); err != nil {
@@ -111,7 +107,7 @@ func (p *pages) template(r *page.Request) (out one, err error) {
 	return out, nil
 }
 
-// graph draws the steps of a template, with their typical duration, and those marked in which tasks are stuck.
+// graph draws the steps with their typical duration, and marks those in which tasks are stuck.
 func graph(steps []tasker.TemplateStep, stats []operate.StepStats) template.HTML {
 	if len(steps) < 2 {
 		return ""
@@ -148,7 +144,7 @@ func graph(steps []tasker.TemplateStep, stats []operate.StepStats) template.HTML
 	return chart.Graph(nodes, edges, chart.GraphOptions{Name: "Steps of the template"})
 }
 
-// told tells how a step goes, in a few words.
+// told summarizes the statistics of a step.
 func told(s *operate.StepStats) (words string, mark chart.Mark) {
 	switch {
 	case s.Begun == 0:

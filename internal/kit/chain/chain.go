@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// The prefixes of what is hashed. A different way of hashing gets a different prefix.
+// Prefixes of the hashed bytes. Another format gets another prefix.
 const (
 	actVersion  = "tasker act 1"
 	linkVersion = "tasker link 1"
 )
 
-// ActArchive is the kind of the act that archives the beginning of a chain. Its data names the last link of it.
+// ActArchive is the kind of the act that archives the beginning of a chain. Its data names the last archived link.
 const ActArchive = "archive_audit"
 
 // Hash is a SHA-256.
@@ -37,7 +37,7 @@ func ParseHash(s string) (h Hash, err error) {
 	return h, err
 }
 
-// Act is what the chain covers of an act. An absent value is "".
+// Act is the part of an act that the chain covers. An absent value is "".
 type Act struct {
 	No                       int64
 	At                       int64 // microseconds since 1970
@@ -48,13 +48,12 @@ type Act struct {
 	Before, After            string
 	Data                     []byte // JSON
 	Damage                   string // why a part of the stored row is unreadable
-	// Masked says that a part of Data is hidden from the reader, who cannot compute the hash of the act then.
+	// Masked: a part of Data is hidden from the reader, who cannot compute the hash.
 	Masked bool
 }
 
-// Sum returns the content hash of an act. It is the same for the stored row and for the act as an answer of the API
-// shows it: JSON is hashed in the compact form that encoding/json gives it, and text that is not UTF-8 with U+FFFD in
-// place of each wrong byte.
+// Sum returns the content hash of an act. It is the same for the stored row and for the API's answer: JSON is hashed in
+// the compact form of encoding/json, other text with U+FFFD for each wrong byte.
 func (a *Act) Sum() Hash {
 	h := sha256.New()
 	text(h, actVersion)
@@ -68,7 +67,7 @@ func (a *Act) Sum() Hash {
 	return Hash(h.Sum(nil))
 }
 
-// ArchivedHead returns the head up to which an act has archived the chain; the zero Head for every other act.
+// ArchivedHead returns the last archived link of an ActArchive; the zero Head for other acts.
 func (a *Act) ArchivedHead() Head {
 	var data struct {
 		Head string `json:"head"`
@@ -83,7 +82,7 @@ func (a *Act) ArchivedHead() Head {
 	return h
 }
 
-// compact returns JSON as encoding/json writes it into a document; what is no JSON stays as it is.
+// compact returns JSON as encoding/json embeds it; other bytes stay unchanged.
 func compact(data []byte) []byte {
 	if len(data) == 0 {
 		return nil
@@ -96,7 +95,7 @@ func compact(data []byte) []byte {
 	return escaped.Bytes()
 }
 
-// text writes a string with its length, so that no two lists of strings have the same bytes.
+// text writes the length first, so that no two lists of strings have the same bytes.
 func text(h hash.Hash, s string) {
 	number(h, int64(len(s)))
 	h.Write([]byte(s)) // a hash never fails
@@ -117,7 +116,7 @@ type Link struct {
 	Hash     Hash  // covers the link and, through the hash before it, all earlier ones
 }
 
-// Sum returns the hash that a link must have behind another one.
+// Sum returns the hash of the link behind another one.
 func (l *Link) Sum(before Hash) Hash {
 	h := sha256.New()
 	text(h, linkVersion)
@@ -129,7 +128,7 @@ func (l *Link) Sum(before Hash) Hash {
 	return Hash(h.Sum(nil))
 }
 
-// Head identifies the state of a chain: the last link. The zero Head is that of an empty chain.
+// Head identifies the state of a chain by its last link. The zero Head is an empty chain's.
 type Head struct {
 	Seq  int64
 	Hash Hash

@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/chain"
 )
 
-// sealed returns a chain over n acts.
 func sealed(n int) (links []chain.Link, acts []chain.Act) {
 	var head chain.Head
 	for i := range n {
@@ -33,7 +32,7 @@ func verify(links []chain.Link, acts []chain.Act) (*chain.Verifier, *chain.Fault
 	return v, nil
 }
 
-// TestFaultsAreNamed changes one thing of a chain of five and wants exactly that to be named.
+// TestFaultsAreNamed changes one part of a chain of five; exactly that must be named.
 func TestFaultsAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -77,7 +76,6 @@ func TestFaultsAreNamed(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsCovered changes each field of an act in turn.
 func TestEveryFieldIsCovered(t *testing.T) {
 	t.Parallel()
 	base := chain.Act{}
@@ -101,7 +99,7 @@ func TestEveryFieldIsCovered(t *testing.T) {
 	}
 }
 
-// TestSumSurvivesTransport: an act has the same hash after its JSON has been embedded into a document and read again.
+// TestSumSurvivesTransport: embedding an act's JSON into a document keeps its hash.
 func TestSumSurvivesTransport(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{`{"b": [1, 2.50,1e5], "a" : "<&>\u2028 \/ é"}`, `"\ud800"`, `{"a":1,"a":2}`, `no JSON`,
@@ -128,7 +126,7 @@ func TestSumSurvivesTransport(t *testing.T) {
 	}
 }
 
-// TestSumIsFixed pins the format: a chain of an older version must verify with a newer one.
+// TestSumIsFixed pins the format: a newer version must verify an older chain.
 func TestSumIsFixed(t *testing.T) {
 	t.Parallel()
 	links, acts := sealed(2)

@@ -7,38 +7,37 @@ type Finding string
 
 // The findings.
 const (
-	Changed     Finding = "changed"      // the act is not the one that was sealed
-	Removed     Finding = "removed"      // the act was sealed, or was waiting for it, and does not exist
-	Inserted    Finding = "inserted"     // the act exists, was not sealed, and is not waiting for it
-	LinkChanged Finding = "link_changed" // the link does not follow from the one before it
+	Changed     Finding = "changed"      // the act differs from the sealed one
+	Removed     Finding = "removed"      // the act was sealed, or awaited its seal, and does not exist
+	Inserted    Finding = "inserted"     // the act exists, was not sealed, and does not await its seal
+	LinkChanged Finding = "link_changed" // the link does not follow from the one before
 	LinkRemoved Finding = "link_removed" // a number is missing among the links
-	// ArchiveForged: the chain starts behind an archive, and no act of the chain has archived it.
+	// ArchiveForged: the chain starts behind an archive that no act of the chain made.
 	ArchiveForged Finding = "archive_forged"
-	HeadMissing   Finding = "head_missing" // the chain does not contain a head that was noted
+	HeadMissing   Finding = "head_missing" // the chain does not contain a noted head
 )
 
 // Fault is the first difference between a chain and its acts.
 type Fault struct {
 	Finding Finding
 	Seq     int64 // of the link; 0 for an act without one
-	Act     int64 // number of the act; 0 if it is not known
+	Act     int64 // 0 if unknown
 	Message string
 }
 
 // Error implements error.
 func (f *Fault) Error() string { return f.Message }
 
-// Verifier checks links in their order. It uses the same memory for any number of them.
+// Verifier checks links in order, in constant memory.
 type Verifier struct{ at Head }
 
 // From returns a Verifier that starts behind a head.
 func From(h Head) *Verifier { return &Verifier{h} }
 
-// Head returns the head of what was checked so far.
+// Head returns the head of the checked links.
 func (v *Verifier) Head() Head { return v.at }
 
-// Add checks the next link and its act, nil if the act does not exist. It returns nil, or the fault; then the
-// Verifier stays where it was.
+// Add checks the next link and its act, nil for a missing act. After a fault the Verifier stays where it was.
 func (v *Verifier) Add(l *Link, a *Act) *Fault {
 	fault := func(f Finding, format string, args ...any) *Fault {
 		return &Fault{Finding: f, Seq: l.Seq, Act: l.Act, Message: fmt.Sprintf(format, args...)}

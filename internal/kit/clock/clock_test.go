@@ -10,7 +10,6 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// machine is a machine with clocks that a test sets.
 type machine struct{ clock.Reading }
 
 func newMachine() *machine { return &machine{clock.Reading{Wall: noon}} }
@@ -108,17 +107,17 @@ func TestSteady(t *testing.T) {
 	})
 }
 
-// database is another machine's clock, which answers after a while.
+// database is another machine's clock, which answers after a delay.
 type database struct {
 	*machine
-	ahead time.Duration // of our wall clock when none of them jumps
-	// others is what other processes have said of the clock.
+	ahead time.Duration // of our wall clock if none of them jumps
+	// others are the testimonies of other processes.
 	others []clock.Witness
 }
 
 func (d *database) now() time.Time { return noon.Add(d.Mono).Add(d.ahead) }
 
-// ask answers in the middle of a round trip, or not in the middle.
+// ask answers between the two parts of a round trip.
 func (d *database) ask(there, back time.Duration) func() (time.Time, []clock.Witness, error) {
 	return func() (time.Time, []clock.Witness, error) {
 		d.pass(there)

@@ -1,4 +1,4 @@
-// Package clock gives a process the time so that a step of the machine's clock is no step of the engine's.
+// Package clock gives a process the time so that a step of the machine's clock is not a step of the engine's.
 //
 // A machine's wall clock can jump: NTP corrects it, an operator sets it, a laptop wakes up, a virtual machine is
 // resumed. Its monotonic clock cannot. Both clocks of this package count on the monotonic one and correct themselves by

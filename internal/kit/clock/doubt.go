@@ -3,22 +3,22 @@ package clock
 import "time"
 
 const (
-	// tolerance is how far two clocks may differ before the difference counts as a step. Slewing stays far below it.
+	// tolerance is the difference of two clocks from which it counts as a step. Slewing stays far below it.
 	tolerance = time.Second
-	// settle is how long a step has to last before it is believed.
+	// settle is how long a step must last to be believed.
 	settle = time.Minute
-	// maxSteps bounds the steps that are remembered singly.
+	// maxSteps bounds the separately remembered steps.
 	maxSteps = 64
 )
 
-// doubt is a step of the authority that is not believed yet; the zero value is none.
+// doubt is a step of the authority that is not believed yet; zero for none.
 type doubt struct {
 	apart time.Duration // how far the authority is ahead of the time in use
-	since time.Duration // the monotonic time at which that was noticed
+	since time.Duration // the monotonic time of its discovery
 }
 
-// holds notes that the authority is apart at the monotonic time mono, and reports whether that has lasted long enough
-// to be believed. slack is the error of the measurement.
+// holds notes that the authority is apart at the monotonic time mono, and reports whether that has lasted long enough.
+// slack is the error of the measurement.
 func (d *doubt) holds(apart, slack, mono time.Duration) bool {
 	if d.apart == 0 || (apart-d.apart).Abs() > tolerance+slack {
 		*d = doubt{apart, mono}
@@ -26,11 +26,11 @@ func (d *doubt) holds(apart, slack, mono time.Duration) bool {
 	return mono-d.since >= settle
 }
 
-// steps are the believed corrections of a clock by more than the tolerance, the newest last.
+// steps are the believed corrections beyond the tolerance, newest last.
 type steps []step
 
 type step struct {
-	from time.Time // what the clock showed before
+	from time.Time // the clock before the step
 	by   time.Duration
 }
 

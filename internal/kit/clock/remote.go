@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// drift is how far the clocks of two machines diverge, at most, as a share of the elapsed time.
+	// drift bounds the divergence of two machines' clocks, as a share of the elapsed time.
 	drift = 500e-6
 	// maxAge is how long a measurement is valid.
 	maxAge = time.Minute
 )
 
 // Remote is the clock of another machine, as last measured, plus the monotonic time since. Neither a step of this
-// machine's wall clock nor a slow answer changes it. A step of the other clock is believed after a minute, or at once
-// if the other processes that follow that clock show that this one was left behind; see witness.go.
+// machine's wall clock nor a slow answer changes it. A step of the other clock is believed after a minute, or
+// immediately if other processes show that this one was left behind; see witness.go.
 //
 // It is safe for concurrent use.
 type Remote struct {
@@ -23,16 +23,16 @@ type Remote struct {
 	mu     sync.Mutex
 	known  bool          // measured at least once
 	base   Reading       // this machine's clocks when theirs showed at
-	at     time.Time     // theirs, without a step that is not believed
+	at     time.Time     // theirs, without an unbelieved step
 	slack  time.Duration // maximum error of at
-	agreed Reading       // this machine's clocks at the last measurement, whether it corrected the clock or not
+	agreed Reading       // this machine's clocks at the last measurement, with or without a correction
 	told   time.Time
 	doubt  doubt
 	steps  steps
 	born   time.Duration // the monotonic time of the first measurement
 }
 
-// NewRemote returns a clock that has not been measured yet and shows the machine's time until it has.
+// NewRemote returns a clock that shows the machine's time until the first measurement.
 func NewRemote(read func() Reading) *Remote {
 	r := read()
 	return &Remote{read: read, base: r, at: r.Wall, agreed: r}
@@ -49,10 +49,10 @@ func (c *Remote) Now() time.Time {
 	return c.told
 }
 
-// expected is the time at a reading, as far as it is known. The caller holds mu.
+// expected is the estimate at a reading. The caller holds mu.
 func (c *Remote) expected(r Reading) time.Time { return c.at.Add(r.Mono - c.base.Mono) }
 
-// measurement is the other clock at a moment of ours.
+// measurement is the other clock at a reading of ours.
 type measurement struct {
 	Reading
 	theirs time.Time
@@ -60,10 +60,10 @@ type measurement struct {
 	others []Witness
 }
 
-// Measure reads the other clock once: ask returns its time, and what others say of it. That time lies between the
-// question and the arrival of the answer, so the error is at most half of the round trip. Measure corrects the clock
-// if the new measurement is more exact than the known one, or contradicts it by a little, or by more than a second for
-// long enough. It returns the size of the correction.
+// Measure reads the other clock once: ask returns its time and the testimonies of others. That time lies between the
+// call and its return, so the error is at most half of the round trip. Measure corrects the clock if the new
+// measurement is more exact, contradicts the known one by a little, or contradicts it by more than a second for long
+// enough. It returns the size of the correction.
 func (c *Remote) Measure(ask func() (time.Time, []Witness, error)) (corrected time.Duration, err error) {
 	begun := c.read()
 	theirs, others, err := ask()
@@ -100,11 +100,11 @@ func (c *Remote) Measure(ask func() (time.Time, []Witness, error)) (corrected ti
 	return off, nil
 }
 
-// set takes a time for that of a measurement. The caller holds mu.
+// The caller of set holds mu.
 func (c *Remote) set(m measurement, used time.Time) { c.base, c.at, c.slack = m.Reading, used, m.slack }
 
-// Sure reports whether the time is reliable: the other clock was measured within the last minute, and this machine's
-// wall clock has not been stepped since.
+// Sure reports whether the time is reliable: measured within the last minute, without a step of this machine's wall
+// clock since.
 func (c *Remote) Sure() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +128,7 @@ func (c *Remote) Stepped(since time.Time) time.Duration {
 	return c.steps.since(since)
 }
 
-// Suspected returns how far the other clock is ahead of the time: a step that is not believed yet; 0 for none.
+// Suspected returns how far the other clock is ahead by an unbelieved step; 0 for none.
 func (c *Remote) Suspected() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

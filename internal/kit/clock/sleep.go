@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Sleep blocks for d. When ctx ends earlier, it returns the error of ctx at once.
+// Sleep blocks for d. When ctx ends earlier, it returns the error of ctx.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -17,11 +17,11 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// System is the clock of the machine, for those who take a clock as a value.
+// System is the machine's clock as a value.
 type System struct{}
 
 // Now returns the time.
 func (System) Now() time.Time { return time.Now() }
 
-// Sleep is the function of that name.
+// Sleep is the function Sleep.
 func (System) Sleep(ctx context.Context, d time.Duration) error { return Sleep(ctx, d) }

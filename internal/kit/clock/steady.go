@@ -8,7 +8,7 @@ import (
 // Reading is the time of a machine's two clocks at one moment.
 type Reading struct {
 	Wall time.Time     // the time of day; it may jump
-	Mono time.Duration // the time since some moment; it never jumps
+	Mono time.Duration // since some moment; it never jumps
 }
 
 // Machine returns a source of readings of this machine's clocks.
@@ -21,15 +21,15 @@ func Machine() func() Reading {
 }
 
 // Steady is the wall clock of a machine without its glitches. A step of more than a second is believed after it has
-// lasted for a minute; until then time continues as if there had been none. Smaller differences are adopted at once,
-// but the time never goes back because of one.
+// lasted for a minute; until then time continues without it. Smaller differences apply immediately, but never turn the
+// time back.
 //
 // It is safe for concurrent use.
 type Steady struct {
 	read func() Reading
 
 	mu    sync.Mutex
-	base  Reading // Wall is what the clock showed at Mono
+	base  Reading // Wall is the shown time at Mono
 	told  time.Time
 	doubt doubt
 	steps steps
@@ -60,16 +60,16 @@ func (c *Steady) Now() time.Time {
 	return c.told
 }
 
-// Stepped returns how far the clock was put forward since a time that it showed: really elapsed time is shorter by that
-// much.
+// Stepped returns how far the clock was put forward since a time that it showed: really elapsed time is shorter by
+// that.
 func (c *Steady) Stepped(since time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.steps.since(since)
 }
 
-// Suspected returns how far the machine's wall clock was ahead at the last call of Now: a step that is not believed
-// yet; 0 for none.
+// Suspected returns how far the machine's wall clock was ahead at the last call of Now, by an unbelieved step; 0 for
+// none.
 func (c *Steady) Suspected() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

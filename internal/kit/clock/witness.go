@@ -2,18 +2,18 @@ package clock
 
 import "time"
 
-// fresh is how old a testimony may be. Processes testify more often.
+// fresh is the maximal age of a testimony. Processes testify more often.
 const fresh = 30 * time.Second
 
-// Witness is what a process last said of the other clock, where other processes can read it.
+// Witness is the last testimony of a process about the other clock, readable by other processes.
 type Witness struct {
 	At    time.Time     // the time that it went by
-	Ahead time.Duration // how far the other clock was ahead of that: a step that it did not believe yet; 0 for none
-	Since time.Time     // when it noticed that step, in its time
+	Ahead time.Duration // how far the other clock was ahead of At by an unbelieved step; 0 for none
+	Since time.Time     // the discovery of that step, in the process's time
 	Young bool          // it had followed the other clock for less than a minute
 }
 
-// Testimony is what this process says to others.
+// Testimony is this process's Witness.
 func (c *Remote) Testimony() Witness {
 	now := c.Now()
 	c.mu.Lock()
@@ -26,14 +26,14 @@ func (c *Remote) Testimony() Witness {
 	return w
 }
 
-// young reports whether this process cannot tell a step from its own start. The caller holds mu.
+// young reports whether this process cannot distinguish a step from its own start. The caller holds mu.
 func (c *Remote) young(r Reading) bool { return r.Mono-c.born < settle }
 
-// shown is what the other clock showed when w testified.
+// shown is the other clock at the testimony.
 func (w *Witness) shown() time.Time { return w.At.Add(w.Ahead) }
 
-// best returns who is to be believed, nil for nobody: who testified a moment ago by the other clock, is not young, and
-// believes the other clock most. A process that is not young and believes has seen no step, or seen it last.
+// best returns the credible witness, nil for none: fresh by the other clock, not young, and with the smallest
+// unbelieved step. An old process that believes has seen no step, or believed it last.
 func best(of []Witness, theirs time.Time, orYoung bool) (found *Witness) {
 	for i := range of {
 		w := &of[i]
@@ -47,10 +47,10 @@ func best(of []Witness, theirs time.Time, orYoung bool) (found *Witness) {
 	return found
 }
 
-// begin takes the first measurement. There is nothing to compare it with but what others say and this machine's wall
-// clock. What others go by counts. Without others, the other clock counts if the wall clock agrees; if not, a minute
-// tells, and until then the time is the earlier one that is not before the last testimony, because work that is late
-// by a minute can be caught up with, and what expired cannot.
+// begin takes the first measurement, to compare with testimonies and this machine's wall clock. Testimonies decide.
+// Without any, the other clock counts if the wall clock agrees; else a minute decides, and until then the time is the
+// earlier one that is not before the last testimony: work that is late by a minute can catch up, an expiry cannot be
+// undone.
 func (c *Remote) begin(m measurement) {
 	c.known, c.born, c.told = true, m.Mono, time.Time{}
 	used := m.theirs
@@ -80,7 +80,7 @@ func newest(of []Witness) (at time.Time) {
 	return at
 }
 
-// adopt returns the time that another process goes by, and shares its doubt.
+// adopt returns another process's time, and shares its doubt.
 func (c *Remote) adopt(w *Witness, m measurement) time.Time {
 	used := m.theirs.Add(-w.Ahead)
 	if c.doubt = (doubt{}); w.Ahead != 0 {
@@ -89,8 +89,8 @@ func (c *Remote) adopt(w *Witness, m measurement) time.Time {
 	return used
 }
 
-// weigh decides about a measurement that differs from the expected time by more than the tolerance, or that of a young
-// process. It returns the time to use, and false if that is still the expected one. The caller holds mu.
+// weigh decides about a measurement beyond the tolerance, or of a young process. It returns the time to use; false if
+// still the expected one. The caller holds mu.
 func (c *Remote) weigh(m measurement, expected time.Time) (used time.Time, believed bool) {
 	off, about := m.theirs.Sub(expected), tolerance+m.slack
 	w := best(m.others, m.theirs, false)
@@ -104,7 +104,7 @@ func (c *Remote) weigh(m measurement, expected time.Time) (used time.Time, belie
 	held := c.doubt.holds(off, m.slack, m.Mono)
 	switch {
 	case w == nil || off > about && !w.shown().After(expected.Add(tolerance)): // or it testified before the step
-	case (w.Ahead - off).Abs() > about: // it goes by another time than this process
+	case (w.Ahead - off).Abs() > about: // it has another time than this process
 		used = c.adopt(w, m)
 		if noticed {
 			c.steps.add(expected, used.Sub(expected))

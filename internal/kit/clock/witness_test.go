@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
-// measure reads the clock of a database once a second, for a while.
+// measure measures the database's clock once a second.
 func (d *database) measure(c *clock.Remote, during time.Duration) {
 	for range int(during / time.Second) {
 		d.pass(time.Second)
@@ -49,7 +49,7 @@ func TestRemoteDoubtsSteps(t *testing.T) {
 	}
 }
 
-// What a process finds that starts: the time shown by the database and by its own wall clock, and what others said.
+// TestRemoteBegins: the start of a process, by the database's time, its own wall clock, and testimonies.
 func TestRemoteBegins(t *testing.T) {
 	t.Parallel()
 	calm := func(ago time.Duration) []clock.Witness { return []clock.Witness{{At: noon.Add(-ago)}} }
@@ -82,7 +82,7 @@ func TestRemoteBegins(t *testing.T) {
 	}
 }
 
-// Two processes follow one clock; each hears what the other says, as often as it measures.
+// Two processes follow one clock and read each other's testimonies with every measurement.
 func TestRemotesAgree(t *testing.T) {
 	t.Parallel()
 	const hour = time.Hour
@@ -115,7 +115,7 @@ func TestRemotesAgree(t *testing.T) {
 	want(t, "time of the other", old.Now(), d.now())
 }
 
-// A process whose machine slept alone follows the others at once; nothing was stepped.
+// A process whose machine slept alone follows the others immediately; there was no step.
 func TestRemoteWasLeftBehind(t *testing.T) {
 	t.Parallel()
 	d, c := opened()

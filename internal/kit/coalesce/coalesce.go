@@ -1,9 +1,9 @@
 // Package coalesce gathers concurrent callers of one operation into batches, as group commit does: the first caller
-// runs alone and at once, and the callers that arrive meanwhile share the next batch. No call is delayed to fill a
+// runs alone without delay, and the callers that arrive meanwhile share the next batch. No call is delayed to fill a
 // batch.
 //
-// The SDK gathers requests with code of its own: its gatherer weighs and splits requests and makes other promises to
-// its callers. gather.go of the root package compares the two.
+// The SDK has another gatherer, which weighs and splits requests and makes other promises. gather.go of the root
+// package compares the two.
 package coalesce
 
 import (
@@ -19,7 +19,7 @@ import (
 type Group[In, Out any] struct {
 	run   func([]In) ([]Out, error)
 	limit int // items of a batch
-	lanes int // batches at once
+	lanes int // concurrent batches
 
 	mu      sync.Mutex
 	waiting []*call[In, Out]
@@ -34,15 +34,14 @@ type call[In, Out any] struct {
 }
 
 // New returns a Group. run gets a batch of at most limit requests and returns one answer each, in order; its error goes
-// to every caller of the batch. At most lanes batches run at once.
+// to every caller of the batch. At most lanes batches run concurrently.
 func New[In, Out any](limit, lanes int, run func([]In) ([]Out, error)) *Group[In, Out] {
 	return &Group[In, Out]{run: run, limit: limit, lanes: lanes}
 }
 
-// Do runs in as part of some batch and returns its answer. It blocks until the
-// batch has run. When ctx ends before the batch has begun, the request is
-// withdrawn and Do returns the error of ctx; after that Do waits for the outcome,
-// so that it is never unknown.
+// Do runs in as part of a batch and returns its answer. It blocks until the batch has run. When ctx ends before the
+// batch has begun, Do withdraws the request and returns the error of ctx; after that it waits for the outcome, so that
+// it is never unknown.
 func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	var none Out
 	if err := ctx.Err(); err != nil {
@@ -60,7 +59,7 @@ func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	g.mu.Unlock()
 
 	if lead {
-		// in the caller's own goroutine: an idle group costs no switch
+		// In the caller's goroutine: an idle group costs no switch.
 		g.serve(batch)
 	}
 	select {
@@ -79,8 +78,7 @@ func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	return c.out, c.err
 }
 
-// Post runs in as part of some batch, after everything posted before, and does not wait for it: its answer is dropped.
-// It does not block.
+// Post runs in as part of a batch, after everything posted before, and drops its answer. It does not block.
 func (g *Group[In, Out]) Post(in In) {
 	g.mu.Lock()
 	g.waiting = append(g.waiting, &call[In, Out]{in: in, done: make(chan struct{})})
@@ -94,7 +92,7 @@ func (g *Group[In, Out]) Post(in In) {
 	}
 }
 
-// withdraw takes a call out of the queue, unless its batch has begun.
+// withdraw removes a call from the queue, unless its batch has begun.
 func (g *Group[In, Out]) withdraw(c *call[In, Out]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -102,12 +100,12 @@ func (g *Group[In, Out]) withdraw(c *call[In, Out]) bool {
 	if i < 0 {
 		return false
 	}
-	// the queue shares its array with batches that are running
+	// The queue shares its array with running batches.
 	g.waiting = slices.Concat(g.waiting[:i], g.waiting[i+1:])
 	return true
 }
 
-// take removes the next batch; the caller holds mu.
+// The caller of take holds mu.
 func (g *Group[In, Out]) take() []*call[In, Out] {
 	n := min(len(g.waiting), g.limit)
 	batch := g.waiting[:n:n]
@@ -152,9 +150,9 @@ func (g *Group[In, Out]) goOn(answered int) {
 // yields bounds how long a lane stays open for returning callers: some microseconds.
 const yields = 64
 
-// regroup gives the callers that were just answered the moment that they need to return with their next request.
-// Without it callers in a loop fall into two groups, one running while the other waits, and each batch is half as
-// large. It yields instead of sleeping: the shortest sleep takes far longer.
+// regroup gives the answered callers time to return with their next request. Otherwise callers in a loop fall into two
+// groups, one running while the other waits, and each batch is half as large. It yields: the shortest sleep takes far
+// longer.
 func (g *Group[In, Out]) regroup(answered int) {
 	g.mu.Lock()
 	want := min(len(g.waiting)+answered, g.limit)
@@ -184,8 +182,7 @@ func (g *Group[In, Out]) answer(batch []*call[In, Out]) {
 	}
 }
 
-// guarded turns a panic into every caller's error, so that a bug in one batch does not leave its callers, and all later
-// ones, waiting for ever.
+// guarded turns a panic into every caller's error; otherwise all later callers would block.
 func (g *Group[In, Out]) guarded(ins []In) (outs []Out, err error) {
 	defer func() {
 		if p := recover(); p != nil {

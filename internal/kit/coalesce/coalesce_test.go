@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/coalesce"
 )
 
-// double answers each request with its double, and counts batches.
 func double(batches *atomic.Int64) func([]int) ([]int, error) {
 	return func(in []int) ([]int, error) {
 		batches.Add(1)
@@ -43,7 +42,7 @@ func TestEachCallerGetsItsOwnAnswer(t *testing.T) {
 	}
 }
 
-// Those that come while a batch runs share the next one.
+// Calls during a batch share the next one.
 func TestLateComersShareTheNextBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -69,7 +68,7 @@ func TestLateComersShareTheNextBatch(t *testing.T) {
 	})
 }
 
-// A caller that gives up before its batch has run is not carried out.
+// A call whose context ends before its batch is not carried out.
 func TestGivingUpWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -128,7 +127,7 @@ func TestPanicIsAnErrorAndTheGroupGoesOn(t *testing.T) {
 	}
 }
 
-// What is posted runs in order, and before a call that comes after it.
+// Posted requests run in order, and before later calls.
 func TestPost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -151,7 +150,7 @@ func TestPost(t *testing.T) {
 				t.Errorf("Do answered %d, %v", got, err)
 			}
 		}()
-		synctest.Wait() // the call waits behind what was posted before the batch that runs ends
+		synctest.Wait() // the call waits behind requests that were posted before the running batch ends
 		close(release)
 		<-done
 		if want := [][]int{{1}, {2, 3, 4}, {5, 6}}; !reflect.DeepEqual(seen, want) {

@@ -9,13 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/coalesce"
 )
 
-// A caller that gives up before its batch has begun is not carried out; one that
-// gives up later learns the outcome.
+// A call whose context ends before its batch has begun is not carried out; a later end waits for the outcome.
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
 	var (
 		began, release = make(chan struct{}), make(chan struct{})
-		ran            []int // by one batch at a time
+		ran            []int
 		once           = true
 	)
 	g := coalesce.New(10, 1, func(batch []int) ([]int, error) {

@@ -9,9 +9,8 @@ import (
 	"unicode"
 )
 
-// Flow formats a value on one line of YAML, as encoding/json sees it: the names of fields come
-// from their json tags. Every reader of YAML 1.1 or 1.2 reads the same value from it.
-// An error means a value that JSON cannot represent. The result is read back by Parse as the same value.
+// Flow formats a value on one line of YAML, by its json tags. Every reader of YAML 1.1 or 1.2, and Parse, reads the
+// same value from it. An error means a value that JSON cannot represent.
 func Flow(v any) (string, error) {
 	src, err := json.Marshal(v)
 	if err != nil {
@@ -34,11 +33,10 @@ func Flow(v any) (string, error) {
 	return b.String(), nil
 }
 
-// within needs quotes within [] and {}: our parser takes a : between letters there for the end of a key.
+// within needs quotes within [] and {}: our parser ends a key there at a : between letters.
 const within = ":"
 
-// writeFlow writes a node and its children.
-// A mapping keeps the order of its pairs.
+// writeFlow keeps the order of pairs.
 func (n *Node) writeFlow(b *strings.Builder) {
 	switch n.Kind {
 	case Text:
@@ -69,13 +67,12 @@ func (n *Node) writeFlow(b *strings.Builder) {
 	}
 }
 
-// older matches plain text that YAML 1.1 reads as something else: a truth value, a number with
-// underscores or in base 60, a date.
+// older matches plain text with another meaning in YAML 1.1: a truth value, a number with underscores or in base 60, a
+// date.
 var older = regexp.MustCompile(
 	`^((?i:y|n|yes|no|on|off)|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*)$`)
 
-// flowText formats a string: plain if every reader takes it for a string and it has none of some characters, else in
-// quotes.
+// flowText quotes a string unless every reader takes it for a string.
 func flowText(s, quoted string) string {
 	r := reader{Options: Options{Limits: Limits{Digits: len(s)}, Report: func(Position, string) {}}}
 	switch {
@@ -87,11 +84,10 @@ func flowText(s, quoted string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
-// unprintable matches the characters that only double quotes can escape.
+// unprintable characters need double quotes.
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// isPlain reports whether a string needs no quotes within [] and {}.
-// s must not be empty; the empty text counts as null and is quoted before.
+// isPlain reports whether a string needs no quotes within [] and {}. s must not be empty, which is null.
 func isPlain(s string) bool {
 	first, last := s[0], s[len(s)-1]
 	switch {
@@ -103,11 +99,10 @@ func isPlain(s string) bool {
 	return !strings.ContainsAny(s, ",[]{}") && !strings.Contains(s, ": ") && !strings.Contains(s, " #")
 }
 
-// jsonQuoted writes a string in double quotes, which mean the same in JSON and in YAML.
 func jsonQuoted(s string) string {
 	quoted, err := json.Marshal(s)
 	if err != nil {
-		return strconv.Quote(s) // not reached: every string has a JSON form
+		return strconv.Quote(s) // unreachable: every string has a JSON form
 	}
 	return string(quoted)
 }

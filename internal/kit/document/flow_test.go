@@ -57,7 +57,7 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-// FuzzFlow reads back what was written: a string stays that string, in a list and as a key.
+// FuzzFlow: a string is the same after reading, in a list and as a key.
 func FuzzFlow(f *testing.F) {
 	for _, seed := range []string{
 		"a", "", "-", "- a", "?", ":", "a:", "a #b", "#", "*x", "&x", "!x", "|", ">", "'", `"`, "%", "@", "`", "~", "1_0",

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/wording"
 )
 
-// jsonTree reads a document that is valid JSON. JSON is YAML in theory, but the YAML parser
-// refuses indentation with tabs and "key":"value" without a space. The positions are exact too.
+// jsonTree reads valid JSON. The YAML parser refuses indentation with tabs and "key":"value" without a space, and its
+// positions are less exact.
 func (r *reader) jsonTree(src []byte) *Node {
 	j := jsonReader{reader: r, src: src, dec: json.NewDecoder(bytes.NewReader(src)), at: Position{1, 1}}
 	j.dec.UseNumber()
@@ -26,9 +26,8 @@ type jsonReader struct {
 	at     Position // of the token that next returned
 }
 
-// next returns the next token, nil at the end, and moves the position to its
-// first character.
-// Columns count characters, so the bytes in between are decoded once, in order.
+// next returns the next token, nil at the end, and moves the position to its first character. Columns count characters,
+// so the bytes in between are decoded.
 func (r *jsonReader) next() json.Token {
 	start := int(r.dec.InputOffset())
 	tk, err := r.dec.Token()
@@ -49,8 +48,7 @@ func (r *jsonReader) next() json.Token {
 	return tk
 }
 
-// value builds the node that begins with the token tk.
-// The depth is checked before descending, so that the recursion is bounded.
+// value builds the node that begins with the token tk. It checks the depth first, to bound the recursion.
 func (r *jsonReader) value(tk json.Token, depth int) *Node {
 	at := r.at
 	if depth > r.Limits.Depth {
@@ -99,7 +97,7 @@ func (r *jsonReader) object(at Position, depth int) *Node {
 	return newMapping(at, pairs)
 }
 
-// skip passes over the rest of a value that began with tk.
+// skip passes the rest of a value that began with tk.
 func (r *jsonReader) skip(tk json.Token) {
 	open := 0
 	for {

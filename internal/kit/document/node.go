@@ -36,30 +36,26 @@ func (k Kind) String() string {
 	return [...]string{"null", "true or false", "a whole number", "a number", "a string", "a list", "a mapping"}[k]
 }
 
-// Node is one value of a document, independent of its notation. An alias shares the node of its
-// anchor, so a tree can be larger than its source; see Size. A Node must not be changed.
-// It is safe for concurrent use, as nothing changes it after Parse.
+// Node is one value of a document, independent of its notation. An alias shares the node of its anchor, so a tree can
+// be larger than its source; see Size. A Node is immutable after Parse and safe for concurrent use.
 type Node struct {
 	Kind Kind
 	At   Position
-	// Text is the string, or the scalar in JSON: canonical, so that equal values
-	// have equal text.
-	// A number keeps its value and not its spelling.
+	// Text is the string, or the canonical JSON of the scalar: equal values have equal text.
 	Text string
 	Raw  string // a scalar of YAML, or a number of JSON, as written
-	// Quoted marks a string that was written in quotes or as a block.
+	// Quoted marks a string in quotes or as a block.
 	Quoted bool
-	// Broken marks a null that stands for a value already reported.
+	// Broken marks a null in place of a reported value.
 	Broken bool
 	Items  []*Node // of a list
 	Pairs  []Pair  // of a mapping, in the order of the source
 
-	size  int // nodes, this one included, aliases expanded
+	size  int // nodes, including this one, with expanded aliases
 	depth int
 }
 
-// Pair is one entry of a mapping.
-// Pairs have different keys; a repeated one was reported.
+// Pair is one entry of a mapping. Keys are unique; a repeated one was reported.
 type Pair struct {
 	Key   string
 	At    Position // of the key
@@ -69,7 +65,7 @@ type Pair struct {
 // NewText returns the node of a string outside any document, such as the value of a flag.
 func NewText(s string) *Node { return newText(Position{}, s) }
 
-// newText returns a node that is a string whatever its text looks like.
+// newText returns a string, even if it looks like another scalar.
 func newText(at Position, s string) *Node {
 	n := newScalar(Text, at, s, s)
 	n.Quoted = true
@@ -81,13 +77,11 @@ func newScalar(k Kind, at Position, text, raw string) *Node {
 	return &Node{Kind: k, At: at, Text: text, Raw: raw, size: 1, depth: 1}
 }
 
-// newBroken returns the node of a value that was reported as unreadable, so that the rest of
-// the document can be checked.
+// newBroken replaces an unreadable value, so that the rest of the document can be checked.
 func newBroken(at Position) *Node {
 	return &Node{Kind: Null, At: at, Text: "null", Broken: true, size: 1}
 }
 
-// newList returns the node of a list.
 func newList(at Position, items []*Node) *Node {
 	n := &Node{Kind: List, At: at, Items: items, size: 1, depth: 1}
 	for _, item := range items {
@@ -96,7 +90,6 @@ func newList(at Position, items []*Node) *Node {
 	return n
 }
 
-// newMapping returns the node of a mapping.
 func newMapping(at Position, pairs []Pair) *Node {
 	n := &Node{Kind: Mapping, At: at, Pairs: pairs, size: 1, depth: 1}
 	for _, p := range pairs {
@@ -105,20 +98,19 @@ func newMapping(at Position, pairs []Pair) *Node {
 	return n
 }
 
-// sizeMost is the largest Size: aliases of aliases grow exponentially and would overflow.
+// sizeMost bounds Size: aliases of aliases grow exponentially and would overflow.
 const sizeMost = math.MaxInt32
 
-// Size returns the number of nodes in the tree, with aliases expanded, at most 2^31-1.
+// Size returns the number of nodes in the tree, with expanded aliases, at most 2^31-1.
 func (n *Node) Size() int { return n.size }
 
-// adopt counts a child.
 func (n *Node) adopt(child *Node) {
 	n.size = min(n.size+child.size, sizeMost)
 	n.depth = max(n.depth, child.depth+1)
 }
 
-// Get returns the value of a key in a mapping, nil if there is none.
-// It is linear: mappings of templates and configurations are short. For another kind of node it returns nil.
+// Get returns the value of a key in a mapping, nil if there is none or for another kind. It is linear: mappings are
+// short.
 func (n *Node) Get(key string) *Node {
 	for _, p := range n.Pairs {
 		if p.Key == key {
@@ -128,8 +120,8 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Value converts the tree to the types of encoding/json. Numbers are json.Number and keep their
-// digits. Its cost is that of Size, which Parse has bounded.
+// Value converts the tree to the types of encoding/json. Numbers are json.Number and keep their digits. Its cost is
+// that of Size, which Parse has bounded.
 func (n *Node) Value() any {
 	switch n.Kind {
 	case Null:
@@ -155,9 +147,8 @@ func (n *Node) Value() any {
 	}
 }
 
-// Follow returns the node at a JSON pointer, or the last node on the way that exists: a problem
-// with a missing key is reported at its parent.
-// at is used as given, also if it is not valid: its parts that lead nowhere end the walk.
+// Follow returns the node at a JSON pointer, or the last existing node on the way: a problem with a missing key is
+// reported at its parent. An invalid pointer ends the walk early.
 func (n *Node) Follow(at string) *Node {
 	if at == "" {
 		return n

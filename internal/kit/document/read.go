@@ -8,16 +8,15 @@ import (
 )
 
 // Limits bound the cost of one document. A limit of 0 allows nothing.
-// The caller chooses them by the kind of document: a template may be larger than a file of configuration.
 type Limits struct {
-	// Marks bounds the characters that may begin or end a word of YAML or JSON: every
-	// word takes some 300 bytes of the parser's memory.
+	// Marks bounds the characters that may begin or end a word of YAML or JSON: every word takes some 300 bytes of the
+	// parser's memory.
 	Marks int
 	// Entries bounds one mapping or list of YAML: the parser's cost grows with its square.
 	Entries int
 	// Depth bounds the nesting of lists and mappings.
 	Depth int
-	// Nodes bounds the document after its aliases are expanded.
+	// Nodes bounds the document after expanding its aliases.
 	Nodes int
 	// Merged bounds the entries that merge keys copy.
 	Merged int
@@ -27,18 +26,16 @@ type Limits struct {
 
 // Options describe a document and receive its problems.
 type Options struct {
-	// What begins sentences such as "a template is one document".
-	What   string // what the document is, for messages, such as "a template"
+	What   string // the document in messages, such as "a template"
 	Limits Limits
-	// Report receives every problem: a source that is not YAML, repeated keys, and what Limits
-	// refuse. It is called in the order of discovery, not of position.
+	// Report receives every problem, in the order of discovery: a source that is not YAML, repeated keys, and breaches
+	// of Limits.
 	Report func(at Position, message string)
 }
 
-// Parse reads the only document in src. It returns nil for a source without a value, and for
-// one that it could not read and has reported. The tree may contain parts that were reported
-// too; they are Broken. Parse is safe for hostile sources within Limits.
-// It does not keep src.
+// Parse reads the only document in src. It returns nil for a source without a value, and for an unreadable one, which
+// it has reported. Reported parts of the tree are Broken. Parse is safe for hostile sources within Limits. It does not
+// keep src.
 func Parse(src []byte, o Options) *Node {
 	r := &reader{Options: o}
 	if !utf8.Valid(src) {
@@ -51,7 +48,7 @@ func Parse(src []byte, o Options) *Node {
 		return nil
 	}
 	var root *Node
-	// Both readers give the same tree for JSON; the one for YAML would be slower and less exact.
+	// Both readers give the same tree for JSON; the YAML reader is slower and less exact.
 	if json.Valid(src) {
 		root = r.jsonTree(src)
 	} else {
@@ -69,21 +66,18 @@ func Parse(src []byte, o Options) *Node {
 	return root
 }
 
-// reader reads one document.
-// reported lets a function tell whether its part of the document had problems.
+// reader reads one document. reported counts its problems.
 type reader struct {
 	Options
 	reported int
 }
 
-// report reports a problem and counts it.
 func (r *reader) report(at Position, format string, args ...any) {
 	r.reported++
 	r.Report(at, fmt.Sprintf(format, args...))
 }
 
-// marks counts the characters that structure a document. It is a cheap upper bound for the
-// number of tokens, before the parser spends memory on them.
+// marks is a cheap upper bound for the number of tokens, before the parser allocates them.
 func marks(src []byte) int {
 	n := 0
 	for _, mark := range []byte("\n,:-[]{}&*!?#%|>") {
@@ -92,7 +86,6 @@ func marks(src []byte) int {
 	return n
 }
 
-// invalidAt returns the position of the first byte that is not UTF-8.
 func invalidAt(src []byte) Position {
 	at := Position{1, 1}
 	for len(src) > 0 {

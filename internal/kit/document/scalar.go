@@ -9,9 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/wording"
 )
 
-// The core schema of YAML 1.2, section 10.3.2. The parser's own idea of
-// numbers is not used: it knows 1_000 and 0123 of YAML 1.1, and takes 1e3 and
-// whole numbers beyond 64 bits for strings.
+// The core schema of YAML 1.2, section 10.3.2. The parser has 1_000 and 0123 of YAML 1.1, and takes 1e3 and whole
+// numbers beyond 64 bits for strings.
 var (
 	wholeForm = regexp.MustCompile(`^[-+]?[0-9]+$`)
 	basedForm = regexp.MustCompile(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
@@ -19,8 +18,8 @@ var (
 	infForm   = regexp.MustCompile(`^[-+]?\.(inf|Inf|INF)$`)
 )
 
-// resolve returns the node of a plain (unquoted) scalar: its kind and canonical text.
-// It is used for JSON's numbers too, so that 1.0 and 1e0 have the same canonical text in both notations.
+// resolve returns the node of a plain (unquoted) scalar or a JSON number, so that 1.0 and 1e0 have the same canonical
+// text in both notations.
 func (r *reader) resolve(raw string, at Position) *Node {
 	switch raw {
 	case "", "~", "null", "Null", "NULL":
@@ -51,9 +50,8 @@ func (r *reader) resolve(raw string, at Position) *Node {
 	return newScalar(Text, at, raw, raw)
 }
 
-// float normalizes a number with a fraction or an exponent to the nearest double, as every
-// reader of JSON does.
-// A number that is too large for a double is refused; one that is too small becomes 0.
+// float normalizes to the nearest double, as every reader of JSON does. It refuses a number that is too large; one that
+// is too small becomes 0.
 func (r *reader) float(raw string, at Position) *Node {
 	f, err := strconv.ParseFloat(raw, 64)
 	if err != nil {

@@ -13,9 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/wording"
 )
 
-// yamlTree parses a YAML document. It returns nil for one without a value, or after it has
-// reported why there is no tree.
-// The aliases of the result share nodes, so its size is checked by Parse before anything walks it.
+// yamlTree returns nil without a value, or after it has reported why there is no tree. Aliases share nodes, so Parse
+// checks the size before any walk.
 func (r *reader) yamlTree(src string) *Node {
 	body := r.yamlBody(src)
 	if body == nil {
@@ -25,10 +24,8 @@ func (r *reader) yamlTree(src string) *Node {
 	return c.convert(body)
 }
 
-// yamlBody returns the syntax tree of the one document in src.
 func (r *reader) yamlBody(src string) (body ast.Node) {
-	// The parser meets hostile input here. Its bugs must not take down the
-	// server, so a panic becomes what it is to the author: a syntax error.
+	// The parser meets hostile input here. A panic of it must not take down the server, so it becomes a syntax error.
 	defer func() {
 		if recover() != nil {
 			r.report(Position{1, 1}, "the document cannot be parsed as YAML")
@@ -69,7 +66,7 @@ func (r *reader) yamlBody(src string) (body ast.Node) {
 	return body
 }
 
-// tokenAt returns the position of a token, the start of the document if the parser has none.
+// tokenAt falls back to the start of the document.
 func tokenAt(tk *token.Token) Position {
 	if tk == nil || tk.Position == nil {
 		return Position{1, 1}
@@ -77,10 +74,9 @@ func tokenAt(tk *token.Token) Position {
 	return Position{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
 }
 
-// harmless checks the tokens before they are parsed. The parser recurses with each level of
-// nesting and each key of a mapping, and has no limits of its own, so a small hostile document
-// could exhaust the stack.
-// It counts a little too strictly for odd layouts, never too loosely.
+// harmless checks the tokens before they are parsed: the parser recurses with each level of nesting and each key of a
+// mapping without limits, so a small hostile document could exhaust the stack. It is too strict for odd layouts, never
+// too loose.
 func (r *reader) harmless(tokens token.Tokens) bool {
 	type level struct{ column, keys int }
 	var (
@@ -128,15 +124,13 @@ func (r *reader) harmless(tokens token.Tokens) bool {
 	return r.reported == before
 }
 
-// converter converts the parser's syntax tree to nodes.
 type converter struct {
 	*reader
 	anchors map[string]*Node
 	merged  int // entries copied by merge keys
 }
 
-// convert never returns nil: what cannot be converted is reported and stands
-// as a null, so that the rest is still read.
+// convert reports a value that it cannot convert and returns a null, never nil, so that the rest is read.
 func (c *converter) convert(n ast.Node) *Node {
 	at := tokenAt(n.GetToken())
 	switch n := n.(type) {
@@ -179,9 +173,8 @@ func (c *converter) convert(n ast.Node) *Node {
 	}
 }
 
-// mapping converts a mapping. It reports keys that are not strings or are repeated, and
-// resolves merge keys.
-// A repeated key keeps its first value.
+// mapping reports keys that are not strings or are repeated, and resolves merge keys. A repeated key keeps its first
+// value.
 func (c *converter) mapping(n *ast.MappingNode) *Node {
 	var (
 		pairs   []Pair
@@ -213,10 +206,8 @@ func (c *converter) mapping(n *ast.MappingNode) *Node {
 	return newMapping(start, c.merge(pairs, first, sources))
 }
 
-// merge adds the entries of merge keys that the mapping does not have itself;
-// of several sources the first wins. Merging copies, unlike an alias, so the
-// copies are counted here.
-// It changes has. What exceeds the bound is left out, and the document refused.
+// merge adds the missing entries of merge keys; of several sources the first wins. Merging copies, unlike an alias, so
+// it counts the copies. It changes has. Entries beyond the bound are omitted, and the document is refused.
 func (c *converter) merge(own []Pair, has map[string]Position, sources []*Node) []Pair {
 	for _, source := range sources {
 		if c.merged += len(source.Pairs); c.merged > c.Limits.Merged {
@@ -233,9 +224,7 @@ func (c *converter) merge(own []Pair, has map[string]Position, sources []*Node) 
 	return own
 }
 
-// key returns the text of a mapping's key.
-// A key such as 1 or true is refused rather than turned into text: JSON has no such keys, and the author may not mean
-// it.
+// key refuses a key such as 1 or true: JSON has no such keys, and the author may not intend text.
 func (c *converter) key(k ast.MapKeyNode, at Position) (string, bool) {
 	name := c.convert(k)
 	if name.Kind != Text {
@@ -245,7 +234,7 @@ func (c *converter) key(k ast.MapKeyNode, at Position) (string, bool) {
 	return name.Text, true
 }
 
-// mergeSources returns the mappings of a merge key: one, or a list of them.
+// mergeSources returns the one mapping of a merge key, or several.
 func (c *converter) mergeSources(value *Node) []*Node {
 	sources := []*Node{value}
 	if value.Kind == List {

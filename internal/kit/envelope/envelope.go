@@ -18,13 +18,12 @@ const (
 )
 
 const (
-	// maxName bounds the name of a codec, MaxKey that of a key, in bytes.
+	// maxName bounds the name of a codec, in bytes.
 	maxName = 64
 	// MaxKey bounds the name of a key, in bytes.
 	MaxKey = 255
 )
 
-// literal is how the name of the reserved member is written.
 var literal = []byte(`"` + Member + `"`)
 
 // Envelope is an encoded value.
@@ -45,7 +44,7 @@ func ValidKey(name string) bool {
 	return len(name) <= MaxKey && strings.IndexFunc(name, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }
 
-// String says in words what is known of the value.
+// String describes the value.
 func (e Envelope) String() string {
 	if e.Key == "" {
 		return fmt.Sprintf("encoded by the client (codec %s)", e.Codec)
@@ -69,7 +68,7 @@ func (e Envelope) MarshalJSON() ([]byte, error) {
 	return append(out, `"}`...), nil
 }
 
-// Of returns the envelope that a decoded object is, and whether it is one.
+// Of returns the envelope in a decoded object.
 func Of(object map[string]any) (Envelope, bool) {
 	var e Envelope
 	name, is := object[Member].(string)
@@ -90,13 +89,13 @@ func Of(object map[string]any) (Envelope, bool) {
 	return e, err == nil && len(object) == members
 }
 
-// Is reports whether a valid document is an envelope as a whole.
+// Is reports whether a valid document is itself an envelope.
 func Is(doc []byte) bool {
 	_, at, found := Find(doc)
 	return found && at == ""
 }
 
-// Within reports whether a JSON document may have envelopes. It is one fast scan.
+// Within reports whether a JSON document may have envelopes, by one fast scan.
 func Within(doc []byte) bool { return bytes.Contains(doc, literal) }
 
 // Find returns the first envelope of a valid document, with its JSON pointer.
@@ -112,8 +111,8 @@ func Find(doc []byte) (e Envelope, pointer string, found bool) {
 
 var errFound = errors.New("found")
 
-// Damaged returns the pointer of the first object of a valid document that has the reserved member and is no envelope:
-// somebody has changed a part of one.
+// Damaged returns the pointer of the first object of a valid document that has the reserved member and is not an
+// envelope: a part of one was changed.
 func Damaged(doc []byte) (pointer string, found bool) {
 	if !Within(doc) || !json.Valid(doc) {
 		return "", false
@@ -128,7 +127,7 @@ func Damaged(doc []byte) (pointer string, found bool) {
 	return pointer, found
 }
 
-// Shown returns a valid document for people: with words in place of envelopes.
+// Shown replaces the envelopes of a valid document by words.
 func Shown(doc []byte) []byte {
 	out, err := Rewrite(doc, func(_ string, e Envelope) ([]byte, error) { return json.Marshal("[" + e.String() + "]") })
 	if err != nil {
@@ -137,8 +136,7 @@ func Shown(doc []byte) []byte {
 	return out
 }
 
-// Reserved returns the pointer of the first object of a valid document that has the reserved member, however its name
-// is written.
+// Reserved returns the pointer of the first object of a valid document that has the reserved member, in any spelling.
 func Reserved(doc []byte) (pointer string, found bool) {
 	if !Within(doc) && !bytes.Contains(doc, []byte(`\u`)) { // only this escape can spell one of its characters
 		return "", false

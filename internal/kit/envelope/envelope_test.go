@@ -159,7 +159,6 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// FuzzRewrite: no document makes it panic, and what it finds is replaced.
 func FuzzRewrite(f *testing.F) {
 	f.Add([]byte(one))
 	f.Add([]byte(`{"a":[` + one + `,{"$tasker.codec":"\u0000","data":[]}],"b":"\"$tasker.codec\""}`))

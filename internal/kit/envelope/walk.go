@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Rewrite replaces the envelopes of a document, at any depth, by what with returns. All else keeps its bytes, and doc
-// itself is returned when it has none. What replaces an envelope is not looked into. A document that is not JSON has
-// none. An error is that of with; then there is no document.
+// Rewrite replaces the envelopes of a document, at any depth, by the results of with. Everything else keeps its bytes;
+// without envelopes it returns doc itself. It does not search replacements. A document that is not JSON has no
+// envelopes. An error is that of with; then there is no document.
 func Rewrite(doc []byte, with func(pointer string, e Envelope) ([]byte, error)) ([]byte, error) {
 	if !Within(doc) || !json.Valid(doc) {
 		return doc, nil
@@ -25,7 +25,7 @@ func Rewrite(doc []byte, with func(pointer string, e Envelope) ([]byte, error)) 
 	return append(w.out, doc[w.copied:]...), nil
 }
 
-// walker goes through one valid document. Documents may be nested deeply: what has no reserved member is skipped.
+// walker goes through one valid document. It skips values without the reserved member: nesting may be deep.
 type walker struct {
 	doc []byte
 	at  int // next byte to read
@@ -36,7 +36,7 @@ type walker struct {
 	err     error
 
 	with func(pointer string, e Envelope) ([]byte, error)
-	name func(pointer, name string) // is told of every member
+	name func(pointer, name string) // called for every member
 }
 
 func (w *walker) value() {
@@ -85,8 +85,7 @@ func (w *walker) envelope() bool {
 	return true
 }
 
-// flat returns where the next object ends, and its members, if it can be an envelope: it has at most three, all of
-// them texts.
+// flat returns the end of the next object, and its members if it can be an envelope: at most three texts.
 func (w *walker) flat() (end, members int) {
 	was := w.at
 	defer func() { w.at = was }()
@@ -157,7 +156,6 @@ func (w *walker) space() {
 	}
 }
 
-// text reads a string and returns what it says.
 func (w *walker) text() string {
 	start := w.at
 	w.at++ // "

@@ -1,4 +1,4 @@
-// Package jsonstream checks a JSON document while it passes, in memory that does not depend on its size.
+// Package jsonstream checks a JSON document in parts, in constant memory.
 package jsonstream
 
 import (
@@ -8,23 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// Checker checks what is written to it: one JSON document, in UTF-8, with at most a number of levels. The zero value is
-// not usable; see New.
+// Checker checks the bytes written to it: one JSON document, in UTF-8, with a bounded depth. The zero value is not
+// usable; see New.
 type Checker struct {
 	maxDepth int
 	next     state
 	stack    []byte // the brackets that are open
 	key      bool   // the string is the key of an object
-	literal  string // what remains of true, false or null
+	literal  string // the rest of true, false or null
 	hex      int    // digits that remain of an escape
-	tail     []byte // the beginning of a character whose rest comes with the next part
+	tail     []byte // the beginning of a character that continues in the next part
 	err      error
 }
 
 // New returns a Checker of documents with at most maxDepth levels.
 func New(maxDepth int) *Checker { return &Checker{maxDepth: maxDepth} }
 
-// state is what may come next.
+// state is the expectation of the next byte.
 type state int
 
 const (
@@ -50,7 +50,7 @@ const (
 
 var errSyntax = errors.New("is not valid JSON")
 
-// Write implements io.Writer. It returns the fault of the document, in words that follow its name.
+// Write implements io.Writer. It returns the fault of the document, to follow its name.
 func (c *Checker) Write(p []byte) (int, error) {
 	if c.err != nil {
 		return 0, c.err
@@ -86,7 +86,6 @@ func (c *Checker) Close() error {
 
 var errUTF8 = errors.New("is not valid UTF-8")
 
-// utf8 checks the characters of a part.
 func (c *Checker) utf8(p []byte) error {
 	for len(c.tail) > 0 && len(p) > 0 {
 		c.tail, p = append(c.tail, p[0]), p[1:]
@@ -111,7 +110,6 @@ func (c *Checker) utf8(p []byte) error {
 	return nil
 }
 
-// step takes one byte.
 func (c *Checker) step(b byte) error {
 	switch c.next {
 	case inString:
@@ -164,7 +162,6 @@ const (
 	hexes  = digits + "abcdefABCDEF"
 )
 
-// one expects a byte of a set, and moves on.
 func (c *Checker) one(b byte, set string, then state) error {
 	if strings.IndexByte(set, b) < 0 {
 		return errSyntax
@@ -187,7 +184,6 @@ func (c *Checker) inText(b byte) error {
 	return nil
 }
 
-// begin takes the first byte of a value.
 func (c *Checker) begin(b byte) error {
 	switch b {
 	case '{', '[':
@@ -217,7 +213,6 @@ func (c *Checker) begin(b byte) error {
 	return nil
 }
 
-// following takes what comes after a value.
 func (c *Checker) following(b byte) error {
 	switch {
 	case b == '}' || b == ']':
@@ -232,7 +227,6 @@ func (c *Checker) following(b byte) error {
 	return nil
 }
 
-// close takes a closing bracket.
 func (c *Checker) close(b byte) error {
 	last := len(c.stack) - 1
 	if last < 0 || c.stack[last] != b-2 { // '[' and ']', '{' and '}' are two apart

@@ -27,8 +27,7 @@ func verdict(doc string, n int) string {
 	return ""
 }
 
-// agrees compares the verdict with that of the check of whole documents. Where a document has several faults, they may
-// name different ones.
+// agrees compares with the check of whole documents. Of several faults, they may name different ones.
 func agrees(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -69,7 +68,7 @@ func TestSameAsWhole(t *testing.T) {
 	})
 }
 
-// FuzzSameAsWhole finds documents that encoding/json judges otherwise.
+// FuzzSameAsWhole compares with encoding/json.
 func FuzzSameAsWhole(f *testing.F) {
 	raw, _ := json.Marshal(map[string]any{"a": []any{1.5, "b", nil, true}, "ä": map[string]any{}})
 	f.Add(string(raw))

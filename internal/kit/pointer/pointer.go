@@ -10,12 +10,11 @@ var (
 // Escape escapes one part of a pointer.
 func Escape(part string) string { return escaper.Replace(part) }
 
-// Unescape is the name or the index that one part of a pointer stands for.
+// Unescape returns the name or the index of one part of a pointer.
 func Unescape(part string) string { return unescaper.Replace(part) }
 
-// Move returns at, which lies below from, as the same place below to: with "/tasks/0" and ""
-// "/tasks/0/name" becomes "/name". A place that does not lie below from stays as it is.
-// Everything lies below "".
+// Move returns at, which lies below from, as the same place below to: with "/tasks/0" and "" "/tasks/0/name" becomes
+// "/name". Another place stays unchanged. Everything lies below "".
 func Move(at, from, to string) string {
 	rest, below := strings.CutPrefix(at, from)
 	if !below || from != "" && rest != "" && rest[0] != '/' {

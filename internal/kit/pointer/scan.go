@@ -2,7 +2,7 @@ package pointer
 
 import "strings"
 
-// Start returns where the next value of a valid JSON document begins, from place i on: behind white space.
+// Start returns where the next value of a valid JSON document begins, at or after i: behind white space.
 func Start(doc []byte, i int) int {
 	for i < len(doc) && (doc[i] == ' ' || doc[i] == '\n' || doc[i] == '\r' || doc[i] == '\t') {
 		i++
@@ -10,7 +10,7 @@ func Start(doc []byte, i int) int {
 	return i
 }
 
-// End returns the place behind the value of a valid JSON document that begins at i. It does not recurse: documents may
+// End returns the place behind the value that begins at i in a valid JSON document. It does not recurse: documents may
 // be nested deeply.
 func End(doc []byte, i int) int {
 	for depth := 0; i < len(doc); {

@@ -1,11 +1,9 @@
-// Package probe asks workers over HTTP whether they are healthy. The engine decides which
-// workers to ask and what follows from the answers; this package only asks.
+// Package probe checks over HTTP whether workers are healthy. The engine decides which workers to probe and acts on the
+// answers.
 //
-// A worker names its own address when it registers, so the address is not trusted. Only
-// networks on a configured list are asked, redirects are not followed, a response is read up to
-// a small bound, and what it says is not repeated to operators beyond its status. Otherwise a
-// worker could make the server send requests into a network that the worker cannot reach
-// itself.
+// A worker registers its own address, so the address is not trusted. Only networks on a configured list are probed,
+// redirects are not followed, a response is read up to a small bound, and operators see only its status. Otherwise a
+// worker could make the server send requests into a network that the worker cannot reach itself.
 //
 // Begin with New and Client.Ask.
 package probe
@@ -39,9 +37,8 @@ type Client struct {
 	timeout time.Duration
 }
 
-// New returns a Client that connects to addresses in the networks (CIDR) only, and bounds each
-// probe by timeout. The host of a worker may have any name: the check is on the address that
-// the name resolves to, at the moment of connecting, so that a name cannot change in between.
+// New returns a Client that connects to addresses in the networks (CIDR) only, and bounds each probe by timeout. The
+// check is on the resolved address, at the moment of connecting, so that a name cannot change in between.
 func New(allow []string, timeout time.Duration) (*Client, error) {
 	networks := make([]netip.Prefix, len(allow))
 	for i, text := range allow {
@@ -74,13 +71,12 @@ func New(allow []string, timeout time.Duration) (*Client, error) {
 
 var errNotAllowed = errors.New("its address is in no network that may be asked (engine.worker_probes.allow)")
 
-// contains reports whether an address is in one of the networks. Without networks nothing may be asked.
+// contains is false without networks.
 func contains(networks []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// Ask asks <base>/health and returns what is wrong, "" for nothing. It says so in
-// words of its own: neither the address nor what came back is in them.
+// Ask probes <base>/health and returns the fault, "" for none. The text contains neither the address nor the response.
 func (c *Client) Ask(ctx context.Context, base string) string {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -110,7 +106,7 @@ func (c *Client) Ask(ctx context.Context, base string) string {
 	return "status " + strconv.Itoa(resp.StatusCode) + failing(body)
 }
 
-// why words an error. What a library says may have the address in it, or more.
+// why words an error: a library's text may contain the address.
 func (c *Client) why(err error) string {
 	var timeout net.Error
 	var dns *net.DNSError
@@ -129,11 +125,10 @@ func (c *Client) why(err error) string {
 	return "the connection failed, or the answer was not HTTP"
 }
 
-// checks are the names that a failing check may have to be repeated; they are
-// those of the SDK.
+// checks are the repeatable names of failing checks, from the SDK.
 var checks = []string{"memory", "cpu", "goroutines", "heartbeat"}
 
-// failing names the checks that fail according to an answer in the SDK's form.
+// failing names the failing checks of an answer in the SDK's form.
 func failing(body []byte) string {
 	var answer struct {
 		Checks map[string]struct {

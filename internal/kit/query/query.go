@@ -1,7 +1,5 @@
-// Package query writes query parameters for clients of the HTTP API: a parameter that has its
-// zero value is left out, so that the server applies its own default. The SDK, package operate
-// and the client of the queue API share it. It imports nothing but the standard library and the
-// UUID type.
+// Package query writes query parameters for clients of the HTTP API: it omits zero values, so that the server applies
+// its defaults. It imports only the standard library and the UUID type, because the SDK uses it.
 package query
 
 import (
@@ -14,8 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Values are the parameters of a request. They hold only parameters that were set to more than
-// a zero value.
+// Values are the parameters of a request with other than zero values.
 type Values url.Values
 
 // Set sets a text, unless it is empty.
@@ -25,11 +22,10 @@ func (v Values) Set(key, value string) {
 	}
 }
 
-// Add adds one of several values of a parameter.
+// Add adds a further value of a parameter.
 func (v Values) Add(key, value string) { url.Values(v).Add(key, value) }
 
-// SetInt sets a number other than 0. It keeps a negative one, so that the server can
-// refuse it.
+// SetInt sets a number other than 0. It keeps a negative one, so that the server can refuse it.
 func (v Values) SetInt(key string, n int) {
 	if n != 0 {
 		v.Set(key, strconv.Itoa(n))
@@ -43,7 +39,7 @@ func (v Values) SetID(key string, id uuid.UUID) {
 	}
 }
 
-// SetTime sets a time, unless it is zero: that restricts nothing.
+// SetTime sets a time unless it is zero.
 func (v Values) SetTime(key string, t time.Time) {
 	if !t.IsZero() {
 		v.Set(key, t.UTC().Format(time.RFC3339Nano))
@@ -57,8 +53,8 @@ func (v Values) SetOptional(key string, t *time.Time) {
 	}
 }
 
-// Of returns the parameters of a filter: the fields with a tag query:"NAME", also those of embedded structs. A pointer
-// to a bool tells false from nothing.
+// Of returns the parameters of a filter: the fields with a tag query:"NAME", also of embedded structs. A pointer to a
+// bool distinguishes false from nothing.
 func Of(filter any) Values {
 	v, object := Values{}, reflect.ValueOf(filter)
 	for _, f := range reflect.VisibleFields(object.Type()) {

@@ -10,9 +10,9 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/pointer"
 )
 
-// Held returns the pointers to values of a document that the Set selects and that are the mask itself: whoever sends it
-// back has seen the masked document, and would lose what is hidden. They are counted from the root; in a JSON patch, an
-// array of operations, from the document that it changes. At most 16 are returned.
+// Held returns the pointers to selected values of a document that are the mask itself: its sender has seen the masked
+// document, and would overwrite the hidden values. Pointers count from the root; in a JSON patch, an array of
+// operations, from the document that it changes. It returns at most 16.
 func (s *Set) Held(doc []byte) []string { return s.held(doc, false) }
 
 // HeldAnywhere is Held for a document that is masked with Anywhere.
@@ -63,12 +63,10 @@ func (s *Set) HeldPatch(patch []byte) []string {
 
 func isList(doc []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(doc, " \t\r\n"), []byte("[")) }
 
-// maxHeld bounds the pointers of an answer.
 const maxHeld = 16
 
-// holder collects pointers to masks.
 type holder struct {
-	root  *node // where pointers begin at every value; nil: they begin at the root of the document only
+	root  *node // where pointers begin at every value; nil: only at the root of the document
 	found []string
 }
 
@@ -96,7 +94,7 @@ func (h *holder) hold(v any, p places, at string) {
 	}
 }
 
-// lead reports whether a pointer leads on from here, other than one that begins here: then a text is masked.
+// lead reports whether a pointer that did not begin here leads on: then a text is masked.
 func (p places) lead(root *node) bool {
 	for _, n := range p {
 		if n != root && n.leads() {
@@ -106,8 +104,8 @@ func (p places) lead(root *node) bool {
 	return false
 }
 
-// Reads returns the pointers of a JSON patch at which it would compare, copy or move what the Set selects: whoever
-// sends it could learn the value, or bring it to a place where it is shown. A merge patch reads nothing.
+// Reads returns the pointers at which a JSON patch would compare, copy or move selected values: its sender could learn
+// a value, or bring it to a place where it is shown. A merge patch reads nothing.
 func (s *Set) Reads(patch []byte) []string {
 	var ops []struct {
 		Op   string `json:"op"`

@@ -10,20 +10,19 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/pointer"
 )
 
-// maxDepth bounds the nesting in which values are looked for. What lies deeper is masked whole.
+// maxDepth bounds the nesting of the search. Deeper values are masked whole.
 const maxDepth = 512
 
-// maskedJSON is Mask as a JSON document.
 var maskedJSON = []byte(`"` + Mask + `"`)
 
-// Document masks the values of a document that the pointers select, counted from its root. A text where a pointer leads
-// on is masked as well: it may be the document as a text, or a part of one. A document that is not JSON is masked
-// whole; null is not. It returns doc itself when nothing is masked, and never changes doc.
+// Document masks the selected values of a document, by pointers from its root. It also masks a text where a pointer
+// leads on, which may be a document as text. It masks a document that is not JSON whole, except null. It returns doc
+// itself when nothing is masked, and never changes doc.
 func (s *Set) Document(doc []byte) (out []byte, masked bool) { return s.mask(doc, false) }
 
-// Anywhere is Document, with the pointers counted from every value of the document: /card masks the member card of the
-// document and of everything in it. It is for documents that may hold another one, such as the result of a step that
-// repeats its input. In a JSON patch it masks the values of operations whose paths the pointers select.
+// Anywhere is Document with pointers from every value: /card masks the member card of the document and of everything in
+// it. It is for documents that may contain another one, such as a result that repeats its input. In a JSON patch it
+// masks the values of operations whose paths the pointers select.
 func (s *Set) Anywhere(doc []byte) (out []byte, masked bool) { return s.mask(doc, true) }
 
 func (s *Set) mask(doc []byte, anywhere bool) (out []byte, masked bool) {
@@ -34,9 +33,10 @@ func (s *Set) mask(doc []byte, anywhere bool) (out []byte, masked bool) {
 // Replacer returns the JSON that replaces a value. The pointer is that of the value in its document.
 type Replacer func(pointer string, value []byte) ([]byte, error)
 
-// Rewrite replaces what Document or Anywhere masks by what with returns, or by the mask without it, and all texts whose
-// JSON begins with the bytes of literal. A document that is not JSON is a single value. What is not replaced keeps its
-// bytes, and doc itself is returned when nothing is. An error is that of with; then there is no document.
+// Rewrite replaces the values that Document or Anywhere would mask by the results of with, or by the mask if with is
+// nil, and all texts whose JSON begins with the bytes of literal. A document that is not JSON is a single value.
+// Everything else keeps its bytes; without a replacement it returns doc itself. An error is that of with; then there is
+// no document.
 func (s *Set) Rewrite(doc []byte, anywhere bool, literal []byte, with Replacer) ([]byte, error) {
 	literal = present(doc, literal)
 	if len(doc) == 0 || s.Empty() && literal == nil {
@@ -63,7 +63,7 @@ func (s *Set) Rewrite(doc []byte, anywhere bool, literal []byte, with Replacer) 
 	return append(m.out, doc[m.copied:]...), nil
 }
 
-// present returns literal if the document has it, else nil: nearly all have not, and need no full walk.
+// present returns literal if the document has it, else nil: most documents need no full walk.
 func present(doc, literal []byte) []byte {
 	if len(literal) == 0 || !bytes.Contains(doc, literal) {
 		return nil
@@ -71,7 +71,7 @@ func present(doc, literal []byte) []byte {
 	return literal
 }
 
-// masker goes through one document, which is valid JSON.
+// masker goes through one valid document.
 type masker struct {
 	doc      []byte
 	set      *Set
@@ -83,12 +83,12 @@ type masker struct {
 	changed bool
 
 	with    Replacer // nil: the mask
-	literal []byte   // texts that begin with these bytes are replaced wherever they are; nil: none
-	pointer []byte   // to the next value; kept for with only
+	literal []byte   // texts that begin with these bytes are replaced everywhere; nil: none
+	pointer []byte   // to the next value; for with only
 	err     error    // of with
 }
 
-// value reads one value, and masks what the places select in it.
+// value reads one value, and masks its selected parts.
 func (m *masker) value(p places, depth int) {
 	m.space()
 	if m.anywhere && depth > 0 && !slices.Contains(p, m.set.root) {
@@ -111,11 +111,10 @@ func (m *masker) value(p places, depth int) {
 	}
 }
 
-// selects reports whether the value is masked as a whole.
 func (m *masker) selects(p places, depth int) bool {
 	c := m.doc[m.at]
 	if c == 'n' {
-		return false // null tells nothing, and often means that there is no value
+		return false // null reveals nothing, and often means a missing value
 	}
 	if p.ends() || depth > maxDepth && (c == '{' || c == '[') {
 		return true
@@ -123,8 +122,8 @@ func (m *masker) selects(p places, depth int) bool {
 	return c == '"' && m.leadsOn(p)
 }
 
-// leadsOn reports whether a pointer leads into the value. Anywhere, every value is a root, but texts are not documents
-// there unless a pointer has come to them.
+// leadsOn reports whether a pointer leads into the value. Anywhere, every value is a root, but a text is a document
+// only below a pointer.
 func (m *masker) leadsOn(p places) bool {
 	for _, n := range p {
 		if n.leads() && (n != m.set.root || !m.anywhere || m.at == m.first()) {
@@ -136,7 +135,7 @@ func (m *masker) leadsOn(p places) bool {
 
 func (m *masker) first() int { return len(m.doc) - len(bytes.TrimLeft(m.doc, " \t\r\n")) }
 
-// members reads an object. value reads the value of the member that has a name.
+// members reads an object; value reads the value of a member.
 func (m *masker) members(value func(name string)) {
 	m.at++ // {
 	for m.space(); m.doc[m.at] != '}'; m.space() {
@@ -170,7 +169,6 @@ func (m *masker) array(p places, depth int) {
 	}
 }
 
-// within runs read at the pointer of a member or an element.
 func (m *masker) within(segment string, read func()) {
 	if m.with == nil {
 		read()
@@ -209,7 +207,7 @@ func (m *masker) patch(p places, depth int) bool {
 	return true
 }
 
-// follow returns the places at the end of a path, and whether the path leads into a value that a pointer selects.
+// follow returns the places at the end of a path, and whether the path leads into a selected value.
 func (s *Set) follow(path string) (at places, inside bool) {
 	if path != "" && path[0] != '/' {
 		return nil, false
@@ -234,7 +232,7 @@ func (s *Set) follow(path string) (at places, inside bool) {
 	return at, at.ends()
 }
 
-// replace writes the mask, or what with returns, in place of the next value.
+// replace writes the mask, or the result of with, for the next value.
 func (m *masker) replace() {
 	end := m.end()
 	value, by := m.doc[m.at:end], maskedJSON

@@ -117,10 +117,10 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestDeep: nesting of any depth is masked without a crash, and what is too deep to look into is not shown.
+// TestDeep: nesting of any depth is masked without a crash, and nothing beyond the bound is shown.
 func TestDeep(t *testing.T) {
 	t.Parallel()
-	const depth = 9000 // encoding/json takes no more than 10,000
+	const depth = 9000 // the limit of encoding/json is 10,000
 	doc := strings.Repeat(`{"a":`, depth) + `"secret"` + strings.Repeat("}", depth)
 	if got, _ := parsed(t, "/b").Document([]byte(doc)); string(got) != doc {
 		t.Error("what no pointer selects has changed")
@@ -130,8 +130,7 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// TestMasking: nothing that is selected survives, and everything else keeps its value. The model is written for
-// decoded values.
+// TestMasking: no selected value survives, and everything else keeps its value. The model works on decoded values.
 func TestMasking(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -191,7 +190,6 @@ func paths(pointers []string) [][]string {
 	return out
 }
 
-// model masks a decoded value.
 func model(v any, left [][]string) any {
 	_, isText := v.(string)
 	for _, path := range left {
@@ -237,7 +235,7 @@ func encoded(t *rapid.T, v any) []byte {
 	return out
 }
 
-// FuzzMask: any bytes and any pointers are masked without a crash, to JSON if they were JSON or something is hidden.
+// FuzzMask: any bytes and pointers are masked without a crash, to JSON if they were JSON or something is hidden.
 func FuzzMask(f *testing.F) {
 	f.Add(`{"a":[{"op":"add","path":"/a","value":"x"}]}`, "/a\x00/*/value")
 	f.Add(`{"a":"\ud800\"}"}`, "/a")

@@ -18,16 +18,16 @@ const (
 	MaxSegments = 32  // of one pointer
 )
 
-// Mask is the text that stands in place of a value that is not shown.
+// Mask is the text that replaces a hidden value.
 const Mask = "[masked]"
 
-// Fault is what is wrong with one pointer of a list. Index is -1 for a fault of the whole list.
+// Fault is the fault of one pointer, or of the whole list with Index -1.
 type Fault struct {
 	Index   int
 	Message string
 }
 
-// Check returns what is wrong with a list of pointers, none for a list that Parse accepts.
+// Check returns the faults of a list of pointers, none for a list that Parse accepts.
 func Check(pointers []string) []Fault {
 	var faults []Fault
 	if len(pointers) > MaxPointers {
@@ -60,12 +60,12 @@ func faultOf(p string) string {
 	return ""
 }
 
-// hidden reports whether r cannot be seen in a list of pointers, or changes how the text after it looks.
+// hidden reports whether r is invisible in a list of pointers, or changes the look of the text after it.
 func hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// Set is what a list of pointers selects. A nil Set selects nothing.
+// Set is the selection of a list of pointers. A nil Set selects nothing.
 type Set struct {
 	root  *node
 	count int
@@ -86,7 +86,7 @@ func Parse(pointers []string) (*Set, error) {
 	return Lenient(pointers), nil
 }
 
-// All returns the Set that selects every document whole. It stands in for pointers that cannot be read.
+// All selects every document whole, for pointers that cannot be read.
 func All() *Set { return &Set{root: &node{end: true}, count: 1} }
 
 // Empty reports whether the Set selects nothing.
@@ -104,7 +104,6 @@ func segments(at string) []string {
 	return parts
 }
 
-// leads reports whether a pointer leads on from the place.
 func (n *node) leads() bool { return n.any != nil || len(n.next) > 0 }
 
 func (n *node) child(segment string) *node {
@@ -123,10 +122,9 @@ func (n *node) child(segment string) *node {
 	return n.next[segment]
 }
 
-// places are where the pointers of a Set have come to at a value of a document.
+// places are the nodes that pointers reach at a value.
 type places []*node
 
-// step returns the places at a member or element of the value.
 func (p places) step(segment string) places {
 	var out places
 	for _, n := range p {
@@ -149,7 +147,7 @@ func (p places) ends() bool {
 	return false
 }
 
-// Lenient is Parse without bounds, for pointers that were checked once. Pointers that cannot be read hide everything.
+// Lenient is Parse without bounds, for pointers that were checked once. Unreadable pointers hide everything.
 func Lenient(pointers []string) *Set {
 	if len(pointers) == 0 {
 		return nil
@@ -168,7 +166,7 @@ func Lenient(pointers []string) *Set {
 	return s
 }
 
-// Touches reports whether a pointer of the Set selects the value at a pointer, something in it, or something around it.
+// Touches reports whether a pointer of the Set selects the value at path, something in it, or something around it.
 func (s *Set) Touches(path string) bool {
 	if s.Empty() {
 		return false
@@ -177,7 +175,7 @@ func (s *Set) Touches(path string) bool {
 	return inside || len(at) > 0
 }
 
-// With returns a Set that selects what pointers select, which are read as Lenient reads them, besides what s does.
+// With returns the union of s and Lenient pointers.
 func (s *Set) With(pointers []string) *Set {
 	if len(pointers) == 0 {
 		return s
@@ -214,13 +212,13 @@ func (s *Set) TouchesPath(path []string) bool {
 // Rule says which values of an object are sensitive.
 type Rule struct {
 	Pointers []string
-	// Headers are the names of headers, in any case; of sources.
+	// Headers of sources, in any case.
 	Headers []string
-	// Namespace and Source are the source of a message that the task was made of, "" for none: its rule holds as well.
+	// The source of the message that made the task, "" for none: its rule holds, too.
 	Namespace, Source string
 }
 
-// Covers reports whether the rule hides at least what another one does.
+// Covers reports whether the rule hides at least as much as another one.
 func (r Rule) Covers(other Rule) bool {
 	set := Lenient(r.Pointers)
 	for _, pointer := range other.Pointers {
@@ -236,7 +234,7 @@ func (r Rule) Covers(other Rule) bool {
 	return true
 }
 
-// covers reports whether a pointer of the Set leads to the values that another pointer selects, or to what they are in.
+// covers reports whether the Set selects the values of another pointer, or something around them.
 func (s *Set) covers(pointer string) bool {
 	if s.Empty() {
 		return false
@@ -251,13 +249,13 @@ func (s *Set) covers(pointer string) bool {
 	return at.ends()
 }
 
-// Look is one look at what is sensitive.
+// Look is one look at sensitive values.
 type Look struct {
 	Operation string // ID of the operation
 	Object    string // path of the object
 	TaskUUID  [16]byte
 	CaseUUID  [16]byte
-	Namespace string // of the object, "" if the answer is not about one
+	Namespace string // of the object, "" for none
 }
 
 // InTask returns the pointers of a source's rule for the context of a task: the payload, or an object with the message.

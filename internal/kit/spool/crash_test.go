@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/spool"
 )
 
-// onlySegment returns the path of the one segment of a directory.
 func onlySegment(t testing.TB, dir string) string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(dir, "*.seg"))
@@ -20,7 +19,6 @@ func onlySegment(t testing.TB, dir string) string {
 	return list[0]
 }
 
-// written returns the bytes of a segment with records.
 func written(t testing.TB, records ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,7 +34,6 @@ func written(t testing.TB, records ...string) []byte {
 	return b
 }
 
-// with opens a spool whose one segment has these bytes.
 func with(t testing.TB, b []byte) (*spool.Spool, spool.Recovery, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,8 +47,8 @@ func with(t testing.TB, b []byte) (*spool.Spool, spool.Recovery, string) {
 	return s, r, dir
 }
 
-// TestCutAnywhere: whatever a crash leaves of the last write, all records before it are there, nothing else is, and the
-// spool goes on. The file system may have put zeros where the rest belongs.
+// TestCutAnywhere: after a crash in the last write, exactly the records before it are there, and the spool continues.
+// The file system may have zeros at the rest.
 func TestCutAnywhere(t *testing.T) {
 	t.Parallel()
 	records := []string{"first", "", "the third\x00\x00", "the last"}
@@ -67,7 +64,7 @@ func TestCutAnywhere(t *testing.T) {
 		}
 		for _, zeros := range []int{0, 1, 5000} {
 			s, r, _ := with(t, append(bytes.Clone(b[:cut]), make([]byte, zeros)...))
-			// Zeros may be just what was missing.
+			// Zeros may be exactly the missing bytes.
 			got := whole
 			if zeros > 0 && r.Records > whole {
 				got = r.Records
@@ -85,7 +82,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestDamageAnywhere: a changed byte costs the record that it is in and no other, and what was there is kept.
+// TestDamageAnywhere: a changed byte costs only its record, and the damaged bytes are kept.
 func TestDamageAnywhere(t *testing.T) {
 	t.Parallel()
 	records := []string{"first", "second", "third"}
@@ -119,7 +116,7 @@ func TestDamageAnywhere(t *testing.T) {
 	}
 }
 
-// TestDamageWhileOpen: damage that comes after Open is set aside when it is read.
+// TestDamageWhileOpen: damage after Open is set aside at the read.
 func TestDamageWhileOpen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -145,7 +142,7 @@ func TestDamageWhileOpen(t *testing.T) {
 	want(t, "after it", drain(t, s, 10), "fourth")
 }
 
-// TestCursor: without its file, or with a damaged one, all records of the files are read again; none is missed.
+// TestCursor: without a sound cursor file, all records of the files are read again; none is missed.
 func TestCursor(t *testing.T) {
 	t.Parallel()
 	for _, cut := range []int{-1, 0, 5, 19} {
@@ -172,7 +169,7 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// FuzzOpen: a directory with any segment can be opened and read, and every byte of it is a record, cut off or kept.
+// FuzzOpen: a directory with any segment can be opened and read, and every byte is a record, cut off or kept.
 func FuzzOpen(f *testing.F) {
 	b := written(f, "first", "second")
 	f.Add(b)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFailedSync: a failed sync fails its callers, what they wrote is not read, and the next write goes to a new file.
+// TestFailedSync: a failed sync fails its callers, their records are not read, and the next write goes to a new file.
 func TestFailedSync(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -18,7 +18,7 @@ const (
 	cursorName = "cursor"
 	lockName   = "lock"
 	damagedDir = "damaged"
-	private    = 0o600 // records have payloads, which other users of the machine must not read
+	private    = 0o600 // records have payloads, which other users must not read
 	privateDir = 0o700
 )
 
@@ -49,15 +49,13 @@ func segmentNumbers(dir string) ([]uint64, error) {
 	return out, nil
 }
 
-// position is a place between two records.
 type position struct {
 	segment uint64
 	offset  int64
 }
 
-// openCursor opens the file that says how far the records were read, and reads it: the beginning if it does not say.
-// The file is not synced, because a record that is read a second time does no harm: after a crash of the machine it may
-// be old, or half-written, which its checksum shows.
+// openCursor reads the position of the reader: the beginning if the file has none. The file is not synced, because
+// reading a record twice is harmless: after a crash it may be old, or half-written, which its checksum shows.
 func (s *Spool) openCursor() error {
 	f, err := os.OpenFile(filepath.Join(s.dir, cursorName), os.O_CREATE|os.O_RDWR, private)
 	if err != nil {
@@ -72,7 +70,6 @@ func (s *Spool) openCursor() error {
 	return nil
 }
 
-// writeCursor overwrites the cursor's file.
 func (s *Spool) writeCursor(p position) error {
 	b := binary.BigEndian.AppendUint64(nil, p.segment)
 	b = binary.BigEndian.AppendUint64(b, uint64(p.offset))
@@ -81,8 +78,8 @@ func (s *Spool) writeCursor(p position) error {
 	return err
 }
 
-// setAside keeps damaged bytes in a file of their own and returns its path. It is on disk when setAside returns. After
-// a crash between this and the repair it is called again for the same bytes, and writes the same file.
+// setAside keeps damaged bytes in a separate file, on disk at its return. After a crash between this and the repair it
+// runs again and writes the same file.
 func (s *Spool) setAside(number uint64, offset int64, b []byte) (string, error) {
 	dir := filepath.Join(s.dir, damagedDir)
 	if err := os.MkdirAll(dir, privateDir); err != nil {
@@ -95,7 +92,6 @@ func (s *Spool) setAside(number uint64, offset int64, b []byte) (string, error) 
 	return path, errors.Join(s.syncDir(dir), s.syncDir(s.dir))
 }
 
-// writeSynced writes a file to disk.
 func (s *Spool) writeSynced(path string, b []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, private)
 	if err != nil {
@@ -105,7 +101,6 @@ func (s *Spool) writeSynced(path string, b []byte) error {
 	return errors.Join(err, s.sync(f), f.Close())
 }
 
-// syncDir writes the names of a directory to disk.
 func (s *Spool) syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -114,7 +109,6 @@ func (s *Spool) syncDir(dir string) error {
 	return errors.Join(s.sync(f), f.Close())
 }
 
-// removeFile removes a file that may be gone.
 func removeFile(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// lock takes the directory for this process. The kernel releases the lock when the process ends, for any reason. The
-// lock belongs to the open file, so a second Spool of the same process is refused too.
+// lock takes the directory for this process. The kernel releases the lock when the process ends. It belongs to the open
+// file, so it also refuses a second Spool of the same process.
 func lock(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, private)
 	if err != nil {

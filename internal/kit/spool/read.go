@@ -7,7 +7,7 @@ import (
 )
 
 // Read returns the oldest records, up to max of them and about maxBytes, but at least one; none if none waits. They
-// stay until Done: another Read returns them again. Nobody may change their bytes. It does not block.
+// stay until Done: another Read returns them again. Callers must not change their bytes. It does not block.
 func (s *Spool) Read(max int, maxBytes int64) ([][]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,12 +55,12 @@ func (s *Spool) Read(max int, maxBytes int64) ([][]byte, error) {
 		s.read = append(s.read, at)
 	}
 	if len(out) == 0 {
-		return nil, s.tidy() // there may be files with nothing but damage
+		return nil, s.tidy() // there may be files with only damage
 	}
 	return out, nil
 }
 
-// pass leaves damage behind, with the record before it if one was just read: b is what comes after it.
+// pass skips damage, together with the record just read before it; b begins after the damage.
 func (s *Spool) pass(at position, b []byte) {
 	if n := len(s.read); n > 0 {
 		s.read[n-1] = at
@@ -70,7 +70,7 @@ func (s *Spool) pass(at position, b []byte) {
 	s.head = b
 }
 
-// load reads a segment from an offset to the end of what is synced.
+// load reads a segment from an offset to the end of its synced bytes.
 func (s *Spool) load(g segment, offset int64) ([]byte, error) {
 	f, err := os.Open(s.path(g.number))
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *Spool) load(g segment, offset int64) ([]byte, error) {
 	return b, nil
 }
 
-// Done drops the first n records of the last Read, for good. Files that have no more records are removed. A crash may
-// undo a Done, so that records are read again by the next process.
+// Done drops the first n records of the last Read, and removes files without further records. A crash may undo a Done,
+// so that the next process reads records again.
 func (s *Spool) Done(n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +110,7 @@ func (s *Spool) Done(n int) error {
 	return s.tidy()
 }
 
-// move moves the cursor; the caller holds mu.
+// The caller of move holds mu.
 func (s *Spool) move(to position) {
 	for _, g := range s.segments {
 		switch {
@@ -128,8 +128,8 @@ func (s *Spool) move(to position) {
 	s.cursor = to
 }
 
-// tidy writes the cursor and removes the files before it; the caller holds mu. The last file goes too when all of it
-// was read: an idle spool takes no space.
+// tidy writes the cursor and removes the files before it; the caller holds mu. It removes a fully read last file, too:
+// an idle spool takes no space.
 func (s *Spool) tidy() error {
 	before := s.cursor
 	var gone []uint64
@@ -153,7 +153,7 @@ func (s *Spool) tidy() error {
 		gone = append(gone, g.number)
 	}
 	if len(s.segments) == 0 {
-		s.records, s.bytes = 0, 0 // damage that came after Open had been counted as records
+		s.records, s.bytes = 0, 0 // damage after Open had been counted as records
 	}
 	if s.cursor == before && s.cursor == s.written {
 		return nil

@@ -7,11 +7,11 @@ import (
 )
 
 // A record is a header and its data. The header has the mark, the length of the data, the checksum of the data, and the
-// checksum of these twelve bytes, each of four bytes. So a wrong length is noticed before it is believed, and a search
-// for the mark finds the next record behind damage.
+// checksum of these twelve bytes, each of four bytes. So a wrong length is noticed before use, and a search for the
+// mark finds the next record behind damage.
 const headerSize = 16
 
-// mark begins each record. It is no UTF-8, so texts in records do not contain it.
+// mark begins each record. It is not UTF-8, so texts in records do not contain it.
 var mark = [4]byte{0xf5, 'T', 'S', 0xfa}
 
 // MaxRecord is the greatest size of a record, in bytes.
@@ -19,7 +19,6 @@ const MaxRecord = 64 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// appendRecord appends a record to b.
 func appendRecord(b, data []byte) []byte {
 	at := len(b)
 	b = append(b, mark[:]...)
@@ -29,16 +28,16 @@ func appendRecord(b, data []byte) []byte {
 	return append(b, data...)
 }
 
-// parsed is what parse finds at the beginning of some bytes.
+// parsed is the result of parse.
 type parsed int
 
 const (
 	whole   parsed = iota // a record
-	short                 // the beginning of a record, whose rest is missing
+	short                 // the beginning of a record without its rest
 	damaged               // something else
 )
 
-// parse looks at the beginning of b. data is that of a whole record and shares memory with b.
+// parse reads the beginning of b. data is that of a complete record and shares memory with b.
 func parse(b []byte) (data []byte, what parsed) {
 	if len(b) < headerSize {
 		if bytes.HasPrefix(mark[:], b[:min(len(b), len(mark))]) || bytes.HasPrefix(b, mark[:]) {
@@ -63,8 +62,8 @@ func parse(b []byte) (data []byte, what parsed) {
 	return data, whole
 }
 
-// next returns how many bytes of b come before the next whole record, len(b) if there is none. It looks behind the
-// first byte.
+// next returns the bytes of b before the next complete record, len(b) if there is none. It starts behind the first
+// byte.
 func next(b []byte) int {
 	for at := 1; at < len(b); at++ {
 		found := bytes.Index(b[at:], mark[:])
@@ -79,8 +78,8 @@ func next(b []byte) int {
 	return len(b)
 }
 
-// torn reports whether the end of a file, in which no record follows, is what a crash leaves of a write: the beginning
-// of a record, then perhaps zeros, for which the file system had only reserved the place.
+// torn reports whether the end of a file is the rest of a crashed write: the beginning of a record, then perhaps zeros,
+// for which the file system had only reserved space.
 func torn(b []byte) bool {
 	b = bytes.TrimRight(b, "\x00")
 	if len(b) == 0 {

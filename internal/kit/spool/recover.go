@@ -6,17 +6,17 @@ import (
 	"os"
 )
 
-// Recovery is what Open found.
+// Recovery is the state that Open found.
 type Recovery struct {
 	Records int   // that wait
 	Bytes   int64 // of them, with their headers
-	// Torn is the number of bytes that were cut off: a write that a crash interrupted. No Append had returned nil for it.
+	// Torn is the number of bytes cut off: an interrupted write. No Append had returned nil for it.
 	Torn int64
-	// Damaged are pieces of files that are no records.
+	// Damaged are pieces of files that are not records.
 	Damaged []Damage
 }
 
-// Log tells of dead letters that wait in a directory, and of what was set aside.
+// Log reports waiting dead letters and damage.
 func (r Recovery) Log(log *slog.Logger, dir string) {
 	if r.Records > 0 || r.Torn > 0 {
 		log.Warn("dead letters wait in the spool", "dir", dir, "letters", r.Records, "torn_bytes", r.Torn)
@@ -26,15 +26,14 @@ func (r Recovery) Log(log *slog.Logger, dir string) {
 	}
 }
 
-// Damage is a piece of a file that is no record, although a record was there: a bad disk, or a change by hand. It was
-// copied to Path.
+// Damage is a piece of a file where a record was: a bad disk, or a change by hand. It was copied to Path.
 type Damage struct {
 	Path   string
 	Offset int64 // in the segment
 	Bytes  int64
 }
 
-// recover reads all segments: it counts what waits, cuts off what a crash left, and sets damage aside.
+// recover reads all segments: it counts waiting records, cuts off torn ends, and sets damage aside.
 func (s *Spool) recover() (Recovery, error) {
 	numbers, err := segmentNumbers(s.dir)
 	if err != nil {
@@ -54,7 +53,7 @@ func (s *Spool) recover() (Recovery, error) {
 			return Recovery{}, err
 		}
 	}
-	// A number is not used again: the cursor might lie behind it.
+	// Numbers are not reused: the cursor might lie behind one.
 	s.last = max(s.last, s.cursor.segment)
 	if len(s.segments) > 0 && s.segments[0].number > s.cursor.segment {
 		s.cursor = position{segment: s.segments[0].number}
@@ -63,7 +62,7 @@ func (s *Spool) recover() (Recovery, error) {
 	return r, nil
 }
 
-// recoverSegment reads one segment from the cursor on.
+// recoverSegment reads one segment from the cursor.
 func (s *Spool) recoverSegment(number uint64, newest bool, r *Recovery) error {
 	b, err := os.ReadFile(s.path(number))
 	if err != nil {
@@ -121,14 +120,14 @@ func (s *Spool) report(number uint64, offset int64, b []byte) error {
 	return nil
 }
 
-// truncate cuts a segment, on disk when it returns.
+// truncate cuts a segment, on disk at its return.
 func (s *Spool) truncate(number uint64, size int64) error {
 	f, err := os.OpenFile(s.path(number), os.O_RDWR, private)
 	if err != nil {
 		return err
 	}
 	if err := f.Truncate(size); err != nil {
-		f.Close() // the first error is the one that tells
+		f.Close() // the first error matters
 		return err
 	}
 	if err := s.sync(f); err != nil {

@@ -21,10 +21,10 @@ const atOnce = 1024
 
 // Options are the settings of a Spool.
 type Options struct {
-	// MaxBytes bounds the records that wait, with 16 bytes for each. The files take up to SegmentBytes more. Defaults to
+	// MaxBytes bounds the waiting records, with 16 bytes for each. The files take up to SegmentBytes more. Defaults to
 	// DefaultMaxBytes.
 	MaxBytes int64
-	// SegmentBytes is the size from which a file gets no more records. Defaults to DefaultSegmentBytes.
+	// SegmentBytes is the size from which a file is full. Defaults to DefaultSegmentBytes.
 	SegmentBytes int64
 }
 
@@ -37,8 +37,8 @@ var (
 	ErrTooLarge = fmt.Errorf("a record of the spool has at most %d bytes", MaxRecord)
 )
 
-// FullError reports that the records of a call do not fit below MaxBytes. Nothing of the call was written; there is
-// space again once records were read.
+// FullError reports that the records of a call do not fit below MaxBytes. Nothing of the call was written; reading
+// frees space.
 type FullError struct {
 	Bytes, Limit int64 // that wait, and at most
 }
@@ -47,7 +47,7 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("the spool is full: %d of %d bytes wait to be sent on", e.Bytes, e.Limit)
 }
 
-// Spool is an open directory. Append may be called concurrently, also with Read and Done; one goroutine at a time calls
+// Spool is an open directory. Append is safe for concurrent use, also with Read and Done; one goroutine at a time calls
 // Read and Done.
 type Spool struct {
 	dir    string
@@ -59,7 +59,7 @@ type Spool struct {
 	mu       sync.Mutex
 	closed   bool
 	segments []segment // the oldest first
-	active   *os.File  // of the last segment; nil when the next write begins a new one
+	active   *os.File  // of the last segment; nil if the next write begins a new one
 	writing  bool
 	last     uint64 // the greatest number of a segment so far
 	cursor   position
@@ -70,12 +70,12 @@ type Spool struct {
 	bytes      int64 // that wait
 
 	head   []byte     // of the oldest segment, from cursor on
-	read   []position // the ends of the records that the last Read returned
+	read   []position // the ends of the records of the last Read
 	damage []Damage
 }
 
-// Open opens a directory, which it makes if it is missing, and returns what it found there. ErrLocked: another process
-// has it. It reads all files.
+// Open opens a directory, which it creates if missing, and returns the recovered state. It reads all files. ErrLocked:
+// another process has it.
 func Open(dir string, o Options) (*Spool, Recovery, error) { return open(dir, o, (*os.File).Sync) }
 
 func open(dir string, o Options, sync func(*os.File) error) (*Spool, Recovery, error) {
@@ -95,7 +95,7 @@ func open(dir string, o Options, sync func(*os.File) error) (*Spool, Recovery, e
 	s := &Spool{dir: dir, o: o, lock: held, sync: sync}
 	s.writes = coalesce.New(atOnce, 1, s.write)
 	if err := s.openCursor(); err != nil {
-		held.Close() // nothing was written through it
+		held.Close() // there were no writes through it
 		return nil, Recovery{}, fmt.Errorf("open the spool %s: %w", dir, err)
 	}
 	r, err := s.recover()
@@ -107,11 +107,11 @@ func open(dir string, o Options, sync func(*os.File) error) (*Spool, Recovery, e
 	return s, r, nil
 }
 
-// Append writes records, in their order and next to each other, and returns when all of them are on disk. It blocks for
-// a sync of the disk, which concurrent callers share. After an error none of them will be read, except that a crash
-// right then may leave some: a caller that repeats itself may be read twice.
+// Append writes records, in order and next to each other, and returns when all are on disk. It blocks for a sync of the
+// disk, which concurrent callers share. After an error none of them will be read, except that a crash right then may
+// leave some: repeated records may be read twice.
 //
-// A *FullError says that there is no space, ErrTooLarge that one record is too large. When ctx ends before the write
+// A *FullError means that there is no space, ErrTooLarge that one record is too large. When ctx ends before the write
 // begins, Append returns its error.
 func (s *Spool) Append(ctx context.Context, records ...[]byte) error {
 	for _, r := range records {
@@ -218,26 +218,26 @@ func (s *Spool) seal() error {
 	return f.Close()
 }
 
-// Stats says what waits.
+// Stats describes the waiting records.
 type Stats struct {
 	Records int   // that wait
 	Bytes   int64 // of them, with their headers
 	Limit   int64 // of Bytes
-	// Damaged are the pieces that were set aside since Open.
+	// Damaged are the pieces set aside since Open.
 	Damaged []Damage
 }
 
-// Stats returns what waits.
+// Stats returns the present state.
 func (s *Spool) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Stats{s.records, s.bytes, s.o.MaxBytes, append([]Damage(nil), s.damage...)}
 }
 
-// Close ends the use of the directory; records that wait stay there. It waits for nobody: calls that come later, and
-// writes that have not begun, fail with ErrClosed. A second call does nothing.
+// Close releases the directory; waiting records stay there. Later calls, and writes that have not begun, fail with
+// ErrClosed. A second call does nothing.
 func (s *Spool) Close() error {
-	// A write that runs goes on to its end, since it is a call of the same group.
+	// A running write finishes first, since this is a call of the same group.
 	_, err := s.writes.Do(context.Background(), nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,7 +35,6 @@ func add(t testing.TB, s *spool.Spool, records ...string) {
 	}
 }
 
-// drain reads up to n records and drops them.
 func drain(t testing.TB, s *spool.Spool, n int) []string {
 	t.Helper()
 	list, err := s.Read(n, 1<<30)
@@ -129,8 +128,7 @@ func TestOneProcess(t *testing.T) {
 	open(t, dir, spool.Options{})
 }
 
-// TestConcurrent: while several goroutines write, one reads; each record arrives once and the records of each writer
-// are in order.
+// TestConcurrent: with several writers and one reader, each record arrives once, in the order of its writer.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	s, _, err := spool.Open(t.TempDir(), spool.Options{SegmentBytes: 2000})
@@ -164,7 +162,7 @@ func TestConcurrent(t *testing.T) {
 	group.Wait()
 }
 
-// TestModel compares a spool, restarted now and then, with a slice.
+// TestModel compares a spool, with restarts, to a slice.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

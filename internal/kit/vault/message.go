@@ -6,11 +6,11 @@ import (
 	"errors"
 )
 
-// saltSize is the size of what the key of a message is derived from, in bytes. It begins the nonce of a message.
+// saltSize is the size in bytes of the salt that derives the key of a message. It begins the nonce.
 const saltSize = 12
 
-// SealMessage encrypts bytes that belong to no place, with the first key, and returns the ID of that. The data begin
-// with a random nonce of 192 bits. They are bound to what is given here, and to the ID of the key.
+// SealMessage encrypts bytes without a place, with the first key, and returns its ID. The data begin with a random
+// nonce of 192 bits. They are bound to bound, and to the ID of the key.
 func (r *Ring) SealMessage(plain []byte, bound string) (id string, data []byte, err error) {
 	if len(r.list()) == 0 {
 		return "", nil, errors.New("there is no key")
@@ -29,7 +29,7 @@ func (r *Ring) SealMessage(plain []byte, bound string) (id string, data []byte, 
 	return k.id, c.Seal(data, nonce, plain, messageBound(bound, k.id)), nil
 }
 
-// OpenMessage decrypts what SealMessage returned. The error is a *MissingKeyError for a key that is not in the ring.
+// OpenMessage decrypts the data of SealMessage. A *MissingKeyError means that the ring lacks the key.
 func (r *Ring) OpenMessage(id string, data []byte, bound string) ([]byte, error) {
 	k := r.find(id)
 	if k == nil {
@@ -53,7 +53,6 @@ func (r *Ring) OpenMessage(id string, data []byte, bound string) ([]byte, error)
 	return plain, nil
 }
 
-// message returns the cipher of one message.
 func (k *key) message(salt []byte) (cipher.AEAD, error) {
 	return k.derived("tasker codec 1\x00" + string(salt))
 }

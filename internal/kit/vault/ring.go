@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// MaxKeys bounds the keys of a ring, and maxID the bytes of the ID of one.
+	// MaxKeys bounds the keys of a ring; maxID bounds the ID of a key, in bytes.
 	MaxKeys = 64
 	maxID   = 32
 	// MaxText bounds a ring as text, in bytes.
@@ -21,7 +21,6 @@ const (
 	keyBytes = 32 // AES-256
 )
 
-// key is one key: its name, and 32 bytes.
 type key struct {
 	id     string
 	secret []byte
@@ -31,7 +30,7 @@ type key struct {
 type Ring struct{ keys []key }
 
 // Parse reads a ring: a key on each line, as an ID and 32 bytes in base64. The first one encrypts. Empty lines and
-// lines that begin with # are left out. A comma ends a line too. Errors name a line, and show nothing of it.
+// lines that begin with # are ignored. A comma ends a line, too. Errors name a line without its content.
 func Parse(text string) (*Ring, error) {
 	if len(text) > MaxText {
 		return nil, fmt.Errorf("has %d bytes; the limit is %d", len(text), MaxText)
@@ -88,7 +87,7 @@ func Generate(id string) string {
 	return id + " " + base64.StdEncoding.EncodeToString(secret)
 }
 
-// Checks returns a check value of each key by its ID: equal for equal keys, and telling nothing about them.
+// Checks returns a check value of each key by its ID: equal for equal keys, revealing nothing.
 func (r *Ring) Checks() map[string]string {
 	out := map[string]string{}
 	for _, k := range r.list() {

@@ -33,27 +33,25 @@ const (
 	Child      Kind = "child"  // the result of a task, kept with its parent
 )
 
-// Place is where a document is stored: a value that was encrypted in one place cannot be decrypted in another.
+// Place is where a document is stored: a value encrypted in one place cannot be decrypted in another.
 type Place struct {
 	Kind Kind
 	ID   string // of the object
 }
 
-// Prefix begins an encrypted value. The text of one key begins with Prefix, the ID of the key and a colon.
+// Prefix begins an encrypted value; the ID of the key and a colon follow.
 const Prefix = "tasker:sealed:1:"
 
-// literal is how the JSON of an encrypted value begins.
 var literal = []byte(`"` + Prefix)
 
-// MaxValues bounds the values that are encrypted one by one, each of which adds some 80 bytes. A document with more
-// becomes one encrypted value, as does a document that is not JSON.
+// MaxValues bounds the separately encrypted values, each of which adds some 80 bytes. A document with more becomes one
+// encrypted value, as does a document that is not JSON.
 const MaxValues = 1000
 
-// errMany ends the walk through a document with too many values.
 var errMany = errors.New("too many values")
 
-// Seal encrypts what the set selects in a document: at the pointers, or below every value of it (see sensitive.Set). A
-// text that looks like an encrypted value is encrypted too, so that Open returns the document to the byte.
+// Seal encrypts the selected values of a document: at the pointers, or below every value (see sensitive.Set). It also
+// encrypts a text that looks like an encrypted value, so that Open returns the document to the byte.
 func (r *Ring) Seal(set *sensitive.Set, doc []byte, anywhere bool, at Place) ([]byte, error) {
 	if len(r.list()) == 0 || len(doc) == 0 {
 		return doc, nil
@@ -76,24 +74,23 @@ func (r *Ring) Seal(set *sensitive.Set, doc []byte, anywhere bool, at Place) ([]
 	return out, err
 }
 
-// MissingKeyError is that of a value whose key is not in the ring.
+// MissingKeyError is the error for a key that is not in the ring.
 type MissingKeyError struct{ ID string }
 
 func (e *MissingKeyError) Error() string {
 	return fmt.Sprintf("it is encrypted with the key %q, which this node does not have", e.ID)
 }
 
-// errForeign is that of a value that was encrypted in another place, or changed.
+// errForeign is the error for a value from another place, or a changed one.
 var errForeign = errors.New("what is encrypted in it was changed, or belongs to another place")
 
 // Sealed reports whether a document may have encrypted values.
 func Sealed(doc []byte) bool { return bytes.Contains(doc, literal) }
 
-// Open decrypts a document. All of its values are decrypted, or none: then the error says why, a *MissingKeyError for a
-// key that is not in the ring.
+// Open decrypts all values of a document, or none: a *MissingKeyError means that the ring lacks a key.
 func (r *Ring) Open(doc []byte, at Place) ([]byte, error) { return r.open(doc, at, nil) }
 
-// OpenLenient is Open for a document that is only looked at: what cannot be decrypted is masked.
+// OpenLenient is Open for reading: it masks values that it cannot decrypt.
 func (r *Ring) OpenLenient(doc []byte, at Place) []byte {
 	out, err := r.open(doc, at, []byte(`"`+sensitive.Mask+`"`))
 	if err != nil {
@@ -113,7 +110,6 @@ func (r *Ring) open(doc []byte, at Place, otherwise []byte) ([]byte, error) {
 	})
 }
 
-// value decrypts one value.
 func (r *Ring) value(ciphers map[string]cipher.AEAD, pointer string, value []byte, at Place) ([]byte, error) {
 	id, data, found := strings.Cut(strings.TrimSuffix(string(value[len(literal):]), `"`), ":")
 	if !found || !ValidID(id) {
@@ -132,12 +128,11 @@ func (r *Ring) value(ciphers map[string]cipher.AEAD, pointer string, value []byt
 	return k.open(ciphers[id], pointer, data)
 }
 
-// cipher returns the cipher of a place.
 func (k *key) cipher(at Place) (cipher.AEAD, error) {
 	return k.derived(fmt.Sprintf("tasker sealed 1\x00%s\x00%s", at.Kind, at.ID))
 }
 
-// derived returns the cipher of one use of a key. Its key is derived, so that random nonces do not repeat however many
+// derived returns the cipher of one use of a key. The derivation keeps random nonces from repeating, however many
 // values one key of the ring encrypts.
 func (k *key) derived(use string) (cipher.AEAD, error) {
 	mac := hmac.New(sha256.New, k.secret)
@@ -149,7 +144,6 @@ func (k *key) derived(use string) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// seal returns the JSON of an encrypted value.
 func (k *key) seal(c cipher.AEAD, pointer string, value []byte) []byte {
 	nonce := make([]byte, c.NonceSize(), c.NonceSize()+len(value)+c.Overhead())
 	_, _ = rand.Read(nonce) // it never fails
@@ -171,5 +165,5 @@ func (k *key) open(c cipher.AEAD, pointer, data string) ([]byte, error) {
 	return value, nil
 }
 
-// bound is what a value is bound to besides its place.
+// bound is the additional data of a value.
 func (k *key) bound(pointer string) []byte { return []byte(k.id + "\x00" + pointer) }

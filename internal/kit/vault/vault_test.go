@@ -35,7 +35,7 @@ func sealed(t testing.TB, r *vault.Ring, doc string, pointers ...string) []byte 
 	return out
 }
 
-// TestSealed: what is selected is no longer in the document, everything else is, and comes back to the byte.
+// TestSealed: selected values leave the document and come back to the byte; the rest stays.
 func TestSealed(t *testing.T) {
 	t.Parallel()
 	r := ring(t, vault.Generate("a"))
@@ -103,7 +103,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestBounded: many values make one, so that a document does not grow without bound.
+// TestBounded: many values become one, so that a document's growth is bounded.
 func TestBounded(t *testing.T) {
 	t.Parallel()
 	r := ring(t, vault.Generate("a"))
@@ -151,7 +151,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: any document comes back to the byte, whatever it says, also if it looks like an encrypted value.
+// TestRoundTrip: any document comes back to the byte, even if it looks like an encrypted value.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	r := ring(t, vault.Generate("a"))
@@ -210,7 +210,7 @@ func value(t *rapid.T, depth int) any {
 	return object
 }
 
-// FuzzOpen: any document is opened or refused, and what is looked at is JSON if it was.
+// FuzzOpen: any document is opened or refused, and OpenLenient keeps JSON.
 func FuzzOpen(f *testing.F) {
 	r := ring(f, "a "+base64.StdEncoding.EncodeToString(make([]byte, 32)))
 	f.Add(`{"a":"tasker:sealed:1:a:AAAA"}`)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime is the CPU time that the process has used, without its children.
+// cpuTime excludes child processes.
 func cpuTime() (time.Duration, bool) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -13,18 +13,16 @@ import (
 	"strings"
 )
 
-// memoryPercent is how much is used of the memory that the process may use: the
-// tightest of the Go runtime's limit (GOMEMLIMIT), that of the control group, and
-// where there is none, the machine's memory. The latter two are known on Linux.
+// memoryPercent is the use of the tightest bound: the Go runtime's limit (GOMEMLIMIT), that of the control group, or
+// else the machine's memory. The latter two are known on Linux.
 func memoryPercent() (float64, bool) {
 	heap, heapKnown := heapPercent()
 	rest, restKnown := systemPercent(os.DirFS("/"))
 	return max(heap, rest), heapKnown || restKnown
 }
 
-// heapPercent compares what was live after the last collection with the runtime's
-// limit. What is in use between collections says nothing: the runtime lets it grow up
-// to the limit.
+// heapPercent compares the live heap after the last collection with the runtime's limit; between collections the
+// runtime lets it grow up to the limit.
 func heapPercent() (float64, bool) {
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 || limit <= 0 {
@@ -38,7 +36,7 @@ func heapPercent() (float64, bool) {
 	return 100 * float64(live[0].Value.Uint64()) / float64(limit), true
 }
 
-// systemPercent reads what Linux says, under a root directory.
+// systemPercent reads the files of Linux, under a root directory.
 func systemPercent(root fs.FS) (float64, bool) {
 	if percent, ok := groupPercent(root); ok {
 		return percent, true
@@ -51,8 +49,7 @@ func systemPercent(root fs.FS) (float64, bool) {
 	return 100 * (total - available) / total, true
 }
 
-// groupPercent is the use of the tightest of the control groups (version 2) that
-// the process is in. Pages that can be dropped are not counted.
+// groupPercent is the use of the tightest control group (version 2) of the process, without droppable pages.
 func groupPercent(root fs.FS) (percent float64, ok bool) {
 	own, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -77,7 +74,7 @@ func groupPercent(root fs.FS) (percent float64, ok bool) {
 	}
 }
 
-// number reads a file that holds one; "max", which means none, is none.
+// number reads a file with one number; "max" means none.
 func number(root fs.FS, name string) (float64, bool) {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -87,7 +84,7 @@ func number(root fs.FS, name string) (float64, bool) {
 	return float64(v), err == nil
 }
 
-// fields reads a file with a name and a number in each line; nil when there is none.
+// fields reads a file with a name and a number per line; nil if it is missing.
 func fields(root fs.FS, name string) map[string]float64 {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {

@@ -1,13 +1,10 @@
-// Package vitals measures the health of its own process: memory, CPU and goroutines, each
-// against a limit.
+// Package vitals measures the health of its process: memory, CPU and goroutines, each against a limit.
 //
-// Memory is compared with the smallest bound that applies: GOMEMLIMIT, the memory limit of the
-// control group, or the memory of the machine. CPU is the time that the process used over a
-// window, in percent of its cores. A value that the system does not offer is reported as not
-// known, and never makes a process unhealthy.
+// Memory is compared with the smallest bound that applies: GOMEMLIMIT, the memory limit of the control group, or the
+// memory of the machine. CPU is the process's time over a window, in percent of its cores. A value that the system does
+// not offer is unknown, and never unhealthy.
 //
-// A worker of the SDK uses it for its health report, so the package imports the standard
-// library only. Begin with New and Monitor.Look.
+// Workers of the SDK use it, so it imports the standard library only. Begin with New and Monitor.Look.
 package vitals
 
 import (
@@ -23,8 +20,7 @@ type Limits struct {
 	Goroutines    int
 }
 
-// Check is one measurement. Value and Limit are in the unit of its name: percent, or a number
-// of goroutines. Known is false where the value cannot be measured; OK is then true.
+// Check is one measurement. Value and Limit are in percent, or a number of goroutines. An unknown value is OK.
 type Check struct {
 	Name         string
 	OK, Known    bool
@@ -38,30 +34,26 @@ const (
 	Goroutines = "goroutines"
 )
 
-// span is how far back CPU use is measured at least, and step how far two readings
-// of it are apart: a process that is busy for a moment is not overloaded.
+// span is the minimal window of CPU use, and step the distance of two readings: a short peak is not an overload.
 const (
 	span = 30 * time.Second
 	step = time.Second
 )
 
-// Monitor measures when it is asked, and does nothing in between. It is safe for concurrent
-// use.
+// Monitor measures on demand, without a background loop. It is safe for concurrent use.
 type Monitor struct {
 	limits Limits
 	source source
 
 	mu       sync.Mutex
-	readings []reading // of CPU time; the first is the one to compare with
+	readings []reading // of CPU time; the first is the base of comparison
 }
 
-// reading is the CPU time that the process had used at a time.
 type reading struct {
 	at  time.Time
 	cpu time.Duration
 }
 
-// source is where readings come from.
 type source struct {
 	cpu        func() (used time.Duration, ok bool)
 	cores      func() int
@@ -76,15 +68,14 @@ func New(limits Limits) *Monitor {
 	}, memoryPercent, runtime.NumGoroutine})
 }
 
-// newMonitor is New with another source, for tests.
 func newMonitor(limits Limits, s source) *Monitor {
 	m := &Monitor{limits: limits, source: s}
 	m.cpu(time.Now())
 	return m
 }
 
-// Look returns the checks: memory, CPU, goroutines. CPU use is that of the last
-// 30 s, or since the look before if that is longer ago.
+// Look returns the checks: memory, CPU, goroutines. CPU use is that of the last 30 s, or since the previous look if
+// that is longer ago.
 func (m *Monitor) Look() []Check {
 	memory, memoryKnown := m.source.memory()
 	cpu, cpuKnown := m.cpu(time.Now())
@@ -100,8 +91,7 @@ func check(name string, value, limit float64, known bool) Check {
 	return Check{Name: name, OK: !known || limit <= 0 || value < limit, Known: known, Value: value, Limit: limit}
 }
 
-// cpu takes a reading, and returns the use since the one to compare with. It is not
-// known while there is none that is old enough.
+// cpu takes a reading, and returns the use since the base; unknown while the base is too young.
 func (m *Monitor) cpu(now time.Time) (percent float64, known bool) {
 	used, ok := m.source.cpu()
 	if !ok {

@@ -55,7 +55,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// However often somebody looks, it is half a minute that counts.
+// The window is half a minute, for any frequency of looks.
 func TestCPUOverTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestSystemPercent(t *testing.T) {
 	}
 }
 
-// On the system that the tests run on, something is known.
+// On the system of the tests, something is known.
 func TestThisProcess(t *testing.T) {
 	t.Parallel()
 	checks := New(Limits{}).Look()

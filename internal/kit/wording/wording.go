@@ -2,7 +2,7 @@ package wording
 
 import "fmt"
 
-// Count writes a number and a noun, with an s behind it unless the number is 1.
+// Count writes a number and a noun, with an s unless the number is 1.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -10,8 +10,7 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Nearest returns the first of the known words that are the fewest edits away from word, or
-// "" when all are more than within edits away.
+// Nearest returns the first of the known words with the fewest edits from word, or "" beyond within edits.
 func Nearest(word string, known []string, within int) string {
 	best, distance := "", within+1
 	for _, k := range known {

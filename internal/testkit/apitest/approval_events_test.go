@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// approvals is a template with one approval, which soon has no time left if fast.
 func approvals(fast bool) string {
 	timeout := "72h"
 	if fast {
@@ -22,7 +21,6 @@ func approvals(fast bool) string {
 		`steps: [{name: ask, wait: {approval: Refund?, timeout: %[1]s}}]}"}`, timeout)
 }
 
-// TestApprovalEvents: streams are told when a step begins to wait for an approval, and how that ends.
 func TestApprovalEvents(t *testing.T) { onEveryStore(t, testApprovalEvents) }
 
 func testApprovalEvents(t *testing.T, s *server) {
@@ -59,7 +57,6 @@ func testApprovalEvents(t *testing.T, s *server) {
 	}
 }
 
-// testUndecided ends approvals without a decision: streams are told of that too.
 func testUndecided(t *testing.T, s *server, h *heard) {
 	cancel := func(asked tasker.ApprovalEvent) error {
 		_, err := s.CancelTasks(s.ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{asked.TaskUUID}, CancelledBy: "ada",
@@ -86,7 +83,6 @@ func testUndecided(t *testing.T, s *server, h *heard) {
 	}
 }
 
-// approval returns the next event, which is of an approval.
 func (h *heard) approval() tasker.ApprovalEvent {
 	h.t.Helper()
 	select {
@@ -101,7 +97,7 @@ func (h *heard) approval() tasker.ApprovalEvent {
 	return tasker.ApprovalEvent{}
 }
 
-// TestApprovalWebhooks: a webhook without types is told that somebody is asked, and not of the decision.
+// TestApprovalWebhooks: a webhook without types gets requests for approvals, not decisions.
 func TestApprovalWebhooks(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		usual := newHook(t, tasker.EventApprovalRequested)

@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// broken puts a task in error whose one step has failed, and returns it with the step.
 func (s *server) broken(t *testing.T) (tasker.TaskReceipt, tasker.Step) {
 	t.Helper()
 	receipt := s.submit(t, tasker.TaskRequest{TaskType: "fail"})
@@ -25,7 +24,6 @@ func (s *server) broken(t *testing.T) (tasker.TaskReceipt, tasker.Step) {
 	return receipt, s.step(t, receipt, "fail")
 }
 
-// lastAct returns the act of a kind that was stored last.
 func (s *server) lastAct(t *testing.T, kind string) operate.AuditRecord {
 	t.Helper()
 	records, err := s.Audit(s.ctx, operate.AuditFilter{Kind: kind, Limit: 1})
@@ -35,8 +33,7 @@ func (s *server) lastAct(t *testing.T, kind string) operate.AuditRecord {
 	return records[0]
 }
 
-// TestWhoDidIt: beside the name that was claimed stands the key that the request
-// carried, in every place that shows who did it.
+// TestWhoDidIt: every place that shows the claimed actor shows the API key, too.
 func TestWhoDidIt(t *testing.T) { onEveryStore(t, testWhoDidIt) }
 
 func testWhoDidIt(t *testing.T, s *server) {
@@ -82,7 +79,7 @@ func testWhoDidIt(t *testing.T, s *server) {
 		task.CancelledByKey != "the-key" {
 		t.Errorf("the task is %+v, %v", task, err)
 	}
-	// without keys nobody is known, and that is stored too
+	// Without keys there is no key, and that is stored, too.
 	other, _ := s.broken(t)
 	if _, err := s.ReplayTask(s.ctx, other.TaskUUID, operate.ReplayRequest{}); err != nil {
 		t.Fatal(err)
@@ -97,8 +94,7 @@ func testWhoDidIt(t *testing.T, s *server) {
 	}
 }
 
-// TestNobodyIsTheSystem: the name of what Tasker does itself, and names that nobody can
-// read, are refused in every family, and nothing is done.
+// TestNobodyIsTheSystem: the system's name and unreadable names are refused as actors in every family.
 func TestNobodyIsTheSystem(t *testing.T) { onEveryStore(t, testNobodyIsTheSystem) }
 
 func testNobodyIsTheSystem(t *testing.T, s *server) {
@@ -148,7 +144,7 @@ func testNobodyIsTheSystem(t *testing.T, s *server) {
 	if records, err := s.Audit(s.ctx, operate.AuditFilter{}); err != nil || len(records) != 0 {
 		t.Errorf("the refused acts left %+v, %v", records, err)
 	}
-	// as the queue's own clients send it: without a word
+	// As the queue's own clients send it: without an actor.
 	if status, answer := s.send(t, "DELETE", "/api/v1/tasks/"+id, "", nil); status != 200 {
 		t.Errorf("answered %d %s", status, answer)
 	}
@@ -157,8 +153,7 @@ func testNobodyIsTheSystem(t *testing.T, s *server) {
 	}
 }
 
-// TestTwoOperators: of two who act on what both have seen, one succeeds, and the other
-// is told how it is now.
+// TestTwoOperators: of two acts on the same seen state one succeeds, and the other is refused with the present state.
 func TestTwoOperators(t *testing.T) { onEveryStore(t, testTwoOperators) }
 
 func testTwoOperators(t *testing.T, s *server) {
@@ -278,14 +273,13 @@ func testETag(t *testing.T, s *server) {
 	}
 }
 
-// TestActsWithoutTask: what was done to workers and templates, and the use of keys, is
-// in the trail too.
+// TestActsWithoutTask: the trail has acts on workers and templates, and the use of keys.
 func TestActsWithoutTask(t *testing.T) { onEveryStore(t, testActsWithoutTask) }
 
 func testActsWithoutTask(t *testing.T, s *server) {
 	key := s.keyed(t, []string{"operate", "read", "work"})
 	const document = "{name: cut, namespace_name: video, version: \"2\", steps: [{name: a, handler: a}]}"
-	for range 2 { // the second time nothing is new
+	for range 2 { // the second time changes nothing
 		if _, err := key.RegisterTemplate(s.ctx, tasker.TemplateSource{YAML: document, RegisteredBy: "ann",
 			Reason: "a new cut"}); err != nil {
 			t.Fatal(err)
@@ -343,7 +337,7 @@ func testActsWithoutTask(t *testing.T, s *server) {
 			t.Errorf("%s: there are %d acts, %v, want %d", name, len(list), err, f.want)
 		}
 	}
-	// a key of one namespace sees what was done there, and nothing of workers and keys
+	// A key of one namespace sees its acts, but none on workers and keys.
 	if list, err := operate.Of(s.keyed(t, []string{"read"}, "video")).Audit(s.ctx, operate.AuditFilter{}); err != nil ||
 		len(list) != 1 || list[0].Template != "cut" {
 		t.Errorf("the key of video sees %+v, %v", list, err)

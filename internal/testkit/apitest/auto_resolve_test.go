@@ -14,8 +14,7 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// TestAutoResolve: where it is configured, the case of a task that is complete after a
-// repair is resolved in the name of the system.
+// TestAutoResolve: if configured, the system resolves the case of a task that completes after a repair.
 func TestAutoResolve(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		testAutoResolve(t, serve(t, dsn, node.Options{Engine: settings.Config{Cases: settings.Cases{AutoResolve: true}}}))
@@ -58,7 +57,6 @@ func testAutoResolve(t *testing.T, s *server) {
 	s.resolvedBySystem(t, pending.CaseUUID)
 }
 
-// resolvedBySystem checks the trail of a case.
 func (s *server) resolvedBySystem(t *testing.T, id uuid.UUID) {
 	t.Helper()
 	acts := get[[]operate.AuditRecord](t, s, "/v1/dlq/entry/"+id.String()+"/audit")

@@ -25,7 +25,6 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// refusedBy sends a request that must be refused, and returns for how long.
 func (s *server) refusedBy(t *testing.T, body string, status int, code tasker.Code) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(s.ctx, http.MethodPost, s.url+"/api/v1/tasks", strings.NewReader(body))
@@ -49,8 +48,7 @@ func (s *server) refusedBy(t *testing.T, body string, status int, code tasker.Co
 	return seconds
 }
 
-// TestBackpressureOverHTTP: a full queue is 429 with a time to come back, until it is
-// not full any more.
+// TestBackpressureOverHTTP: a full queue is 429 with a retry time, until it has room.
 func TestBackpressureOverHTTP(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		s := serve(t, dsn,
@@ -86,7 +84,7 @@ func TestBackpressureOverHTTP(t *testing.T) {
 
 func nothing(context.Context, *worker.Job) (any, error) { return nil, nil }
 
-// TestUserLimitsOverHTTP: who submits too much is told until when, and nobody else.
+// TestUserLimitsOverHTTP: only the user over the limit is refused, with a retry time.
 func TestUserLimitsOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"),
@@ -106,7 +104,6 @@ func TestUserLimitsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestPayloadLimitOverHTTP: the limit is a setting.
 func TestPayloadLimitOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"),
@@ -166,7 +163,6 @@ func TestOverloadOverHTTP(t *testing.T) {
 	s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job"}`, nil)
 }
 
-// slowStore holds writes back while it is on.
 type slowStore struct {
 	engine.Database
 	on               atomic.Bool

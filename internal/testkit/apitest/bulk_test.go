@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// TestBulk: many cases are updated by filter, page by page, and by name; each is
-// answered for itself, and a key reaches its namespaces only.
+// TestBulk: many cases are updated by filter, page by page, and by name; each has its own answer, and a key reaches its
+// namespaces only.
 func TestBulk(t *testing.T) { onEveryStore(t, testBulk) }
 
 func testBulk(t *testing.T, s *server) {
@@ -85,7 +85,7 @@ func testBulk(t *testing.T, s *server) {
 	t.Run("AtOnce", func(t *testing.T) { atOnce(t, s) })
 }
 
-// atOnce has two operators repair the same steps: each step is repaired by one of them.
+// atOnce: two concurrent operators repair the same steps; each step is repaired once.
 func atOnce(t *testing.T, s *server) {
 	const n = 5
 	for range n {

@@ -15,8 +15,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestCapacity: a worker is given no more than it has places for, however much its polls
-// ask for, how many there are at once, and whatever it says of its load.
+// TestCapacity: polls never exceed a worker's capacity, for any requested number, concurrency or reported load.
 func TestCapacity(t *testing.T) { onEveryQueue(t, testCapacity) }
 
 func testCapacity(t *testing.T, s *server) {
@@ -58,7 +57,7 @@ func testCapacity(t *testing.T, s *server) {
 		t.Errorf("with one place free a poll is given %d", len(got))
 	}
 
-	// Polls of one worker at once share its places.
+	// Concurrent polls of one worker share its places.
 	many := s.hire(t, 3)
 	var all sync.WaitGroup
 	var counts [4]int
@@ -74,7 +73,6 @@ func testCapacity(t *testing.T, s *server) {
 	}
 }
 
-// hire registers a worker by its capacity.
 func (s *server) hire(t *testing.T, capacity int) uuid.UUID {
 	t.Helper()
 	w, err := protocol.Of(s.Client).RegisterWorker(s.ctx, protocol.WorkerRegistration{Capacity: capacity})
@@ -96,7 +94,6 @@ func (s *server) grab(t *testing.T, worker uuid.UUID, capacity int, wait time.Du
 	return polled.Steps
 }
 
-// TestCapacityNotEnforced: it can be switched off.
 func TestCapacityNotEnforced(t *testing.T) {
 	t.Parallel()
 	cfg := settings.Config{}
@@ -110,8 +107,8 @@ func TestCapacityNotEnforced(t *testing.T) {
 	}
 }
 
-// TestCapacityOnNodes: a worker that goes from node to node has the places that it has, and
-// a place that comes free through one node is seen by a poll that waits on the other.
+// TestCapacityOnNodes: a worker has one capacity on all nodes; a place freed through one node serves a poll that waits
+// on another.
 func TestCapacityOnNodes(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)

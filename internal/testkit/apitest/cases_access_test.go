@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker/remote"
 )
 
-// keyed opens a second door to a server, for one key.
 func (s *server) keyed(t *testing.T, permissions []string, namespaces ...string) *tasker.Client {
 	t.Helper()
 	secret, hash := access.Generate()
@@ -42,8 +41,7 @@ func (s *server) keyed(t *testing.T, permissions []string, namespaces ...string)
 	return client
 }
 
-// TestCasesOfOneNamespace: a key that is limited to a namespace works on the
-// cases of that one, and does not learn that there are others.
+// TestCasesOfOneNamespace: a key of one namespace sees the cases of that namespace only.
 func TestCasesOfOneNamespace(t *testing.T) { onEveryStore(t, testCasesOfOneNamespace) }
 
 func testCasesOfOneNamespace(t *testing.T, s *server) {
@@ -92,7 +90,7 @@ func testCasesOfOneNamespace(t *testing.T, s *server) {
 		operate.CaseUpdate{ResolutionStatus: tasker.CaseCancelled}); err != nil {
 		t.Error(err)
 	}
-	// Who did it is the key, as nobody else was named.
+	// The default actor is the key.
 	acts, err := operate.Of(key).Audit(s.ctx, operate.AuditFilter{CaseUUID: own.CaseUUID, Limit: 1})
 	if err != nil || len(acts) != 1 || acts[0].Actor != "the-key" || acts[0].After != "cancelled" {
 		t.Errorf("the trail is %+v, %v", acts, err)

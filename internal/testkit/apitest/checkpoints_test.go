@@ -14,8 +14,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestCheckpoints: a worker of the SDK stores checkpoints over HTTP, the next attempt receives the last one, and
-// operators see it, masked where the template says so, and can discard it.
+// TestCheckpoints: the next attempt receives the last checkpoint; operators see it, masked as the template says, and
+// can discard it.
 func TestCheckpoints(t *testing.T) { onEveryStore(t, testCheckpoints) }
 
 type rowPosition struct {

@@ -26,8 +26,8 @@ steps:
   - {name: each, for_each: {items: context.items, handler: resize, concurrency: 3, results: counts}}
 `
 
-// TestChildren: what child tasks may be asked over HTTP, and what is refused: lists that are too long, pages that are
-// too large, the same twice, and two acts at once.
+// TestChildren: bounds and refusals of child tasks over HTTP: long lists, large pages, repetitions, and concurrent
+// acts.
 func TestChildren(t *testing.T) { onEveryStore(t, testChildren) }
 
 func testChildren(t *testing.T, s *server) {
@@ -77,7 +77,7 @@ func testChildren(t *testing.T, s *server) {
 		t.Errorf("children of a step of another task: %v", err)
 	}
 
-	// One more than may be is a failure of the step, which says so.
+	// One more than the limit fails the step, with the reason.
 	tooMany := s.submit(t, tasker.TaskRequest{Name: "each", Context: items(10_001)})
 	failed := s.eachStep(t, tooMany.TaskUUID, func(st *tasker.Step) bool { return st.State == tasker.StepError })
 	if failed.LastError.Code != "CHILDREN_TOO_LARGE" || !strings.Contains(failed.LastError.Message, "10001 items") {
@@ -92,7 +92,6 @@ func testChildren(t *testing.T, s *server) {
 	testChildrenEnd(t, s)
 }
 
-// cancelTwice cancels a task by two callers at once.
 func (s *server) cancelTwice(t *testing.T, id uuid.UUID) {
 	t.Helper()
 	var both sync.WaitGroup
@@ -108,7 +107,7 @@ func (s *server) cancelTwice(t *testing.T, id uuid.UUID) {
 	both.Wait()
 }
 
-// testOwnTemplates: what a template says about child tasks is in its document, and what it must not say is refused.
+// testOwnTemplates: the document has the template's child tasks, and invalid ones are refused.
 func testOwnTemplates(t *testing.T, s *server) {
 	got, err := s.Template(s.ctx, "", "each", "1")
 	if err != nil {
@@ -135,7 +134,7 @@ func testOwnTemplates(t *testing.T, s *server) {
 	}
 }
 
-// testChildrenEnd: workers of the SDK carry out children, whose counts the step has as its result.
+// testChildrenEnd: workers of the SDK carry out children; their counts are the step's result.
 func testChildrenEnd(t *testing.T, s *server) {
 	w := worker.New(s.Client, &worker.Options{Name: "w", PollWait: time.Second,
 		Namespaces: []string{protocol.AllNamespaces},
@@ -159,7 +158,6 @@ func testChildrenEnd(t *testing.T, s *server) {
 	}
 }
 
-// eachStep waits until the only step of a task is as wanted.
 func (s *server) eachStep(t *testing.T, id uuid.UUID, wanted func(*tasker.Step) bool) *tasker.Step {
 	t.Helper()
 	for {

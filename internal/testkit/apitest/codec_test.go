@@ -21,7 +21,6 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// ring is a codec with new keys.
 func ring(t *testing.T, lines ...string) *codec.AESGCM {
 	t.Helper()
 	c, err := codec.Parse(strings.Join(lines, "\n"))
@@ -40,7 +39,6 @@ func codecKey(t *testing.T, id string) string {
 	return line
 }
 
-// encoding returns a copy of a server whose client has a codec.
 func (s *server) encoding(t *testing.T, opts tasker.CodecOptions) *server {
 	t.Helper()
 	out := *s
@@ -61,9 +59,9 @@ steps:
   - {name: each, for_each: {items: context.lines, handler: line}}
 `
 
-// TestCodec: handlers and the client that has the codec see clear text, conditions what is not encoded, and nobody else
-// anything: neither the database nor another client. So it is after a failure, a checkpoint, an edit and an operator's
-// result.
+// TestCodec: handlers and the client with the codec see clear text, conditions see values that are not encoded, and
+// neither the database nor another client sees encoded values. This also holds after a failure, a checkpoint, an edit
+// and an operator's result.
 func TestCodec(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		plainly := serve(t, dsn, node.Options{})
@@ -150,8 +148,8 @@ func TestCodec(t *testing.T) {
 	})
 }
 
-// TestCodecEdits: an operator with the codec edits a context that is encoded whole, and gives a result; an edit that
-// would change a part of an encoded value is refused, with and without the codec.
+// TestCodecEdits: an operator with the codec edits a fully encoded context, and gives a result; an edit of a part of an
+// encoded value is refused, with and without the codec.
 func TestCodecEdits(t *testing.T) { onEveryStore(t, testCodecEdits) }
 
 func testCodecEdits(t *testing.T, plainly *server) {
@@ -198,8 +196,8 @@ func testCodecEdits(t *testing.T, plainly *server) {
 	}
 }
 
-// TestCodecMissingKey: a worker without the codec or the key fails the attempt as its own failure, with the codec and
-// the key; the step runs where the key is. A handler never gets an empty value in place of an encoded one.
+// TestCodecMissingKey: a worker without the codec or the key fails the attempt and names both; the step runs where the
+// key is. A handler never gets an empty value instead of an encoded one.
 func TestCodecMissingKey(t *testing.T) { onEveryStore(t, testCodecMissingKey) }
 
 func testCodecMissingKey(t *testing.T, plainly *server) {
@@ -238,7 +236,7 @@ func testCodecMissingKey(t *testing.T, plainly *server) {
 	}
 }
 
-// TestCodecLetter: a message with encoded values keeps them as a dead letter, through an edit of other fields.
+// TestCodecLetter: a message keeps its encoded values as a dead letter, through an edit of other fields.
 func TestCodecLetter(t *testing.T) { onEveryStore(t, testCodecLetter) }
 
 func testCodecLetter(t *testing.T, plainly *server) {
@@ -274,8 +272,8 @@ func testCodecLetter(t *testing.T, plainly *server) {
 	}
 }
 
-// TestCodecPairs: limits count what is encoded, and say so; sensitive values are masked, and a mask is not encoded in
-// their place; replays keep the values.
+// TestCodecPairs: limits count encoded bytes, and say so; sensitive values are masked, and a mask is never encoded
+// instead; replays keep the values.
 func TestCodecPairs(t *testing.T) { onEveryStore(t, testCodecPairs) }
 
 func testCodecPairs(t *testing.T, plainly *server) {
@@ -329,7 +327,6 @@ func testCodecPairs(t *testing.T, plainly *server) {
 	}
 }
 
-// TestCodecRefusals: what a client refuses before it sends anything.
 func TestCodecRefusals(t *testing.T) { onEveryStore(t, testCodecRefusals) }
 
 func testCodecRefusals(t *testing.T, plainly *server) {
@@ -356,7 +353,7 @@ func testCodecRefusals(t *testing.T, plainly *server) {
 	s.empty(t)
 }
 
-// TestCodecLargeResult: a result that is kept apart is encoded there, and decoded where it is read.
+// TestCodecLargeResult: a separately stored result is encoded there, and decoded at the read.
 func TestCodecLargeResult(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		dir := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// TestCursorsBelongToTheirFilter: every list that pages refuses a cursor that it gave for another filter, with a
-// sentence, and takes one of its own, however the page is cut.
+// TestCursorsBelongToTheirFilter: every list refuses a cursor of another filter, with a sentence, and accepts its own
+// with any page size.
 func TestCursorsBelongToTheirFilter(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite:"+sqlitetest.File(t), node.Options{})
@@ -40,7 +40,7 @@ func TestCursorsBelongToTheirFilter(t *testing.T) {
 	}
 }
 
-// TestCursorsOfAList: a list goes on with its own cursor, by each form of its filter, and with that of an older node.
+// TestCursorsOfAList: a list accepts its own cursor, in each form of its filter, and that of an older node.
 func TestCursorsOfAList(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite:"+sqlitetest.File(t), node.Options{})
@@ -69,7 +69,7 @@ func TestCursorsOfAList(t *testing.T) {
 	}
 }
 
-// TestCursorsOfActs: an act on a selection goes on with its own cursor and filter, and does nothing with another one.
+// TestCursorsOfActs: an act on a selection continues with its own cursor and filter, and does nothing with another.
 func TestCursorsOfActs(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite:"+sqlitetest.File(t), node.Options{})

@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// reported stores failures of one cause and returns their receipts.
 func reported(t *testing.T, s *server, namespace string, messages ...string) []deadletters.Receipt {
 	t.Helper()
 	req := deadletters.ReportRequest{Namespace: namespace, Source: "billing"}
@@ -29,8 +28,7 @@ func reported(t *testing.T, s *server, namespace string, messages ...string) []d
 	return receipts
 }
 
-// TestDeadLetters takes letters through the inbox: reported, grouped, edited, discarded, restored, and discarded in
-// waves.
+// TestDeadLetters takes letters through the inbox: reported, grouped, edited, discarded, restored.
 func TestDeadLetters(t *testing.T) { onEveryStore(t, testDeadLetters) }
 
 func testDeadLetters(t *testing.T, s *server) {
@@ -133,8 +131,7 @@ func discardInWaves(t *testing.T, s *server, group string) {
 	}
 }
 
-// TestDeadLettersOfOneNamespace: a key that is limited to a namespace does not learn of letters, groups, redrives and
-// sources of another.
+// TestDeadLettersOfOneNamespace: a key limited to a namespace learns nothing of another.
 func TestDeadLettersOfOneNamespace(t *testing.T) { onEveryStore(t, testDeadLettersOfOneNamespace) }
 
 func testDeadLettersOfOneNamespace(t *testing.T, s *server) {
@@ -200,8 +197,8 @@ func testDeadLettersOfOneNamespace(t *testing.T, s *server) {
 	}
 }
 
-// TestChangeGroups changes groups by a filter and by name: a group of another namespace is out of reach and is answered
-// in its place, a dry run changes nothing, and a request that says nothing is refused whole.
+// TestChangeGroups changes groups by filter and by name: other namespaces are out of reach, a dry run changes nothing,
+// an empty request is refused.
 func TestChangeGroups(t *testing.T) { onEveryStore(t, testChangeGroups) }
 
 func testChangeGroups(t *testing.T, s *server) {
@@ -260,7 +257,7 @@ func testChangeGroups(t *testing.T, s *server) {
 	}
 }
 
-// TestHostileLetters: whatever a message consists of, it becomes a letter, and the letter can be read.
+// TestHostileLetters: any message becomes a letter that can be read.
 func TestHostileLetters(t *testing.T) { onEveryStore(t, testHostileLetters) }
 
 func testHostileLetters(t *testing.T, s *server) {
@@ -294,7 +291,7 @@ func testHostileLetters(t *testing.T, s *server) {
 	}
 }
 
-// TestReportsAtOnce: reports of one message at the same time make one letter.
+// TestReportsAtOnce: concurrent reports of one message make one letter.
 func TestReportsAtOnce(t *testing.T) { onEveryStore(t, testReportsAtOnce) }
 
 func testReportsAtOnce(t *testing.T, s *server) {
@@ -332,7 +329,7 @@ func testReportsAtOnce(t *testing.T, s *server) {
 	}
 }
 
-// TestOmittedPayloads: a list says where it leaves a payload out, so that nobody takes it for an empty one.
+// TestOmittedPayloads: a list marks omitted payloads, so that they do not look empty.
 func TestOmittedPayloads(t *testing.T) { onEveryStore(t, testOmittedPayloads) }
 
 func testOmittedPayloads(t *testing.T, s *server) {

@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// say sends a body and returns the answer, which must be 200.
 func (s *server) say(t *testing.T, method, path, body string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(s.ctx, method, s.url+path, strings.NewReader(body))
@@ -46,7 +45,6 @@ func unpack[T any](t *testing.T, text string) T {
 	return out
 }
 
-// spoken is what a poll in the words of the queue may be answered with.
 type spoken struct {
 	TaskID         uuid.UUID `json:"task_id"`
 	TaskType       string    `json:"task_type"`
@@ -56,8 +54,8 @@ type spoken struct {
 	Tasks          []spoken
 }
 
-// TestWorkersThatKnowTasks: workers that were written for a queue of tasks, and know
-// neither steps nor tokens, work at the paths of the worker protocol.
+// TestWorkersThatKnowTasks: workers written for a queue of tasks, without steps and tokens, work at the paths of the
+// worker protocol.
 func TestWorkersThatKnowTasks(t *testing.T) { onEveryStore(t, testWorkersThatKnowTasks) }
 
 func testWorkersThatKnowTasks(t *testing.T, s *server) {
@@ -98,7 +96,7 @@ func testWorkersThatKnowTasks(t *testing.T, s *server) {
 		}
 	}
 
-	// one task at a time, and no word for its beginning
+	// One task at a time, without a start.
 	first, second := enqueue(), enqueue()
 	one := unpack[spoken](t, s.say(t, "POST", path+"/poll",
 		`{"worker_capabilities":["gpu","cpu-intensive"],"capacity":5}`))
@@ -110,7 +108,7 @@ func testWorkersThatKnowTasks(t *testing.T, s *server) {
 	s.say(t, "POST", path+"/result", `{"task_id":"`+first.String()+`","status":"completed","result":{"frames":9}}`)
 	done(first)
 
-	// several, each with a beginning, a progress and an end
+	// Several, each with a start, progress and an end.
 	third := enqueue()
 	many := unpack[spoken](t, s.say(t, "POST", path+"/poll",
 		`{"capabilities":["gpu","cpu-intensive"],"available_capacity":3}`))
@@ -136,7 +134,7 @@ func testWorkersThatKnowTasks(t *testing.T, s *server) {
 		t.Errorf("the heartbeat is answered %s", beaten)
 	}
 
-	// the bare array
+	// The bare array.
 	fourth := enqueue()
 	array := unpack[[]spoken](t, s.say(t, "POST", path+"/poll?shape=array",
 		`{"capabilities":["cpu-intensive","gpu"],"available_capacity":3}`))
@@ -148,7 +146,7 @@ func testWorkersThatKnowTasks(t *testing.T, s *server) {
 		`{"capabilities":["cpu-intensive","gpu"],"available_capacity":0}`); got != "[]\n" && got != "[]" {
 		t.Errorf("for nothing it is %q", got)
 	}
-	// good-bye gives back what is left, and leaves no worker
+	// Signing off releases the rest, and removes the worker.
 	if got := s.say(t, "DELETE", "/api/v1/workers/"+registered.WorkerID.String(), ""); !strings.Contains(got,
 		`"released":1`) {
 		t.Errorf("the good-bye is answered %s", got)
@@ -163,8 +161,7 @@ func testWorkersThatKnowTasks(t *testing.T, s *server) {
 	}
 }
 
-// TestPriorityForms: names in any case, levels and levels as text are understood alike,
-// and shown as they were submitted.
+// TestPriorityForms: names in any case, levels and levels as text are equivalent, and shown as submitted.
 func TestPriorityForms(t *testing.T) { onEveryStore(t, testPriorityForms) }
 
 func testPriorityForms(t *testing.T, s *server) {
@@ -201,8 +198,7 @@ func jsonOf(t *testing.T, v any) string {
 	return string(text)
 }
 
-// TestWorkerHearsOfItsBreaker: a worker behind an open breaker is told so in the answers
-// to polls and heartbeats of both families.
+// TestWorkerHearsOfItsBreaker: answers to polls and heartbeats of both families show an open breaker.
 func TestWorkerHearsOfItsBreaker(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		s := serve(t, dsn,
@@ -233,7 +229,7 @@ func TestWorkerHearsOfItsBreaker(t *testing.T) {
 	})
 }
 
-// TestCancelTwice: a cancellation that is asked for again is answered as the first time.
+// TestCancelTwice: a repeated cancellation has the answer of the first.
 func TestCancelTwice(t *testing.T) { onEveryStore(t, testCancelTwice) }
 
 func testCancelTwice(t *testing.T, s *server) {

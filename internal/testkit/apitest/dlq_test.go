@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// TestDLQApplication runs a program in another language, written from a description of such applications alone, against
-// a server and a real Redis: it pushes failed jobs, lists them, requeues by pattern, clears and restores.
+// TestDLQApplication runs a program in another language, written from a description alone, against a server and a real
+// Redis: it pushes failed jobs, lists them, requeues by pattern, clears and restores.
 func TestDLQApplication(t *testing.T) { onEveryStore(t, testDLQApplication) }
 
 func testDLQApplication(t *testing.T, s *server) {
@@ -37,7 +37,7 @@ func testDLQApplication(t *testing.T, s *server) {
 	if err != nil || strings.TrimSpace(string(out)) != "done" {
 		t.Fatalf("%v: the application says\n%s", err, out)
 	}
-	// Redis is gone: nothing that would be empty is shown as empty.
+	// Without Redis no queue is shown as empty.
 	if err := redis.Stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,3 @@
-// Package apitest drives the whole server, the engine on a SQLite file and on
-// PostgreSQL behind the HTTP API, through the public SDK, and by bare HTTP where
-// the SDK would not let bad input through. It holds tests only.
+// Package apitest drives the whole server, on a SQLite file and on PostgreSQL, through the public SDK, and by bare HTTP
+// for input that the SDK would refuse. It has tests only.
 package apitest

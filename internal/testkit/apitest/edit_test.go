@@ -23,8 +23,7 @@ steps:
   - {name: charge, handler: charge, dependencies: [check], retry: {max_attempts: 1}}
 `
 
-// TestEditContext: the context of a task in error is edited, the task goes on with
-// the new one, and the old one is kept.
+// TestEditContext: a task in error continues with an edited context, and the old one is kept.
 func TestEditContext(t *testing.T) { onEveryStore(t, testEditContext) }
 
 func testEditContext(t *testing.T, s *server) {
@@ -104,7 +103,6 @@ func testEditContext(t *testing.T, s *server) {
 	}
 }
 
-// keepsOldContexts looks where the contexts before the edits are kept.
 func keepsOldContexts(t *testing.T, s *server, receipt tasker.TaskReceipt) {
 	t.Helper()
 	history, err := s.TaskHistory(s.ctx, receipt.TaskUUID)

@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// execution is an execution as a client in another language sees it.
 type execution struct {
 	ID          uuid.UUID       `json:"id"`
 	ActionRef   string          `json:"action_ref"`
@@ -26,7 +25,6 @@ type execution struct {
 	RetryReason string          `json:"retry_reason"`
 }
 
-// execute creates an execution.
 func (s *server) execute(t *testing.T, body string) execution {
 	t.Helper()
 	var e execution
@@ -34,7 +32,6 @@ func (s *server) execute(t *testing.T, body string) execution {
 	return e
 }
 
-// executionOf reads an execution.
 func (s *server) executionOf(t *testing.T, id uuid.UUID) execution {
 	t.Helper()
 	var e execution
@@ -68,7 +65,6 @@ func (s *server) settleStep(t *testing.T, worker uuid.UUID, a protocol.Assignmen
 	}
 }
 
-// TestExecutions follows executions through their statuses, as a client of that family does.
 func TestExecutions(t *testing.T) { onEveryStore(t, testExecutions) }
 
 func testExecutions(t *testing.T, s *server) {
@@ -164,7 +160,6 @@ func testExecutions(t *testing.T, s *server) {
 	s.checkExecutionStream(t, created.ID, later.ID)
 }
 
-// checkExecutionLists follows queries through all pages: the executions that each selects, newest first.
 func (s *server) checkExecutionLists(t *testing.T, queries map[string][]uuid.UUID) {
 	t.Helper()
 	for query, want := range queries {
@@ -188,7 +183,7 @@ func (s *server) checkExecutionLists(t *testing.T, queries map[string][]uuid.UUI
 	}
 }
 
-// checkExecutionStream reads the stream of executions that have ended: it begins with their statuses, and ends.
+// checkExecutionStream reads the stream of ended executions: it begins with their statuses, and ends.
 func (s *server) checkExecutionStream(t *testing.T, completed, cancelled uuid.UUID) {
 	t.Helper()
 	_, text := s.send(t, "GET", fmt.Sprintf("/api/v1/executions/stream?until=settled&id=%s,%s", completed, cancelled), "",
@@ -201,7 +196,6 @@ func (s *server) checkExecutionStream(t *testing.T, completed, cancelled uuid.UU
 	}
 }
 
-// TestFleet lists workers with their health, cordons one and lets it work again.
 func TestFleet(t *testing.T) { onEveryStore(t, testFleet) }
 
 func testFleet(t *testing.T, s *server) {

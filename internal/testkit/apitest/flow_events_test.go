@@ -18,17 +18,15 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 )
 
-// flowEvents are the types of events of pauses and schedules.
 var flowEvents = []tasker.EventType{tasker.EventPauseBegun, tasker.EventPauseEnded, tasker.EventScheduleFired,
 	tasker.EventScheduleMissed}
 
-// heard is a stream of events over HTTP.
 type heard struct {
 	t      *testing.T
 	events chan tasker.Event
 }
 
-// hear opens a stream. What happens after it has returned is in it.
+// hear opens a stream; later events are in it.
 func (s *server) hear(t *testing.T, f tasker.EventFilter) *heard {
 	t.Helper()
 	h := &heard{t: t, events: make(chan tasker.Event, 100)}
@@ -44,7 +42,7 @@ func (s *server) hear(t *testing.T, f tasker.EventFilter) *heard {
 				switch e.Type {
 				case tasker.EventStreamOpen:
 					close(open)
-				case tasker.EventStreamAlive, tasker.EventStreamGap: // what this node does itself is in the stream all the same
+				case tasker.EventStreamAlive, tasker.EventStreamGap: // the stream has events of this node, too
 				default:
 					h.events <- e
 				}
@@ -60,7 +58,6 @@ func (s *server) hear(t *testing.T, f tasker.EventFilter) *heard {
 	return h
 }
 
-// next returns the next event in words.
 func (h *heard) next() string {
 	h.t.Helper()
 	select {
@@ -90,8 +87,8 @@ func (h *heard) want(want ...string) {
 	}
 }
 
-// TestFlowEvents: streams are told of the beginning and the end of a pause, of firings of a schedule and of times
-// without one, with who did it, why and until when. A stream about one namespace has nothing of another.
+// TestFlowEvents: streams have the begin and the end of pauses, firings of schedules and missed times, with actor,
+// reason and end. A stream of one namespace has only its events.
 func TestFlowEvents(t *testing.T) { onEveryStore(t, testFlowEvents) }
 
 func testFlowEvents(t *testing.T, s *server) {
@@ -133,7 +130,6 @@ func testFlowEvents(t *testing.T, s *server) {
 	}
 }
 
-// hook is a webhook that notes what it gets.
 type hook struct {
 	t        *testing.T
 	endpoint webhook.Endpoint
@@ -170,7 +166,6 @@ func newHook(t *testing.T, types ...tasker.EventType) *hook {
 	return h
 }
 
-// take waits for the next event.
 func (h *hook) take() string {
 	h.t.Helper()
 	select {
@@ -182,7 +177,7 @@ func (h *hook) take() string {
 	}
 }
 
-// TestFlowWebhooks: webhooks that name the types get the same events, and others do not.
+// TestFlowWebhooks: only webhooks with these types get the events.
 func TestFlowWebhooks(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		named, other := newHook(t, flowEvents...), newHook(t, tasker.EventOutageOpened)

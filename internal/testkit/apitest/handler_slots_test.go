@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestHandlerSlots: a real server leases a handler with slots of its own no more steps than it has slots, while the
-// other handlers of the worker go on, and another worker gets what is left.
+// TestHandlerSlots: the server leases no more steps of a handler than its slots; other handlers of the worker continue,
+// and another worker gets the rest.
 func TestHandlerSlots(t *testing.T) { onEveryStore(t, testHandlerSlots) }
 
 func testHandlerSlots(t *testing.T, s *server) {

@@ -14,14 +14,13 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// base is a request that the server takes, with the names of known things in braces.
 type base struct {
 	about string // "" for the task whose step a worker holds; failed, or waiting
 	body  string
 }
 
-// baseOf has a base for each operation that needs a body, or another task than the held
-// one: a request that is hostile in one place only is refused for nothing else.
+// baseOf has an accepted request for each operation that needs a body, or another task than the held one: a request
+// with one hostile place is refused for that only.
 var baseOf = map[string]base{
 	"post /v1/tasks":        {"", `{"task_type":"h"}`},
 	"post /v1/tasks/batch":  {"", `{"tasks":[{"task_type":"h"}]}`},
@@ -72,7 +71,6 @@ var baseOf = map[string]base{
 	"delete /api/v1/tasks/{id}":           {about: "waiting"},
 }
 
-// plain sends a request without anything hostile in it. It has to be taken.
 func (h *attacker) plain(method, path string) {
 	h.t.Helper()
 	if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/stream") {
@@ -89,7 +87,7 @@ func (h *attacker) plain(method, path string) {
 	}
 }
 
-// members sends requests that are hostile in one member of the body only.
+// members sends requests with one hostile member of the body.
 func (h *attacker) members(method, path string, s schema) {
 	if s.Ref != "" {
 		s = h.doc.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
@@ -107,8 +105,7 @@ func (h *attacker) members(method, path string, s schema) {
 	}
 }
 
-// prepare makes three tasks: a worker holds the step of one, one has failed, and one
-// waits; all but the last have a case.
+// prepare makes three tasks: a held one, a failed one, and a waiting one; all but the last have a case.
 func (h *attacker) prepare() {
 	h.t.Helper()
 	ctx := h.t.Context()

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 )
 
-// flowOf has the bases of pauses, limits and schedules. No worker serves what they name.
+// flowOf has the bases of pauses, limits and schedules, without workers.
 var flowOf = map[string]base{
 	"post /v1/pauses":                      {"", `{"kind":"handler","handler":"idle","reason":"x","paused_by":"ann"}`},
 	"post /v1/pauses/resume":               {"", `{"kind":"handler","handler":"idle","reason":"x","resumed_by":"ann"}`},
@@ -27,7 +27,7 @@ var flowOf = map[string]base{
 
 func init() { maps.Copy(baseOf, flowOf) }
 
-// prepareFlow makes a pause, a limit and a schedule; for a path that resumes the schedule, it is paused.
+// prepareFlow makes a pause, a limit and a schedule, which is paused for a path that resumes it.
 func (h *attacker) prepareFlow() {
 	h.t.Helper()
 	switch {
@@ -45,7 +45,7 @@ func (h *attacker) prepareFlow() {
 	}
 }
 
-// TestTemplateThatNoneCanBe: a name that cannot be stored is refused, and fails no query.
+// TestTemplateThatNoneCanBe: an impossible name is refused, and fails no query.
 func TestTemplateThatNoneCanBe(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		s := serve(t, dsn, node.Options{})

@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 )
 
-// lettersOf has the bases of the operations on dead letters.
 var lettersOf = map[string]base{
 	"post /v1/dead-letters": {"",
 		`{"source":"t","reports":[{"payload":{},"failure":{"error_type":"E","message":"m"}}]}`},
@@ -47,7 +46,6 @@ var lettersOf = map[string]base{
 
 const discardAll = `{"operation":"discard","reason":"x","selection":{"namespace":"default","source":"t"}}`
 
-// queryOf has the query of operations that need one.
 var queryOf = map[string]string{
 	"delete /v1/policies":                      "?source=t",
 	"delete /api/v1/dlq/messages/{event_id}":   "?reason=x",
@@ -58,7 +56,7 @@ var queryOf = map[string]string{
 func init() { maps.Copy(baseOf, lettersOf) }
 
 // prepareLetters makes two open letters of different groups, a redrive that is not started, and a source with a policy.
-// For a path that ends an earlier act it makes that first: a letter is discarded, a group merged.
+// For a path that undoes an act it does that act first.
 func (h *attacker) prepareLetters() {
 	h.t.Helper()
 	if !strings.HasPrefix(h.path, "/v1/dead-letters") && !strings.HasPrefix(h.path, "/v1/groups") &&
@@ -93,7 +91,7 @@ func (h *attacker) prepareLetters() {
 		h.made("/v1/dead-letters/"+letter+"/discard", `{"reason":"x"}`, nil)
 	case strings.HasSuffix(h.path, "/restore"):
 		h.made("/v1/dead-letters/"+letter+"/discard", `{"reason":"x"}`, nil)
-	case strings.HasSuffix(h.path, "/unsplit"): // what comes after the split is in the group that it makes
+	case strings.HasSuffix(h.path, "/unsplit"): // later letters are in the group that the split makes
 		h.made("/v1/groups/"+group+"/split", `{"when":"true"}`, nil)
 		h.made("/v1/dead-letters", `{"source":"t","reports":[`+
 			`{"message_id":"3`+some+`","payload":{},"failure":{"error_type":"A`+kind+`","message":"m"}}]}`, &reported)
@@ -107,8 +105,8 @@ func (h *attacker) prepareLetters() {
 		"event_id": "1" + some})
 }
 
-// replay makes a source "log" of a topic with a record, and a replay that is not started, in a namespace of its own: a
-// namespace may have only so many. It returns its UUID; for other paths one that does not exist.
+// replay makes a source "log" of a topic with a record, and a replay that is not started, in a separate namespace: the
+// number per namespace is bounded. For other paths it returns a UUID without an object.
 func (h *attacker) replay(namespace string) string {
 	if !strings.HasPrefix(h.path, "/v1/replays") {
 		return uuid.NewString()
@@ -133,7 +131,6 @@ func (h *attacker) replay(namespace string) string {
 	return made.ReplayUUID
 }
 
-// consumer returns the URL of a program that takes every letter. There is one for the attack.
 func (h *attacker) consumer() string {
 	if h.takes == "" {
 		s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -143,7 +140,6 @@ func (h *attacker) consumer() string {
 	return h.takes
 }
 
-// made sends a request that has to be taken.
 func (h *attacker) made(path, body string, into any) {
 	h.t.Helper()
 	resp, err := http.Post(h.url+path, "application/json", strings.NewReader(body))

@@ -22,9 +22,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 )
 
-// TestHostileValues sends every parameter, header and property of every operation of
-// the OpenAPI document what it should not be. Whatever comes, the server refuses it or
-// takes it: no answer is a server error, and what was taken breaks no list.
+// TestHostileValues sends hostile values for every parameter, header and property of every operation of the OpenAPI
+// document. The server refuses or accepts them: no answer is a server error, and accepted ones break no list.
 func TestHostileValues(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(receiver.Close)
@@ -66,7 +65,6 @@ func testHostileValues(t *testing.T, s *server) {
 	}
 }
 
-// document is what is needed of an OpenAPI document.
 type document struct {
 	Paths      map[string]map[string]operation
 	Components struct{ Schemas map[string]schema }
@@ -92,7 +90,6 @@ type schema struct {
 	OneOf      []schema
 }
 
-// attacker sends requests, about things that it made before.
 type attacker struct {
 	*server
 	t     *testing.T
@@ -100,19 +97,17 @@ type attacker struct {
 	sent  int
 	taken int            // and answered 2xx
 	path  string         // of the operation
-	about string         // which task the requests are about: see base
-	takes string         // URL of a program that takes letters; "" before it is needed
-	topic string         // with a record; "" before it is needed
+	about string         // the task of the requests: see base
+	takes string         // URL of a program that takes letters; "" until needed
+	topic string         // with a record; "" until needed
 	known map[string]any // by the name of the property or parameter
 }
 
-// hostileTexts are values of parameters, escaped.
 var hostileTexts = []string{"%00", "a%00b", "%ff", "a%0Ab", "%1b%5B2J", "%C2%85", strings.Repeat("x", 300), "-1", "0",
 	"2147483648", "99999999999999999999", "1e400", "NaN",
 	"1.0", "0000-01-01T00:00:00%2B23:59", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "%27%20OR%201%3D1",
 	"%F0%9F%92%A9", "00000000-0000-0000-0000-000000000000", ""}
 
-// parameters sends hostile values in the path, the query and headers.
 func (h *attacker) parameters(method, path string, op operation) {
 	body := h.fill(baseOf[method+" "+path].body)
 	for _, p := range op.Parameters {
@@ -126,7 +121,6 @@ func (h *attacker) parameters(method, path string, op operation) {
 				h.send(method, h.fill(path)+"?"+p.Name+"="+value, body, nil)
 			case "header":
 				if text, err := url.PathUnescape(value); err == nil && !strings.ContainsAny(text, "\x00\n\x1b") {
-					// net/http sends no others
 					h.send(method, h.fill(path), body, http.Header{p.Name: {text}})
 				}
 			}
@@ -137,7 +131,7 @@ func (h *attacker) parameters(method, path string, op operation) {
 	}
 }
 
-// thinned is every third value where time is short.
+// thinned is every third value with -short.
 func thinned(values []string) []string {
 	if !testing.Short() {
 		return values
@@ -149,7 +143,6 @@ func thinned(values []string) []string {
 	return some
 }
 
-// fill puts known values into a path.
 func (h *attacker) fill(path string) string {
 	for name, value := range h.known {
 		path = strings.ReplaceAll(path, "{"+name+"}", fmt.Sprint(value))
@@ -157,7 +150,6 @@ func (h *attacker) fill(path string) string {
 	return strings.NewReplacer("{namespace}", "default", "{name}", "t", "{version}", "1").Replace(path)
 }
 
-// hostileValues are values of properties, as JSON.
 var hostileValues = []string{`null`, `true`, `""`, `"\u0000"`, `"a\u0000b"`, `"a\nb"`, `"\u001b[2J"`, `"\u0085"`,
 	`"\ud800"`, "\"\xff\"", `"` + strings.Repeat("x", 5000) + `"`,
 	`-1`, `0`, `59.0`, `0.5`, `1e400`, `9223372036854775808`, `-9223372036854775808`, `[]`, `[null]`, `["\u0000"]`, `{}`,
@@ -166,7 +158,6 @@ var hostileValues = []string{`null`, `true`, `""`, `"\u0000"`, `"a\u0000b"`, `"a
 	`"00000000-0000-0000-0000-000000000000"`,
 	strings.Repeat("[", 300) + strings.Repeat("]", 300), strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)}
 
-// properties sends hostile values in the body: in each property of each object.
 func (h *attacker) properties(method, path string, op operation) {
 	content, has := op.RequestBody.Content["application/json"]
 	if !has {
@@ -186,14 +177,13 @@ func (h *attacker) properties(method, path string, op operation) {
 	})
 }
 
-// prepareSometimes keeps what the requests are about alive: some of them end it.
+// prepareSometimes replaces the objects, which some requests end.
 func (h *attacker) prepareSometimes() {
 	if h.sent%200 == 0 {
 		h.prepare()
 	}
 }
 
-// encode is json.Marshal for documents with parts that are not valid JSON.
 func encode(v any) string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -218,8 +208,7 @@ func encode(v any) string {
 	return string(b)
 }
 
-// eachPlace calls attack for every member and item of a document, with how to set it,
-// and puts back what was there.
+// eachPlace calls attack with a setter for every member and item of a document, and restores it.
 func (h *attacker) eachPlace(v any, attack func(set func(any))) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -238,7 +227,7 @@ func (h *attacker) eachPlace(v any, attack func(set func(any))) {
 	}
 }
 
-// sample makes a value of a schema; of what it knows by name, a real one.
+// sample makes a value of a schema; for known names, a real one.
 func (h *attacker) sample(s schema, name string, depth int) any {
 	if s.Ref != "" {
 		s = h.doc.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
@@ -278,11 +267,11 @@ func (h *attacker) sample(s schema, name string, depth int) any {
 	return map[string]any{"a": 1}
 }
 
-// send sends a request, and complains of an answer that is a server error.
+// send reports an answer that is a server error.
 func (h *attacker) send(method, target, body string, header http.Header) {
 	h.t.Helper()
 	h.sent++
-	// A long poll, or a stream, has nothing to say for a while: that is an answer too.
+	// A silent long poll or stream counts as an answer.
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	if strings.Contains(target, "/events") || strings.HasSuffix(target, "/poll") || strings.Contains(target, "wait") {
 		cancel()
@@ -316,7 +305,6 @@ func (h *attacker) send(method, target, body string, header http.Header) {
 	}
 }
 
-// get reads what must be there.
 func (h *attacker) get(target string, out any) {
 	h.t.Helper()
 	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.url+target, nil)

@@ -35,7 +35,6 @@ type flaky struct {
 	puts, gets atomic.Int32
 }
 
-// Put implements blob.Store.
 func (f *flaky) Put(ctx context.Context, key string, content io.ReadSeeker, size int64, sum [32]byte) error {
 	if f.puts.Add(-1) >= 0 {
 		return errors.New("no route to host")
@@ -43,7 +42,6 @@ func (f *flaky) Put(ctx context.Context, key string, content io.ReadSeeker, size
 	return f.Store.Put(ctx, key, content, size, sum)
 }
 
-// Get implements blob.Store.
 func (f *flaky) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	if f.gets.Add(-1) >= 0 {
 		return nil, errors.New("no route to host")
@@ -51,7 +49,6 @@ func (f *flaky) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return f.Store.Get(ctx, key)
 }
 
-// directory opens a blob store in a directory.
 func directory(t *testing.T, dir string) blob.Store {
 	t.Helper()
 	s, err := blobstore.OpenDirectory(dir)
@@ -61,10 +58,9 @@ func directory(t *testing.T, dir string) blob.Store {
 	return s
 }
 
-// twenty is a result of 20 MiB, as its text.
 var twenty = strings.Repeat("0123456789abcdef", 20<<16)
 
-// testLargeResults: a worker of the SDK returns 20 MiB, its dependant reads them, and so do callers.
+// testLargeResults: a worker of the SDK returns 20 MiB; its dependant and callers read them.
 func testLargeResults(t *testing.T, dsn string, store blob.Store) *server {
 	s := serve(t, dsn, node.Options{Blobs: store})
 	s.register(t, largeTemplates)
@@ -90,7 +86,6 @@ func testLargeResults(t *testing.T, dsn string, store blob.Store) *server {
 	return s
 }
 
-// TestLargeResults: in a directory.
 func TestLargeResults(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		dir := t.TempDir()
@@ -118,12 +113,12 @@ func TestLargeResults(t *testing.T) {
 		if _, err := s.Client.LargeResult(s.ctx, task, &steps[1]); tasker.ErrorCode(err) != tasker.CodeNotFound {
 			t.Errorf("of a step without: %v", err)
 		}
-		// for a key of another namespace the task does not exist
+		// For a key of another namespace the task does not exist.
 		other := s.keyed(t, []string{"read"}, "elsewhere")
 		if _, err := other.LargeResult(s.ctx, task, &steps[0]); tasker.ErrorCode(err) != tasker.CodeNotFound {
 			t.Errorf("for a key of another namespace: %v", err)
 		}
-		// an object that was changed is noticed
+		// A changed object is noticed.
 		files, err := filepath.Glob(filepath.Join(dir, "*-*", "*"))
 		if err != nil || len(files) != 1 {
 			t.Fatal(files, err)
@@ -135,7 +130,7 @@ func TestLargeResults(t *testing.T) {
 		if err := s.Result(s.ctx, task, "make", &text); err == nil || text != "" {
 			t.Errorf("a changed object: %d bytes, %v", len(text), err)
 		}
-		// reading goes on where it is gone
+		// Without the object, reading fails.
 		if err := os.Remove(files[0]); err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +141,6 @@ func TestLargeResults(t *testing.T) {
 	})
 }
 
-// TestLargeResultsInS3: against a real server.
 func TestLargeResultsInS3(t *testing.T) {
 	s3 := s3test.Shared(t)
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
@@ -159,8 +153,7 @@ func TestLargeResultsInS3(t *testing.T) {
 	})
 }
 
-// TestLargeResultsOutage: while the blob store does not work, a worker keeps its result and tries again; no attempt is
-// charged for that.
+// TestLargeResultsOutage: without a working blob store, a worker keeps its result and retries; no attempt is charged.
 func TestLargeResultsOutage(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		store := &flaky{Store: directory(t, t.TempDir())}
@@ -170,8 +163,7 @@ func TestLargeResultsOutage(t *testing.T) {
 	})
 }
 
-// TestLargeResultRefused: without a blob store, and for a template with sensitive fields, a large result fails its step
-// as ever.
+// TestLargeResultRefused: without a blob store, or with sensitive fields, a large result fails its step.
 func TestLargeResultRefused(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		for name, opts := range map[string]node.Options{"Without": {}, "Sensitive": {Blobs: directory(t, t.TempDir())}} {
@@ -191,7 +183,7 @@ func TestLargeResultRefused(t *testing.T) {
 	})
 }
 
-// TestLargeResultProtocol: what a worker of another kind sends and hears.
+// TestLargeResultProtocol: the protocol for other workers.
 func TestLargeResultProtocol(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		s := serve(t, dsn, node.Options{Blobs: directory(t, t.TempDir())})
@@ -272,7 +264,7 @@ func TestLargeResultProtocol(t *testing.T) {
 		if err := settle(receipt.Reference); err != nil {
 			t.Errorf("settled: %v", err)
 		}
-		// a result below the inline limit that was sent apart stays apart, to the byte
+		// A small result that was sent apart stays apart, to the byte.
 		steps, err := s.Steps(s.ctx, task)
 		if err != nil || steps[0].LargeResult == nil || *steps[0].LargeResult != receipt.LargeResult {
 			t.Fatalf("%+v, %v", steps, err)

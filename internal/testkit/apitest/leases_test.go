@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestCancelledMeanwhile: a worker whose task is cancelled before it says that it starts, or
-// how far it is, hears that and not of an error: it has done nothing wrong.
+// TestCancelledMeanwhile: a worker whose task is cancelled before its start or progress report learns that without an
+// error.
 func TestCancelledMeanwhile(t *testing.T) { onEveryQueue(t, testCancelledMeanwhile) }
 
 func testCancelledMeanwhile(t *testing.T, s *server) {
@@ -54,7 +54,6 @@ func testCancelledMeanwhile(t *testing.T, s *server) {
 	}
 }
 
-// quoted is a value as it stands in JSON.
 func quoted(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)

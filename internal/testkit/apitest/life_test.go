@@ -18,7 +18,6 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// diamond adds what two branches make of one number.
 const diamond = `
 name: diamond
 namespace_name: math
@@ -59,7 +58,7 @@ func arithmetic() map[string]worker.Handler {
 	}
 }
 
-// TestDiamond: from a template to a result, with the story of it.
+// TestDiamond: from a template to a result, with its history.
 func TestDiamond(t *testing.T) { onEveryStore(t, testDiamond) }
 
 func testDiamond(t *testing.T, s *server) {
@@ -117,8 +116,6 @@ func testDiamond(t *testing.T, s *server) {
 	}
 }
 
-// TestManyCallers: single submissions at the same time are stored each once and
-// run each once.
 func TestManyCallers(t *testing.T) { onEveryStore(t, testManyCallers) }
 
 func testManyCallers(t *testing.T, s *server) {
@@ -218,7 +215,7 @@ func testRepairs(t *testing.T, s *server) {
 			t.Errorf("%s: answered %+v, %v", test.name, step, err)
 			continue
 		}
-		// the task was in error until now: wait for what comes after
+		// The task was in error until now: wait for the next state.
 		for s.step(t, test.receipt, "sum").State != tasker.StepComplete && s.ctx.Err() == nil {
 			if _, err := s.Task(s.ctx, test.receipt.TaskUUID, time.Second); err != nil {
 				t.Fatal(err)
@@ -237,16 +234,16 @@ func testRepairs(t *testing.T, s *server) {
 	}
 }
 
-// TestCancelWhileRunning: the handler's context ends, and nothing it says counts.
+// TestCancelWhileRunning: the handler's context ends, and its result does not count.
 func TestCancelWhileRunning(t *testing.T) { onEveryStore(t, testCancelWhileRunning) }
 
 func testCancelWhileRunning(t *testing.T, s *server) {
 	running, cause := make(chan struct{}), make(chan error, 1)
 	s.work(t, map[string]worker.Handler{"slow": func(ctx context.Context, job *worker.Job) (any, error) {
 		close(running)
-		// a report of progress is how it learns of the cancellation at once
+		// A report of progress learns of the cancellation immediately.
 		for ctx.Err() == nil {
-			_ = job.Progress(1, "on it") // its error is the context's, which is looked at
+			_ = job.Progress(1, "on it") // its error is the context's, checked next
 		}
 		cause <- context.Cause(ctx)
 		return "too late", nil
@@ -272,7 +269,7 @@ func testCancelWhileRunning(t *testing.T, s *server) {
 	}
 }
 
-// TestRetry: a handler that recovers, and one that asks for time.
+// TestRetry: a handler that recovers, and one that snoozes.
 func TestRetry(t *testing.T) { onEveryStore(t, testRetry) }
 
 func testRetry(t *testing.T, s *server) {
@@ -388,7 +385,7 @@ func testTemplates(t *testing.T, s *server) {
 	if page, err := s.Templates(s.ctx, tasker.TemplateFilter{Namespace: "math"}); err != nil || len(page.Templates) != 1 {
 		t.Errorf("the list is %+v, %v", page, err)
 	}
-	// A submission without a version means the one registered last, also where an older one was just used.
+	// Without a version, the one registered last runs, even after the use of an older one.
 	for _, version := range []string{"1.0", "0.9", "0.8"} {
 		if _, err := s.RegisterTemplate(s.ctx,
 			tasker.TemplateSource{YAML: strings.Replace(diamond, "1.0", version, 1)}); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestLogs: what handlers log is kept with their attempts, the end of it only, and is shown to who may read.
+// TestLogs: the end of a handler's log is kept with its attempt, for readers with the permission.
 func TestLogs(t *testing.T) { onEveryStore(t, testLogs) }
 
 func testLogs(t *testing.T, s *server) {

@@ -29,7 +29,6 @@ func onEveryQueue(t *testing.T, test func(t *testing.T, s *server)) {
 	})
 }
 
-// eventually waits until something is so.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience / 2); !is(); time.Sleep(5 * time.Millisecond) {
@@ -39,7 +38,6 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// member is a worker that knows nothing but tasks.
 type member struct {
 	*server
 	path string
@@ -59,7 +57,6 @@ func (s *server) join(t *testing.T, registration string) *member {
 	return &member{s, "/api/v1/workers/" + answer.WorkerID.String()}
 }
 
-// must sends a request that has to succeed.
 func (s *server) must(t *testing.T, method, path, body string, out any) {
 	t.Helper()
 	if status, text := s.send(t, method, path, body, out); status != 200 && status != 201 {
@@ -72,7 +69,6 @@ type lease struct {
 	Status       string
 }
 
-// assigned is a task as a poll brings it.
 type assigned struct {
 	TaskID     uuid.UUID       `json:"task_id"`
 	TaskType   string          `json:"task_type"`
@@ -88,7 +84,6 @@ func (m *member) poll(t *testing.T, body string) []assigned {
 	return answer.Tasks
 }
 
-// Enqueue submits one task to the queue.
 func (s *server) Enqueue(ctx context.Context, t queueapi.EnqueueTask) (queueapi.QueueReceipt, error) {
 	receipts, err := s.EnqueueTasks(ctx, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{t}})
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// downAfter is a breaker that opens after as many failures as openOutage makes at once. Other failures of a test are
-// fewer in a second, on any machine.
+// downAfter opens a breaker after as many failures as failDown makes. Other tests have fewer per second, on any
+// machine.
 var downAfter = settings.OutageBreaker{Enabled: settings.On, Failures: 500, Within: time.Second}
 
-// openOutage makes so many attempts of the handler "down" fail that an outage is open, unless one is open already.
+// openOutage fails attempts of the handler "down" until an outage is open, unless one is.
 func openOutage(t *testing.T, c *tasker.Client) *flow.Outage {
 	t.Helper()
 	ctx, backend := t.Context(), flow.Of(c)
@@ -40,7 +40,6 @@ func openOutage(t *testing.T, c *tasker.Client) *flow.Outage {
 	}
 }
 
-// failDown lets downAfter.Failures attempts fail at once.
 func failDown(ctx context.Context, t *testing.T, c *tasker.Client) {
 	t.Helper()
 	w, err := protocol.Of(c).RegisterWorker(ctx, protocol.WorkerRegistration{Name: "down", Handlers: []string{"down"}})

@@ -20,7 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// TestTwoInstallationsOnOneRedis: neither sees what the other has there.
+// TestTwoInstallationsOnOneRedis: each sees only its own queue.
 func TestTwoInstallationsOnOneRedis(t *testing.T) {
 	t.Parallel()
 	url := redistest.Start(t).URL()
@@ -56,8 +56,8 @@ func TestTwoInstallationsOnOneRedis(t *testing.T) {
 	}
 }
 
-// TestQueueByHand: a task from the queue to its result, in the words of the queue, by
-// bare HTTP; the SDK on both sides of the server tells the same of it.
+// TestQueueByHand: a task from the queue to its result, in the words of the queue, by bare HTTP; the SDK shows the same
+// on both sides of the server.
 func TestQueueByHand(t *testing.T) { onEveryQueue(t, testQueueByHand) }
 
 func testQueueByHand(t *testing.T, s *server) {
@@ -100,7 +100,7 @@ func testQueueByHand(t *testing.T, s *server) {
 		task.TimeoutSeconds != 600 || task.AssignedWorkerID == nil {
 		t.Errorf("while it runs it is %+v", task)
 	}
-	var l lease // nobody else can speak for it
+	var l lease // no other worker can report on it
 	if blind.must(t, "POST", blind.path+"/progress", ofTask+`,"progress_percent":1}`, &l); l.Acknowledged ||
 		l.Status != "lost" {
 		t.Errorf("another worker's progress is answered %+v", l)
@@ -135,7 +135,7 @@ func testQueueByHand(t *testing.T, s *server) {
 	}
 }
 
-// same returns a task that is the same through the SDK as from the engine.
+// same compares a task through the SDK and from the engine.
 func (s *server) same(t *testing.T, id uuid.UUID, want queueapi.QueueStatus) *queueapi.QueueTask {
 	t.Helper()
 	far, err := s.QueueTask(s.ctx, id, true)
@@ -162,8 +162,7 @@ func (s *server) same(t *testing.T, id uuid.UUID, want queueapi.QueueStatus) *qu
 	return far
 }
 
-// TestQueueFailsByHand: an attempt that fails is repeated, one that must not be
-// repeated is the end, and a worker hears of a cancellation.
+// TestQueueFailsByHand: a failed attempt is repeated, a final one is the end, and a worker learns of a cancellation.
 func TestQueueFailsByHand(t *testing.T) { onEveryQueue(t, testQueueFailsByHand) }
 
 func testQueueFailsByHand(t *testing.T, s *server) {
@@ -218,8 +217,6 @@ func testQueueFailsByHand(t *testing.T, s *server) {
 	s.same(t, id, queueapi.QueueStopped)
 }
 
-// TestQueueBadTasks: refused with the same words and places through the SDK and by
-// the engine, and nothing is stored.
 func TestQueueBadTasks(t *testing.T) { onEveryStore(t, testQueueBadTasks) }
 
 func testQueueBadTasks(t *testing.T, s *server) {
@@ -256,7 +253,7 @@ func testQueueBadTasks(t *testing.T, s *server) {
 	s.empty(t)
 }
 
-// TestQueueKeyIsAtomic: of many who submit under one key at once, one creates.
+// TestQueueKeyIsAtomic: of concurrent submissions under one key, one creates.
 func TestQueueKeyIsAtomic(t *testing.T) { onEveryStore(t, testQueueKeyIsAtomic) }
 
 func testQueueKeyIsAtomic(t *testing.T, s *server) {
@@ -286,8 +283,8 @@ func testQueueKeyIsAtomic(t *testing.T, s *server) {
 	}
 }
 
-// TestQueuePlacesOverHTTP: a batch stands in a row, and its places go down as workers
-// take from the head; waits are told once something was measured.
+// TestQueuePlacesOverHTTP: a batch is in order, and its places decrease as workers take from the head; waits appear
+// after a measurement.
 func TestQueuePlacesOverHTTP(t *testing.T) { onEveryQueue(t, testQueuePlacesOverHTTP) }
 
 func testQueuePlacesOverHTTP(t *testing.T, s *server) {

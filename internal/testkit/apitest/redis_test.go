@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// jobFailure is a failed job as applications push it to a list of dead letters.
 const jobFailure = `{"original_job": {"camera_id": "front_door", "file_path": "/export/%[1]d.jpg",` +
 	` "timestamp": "2024-01-15T10:30:00.000000"}, "error": "Connection refused: YOLO26 service unavailable",` +
 	` "attempt_count": 3, "first_failed_at": "2024-01-15T10:30:01.000000",` +
@@ -21,8 +20,8 @@ const jobFailure = `{"original_job": {"camera_id": "front_door", "file_path": "/
 	` "http_status": null, "response_body": null, "retry_delays": [1.0, 2.1, 4.3],` +
 	` "context": {"detection_queue_depth": 15, "analysis_queue_depth": 3, "dlq_circuit_breaker_state": "closed"}}`
 
-// TestRedisThereAndBack takes failed jobs from a list, sends them back to the queue of their consumer as they were, and
-// knows them again when they die a second time.
+// TestRedisThereAndBack takes failed jobs from a list, sends them back to their consumer's queue unchanged, and
+// recognises them when they fail again.
 func TestRedisThereAndBack(t *testing.T) { onEveryStore(t, testRedisThereAndBack) }
 
 func testRedisThereAndBack(t *testing.T, s *server) {
@@ -94,7 +93,7 @@ func testRedisThereAndBack(t *testing.T, s *server) {
 		t.Fatalf("the consumer gets %d jobs: %q", len(jobs), jobs)
 	}
 
-	// One of them dies again: its consumer writes the same job in another way, with another time.
+	// One fails again: its consumer writes the same job in another form and with another time.
 	redis("DEL", "detection_queue")
 	again := strings.Replace(fmt.Sprintf(jobFailure, 1, 45), `"camera_id": "front_door", `, "", 1)
 	again = strings.Replace(again, `"timestamp": "2024-01-15T10:30:00.000000"`,
@@ -119,7 +118,7 @@ func testRedisThereAndBack(t *testing.T, s *server) {
 		return now.Counts.Returned == 1
 	})
 
-	// Redis remembers what was sent, and still takes the same letter a second time: that is another send.
+	// Redis remembers sends, and accepts the same letter again: that is another send.
 	if _, err := b.CreateRedrive(s.ctx, deadletters.RedriveRequest{Operation: deadletters.OpRedrive, Start: true,
 		Selection: deadletters.Selection{Namespace: "default", IDs: []uuid.UUID{returned.LetterUUID}},
 		Plan:      deadletters.Plan{ObserveSeconds: 0.01}}); err != nil {

@@ -14,9 +14,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestBadSubmissions: each is refused whole with the same code, words and places
-// whether it comes through the SDK or goes straight to the engine, and nothing
-// is stored.
+// TestBadSubmissions: each is refused whole with the same code, words and places through the SDK and by the engine, and
+// nothing is stored.
 func TestBadSubmissions(t *testing.T) { onEveryStore(t, testBadSubmissions) }
 
 func testBadSubmissions(t *testing.T, s *server) {
@@ -68,7 +67,7 @@ func testBadSubmissions(t *testing.T, s *server) {
 	}
 }
 
-// TestBadBodies: what is no request at all. The SDK would not send it.
+// TestBadBodies: bodies that the SDK would not send.
 func TestBadBodies(t *testing.T) { onEveryStore(t, testBadBodies) }
 
 func testBadBodies(t *testing.T, s *server) {
@@ -121,14 +120,13 @@ func testBadBodies(t *testing.T, s *server) {
 			s.empty(t)
 		})
 	}
-	// ten megabytes of good tasks are no crime
+	// Ten megabytes of good tasks are accepted.
 	if status, body := s.send(t, "POST", "/v1/tasks/batch", `{"tasks":[`+strings.Repeat(item+",", 99)+item+`]}`,
 		nil); status != 200 {
 		t.Errorf("a good batch of 10 MB is answered %d %.300s", status, body)
 	}
 }
 
-// TestBadTemplates: refused with file, line and column, and nothing is stored.
 func TestBadTemplates(t *testing.T) { onEveryStore(t, testBadTemplates) }
 
 func testBadTemplates(t *testing.T, s *server) {
@@ -165,8 +163,7 @@ func testBadTemplates(t *testing.T, s *server) {
 	}
 }
 
-// TestProtocolErrors: the worker protocol against a worker that is not known, a
-// lease that is not in force and a step in the wrong state.
+// TestProtocolErrors: an unknown worker, a stale lease and a step in the wrong state.
 func TestProtocolErrors(t *testing.T) { onEveryStore(t, testProtocolErrors) }
 
 func testProtocolErrors(t *testing.T, s *server) {
@@ -222,7 +219,7 @@ func testProtocolErrors(t *testing.T, s *server) {
 	}
 }
 
-// TestHostileStrings: what is allowed comes back byte for byte.
+// TestHostileStrings: allowed text comes back byte for byte.
 func TestHostileStrings(t *testing.T) { onEveryStore(t, testHostileStrings) }
 
 func testHostileStrings(t *testing.T, s *server) {

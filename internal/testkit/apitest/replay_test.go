@@ -13,8 +13,7 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// TestReplay: a task that failed for good is in the list of failed tasks, runs again,
-// and tells of it.
+// TestReplay: a failed task is listed, runs again, and shows it.
 func TestReplay(t *testing.T) { onEveryStore(t, testReplay) }
 
 func testReplay(t *testing.T, s *server) {

@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// fulfillment has a step in the middle that is stuck.
 const fulfillment = `
 name: fulfill_order
 namespace_name: order_processing
@@ -28,16 +27,15 @@ steps:
   - {name: step_3, handler: third, dependencies: [step_2]}
 `
 
-// option is one of the three ways to resolve a stuck task.
+// option is one of the three repairs of a stuck task.
 type option struct {
 	act      string           // body of the PATCH
 	state    tasker.StepState // of step_2, when the task is complete
 	attempts int
-	consumed string // what step_3 was given by step_2
+	consumed string // step_3's input from step_2
 }
 
-// TestResolutionWorkflow walks the complete way of a stuck task over HTTP, once
-// for each of the acts that repair a step.
+// TestResolutionWorkflow repairs a stuck task over HTTP, once for each act.
 func TestResolutionWorkflow(t *testing.T) { onEveryStore(t, testResolutionWorkflow) }
 
 func testResolutionWorkflow(t *testing.T, s *server) {
@@ -76,7 +74,6 @@ func testResolutionWorkflow(t *testing.T, s *server) {
 	}
 }
 
-// get reads a document that must be there.
 func get[T any](t *testing.T, s *server, path string) T {
 	t.Helper()
 	var out T
@@ -86,16 +83,16 @@ func get[T any](t *testing.T, s *server, path string) T {
 	return out
 }
 
-// resolve is the operator: from the alert to the closed case.
+// resolve is the operator, from the alert to the closed case.
 func resolve(t *testing.T, s *server, task uuid.UUID, how option) {
-	// 1. What is most urgent?
+	// 1. The most urgent case.
 	queue := get[[]operate.QueuedCase](t, s, "/v1/dlq/investigation-queue?limit=100")
 	if len(queue) != 1 || queue[0].TaskUUID != task || queue[0].Recovered || queue[0].CurrentState != tasker.TaskError ||
 		queue[0].PriorityScore < 500 || queue[0].PriorityScore > 501 {
 		t.Fatalf("the queue is %+v", queue)
 	}
 
-	// 2. What was seen?
+	// 2. Its snapshot.
 	found := get[operate.Case](t, s, "/v1/dlq/task/"+task.String())
 	var snapshot operate.CaseSnapshot
 	if err := json.Unmarshal(found.Snapshot, &snapshot); err != nil {
@@ -152,12 +149,11 @@ func resolve(t *testing.T, s *server, task uuid.UUID, how option) {
 		t.Errorf("after the repair the queue is %+v", queue)
 	}
 
-	// 8. The operator says what he found.
+	// 8. The operator records the finding.
 	s.closeCase(t, found.CaseUUID, stuck.StepUUID)
 	s.trail(t, task, found.CaseUUID, stuck.StepUUID)
 }
 
-// closeCase resolves a case, which is then final.
 func (s *server) closeCase(t *testing.T, id, step uuid.UUID) {
 	t.Helper()
 	entry := "/v1/dlq/entry/" + id.String()
@@ -190,7 +186,6 @@ func (s *server) closeCase(t *testing.T, id, step uuid.UUID) {
 	}
 }
 
-// trail checks who is said to have done what.
 func (s *server) trail(t *testing.T, task, id, step uuid.UUID) {
 	t.Helper()
 	acts := get[[]operate.AuditRecord](t, s, "/v1/tasks/"+task.String()+"/audit")
@@ -216,7 +211,6 @@ func (s *server) trail(t *testing.T, task, id, step uuid.UUID) {
 	}
 }
 
-// await asks until the answer is yes.
 func (s *server) await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -230,7 +224,7 @@ func (s *server) await(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// TestCaseByHand: opened, refused twice over, closed, opened again; through the SDK.
+// TestCaseByHand: opened, refused twice, closed, opened again; through the SDK.
 func TestCaseByHand(t *testing.T) { onEveryStore(t, testCaseByHand) }
 
 func testCaseByHand(t *testing.T, s *server) {

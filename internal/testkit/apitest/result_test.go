@@ -19,8 +19,8 @@ steps:
 - {name: pay, handler: pay, dependencies: [fetch]}
 `
 
-// TestResultTellsTheTruth: Result answers alike over HTTP and in process, and never without an error for a task that
-// did not succeed, even if the step that it was asked for did.
+// TestResultTellsTheTruth: Result is the same over HTTP and in process, and always an error for a failed task, even if
+// the requested step succeeded.
 func TestResultTellsTheTruth(t *testing.T) { onEveryStore(t, testResultTellsTheTruth) }
 
 func testResultTellsTheTruth(t *testing.T, s *server) {

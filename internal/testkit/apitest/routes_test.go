@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 )
 
-// TestRoutes: the list of routes says where steps wait, who serves them, and why nothing moves.
+// TestRoutes: routes with waiting steps, their workers, and the reason of a standstill.
 func TestRoutes(t *testing.T) { onEveryQueue(t, testRoutes) }
 
 func testRoutes(t *testing.T, s *server) {

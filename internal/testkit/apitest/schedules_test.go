@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// atOnce sends a request several times at once, and counts the answers by status.
 func (s *server) atOnce(t *testing.T, n int, method, path, body string) map[int]int {
 	t.Helper()
 	var all sync.WaitGroup
@@ -27,7 +26,6 @@ func (s *server) atOnce(t *testing.T, n int, method, path, body string) map[int]
 	return counts
 }
 
-// number counts the tasks that there are.
 func (s *server) number(t *testing.T) int {
 	t.Helper()
 	page, err := s.Tasks(s.ctx, tasker.TaskFilter{Limit: 1000})
@@ -37,7 +35,7 @@ func (s *server) number(t *testing.T) int {
 	return len(page.Tasks)
 }
 
-// TestSchedulesAtOnce: requests that are sent at once are answered as if they had come one after the other.
+// TestSchedulesAtOnce: concurrent requests are answered as if in sequence.
 func TestSchedulesAtOnce(t *testing.T) { onEveryStore(t, testSchedulesAtOnce) }
 
 func testSchedulesAtOnce(t *testing.T, s *server) {
@@ -55,7 +53,7 @@ func testSchedulesAtOnce(t *testing.T, s *server) {
 	if of.ETag == "" || len(of.NextTimes) != 10 {
 		t.Fatalf("the schedule is %+v", of)
 	}
-	// with a precondition one of them wins
+	// With a precondition one of them wins.
 	changed := `{"name":"t","cron":"@weekly","task_type":"idle","if_match":` + fmt.Sprintf("%q", of.ETag) + `}`
 	want("changed", s.atOnce(t, 5, "POST", "/v1/schedules", changed), map[int]int{200: 1, 409: 4})
 
@@ -75,7 +73,7 @@ func testSchedulesAtOnce(t *testing.T, s *server) {
 	want("remove", s.atOnce(t, 5, "DELETE", path, ""), map[int]int{200: 1, 404: 4})
 }
 
-// TestBackfillBounds: a range of more times than a backfill takes fires none; one of as many fires all.
+// TestBackfillBounds: a range beyond the bound fires nothing; one at the bound fires all.
 func TestBackfillBounds(t *testing.T) { onEveryStore(t, testBackfillBounds) }
 
 func testBackfillBounds(t *testing.T, s *server) {
@@ -109,8 +107,7 @@ var scheduleVerbs = []verb{
 	{"GET", "/v1/schedules?namespace=audio", ""},
 }
 
-// TestSchedulesOfAnotherNamespace: a key neither sees nor changes schedules of a namespace that it does not reach, and
-// cannot tell them from those that do not exist.
+// TestSchedulesOfAnotherNamespace: to a limited key, schedules of other namespaces look like missing ones.
 func TestSchedulesOfAnotherNamespace(t *testing.T) { onEveryStore(t, testSchedulesOfAnotherNamespace) }
 
 func testSchedulesOfAnotherNamespace(t *testing.T, s *server) {

@@ -17,11 +17,10 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// verb is a request about one task, step or case. The words TASK, STEP and CASE of its path
-// and body stand for their IDs.
+// verb is a request about one task, step or case: TASK, STEP and CASE in path and body are IDs.
 type verb struct{ method, path, body string }
 
-// scopedVerbs are the requests that a key limited to other namespaces is answered 404.
+// scopedVerbs answer 404 to a key of other namespaces.
 var scopedVerbs = []verb{
 	{"GET", "/v1/tasks/TASK", ""},
 	{"GET", "/v1/tasks/TASK?wait_ms=50", ""},
@@ -51,8 +50,7 @@ var scopedVerbs = []verb{
 	{"GET", "/v1/events?task_uuid=TASK", ""},
 }
 
-// TestVerbsOfAnotherNamespace: a key neither sees nor changes what is in a namespace that it
-// does not reach, whatever the verb, and cannot tell it from what does not exist.
+// TestVerbsOfAnotherNamespace: to a limited key, objects of other namespaces look like missing ones, for every verb.
 func TestVerbsOfAnotherNamespace(t *testing.T) { onEveryStore(t, testVerbsOfAnotherNamespace) }
 
 func testVerbsOfAnotherNamespace(t *testing.T, s *server) {
@@ -86,8 +84,8 @@ func testVerbsOfAnotherNamespace(t *testing.T, s *server) {
 	s.unchanged(t, before, opened)
 }
 
-// actsOfWorkers are the requests of a worker, or on one. A key that does not reach all of the worker's namespaces is
-// answered 404: with the ID of a worker it could take the work of others.
+// actsOfWorkers are requests of or on a worker. A key that does not reach all of its namespaces gets 404: with the
+// worker's ID it could take the work of others.
 var actsOfWorkers = []verb{
 	{"POST", "/internal/workers/WORKER/poll", ""},
 	{"POST", "/internal/workers/WORKER/poll", `{"capacity":2,"wait_ms":50,"start":true}`},
@@ -115,8 +113,7 @@ var actsOfWorkers = []verb{
 	{"DELETE", "/api/v1/workers/WORKER", ""},
 }
 
-// TestWorkersOfAnotherNamespace: a key acts for no worker that serves a namespace out of its reach, and cannot tell
-// such a worker from one that does not exist.
+// TestWorkersOfAnotherNamespace: to a limited key, a worker of other namespaces looks like a missing one.
 func TestWorkersOfAnotherNamespace(t *testing.T) { onEveryStore(t, testWorkersOfAnotherNamespace) }
 
 func testWorkersOfAnotherNamespace(t *testing.T, s *server) {
@@ -160,7 +157,6 @@ func testWorkersOfAnotherNamespace(t *testing.T, s *server) {
 	}
 }
 
-// senderOf returns a function that sends requests with a key of one namespace.
 func (s *server) senderOf(t *testing.T, namespace string) func(v verb, ids *strings.Replacer) (int, string) {
 	t.Helper()
 	secret, hash := access.Generate()
@@ -196,7 +192,6 @@ func (s *server) senderOf(t *testing.T, namespace string) func(v verb, ids *stri
 	}
 }
 
-// unchanged fails the test when a task or its case has changed, or an act on them was stored.
 func (s *server) unchanged(t *testing.T, task *tasker.Task, c *operate.Case) {
 	t.Helper()
 	if now, err := s.Task(s.ctx, task.TaskUUID, 0); err != nil || now.ETag != task.ETag || now.State != task.State {

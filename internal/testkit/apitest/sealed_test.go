@@ -21,8 +21,8 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// TestSealedIsMasked: what holds for sensitive values in clear text holds for encrypted ones, and the database has none
-// in clear text: neither the file of SQLite, with its log and its free pages, nor any row of PostgreSQL.
+// TestSealedIsMasked: encrypted sensitive values are masked like clear ones, and the database has none in clear text:
+// neither the file of SQLite, with its log and free pages, nor any row of PostgreSQL.
 func TestSealedIsMasked(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		s := serve(t, dsn, sealing(t, vault.Generate("k1")))
@@ -39,7 +39,6 @@ func TestSealedIsMasked(t *testing.T) {
 	})
 }
 
-// sealing are the options of a node with keys.
 func sealing(t *testing.T, keys ...string) node.Options {
 	t.Helper()
 	ring, err := vault.Parse(strings.Join(keys, "\n"))
@@ -49,7 +48,6 @@ func sealing(t *testing.T, keys ...string) node.Options {
 	return node.Options{Encryption: node.Encryption{Ring: ring}}
 }
 
-// forms are a text, and its forms in base64.
 func forms(text string) []string {
 	out := []string{text}
 	for skip := range 3 {
@@ -59,7 +57,6 @@ func forms(text string) []string {
 	return out
 }
 
-// everything returns all that a database stores.
 func everything(t *testing.T, dsn string) string {
 	t.Helper()
 	var out strings.Builder
@@ -124,8 +121,7 @@ steps:
   - {name: ship, handler: ship, dependencies: [charge], when: 'context.card startsWith "4111"'}
 `
 
-// TestSealedWorkflow: workers, conditions, results and checkpoints work with clear text, whatever is stored; so do an
-// edit and a replay.
+// TestSealedWorkflow: workers, conditions, results, checkpoints, edits and replays work with clear text.
 func TestSealedWorkflow(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		s := serve(t, dsn, sealing(t, vault.Generate("k1")))
@@ -197,7 +193,7 @@ steps:
   - {name: charge, handler: charge}
 `
 
-// TestSealedChildren: the items of a step, the contexts of its children and their results are stored encrypted.
+// TestSealedChildren: items, contexts of children and their results are stored encrypted.
 func TestSealedChildren(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		s := serve(t, dsn, sealing(t, vault.Generate("k1")))
@@ -226,7 +222,7 @@ func TestSealedChildren(t *testing.T) {
 	})
 }
 
-// TestSealedSignal: the payload of a signal is stored encrypted, and so is the result that it becomes.
+// TestSealedSignal: the payload of a signal and the resulting result are stored encrypted.
 func TestSealedSignal(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		s := serve(t, dsn, sealing(t, vault.Generate("k1")))

@@ -24,11 +24,11 @@ steps:
   - {name: charge, handler: charge, retry: {max_attempts: 1}}
 `
 
-// Secrets that stand in sensitive fields only, and a text beside them.
+// Secrets in sensitive fields, and a plain text.
 const cardSecret, letterSecret, headerSecret, plain = "4111222233334444", "iban-7788", "bearer-99", "plainly-visible"
 
-// TestSensitive: what a template and a source mark is in no answer of a GET route to a key without the permission, is
-// shown on request to one with it, and that is recorded. The routes are those of the OpenAPI document.
+// TestSensitive: no GET route shows marked values to a key without the permission; with it, on request, each shows them
+// and records the look. The routes are those of the OpenAPI document.
 func TestSensitive(t *testing.T) { onEveryStore(t, testSensitive) }
 
 func testSensitive(t *testing.T, s *server) {
@@ -77,8 +77,8 @@ func testSensitive(t *testing.T, s *server) {
 	unmasking(t, s, blind, seeing)
 }
 
-// unmasking: a key without the permission finds out no value by rules, and cannot have a source mask less. It removes
-// no source whose letters would be shown then.
+// unmasking: a key without the permission cannot learn a value by rules, unmark fields of a source, or remove a source
+// whose letters would then be shown.
 func unmasking(t *testing.T, s *server, blind, seeing *tasker.Client) {
 	t.Helper()
 	b, source := deadletters.Of(blind), deadletters.Source{Name: "billing", Driver: "http", Namespace: "shop"}
@@ -117,7 +117,6 @@ func unmasking(t *testing.T, s *server, blind, seeing *tasker.Client) {
 	}
 }
 
-// failedPayment runs a task of the template until it has failed, with the secret in its context, error and audit trail.
 func failedPayment(t *testing.T, s *server) (*tasker.Task, *operate.Case) {
 	t.Helper()
 	s.register(t, cards)
@@ -148,7 +147,6 @@ func failedPayment(t *testing.T, s *server) (*tasker.Task, *operate.Case) {
 	return task, story
 }
 
-// sensitiveLetter reports a letter of a source with sensitive fields.
 func sensitiveLetter(t *testing.T, s *server) deadletters.Receipt {
 	t.Helper()
 	b := deadletters.Of(s.Client)
@@ -167,7 +165,7 @@ func sensitiveLetter(t *testing.T, s *server) deadletters.Receipt {
 	return receipts[0]
 }
 
-// edits: the mask is not stored in place of a value, and an edit does not bring a value to where it is shown.
+// edits: a mask is never stored as a value, and an edit does not move a value to a visible place.
 func edits(t *testing.T, s *server, blind *tasker.Client, task string, letter deadletters.Receipt) {
 	t.Helper()
 	for _, c := range []struct {
@@ -195,7 +193,7 @@ func edits(t *testing.T, s *server, blind *tasker.Client, task string, letter de
 	}
 }
 
-// searches: a search finds a letter by what is masked only for a key that may see it.
+// searches: only a key with the permission finds letters by masked values.
 func searches(t *testing.T, s *server, blind, seeing *tasker.Client) {
 	t.Helper()
 	for name, f := range map[string]deadletters.Selection{"payload": {Text: letterSecret},
@@ -224,7 +222,7 @@ func stepOf(t *testing.T, s *server, task string) string {
 	return steps[0].StepUUID.String()
 }
 
-// readingRoutes returns all GET routes that answer and end, with what their queries need.
+// readingRoutes returns all finite GET routes, with their required queries.
 func readingRoutes(t *testing.T, s *server) map[string]url.Values {
 	t.Helper()
 	_, body := s.send(t, "GET", "/openapi.json", "", nil)
@@ -247,7 +245,7 @@ func readingRoutes(t *testing.T, s *server) map[string]url.Values {
 	return routes
 }
 
-// read returns the answer to a GET request, "" and the error for one that is refused.
+// read returns the answer, or "" and the error of a refusal.
 func read(ctx context.Context, c *tasker.Client, path string, query url.Values) (string, error) {
 	for _, kind := range []string{"application/json", "application/x-ndjson"} {
 		body, err := c.Stream(ctx, tasker.Request{Verb: "read", Method: http.MethodGet, Path: path, Query: query}, kind)

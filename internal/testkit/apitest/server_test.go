@@ -26,14 +26,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// rueidis refreshes what it knows of its servers at most once a second, and sleeps for the rest of it.
+	// rueidis refreshes its servers at most once a second, and sleeps in between.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
 }
 
-// patience bounds what a test waits for; nothing here takes a tenth of it.
+// patience bounds waits; nothing here takes a tenth of it.
 const patience = time.Minute
 
-// server is a whole server with a client of the SDK.
 type server struct {
 	*tasker.Client
 	operate.Backend
@@ -46,14 +45,12 @@ type server struct {
 
 type queueClient = queueapi.Backend
 
-// onEveryStore runs a test with a server on each of the stores that outlive a
-// process, empty at the beginning.
+// onEveryStore runs a test with a server on each durable store, empty at the beginning.
 func onEveryStore(t *testing.T, test func(t *testing.T, s *server)) {
 	t.Helper()
 	onEveryDatabase(t, func(t *testing.T, dsn string) { test(t, serve(t, dsn, node.Options{})) })
 }
 
-// onEveryDatabase runs a test with an empty database of each of these stores.
 func onEveryDatabase(t *testing.T, test func(t *testing.T, dsn string)) {
 	t.Helper()
 	t.Parallel()
@@ -67,7 +64,6 @@ func onEveryDatabase(t *testing.T, test func(t *testing.T, dsn string)) {
 	})
 }
 
-// serve starts a server on a database, with its background loops.
 func serve(t *testing.T, dsn string, opts node.Options) *server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -144,7 +140,6 @@ func (s *server) submit(t *testing.T, req tasker.TaskRequest) tasker.TaskReceipt
 	return receipt
 }
 
-// settled waits for a task and returns it.
 func (s *server) settled(t *testing.T, receipt tasker.TaskReceipt, want tasker.TaskState) *tasker.Task {
 	t.Helper()
 	got, err := s.Wait(s.ctx, receipt.TaskUUID)
@@ -154,7 +149,6 @@ func (s *server) settled(t *testing.T, receipt tasker.TaskReceipt, want tasker.T
 	return got
 }
 
-// step returns the step of a task that has a name.
 func (s *server) step(t *testing.T, receipt tasker.TaskReceipt, name string) tasker.Step {
 	t.Helper()
 	steps, err := s.Steps(s.ctx, receipt.TaskUUID)
@@ -170,7 +164,6 @@ func (s *server) step(t *testing.T, receipt tasker.TaskReceipt, name string) tas
 	return tasker.Step{}
 }
 
-// empty fails the test when anything is stored.
 func (s *server) empty(t *testing.T) {
 	t.Helper()
 	page, err := s.Tasks(s.ctx, tasker.TaskFilter{})
@@ -179,8 +172,7 @@ func (s *server) empty(t *testing.T) {
 	}
 }
 
-// send sends bytes as they are, and returns the status and the body, which is
-// decoded into out unless that is nil.
+// send returns the status and the body, decoded into out unless nil.
 func (s *server) send(t *testing.T, method, path, body string, out any) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(s.ctx, method, s.url+path, strings.NewReader(body))
@@ -205,7 +197,6 @@ func (s *server) send(t *testing.T, method, path, body string, out any) (int, st
 	return resp.StatusCode, string(answer)
 }
 
-// places lists where the details of an error are.
 func places(e *tasker.Error) string {
 	var out []string
 	for _, d := range e.Details {

@@ -12,13 +12,11 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// clock is the time, and what was added to it.
 type clock struct{ ahead atomic.Int64 }
 
 func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
 func (c *clock) advance(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// patientTemplate may stay in its state for longer than others.
 const patientTemplate = `
 name: patient
 namespace_name: slow
@@ -27,7 +25,6 @@ lifecycle: {max_steps_in_process_minutes: 60, max_waiting_for_dependencies_minut
 steps: [{name: wait, handler: nobody}]
 `
 
-// usualTemplate may stay in its state for as long as others may by default.
 const usualTemplate = `
 name: usual
 version: "1"
@@ -35,13 +32,13 @@ lifecycle: {max_steps_in_process_minutes: 30}
 steps: [{name: nobody, handler: nobody}]
 `
 
-// TestStaleness: healthy, warned of, stale; looked at, detected, repaired.
+// TestStaleness: healthy, warned of, stale; viewed, detected, repaired.
 func TestStaleness(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		c := &clock{}
 		testStaleness(t, serve(t, dsn, node.Options{Now: c.now, Engine: settings.Config{
 			Cases: settings.Cases{WorkerUnavailableAfter: -1},
-			// The test detects: the first cycle of the server may begin late, when the clock is put forward already.
+			// The test detects: the server's first cycle may begin late, after the clock was put forward.
 			StalenessDetection: settings.StalenessDetection{Enabled: settings.Off},
 		}}), c)
 	})
@@ -53,7 +50,6 @@ func testStaleness(t *testing.T, s *server, c *clock) {
 	usual := s.submit(t, tasker.TaskRequest{Name: "usual"})
 	s.submit(t, tasker.TaskRequest{Name: "patient", Namespace: "slow"})
 
-	// health is what is said of the two tasks, in the order of the answer.
 	health := func(query string) string {
 		t.Helper()
 		var out []string
@@ -115,7 +111,7 @@ func testStaleness(t *testing.T, s *server, c *clock) {
 		t.Errorf("the case is %+v", found)
 	}
 
-	// The step never ran: somebody does its work by hand.
+	// The step never ran: an operator does its work.
 	step := s.step(t, usual, "nobody")
 	if _, err := s.ActOnStep(s.ctx, usual.TaskUUID, step.StepUUID,
 		tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann", Reason: "done by mail"}); err != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// TestCaseTellsTheWholeStory: a task fails of one thing, is repaired, and fails of
-// another. Lists, filters and both families show the latest; the case keeps both, and all
-// that was noted.
+// TestCaseTellsTheWholeStory: a task fails, is repaired, and fails differently. Lists, filters and both families show
+// the latest failure; the case keeps both, and all notes.
 func TestCaseTellsTheWholeStory(t *testing.T) { onEveryStore(t, testCaseTellsTheWholeStory) }
 
 func testCaseTellsTheWholeStory(t *testing.T, s *server) {
@@ -66,8 +65,7 @@ func testCaseTellsTheWholeStory(t *testing.T, s *server) {
 	s.thread(t, story)
 }
 
-// saysTheSame compares what the task, its step, the lists of cases and the
-// queue say of a failure.
+// saysTheSame compares the failure in the task, its step, the lists of cases and the queue.
 func (s *server) saysTheSame(t *testing.T, receipt tasker.TaskReceipt, c *operate.Case) {
 	t.Helper()
 	step := s.step(t, receipt, c.FailedStep)

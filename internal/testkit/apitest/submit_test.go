@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 )
 
-// TestGatheredSubmitsAreJudgedAlone: tasks of callers that the SDK sends together are
-// accepted and refused as if each had come alone.
+// TestGatheredSubmitsAreJudgedAlone: tasks that the SDK sends together are accepted and refused individually.
 func TestGatheredSubmitsAreJudgedAlone(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		testGatheredSubmits(t, serve(t, dsn, node.Options{Engine: settings.Config{Backpressure: settings.Backpressure{
@@ -23,7 +22,7 @@ func TestGatheredSubmitsAreJudgedAlone(t *testing.T) {
 }
 
 func testGatheredSubmits(t *testing.T, s *server) {
-	// at once sends one task each of many callers, and counts the answers by user
+	// Sends one task each of many callers, and counts the answers by user.
 	atOnce := func(reqs ...tasker.TaskRequest) map[string]int {
 		var mu sync.Mutex
 		var all sync.WaitGroup
@@ -75,8 +74,8 @@ func testGatheredSubmits(t *testing.T, s *server) {
 	}
 }
 
-// TestKeyOfAnotherBody: both families refuse a key that was used for another body, alone
-// and within a batch, and know the body again however it is written.
+// TestKeyOfAnotherBody: both families refuse a key of another body, alone and in a batch, and accept the same body in
+// another notation.
 func TestKeyOfAnotherBody(t *testing.T) { onEveryStore(t, testKeyOfAnotherBody) }
 
 func testKeyOfAnotherBody(t *testing.T, s *server) {

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// TestTemplateStats: how the steps of the newest tasks went.
 func TestTemplateStats(t *testing.T) { onEveryQueue(t, testTemplateStats) }
 
 func testTemplateStats(t *testing.T, s *server) {

@@ -19,10 +19,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestTokenOfAnother: whoever has a key to work in one namespace can do nothing about the
-// steps that a worker of another namespace holds, nor about steps that nobody holds,
-// whichever token it shows and whichever way it comes; and the answer does not tell
-// whether there is such a step.
+// TestTokenOfAnother: a key of one namespace can do nothing about steps held by workers of another one, nor about free
+// steps, with any token and by any route; the answer does not reveal whether the step exists.
 func TestTokenOfAnother(t *testing.T) { onEveryQueue(t, testTokenOfAnother) }
 
 func testTokenOfAnother(t *testing.T, s *server) {
@@ -64,7 +62,7 @@ func testTokenOfAnother(t *testing.T, s *server) {
 					t.Errorf("%s under the token %s is answered %s", verb, name, answer)
 				}
 			}
-			// embedded, there are no keys
+			// Embedded, there are no keys.
 			settled, err := s.engine.Settle(s.ctx, completion(me.WorkerID, step, token))
 			if err != nil || settled[0].State != "" || tasker.ErrorCode(settled[0].Error) != tasker.CodeStaleToken {
 				t.Errorf("embedded, the result is answered %+v, %v", settled, err)
@@ -108,7 +106,6 @@ func (s *server) claimOne(t *testing.T, worker uuid.UUID, namespace string) prot
 	return polled.Steps[0]
 }
 
-// doorFor is the server for a key to work that is limited to a namespace.
 func (s *server) doorFor(t *testing.T, namespace string) *server {
 	t.Helper()
 	secret, hash := access.Generate()
@@ -124,7 +121,6 @@ func (s *server) doorFor(t *testing.T, namespace string) *server {
 		ctx: s.ctx, http: &http.Client{Transport: withKey(secret)}}
 }
 
-// withKey sends every request with an API key.
 type withKey string
 
 func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -135,8 +131,7 @@ func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
 
 var uuids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// intrude says everything about a step that a worker can say, and returns what it is
-// answered, without the UUIDs.
+// intrude sends every report about a step, and returns the answers without UUIDs.
 func (s *server) intrude(t *testing.T, worker, step uuid.UUID, token string) map[string]string {
 	t.Helper()
 	lease := fmt.Sprintf(`"step_uuid":%q,"token":%s`, step, quoted(t, token))
@@ -155,7 +150,7 @@ func (s *server) intrude(t *testing.T, worker, step uuid.UUID, token string) map
 		out["native "+verb] = strconv.Itoa(status) + " " + uuids.ReplaceAllString(text, "X")
 	}
 	if token == "" {
-		return out // there, a token that is left out is that of the worker's own lease
+		return out // there, a missing token means the worker's own lease
 	}
 	for verb, body := range map[string]string{"start": `{` + ofTask + `}`,
 		"progress": `{` + ofTask + `,"progress_percent":50}`,
@@ -166,7 +161,7 @@ func (s *server) intrude(t *testing.T, worker, step uuid.UUID, token string) map
 	return out
 }
 
-// TestKeyOfAnotherNamespace: with the id of another worker a limited key gets nowhere.
+// TestKeyOfAnotherNamespace: another worker's ID does not help a limited key.
 func TestKeyOfAnotherNamespace(t *testing.T) { onEveryStore(t, testKeyOfAnotherNamespace) }
 
 func testKeyOfAnotherNamespace(t *testing.T, s *server) {

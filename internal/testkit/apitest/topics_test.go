@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// topicStory is a server with dead letters of two topics, whose consumer takes what is sent back.
+// topicStory is a server with dead letters of two topics, and a consumer for redrives.
 type topicStory struct {
 	*server
 	topic, other string
@@ -42,7 +42,6 @@ func newTopics(t *testing.T, s *server) *topicStory {
 	return st
 }
 
-// die reports an event that a consumer gave up.
 func (s *topicStory) die(t *testing.T, source, id, topic, kind string) string {
 	t.Helper()
 	var out struct {
@@ -84,7 +83,7 @@ func wants(t *testing.T, what string, got, want any) {
 	}
 }
 
-// TestTopicsContract goes through what an operator of a dead letter topic relies on, one promise a subtest.
+// TestTopicsContract: the promises to operators of a dead letter topic, one per subtest.
 func TestTopicsContract(t *testing.T) { onEveryStore(t, testTopicsContract) }
 
 func testTopicsContract(t *testing.T, srv *server) {

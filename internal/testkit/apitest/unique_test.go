@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// uniqueAnswer is the answer to a submission, in the words of any family.
 type uniqueAnswer struct {
 	TaskUUID uuid.UUID           `json:"task_uuid"`
 	TaskID   uuid.UUID           `json:"task_id"`
@@ -26,7 +25,6 @@ type uniqueAnswer struct {
 	Errors   []tasker.Detail
 }
 
-// id is that of the task.
 func (a *uniqueAnswer) id() uuid.UUID {
 	if a.TaskID != uuid.Nil {
 		return a.TaskID
@@ -34,7 +32,6 @@ func (a *uniqueAnswer) id() uuid.UUID {
 	return a.TaskUUID
 }
 
-// outcome is what the unique key did, "" for nothing.
 func (a *uniqueAnswer) outcome() string {
 	if a.Unique == nil {
 		return ""
@@ -48,8 +45,7 @@ var uniqueFamilies = map[string][2]string{
 	"queue":    {"/api/v1/tasks", `{"task_type":"queue","parameters":{"n":CONTEXT}RULE}`},
 }
 
-// TestUniqueOverHTTP: each family answers, refuses and replaces alike, and a task of one name in two families has one
-// key.
+// TestUniqueOverHTTP: families answer, refuse and replace alike, and one task name has one key in both.
 func TestUniqueOverHTTP(t *testing.T) { onEveryStore(t, testUniqueOverHTTP) }
 
 func testUniqueOverHTTP(t *testing.T, s *server) {
@@ -86,7 +82,7 @@ func testUniqueOverHTTP(t *testing.T, s *server) {
 			}
 		}
 	}
-	// The key is that of the task type, whoever submits it.
+	// The key is the task type's, for any submitter.
 	var mine, theirs uniqueAnswer
 	s.send(t, "POST", "/v1/tasks", `{"task_type":"one","context":{"a":1},"unique":{}}`, &mine)
 	s.send(t, "POST", "/api/v1/tasks", `{"task_type":"one","parameters":{"a":1},"unique":{}}`, &theirs)
@@ -95,7 +91,7 @@ func testUniqueOverHTTP(t *testing.T, s *server) {
 	}
 }
 
-// TestBadUnique: a rule that is none is refused where it is wrong, in each family, and stores nothing.
+// TestBadUnique: an invalid rule is refused at its place in each family, and stores nothing.
 func TestBadUnique(t *testing.T) { onEveryStore(t, testBadUnique) }
 
 func testBadUnique(t *testing.T, s *server) {
@@ -124,7 +120,7 @@ func testBadUnique(t *testing.T, s *server) {
 	s.empty(t)
 }
 
-// TestUniqueOfAnotherNamespace: a key of an API that is limited to a namespace learns nothing of tasks in others.
+// TestUniqueOfAnotherNamespace: a limited key learns nothing about tasks of other namespaces.
 func TestUniqueOfAnotherNamespace(t *testing.T) { onEveryStore(t, testUniqueOfAnotherNamespace) }
 
 func testUniqueOfAnotherNamespace(t *testing.T, s *server) {
@@ -149,8 +145,8 @@ func testUniqueOfAnotherNamespace(t *testing.T, s *server) {
 	}
 }
 
-// TestManyDuplicates: of 10,000 duplicates in batches, and of many requests at once, one is stored and all others name
-// it; with replace the last of a batch is.
+// TestManyDuplicates: of 10,000 duplicates in batches and concurrent requests, one is stored and all others name it;
+// with replace, the last of a batch is.
 func TestManyDuplicates(t *testing.T) { onEveryStore(t, testManyDuplicates) }
 
 func testManyDuplicates(t *testing.T, s *server) {
@@ -193,7 +189,6 @@ func testManyDuplicates(t *testing.T, s *server) {
 	s.duplicatesAtOnce(t, 2000, 50)
 }
 
-// duplicatesAtOnce sends requests, so many at a time.
 func (s *server) duplicatesAtOnce(t *testing.T, requests, atOnce int) {
 	t.Helper()
 	var all sync.WaitGroup

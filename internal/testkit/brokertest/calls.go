@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// Patience bounds what the tests of a driver wait for; only a test that fails uses it up.
+// Patience bounds the waits of driver tests.
 const Patience = 2 * time.Minute
 
 // Receiver opens a receiver, which is closed with the test.
@@ -78,7 +78,6 @@ func Headers(m *driver.Message) map[string]string {
 	return out
 }
 
-// Header returns one header.
 func Header(name, value string) []deadletter.Header {
 	return []deadletter.Header{{Name: name, Value: []byte(value)}}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// connectionTests are about the beginning and the end of connections.
+// connectionTests are about the begin and the end of connections.
 var connectionTests = map[string]func(*testing.T, *Broker){
 	"CloseTwice":            closeTwice,
 	"CloseEndsReceive":      closeEndsReceive,
@@ -19,7 +19,7 @@ var connectionTests = map[string]func(*testing.T, *Broker){
 	"ConfirmedSurvivesStop": confirmedSurvivesStop,
 }
 
-// closeTwice: a second Close is no error, so that callers may close in a defer as well.
+// closeTwice: a second Close succeeds, so that callers may defer it, too.
 func closeTwice(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	r := Receiver(t, d, queue)
@@ -29,7 +29,7 @@ func closeTwice(t *testing.T, b *Broker) {
 	closed(t, d)
 }
 
-// closeEndsReceive: a Receive that waits returns with an error when its receiver, or the connection, is closed.
+// closeEndsReceive: closing the receiver or the connection ends a waiting Receive with an error.
 func closeEndsReceive(t *testing.T, b *Broker) {
 	queue := b.NewQueue(t)
 	for name, end := range map[string]func(driver.Driver, driver.Receiver){
@@ -50,8 +50,7 @@ func closeEndsReceive(t *testing.T, b *Broker) {
 	}
 }
 
-// closedIsClosed: nothing works after Close, and a send that was not tried does not look like one that may have
-// arrived.
+// closedIsClosed: nothing works after Close, and an unsent message is not uncertain.
 func closedIsClosed(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	Send(t, d, queue, b.numbered(1)...)
@@ -75,8 +74,8 @@ func closedIsClosed(t *testing.T, b *Broker) {
 	}
 }
 
-// nothingLostWhenCut sends and receives while connections break, as a caller that reconnects would. Every message whose
-// send was confirmed is delivered, and none again after it was acknowledged.
+// nothingLostWhenCut sends and receives while connections break, with reconnects. Every confirmed message is delivered,
+// and none again after its acknowledgement.
 func nothingLostWhenCut(t *testing.T, b *Broker) {
 	if b.Cut == nil {
 		t.Skip("Broker.Cut is nil: the test cannot cut connections")
@@ -92,14 +91,13 @@ func nothingLostWhenCut(t *testing.T, b *Broker) {
 		payload := fmt.Sprint(i)
 		if errs := d.Send(t.Context(), queue, []driver.Message{{Payload: []byte(payload)}}, driver.Limits{}); len(errs) > 0 &&
 			errs[0] != nil {
-			// A broken connection is replaced, as package broker does it. Whether the message arrived is not
-			// known.
+			// Replaced as package broker does. The outcome is unknown.
 			d = b.connect(t)
 			continue
 		}
 		confirmed[payload] = true
 	}
-	// Else the test would say nothing: most sends failed.
+	// Otherwise the test would prove nothing.
 	if len(confirmed) < total/2 {
 		t.Fatalf("only %d messages of %d were confirmed", len(confirmed), total)
 	}
@@ -107,12 +105,12 @@ func nothingLostWhenCut(t *testing.T, b *Broker) {
 	defer cancel()
 	acked := map[string]bool{}
 	var r driver.Receiver
-	// Messages that were not confirmed may be delivered as well; only confirmed ones must be.
+	// Unconfirmed messages may be delivered, too.
 	for round := 0; len(confirmed) > 0; round++ {
 		if r == nil {
 			r = Receiver(t, b.connect(t), queue)
 		}
-		// Cut while messages are being received, too.
+		// Cut while receiving, too.
 		if round%5 == 4 {
 			b.Cut(t)
 		}
@@ -120,7 +118,7 @@ func nothingLostWhenCut(t *testing.T, b *Broker) {
 		if ctx.Err() != nil {
 			t.Fatalf("%d confirmed messages were never delivered", len(confirmed))
 		}
-		// An acknowledgement that failed may have worked: such messages may come again, and are not noted.
+		// A failed acknowledgement may have worked: such messages may come again, and are not noted.
 		if err != nil || r.Ack(ctx, batch) != nil {
 			r = nil
 			continue
@@ -135,7 +133,7 @@ func nothingLostWhenCut(t *testing.T, b *Broker) {
 	}
 }
 
-// confirmedSurvivesStop checks that a message is durable once it is confirmed.
+// confirmedSurvivesStop: a confirmed message is durable.
 func confirmedSurvivesStop(t *testing.T, b *Broker) {
 	if b.Stop == nil {
 		t.Skip("Broker.Stop is nil: the test cannot stop the broker")
@@ -158,8 +156,7 @@ func confirmedSurvivesStop(t *testing.T, b *Broker) {
 	}
 }
 
-// reopen opens a queue of a broker that has just been started. As a caller that reconnects, it tries again until the
-// broker can serve the queue: one that answers may still look for the leader of the queue.
+// reopen opens a queue of a restarted broker, with retries: it may still search for the queue's leader.
 func (b *Broker) reopen(t *testing.T, queue string) driver.Receiver {
 	t.Helper()
 	for end := time.Now().Add(b.Patience); ; time.Sleep(50 * time.Millisecond) {

@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// contentTests are about what a message is made of.
 var contentTests = map[string]func(*testing.T, *Broker){
 	"BytesSurvive":        bytesSurvive,
 	"LargeMessages":       largeMessages,
@@ -28,7 +27,6 @@ var contentTests = map[string]func(*testing.T, *Broker){
 	"SenderKeepsItsBytes": senderKeepsItsBytes,
 }
 
-// allBytes has every byte once.
 func allBytes() []byte {
 	out := make([]byte, 256)
 	for i := range out {
@@ -37,11 +35,10 @@ func allBytes() []byte {
 	return out
 }
 
-// bytesSurvive: key, headers, payload and ID arrive byte for byte, whatever the bytes; an empty value is not a missing
-// one.
+// bytesSurvive: key, headers, payload and ID arrive byte for byte; an empty value is not a missing one.
 func bytesSurvive(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
-	// The names are not in their order, and the values are empty, binary, and text in other scripts.
+	// Names out of order; values empty, binary, and in other scripts.
 	headers := []deadletter.Header{{Name: "b", Value: allBytes()}, {Name: "a", Value: []byte{}},
 		{Name: "nul", Value: []byte{0}}, {Name: "text", Value: []byte("ä☃")}, {Name: "bad", Value: []byte{0xff, 0xfe}}}
 	want := []driver.Message{
@@ -63,7 +60,7 @@ func bytesSurvive(t *testing.T, b *Broker) {
 	Ack(t, r, got)
 }
 
-// sameContent compares what a sender determines, except what the broker cannot carry. The order of headers with
+// sameContent compares the sender's parts, except those that the broker cannot carry. The order of headers with
 // different names does not count.
 func (b *Broker) sameContent(t *testing.T, i int, got, want *driver.Message) {
 	t.Helper()
@@ -97,7 +94,7 @@ func largeMessages(t *testing.T, b *Broker) {
 	var want []driver.Message
 	for i := range 3 {
 		payload := bytes.Repeat(allBytes(), b.MaxPayload/256)
-		// The messages differ, so that a driver that mixes them up fails.
+		// Different messages, to find a driver that mixes them up.
 		payload[0] = byte(i)
 		want = append(want, driver.Message{Payload: payload})
 	}
@@ -116,7 +113,7 @@ func largeMessages(t *testing.T, b *Broker) {
 	b.sameContent(t, 0, &again[0], &want[0])
 }
 
-// tooLarge: a message that the broker refuses does not take its neighbours with it, and the error says why.
+// tooLarge: a refused message does not affect its neighbours, and the error has the reason.
 func tooLarge(t *testing.T, b *Broker) {
 	if b.TooLarge == 0 {
 		t.Skip("Broker.TooLarge is 0: the broker takes messages of any size")
@@ -132,7 +129,7 @@ func tooLarge(t *testing.T, b *Broker) {
 	}
 }
 
-// missingDestination: sending never creates a queue. A misspelt destination of a redrive would swallow its letters.
+// missingDestination: sending never creates a queue; a misspelt destination of a redrive would swallow its letters.
 func missingDestination(t *testing.T, b *Broker) {
 	if b.NoMissing {
 		t.Skip("Broker.NoMissing: any name is a queue")
@@ -149,7 +146,7 @@ func missingDestination(t *testing.T, b *Broker) {
 	Ack(t, Receiver(t, d, queue), nil)
 }
 
-// missingQueue: receiving from a queue that does not exist is an error at once, and creates none.
+// missingQueue: receiving from a missing queue is an immediate error, and creates none.
 func missingQueue(t *testing.T, b *Broker) {
 	if b.NoMissing {
 		t.Skip("Broker.NoMissing: any name is a queue")
@@ -167,14 +164,13 @@ func missingQueue(t *testing.T, b *Broker) {
 	Send(t, d, b.NewQueue(t), b.numbered(1)...)
 }
 
-// positionsIdentify: a position is the same at each delivery and of one message only. Capture recognises repeated
-// deliveries by it.
+// positionsIdentify: a position is the same at each delivery and unique. Capture recognises repeated deliveries by it.
 func positionsIdentify(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	same := driver.Message{Payload: []byte("same")}
 	Send(t, d, queue, same, same, same)
 	r := Receiver(t, d, queue)
-	// Equal messages: only the positions can tell them apart.
+	// Only positions distinguish equal messages.
 	first := b.receive(t, r, 3)
 	closed(t, r)
 	second := b.receive(t, Receiver(t, d, queue), 3)
@@ -185,7 +181,7 @@ func positionsIdentify(t *testing.T, b *Broker) {
 		}
 		seen[first[i].Position] = true
 	}
-	// The broker has none; capture then recognises messages in another way.
+	// Without positions, capture recognises messages differently.
 	if first[0].Position == "" {
 		return
 	}
@@ -199,18 +195,18 @@ func positionsIdentify(t *testing.T, b *Broker) {
 	}
 }
 
-// timesAreNow: a driver that knows a time reads its unit and zone correctly.
+// timesAreNow: a driver reads unit and zone of a time correctly.
 func timesAreNow(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	Send(t, d, queue, driver.Message{Payload: []byte("x")})
 	m := b.receive(t, Receiver(t, d, queue), 1)[0]
-	// An hour allows for clocks that differ, and still finds a wrong unit or zone.
+	// An hour allows for different clocks, and finds a wrong unit or zone.
 	if age := time.Since(m.Time); !m.Time.IsZero() && (age < -time.Hour || age > time.Hour) {
 		t.Fatalf("the message was sent at %v", m.Time)
 	}
 }
 
-// nothingIsSent: empty lists are no error.
+// nothingIsSent: empty lists succeed.
 func nothingIsSent(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	if errs := d.Send(t.Context(), queue, nil, driver.Limits{}); len(errs) != 0 {
@@ -242,7 +238,7 @@ func secretsStayHidden(t *testing.T, b *Broker) {
 	}
 }
 
-// depthCounts: Stat counts what waits, or answers -1 where a broker does not say.
+// depthCounts: Stat counts waiting messages, or returns -1.
 func depthCounts(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	want := func(n int64) {
@@ -271,7 +267,7 @@ func depthCounts(t *testing.T, b *Broker) {
 	want(4)
 }
 
-// peekLeavesInPlace: looking at messages does not deliver them.
+// peekLeavesInPlace: peeking does not deliver messages.
 func peekLeavesInPlace(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	Send(t, d, queue, b.numbered(5)...)
@@ -287,7 +283,7 @@ func peekLeavesInPlace(t *testing.T, b *Broker) {
 	}
 }
 
-// senderKeepsItsBytes: a driver does not keep the memory of a message after Send has returned.
+// senderKeepsItsBytes: a driver keeps no memory of a message after Send.
 func senderKeepsItsBytes(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	payload := []byte("before")

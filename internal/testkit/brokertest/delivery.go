@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// deliveryTests are about who gets a message, how often, and in what order.
+// deliveryTests are about receivers, repetitions and order.
 var deliveryTests = map[string]func(*testing.T, *Broker){
 	"OrderWithinKey":          orderWithinKey,
 	"AckIsForGood":            ackIsForGood,
@@ -30,7 +30,7 @@ var deliveryTests = map[string]func(*testing.T, *Broker){
 	"LargeIsLeft":             largeIsLeft,
 }
 
-// orderWithinKey: messages of one key are received in the order in which they were sent.
+// orderWithinKey: messages of one key keep their order.
 func orderWithinKey(t *testing.T, b *Broker) {
 	if b.NoKeys {
 		t.Skip("Broker.NoKeys: messages have no keys")
@@ -39,7 +39,7 @@ func orderWithinKey(t *testing.T, b *Broker) {
 	const keys, each = 7, 100
 	for i := range each {
 		var batch []driver.Message
-		// Each batch has one message of every key, so that keys are interleaved.
+		// One message of every key per batch, to interleave keys.
 		for k := range keys {
 			batch = append(batch, driver.Message{Key: []byte{byte(k)}, Payload: fmt.Append(nil, i)})
 		}
@@ -59,7 +59,7 @@ func orderWithinKey(t *testing.T, b *Broker) {
 	}
 }
 
-// ackIsForGood: what was acknowledged does not come back, for another connection neither.
+// ackIsForGood: an acknowledged message does not come back, not even to another connection.
 func ackIsForGood(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	Send(t, d, queue, b.numbered(10)...)
@@ -67,7 +67,7 @@ func ackIsForGood(t *testing.T, b *Broker) {
 	Ack(t, r, b.receive(t, r, 10))
 	closed(t, r)
 	closed(t, d)
-	// A new message first: without it an empty queue would pass even if the driver delivers late.
+	// A new message first: otherwise an empty queue would pass even if the driver delivers late.
 	Send(t, b.connect(t), queue, driver.Message{Payload: []byte("last")})
 	r = Receiver(t, b.connect(t), queue)
 	if got := payloads(b.receive(t, r, 1)); got[0] != "last" {
@@ -76,7 +76,7 @@ func ackIsForGood(t *testing.T, b *Broker) {
 	nothing(t, r)
 }
 
-// ackOfSome: a part of a batch can be acknowledged; the rest comes back, in order.
+// ackOfSome: the rest of a partly acknowledged batch comes back, in order.
 func ackOfSome(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	Send(t, d, queue, b.numbered(10)...)
@@ -99,7 +99,7 @@ func (b *Broker) sameOrder(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// ackTwice: a second acknowledgement is no error and does not take another message.
+// ackTwice: a second acknowledgement succeeds and does not take another message.
 func ackTwice(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	Send(t, d, queue, b.numbered(3)...)
@@ -113,7 +113,7 @@ func ackTwice(t *testing.T, b *Broker) {
 	}
 }
 
-// releaseGivesBack: what is released comes again, once, and nothing is lost.
+// releaseGivesBack: released messages come again, once, and nothing is lost.
 func releaseGivesBack(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	Send(t, d, queue, b.numbered(10)...)
@@ -131,7 +131,7 @@ func releaseGivesBack(t *testing.T, b *Broker) {
 	nothing(t, r)
 }
 
-// closeGivesBack: what was not acknowledged comes again after a Close, any number of times.
+// closeGivesBack: unacknowledged messages come again after each Close.
 func closeGivesBack(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	Send(t, d, queue, b.numbered(5)...)
@@ -147,7 +147,7 @@ func closeGivesBack(t *testing.T, b *Broker) {
 	b.sameOrder(t, payloads(b.receive(t, Receiver(t, d, queue), 5)), "1", "2", "3", "4", "5")
 }
 
-// redeliveryIsMarked: the mark tells a second delivery from a first one.
+// redeliveryIsMarked: the mark distinguishes a second delivery.
 func redeliveryIsMarked(t *testing.T, b *Broker) {
 	if b.NoMark {
 		t.Skip("Broker.NoMark: the broker does not mark redelivered messages")
@@ -177,7 +177,7 @@ func concurrentReceivers(t *testing.T, b *Broker) {
 	counts := map[string]int{}
 	var wg sync.WaitGroup
 	for range receivers {
-		// Each receiver has a connection of its own, as different processes would.
+		// Separate connections, as in different processes.
 		r := Receiver(t, b.connect(t), queue)
 		wg.Go(func() {
 			for {
@@ -214,7 +214,7 @@ func concurrentReceivers(t *testing.T, b *Broker) {
 	}
 }
 
-// concurrentSenders: a connection may be used by many senders at the same time.
+// concurrentSenders: a connection serves concurrent senders.
 func concurrentSenders(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	const senders, each = 8, 50
@@ -257,7 +257,7 @@ func receiveWaits(t *testing.T, b *Broker) {
 	}
 }
 
-// cancelledReceiveIsSafe: a cancelled Receive never loses a message between the queue and its caller.
+// cancelledReceiveIsSafe: a cancelled Receive never loses a message.
 func cancelledReceiveIsSafe(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	r := Receiver(t, d, queue)
@@ -273,7 +273,7 @@ func cancelledReceiveIsSafe(t *testing.T, b *Broker) {
 			}
 		}
 	}()
-	// Receives are cancelled while messages arrive: each either returns a message or leaves it.
+	// Each Receive either returns a message or leaves it.
 	seen := map[string]bool{}
 	for i := range total {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -284,7 +284,7 @@ func cancelledReceiveIsSafe(t *testing.T, b *Broker) {
 				cancel()
 			}
 		}()
-		// Half of the receives are cancelled before they begin, half while they wait.
+		// Half of them are cancelled before they begin, half while they wait.
 		if i%2 != 0 {
 			cancel()
 		}
@@ -299,7 +299,7 @@ func cancelledReceiveIsSafe(t *testing.T, b *Broker) {
 		}
 	}
 	<-done
-	// What the cancelled receives left must still be there.
+	// The messages of cancelled receives must still be there.
 	for len(seen) < total {
 		for _, p := range payloads(b.receive(t, r, 1)) {
 			if seen[p] {
@@ -310,8 +310,7 @@ func cancelledReceiveIsSafe(t *testing.T, b *Broker) {
 	}
 }
 
-// cancelledSendIsReported: a cancelled Send has an error for each message that it did not confirm, and confirms none
-// that is not there.
+// cancelledSendIsReported: a cancelled Send has an error for each unconfirmed message, and confirms no missing one.
 func cancelledSendIsReported(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -329,7 +328,7 @@ func cancelledSendIsReported(t *testing.T, b *Broker) {
 	}
 	Send(t, d, queue, driver.Message{Payload: []byte("end")})
 	for _, p := range payloads(b.receive(t, Receiver(t, d, queue), sent+1)) {
-		// The last message was received with at most the confirmed ones before it, so none of them is missing.
+		// The last message came with at most the confirmed ones before it, so none is missing.
 		if p == "end" {
 			sent = 0
 		}
@@ -339,7 +338,7 @@ func cancelledSendIsReported(t *testing.T, b *Broker) {
 	}
 }
 
-// batchesAreBounded: a batch has about driver.BatchBytes, however many messages the caller asks for.
+// batchesAreBounded: a batch has about driver.BatchBytes, for any requested number.
 func batchesAreBounded(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	size := min(b.MaxPayload, driver.BatchBytes/4)
@@ -354,7 +353,7 @@ func batchesAreBounded(t *testing.T, b *Broker) {
 		if got+1 < n && err != nil {
 			t.Fatalf("receive: %v", err)
 		}
-		// Twice: a driver stops after the message that exceeds the bound, and some brokers add a batch of their own.
+		// Twice: a driver stops after the message that exceeds the bound, and some brokers add their own batch.
 		if total := len(more) * size; total > 2*driver.BatchBytes {
 			t.Fatalf("a batch has %d bytes, want about %d", total, driver.BatchBytes)
 		}
@@ -366,7 +365,6 @@ func batchesAreBounded(t *testing.T, b *Broker) {
 	}
 }
 
-// queuesAreSeparate: a receiver gets the messages of its own queue only.
 func queuesAreSeparate(t *testing.T, b *Broker) {
 	d := b.connect(t)
 	one, other := b.NewQueue(t), b.NewQueue(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// largeIsLeft: a message that its reader does not take stays on the broker, and those behind it come. The next receiver
-// gets it, or finds it where the driver says that it is.
+// largeIsLeft: a message that its reader does not take stays on the broker, and later ones come. The next receiver gets
+// it, or finds it where the driver says.
 func largeIsLeft(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	large := bytes.Repeat([]byte("large"), 1000)
@@ -38,10 +38,10 @@ func largeIsLeft(t *testing.T, b *Broker) {
 	}
 }
 
-// takenBack receives what was left, and nothing else.
+// takenBack receives the remaining message, and no other.
 func (b *Broker) takenBack(t *testing.T, r driver.Receiver, large []byte) {
 	t.Helper()
-	// It is still too large, and then it is not. A receiver that puts nothing aside has it anyway.
+	// First still too large, then not. A receiver that puts nothing aside has it anyway.
 	aside, err := r.Return(t.Context(), len(large)-1)
 	if err != nil || len(aside) > 1 || len(aside) == 1 && (aside[0].Bytes != len(large) || aside[0].Position == "") {
 		t.Fatalf("%+v is aside: %v", aside, err)

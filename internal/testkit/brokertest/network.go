@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Network stands between a driver and its broker, and can be put out of order.
+// Network is between a driver and its broker, and can be disturbed.
 type Network struct {
-	// Address is where the driver connects.
+	// Address is for the driver.
 	Address string
 
 	mu      sync.Mutex
@@ -17,21 +17,20 @@ type Network struct {
 	to      string
 	conns   map[net.Conn]bool
 	state   state
-	shut    bool          // new connections are cut at once
-	after   int           // bytes to the broker until the trouble begins
+	shut    bool          // new connections are cut immediately
+	after   int           // bytes to the broker until the disturbance begins
 	began   chan struct{} // closed when it does
 }
 
-// state is what a network does with bytes.
 type state int
 
 const (
 	passing state = iota
-	holding       // what the broker answers waits
+	holding       // the broker's answers wait
 	lost          // nothing arrives, on either side, and no connection ends
 )
 
-// NewNetwork starts one before the broker at an address, until the test ends.
+// NewNetwork starts a Network before a broker, until the test ends.
 func NewNetwork(t testing.TB, to string) *Network {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,7 +57,7 @@ func NewNetwork(t testing.TB, to string) *Network {
 	return n
 }
 
-// URL returns the URL of a broker, changed so that it leads through the network.
+// URL leads a broker's URL through the network.
 func (n *Network) URL(t testing.TB, broker string) string {
 	t.Helper()
 	u, err := url.Parse(broker)
@@ -69,10 +68,10 @@ func (n *Network) URL(t testing.TB, broker string) string {
 	return u.String()
 }
 
-// Hold holds back the answers of the broker once so many bytes more have gone to it. The channel is closed then.
+// Hold holds back the broker's answers after so many further bytes to it; then it closes the channel.
 func (n *Network) Hold(after int) <-chan struct{} { return n.trouble(holding, after) }
 
-// Lose lets both sides wait for ever once so many bytes more have gone to the broker, as if a cable was pulled.
+// Lose stops all bytes after so many further bytes to the broker, like a pulled cable.
 func (n *Network) Lose(after int) <-chan struct{} { return n.trouble(lost, after) }
 
 func (n *Network) trouble(s state, after int) <-chan struct{} {
@@ -133,7 +132,6 @@ func (n *Network) carry(client net.Conn) {
 	n.end(client, broker)
 }
 
-// end ends connections.
 func (n *Network) end(conns ...net.Conn) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -144,7 +142,6 @@ func (n *Network) end(conns ...net.Conn) {
 	n.changed.Broadcast()
 }
 
-// copy carries bytes one way.
 func (n *Network) copy(to, from net.Conn, toBroker bool) {
 	buffer := make([]byte, 16<<10)
 	for {
@@ -161,7 +158,7 @@ func (n *Network) copy(to, from net.Conn, toBroker bool) {
 	}
 }
 
-// gate waits until bytes may go on, and reports whether they arrive.
+// gate blocks while bytes are held, and reports whether they arrive.
 func (n *Network) gate(from net.Conn, bytes int, toBroker bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

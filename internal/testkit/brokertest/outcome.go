@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// outcomeTests are about what a driver says of messages that it could not send: only what may have been stored is
-// uncertain.
+// outcomeTests are about unsent messages: only one that may have been stored is uncertain.
 var outcomeTests = map[string]func(*testing.T, *Broker){
 	"TurnIsOver":        turnIsOver,
 	"RefusedForGood":    refusedForGood,
@@ -24,7 +23,7 @@ var outcomeTests = map[string]func(*testing.T, *Broker){
 	"DeletedMeanwhile":  deletedMeanwhile,
 }
 
-// turnIsOver: nothing is begun after the end of the turn.
+// turnIsOver: nothing begins after the end of the turn.
 func turnIsOver(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	Send(t, d, queue, driver.Message{Payload: []byte("first")})
@@ -37,7 +36,7 @@ func turnIsOver(t *testing.T, b *Broker) {
 	b.sameOrder(t, payloads(b.receive(t, Receiver(t, d, queue), 2)), "first", "last")
 }
 
-// refusedForGood: what a user may not do is refused for good, and nothing is stored.
+// refusedForGood: a forbidden send is refused for good, and nothing is stored.
 func refusedForGood(t *testing.T, b *Broker) {
 	if b.Forbidden == "" {
 		t.Skip("Broker.Forbidden is empty: the user may send to any queue")
@@ -51,7 +50,7 @@ func refusedForGood(t *testing.T, b *Broker) {
 	Send(t, d, b.NewQueue(t), b.numbered(1)...)
 }
 
-// refusedForAMoment: a refusal that passes says that nothing was stored, and is not for good.
+// refusedForAMoment: a passing refusal stores nothing, and is not for good.
 func refusedForAMoment(t *testing.T, b *Broker) {
 	if b.Refuse == nil {
 		t.Skip("Broker.Refuse is nil: the test cannot have messages refused")
@@ -70,7 +69,7 @@ func refusedForAMoment(t *testing.T, b *Broker) {
 	b.sameOrder(t, payloads(b.receive(t, Receiver(t, d, queue), 2)), "first", "last")
 }
 
-// between is a driver whose connections pass the network of the broker.
+// between is a driver whose connections pass the broker's network.
 func (b *Broker) between(t *testing.T) (driver.Driver, *Network) {
 	t.Helper()
 	if b.Network == nil {
@@ -82,7 +81,7 @@ func (b *Broker) between(t *testing.T) (driver.Driver, *Network) {
 	return through.connect(t), b.Network
 }
 
-// bulk returns a message that is large enough to tell it from the questions of a driver, and cannot be compressed.
+// bulk is large enough to distinguish it from a driver's requests, and incompressible.
 func bulk(name string) driver.Message {
 	m := driver.Message{Payload: make([]byte, 2*question)}
 	_, _ = rand.Read(m.Payload)
@@ -90,10 +89,10 @@ func bulk(name string) driver.Message {
 	return m
 }
 
-// question is the size that the questions of a driver do not have.
+// question bounds the requests of a driver.
 const question = 64 << 10
 
-// noAnswer: a message that is stored, and whose answer does not come in its time, is uncertain.
+// noAnswer: a stored message without a timely answer is uncertain.
 func noAnswer(t *testing.T, b *Broker) {
 	d, n := b.between(t)
 	queue := b.NewQueue(t)
@@ -104,7 +103,7 @@ func noAnswer(t *testing.T, b *Broker) {
 	b.settled(t, queue)
 }
 
-// halfOpen: a broker that is gone without a word confirms nothing, and holds nobody.
+// halfOpen: a silent broker confirms nothing, and blocks no caller.
 func halfOpen(t *testing.T, b *Broker) {
 	d, n := b.between(t)
 	queue := b.NewQueue(t)
@@ -116,7 +115,6 @@ func halfOpen(t *testing.T, b *Broker) {
 	b.settled(t, queue)
 }
 
-// unanswered sends a message that gets no answer.
 func (b *Broker) unanswered(t *testing.T, d driver.Driver, queue string) {
 	t.Helper()
 	const each = time.Second
@@ -130,7 +128,7 @@ func (b *Broker) unanswered(t *testing.T, d driver.Driver, queue string) {
 	}
 }
 
-// settled checks that a new connection serves a queue, to which one message was sent whose outcome is unknown.
+// settled checks that a new connection serves a queue after one message with an unknown outcome.
 func (b *Broker) settled(t *testing.T, queue string) {
 	t.Helper()
 	d := b.connect(t)
@@ -143,7 +141,7 @@ func (b *Broker) settled(t *testing.T, queue string) {
 	b.sameOrder(t, got, "first", "last")
 }
 
-// slowAnswer: an answer that comes after the end of the turn, but in the time of the message, counts.
+// slowAnswer: an answer after the end of the turn, but in the time of the message, counts.
 func slowAnswer(t *testing.T, b *Broker) {
 	d, n := b.between(t)
 	queue := b.NewQueue(t)
@@ -169,7 +167,7 @@ func slowAnswer(t *testing.T, b *Broker) {
 	}
 }
 
-// deletedMeanwhile: a queue that is deleted while messages are sent to it refuses those that come later.
+// deletedMeanwhile: a queue deleted during sends refuses later messages.
 func deletedMeanwhile(t *testing.T, b *Broker) {
 	if b.Delete == nil {
 		t.Skip("Broker.Delete is nil: the test cannot delete queues")

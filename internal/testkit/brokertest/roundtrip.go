@@ -10,14 +10,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// roundTripTests are about a message that is received and sent back, as a letter is, and about the time in between.
+// roundTripTests are about messages that are received and sent back, as letters are.
 var roundTripTests = map[string]func(*testing.T, *Broker){
 	"EmptyIsNotNothing": emptyIsNotNothing,
 	"SecondTripIsSame":  secondTripIsSame,
 	"TakenCounts":       takenCounts,
 }
 
-// oddMessages are such that have parts which are empty, or there twice.
 func oddMessages() []driver.Message {
 	h := func(pairs ...string) (list []deadletter.Header) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -35,7 +34,7 @@ func oddMessages() []driver.Message {
 	}
 }
 
-// emptyIsNotNothing: what is empty arrives as that, beside what is not there.
+// emptyIsNotNothing: an empty part arrives as empty, not as missing.
 func emptyIsNotNothing(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	want := oddMessages()[:3]
@@ -51,8 +50,8 @@ func emptyIsNotNothing(t *testing.T, b *Broker) {
 	Ack(t, r, got)
 }
 
-// secondTripIsSame: a message that is sent back as it was received, with the header that a redrive adds, is received as
-// the same: the names, order and values of its headers, and what of it is empty.
+// secondTripIsSame: a message sent back with a redrive's header is received unchanged: names, order and values of its
+// headers, and empty parts.
 func secondTripIsSame(t *testing.T, b *Broker) {
 	d, queue, other := b.connect(t), b.NewQueue(t), b.NewQueue(t)
 	Send(t, d, queue, oddMessages()...)
@@ -80,8 +79,8 @@ func secondTripIsSame(t *testing.T, b *Broker) {
 	Ack(t, r2, second)
 }
 
-// takenCounts: what was received and is not acknowledged is counted, by Stat or by its receiver. Else a queue whose
-// messages are being stored would look empty.
+// takenCounts: Stat or the receiver counts unacknowledged messages; otherwise a queue whose messages are being stored
+// would look empty.
 func takenCounts(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	r := Receiver(t, d, queue)

@@ -1,9 +1,9 @@
-// Package brokertest is the conformance suite that every driver passes, on a real server where it has one. It knows
-// only the seam in package driver; what a broker cannot do is declared in [Broker], and shown by a skipped subtest.
+// Package brokertest is the conformance suite that every driver passes, on a real server where it has one. It uses only
+// the seam in package driver; [Broker] declares a broker's limitations, which skip subtests.
 //
-// content.go is about what a message is made of, roundtrip.go about what is left of it once it was received and sent
-// back, delivery.go about who gets it, connection.go about the beginning and the end of connections, outcome.go about
-// what a sender learns. A driver's own test describes its broker and calls [Run].
+// content.go is about the parts of a message, roundtrip.go about messages that are sent back, delivery.go about
+// receivers, connection.go about connections, outcome.go about the results of sends. A driver's test describes its
+// broker and calls [Run].
 package brokertest
 
 import (
@@ -19,54 +19,52 @@ import (
 
 // Broker is a broker under test.
 type Broker struct {
-	// Open is the driver's; URL is that of the server.
 	Open driver.OpenFunc
 	URL  string
-	// NewQueue creates a queue that is empty, and whose name no other test uses.
+	// NewQueue creates an empty queue with a unique name.
 	NewQueue func(t *testing.T) string
-	// Missing is the name of a queue that does not exist.
+	// Missing is the name of a missing queue.
 	Missing string
-	// Cut breaks all connections of the driver, as a network would; nil where a test cannot.
+	// Cut breaks all connections of the driver; nil if impossible.
 	Cut func(t *testing.T)
-	// Stop ends the server, and Start brings it back with what it holds; nil where a test cannot.
+	// Stop ends the server, and Start restarts it with its content; nil if impossible.
 	Stop, Start func(t *testing.T)
 
-	// Network is what connections to NetworkURL pass; nil where a test has none.
+	// Network carries connections to NetworkURL; nil for none.
 	Network    *Network
 	NetworkURL string
-	// Forbidden is a queue to which the user may not send; "" where there is none.
+	// Forbidden is a queue to which the user may not send; "" for none.
 	Forbidden string
-	// Refuse has the broker refuse for a moment what is sent to a queue, and Accept ends that; nil where a test cannot.
+	// Refuse makes the broker refuse sends to a queue until Accept; nil if impossible.
 	Refuse, Accept func(t *testing.T, queue string)
-	// Delete deletes a queue; nil where a test cannot, or a queue that does not exist is an empty one.
+	// Delete deletes a queue; nil if impossible, or if missing queues are empty ones.
 	Delete func(t *testing.T, queue string)
 
-	// Patience is how long the suite waits for what must happen; only a driver that fails uses it up. Defaults to that
-	// of the drivers' own tests.
+	// Patience bounds the suite's waits. Defaults to the constant.
 	Patience time.Duration
-	// MaxPayload bounds the payload of the largest message that the suite sends. Defaults to 10 MiB.
+	// MaxPayload bounds the largest payload of the suite. Defaults to 10 MiB.
 	MaxPayload int
-	// TooLarge is a number of bytes that the broker refuses in one message; 0: it takes any.
+	// TooLarge is a size that the broker refuses in one message; 0: none.
 	TooLarge int
 
-	// Own is a prefix of names of headers that the driver adds to what it receives, and does not send; "" for none.
+	// Own is the prefix of headers that the driver adds on receipt, and does not send; "" for none.
 	Own string
 	// NoHeaders, NoKeys, NoMessageIDs: messages have none on this broker.
 	NoHeaders, NoKeys, NoMessageIDs bool
-	// NoMissing: a queue that does not exist is an empty one, for senders and receivers alike.
+	// NoMissing: a missing queue is an empty one, for senders and receivers.
 	NoMissing bool
-	// NewPositions: a message that was given back has another position.
+	// NewPositions: a released message has another position.
 	NewPositions bool
 	// NoMark: the broker does not mark redelivered messages.
 	NoMark bool
 	// Exclusive: only one receiver at a time gets the messages of a queue.
 	Exclusive bool
-	// NoOrder: messages that were given back come in another order.
+	// NoOrder: released messages come in another order.
 	NoOrder bool
 }
 
-// Run runs the suite. The broker is started already, and each subtest has queues of its own. At the end no goroutine of
-// the driver may be left; therefore no other test of the process runs at the same time.
+// Run runs the suite on a started broker; each subtest has its own queues. At the end no goroutine of the driver may be
+// left, so no other test of the process runs concurrently.
 func Run(t *testing.T, b Broker) {
 	t.Helper()
 	if b.MaxPayload == 0 {
@@ -87,8 +85,8 @@ func Run(t *testing.T, b Broker) {
 	}
 }
 
-// connect opens a connection that the test closes at its end. It opens it as the server does, through a registry, which
-// guards the driver and hides secrets.
+// connect opens a connection for the test as the server does, through a registry, which guards the driver and hides
+// secrets.
 func (b *Broker) connect(t *testing.T) driver.Driver {
 	t.Helper()
 	d, err := driver.Registry{"tested": b.Open}.Open(t.Context(), "tested", b.URL)
@@ -103,14 +101,13 @@ func (b *Broker) connect(t *testing.T) driver.Driver {
 	return d
 }
 
-// receive receives exactly n messages.
 func (b *Broker) receive(t *testing.T, r driver.Receiver, n int) []driver.Message {
 	t.Helper()
 	return receiveWithin(t, r, n, b.Patience)
 }
 
-// nothing checks that there is nothing to receive for a moment. A driver that delivers late passes, so a test must have
-// another reason to trust it.
+// nothing checks that there is nothing to receive for a moment. A late driver passes, so a test must not rely on it
+// alone.
 func nothing(t *testing.T, r driver.Receiver) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -120,7 +117,6 @@ func nothing(t *testing.T, r driver.Receiver) {
 	}
 }
 
-// closed closes a receiver or a driver.
 func closed(t *testing.T, c interface{ Close() error }) {
 	t.Helper()
 	if err := c.Close(); err != nil {
@@ -128,7 +124,7 @@ func closed(t *testing.T, c interface{ Close() error }) {
 	}
 }
 
-// numbered returns messages with the payloads "1" to "n", which have one key unless the broker has none.
+// numbered returns messages with the payloads "1" to "n", with one key unless NoKeys.
 func (b *Broker) numbered(n int) []driver.Message {
 	out := make([]driver.Message, n)
 	for i := range out {
@@ -140,7 +136,6 @@ func (b *Broker) numbered(n int) []driver.Message {
 	return out
 }
 
-// payloads returns the payloads of messages, as text.
 func payloads(messages []driver.Message) []string {
 	out := make([]string, len(messages))
 	for i := range messages {

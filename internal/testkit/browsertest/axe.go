@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 )
 
-// axeCore checks the accessibility of a page. It is axe-core 4.14.1, under the MPL 2.0: testdata/axe/LICENSE.
+// axeCore is axe-core 4.14.1, under the MPL 2.0: testdata/axe/LICENSE.
 //
 //go:embed testdata/axe/axe.min.js
 var axeCore string
@@ -22,14 +22,12 @@ type Violation struct {
 	Targets []string
 }
 
-// String returns one line.
 func (v Violation) String() string {
 	return fmt.Sprintf("%s (%s): %s: %s", v.Rule, v.Impact, v.Help, strings.Join(v.Targets, ", "))
 }
 
-// Violations returns the rules of axe-core that the page breaks as it is now: those of WCAG and of good practice that
-// are on from the beginning. It takes tenths of a second. Scripts of the page do not meet axe-core, which runs in a
-// world of its own.
+// Violations returns the rules of axe-core that the page breaks: WCAG and the default good practice. It takes tenths of
+// a second. axe-core runs in an isolated world, invisible to the page's scripts.
 func (b *Tab) Violations() []Violation {
 	b.t.Helper()
 	frame := call(b, page.GetFrameTree, struct{}{}).FrameTree.Frame.ID

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The files are those of the package axe-core 4.14.1 of npm, byte for byte.
+// The files are those of the npm package axe-core 4.14.1, byte for byte.
 func TestAxeIsAsPublished(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

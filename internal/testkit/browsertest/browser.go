@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// flags make a browser that is the same on each machine, and that asks nobody for anything.
+// flags make browsers equal on all machines and offline.
 var flags = []string{
 	"--headless", "--no-first-run", "--no-default-browser-check", "--disable-gpu", "--mute-audio", "--hide-scrollbars",
 	"--lang=en-US", "--force-color-profile=srgb", "--force-device-scale-factor=1", "--font-render-hinting=none",
@@ -23,7 +23,7 @@ var flags = []string{
 	"--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider",
 	"--no-pings", "--no-proxy-server", "--password-store=basic", "--use-mock-keychain",
 	"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
-	// A tab of a test that another tab covers works on all the same.
+	// A covered tab continues to work.
 	"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
 	"--disable-renderer-backgrounding", "--disable-hang-monitor", "--disable-ipc-flooding-protection",
 	// /dev/shm of a container is often too small.
@@ -32,18 +32,17 @@ var flags = []string{
 	"--remote-debugging-port=0", "--user-data-dir=profile", "about:blank",
 }
 
-// lastAct ends the browser and its helpers, which are in one group of processes. They get a moment to be gone before
-// their directory is removed.
+// lastAct ends the browser and its helpers, which are one process group, and lets them exit before their directory is
+// removed.
 const lastAct = `kill -s KILL -- "-$(cat pid)"; sleep 0.2`
 
-// browser is a program that runs.
 type browser struct {
 	server   *testserver.Server
 	debugger string // its address
 }
 
-// shared is the browser of this process, started when the first test asks for it. It is stopped when the process is
-// gone, so it is nobody's to close.
+// shared is the browser of this process, started at first use. It is stopped when the process is gone, so no test
+// closes it.
 var shared = sync.OnceValues(launch)
 
 func launch() (*browser, error) {
@@ -71,8 +70,8 @@ func launch() (*browser, error) {
 	return b, b.server.Begin()
 }
 
-// confinement gives up the sandbox where it does not work: containers, in which CI and root usually are, do not let
-// the browser make name spaces. All pages are ours.
+// confinement disables the sandbox where it does not work: containers, usual for CI and root, do not let the browser
+// create name spaces. All pages are ours.
 func confinement() []string {
 	if os.Geteuid() == 0 || os.Getenv("CI") == "true" {
 		return []string{"--no-sandbox"}
@@ -80,7 +79,6 @@ func confinement() []string {
 	return nil
 }
 
-// debugger reads the file in which the browser says where its debugger listens.
 func debugger(file string) (address string, err error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {

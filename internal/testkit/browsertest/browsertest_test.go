@@ -118,7 +118,7 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// Two tabs share a browser, and no cookies.
+// Two tabs share a browser, but no cookies.
 func TestCookies(t *testing.T) {
 	t.Parallel()
 	url := goodSite(t)
@@ -168,7 +168,7 @@ func TestScreenshot(t *testing.T) {
 	tab.WaitTrue("innerWidth === 800 && innerHeight === 600 && matchMedia('(prefers-color-scheme: dark)').matches")
 }
 
-// Each way to be bad is reported, once it is seen.
+// Each kind of problem is reported.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	tab := browsertest.New(t)
@@ -234,7 +234,7 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// What covers an element keeps it from being clicked, as it keeps people.
+// A covered element cannot be clicked.
 func TestClickWaits(t *testing.T) {
 	t.Parallel()
 	url := serve(t, map[string]string{

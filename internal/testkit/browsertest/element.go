@@ -14,14 +14,14 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// evaluate returns what a JavaScript expression is. A promise is awaited.
+// evaluate returns the value of a JavaScript expression, and awaits a promise.
 func evaluate[T any](b *Tab, expression string) (T, error) {
 	ctx, cancel := b.within()
 	defer cancel()
 	return evaluateIn[T](ctx, 0, expression)
 }
 
-// evaluateIn is evaluate in a context of execution; 0 is that of the page.
+// evaluateIn is evaluate in a context of execution; 0 is the page's.
 func evaluateIn[T any](ctx context.Context, world runtime.ExecutionContextID, expression string) (v T, err error) {
 	yes := true
 	r, err := chromedp.Call(ctx, runtime.Evaluate, runtime.EvaluateParams{
@@ -41,8 +41,7 @@ func evaluateIn[T any](ctx context.Context, world runtime.ExecutionContextID, ex
 	return v, nil
 }
 
-// until evaluates an expression until it is neither null nor undefined, and returns it. While the browser goes from one
-// page to the next, an expression may fail.
+// until evaluates an expression until it is neither null nor undefined. Between two pages an expression may fail.
 func until[T any](b *Tab, what, expression string) T {
 	b.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -56,7 +55,6 @@ func until[T any](b *Tab, what, expression string) T {
 	}
 }
 
-// quote makes a literal of JavaScript.
 func quote(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -65,13 +63,13 @@ func quote(s string) string {
 	return string(raw)
 }
 
-// with is an expression: body, in which e is the element of a selector; null as long as there is none.
+// with is an expression: body, in which e is the element of a selector; null without one.
 func with(css, body string) string {
 	return "(() => { const e = document.querySelector(" + quote(css) + "); if (!e) return null; " + body + " })()"
 }
 
-// Eval evaluates a JavaScript expression in the page and decodes its value into out, unless that is nil. A promise is
-// awaited.
+// Eval evaluates a JavaScript expression in the page and decodes its value into out, unless that is nil. It awaits a
+// promise.
 func (b *Tab) Eval(expression string, out any) {
 	b.t.Helper()
 	raw, err := evaluate[json.RawMessage](b, expression)
@@ -84,7 +82,7 @@ func (b *Tab) Eval(expression string, out any) {
 }
 
 // Click waits until an element can be clicked, scrolls to it and clicks it. An element that is hidden, disabled or
-// covered by another one cannot be clicked. It does not wait for what that does.
+// covered cannot be clicked. It does not wait for the effect.
 func (b *Tab) Click(css string) {
 	b.t.Helper()
 	at := until[struct{ X, Y float64 }](b, "click "+css, with(css, `
@@ -104,8 +102,8 @@ func (b *Tab) Click(css string) {
 	b.do("click "+css, chromedp.MouseClickXY(at.X, at.Y))
 }
 
-// Fill waits for a field and replaces what is in it, as if somebody typed. Of a select it chooses the option with the
-// value. It fires input and change.
+// Fill waits for a field and replaces its content, like typing. In a select it chooses the option with the value. It
+// fires input and change.
 func (b *Tab) Fill(css, text string) {
 	b.t.Helper()
 	kind := until[string](b, "fill in "+css, with(css, `
@@ -130,7 +128,7 @@ func (b *Tab) Fill(css, text string) {
 	until[bool](b, css+" has the text "+quote(text), with(css, "return e.value === "+quote(text)+" ? true : null;"))
 }
 
-// keys are the names of keys that write nothing.
+// keys are the names of keys without text.
 var keys = map[string]string{
 	"Enter": kb.Enter, "Escape": kb.Escape, "Tab": kb.Tab, "Backspace": kb.Backspace, "Delete": kb.Delete,
 	"Space": " ", "ArrowUp": kb.ArrowUp, "ArrowDown": kb.ArrowDown, "ArrowLeft": kb.ArrowLeft,
@@ -142,8 +140,8 @@ var modifiers = map[string]chromedp.Modifier{
 	"Meta": chromedp.ModifierMeta,
 }
 
-// Press presses one key after another: "a", "?", or a name as in KeyboardEvent.key, with modifiers in front:
-// "Control+k", "Shift+Tab". What has the focus gets them.
+// Press presses keys in sequence: "a", "?", or a name as in KeyboardEvent.key, with modifiers in front: "Control+k",
+// "Shift+Tab". The focused element gets them.
 func (b *Tab) Press(names ...string) {
 	b.t.Helper()
 	for _, name := range names {
@@ -170,13 +168,13 @@ func (b *Tab) Press(names ...string) {
 	}
 }
 
-// Text waits for an element and returns the text that it shows, in one line.
+// Text waits for an element and returns its visible text, in one line.
 func (b *Tab) Text(css string) string {
 	b.t.Helper()
 	return strings.Join(strings.Fields(until[string](b, "the text of "+css, with(css, "return e.innerText;"))), " ")
 }
 
-// Value waits for a field and returns what is in it.
+// Value waits for a field and returns its value.
 func (b *Tab) Value(css string) string {
 	b.t.Helper()
 	return until[string](b, "the value of "+css, with(css, "return e.value;"))
@@ -194,7 +192,7 @@ func (b *Tab) Count(css string) int {
 	return until[int](b, "count "+css, "document.querySelectorAll("+quote(css)+").length")
 }
 
-// WaitText waits until the text that an element shows contains some text. Spaces and lines do not matter.
+// WaitText waits until the visible text of an element contains want, regardless of white space.
 func (b *Tab) WaitText(css, want string) {
 	b.t.Helper()
 	want = strings.Join(strings.Fields(want), " ")

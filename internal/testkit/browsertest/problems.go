@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// problems are what a page did wrong. The goroutine that reads from the browser writes them.
+// problems are the faults of pages. The goroutine that reads from the browser writes them.
 type problems struct {
 	mu       sync.Mutex
 	found    []string
@@ -22,23 +22,21 @@ type problems struct {
 	hosts    []string // with ports
 }
 
-// Problems returns what the pages of the tab have done wrong so far, in order, as one line each. What a page does after
-// a click may come later.
+// Problems returns the faults of the tab's pages so far, in order, one line each. Faults after a click may come later.
 func (b *Tab) Problems() []string {
 	b.problems.mu.Lock()
 	defer b.problems.mu.Unlock()
 	return slices.Clone(b.problems.found)
 }
 
-// Expect says that there are problems with these parts. At the end of the test they do not fail it, and one that has
-// not come does.
+// Expect declares problems with these parts. At its end they do not fail the test, but a missing one does.
 func (b *Tab) Expect(parts ...string) {
 	b.problems.mu.Lock()
 	defer b.problems.mu.Unlock()
 	b.problems.expected = append(b.problems.expected, parts...)
 }
 
-// verdict returns what is wrong at the end: problems that were not expected, and expected ones that did not come.
+// verdict returns unexpected problems, and missing expected ones.
 func (p *problems) verdict() (faults []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,7 +66,6 @@ func (p *problems) add(format string, args ...any) {
 	p.found = append(p.found, strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
 }
 
-// allow makes the host of a URL one of ours.
 func (p *problems) allow(address string) {
 	if u, err := url.Parse(address); err == nil {
 		p.mu.Lock()
@@ -77,7 +74,7 @@ func (p *problems) allow(address string) {
 	}
 }
 
-// foreign reports whether a request goes to a host that is not ours. Data and blobs go nowhere.
+// foreign reports whether a request goes to another host. Data and blobs go nowhere.
 func (p *problems) foreign(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -91,7 +88,7 @@ func (p *problems) foreign(address string) bool {
 	return !slices.Contains(p.hosts, u.Host)
 }
 
-// listen takes in events of the tab. It is called by the goroutine that reads them, and must not wait for an answer.
+// listen runs in the goroutine that reads events, and must not wait for an answer.
 func (b *Tab) listen(event any) {
 	p := &b.problems
 	switch e := event.(type) {
@@ -102,7 +99,7 @@ func (b *Tab) listen(event any) {
 			p.add("console: %s", arguments(e.Args))
 		}
 	case *log.EventEntryAdded:
-		// What the network does is seen below, with the kind of request.
+		// Network errors follow below, with the kind of request.
 		if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork {
 			p.add("%s: %s", e.Entry.Source, e.Entry.Text)
 		}
@@ -115,7 +112,7 @@ func (b *Tab) listen(event any) {
 			p.add("status %d of %s", e.Response.Status, e.Response.URL)
 		}
 	case *network.EventLoadingFailed:
-		// A violation of the policy is in the log. What is aborted or cancelled was in the way of the next page.
+		// A policy violation is in the log. Aborted or cancelled requests made way for the next page.
 		if part(e.Type) && !e.Canceled && e.ErrorText != "net::ERR_ABORTED" && e.BlockedReason != network.BlockedReasonCsp {
 			p.add("a %s does not load: %s", e.Type, e.ErrorText)
 		}
@@ -129,7 +126,7 @@ func (b *Tab) listen(event any) {
 	}
 }
 
-// part reports whether a page has to have what is asked for. A document or an answer to a script may well say 404.
+// part reports whether a page requires the request. A document or an answer to a script may be a 404.
 func part(kind network.ResourceType) bool {
 	switch kind {
 	case network.ResourceTypeStylesheet, network.ResourceTypeScript, network.ResourceTypeImage,
@@ -147,7 +144,6 @@ func exception(d *runtime.ExceptionDetails) string {
 	return fmt.Sprintf("%s (%s:%d)", text, d.URL, d.LineNumber+1)
 }
 
-// arguments shows what the console was called with.
 func arguments(args []*runtime.RemoteObject) string {
 	var words []string
 	for _, a := range args {

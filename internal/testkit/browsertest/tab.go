@@ -18,11 +18,10 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// patience is how long a page may take to do what a test waits for.
 const patience = time.Minute
 
-// Tab is a page in a window of its own, without the cookies of others. Only the test that made it uses it, from one
-// goroutine. Selectors are those of CSS; of several elements the first is meant.
+// Tab is a page in a separate window with separate cookies. Only its test uses it, from one goroutine. Selectors are
+// CSS; of several elements the first is meant.
 type Tab struct {
 	t             testing.TB
 	ctx           context.Context
@@ -31,8 +30,8 @@ type Tab struct {
 	dark          bool
 }
 
-// New opens a tab of 1280 by 800 pixels in light colours that prefers reduced motion. It is closed when t ends, which
-// fails if there were problems. Servers that the test opens pages of are made before, so that they end after the tab.
+// New opens a tab of 1280 by 800 pixels in light colours with reduced motion. It closes when t ends, which fails after
+// problems. Start servers before, so that they end after the tab.
 func New(t testing.TB) *Tab {
 	t.Helper()
 	browser, err := shared()
@@ -40,7 +39,7 @@ func New(t testing.TB) *Tab {
 	tab := &Tab{t: t, width: 1280, height: 800}
 	ctx, disconnect := remote.NewAllocator(context.Background(), browser.debugger, remote.NoModifyURL,
 		remote.WithDialTimeout(patience))
-	quiet := func(string, ...any) {} // events that the library does not know
+	quiet := func(string, ...any) {} // events unknown to the library
 	ctx, closeTab := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(tab.listen),
 		chromedp.WithErrorf(quiet), chromedp.WithLogf(quiet))
 	tab.ctx = ctx
@@ -49,7 +48,7 @@ func New(t testing.TB) *Tab {
 		closeTab()
 		disconnect()
 	})
-	// The connection lives as long as the context of the first call, which therefore has no deadline.
+	// The connection lives as long as the context of the first call, so that has no deadline.
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("open a tab: %v", err)
 	}
@@ -57,16 +56,14 @@ func New(t testing.TB) *Tab {
 	return tab
 }
 
-// end fails the test for the problems that it did not expect, and for expected ones that did not come.
 func (b *Tab) end() {
-	// What the page has sent until now comes before the answer. If a page is stuck, the test has failed before.
+	// Events of the page come before the answer. If a page is stuck, the test has failed before.
 	_, _ = evaluate[int](b, "1")
 	for _, fault := range b.problems.verdict() {
 		b.t.Error("browser: " + fault)
 	}
 }
 
-// within returns a context for one step.
 func (b *Tab) within() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(b.ctx, patience)
 }
@@ -81,7 +78,6 @@ func (b *Tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// call sends a command of the protocol, or ends the test.
 func call[P, R any](b *Tab, cmd cdp.Command[P, R], params P) R {
 	b.t.Helper()
 	ctx, cancel := b.within()
@@ -93,7 +89,7 @@ func call[P, R any](b *Tab, cmd cdp.Command[P, R], params P) R {
 	return r
 }
 
-// fatalf ends the test, and says where the tab was and what it showed.
+// fatalf ends the test, with the tab's address and content.
 func (b *Tab) fatalf(format string, args ...any) {
 	b.t.Helper()
 	shown, err := evaluate[string](b, "location.href + '\\n' + (document.body ? document.body.innerText : '')")
@@ -106,7 +102,7 @@ func (b *Tab) fatalf(format string, args ...any) {
 	b.t.Fatalf("browser: %s; the tab shows %s", fmt.Sprintf(format, args...), shown)
 }
 
-// Open goes to a URL and returns when the page has loaded. Requests to its host are no problem from then on.
+// Open goes to a URL and returns when the page has loaded. From then on requests to its host are allowed.
 func (b *Tab) Open(url string) {
 	b.t.Helper()
 	b.problems.allow(url)
@@ -119,7 +115,7 @@ func (b *Tab) Reload() {
 	b.do("reload", chromedp.Reload())
 }
 
-// Back goes one page back in the history, without waiting for it.
+// Back goes one page back in the history, without waiting.
 func (b *Tab) Back() {
 	b.t.Helper()
 	b.Eval("history.back()", nil)
@@ -131,7 +127,7 @@ func (b *Tab) URL() string {
 	return until[string](b, "the address", "location.href")
 }
 
-// Cookies returns the cookies that the browser sends to the page, also those that scripts cannot read.
+// Cookies returns the page's cookies, including those hidden from scripts.
 func (b *Tab) Cookies() []*http.Cookie {
 	b.t.Helper()
 	var all []*http.Cookie
@@ -179,8 +175,8 @@ func (b *Tab) adjust() {
 	}})
 }
 
-// Screenshot writes the page to a PNG file of a size in pixels, in light or dark colours. It leaves the size and the
-// colours of the tab as they were.
+// Screenshot writes the page to a PNG file of a size in pixels, in light or dark colours, and restores the tab's size
+// and colours.
 func (b *Tab) Screenshot(path string, width, height int, dark bool) {
 	b.t.Helper()
 	w, h, d := b.width, b.height, b.dark

@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// scenarios are what every worker has to do.
 var scenarios = []struct {
 	name string
 	run  func(w *world)
@@ -53,7 +52,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// workflow: results of parents and logs arrive, also in another worker's step.
+// workflow: results of parents and logs arrive, even from another worker's step.
 func workflow(w *world) {
 	_, err := w.server.client.RegisterTemplate(w.ctx, tasker.TemplateSource{YAML: "name: two\nversion: '1'\n" +
 		"namespace_name: " + w.namespace + "\nsteps:\n  - {name: first, handler: act}\n" +
@@ -86,7 +85,7 @@ func workflow(w *world) {
 	}
 }
 
-// failures: what a handler says of its failure decides, and operators see it; the worker's log says what follows.
+// failures: the handler's failure decides, operators see it, and the worker logs the consequence.
 func failures(w *world) {
 	p := w.work("w", workerOptions{})
 	p.says("started")
@@ -110,7 +109,7 @@ func failures(w *world) {
 	p.says("another attempt at 20")
 }
 
-// snooze: a step that is given back for a while is not charged, and keeps its checkpoint.
+// snooze: a snoozed step is not charged, and keeps its checkpoint.
 func snooze(w *world) {
 	w.work("w", workerOptions{})
 	id := w.submit("act", order{Ref: "z", Snooze: 0.1, Checkpoint: []byte(`{"slept":true}`)})
@@ -120,7 +119,7 @@ func snooze(w *world) {
 	w.wantOutcomes(id, "snoozed", "completed")
 }
 
-// tooLarge: a result beyond the limit fails the step for good, and the worker goes on.
+// tooLarge: a result beyond the limit fails the step for good, and the worker continues.
 func tooLarge(w *world) {
 	w.work("w", workerOptions{})
 	if f := w.failure(w.submit("act", order{Ref: "big", Bytes: 2 << 20})); f.Type != "result_too_large" ||
@@ -130,7 +129,7 @@ func tooLarge(w *world) {
 	w.works("w")
 }
 
-// timeout: a handler is told when its time is over, and the failure says so.
+// timeout: a handler learns of its time-out, and the failure names it.
 func timeout(w *world) {
 	p := w.work("w", workerOptions{})
 	shut, _ := w.gate("shut")
@@ -142,7 +141,7 @@ func timeout(w *world) {
 	w.works("w")
 }
 
-// progress: operators see it, and the checkpoint, while the step runs.
+// progress: operators see progress and checkpoint while the step runs.
 func progress(w *world) {
 	w.work("w", workerOptions{})
 	gate, open := w.gate("gate")
@@ -156,7 +155,7 @@ func progress(w *world) {
 	w.result(id)
 }
 
-// slots: a handler with a slot of its own has one, and takes none of the others'.
+// slots: a handler with its own slot has one, and takes none of the others'.
 func slots(w *world) {
 	p := w.work("w", workerOptions{Concurrency: 1})
 	first, open := w.gate("first")
@@ -185,7 +184,7 @@ func namespaceOfKey(w *world) {
 	}
 }
 
-// unknownKey: a worker that the server refuses ends with an error.
+// unknownKey: a refused worker ends with an error.
 func unknownKey(w *world) {
 	p := w.workAs("w", "unknown", workerOptions{})
 	select {
@@ -199,7 +198,7 @@ func unknownKey(w *world) {
 	p.silent("ended")
 }
 
-// kill: another worker gets the step of one that is killed, with its checkpoint.
+// kill: another worker gets a killed worker's step, with its checkpoint.
 func kill(w *world) {
 	a := w.work("a", workerOptions{})
 	gate, open := w.gate("gate")
@@ -215,9 +214,9 @@ func kill(w *world) {
 	w.wantOutcomes(id, "lease_expired", "completed")
 }
 
-// stall: a worker that stood still has lost its step; it notices, and its result does not count.
+// stall: a stalled worker has lost its step; it notices, and its result does not count.
 func stall(w *world) {
-	a := w.work("a", workerOptions{Concurrency: 1}) // so that it has no poll at the server, which could get the step
+	a := w.work("a", workerOptions{Concurrency: 1}) // so that no poll at the server could get the step
 	gate, open := w.gate("gate")
 	id := w.submit("act", order{Ref: "s", Gate: gate})
 	a.says("begin s 1")
@@ -236,7 +235,7 @@ func stall(w *world) {
 	w.wantOutcomes(id, "lease_expired", "completed")
 }
 
-// cancelTask: a handler is told that its task was cancelled.
+// cancelTask: a handler learns that its task was cancelled.
 func cancelTask(w *world) {
 	p := w.work("w", workerOptions{})
 	gate, _ := w.gate("gate")
@@ -259,7 +258,7 @@ func (w *world) cancel(id uuid.UUID) {
 	}
 }
 
-// drain: after SIGTERM a worker finishes what it runs, takes nothing, and ends well.
+// drain: after SIGTERM a worker finishes its steps, takes none, and ends without an error.
 func drain(w *world) {
 	p := w.work("w", workerOptions{Concurrency: 2})
 	gate, open := w.gate("gate")
@@ -281,7 +280,7 @@ func drain(w *world) {
 	}
 }
 
-// drainTooLong: a handler that takes too long saves where it is; its step is given back without a charge.
+// drainTooLong: a slow handler saves a checkpoint; its step is released without a charge.
 func drainTooLong(w *world) {
 	p := w.work("w", workerOptions{ShutdownSeconds: 0.3})
 	gate, open := w.gate("gate")
@@ -301,7 +300,7 @@ func drainTooLong(w *world) {
 	w.wantOutcomes(id, "released", "completed")
 }
 
-// drainByOperator: a worker that an operator drains ends, and well.
+// drainByOperator: a worker that an operator drains ends without an error.
 func drainByOperator(w *world) {
 	p := w.work("drained-"+w.language.name, workerOptions{})
 	gate, open := w.gate("gate")

@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// TestClients: the clients in other languages reach schedules, pauses, limits, the inbox, signals and events of a real
-// server alike.
+// TestClients: the clients in other languages reach schedules, pauses, limits, the inbox, signals and events alike.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	const want = `schedules hourly nightly

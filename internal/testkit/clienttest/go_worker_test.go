@@ -19,7 +19,6 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// TestMain makes the program of the language Go of this test, if it is started as one.
 func TestMain(m *testing.M) {
 	text := os.Getenv("TASKER_TEST_WORKER")
 	if text == "" {
@@ -31,7 +30,6 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// workerOptions is what TASKER_TEST_WORKER says.
 type workerOptions struct {
 	Name            string   `json:"name"`
 	Namespaces      []string `json:"namespaces,omitempty"`
@@ -40,7 +38,7 @@ type workerOptions struct {
 	Threads         bool     `json:"threads,omitempty"`
 }
 
-// order is the context of every task; the package comment explains it.
+// order is the context of every task; see the package comment.
 type order struct {
 	Ref        string          `json:"ref"`
 	Log        string          `json:"log,omitempty"`
@@ -52,7 +50,6 @@ type order struct {
 	Bytes      int             `json:"bytes,omitempty"`
 }
 
-// failing is how an order fails.
 type failing struct {
 	Attempts int    `json:"attempts"`
 	How      string `json:"how"`
@@ -60,7 +57,6 @@ type failing struct {
 	Code     string `json:"code,omitempty"`
 }
 
-// output is the result of an order.
 type output struct {
 	Ref        string                     `json:"ref"`
 	Attempt    int                        `json:"attempt"`
@@ -69,7 +65,6 @@ type output struct {
 	Worker     string                     `json:"worker"`
 }
 
-// goWorker is the program in Go.
 func goWorker(text string) error {
 	var o workerOptions
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
@@ -156,7 +151,6 @@ func told(ctx context.Context, job *worker.Job, ref string) error {
 	return cause
 }
 
-// error is the error that an order asks for.
 func (f *failing) error(ref string) error {
 	failure := &tasker.Failure{Message: f.Message, Code: f.Code}
 	switch f.How {

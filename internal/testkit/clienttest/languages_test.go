@@ -15,15 +15,14 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// language is a client that has a worker.
 type language struct {
 	name    string
 	threads bool
-	// command returns the program and the environment that it needs. ErrMissing: its tools are not installed.
+	// command returns the program and its environment. ErrMissing: its tools are not installed.
 	command func() (program []string, env []string, err error)
 }
 
-// languages are all clients. One whose tools are missing is skipped, but not in CI.
+// languages are all clients. One without its tools is skipped, but not in CI.
 var languages = []language{
 	{"Go", false, goProgram},
 	{"Python", false, pythonProgram},
@@ -31,10 +30,9 @@ var languages = []language{
 	{"TypeScript", false, typescriptProgram},
 }
 
-// goProgram is this test, which TestMain makes a worker of.
+// goProgram is this test binary; see TestMain.
 func goProgram() ([]string, []string, error) { return []string{os.Args[0]}, nil, nil }
 
-// client is the directory of the client in a language.
 func client(name string) (string, error) {
 	dir, err := filepath.Abs(filepath.Join("../../../clients", name))
 	if err != nil {
@@ -43,7 +41,6 @@ func client(name string) (string, error) {
 	return dir, nil
 }
 
-// pythonProgram needs no more than a Python that is recent enough.
 func pythonProgram() ([]string, []string, error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -60,7 +57,7 @@ func pythonProgram() ([]string, []string, error) {
 	return []string{python, filepath.Join(dir, "tests/behaviour_worker.py")}, env, nil
 }
 
-// typescriptProgram is compiled by the compiler of package-lock.json, which takes a package registry the first time.
+// typescriptProgram uses the compiler of package-lock.json; its first run needs a package registry.
 func typescriptProgram() ([]string, []string, error) {
 	made, err := typescriptPackage()
 	if err != nil {
@@ -69,7 +66,7 @@ func typescriptProgram() ([]string, []string, error) {
 	return []string{"node", filepath.Join(made, "dist/test/behaviour_worker.mjs")}, nil, nil
 }
 
-// typescriptPackage compiles the TypeScript client once, and returns its directory.
+// typescriptPackage compiles the client once, and returns its directory.
 var typescriptPackage = sync.OnceValues(func() (string, error) {
 	for _, tool := range []string{"node", "npm", "bash", "flock"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -90,7 +87,6 @@ var typescriptPackage = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(out)), nil
 })
 
-// ready returns the program of a language, or ends the test.
 func (l *language) ready(t *testing.T) (program, env []string) {
 	t.Helper()
 	program, env, err := l.command()

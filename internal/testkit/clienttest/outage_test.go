@@ -4,7 +4,6 @@ package clienttest_test
 
 import "testing"
 
-// outages are what every worker has to do when its server fails.
 var outages = []struct {
 	name string
 	env  []string
@@ -16,7 +15,7 @@ var outages = []struct {
 	{"StaleToken", nil, staleToken},
 }
 
-// TestWorkerOutages: workers in all languages come through what happens to servers, with a server for each scenario.
+// TestWorkerOutages: workers in all languages survive server failures, with a server per scenario.
 func TestWorkerOutages(t *testing.T) {
 	t.Parallel()
 	for _, l := range languages {
@@ -33,8 +32,8 @@ func TestWorkerOutages(t *testing.T) {
 	}
 }
 
-// restart: while the server is away for longer than a lease, handlers go on, and results are kept. When it is back,
-// nothing was lost, and nothing is done twice.
+// restart: while the server is away for longer than a lease, handlers continue and results are kept. Afterwards nothing
+// was lost or done twice.
 func restart(w *world) {
 	p := w.work("w", workerOptions{})
 	first, open := w.gate("first")
@@ -62,18 +61,18 @@ func restart(w *world) {
 	p.stop()
 }
 
-// stopMeanwhile: a worker can be stopped while its server is away. It ends well if it holds nothing.
+// stopMeanwhile: a worker without work ends without an error while its server is away.
 func stopMeanwhile(w *world) {
 	p := w.work("w", workerOptions{})
 	w.works("w")
-	w.idle() // a result whose answer the kill cuts off would be one that it holds
+	w.idle() // a result whose answer the kill cuts off would be work
 	w.server.Kill()
 	w.server.Gone()
 	p.stop()
 	p.says("ended")
 }
 
-// forgotten: the database was replaced by one that does not know the worker. It registers again.
+// forgotten: after a replacement of the database, the worker registers again.
 func forgotten(w *world) {
 	p := w.work("w", workerOptions{})
 	w.works("w")
@@ -84,8 +83,8 @@ func forgotten(w *world) {
 	p.stop()
 }
 
-// staleToken: the task is cancelled, and the handler succeeds before the worker can know. Its result is refused, and
-// the worker goes on. Heartbeats are half a minute apart here.
+// staleToken: the task is cancelled, and the handler succeeds before the worker learns of it. Its result is refused,
+// and the worker continues. Heartbeats are half a minute apart here.
 func staleToken(w *world) {
 	p := w.work("w", workerOptions{})
 	gate, open := w.gate("gate")

@@ -42,8 +42,8 @@ func TestTypeScript(t *testing.T) {
 	}
 }
 
-// TestTypeScriptPackageStays: what npm has installed once, and what a lock file names by its checksum, is still there
-// and the same after a build of other sources. `require` gets the classes of `import`.
+// TestTypeScriptPackageStays: an installed package, named by its checksum in a lock file, is unchanged after a build of
+// other sources. `require` gets the classes of `import`.
 func TestTypeScriptPackageStays(t *testing.T) {
 	t.Parallel()
 	made, err := typescriptPackage()

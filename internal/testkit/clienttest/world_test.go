@@ -22,30 +22,27 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	// all that the binary is made of: a change must run the test again, not answer from the cache
+	// All sources of the binary: a change must run the test again, not answer from the cache.
 	_ "github.com/taskerhq/tasker/internal/cli"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 	"github.com/taskerhq/tasker/remote"
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// patience bounds what a test waits for; nothing takes a tenth of it.
 const patience = 90 * time.Second
 
-// The keys of the servers.
 const (
 	adminKey = "admin-key"
 	workKey  = "work-key"
-	// shopKey reaches the namespace shop-LANGUAGE only, which follows.
+	// shopKey reaches the namespace shop-LANGUAGE only; the language follows.
 	shopKey = "shop-key-"
 )
 
-// leases make leases short, but not so short that a busy machine loses one that nobody has meant to lose: 5 s.
+// leases make leases short, 5 s, but long enough for a busy machine.
 func leases() []string {
 	return append(process.ShortLeases(), "TASKER_ENGINE_LEASES_MISSED_HEARTBEATS=10")
 }
 
-// binary builds the server once for all tests.
 var binary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "tasker-clienttest-")
 	if err != nil {
@@ -54,7 +51,6 @@ var binary = sync.OnceValues(func() (string, error) {
 	return process.Build(context.Background(), dir)
 })
 
-// server is a real server that can be killed, with a client of an operator.
 type server struct {
 	*process.Server
 	client *tasker.Client
@@ -62,7 +58,6 @@ type server struct {
 	log    string // file
 }
 
-// serve starts a server on an empty database.
 func serve(t *testing.T, env ...string) *server {
 	t.Helper()
 	program, err := binary()
@@ -98,7 +93,6 @@ func serve(t *testing.T, env ...string) *server {
 	return s
 }
 
-// start starts it, and starts it again after Gone.
 func (s *server) start(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -108,7 +102,6 @@ func (s *server) start(t *testing.T) {
 	}
 }
 
-// keys are the keys of a server, as TASKER_KEYS has them.
 func keys() string {
 	entry := func(name, secret, rest string) string {
 		sum := sha256.Sum256([]byte(secret))
@@ -148,7 +141,6 @@ func newWorld(t *testing.T, l *language, s *server) *world {
 	return &world{t, l, s, strings.NewReplacer("/", "-").Replace(t.Name()), program, env, group, ctx, t.TempDir()}
 }
 
-// submit submits an order for a handler.
 func (w *world) submit(handler string, o order, opts ...tasker.TaskOption) uuid.UUID {
 	w.Helper()
 	opts = append([]tasker.TaskOption{tasker.WithNamespace(w.namespace)}, opts...)
@@ -159,7 +151,7 @@ func (w *world) submit(handler string, o order, opts ...tasker.TaskOption) uuid.
 	return receipt.TaskUUID
 }
 
-// gate returns the name of a file that does not exist yet, and a function that makes it.
+// gate returns the name of a missing file, and a function that creates it.
 func (w *world) gate(name string) (string, func()) {
 	path := filepath.Join(w.dir, name)
 	return path, func() {
@@ -170,7 +162,6 @@ func (w *world) gate(name string) (string, func()) {
 	}
 }
 
-// result waits for the result of a task with one step.
 func (w *world) result(id uuid.UUID) output {
 	w.Helper()
 	var out output
@@ -180,7 +171,6 @@ func (w *world) result(id uuid.UUID) output {
 	return out
 }
 
-// failure waits for the end of a task that fails, and returns the failure.
 func (w *world) failure(id uuid.UUID) tasker.Failure {
 	w.Helper()
 	task, err := w.server.client.Wait(w.ctx, id)
@@ -194,7 +184,6 @@ func (w *world) failure(id uuid.UUID) tasker.Failure {
 	return *step.LastError
 }
 
-// step returns the only step of a task.
 func (w *world) step(id uuid.UUID) *tasker.Step {
 	w.Helper()
 	steps, err := w.server.client.Steps(w.ctx, id)
@@ -204,7 +193,6 @@ func (w *world) step(id uuid.UUID) *tasker.Step {
 	return &steps[0]
 }
 
-// until polls the step of a task until it is as wanted.
 func (w *world) until(id uuid.UUID, what string, wanted func(*tasker.Step) bool) *tasker.Step {
 	w.Helper()
 	for {
@@ -220,7 +208,6 @@ func (w *world) until(id uuid.UUID, what string, wanted func(*tasker.Step) bool)
 	}
 }
 
-// outcomes are how the attempts of a task ended.
 func (w *world) outcomes(id uuid.UUID) []string {
 	w.Helper()
 	history, err := w.server.client.TaskHistory(w.ctx, id)
@@ -234,7 +221,6 @@ func (w *world) outcomes(id uuid.UUID) []string {
 	return all
 }
 
-// wantOutcomes compares them.
 func (w *world) wantOutcomes(id uuid.UUID, want ...string) {
 	w.Helper()
 	if got := w.outcomes(id); !slices.Equal(got, want) {
@@ -242,7 +228,6 @@ func (w *world) wantOutcomes(id uuid.UUID, want ...string) {
 	}
 }
 
-// works shows that a worker takes steps.
 func (w *world) works(name string) {
 	w.Helper()
 	if got := w.result(w.submit("act", order{Ref: "echo"})); got.Worker != name {
@@ -250,7 +235,7 @@ func (w *world) works(name string) {
 	}
 }
 
-// idle waits until every worker has said after now that it holds nothing.
+// idle waits until every worker has reported after now that it holds nothing.
 func (w *world) idle() {
 	w.Helper()
 	for now := time.Now(); w.ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
@@ -319,7 +304,7 @@ func (w *world) workAs(name, key string, o workerOptions) *clientWorker {
 	readers.Go(func() { p.read(bufio.NewScanner(errs), &p.errors) })
 	go func() {
 		readers.Wait()
-		_ = p.cmd.Wait() // its exit code is looked at by those who want to know
+		_ = p.cmd.Wait() // tests check its exit code
 		close(p.ended)
 	}()
 	w.Cleanup(func() {

@@ -13,26 +13,26 @@ import (
 // Rule names a guarantee.
 type Rule string
 
-// The guarantees that Check knows.
+// The guarantees of Check.
 const (
-	Lost         Rule = "lost"          // what was acknowledged is there in the end, unchanged
-	Unsettled    Rule = "unsettled"     // every task ends, in a state that its callers asked for
-	Phantom      Rule = "phantom"       // nothing is there that nobody asked for
+	Lost         Rule = "lost"          // an acknowledged object exists at the end, unchanged
+	Unsettled    Rule = "unsettled"     // every task ends, in a state that its callers requested
+	Phantom      Rule = "phantom"       // nothing exists that no caller requested
 	SplitBatch   Rule = "split batch"   // a batch is stored whole or not at all
 	DuplicateKey Rule = "duplicate key" // an idempotency key names one task
 	SettledTwice Rule = "settled twice" // a step is settled once, by one report
-	WrongResult  Rule = "wrong result"  // a step holds the result that was acknowledged
+	WrongResult  Rule = "wrong result"  // a step holds the acknowledged result
 	StaleTaken   Rule = "stale taken"   // a report under an old token is refused
 	TokenReused  Rule = "token reused"  // tokens grow with every hand-out
 	Revived      Rule = "revived"       // a settled step is not handed out again
-	RunFailed    Rule = "run failed"    // a run that has begun does not end as one that never did
+	RunFailed    Rule = "run failed"    // a begun run does not end as an unstarted one
 	TooEarly     Rule = "too early"     // a step runs after its parents, with their results
-	BadHistory   Rule = "history"       // the history tells all that happened, and nothing impossible
+	BadHistory   Rule = "history"       // the history has everything that happened, and nothing impossible
 	BadCounts    Rule = "counts"        // a task's counts are those of its steps
-	ServerFault  Rule = "fault"         // the server never says that it has a bug
+	ServerFault  Rule = "fault"         // the server never reports a bug
 )
 
-// Violation is one guarantee that was broken.
+// Violation is one broken guarantee.
 type Violation struct {
 	Rule Rule
 	Text string
@@ -41,24 +41,24 @@ type Violation struct {
 // String returns the rule and the text, for the output of a test.
 func (v Violation) String() string { return string(v.Rule) + ": " + v.Text }
 
-// Verdict is what Check found. Only Violations are faults; the counts tell whether a run has met what it was made for:
-// a run without lost answers or stale reports proves little.
+// Verdict is the result of Check. Only Violations are faults; the counts show whether a run has tested anything: a run
+// without lost answers or stale reports proves little.
 type Verdict struct {
 	Violations []Violation
 
 	Tasks, Steps int // found
 	Children     int // found: tasks that carry out steps of others
 	Handouts     int // of steps to workers with a journal
-	Unknown      int // calls that changed something, or not: the answer was lost
-	Duplicates   int // executions that ended well beside another one of the same step; allowed
-	StaleRefused int // reports under a token that was surely over, all refused
-	Unrecorded   int // hand-outs of which the history does not know; allowed where leases are kept by a dispatcher
-	Late         int // hand-outs of steps that had been settled; allowed there too
+	Unknown      int // calls with an unknown effect: the answer was lost
+	Duplicates   int // successful executions beside another one of the same step; allowed
+	StaleRefused int // reports under a surely stale token, all refused
+	Unrecorded   int // hand-outs without history; allowed where a dispatcher keeps leases
+	Late         int // hand-outs of settled steps; allowed there, too
 	Signals      int // that were accepted
 	Taken        int // steps that have taken one of them
 	Compensated  int // tasks whose compensation has begun
 	Undone       int // tasks that were accepted in a gap and are gone; allowed
-	Orphans      int // tasks that are there though the answer to their submission was lost
+	Orphans      int // tasks that exist although the answer to their submission was lost
 }
 
 // Count returns how many violations of the rules there are.
@@ -74,8 +74,8 @@ func (v *Verdict) Count(rules ...Rule) int {
 	return n
 }
 
-// Check compares what callers were told with what is there in the end. All callers must have ended, and nothing may
-// move on the server any more. It reports every violation it finds, and changes neither the journal nor found.
+// Check compares the answers that callers got with the end state. All callers must have ended, and the server must be
+// idle. It reports every violation, and changes neither the journal nor found.
 func Check(j *Journal, found []Found) *Verdict {
 	c := newChecker(j, found)
 	for _, f := range j.Faults {
@@ -90,7 +90,7 @@ func Check(j *Journal, found []Found) *Verdict {
 		c.taskHistory(&found[i])
 	}
 	c.leases()
-	// In any order: rules about one step do not depend on other rules.
+	// In any order: rules about one step are independent.
 	for _, s := range c.steps {
 		c.step(s)
 		c.parents(s)
@@ -99,27 +99,25 @@ func Check(j *Journal, found []Found) *Verdict {
 	return c.verdict
 }
 
-// checker holds the journal and the end sorted by what they are about.
+// checker sorts journal and end state by object.
 type checker struct {
 	j       *Journal
 	found   []Found
 	verdict *Verdict
 
 	byRef map[string][]*Found // without children, which have the ref of their parent
-	// children are those of steps.
+	// children by step.
 	children map[uuid.UUID][]*Found
 	tasks    map[uuid.UUID]*about
 	steps    map[uuid.UUID]*stepAbout
 }
 
-// about is what the journal says about one task as a whole.
 type about struct {
 	found   *Found
 	cancels []*Cancel
 	acts    []*Act
 }
 
-// stepAbout is all that is known of one step.
 type stepAbout struct {
 	step     *tasker.Step
 	task     *about
@@ -131,8 +129,8 @@ type stepAbout struct {
 	acts     []*Act
 }
 
-// newChecker sorts journal and end by task and step, once, so that each rule looks up what it needs. Gaps are applied
-// first: no rule needs to know of them.
+// newChecker sorts journal and end state by task and step, for look-ups by rules. It applies gaps first, so rules need
+// not handle them.
 func newChecker(j *Journal, found []Found) *checker {
 	c := &checker{j: j, found: found, verdict: &Verdict{Tasks: len(found), Handouts: len(j.Handouts)},
 		byRef: map[string][]*Found{}, children: map[uuid.UUID][]*Found{},
@@ -164,9 +162,8 @@ func newChecker(j *Journal, found []Found) *checker {
 	return c
 }
 
-// sortJournal gives every step and task the entries that are about it. What is
-// about no task that was found is left out: if it should be there, it is
-// missed elsewhere.
+// sortJournal assigns entries to steps and tasks. It drops entries without a found task: a required one is missed
+// elsewhere.
 func (c *checker) sortJournal() {
 	for i := range c.j.Handouts {
 		h := &c.j.Handouts[i]
@@ -200,22 +197,20 @@ func (c *checker) sortJournal() {
 	}
 }
 
-// unknown counts a call whose answer was lost.
 func (c *checker) unknown(a Answer) {
 	if !a.Known {
 		c.verdict.Unknown++
 	}
 }
 
-// report adds a violation.
 func (c *checker) report(rule Rule, format string, args ...any) {
 	c.verdict.Violations = append(c.verdict.Violations, Violation{rule, fmt.Sprintf(format, args...)})
 }
 
-// sameJSON compares two documents apart from white space; none is null.
+// sameJSON ignores white space; a missing document is null.
 func sameJSON(a, b json.RawMessage) bool { return bytes.Equal(compact(a), compact(b)) }
 
-// compact removes white space. What is missing is null, as a server writes it.
+// compact removes white space. A missing document is null, as from a server.
 func compact(raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		return []byte("null")

@@ -8,13 +8,13 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// unworked reports whether no worker has carried out the step: it waits for something else, child tasks carry it out,
-// or its condition did not hold.
+// unworked: no worker has carried out the step; it waits for an event, child tasks carry it out, or its condition did
+// not hold.
 func (s *stepAbout) unworked() bool {
 	return s.step.Handler == "" || s.step.State == tasker.StepSkipped
 }
 
-// ofItself checks a step that no worker has carried out: nobody got it, and it is complete for a reason.
+// ofItself checks a step without a worker: no hand-out, and a reason for its end.
 func (c *checker) ofItself(s *stepAbout) {
 	if len(s.handouts) > 0 {
 		c.report(Phantom, "step %s is %s and no worker can run it; it was handed out", s.step.StepUUID, s.step.State)
@@ -28,7 +28,7 @@ func (c *checker) ofItself(s *stepAbout) {
 	}
 }
 
-// family checks the children of a step: there is one for each index, and the result of a complete step is theirs.
+// family checks the children of a step: one for each index, and a complete step has their result.
 func (c *checker) family(s *stepAbout) {
 	id, counted := s.step.StepUUID, s.step.Children
 	members := c.children[id]
@@ -73,7 +73,7 @@ func (c *checker) family(s *stepAbout) {
 	}
 }
 
-// resultOf is the result of a task: that of its last step, which no other depends on.
+// resultOf is the result of a task's last step, on which no other depends.
 func resultOf(f *Found) json.RawMessage {
 	if f.Task.State != tasker.TaskComplete {
 		return nil
@@ -89,7 +89,7 @@ func indexes(members []*Found) []int {
 	return list
 }
 
-// childEnds checks a child: its parent is there, and it ended well, or for a reason.
+// childEnds checks a child: its parent exists, and it succeeded, or ended for a reason.
 func (c *checker) childEnds(f *Found) {
 	t := &f.Task
 	s := c.steps[t.Parent.StepUUID]

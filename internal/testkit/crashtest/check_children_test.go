@@ -61,7 +61,6 @@ func (s *story) approve(ctx context.Context, step *tasker.Step) error {
 	return err
 }
 
-// child returns the child of an index.
 func (s *story) child(index int) *crashtest.Found {
 	i := slices.IndexFunc(s.found, func(f crashtest.Found) bool {
 		return f.Task.Parent != nil && f.Task.Parent.Index == index
@@ -69,13 +68,12 @@ func (s *story) child(index int) *crashtest.Found {
 	return &s.found[i]
 }
 
-// parent returns the task with children.
 func (s *story) parent() *crashtest.Found {
 	i := slices.IndexFunc(s.found, func(f crashtest.Found) bool { return f.Task.Name == "family" })
 	return &s.found[i]
 }
 
-// TestFamilyViolations: what is wrong with child tasks and approvals is reported, and nothing where nothing is.
+// TestFamilyViolations: faults of child tasks and approvals are reported, and no others.
 func TestFamilyViolations(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

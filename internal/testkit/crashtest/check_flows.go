@@ -11,12 +11,12 @@ import (
 // correlation ID of the task.
 const AwaitPrefix = "await_"
 
-// AwaitTime is how long the steps wait that go on without their signal. What comes later is too late, though the timers
-// of a database that was down may end the wait later still.
+// AwaitTime is the wait of steps that continue without their signal. Later signals are too late, although timers of a
+// database that was down may end the wait later.
 const AwaitTime = time.Second
 
-// signals checks that each step that has waited for a signal has taken one that was sent to it, that none has missed
-// one, and that each signal is kept and counts the steps that have taken it.
+// signals checks that each waiting step has taken a signal sent to it, that none has missed one, and that each signal
+// is kept and counts its steps.
 func (c *checker) signals() {
 	byKey := map[[2]string][]*Signal{}
 	for i := range c.j.Signals {
@@ -35,7 +35,7 @@ func (c *checker) signals() {
 	for id, end := range c.j.SignalEnds {
 		c.verdict.Taken += int(end.Taken)
 		switch {
-		case len(c.j.Gaps) > 0: // it may have been lost with the steps that had taken it
+		case len(c.j.Gaps) > 0: // it may have been lost with the steps that took it
 		case end.Gone:
 			c.report(Lost, "the signal %s was accepted and is gone", id)
 		case end.Taken != taken[id]:
@@ -44,7 +44,7 @@ func (c *checker) signals() {
 	}
 }
 
-// signalled checks a step that has waited, and counts it for the signal that it has taken.
+// signalled checks a step that waited, and counts it for its signal.
 func (c *checker) signalled(s *stepAbout, sent []*Signal, taken map[string]int64) {
 	var late struct {
 		TimedOut bool `json:"timed_out"`
@@ -72,8 +72,8 @@ func (c *checker) signalled(s *stepAbout, sent []*Signal, taken map[string]int64
 	c.report(Phantom, "step %s has taken a signal with %s, and nobody sent it", s.step.StepUUID, s.step.Results)
 }
 
-// compensation checks the compensation steps of a task: they run only after it has failed and if there is something to
-// undo, all of them do then, and from then on nothing else moves.
+// compensation checks compensation steps: they run only after the failure and with something to undo, then all of them
+// do, and nothing else moves.
 func (c *checker) compensation(f *Found) {
 	var main, undo []*stepAbout
 	for i := range f.Steps {
@@ -122,7 +122,7 @@ func (c *checker) compensation(f *Found) {
 	}
 }
 
-// mayUndo reports whether all is complete that a compensation step undoes.
+// mayUndo reports whether everything that a compensation step undoes is complete.
 func (c *checker) mayUndo(s *stepAbout) bool {
 	for _, name := range s.step.Dependencies {
 		if p := c.sibling(s, name); p != nil && !p.step.OnFailure && p.step.State != tasker.StepComplete {
@@ -132,7 +132,7 @@ func (c *checker) mayUndo(s *stepAbout) bool {
 	return true
 }
 
-// parentsOver reports whether the compensation steps have ended on which a compensation step depends.
+// parentsOver reports whether the compensation steps before it have ended.
 func (c *checker) parentsOver(s *stepAbout) bool {
 	for _, name := range s.step.Dependencies {
 		p := c.sibling(s, name)

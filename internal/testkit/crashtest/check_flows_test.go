@@ -25,7 +25,7 @@ on_failure:
   - {name: recall, handler: recall, dependencies: [ship]}
 `
 
-// tellDeals adds two tasks to the story that wait for a signal each: one completes, the other is compensated.
+// tellDeals adds two tasks that wait for a signal: one completes, the other is compensated.
 func tellDeals(t *testing.T) *story {
 	t.Helper()
 	s, ctx := tell(t), t.Context()
@@ -57,7 +57,6 @@ func tellDeals(t *testing.T) *story {
 	return s
 }
 
-// of returns a step of a task.
 func (s *story) of(ref, name string) *tasker.Step {
 	f := s.end(ref)
 	for i := range f.Steps {
@@ -68,7 +67,6 @@ func (s *story) of(ref, name string) *tasker.Step {
 	return nil
 }
 
-// attempt returns the first attempt of a step.
 func (s *story) attempt(ref string, step uuid.UUID) *tasker.Attempt {
 	attempts := s.end(ref).History.Attempts
 	for i := range attempts {
@@ -79,7 +77,7 @@ func (s *story) attempt(ref string, step uuid.UUID) *tasker.Attempt {
 	return nil
 }
 
-// TestFlowViolations: what is wrong with signals and compensation is reported, and nothing where nothing is.
+// TestFlowViolations: faults of signals and compensation are reported, and no others.
 func TestFlowViolations(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// outcomes are the words of the history for what a worker reports.
+// outcomes are the history's words for a worker's reports.
 var outcomes = map[string]string{
 	protocol.ResultCompleted: "completed",
 	protocol.ResultFailed:    "failed",
@@ -20,8 +20,7 @@ var outcomes = map[string]string{
 	protocol.ResultSnoozed:   "snoozed",
 }
 
-// stepHistory checks that the history of a step holds every lease that a caller
-// knows of, in order, one at a time.
+// stepHistory checks that a step's history has every known lease, in order, one at a time.
 func (c *checker) stepHistory(s *stepAbout) {
 	for _, h := range s.handouts {
 		if a := s.byLease[h.Lease]; a == nil && c.j.Dispatched {
@@ -52,8 +51,7 @@ func (c *checker) stepHistory(s *stepAbout) {
 		})
 }
 
-// attempts checks the attempts of a step against each other: times in their order, tokens that grow, leases that do not
-// overlap, and no more attempts than are allowed.
+// attempts checks a step's attempts: ordered times, growing tokens, no overlapping leases, and the maximal number.
 func (c *checker) attempts(s *stepAbout) {
 	if s.step.Attempts > s.step.MaxAttempts || s.step.Attempts > len(s.attempts) {
 		c.report(BadCounts, "step %s counts %d attempts of at most %d; its history lists %d", s.step.StepUUID,
@@ -82,9 +80,8 @@ func (c *checker) attempts(s *stepAbout) {
 	}
 }
 
-// accounted checks that attempts are counted as the guarantees say: one more with
-// every execution that was begun and ended through a fault of the step or in its
-// success, none for what was given back, or lost early.
+// accounted checks that attempts count every begun execution that succeeded or ended through a fault of the step, and
+// no released or early lost one.
 func (c *checker) accounted(s *stepAbout) {
 	n := 0
 	for _, a := range s.attempts {
@@ -105,20 +102,19 @@ func (c *checker) accounted(s *stepAbout) {
 	}
 }
 
-// charged reports whether an attempt counts against the maximum. docs/concepts/guarantees.md has the rules.
+// charged reports whether an attempt counts against the maximum, by the rules of docs/concepts/guarantees.md.
 func charged(a *tasker.Attempt) bool {
 	switch a.Outcome {
 	case "completed", "failed", "timed_out", "dispatch_expired":
 		return true
 	case "lease_expired":
-		return a.Error != nil // it is no failure when the lease was lost early
+		return a.Error != nil // an early lost lease is not a failure
 	case "cancelled":
 		return a.StartedAt != nil
 	}
 	return false
 }
 
-// clock shows when something happened.
 func clock(t *time.Time) string {
 	if t == nil {
 		return "(never)"
@@ -126,7 +122,7 @@ func clock(t *time.Time) string {
 	return t.Format("05.000000")
 }
 
-// inOrder reports whether the times that are known do not decrease.
+// inOrder reports whether known times do not decrease.
 func inOrder(times ...*time.Time) bool {
 	var last time.Time
 	for _, t := range times {
@@ -141,16 +137,14 @@ func inOrder(times ...*time.Time) bool {
 	return true
 }
 
-// taskHistory checks the transitions of the task itself.
 func (c *checker) taskHistory(f *Found) {
 	c.chain("task "+f.Task.TaskUUID.String(), nil, f, string(f.Task.State), func(from, to string) bool {
 		return task.State(from).Reaches(task.State(to))
 	})
 }
 
-// chain checks that the transitions of a step, or of the task when step is nil,
-// begin at pending, lead from one to the next, are allowed, and end in the state
-// it is in.
+// chain checks that the transitions of a step, or of the task if step is nil, begin at pending, are connected and
+// allowed, and end in the present state.
 func (c *checker) chain(what string, step *uuid.UUID, f *Found, state string, allowed func(from, to string) bool) {
 	at, last := "", time.Time{}
 	var path []string
@@ -180,8 +174,7 @@ func (c *checker) chain(what string, step *uuid.UUID, f *Found, state string, al
 	}
 }
 
-// counts checks the numbers that a task keeps about its steps: they are stored, not counted on demand, so a lost update
-// would show here.
+// counts checks a task's stored counts of steps, for lost updates.
 func (c *checker) counts(f *Found) {
 	var want task.Counts
 	for _, s := range f.Steps {

@@ -11,8 +11,7 @@ import (
 // never is later than every call.
 const never = math.MaxInt64
 
-// leases checks the reports about steps that are not there: the server must not
-// take one.
+// leases checks that reports about missing steps were refused.
 func (c *checker) leases() {
 	for i := range c.j.Reports {
 		r := &c.j.Reports[i]
@@ -37,7 +36,7 @@ func (c *checker) refused(r *Report) {
 	}
 }
 
-// step checks the leases of one step, and what it holds in the end.
+// step checks the leases of one step, and its final content.
 func (c *checker) step(s *stepAbout) {
 	c.tokens(s)
 	c.fencing(s)
@@ -47,7 +46,7 @@ func (c *checker) step(s *stepAbout) {
 	c.operated(s)
 }
 
-// tokens checks that every hand-out got a greater token than those before.
+// tokens checks that tokens of hand-outs grow.
 func (c *checker) tokens(s *stepAbout) {
 	over := s.over()
 	for i, h := range s.handouts {
@@ -69,7 +68,7 @@ func (c *checker) tokens(s *stepAbout) {
 	}
 }
 
-// over is when the first caller knew that the step is settled for good.
+// over is when a caller first knew that the step is settled for good.
 func (s *stepAbout) over() int64 {
 	at := int64(never)
 	for _, r := range s.reports {
@@ -90,11 +89,10 @@ func (s *stepAbout) over() int64 {
 	return at
 }
 
-// fencing checks that no report was taken under a token that was over by then,
-// or was never handed out.
+// fencing checks that no report was accepted under a stale token, or one that was never handed out.
 func (c *checker) fencing(s *stepAbout) {
 	over := s.over()
-	ended := map[int64]int64{} // when the first caller knew that a token's lease is over
+	ended := map[int64]int64{} // when a caller first knew the end of a token's lease
 	for _, r := range s.reports {
 		if r.Verb == VerbResult && r.Accepted() {
 			if at, ok := ended[r.Lease]; !ok || r.End < at {
@@ -114,20 +112,20 @@ func (c *checker) fencing(s *stepAbout) {
 		}
 		stale := obsolete < r.Begin
 		if s.byLease[r.Lease] == nil || !s.givenTo(r) {
-			stale = true // there was no such lease, or it was another's
+			stale = true // no such lease, or another worker's
 		}
 		if !stale {
 			continue
 		}
-		if r.Accepted() && (r.Verb == VerbResult || !c.j.Dispatched) { // there, only the store knows who was first
+		if r.Accepted() && (r.Verb == VerbResult || !c.j.Dispatched) { // there, only the store has the order
 			c.report(StaleTaken, "a %s %s for step %s was accepted under the old token %d", r.Verb, r.Status, r.Step, r.Lease)
 		}
 		c.refused(r)
 	}
 }
 
-// givenTo reports whether whoever reports may have been given the token: nobody was told
-// that another worker was, nor that the lease has another token.
+// givenTo reports whether the reporter may have the token: no answer gave it to another worker, nor the lease another
+// token.
 func (s *stepAbout) givenTo(r *Report) bool {
 	for _, h := range s.handouts {
 		if h.Lease == r.Lease && (h.Worker != r.Worker || h.Token != r.Token) {
@@ -137,8 +135,8 @@ func (s *stepAbout) givenTo(r *Report) bool {
 	return true
 }
 
-// begun checks that a lease whose start was accepted did not end as one that never started: by a message that expired,
-// or by its time to start.
+// begun checks that a lease with an accepted start did not end as unstarted: by an expired message, or by its time to
+// start.
 func (c *checker) begun(s *stepAbout) {
 	for _, r := range s.reports {
 		a := s.byLease[r.Lease]
@@ -151,7 +149,7 @@ func (c *checker) begun(s *stepAbout) {
 	}
 }
 
-// settledOnce checks that a lease took one result, and the step one success.
+// settledOnce checks that a lease has one result, and the step one success.
 func (c *checker) settledOnce(s *stepAbout) {
 	perToken := map[int64]int{}
 	good := map[int64]bool{}
@@ -190,7 +188,7 @@ func (c *checker) settledOnce(s *stepAbout) {
 	c.verdict.Duplicates += max(len(good)-1, 0)
 }
 
-// operated checks that the acts of operators that were accepted are kept.
+// operated checks that accepted acts of operators are kept.
 func (c *checker) operated(s *stepAbout) {
 	for _, a := range s.acts {
 		if !a.Accepted() {
@@ -206,8 +204,7 @@ func (c *checker) operated(s *stepAbout) {
 	}
 }
 
-// ownUUID reports whether a result carries the UUID of its step, as those of
-// foreign workers do.
+// ownUUID reports whether a result has the UUID of its step, as foreign workers' results do.
 func ownUUID(result []byte, step uuid.UUID) bool {
 	var echo struct {
 		Step struct {

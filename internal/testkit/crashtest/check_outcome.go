@@ -6,11 +6,9 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// unmarshal reports whether a document could be read.
 func unmarshal(raw []byte, out any) bool { return json.Unmarshal(raw, out) == nil }
 
-// outcome checks that a step is in the state that its callers were told of, and
-// that somebody asked for what it holds.
+// outcome checks that a step is in the acknowledged state, and that a caller requested its content.
 func (c *checker) outcome(s *stepAbout) {
 	c.promised(s)
 	if s.unworked() {
@@ -28,8 +26,7 @@ func (c *checker) outcome(s *stepAbout) {
 	}
 }
 
-// promised checks the success that was acknowledged to a worker or operator: the step is settled as they were told,
-// with their result, and the history agrees.
+// promised checks acknowledged successes: the step is settled with the same result, and the history agrees.
 func (c *checker) promised(s *stepAbout) {
 	lost := func(who string) {
 		c.report(Lost, "step %s is %s; %s was told that it is settled", s.step.StepUUID, s.step.State, who)
@@ -61,8 +58,8 @@ func (c *checker) promised(s *stepAbout) {
 	}
 }
 
-// explained checks that the result of a complete step came from a report or an act that was not refused. One whose
-// answer was lost explains it as well.
+// explained checks that a complete step's result came from a report or an act that was not refused, possibly without an
+// answer.
 func (c *checker) explained(s *stepAbout) {
 	var token int64
 	for _, a := range s.attempts {
@@ -91,8 +88,8 @@ func (c *checker) explained(s *stepAbout) {
 		s.step.StepUUID, token, s.step.Results)
 }
 
-// mayBeActed reports whether an operator's act of this kind may have happened: accepted, or without an answer. A
-// result, if there is one, must be the act's.
+// mayBeActed reports whether an operator's act of this kind may have happened: accepted, or without an answer. A result
+// must be the act's.
 func (s *stepAbout) mayBeActed(kind string, result json.RawMessage) bool {
 	for _, a := range s.acts {
 		if a.Kind == kind && a.Possible() && sameJSON(a.Result, result) {
@@ -102,8 +99,7 @@ func (s *stepAbout) mayBeActed(kind string, result json.RawMessage) bool {
 	return false
 }
 
-// parents checks that the step was handed out after its parents were settled,
-// and with what they hold.
+// parents checks that the step was handed out after its parents were settled, with their results.
 func (c *checker) parents(s *stepAbout) {
 	for _, name := range s.step.Dependencies {
 		p := c.sibling(s, name)
@@ -131,7 +127,6 @@ func (c *checker) parents(s *stepAbout) {
 	}
 }
 
-// sibling returns the step of that name in the same task, nil if there is none.
 func (c *checker) sibling(s *stepAbout, name string) *stepAbout {
 	for i := range s.task.found.Steps {
 		if other := &s.task.found.Steps[i]; other.Name == name {
@@ -141,11 +136,10 @@ func (c *checker) sibling(s *stepAbout, name string) *stepAbout {
 	return nil
 }
 
-// settledBy reports whether somebody had begun to settle the step before the
-// hand-out h was answered.
+// settledBy reports whether a settlement of the step had begun before the hand-out h was answered.
 func (c *checker) settledBy(s *stepAbout, h *Handout) bool {
 	if c.j.Foreign[s.step.Handler] || s.unworked() {
-		return true // nobody kept a journal of it
+		return true // there is no journal of it
 	}
 	for _, r := range s.reports {
 		if r.completes() && r.Possible() && r.Begin < h.End {

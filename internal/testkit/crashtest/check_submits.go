@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// submissions checks that what was accepted is there once, and what was refused
-// is not.
+// submissions checks that accepted tasks exist once, and refused ones do not.
 func (c *checker) submissions() {
 	byRef := map[string][]*Submit{}
 	batches := map[int64][]*Submit{}
@@ -35,8 +34,8 @@ func (c *checker) submissions() {
 	}
 }
 
-// submission checks all tries to submit one task. A task may exist although every answer was lost (an orphan); that is
-// what an idempotency key is for.
+// submission checks all attempts to submit one task. A task may exist although every answer was lost (an orphan):
+// idempotency keys are for that.
 func (c *checker) submission(ref string, tries []*Submit) {
 	there := c.byRef[ref]
 	var accepted []*Submit
@@ -72,8 +71,7 @@ func (c *checker) submission(ref string, tries []*Submit) {
 	c.identity(ref, tries[0], accepted, there)
 }
 
-// identity checks that every answer named the same task, and that it holds what
-// was sent.
+// identity checks that every answer named the same task, with the sent content.
 func (c *checker) identity(ref string, first *Submit, accepted []*Submit, there []*Found) {
 	ids := map[uuid.UUID]bool{}
 	for _, s := range accepted {
@@ -97,8 +95,7 @@ func (c *checker) identity(ref string, first *Submit, accepted []*Submit, there 
 	}
 }
 
-// batch checks that a batch without an answer is there whole or not at all. One that was answered has an answer per
-// task, which submission checks.
+// batch checks that a batch without an answer exists whole or not at all. submission checks answered ones.
 func (c *checker) batch(tasks []*Submit) {
 	there := 0
 	for _, s := range tasks {
@@ -109,8 +106,7 @@ func (c *checker) batch(tasks []*Submit) {
 	}
 }
 
-// ends checks the state in which a task ended: one that its caller expects, or cancelled if that may have been asked
-// for.
+// ends checks the final state of a task: an expected one, or cancelled if that may have been requested.
 func (c *checker) ends(f *Found) {
 	t, a := &f.Task, c.tasks[f.Task.TaskUUID]
 	if t.Parent != nil {
@@ -140,7 +136,6 @@ func (c *checker) ends(f *Found) {
 	}
 }
 
-// failures lists why steps of a task are in error.
 func failures(f *Found) (text string) {
 	for _, s := range f.Steps {
 		if s.State == tasker.StepError {

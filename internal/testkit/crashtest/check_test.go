@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestGoodStory: a run in which all guarantees were kept is found in order.
 func TestGoodStory(t *testing.T) {
 	t.Parallel()
 	s := tell(t)
@@ -29,7 +28,7 @@ func TestGoodStory(t *testing.T) {
 	}
 }
 
-// TestLostAnswers: where the answer was lost, both outcomes are in order.
+// TestLostAnswers: after a lost answer, both outcomes pass.
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	lose := func(s *story) {
@@ -66,7 +65,6 @@ func TestLostAnswers(t *testing.T) {
 	})
 }
 
-// TestViolations: every guarantee that is broken is reported.
 func TestViolations(t *testing.T) {
 	t.Parallel()
 	for name, test := range violations {
@@ -166,7 +164,7 @@ var violations = map[string]struct {
 
 	"StaleResultTaken": {crashtest.StaleTaken, func(s *story) { s.reports(s.step("one", 0))[1].Code = "" }},
 	"OlderTokenTaken": {crashtest.StaleTaken, func(s *story) {
-		// the step was handed out again before this came
+		// The step was handed out again before this came.
 		stale := *s.reports(s.step("retried", 0))[2]
 		stale.Verb, stale.Code = crashtest.VerbHeartbeat, ""
 		s.Reports = append(s.Reports, stale)
@@ -274,7 +272,6 @@ var violations = map[string]struct {
 	}},
 }
 
-// broken is a Backend that answers everything with one error.
 type broken struct {
 	protocol.Backend
 	err error
@@ -284,8 +281,7 @@ func (b broken) SubmitTasks(context.Context, tasker.SubmitRequest) ([]tasker.Tas
 	return nil, b.err
 }
 
-// TestRecorder: the answers that leave open what happened are told from those
-// that do not.
+// TestRecorder: unknown outcomes are distinguished from known ones.
 func TestRecorder(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

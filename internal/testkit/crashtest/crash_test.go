@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	_ "modernc.org/sqlite" // to look at the file behind the server's back
+	_ "modernc.org/sqlite" // for the file behind the server
 
 	"github.com/taskerhq/tasker"
-	// all that the binary is made of: a change must run the test again, not answer from the cache
+	// All sources of the binary: a change must run the test again, not answer from the cache.
 	_ "github.com/taskerhq/tasker/internal/cli"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/load"
@@ -29,7 +29,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// limits of one run
 const (
 	producers  = 12
 	zombies    = 2
@@ -37,9 +36,8 @@ const (
 	settleTime = 90 * time.Second
 )
 
-// TestKill runs the server under load, kills it again and again, and checks that
-// nothing that anybody was told turns out wrong. CRASH_KILLS sets how often
-// (50; 8 with -short), CRASH_SEED repeats the choices of a run.
+// TestKill kills a server under load repeatedly, and checks all answers against the end state. CRASH_KILLS is the
+// number (50; 8 with -short), CRASH_SEED repeats the choices of a run.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	kills := 50
@@ -63,7 +61,6 @@ func TestKill(t *testing.T) {
 	r.judge(t, crashtest.Check(r.journal, found))
 }
 
-// fromEnv returns a number from the environment, or what it is without.
 func fromEnv(t *testing.T, name string, without int64) int64 {
 	t.Helper()
 	text := os.Getenv(name)
@@ -77,7 +74,6 @@ func fromEnv(t *testing.T, name string, without int64) int64 {
 	return n
 }
 
-// run is one server with all who work on it.
 type run struct {
 	seed     uint64
 	db       string // path
@@ -134,14 +130,13 @@ func newRun(t *testing.T, seed uint64) *run {
 	return r
 }
 
-// rand returns the random numbers of one part of the run.
 func (r *run) rand(part uint64) *rand.Rand { return rand.New(rand.NewPCG(r.seed, part)) }
 
 // retry waits for the server to be back.
 func (r *run) retry(ctx context.Context, _ error) error { return r.server.Await(ctx) }
 
-// load lets everybody work while the server is killed, until all tasks are
-// settled. After that it is killed once more, so that nothing is only in memory.
+// load runs all callers while the server is killed, until all tasks are settled. A last kill ensures that nothing is
+// only in memory.
 func (r *run) load(ctx context.Context, kills int) error {
 	if err := r.killer.birth(ctx, 3); err != nil {
 		return err
@@ -187,7 +182,6 @@ func (r *run) load(ctx context.Context, kills int) error {
 	return firstOf(err, workers.Wait(), killing)
 }
 
-// firstOf returns the first error that is not the end of others.
 func firstOf(errs ...error) error {
 	var first error
 	for _, err := range errs {
@@ -198,8 +192,7 @@ func firstOf(errs ...error) error {
 	return first
 }
 
-// end kills the server a last time, takes down what is there, stops the server
-// and looks at its file.
+// end kills the server a last time, reads the tasks, stops the server and checks its file.
 func (r *run) end(ctx context.Context) ([]crashtest.Found, error) {
 	r.server.Kill()
 	r.server.Gone()
@@ -224,7 +217,6 @@ func (r *run) end(ctx context.Context) ([]crashtest.Found, error) {
 	return found, integrity(ctx, r.db)
 }
 
-// integrity lets SQLite check the whole file.
 func integrity(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {
@@ -241,7 +233,7 @@ func integrity(ctx context.Context, path string) error {
 	return nil
 }
 
-// judge reports what was found, and that the run was worth its name.
+// judge reports the verdict, and that the run was a sufficient test.
 func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
 	t.Helper()
 	p50, longest := r.killer.recovery()
@@ -276,7 +268,6 @@ func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
 	}
 }
 
-// fail ends a test that could not go on.
 func (r *run) fail(t *testing.T, err error) {
 	t.Helper()
 	for _, crash := range r.server.Crashes() {
@@ -286,7 +277,6 @@ func (r *run) fail(t *testing.T, err error) {
 	t.Fatal(err)
 }
 
-// showLogs shows the end of what the processes said.
 func (r *run) showLogs(t *testing.T) {
 	t.Helper()
 	for _, name := range r.logs {

@@ -2,30 +2,28 @@ package crashtest
 
 import "github.com/google/uuid"
 
-// Gap is a time of which the database knows nothing any more: an asynchronous standby that
-// was behind took over, or a backup was swapped in. What was acknowledged in it may be lost;
-// nothing else may be.
+// Gap is a time that the database lost: a lagging asynchronous standby took over, or a backup was swapped in.
+// Acknowledged effects in it may be lost; no others.
 type Gap struct {
-	From int64 // what was acknowledged up to here is in the database that goes on
-	To   int64 // what begins behind this is told by the database that goes on
+	From int64 // everything acknowledged up to here is in the surviving database
+	To   int64 // calls that begin behind this are answered by the surviving database
 }
 
-// Now is the time on the Journal's counter: what is acknowledged already ended before it.
+// Now is the time on the Journal's counter: earlier acknowledgements have ended before it.
 func (j *Journal) Now() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.counter
 }
 
-// WentBack notes that the database went back to how it was at a time. The one from before
-// must not be able to answer any more, and the one that goes on not yet.
+// WentBack notes that the database went back to a time. The former one must be unable to answer, and the surviving one
+// must not answer yet.
 func (j *Journal) WentBack(from int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.Gaps = append(j.Gaps, Gap{From: from, To: j.counter})
 }
 
-// inGap reports whether a call, or a part of it, was in a gap.
 func (j *Journal) inGap(s Span) bool {
 	for _, g := range j.Gaps {
 		if s.End > g.From && s.Begin <= g.To {
@@ -35,9 +33,8 @@ func (j *Journal) inGap(s Span) bool {
 	return false
 }
 
-// gaps makes calls that were accepted in a gap calls of which nobody knows whether they had their
-// effect, and drops what workers were handed then. Before, it checks that nothing was settled
-// twice on the way into a gap.
+// gaps gives calls accepted in a gap an unknown effect, and drops their hand-outs. First it checks that no step was
+// settled twice before a gap.
 func (c *checker) gaps(j *Journal, found []Found) *Journal {
 	if len(j.Gaps) == 0 {
 		return j
@@ -90,8 +87,8 @@ func (c *checker) gaps(j *Journal, found []Found) *Journal {
 	return known
 }
 
-// settledOnceBefore checks for each gap that no step was settled twice by the database that was
-// lost with it. A call that was under way when it was lost may have been answered by the other.
+// settledOnceBefore checks for each gap that the lost database settled no step twice. A call under way at the loss may
+// have been answered by the other one.
 func (c *checker) settledOnceBefore(j *Journal) {
 	for i, g := range j.Gaps {
 		settled := map[uuid.UUID]int{}

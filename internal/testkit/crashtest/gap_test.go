@@ -6,8 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
 )
 
-// TestGaps: what was acknowledged in a gap may be gone, and may be there. What was
-// acknowledged before may not.
+// TestGaps: acknowledged effects in a gap may be gone or not; earlier ones must exist.
 func TestGaps(t *testing.T) {
 	t.Parallel()
 	t.Run("AllIsGone", func(t *testing.T) {

@@ -21,31 +21,29 @@ func (s Span) Before(other Span) bool { return s.End < other.Begin }
 
 // Answer is how a call ended, as its caller saw it.
 type Answer struct {
-	// Known is false when the answer was lost: the call had its effect, or not.
+	// Known is false if the answer was lost: the effect is unknown.
 	Known bool
-	// Code is why the call was refused; empty when it was accepted.
+	// Code is the reason of a refusal; empty if accepted.
 	Code tasker.Code
 }
 
-// Accepted reports that the caller was told that the call had its effect.
+// Accepted reports that the caller learned of the effect.
 func (a Answer) Accepted() bool { return a.Known && a.Code == "" }
 
 // Possible reports that the call may have had its effect.
 func (a Answer) Possible() bool { return !a.Known || a.Code == "" }
 
-// Submit is one task of a submission.
 type Submit struct {
 	Span
 	Answer
-	Ref     string // its correlation id: the same in every try of one task
-	Batch   int64  // tasks of one request of several share it; 0: it went alone
+	Ref     string // its correlation ID: the same in every attempt at one task
+	Batch   int64  // tasks of one request share it; 0: a single task
 	Key     string // its idempotency key
 	Context json.RawMessage
 	Task    uuid.UUID // as answered
 	Created bool      // as answered
 }
 
-// Handout is one step that a worker got from a poll.
 type Handout struct {
 	Span
 	Worker  uuid.UUID
@@ -56,7 +54,7 @@ type Handout struct {
 	Parents map[string]json.RawMessage
 }
 
-// What a Report is about.
+// Verbs of a Report.
 const (
 	VerbStart     = "start"
 	VerbProgress  = "progress"
@@ -64,13 +62,12 @@ const (
 	VerbResult    = "result"
 )
 
-// Report is one thing said to the server under a token. It is accepted when the
-// server took it: the lease was held.
+// Report is one report to the server under a token. Accepted means that the lease was held.
 type Report struct {
 	Span
 	Answer
 	Verb   string
-	Worker uuid.UUID // who says it
+	Worker uuid.UUID // the reporter
 	Step   uuid.UUID
 	Token  string
 	Lease  int64  // the number of it
@@ -78,19 +75,17 @@ type Report struct {
 	Result json.RawMessage
 }
 
-// completes reports whether it asks for the step to be complete.
 func (r *Report) completes() bool {
 	return r.Verb == VerbResult && r.Status == protocol.ResultCompleted
 }
 
-// Cancel is one task that a caller wanted cancelled.
 type Cancel struct {
 	Span
 	Answer
 	Task uuid.UUID
 }
 
-// Act is one act of an operator. Its Reason is unique.
+// Act is one act of an operator, with a unique reason.
 type Act struct {
 	Span
 	Answer
@@ -100,7 +95,6 @@ type Act struct {
 	Result     json.RawMessage
 }
 
-// Signal is one sending of a signal.
 type Signal struct {
 	Span
 	Answer
@@ -109,11 +103,11 @@ type Signal struct {
 	ConfirmedAt   time.Time // when the answer came
 }
 
-// Fault is an answer that no crash explains: the server says that it has a bug.
+// Fault is an answer that no crash explains: the server reports a bug.
 type Fault struct{ Verb, Message string }
 
-// Journal is what the callers of a run asked and were told. Its methods may be called concurrently; its fields may be
-// read when all callers have ended. It stays in memory, since the process that keeps it is never killed.
+// Journal is the calls and answers of a run. Its methods are safe for concurrent use; read its fields when all callers
+// have ended. It stays in memory, since its process is never killed.
 type Journal struct {
 	Submits  []Submit
 	Handouts []Handout
@@ -122,18 +116,16 @@ type Journal struct {
 	Acts     []Act
 	Signals  []Signal
 	Faults   []Fault
-	// SignalEnds say what became of each accepted signal; see Recorder.ResendSignals.
+	// SignalEnds has the outcome of each accepted signal; see Recorder.ResendSignals.
 	SignalEnds map[string]SignalEnd
-	// Ends are the states in which the task of a Ref may end; complete, when it
-	// has no entry.
+	// Ends are the allowed final states by Ref; the default is complete.
 	Ends map[string][]tasker.TaskState
 	// Foreign are the handlers served by workers that keep no journal.
 	Foreign map[string]bool
-	// Dispatched is true where a dispatcher keeps the leases. Processes that cannot reach
-	// it, or have lost it, may hand out what is in other hands: the first to report a
-	// result wins, and what is not reported leaves no trace.
+	// Dispatched: a dispatcher keeps the leases. Processes that have lost it may hand out a step twice: the first
+	// result wins, and unreported hand-outs leave no trace.
 	Dispatched bool
-	// Gaps are the times of which the database knows nothing any more, oldest first.
+	// Gaps are lost times, oldest first.
 	Gaps []Gap
 
 	mu      sync.Mutex
@@ -153,7 +145,6 @@ func NewJournal() *Journal {
 	}
 }
 
-// begin stamps the begin of a call.
 func (j *Journal) begin() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -161,8 +152,7 @@ func (j *Journal) begin() int64 {
 	return j.counter
 }
 
-// write stamps the end of the call that began at begin, and lets fn note it. fn runs under the lock, so it must not
-// block.
+// write stamps the end of a call and lets fn note it. fn runs under the lock, so it must not block.
 func (j *Journal) write(begin int64, fn func(Span)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -170,8 +160,7 @@ func (j *Journal) write(begin int64, fn func(Span)) {
 	fn(Span{begin, j.counter})
 }
 
-// Expect says in which states the task of ref may end. Say so before it is
-// submitted.
+// Expect sets the allowed final states of the task of ref. Call it before the submission.
 func (j *Journal) Expect(ref string, ends ...tasker.TaskState) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -185,17 +174,15 @@ func (j *Journal) Tasks() int {
 	return len(j.Submits)
 }
 
-// Obsolete reports whether somebody was told that the lease is over: its result
-// was accepted, or the step was handed out again. For callers that report under
-// old tokens on purpose; Check draws its own conclusions.
+// Obsolete reports whether a caller learned that the lease is over: its result was accepted, or the step was handed out
+// again. Check draws its own conclusions.
 func (j *Journal) Obsolete(step uuid.UUID, token string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.latest[step].Lease > LeaseNo(token) || j.ended[protocol.LeaseRef{StepUUID: step, Token: token}]
 }
 
-// Held returns a lease of another worker than the one given that may be in force, if
-// there is one. For callers that show tokens of others.
+// Held returns another worker's lease that may be in force, for callers that show foreign tokens.
 func (j *Journal) Held(but uuid.UUID) (Handout, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -207,8 +194,8 @@ func (j *Journal) Held(but uuid.UUID) (Handout, bool) {
 	return Handout{}, false
 }
 
-// LeaseNo is the number that a token begins with, by which a history names the lease
-// and by which the leases of a step follow each other; 0: it has none.
+// LeaseNo is the number at the beginning of a token, which names the lease in a history and orders the leases of a
+// step; 0: none.
 func LeaseNo(token string) int64 {
 	number, _, _ := strings.Cut(token, ".")
 	n, err := strconv.ParseInt(number, 10, 64)

@@ -16,7 +16,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 )
 
-// moments are when a kill hurts most.
 var moments = []crashtest.Moment{
 	crashtest.SubmitSent, crashtest.BatchSent, crashtest.SubmitAcked, crashtest.HandedOut,
 	crashtest.ResultSent, crashtest.ResultAcked, crashtest.CancelSent, crashtest.ActSent,
@@ -24,15 +23,14 @@ var moments = []crashtest.Moment{
 	crashtest.SignalSent, crashtest.SignalAcked,
 }
 
-// killer kills the server: after a random time, at a chosen moment, or while it
-// starts.
+// killer kills the server: after a random time, at a chosen moment, or during its start.
 type killer struct {
 	server *process.Server
 	probe  *tasker.Client
 	rng    *rand.Rand
 
 	mu     sync.Mutex
-	moment crashtest.Moment // what the trap waits for; "" when none is set
+	moment crashtest.Moment // the moment of the trap; "" for none
 	delay  time.Duration    // from the moment to the kill
 	sprung chan struct{}    // closed by the kill
 
@@ -46,7 +44,6 @@ func newKiller(s *process.Server, probe *tasker.Client, rng *rand.Rand) *killer 
 	return &killer{server: s, probe: probe, rng: rng, byOccasion: map[string]int{}}
 }
 
-// start starts the server and returns how long it took to its first answer.
 func (k *killer) start(ctx context.Context) (time.Duration, error) {
 	begun := time.Now()
 	if err := k.server.Start(ctx); err != nil {
@@ -58,8 +55,7 @@ func (k *killer) start(ctx context.Context) (time.Duration, error) {
 	return time.Since(begun), nil
 }
 
-// tell is called by the recorder at every moment. The kill comes from the
-// goroutine that lived the moment, so that nothing else happens in between.
+// tell runs in the goroutine of the moment, and so does the kill: nothing else happens in between.
 func (k *killer) tell(m crashtest.Moment) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -79,8 +75,7 @@ func (k *killer) tell(m crashtest.Moment) {
 	time.AfterFunc(k.delay, strike)
 }
 
-// birth kills n servers, one after the other, while they make the file and its
-// schema.
+// birth kills n servers in sequence while they create the file and its schema.
 func (k *killer) birth(ctx context.Context, n int) error {
 	for range n {
 		if err := k.server.Launch(); err != nil {
@@ -97,7 +92,6 @@ func (k *killer) birth(ctx context.Context, n int) error {
 	return nil
 }
 
-// run kills until there were n and leaves the server running.
 func (k *killer) run(ctx context.Context, n int) error {
 	for k.kills < n {
 		occasion, err := k.strike(ctx)
@@ -115,9 +109,9 @@ func (k *killer) run(ctx context.Context, n int) error {
 	return nil
 }
 
-// strike kills the server once. Now and then it kills what is started next, too.
+// strike kills the server once, and sometimes the next one, too.
 func (k *killer) strike(ctx context.Context) (string, error) {
-	// Some load in between: the random time is the only thing waited for here.
+	// Some load in between: this random time is the only wait here.
 	if err := k.pause(ctx, 100*time.Millisecond, 900*time.Millisecond); err != nil {
 		return "", err
 	}
@@ -187,7 +181,7 @@ func (k *killer) trap(ctx context.Context) (string, error) {
 	return "at any time", nil
 }
 
-// pause waits for a random time: the load goes on meanwhile.
+// pause lets the load continue for a random time.
 func (k *killer) pause(ctx context.Context, least, most time.Duration) error {
 	return clock.Sleep(ctx, least+time.Duration(k.rng.Int64N(int64(most-least))))
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// A journal knows the content of large results. So the rules about results hold for them too: each is compared, byte by
-// byte, with what its worker sent.
+// A journal has the content of large results, so the rules about results hold for them, too, byte by byte.
 
 var _ protocol.LargeResultBackend = (*Recorder)(nil)
 
@@ -83,7 +82,6 @@ func (j *Journal) parents(a *protocol.Assignment) map[string]json.RawMessage {
 // LargeResults counts the large results that were acknowledged.
 func (j *Journal) LargeResults() int { return len(j.large) / 2 }
 
-// readLarge reads the large results of a task.
 func (f *Found) readLarge(ctx context.Context, b tasker.Backend) error {
 	for i := range f.Steps {
 		s := &f.Steps[i]

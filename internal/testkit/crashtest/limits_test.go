@@ -24,7 +24,7 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// The limits of the run: of each customer, by the template, and of the handler, by an operator.
+// The template's limit per customer, and the operator's per handler.
 const (
 	perCustomer = 2
 	perHandler  = 3
@@ -39,14 +39,14 @@ steps:
     retry: {max_attempts: 50, backoff: fixed, backoff_base_ms: 20}
 `
 
-// TestKillWhileLimited kills the server again and again while steps run under a limit of their template and one of an
-// operator: neither is ever exceeded, every task is done, and no permit is left.
+// TestKillWhileLimited kills the server while steps run under a template's limit and an operator's: neither is ever
+// exceeded, every task is done, and no permit is left.
 func TestKillWhileLimited(t *testing.T) {
 	t.Parallel()
 	killWhileLimited(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), 1)
 }
 
-// TestKillNodesWhileLimited does the same with two nodes on one PostgreSQL, each with a worker.
+// TestKillNodesWhileLimited is the same with two nodes on one PostgreSQL, each with a worker.
 func TestKillNodesWhileLimited(t *testing.T) {
 	t.Parallel()
 	killWhileLimited(t, pgtest.DSN(t), 2)
@@ -88,7 +88,7 @@ func killWhileLimited(t *testing.T, dsn string, n int) {
 	if ran.most != perHandler {
 		t.Errorf("the handler ran %d times at once at most; its limit is %d", ran.most, perHandler)
 	}
-	// No permit is left: none of the operator's, and each customer may have all of its own at once.
+	// No permit is left: each customer may use its whole limit together.
 	for {
 		page, err := limits.Limits(ctx, flow.LimitFilter{})
 		if err != nil || len(page.Limits) != 1 {
@@ -117,8 +117,8 @@ func killWhileLimited(t *testing.T, dsn string, n int) {
 	}
 }
 
-// submitLimited submits tasks of four customers, so many of each. Those that are together end only when all of their
-// customer run.
+// submitLimited submits tasks of four customers. Tasks that are together end only when all of their customer's permits
+// are in use.
 func submitLimited(ctx context.Context, t *testing.T, client *tasker.Client, each int, together bool) []uuid.UUID {
 	t.Helper()
 	var req tasker.SubmitRequest
@@ -136,7 +136,6 @@ func submitLimited(ctx context.Context, t *testing.T, client *tasker.Client, eac
 	return ids
 }
 
-// allComplete waits for tasks.
 func allComplete(ctx context.Context, t *testing.T, client *tasker.Client, tasks []uuid.UUID) {
 	t.Helper()
 	for _, id := range tasks {
@@ -146,13 +145,12 @@ func allComplete(ctx context.Context, t *testing.T, client *tasker.Client, tasks
 	}
 }
 
-// charge is the context of a task.
 type charge struct {
 	Customer string `json:"customer"`
 	Together bool   `json:"together"`
 }
 
-// running counts the handlers that run, by customer, and judges each as it begins.
+// running counts running handlers by customer, and judges each at its begin.
 type running struct {
 	mu        sync.Mutex
 	of        map[string]int
@@ -161,7 +159,6 @@ type running struct {
 	faults    []string
 }
 
-// begin counts a handler, and reports what ends it.
 func (r *running) begin(c charge) (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,7 +183,6 @@ func (r *running) begin(c charge) (end func()) {
 	}
 }
 
-// full reports whether a customer uses all that it may.
 func (r *running) full(customer string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,7 +190,7 @@ func (r *running) full(customer string) bool {
 }
 
 // workLimited runs a worker at each node until the test ends. Handlers are much shorter than a lease, so that no two
-// attempts of one step overlap because a server was away.
+// attempts of a step overlap because a server was away.
 func workLimited(ctx context.Context, t *testing.T, nodes []*process.Server, ran *running) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(ctx)

@@ -20,7 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 )
 
-// TestProgramsEndWithTheirWorker: a program does not go on beside the worker that gets its step next.
+// TestProgramsEndWithTheirWorker: a program does not continue beside the next worker of its step.
 func TestProgramsEndWithTheirWorker(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
@@ -72,12 +72,12 @@ func TestProgramsEndWithTheirWorker(t *testing.T) {
 	})
 }
 
-// programs is `tasker worker` with a handler that opens the pipe "life" in its directory while it runs.
+// programs is `tasker worker` with a handler that holds the pipe "life" in its directory open.
 type programs struct {
 	cmd  *exec.Cmd
 	dir  string
 	said chan string // lines of standard error
-	over chan error  // the pipe has no writer any more
+	over chan error  // the pipe has no writer left
 }
 
 func startPrograms(ctx context.Context, t *testing.T, s *process.Server, tmp, handler string) *programs {
@@ -107,7 +107,7 @@ func startPrograms(ctx context.Context, t *testing.T, s *process.Server, tmp, ha
 	return w
 }
 
-// begin submits a task for the handler and returns when its program runs.
+// begin submits a task and returns when its program runs.
 func (w *programs) begin(ctx context.Context, t *testing.T, client *tasker.Client, handler string) uuid.UUID {
 	t.Helper()
 	receipt, err := client.Submit(ctx, tasker.TaskRequest{TaskType: handler})
@@ -135,7 +135,7 @@ func (w *programs) begin(ctx context.Context, t *testing.T, client *tasker.Clien
 	return receipt.TaskUUID
 }
 
-// programsEnd returns when nothing of what the program started is left.
+// programsEnd returns when no process of the program is left.
 func (w *programs) programsEnd(ctx context.Context, t *testing.T) {
 	t.Helper()
 	select {

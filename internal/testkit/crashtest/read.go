@@ -9,18 +9,17 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Found is what the server says about one task in the end.
+// Found is the final state of one task on the server.
 type Found struct {
 	Task    tasker.Task
 	Steps   []tasker.Step
 	History tasker.TaskHistory
 }
 
-// readers bounds the tasks that Read asks for at once.
 const readers = 8
 
-// Read takes down all tasks of a server on which nothing moves any more, with their steps and histories. It asks for
-// eight tasks at a time. An error means that nothing can be checked.
+// Read reads all tasks of an idle server, with their steps and histories, eight at a time. An error means that nothing
+// can be checked.
 func Read(ctx context.Context, b tasker.Backend) ([]Found, error) {
 	var all []Found
 	filter := tasker.TaskFilter{Limit: 500}
@@ -44,7 +43,7 @@ func Read(ctx context.Context, b tasker.Backend) ([]Found, error) {
 	return all, group.Wait()
 }
 
-// read completes what the list says about a task; a list may leave things out.
+// read completes a listed task; lists omit parts.
 func (f *Found) read(ctx context.Context, b tasker.Backend) error {
 	id := f.Task.TaskUUID
 	t, err := b.Task(ctx, id, 0)

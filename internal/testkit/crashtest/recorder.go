@@ -14,7 +14,6 @@ import (
 // Moment is a point in the life of a call.
 type Moment string
 
-// The moments that a Recorder tells of, just as they happen.
 const (
 	SubmitSent  Moment = "submit sent"
 	BatchSent   Moment = "batch sent"
@@ -30,8 +29,8 @@ const (
 	SignalAcked Moment = "signal acknowledged"
 )
 
-// Recorder is a Backend that writes a Journal of the calls it passes on, and changes neither calls nor answers. It is
-// safe for concurrent use if the Backend is.
+// Recorder is a Backend that writes a Journal of its calls, and changes neither calls nor answers. It is safe for
+// concurrent use if the Backend is.
 type Recorder struct {
 	protocol.Backend
 	Waits   waits.Backend // of the same server, for those who send signals
@@ -48,8 +47,8 @@ func Record(b protocol.Backend, j *Journal, tell func(Moment)) *Recorder {
 	return &Recorder{Backend: b, journal: j, tell: tell}
 }
 
-// answer says what err means to the caller of verb. unavailable leaves open whether the call had its effect, as a lost
-// connection does; internal is a fault of the server and leaves it open as well. The caller holds j.mu.
+// answer classifies err. unavailable leaves the effect open, like a lost connection; internal is a fault of the server
+// and leaves it open, too. The caller holds j.mu.
 func (j *Journal) answer(verb string, err error) Answer {
 	var e *tasker.Error
 	switch {

@@ -12,7 +12,7 @@ import (
 // SignalEnd is a signal at the end of a run.
 type SignalEnd struct {
 	Taken int64
-	Gone  bool // the server did not know it any more
+	Gone  bool // the server had forgotten it
 }
 
 // SendSignal implements waits.Backend.
@@ -44,8 +44,8 @@ func (r *Recorder) Signals(ctx context.Context, f waits.SignalFilter) (*waits.Si
 	return r.Waits.Signals(ctx, f)
 }
 
-// ResendSignals sends every signal that was accepted once more, on a server on which nothing moves any more, and notes
-// what became of it: a second signal with an ID changes nothing. Check needs it.
+// ResendSignals repeats every accepted signal on an idle server, and notes its outcome: a second signal with an ID
+// changes nothing. Check needs it.
 func (r *Recorder) ResendSignals(ctx context.Context, namespace string) error {
 	j := r.journal
 	j.SignalEnds = map[string]SignalEnd{}

@@ -20,8 +20,8 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// TestKillWhileSchedulesFire kills the server again and again around the times of a schedule that fires every second
-// and makes up for all that it missed: each time has exactly one task, and none is left out.
+// TestKillWhileSchedulesFire kills the server around the times of a schedule that fires every second and catches up on
+// missed times: each time must have exactly one task.
 func TestKillWhileSchedulesFire(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
@@ -30,14 +30,14 @@ func TestKillWhileSchedulesFire(t *testing.T) {
 	s, of := nodes[0], schedules.Of(client)
 	first := tick(ctx, t, nodes, of)
 	for kill := range 8 {
-		// from shortly before a time, while its firing is prepared and written, to shortly after
+		// From shortly before a time, while its firing is prepared and written, to shortly after.
 		at := time.Now().Truncate(time.Second).Add(time.Second + time.Duration(kill*4-8)*time.Millisecond)
 		if err := clock.Sleep(ctx, time.Until(at)); err != nil {
 			t.Fatal(err)
 		}
 		s.Kill()
 		s.Gone()
-		if kill == 4 { // away for long enough that times are missed
+		if kill == 4 { // away long enough to miss times
 			if err := clock.Sleep(ctx, 2500*time.Millisecond); err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +49,7 @@ func TestKillWhileSchedulesFire(t *testing.T) {
 	judgeTicks(ctx, t, nodes, client, first)
 }
 
-// TestKillNodesWhileSchedulesFire does the same with two nodes on one PostgreSQL: it kills one, the other, and both.
+// TestKillNodesWhileSchedulesFire is the same with two nodes on one PostgreSQL: it kills one, the other, and both.
 func TestKillNodesWhileSchedulesFire(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
@@ -93,7 +93,7 @@ func tick(ctx context.Context, t *testing.T, nodes []*process.Server, of schedul
 			t.Fatal(err)
 		}
 	}
-	// The grace is the shortest, so that what a restart takes is missed. No worker is there: the tasks stay.
+	// With the shortest grace a restart misses times. There is no worker: the tasks stay.
 	saved, err := of.Save(ctx, schedules.ScheduleRequest{Spec: schedules.Spec{Name: "tick", Cron: "@every 1s",
 		TaskType: "nobody", Overlap: schedules.OverlapAllow, Missed: schedules.MissedAll, MissedLimit: 1000, Grace: 1}})
 	if err != nil {
@@ -130,7 +130,6 @@ func judgeTicks(ctx context.Context, t *testing.T, nodes []*process.Server, clie
 	}
 }
 
-// scheduleServers returns nodes on a database, which are not started, and a client of the first.
 func scheduleServers(t *testing.T, dsn string, n int) ([]*process.Server, *tasker.Client) {
 	t.Helper()
 	dir := t.TempDir()
@@ -165,7 +164,7 @@ func scheduleServers(t *testing.T, dsn string, n int) ([]*process.Server, *taske
 	return nodes, client
 }
 
-// judgeFirings compares the times from the first on with the firings and with the tasks.
+// judgeFirings compares the times with the firings and the tasks.
 func judgeFirings(ctx context.Context, t *testing.T, of schedules.Backend, client *tasker.Client, first,
 	until time.Time,
 ) error {
@@ -194,7 +193,7 @@ func judgeFirings(ctx context.Context, t *testing.T, of schedules.Backend, clien
 			t.Errorf("%s fired %d times", at, fired[at])
 		}
 	}
-	// Tasks are read after the firings: the schedule goes on, so later ones may be there.
+	// Tasks are read after the firings, so later ones may be there.
 	page, err := client.Tasks(ctx, tasker.TaskFilter{Limit: 1000})
 	if err != nil {
 		return err

@@ -14,9 +14,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// story is a short run without any crash, with a bit of everything that Check
-// looks at. The engine under it keeps its guarantees, so that a test can break
-// one of them in what was written down.
+// story is a short correct run with everything that Check looks at; a test then breaks one guarantee in its record.
 type story struct {
 	*crashtest.Journal
 	found  []crashtest.Found
@@ -26,7 +24,6 @@ type story struct {
 	recorder *crashtest.Recorder
 }
 
-// chain is a workflow of two steps.
 const chain = `
 name: chain
 namespace_name: default
@@ -36,7 +33,6 @@ steps:
   - {name: second, handler: second, dependencies: [first]}
 `
 
-// tell plays the story and takes down its end.
 func tell(t *testing.T) *story {
 	t.Helper()
 	ctx := t.Context()
@@ -94,7 +90,6 @@ func (s *story) submit(ctx context.Context) error {
 	return nil
 }
 
-// workAll carries out what is ready until nothing is.
 func (s *story) workAll(ctx context.Context) error {
 	for {
 		resp, err := protocol.Of(s.client).Poll(ctx, protocol.PollRequest{WorkerID: s.worker, Capacity: 100, Start: true})
@@ -124,7 +119,7 @@ func (s *story) workAll(ctx context.Context) error {
 	}
 }
 
-// stale reports every lease once more.
+// stale reports every lease again.
 func (s *story) stale(ctx context.Context) error {
 	for _, h := range append([]crashtest.Handout(nil), s.Handouts...) {
 		_, err := protocol.Of(s.client).Settle(ctx, protocol.SettleRequest{WorkerID: s.worker, Results: []protocol.StepResult{
@@ -136,7 +131,6 @@ func (s *story) stale(ctx context.Context) error {
 	return nil
 }
 
-// operate repairs what failed.
 func (s *story) operate(ctx context.Context) error {
 	page, err := s.client.Tasks(ctx, tasker.TaskFilter{States: []tasker.TaskState{tasker.TaskError}})
 	if err != nil {
@@ -168,8 +162,7 @@ func (s *story) cancel(ctx context.Context) error {
 	return err
 }
 
-// slow carries out a step in the smallest steps of the protocol, twice: the
-// second time all of it is stale.
+// slow carries out a step in the smallest calls of the protocol, twice: the second time all are stale.
 func (s *story) slow(ctx context.Context) error {
 	if _, err := s.client.Submit(ctx, single("slow")); err != nil {
 		return err
@@ -203,7 +196,6 @@ func (s *story) slow(ctx context.Context) error {
 	return nil
 }
 
-// end returns what was found of a task.
 func (s *story) end(ref string) *crashtest.Found {
 	for i := range s.found {
 		if s.found[i].Task.CorrelationID == ref {
@@ -213,7 +205,6 @@ func (s *story) end(ref string) *crashtest.Found {
 	return &crashtest.Found{Steps: make([]tasker.Step, 2)}
 }
 
-// forget removes a task from the end.
 func (s *story) forget(ref string) {
 	for i := range s.found {
 		if s.found[i].Task.CorrelationID == ref {
@@ -223,11 +214,9 @@ func (s *story) forget(ref string) {
 	}
 }
 
-// step returns the UUID of the n-th step of a task.
 func (s *story) step(ref string, n int) uuid.UUID { return s.end(ref).Steps[n].StepUUID }
 
-// reports returns the results reported of a step, oldest first: the first was
-// accepted, the last is stale.
+// reports returns a step's reported results, oldest first: the first was accepted, the last is stale.
 func (s *story) reports(step uuid.UUID) []*crashtest.Report {
 	var all []*crashtest.Report
 	for i := range s.Reports {
@@ -238,7 +227,7 @@ func (s *story) reports(step uuid.UUID) []*crashtest.Report {
 	return all
 }
 
-// lease returns the last report of a task's only step by a verb, a stale one.
+// lease returns the last report by a verb of a task's only step, a stale one.
 func (s *story) lease(ref, verb string) *crashtest.Report {
 	var last *crashtest.Report
 	for _, r := range s.reports(s.step(ref, 0)) {
@@ -249,7 +238,6 @@ func (s *story) lease(ref, verb string) *crashtest.Report {
 	return last
 }
 
-// handouts returns the hand-outs of a step, oldest first.
 func (s *story) handouts(step uuid.UUID) []*crashtest.Handout {
 	var all []*crashtest.Handout
 	for i := range s.Handouts {
@@ -260,7 +248,6 @@ func (s *story) handouts(step uuid.UUID) []*crashtest.Handout {
 	return all
 }
 
-// submitted returns the submissions of a task.
 func (s *story) submitted(ref string) []*crashtest.Submit {
 	var all []*crashtest.Submit
 	for i := range s.Submits {

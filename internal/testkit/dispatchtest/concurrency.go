@@ -15,7 +15,6 @@ func concurrencyCases() []testCase {
 
 const callers = 8
 
-// together runs fn in many goroutines at once and waits for them.
 func together(fn func(caller int)) {
 	var wg sync.WaitGroup
 	begin := make(chan struct{})
@@ -29,8 +28,7 @@ func together(fn func(caller int)) {
 	wg.Wait()
 }
 
-// Many processes offer the same steps, claim them, and end what they hold: each
-// step is in one pair of hands.
+// Many processes offer the same steps, claim them, and end their leases: each step has one holder.
 func noStepTwice(f *fixture) {
 	const n = 3000
 	var all [callers]engine.Dispatcher

@@ -35,7 +35,7 @@ func depth(f *fixture) {
 	got, err := f.d.Depth(f.Context(), route+1, math.MaxInt64, task.ID{})
 	f.ok(err)
 	f.same("of another route", 0, got)
-	same := steps(10, 3) // that have one key
+	same := steps(10, 3) // with one key
 	for i := range same {
 		same[i].Route, same[i].Key = route+1, 7
 	}
@@ -47,7 +47,7 @@ func depth(f *fixture) {
 	}
 }
 
-// What is held does not wait, and a route without steps is not in the answer.
+// Held steps do not wait, and a route without steps is not in the answer.
 func waiting(f *fixture) {
 	other := step(9)
 	other.Route = route + 1
@@ -70,7 +70,7 @@ func missing(f *fixture) {
 	f.ok(err)
 	f.same("missing", []engine.Offered{step(0), step(2), step(4)}, got)
 
-	// a lease that is over in the store, by the token of the step there
+	// The store may have ended a lease, which its step's token shows.
 	held := f.find(1)
 	over := step(1)
 	for token, want := range map[int64]int{held.Token - 1: 0, held.Token: 1, held.Token + 1: 1} {

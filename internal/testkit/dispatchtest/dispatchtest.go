@@ -1,9 +1,8 @@
-// Package dispatchtest is the conformance suite of engine.Dispatcher: what every
-// dispatcher has to pass, so that the engine need not know which one it runs on.
-// Its measure is the dispatcher of internal/testkit/dispatchtest/memory.
+// Package dispatchtest is the conformance suite of engine.Dispatcher, so that the engine works on any of them. Its
+// standard is the dispatcher of internal/testkit/dispatchtest/memory.
 //
-// A dispatcher's own test file calls Run with a way to open dispatchers on empty
-// content, and RunLoss with a server that may be flushed and restarted.
+// A dispatcher's test calls Run with a way to open dispatchers on empty content, and RunLoss with a server that can be
+// flushed and restarted.
 package dispatchtest
 
 import (
@@ -12,18 +11,17 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// System is content that several processes share. Open returns a dispatcher like
-// that of one more process; it is closed when t ends.
+// System is content shared by several processes. Open returns a dispatcher like that of a further process; it is closed
+// when t ends.
 type System interface {
 	Open(t testing.TB) engine.Dispatcher
 }
 
-// Server is a System of its own server.
+// Server is a System on a separate server.
 type Server interface {
 	System
-	// Flush makes the server forget everything.
 	Flush(t testing.TB)
-	// Restart stops the server and starts it again; it may still know what it knew.
+	// Restart stops and starts the server; it may keep its content.
 	Restart(t testing.TB)
 }
 
@@ -32,7 +30,7 @@ type testCase struct {
 	run  func(f *fixture)
 }
 
-// Run runs the suite on systems whose content is empty.
+// Run runs the suite on systems without content.
 func Run(t *testing.T, open func(t testing.TB) System) {
 	t.Helper()
 	for _, g := range []struct {
@@ -64,7 +62,7 @@ func Run(t *testing.T, open func(t testing.TB) System) {
 	})
 }
 
-// RunLoss runs what needs a server of its own.
+// RunLoss runs the tests that need a separate server.
 func RunLoss(t *testing.T, start func(t testing.TB) Server) {
 	t.Helper()
 	for _, c := range lossCases() {

@@ -26,7 +26,7 @@ func fillingCases() []testCase {
 	}
 }
 
-// verbs are those that answer ErrDispatchLost unless the content is complete.
+// verbs answer ErrDispatchLost unless the content is complete.
 func verbs(f *fixture, d engine.Dispatcher) map[string]error {
 	ctx := f.Context()
 	out := map[string]error{}
@@ -43,7 +43,7 @@ func verbs(f *fixture, d engine.Dispatcher) map[string]error {
 	return out
 }
 
-// fillers are those that also work while somebody fills it.
+// fillers also work while the content is filled.
 func fillers(f *fixture, d engine.Dispatcher) map[string]error {
 	ctx := f.Context()
 	return map[string]error{
@@ -52,7 +52,7 @@ func fillers(f *fixture, d engine.Dispatcher) map[string]error {
 	}
 }
 
-// allLost asks a dispatcher for everything, and wants to hear that it is lost.
+// allLost checks that every verb reports the loss.
 func allLost(f *fixture, d engine.Dispatcher) {
 	f.Helper()
 	for verb, err := range verbs(f, d) {
@@ -129,7 +129,7 @@ func beginsEmpty(f *fixture) {
 	}
 }
 
-// Of many processes that find the contents lost, one fills the server, and only once.
+// Of many processes that find the content lost, one fills the server, once.
 func twoAtOnce(f *fixture) {
 	f.reload(f.d) // as if this process died with it
 	var all []engine.Dispatcher
@@ -171,7 +171,7 @@ func twoAtOnce(f *fixture) {
 	f.same("claimed", 3, len(claimAt(f, filler, start, claim(5))[0]))
 }
 
-// A process that died while it filled the dispatcher stops nobody.
+// A process that died while filling the dispatcher blocks nobody.
 func turnRunsOut(f *fixture) {
 	slow := f.sys.Open(f)
 	f.ok(slow.Check(f.Context()))
@@ -189,7 +189,7 @@ func turnRunsOut(f *fixture) {
 	f.same("claimed", 1, len(f.claims(claim(5))[0]))
 }
 
-// Who fills it calls Reload again for more time, and loses nothing by it.
+// A filling process gets more time by another Reload, and loses nothing.
 func fillingGoesOn(f *fixture) {
 	f.reload(f.d)
 	f.offer(steps(1, 3)...)
@@ -200,8 +200,8 @@ func fillingGoesOn(f *fixture) {
 	f.same("claimed", numbered(1, 2, 3, 4, 5), ids(f.claims(claim(9))[0]))
 }
 
-// Who fills it has read a step that another process ran in the meantime, and that is to be
-// tried again, later and with more time: it is claimed as it is now.
+// A filling process has read a step that another process ran meanwhile, and that waits for a later retry with more
+// time: a claim gets the new state.
 func readBefore(f *fixture) {
 	other := f.sys.Open(f)
 	f.reload(f.d)
@@ -214,7 +214,7 @@ func readBefore(f *fixture) {
 	f.same("time-out", 2*time.Minute, h.Timeout)
 }
 
-// Who was too slow must not go on: what it has offered may be gone.
+// A process that was too slow must not continue: its offers may be gone.
 func ranOutMeanwhile(f *fixture) {
 	mine, err := f.d.Reload(f.Context(), time.Millisecond)
 	f.ok(err)
@@ -227,7 +227,7 @@ func ranOutMeanwhile(f *fixture) {
 	f.ok(f.d.Loaded(f.Context()))
 }
 
-// extended reports whether filling may go on for a while.
+// extended reports whether filling may continue.
 func (f *fixture) extended(hold time.Duration) bool {
 	mine, err := f.d.Reload(f.Context(), hold)
 	f.ok(err)
@@ -247,7 +247,7 @@ func turnOfAnother(f *fixture) {
 	f.ok(f.d.Check(f.Context()))
 }
 
-// A process that relied on the old contents is told of the loss once, and continues.
+// A process that relied on the old content learns of the loss once, and continues.
 func othersLearnOnce(f *fixture) {
 	other := f.sys.Open(f)
 	f.ok(other.Check(f.Context()))
@@ -270,8 +270,7 @@ func otherVerbLearnsOnce(f *fixture) {
 	allWell(f, other)
 }
 
-// What is complete has a name, the same for all processes and another one each time that
-// it is filled. Nothing else has.
+// Complete content has a name, common to all processes and new after each filling. Nothing else has one.
 func contentHasAName(f *fixture) {
 	other := f.sys.Open(f)
 	f.same("the content of a process that has not looked", "", other.Content())

@@ -25,8 +25,6 @@ const (
 	turn = time.Minute
 )
 
-// fixture is one test's system, and the dispatcher of a process on it that has
-// been filled.
 type fixture struct {
 	testing.TB
 	sys System
@@ -57,7 +55,7 @@ func (f *fixture) lost(verb string, err error) {
 
 func (f *fixture) same(what string, want, got any) {
 	f.Helper()
-	if reflect.DeepEqual(want, got) { // much quicker, and the model asks often
+	if reflect.DeepEqual(want, got) { // much quicker, and the model compares often
 		return
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -65,7 +63,6 @@ func (f *fixture) same(what string, want, got any) {
 	}
 }
 
-// reload gets the turn to fill the system.
 func (f *fixture) reload(d engine.Dispatcher) {
 	f.Helper()
 	mine, err := d.Reload(f.Context(), turn)
@@ -75,15 +72,12 @@ func (f *fixture) reload(d engine.Dispatcher) {
 	}
 }
 
-// id is the n-th ID in order.
 func id(n int) task.ID { return task.MakeID(int64(n), uint64(n)*0x9e3779b97f4a7c15) }
 
-// step is the n-th step, with a key of its own.
 func step(n int) engine.Offered {
 	return engine.Offered{Step: id(n), Route: route, Key: int64(n), Priority: 50, Timeout: time.Minute}
 }
 
-// steps are those from the first to the last number.
 func steps(from, to int) []engine.Offered {
 	var list []engine.Offered
 	for n := from; n <= to; n++ {
@@ -97,7 +91,6 @@ func (f *fixture) offer(list ...engine.Offered) {
 	f.ok(f.d.Offer(f.Context(), list))
 }
 
-// claim is that of the one worker on the one route.
 func claim(capacity int) engine.Claim {
 	return engine.Claim{Worker: worker, Routes: []int64{route}, Capacity: capacity, Until: start + 30*second}
 }
@@ -117,7 +110,6 @@ func claimAt(f *fixture, d engine.Dispatcher, now task.Instant, list ...engine.C
 	return holds
 }
 
-// one claims what there is, which has to be one step.
 func (f *fixture) one(c engine.Claim) engine.Hold {
 	f.Helper()
 	holds := f.claims(c)[0]
@@ -127,7 +119,7 @@ func (f *fixture) one(c engine.Claim) engine.Hold {
 	return holds[0]
 }
 
-// started offers and claims a step whose attempt begins at once.
+// started offers a step and claims it with a start.
 func (f *fixture) started(n int) engine.Hold {
 	f.Helper()
 	f.offer(step(n))
@@ -153,7 +145,6 @@ func findIn(f *fixture, d engine.Dispatcher, n int) engine.Hold {
 
 func ref(h engine.Hold) engine.LeaseRef { return engine.LeaseRef{Step: h.Step, Token: h.Token} }
 
-// ids are the steps of holds in their order.
 func ids(holds []engine.Hold) []task.ID {
 	list := make([]task.ID, len(holds))
 	for i, h := range holds {
@@ -162,7 +153,6 @@ func ids(holds []engine.Hold) []task.ID {
 	return list
 }
 
-// numbered are the IDs with these numbers.
 func numbered(ns ...int) []task.ID {
 	list := make([]task.ID, len(ns))
 	for i, n := range ns {
@@ -171,14 +161,12 @@ func numbered(ns ...int) []task.ID {
 	return list
 }
 
-// eventually asks until it is true: for what another process or a server does.
 func (f *fixture) eventually(what string, is func() bool) {
 	f.Helper()
 	Eventually(f, what, is)
 }
 
-// Eventually asks until it is true, and fails the test when it is not within 20 s: for
-// what another process or a server does.
+// Eventually polls an effect of another process or a server, and fails the test after 20 s.
 func Eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

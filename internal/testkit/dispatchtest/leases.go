@@ -38,7 +38,7 @@ func startTwice(f *fixture) {
 	f.same("the attempt goes on", []engine.Hold{h}, got)
 }
 
-// Answers stand where they were asked for; the zero Hold where the lease is over.
+// Answers are in order; the zero Hold for a stale lease.
 func staleToken(f *fixture) {
 	h := f.started(1)
 	f.offer(step(2))
@@ -79,7 +79,7 @@ func renew(f *fixture) {
 	f.same("found", h, f.find(1))
 }
 
-// Who is only assigned has to start in time, whatever signs of life there are.
+// An assigned step must start in time, regardless of signs of life.
 func renewAssigned(f *fixture) {
 	f.offer(step(1))
 	h := f.one(claim(1))

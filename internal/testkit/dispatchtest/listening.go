@@ -14,8 +14,8 @@ func listeningCases() []testCase {
 	}
 }
 
-// listen starts Listen on d. heard gets the routes of each message and ended gets Listen's error; the function
-// stops it.
+// listen starts Listen on d. heard gets the routes of each message and ended gets Listen's error; the function stops
+// it.
 func listen(f *fixture, d engine.Dispatcher) (<-chan map[int64]int, <-chan error, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(f.Context())
 	f.Cleanup(cancel)
@@ -26,8 +26,8 @@ func listen(f *fixture, d engine.Dispatcher) (<-chan map[int64]int, <-chan error
 	return heard, ended, cancel
 }
 
-// tuned offers steps with numbers from n on until the other process gets the message of
-// one, since subscribing takes time. It returns the next number.
+// tuned offers steps from n on until the other process gets a message, since subscribing takes time. It returns the
+// next number.
 func tuned(f *fixture, n int, heard <-chan map[int64]int) int {
 	f.eventually("the other process hears", func() bool {
 		f.offer(step(n))
@@ -48,7 +48,7 @@ func othersHear(f *fixture) {
 	list[1].Route, list[3].Route = route+1, -9
 	list = append(list, step(1)) // it is there already
 	f.offer(list...)
-	f.ok(other.Offer(f.Context(), steps(1, n))) // nothing new, nothing to hear
+	f.ok(other.Offer(f.Context(), steps(1, n))) // nothing new, no message
 	f.eventually("all is heard", func() bool {
 		for got := range heard {
 			if len(got) == 3 {

@@ -64,7 +64,7 @@ func held(f *fixture) {
 	counts(map[int64]int{worker: 2})
 }
 
-// A lease is looked after at its end, or when the attempt's time is over.
+// A lease expires at its end, or at the time-out of the attempt.
 func expired(f *fixture) {
 	f.offer(steps(1, 5)...)
 	var want []task.ID

@@ -33,12 +33,12 @@ func flush(f *fixture, s Server) {
 	goesOn(f, other)
 }
 
-// refill lets this process fill the content anew, while things happen in another.
+// refill fills the content again, during changes in another process.
 func refill(f *fixture, other engine.Dispatcher) {
 	f.Helper()
 	f.reload(f.d)
 	f.offer(steps(2, 3)...)
-	f.ok(other.Offer(f.Context(), steps(4, 4))) // what becomes ready meanwhile
+	f.ok(other.Offer(f.Context(), steps(4, 4))) // becomes ready meanwhile
 	f.ok(f.d.Loaded(f.Context()))
 }
 
@@ -53,7 +53,7 @@ func goesOn(f *fixture, other engine.Dispatcher) {
 	f.same("claimed", numbered(2, 3, 4), ids(f.claims(claim(5))[0]))
 }
 
-// What was filled in is lost again before it is complete.
+// A partial filling is lost before it is complete.
 func flushWhileFilled(f *fixture, s Server) {
 	f.reload(f.d)
 	f.offer(step(1))
@@ -67,8 +67,7 @@ func flushWhileFilled(f *fixture, s Server) {
 	allWell(f, f.d)
 }
 
-// A server that was restarted may have lost its last moments, also when it has
-// kept the rest.
+// A restarted server may have lost its last moments, even if it has kept the rest.
 func restart(f *fixture, s Server) {
 	f.started(1)
 	other, late := s.Open(f), s.Open(f)
@@ -87,7 +86,7 @@ func restart(f *fixture, s Server) {
 	})
 }
 
-// reached asks until the server answers, which it does under the new run.
+// reached waits until the server answers, under the new run.
 func reached(f *fixture, d engine.Dispatcher) {
 	f.Helper()
 	f.eventually("the server answers", func() bool {
@@ -99,8 +98,7 @@ func reached(f *fixture, d engine.Dispatcher) {
 	})
 }
 
-// The first verb that reaches the server says that it was restarted; nobody has
-// to ask.
+// The first verb that reaches a restarted server reports the restart.
 func restartBeforeCheck(f *fixture, s Server) {
 	f.started(1)
 	s.Restart(f)
@@ -111,8 +109,7 @@ func restartBeforeCheck(f *fixture, s Server) {
 	allWell(f, f.d)
 }
 
-// What was filled in before the server was restarted may be missing, even if it
-// kept the rest.
+// A restart may lose a part of the filling, even if the server kept the rest.
 func restartWhileFilled(f *fixture, s Server) {
 	f.reload(f.d)
 	f.offer(steps(1, 3)...)

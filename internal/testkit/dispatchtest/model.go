@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
-// likeTheModel does the same random things to a dispatcher and to the one in
-// memory, and wants the same answers.
+// likeTheModel applies the same random operations to a dispatcher and to the model, and compares the answers.
 func likeTheModel(t *testing.T, sys System) {
 	d := sys.Open(t)
 	if err := d.Check(t.Context()); err == nil {
@@ -33,7 +32,6 @@ func likeTheModel(t *testing.T, sys System) {
 	})
 }
 
-// open empties a dispatcher.
 func open(t *testing.T, d engine.Dispatcher) *fixture {
 	f := &fixture{TB: t, d: d}
 	f.reload(d)
@@ -47,7 +45,6 @@ type machine struct {
 	known       []engine.Hold // every hold that was ever answered
 }
 
-// both carries out a verb twice and compares.
 func both[T any](m *machine, verb string, ask func(engine.Dispatcher) (T, error)) T {
 	want, err := ask(m.model.d)
 	m.model.ok(err)
@@ -102,7 +99,7 @@ func (m *machine) claim(rt *rapid.T) {
 	}
 }
 
-// drawHold is one that was answered some time, or none that ever was.
+// drawHold is a known lease, or one that never existed.
 func (m *machine) drawHold(rt *rapid.T) engine.Hold {
 	if n := rapid.IntRange(0, len(m.known)).Draw(rt, "hold"); n < len(m.known) {
 		return m.known[n]
@@ -152,7 +149,6 @@ func (m *machine) remove(rt *rapid.T) {
 	both(m, "Remove", func(d engine.Dispatcher) (bool, error) { return true, d.Remove(m.real.Context(), list) })
 }
 
-// compare looks at everything that can be seen.
 func (m *machine) compare(*rapid.T) {
 	ctx := m.real.Context()
 	all := steps(1, 12)

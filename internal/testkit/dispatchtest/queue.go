@@ -157,7 +157,7 @@ func noCapacity(f *fixture) {
 	f.same("claimed", []int{0, 0, 1}, []int{len(got[0]), len(got[1]), len(got[2])})
 }
 
-// Every verb takes no items at all.
+// Every verb accepts an empty list.
 func nothingToDo(f *fixture) {
 	ctx := f.Context()
 	f.ok(f.d.Offer(ctx, nil))
@@ -224,7 +224,7 @@ func startAtOnce(f *fixture) {
 	}
 }
 
-// A token grows with every lease, and is not below what the claim asks for.
+// A token grows with every lease, and is at least the claim's.
 func tokensGrow(f *fixture) {
 	s := step(1)
 	f.offer(s)
@@ -271,15 +271,14 @@ func offerTwiceAtOnce(f *fixture) {
 	f.same("key", int64(1), got[0].Key)
 }
 
-// later is a step as it is after one more lease: in another place, with more time.
+// later is a step after one more lease: in another place, with more time.
 func later(n int) engine.Offered {
 	s := step(n)
 	s.Key, s.Timeout, s.Token = 99, 2*time.Minute, 5
 	return s
 }
 
-// What was read before a lease, and what became of the step after it, may be offered in
-// either order. The later one stands.
+// A step from before a lease and one from after it may be offered in either order. The later one counts.
 func offerNewer(f *fixture) {
 	for _, order := range [][]engine.Offered{{step(1), later(1)}, {later(1), step(1)}} {
 		for _, atOnce := range []bool{true, false} {
@@ -301,8 +300,7 @@ func offerNewer(f *fixture) {
 	}
 }
 
-// A step that is offered under the token of a lease, or a later one, is not held any more
-// under that.
+// Offering a step under the token of its lease, or a later one, ends that lease.
 func offerHeldNewer(f *fixture) {
 	h := f.started(1)
 	for _, token := range []int64{h.Token, h.Token + 7} {
@@ -320,7 +318,7 @@ func offerHeldNewer(f *fixture) {
 	}
 }
 
-// What waits in another place than the one asked about is missing there.
+// A step that waits in another place is missing.
 func missingElsewhere(f *fixture) {
 	f.offer(steps(1, 2)...)
 	moved := step(2)

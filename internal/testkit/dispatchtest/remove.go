@@ -16,7 +16,7 @@ func removeCases() []testCase {
 	}
 }
 
-// removals returns offers as Remove expects them: they leave a step alone that was granted again later.
+// removals spare a step that was granted again later.
 func removals(list ...engine.Offered) []engine.Removal {
 	out := make([]engine.Removal, len(list))
 	for i, o := range list {
@@ -31,7 +31,7 @@ func removeWaiting(f *fixture) {
 	f.same("claimed", numbered(1, 3), ids(f.claims(claim(5))[0]))
 }
 
-// What waits is found by its ID, whatever else the caller believes of it.
+// A waiting step is found by its ID alone.
 func removeWaitingElsewhere(f *fixture) {
 	s := step(1)
 	s.Token = 9
@@ -68,9 +68,9 @@ func removeNewerToken(f *fixture) {
 	f.same("hold", h, f.find(1))
 }
 
-// A step that was cancelled, say, while another process granted it: that lease ends too,
-// though its token is newer than any that the cancelling process knows. A lease that
-// was granted after the step had become ready again, under another key, stays.
+// A cancelled step may be granted by another process concurrently: that lease ends, too, though its token is newer than
+// any that the cancelling process has seen. A lease granted after the step became ready again, under another key,
+// stays.
 func removeLeft(f *fixture) {
 	before := step(1)
 	h := f.started(1)
@@ -89,7 +89,7 @@ func removeLeft(f *fixture) {
 	f.same("renewed", []engine.Hold{{}}, renewed)
 }
 
-// As when a lease ran out, or a step fails and is tried again.
+// As after an expired lease, or a failure with a retry.
 func removeAndOfferAgain(f *fixture) {
 	h := f.started(1)
 	f.ok(f.d.Remove(f.Context(), removals(h.Offered)))

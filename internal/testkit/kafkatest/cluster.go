@@ -11,12 +11,11 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// Cluster is two brokers. The first is the controller as well: without it nothing is decided. The other one may be
-// killed; the first has all of its data then. What groups have committed is in several partitions, so that a test finds
-// a group whose coordinator is the one or the other: GroupOf.
+// Cluster is two brokers. The first is the controller, which must live. The other one may be killed; the first has all
+// its data. Commits of groups are in several partitions, so that a test can choose the coordinator of a group: GroupOf.
 type Cluster struct{ First, Second *Server }
 
-// StartCluster starts a cluster that ends with t. Topics have a replica on each broker, and take records with one.
+// StartCluster starts a cluster that ends with t. Topics have a replica on each broker, and accept records with one.
 func StartCluster(t testing.TB) *Cluster {
 	t.Helper()
 	settings := map[string]string{"default.replication.factor": "2", "offsets.topic.replication.factor": "2",
@@ -36,12 +35,12 @@ func StartCluster(t testing.TB) *Cluster {
 // URL returns kafka://host:port,host:port.
 func (c *Cluster) URL() string { return c.First.URL() + "," + c.Second.Address() }
 
-// GroupOf returns the name of a group whose coordinator is a broker.
+// GroupOf returns the name of a group with a given coordinator.
 func (c *Cluster) GroupOf(t testing.TB, of *Server) (group string) {
 	t.Helper()
 	n := 0
 	c.await(t, "a group of the broker", func(ctx context.Context, admin *kadm.Client) bool {
-		n++ // the first call makes the topic of the offsets, which takes a moment
+		n++ // the first call creates the topic of the offsets, which takes a moment
 		group = fmt.Sprintf("group-%d", n%32)
 		found := admin.FindGroupCoordinators(ctx, group)
 		return found[group].Err == nil && found[group].NodeID == int32(of.id)
@@ -49,7 +48,6 @@ func (c *Cluster) GroupOf(t testing.TB, of *Server) (group string) {
 	return group
 }
 
-// await polls until something holds.
 func (c *Cluster) await(t testing.TB, what string, holds func(context.Context, *kadm.Client) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testserver.Patience)

@@ -4,7 +4,7 @@ package kafkatest
 
 import "syscall"
 
-// Freeze stops the server in the middle of what it does, until Thaw. Its connections stay open.
+// Freeze stops the server until Thaw. Its connections stay open.
 func (s *Server) Freeze() error { return syscall.Kill(s.server.Process(), syscall.SIGSTOP) }
 
 // Thaw ends Freeze.

@@ -20,7 +20,6 @@ const Version = "4.1.1"
 // OldestJava is the oldest Java that runs it.
 const OldestJava = 17
 
-// program is what it takes to start a broker.
 type program struct {
 	java string // the path of the command
 	jars string // the directory of the JARs
@@ -69,7 +68,7 @@ func findJava() (string, error) {
 	return java, nil
 }
 
-// directory returns where the JARs are. Root's own cache is closed to the account that servers run as.
+// directory is where the JARs are. Root's cache is closed to the account of servers.
 func directory() (string, error) {
 	cache := "/var/cache"
 	if os.Geteuid() != 0 {
@@ -81,7 +80,7 @@ func directory() (string, error) {
 	return filepath.Join(cache, "tasker-test", "kafka-"+Version), nil
 }
 
-// project names the JARs to Maven, with those that they need.
+// project names the JARs for Maven, with their dependencies.
 const project = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>tasker</groupId>
@@ -97,7 +96,7 @@ const project = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 `
 
-// Fetch gets the JARs with Maven, about 43 MB, unless they are there. Any number of processes may do so at a time.
+// Fetch gets missing JARs with Maven, about 43 MB. Concurrent processes may call it.
 func Fetch(log io.Writer) error {
 	jars, err := directory()
 	if err != nil {
@@ -129,7 +128,7 @@ func Fetch(log io.Writer) error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("fetch Kafka %s with Maven: %w", Version, err)
 	}
-	// All or nothing is there. If another process was faster, its directory is as good.
+	// All or nothing; if another process was faster, its directory is equivalent.
 	if err := os.Rename(lib, jars); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("keep the JARs of Kafka: %w", err)
 	}

@@ -11,14 +11,13 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// Secured is a broker that lets nobody do anything whom its ACLs do not allow to. Its own URL is that of an
-// administrator.
+// Secured is a broker that allows only what its ACLs allow. Its own URL is an administrator's.
 type Secured struct {
 	*Server
 	SASL    string // host:port of a listener with PLAIN, SCRAM and OAUTHBEARER, without TLS
-	TLS     string // host:port of one with TLS that wants a certificate of its clients
-	SASLTLS string // host:port of one with TLS, PLAIN and SCRAM
-	CA      string // the file of the certificate that signed the others
+	TLS     string // host:port of a listener with TLS that requires client certificates
+	SASLTLS string // host:port of a listener with TLS, PLAIN and SCRAM
+	CA      string // the file of the signing certificate
 	Cert    string // files of a client's certificate, of User:CN=client, and of its key
 	Key     string
 }
@@ -26,7 +25,7 @@ type Secured struct {
 // Users of the mechanism PLAIN; the password is the name with "-secret".
 var plainUsers = []string{"alice", "bob"}
 
-// StartSecured starts such a broker. The tokens of its OAUTHBEARER are those that are not signed (alg none).
+// StartSecured starts a Secured. Its OAUTHBEARER accepts unsigned tokens (alg none).
 func StartSecured(t testing.TB) *Secured {
 	t.Helper()
 	c := testserver.NewCertificates(t)
@@ -71,7 +70,6 @@ func StartSecured(t testing.TB) *Secured {
 		Cert: c.Client, Key: c.ClientKey}
 }
 
-// join writes files one after another into another one.
 func join(t testing.TB, to string, files ...string) {
 	t.Helper()
 	var all []byte
@@ -90,7 +88,7 @@ func join(t testing.TB, to string, files ...string) {
 // AddUser makes a user of SCRAM, or changes the password.
 func (s *Secured) AddUser(t testing.TB, name, password string) {
 	t.Helper()
-	for _, mechanism := range []kadm.ScramMechanism{kadm.ScramSha256, kadm.ScramSha512} { // one in a request
+	for _, mechanism := range []kadm.ScramMechanism{kadm.ScramSha256, kadm.ScramSha512} { // one per request
 		answer, err := Admin(t, s.URL()).AlterUserSCRAMs(t.Context(), nil, []kadm.UpsertSCRAM{{User: name,
 			Mechanism: mechanism, Iterations: 4096, Password: password}})
 		if err == nil {

@@ -22,28 +22,28 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// Server is a Kafka, broker and controller in one, or the second broker of a Cluster, that belongs to one test or
-// process. Its methods can be called from several goroutines.
+// Server is a Kafka, broker and controller in one, or the second broker of a Cluster, of one test or process. Its
+// methods are safe for concurrent use.
 type Server struct {
 	server     *testserver.Server
 	program    program
 	id         int     // of the node
-	first      *Server // the controller of its cluster; nil: it is one itself
+	first      *Server // the controller of its cluster; nil: itself
 	controller int     // a port
 	settings   map[string]string
 	listeners  []Listener
 }
 
-// Listener is one more listener of a broker.
+// Listener is an additional listener of a broker.
 type Listener struct {
-	Name       string // by which settings name it, in capital letters
+	Name       string // in settings, in capital letters
 	Protocol   string // PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL
 	Port       int    // on 127.0.0.1
-	Advertised string // host:port that clients are told to connect to; "" for that of the listener
+	Advertised string // host:port for clients; "" for the listener's
 }
 
-// Start starts a broker that ends with t. Settings are those of Kafka's server.properties, which come before ours.
-// Topics are not created when somebody uses them.
+// Start starts a broker that ends with t. Settings are those of server.properties, and override ours. Topics are not
+// created by use.
 func Start(t testing.TB, settings map[string]string, more ...Listener) *Server {
 	t.Helper()
 	s, err := Launch(settings, more...)
@@ -57,7 +57,6 @@ func Launch(settings map[string]string, more ...Listener) (*Server, error) {
 	return launch(settings, nil, more...)
 }
 
-// launch starts a broker: one alone, or one beside the first of a cluster.
 func launch(settings map[string]string, first *Server, more ...Listener) (*Server, error) {
 	p, err := find()
 	if err != nil {
@@ -80,7 +79,7 @@ func launch(settings map[string]string, first *Server, more ...Listener) (*Serve
 	return s, nil
 }
 
-// defaults are settings for one broker with little memory that starts fast. Retention acts every second.
+// defaults are settings for one small broker that starts fast. Retention acts every second.
 func (s *Server) defaults(port int) map[string]string {
 	listen, roles := fmt.Sprintf("PLAINTEXT://127.0.0.1:%d", port), "broker"
 	if s.first == nil {
@@ -115,7 +114,7 @@ func (s *Server) defaults(port int) map[string]string {
 		"transaction.state.log.num.partitions":     "1",
 		"group.initial.rebalance.delay.ms":         "0",
 		"group.min.session.timeout.ms":             "1000",
-		// A broker that was killed waits for the end of its former session.
+		// A killed broker waits for the end of its former session.
 		"broker.session.timeout.ms":    "2000",
 		"broker.heartbeat.interval.ms": "400",
 
@@ -135,7 +134,7 @@ func (s *Server) defaults(port int) map[string]string {
 	}
 }
 
-// command is the broker as a process that serves a port, with its files in its home. The first time it formats its
+// command is the broker as a process that serves a port, with its files in its home. The first run formats its
 // directory.
 func (s *Server) command(port int) (*exec.Cmd, error) {
 	settings := s.defaults(port)
@@ -157,7 +156,7 @@ func (s *Server) command(port int) (*exec.Cmd, error) {
 	return s.run("kafka.Kafka", file), nil
 }
 
-// run is a class of Kafka as a process. The less optimizing of Java's compilers has started it in half of the time.
+// run is a class of Kafka as a process. With the less optimizing Java compiler it starts in half of the time.
 func (s *Server) run(class string, args ...string) *exec.Cmd {
 	cmd := s.server.Home.Command(s.program.java, append([]string{"-Xms96m", "-Xmx320m", "-XX:+UseSerialGC",
 		"-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto", "-Djava.awt.headless=true",
@@ -170,7 +169,7 @@ func (s *Server) run(class string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// greet reports whether the broker lets clients in, and is ready for topics.
+// greet reports whether the broker accepts clients, and is ready for topics.
 func greet(ctx context.Context, port int) error {
 	address := fmt.Sprintf("127.0.0.1:%d", port)
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
@@ -207,7 +206,7 @@ func (s *Server) Stop() error { return s.server.Stop(syscall.SIGTERM) }
 // Kill kills the broker with SIGKILL and returns when it is gone.
 func (s *Server) Kill() error { return s.server.Stop(os.Kill) }
 
-// Restart brings the broker up again and returns when it answers. One that is up is stopped before.
+// Restart stops the broker if it is up, and returns when it answers again.
 func (s *Server) Restart() error { return s.server.Restart(syscall.SIGTERM) }
 
 // Close ends the broker and removes it.

@@ -8,7 +8,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// topics returns the names of a broker's topics.
 func topics(t *testing.T, admin *kadm.Client) []string {
 	t.Helper()
 	all, err := admin.ListTopics(t.Context())
@@ -37,7 +36,7 @@ func TestShared(t *testing.T) {
 	})
 }
 
-// TestServer has all in one broker, because each start takes seconds.
+// TestServer tests everything with one broker, because each start takes seconds.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	s := Start(t, nil)

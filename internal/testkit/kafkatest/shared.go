@@ -17,12 +17,12 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// Variable names the broker that tests share. Its value is a URL like kafka://host:port. It wants no password, and lets
-// clients create and delete topics.
+// Variable names the shared broker, by a URL like kafka://host:port, without a password. Clients must be able to create
+// and delete topics.
 const Variable = "TASKER_TEST_KAFKA"
 
-// Shared returns the URL of the broker that tests share. A test creates its topics with NewTopic, or with names that
-// begin with NewPrefix. A test that stops the broker uses Start.
+// Shared returns the URL of the shared broker. Tests create topics with NewTopic, or with names that begin with
+// NewPrefix. A test that stops the broker uses Start.
 func Shared(t testing.TB) string {
 	t.Helper()
 	if named := os.Getenv(Variable); named != "" {
@@ -33,12 +33,11 @@ func Shared(t testing.TB) string {
 	return s.URL()
 }
 
-// shared is the broker of this process, started when the first test asks for it. It is stopped when the process is
-// gone, so it is nobody's to close.
+// shared is the broker of this process, started at first use. It is stopped when the process is gone, so no test closes
+// it.
 var shared = sync.OnceValues(func() (*Server, error) { return Launch(nil) })
 
-// NewPrefix returns a prefix for names of topics and groups that no other test uses. Those with it are deleted when t
-// ends.
+// NewPrefix returns a unique prefix for names of topics and groups, which are deleted when t ends.
 func NewPrefix(t testing.TB, brokerURL string) string {
 	t.Helper()
 	prefix := "test-" + strings.ToLower(rand.Text()[:12]) + "-"
@@ -52,8 +51,8 @@ func NewPrefix(t testing.TB, brokerURL string) string {
 	return prefix
 }
 
-// NewTopic creates a topic with a name that no other test uses, and returns the name. The topic is deleted when t ends.
-// Configs are pairs like "cleanup.policy", "compact".
+// NewTopic creates a topic with a unique name, and deletes it when t ends. Configs are pairs like "cleanup.policy",
+// "compact".
 func NewTopic(t testing.TB, brokerURL string, partitions int, configs ...string) string {
 	t.Helper()
 	name := NewPrefix(t, brokerURL) + "topic"
@@ -90,7 +89,6 @@ func CreateTopic(t testing.TB, brokerURL, name string, partitions int, configs .
 	}
 }
 
-// led counts the partitions that have a leader.
 func led(partitions kadm.PartitionDetails) (n int) {
 	for _, p := range partitions {
 		if p.Err == nil && p.Leader >= 0 {
@@ -100,10 +98,10 @@ func led(partitions kadm.PartitionDetails) (n int) {
 	return n
 }
 
-// Admin returns a client of a broker for a test's own means. It is closed when t ends.
+// Admin returns an administrative client, closed when t ends.
 func Admin(t testing.TB, brokerURL string) *kadm.Client { return kadm.NewClient(Client(t, brokerURL)) }
 
-// Client returns a client of a broker without a password. It is closed when t ends.
+// Client returns a client without a password, closed when t ends.
 func Client(t testing.TB, brokerURL string, options ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	client, err := newClient(hosts(brokerURL), options...)
@@ -123,7 +121,6 @@ func newClient(address string, options ...kgo.Opt) (*kgo.Client, error) {
 	return client, nil
 }
 
-// hosts returns host:port of a URL.
 func hosts(brokerURL string) string {
 	if u, err := url.Parse(brokerURL); err == nil {
 		return u.Host
@@ -131,7 +128,6 @@ func hosts(brokerURL string) string {
 	return strings.TrimPrefix(brokerURL, "kafka://")
 }
 
-// deleteAll deletes the topics and groups whose names begin with prefix.
 func deleteAll(ctx context.Context, brokerURL, prefix string) error {
 	client, err := newClient(hosts(brokerURL))
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// casesOf returns the cases of a task, oldest first.
-// It examines every case: a test has few, and an index would be one more thing that can be wrong.
+// casesOf returns the cases of a task, oldest first. It scans every case: a test has few, and an index could be wrong.
 func (s *state) casesOf(id task.ID) []*task.Case {
 	var list []*task.Case
 	for _, c := range s.cases {
@@ -21,10 +20,10 @@ func (s *state) casesOf(id task.ID) []*task.Case {
 	return list
 }
 
-// compareCases orders cases by ID, which is by time of creation.
+// compareCases orders cases by ID, and thus by time of creation.
 func compareCases(a, b *task.Case) int { return compareIDs(a.ID, b.ID) }
 
-// pendingCase returns the pending case of a task, nil if there is none. A task has at most one.
+// pendingCase returns the only pending case of a task, or nil.
 func (s *state) pendingCase(of task.ID) *task.Case {
 	for _, c := range s.cases {
 		if c.TaskID == of && c.Status == task.CasePending {
@@ -34,20 +33,17 @@ func (s *state) pendingCase(of task.ID) *task.Case {
 	return nil
 }
 
-// setCase stores a row to which the caller keeps no pointer, and has its task checked at the
-// commit.
 func (t *tx) setCase(c *task.Case) {
 	put(t, casesTable, c.ID, c)
 	t.touched[c.TaskID] = true
 }
 
-// AddCases implements engine.CaseRows. A second pending case of a task is ignored without an
-// error: the SQL stores do that by a unique index.
+// AddCases implements engine.CaseRows. It ignores a second pending case of a task, like the unique index of SQL stores.
 func (*Store) AddCases(ctx context.Context, within engine.Tx, cases []*task.Case) error {
 	t := in(within)
 	for _, c := range cases {
 		switch {
-		// IDs are given out once, so the same ID twice is a bug of the engine.
+		// IDs are unique, so a repeated ID is a bug of the engine.
 		case t.s.cases[c.ID] != nil:
 			return task.Errorf(task.Internal, "add case %s: it exists", c.ID)
 		case c.Status == task.CasePending && t.s.pendingCase(c.TaskID) != nil:
@@ -58,15 +54,13 @@ func (*Store) AddCases(ctx context.Context, within engine.Tx, cases []*task.Case
 	return nil
 }
 
-// Case implements engine.CaseRows.
-// A bare case has neither a snapshot nor the failure, so a caller that relies on them fails here as it would on SQL.
+// Case implements engine.CaseRows. A bare case has neither a snapshot nor the failure, as in SQL.
 func (*Store) Case(ctx context.Context, within engine.Tx, id task.ID) (*task.Case, error) {
 	t := in(within)
 	return bareCase(t.s.cases[id]), nil
 }
 
-// PendingCases implements engine.CaseRows.
-// An ID that is named twice gives one case, as IN does in SQL.
+// PendingCases implements engine.CaseRows. A repeated ID gives one case, like IN in SQL.
 func (*Store) PendingCases(ctx context.Context, within engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	t := in(within)
 	var out []*task.Case
@@ -80,8 +74,7 @@ func (*Store) PendingCases(ctx context.Context, within engine.Tx, tasks []task.I
 	return out, nil
 }
 
-// CasesOf implements engine.CaseRows.
-// The cases of each task follow each other, oldest first; callers must not rely on that.
+// CasesOf implements engine.CaseRows. The order is not part of the contract.
 func (*Store) CasesOf(ctx context.Context, within engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	t := in(within)
 	var out []*task.Case
@@ -93,8 +86,7 @@ func (*Store) CasesOf(ctx context.Context, within engine.Tx, tasks []task.ID) ([
 	return out, nil
 }
 
-// DeleteCases implements engine.CaseRows.
-// An unknown ID is ignored.
+// DeleteCases implements engine.CaseRows. It ignores an unknown ID.
 func (*Store) DeleteCases(ctx context.Context, within engine.Tx, ids []task.ID) error {
 	t := in(within)
 	for _, id := range ids {
@@ -106,7 +98,7 @@ func (*Store) DeleteCases(ctx context.Context, within engine.Tx, ids []task.ID) 
 	return nil
 }
 
-// SaveCases implements engine.CaseRows. Fields fixed when a case is opened stay.
+// SaveCases implements engine.CaseRows. It keeps fields that are fixed at the opening.
 func (*Store) SaveCases(ctx context.Context, within engine.Tx, cases []*task.Case) error {
 	t := in(within)
 	for _, from := range cases {
@@ -133,8 +125,7 @@ func (*Store) SaveCases(ctx context.Context, within engine.Tx, cases []*task.Cas
 	return nil
 }
 
-// RecurCases implements engine.CaseRows. An occurrence must follow the last one by number, so a
-// lost update shows.
+// RecurCases implements engine.CaseRows. An occurrence must have the next number, so a lost update shows.
 func (*Store) RecurCases(ctx context.Context, within engine.Tx, cases []*task.Case) error {
 	t := in(within)
 	for _, from := range cases {
@@ -153,8 +144,7 @@ func (*Store) RecurCases(ctx context.Context, within engine.Tx, cases []*task.Ca
 	return nil
 }
 
-// keptOccurrences removes the former occurrences beyond the bounds in number and bytes, given
-// the number of the latest. The first occurrence is always kept.
+// keptOccurrences removes former occurrences beyond the bounds in number and bytes, but always keeps the first.
 func keptOccurrences(former []task.Occurrence, latest int) []task.Occurrence {
 	bytes := 0
 	for i := len(former) - 1; i > 0; i-- {
@@ -166,7 +156,6 @@ func keptOccurrences(former []task.Occurrence, latest int) []task.Occurrence {
 }
 
 // Evidence implements engine.Evidences.
-// Unknown tasks are left out.
 func (*Store) Evidence(ctx context.Context, within engine.Tx, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 	t := in(within)
 	out := map[task.ID]engine.Evidence{}
@@ -189,7 +178,6 @@ func (*Store) WorkerName(_ context.Context, within engine.Tx, no int64) (string,
 }
 
 // ChargedAttempts implements engine.Evidences.
-// An unknown task has none.
 func (*Store) ChargedAttempts(ctx context.Context, within engine.Tx, tasks []task.ID) ([]task.Attempt, error) {
 	t := in(within)
 	var out []task.Attempt
@@ -219,8 +207,7 @@ func (*Store) AttemptsSinceReset(_ context.Context, within engine.Tx, tasks []ta
 	return out, nil
 }
 
-// lastFailures returns the last failed attempts of the steps of a task.
-// The most recent failure of all comes first.
+// lastFailures returns the last failed attempts of a task's steps, the most recent first.
 func (s *state) lastFailures(id task.ID) []task.Attempt {
 	var last []task.Attempt
 	seen := map[task.ID]bool{}
@@ -233,8 +220,7 @@ func (s *state) lastFailures(id task.ID) []task.Attempt {
 	return last
 }
 
-// Watch implements engine.WatchStore.
-// A task has one watch; a second call replaces it.
+// Watch implements engine.WatchStore. A second call replaces the task's watch.
 func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watch) error {
 	t := in(within)
 	for _, w := range watches {
@@ -243,12 +229,11 @@ func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watc
 	return nil
 }
 
-// Rewatch implements engine.WatchStore. A watch that has changed since the caller read it stays
-// as it is.
+// Rewatch implements engine.WatchStore. It skips a watch that has changed since the read.
 func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.WatchMove) error {
 	t := in(within)
 	for _, m := range moves {
-		// The caller read the watch outside of this transaction, and its task may have moved since.
+		// The watch was read outside of this transaction; its task may have moved since.
 		if at, ok := t.s.watches[m.Task]; !ok || at != m.At {
 			continue
 		}
@@ -261,8 +246,7 @@ func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.Watc
 	return nil
 }
 
-// DropNotes implements engine.NoteStore.
-// An unknown key is ignored.
+// DropNotes implements engine.NoteStore. It ignores an unknown key.
 func (*Store) DropNotes(ctx context.Context, within engine.Tx, keys []string) error {
 	t := in(within)
 	for _, key := range keys {
@@ -278,8 +262,7 @@ func (*Store) Note(ctx context.Context, within engine.Tx, key, text string) erro
 	return nil
 }
 
-// FirstNote implements engine.NoteStore.
-// It never replaces a text, so the first caller decides.
+// FirstNote implements engine.NoteStore. The first caller decides.
 func (*Store) FirstNote(ctx context.Context, within engine.Tx, key, text string) error {
 	t := in(within)
 	if _, kept := t.s.notes[key]; kept {

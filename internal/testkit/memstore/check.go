@@ -6,11 +6,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The invariants of every transaction. An error from here is a bug of the engine, so its code is always task.Internal.
+// The invariants of every transaction. A breach is a bug of the engine, so its code is task.Internal.
 
-// checkStepMove compares a step to be saved with the stored one. A token never decreases, and a
-// step that is leased again gets a new one: both are the base of settling a step exactly once.
-// Permitted moves between the states of a step are checked by the methods of task.Step, not here.
+// checkStepMove: a token never decreases, and a new lease has a new one: that is the base of settling a step exactly
+// once. The methods of task.Step check permitted moves.
 func checkStepMove(old, now *task.Step) error {
 	switch {
 	case old.State.Terminal() && now.State != old.State:
@@ -24,7 +23,7 @@ func checkStepMove(old, now *task.Step) error {
 	return nil
 }
 
-// checkTaskMove does the same for a task. The permitted moves are in package task.
+// checkTaskMove: package task has the permitted moves.
 func checkTaskMove(old, now *task.Task) error {
 	if now.State != old.State && !old.State.Reaches(now.State) {
 		return task.Errorf(task.Internal, "save task %s: it is %s and cannot become %s", old.ID, old.State, now.State)
@@ -32,9 +31,8 @@ func checkTaskMove(old, now *task.Task) error {
 	return nil
 }
 
-// check checks every task that the transaction touched. Checking all tasks would make every
-// test quadratic.
-// A transaction that breaks an invariant is rolled back and its caller gets the error, as with a constraint in SQL.
+// check checks every touched task; checking all would make tests quadratic. A breach rolls the transaction back, like a
+// constraint in SQL.
 func (t *tx) check() error {
 	for id := range t.touched {
 		row := t.s.tasks[id]
@@ -51,13 +49,13 @@ func (t *tx) check() error {
 	return nil
 }
 
-// checkGone makes sure that only acts refer to a deleted task.
+// checkGone: only acts refer to a deleted task.
 func (t *tx) checkGone(id task.ID) error {
 	left := len(t.s.stepsOf[id]) + len(t.s.attempts[id]) + len(t.s.events[id]) + len(t.s.casesOf(id))
 	if left > 0 {
 		return task.Errorf(task.Internal, "commit: %d rows belong to task %s, which does not exist", left, id)
 	}
-	// A key that outlives its task would answer a later submission with a task that does not exist.
+	// A key that outlives its task would answer a later submission with a missing task.
 	for name, b := range t.s.keys {
 		if b.Task == id {
 			return task.Errorf(task.Internal, "commit: the key %q is bound to task %s, which does not exist", name.Key, id)
@@ -72,10 +70,9 @@ func (t *tx) checkGone(id task.ID) error {
 	return nil
 }
 
-// checkTask compares a task with its steps. Counts, times and states must agree, because the
-// engine decides on counts alone.
+// checkTask compares a task with its steps: the engine decides on counts alone.
 func (t *tx) checkTask(row *task.Task) error {
-	// ManualEnds cannot be computed from the states of steps, so it is taken over.
+	// The states of steps do not determine ManualEnds.
 	counts := task.Counts{ManualEnds: row.Counts.ManualEnds}
 	var steps []*task.Step
 	for _, id := range t.s.stepsOf[row.ID] {
@@ -103,8 +100,7 @@ func (t *tx) checkTask(row *task.Task) error {
 	return t.checkParents(row, steps)
 }
 
-// checkCases makes sure that a task's mark matches its cases. The mark saves a query for cases
-// when a task is settled.
+// checkCases compares a task's mark with its cases. The mark saves a query when a task is settled.
 func (t *tx) checkCases(row *task.Task) error {
 	var want task.CaseMark
 	for _, c := range t.s.casesOf(row.ID) {
@@ -114,15 +110,14 @@ func (t *tx) checkCases(row *task.Task) error {
 			want = task.HasClosed
 		}
 	}
-	// HadClosed is what remains after retention deleted the closed cases.
+	// HadClosed remains after retention deleted the closed cases.
 	if row.Meta.Case != want && (want != "" || row.Meta.Case != task.HadClosed) {
 		return task.Errorf(task.Internal, "commit: task %s says %q of its cases, and it is %q", row.ID, row.Meta.Case, want)
 	}
 	return nil
 }
 
-// checkStep checks that a step is in the queue of its state, so that the engine will process it.
-// A step in no queue that could run would wait for ever, since nothing searches for it.
+// checkStep checks that a step is in the queue of its state. Nothing searches for a runnable step without a queue.
 func checkStep(s *task.Step) error {
 	queue, key := task.NoQueue, s.Key
 	switch {
@@ -152,8 +147,7 @@ func checkStep(s *task.Step) error {
 	return nil
 }
 
-// checkParents makes sure that a step waits for exactly its unsatisfied parents, and that none runs before its parents
-// are satisfied.
+// checkParents: a step waits for exactly its unsatisfied parents, and none runs before its parents are satisfied.
 func (t *tx) checkParents(row *task.Task, steps []*task.Step) error {
 	specs := t.s.template(row.DefID).Steps
 	if len(specs) != len(steps) {
@@ -166,7 +160,7 @@ func (t *tx) checkParents(row *task.Task, steps []*task.Step) error {
 				open++
 			}
 		}
-		// Settled steps may have any number of open parents: an operator can resolve a step before its parents.
+		// Settled steps may have open parents: an operator can resolve a step before its parents.
 		waits := step.State == task.StepPending
 		runs := slices.Contains([]task.StepState{task.StepEnqueued, task.StepAssigned, task.StepInProgress,
 			task.StepWaitingForRetry, task.StepWaiting}, step.State)

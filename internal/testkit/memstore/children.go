@@ -15,7 +15,6 @@ type childKey struct {
 	index int
 }
 
-// The tables of children.
 func fanOutsTable(s *state) map[task.ID]task.FanOut    { return s.fanOuts }
 func itemsTable(s *state) map[childKey][]byte          { return s.items }
 func childrenTable(s *state) map[childKey]engine.Child { return s.children }
@@ -39,7 +38,6 @@ func (*Store) WakeFanOuts(_ context.Context, within engine.Tx, steps []*task.Ste
 	return nil
 }
 
-// FanOutsIn implements engine.ChildRows.
 func (*Store) FanOutsIn(_ context.Context, within engine.Tx, steps []task.ID) ([]*task.FanOut, error) {
 	return in(within).s.fanOutsOf(steps), nil
 }
@@ -54,7 +52,6 @@ func (s *Store) FanOuts(ctx context.Context, steps []task.ID) ([]*task.FanOut, e
 	return st.fanOutsOf(steps), nil
 }
 
-// fanOutsOf returns copies of the fan-outs that exist.
 func (s *state) fanOutsOf(steps []task.ID) (out []*task.FanOut) {
 	for _, id := range steps {
 		if f, known := s.fanOuts[id]; known {
@@ -172,7 +169,7 @@ func (s *Store) ListChildren(ctx context.Context, step task.ID, f engine.ChildFi
 	}), nil
 }
 
-// childrenOf returns up to limit children of a step that are wanted, by index.
+// childrenOf returns up to limit wanted children of a step, by index.
 func (s *state) childrenOf(step task.ID, limit int, results bool, wanted func(engine.Child) bool) []engine.Child {
 	var out []engine.Child
 	for k, c := range s.children {
@@ -188,7 +185,7 @@ func (s *state) childrenOf(step task.ID, limit int, results bool, wanted func(en
 	return out[:min(limit, len(out))]
 }
 
-// parentLives reports whether a task is a child of a task that has not ended.
+// parentLives reports whether a task has a parent that has not ended.
 func (s *state) parentLives(t *task.Task) bool {
 	of := t.Meta.Child
 	if of == nil || s.children[childKey{of.Step, of.Index}].Task != t.ID {
@@ -198,7 +195,6 @@ func (s *state) parentLives(t *task.Task) bool {
 	return known && s.tasks[f.Task] != nil && !s.tasks[f.Task].State.Terminal()
 }
 
-// dropChildren deletes what is stored about the children of steps.
 func (t *tx) dropChildren(steps []task.ID) {
 	for _, id := range steps {
 		if _, known := t.s.fanOuts[id]; known {

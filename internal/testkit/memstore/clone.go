@@ -6,9 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Rows are cloned on the way in and on the way out, so that no caller can change stored rows without saving them.
+// Rows are cloned on the way in and out, so that no caller changes stored rows without saving them.
 
-// cloneTask copies a task with its context; nil stays nil.
 func cloneTask(t *task.Task) *task.Task {
 	if t == nil {
 		return nil
@@ -19,20 +18,17 @@ func cloneTask(t *task.Task) *task.Task {
 	return &c
 }
 
-// cloneMeta copies the tags. Everything else that a meta points to is never changed in place.
 func cloneMeta(m task.Meta) task.Meta {
 	m.Tags = slices.Clone(m.Tags)
 	return m
 }
 
-// cloneStep copies a step with its result.
 func cloneStep(s *task.Step) *task.Step {
 	c := *s
 	c.Result = slices.Clone(s.Result)
 	return &c
 }
 
-// cloneAttempt copies an attempt with its failure and the failure's details.
 func cloneAttempt(a task.Attempt) task.Attempt {
 	if a.Failure != nil {
 		f := *a.Failure
@@ -42,13 +38,11 @@ func cloneAttempt(a task.Attempt) task.Attempt {
 	return a
 }
 
-// cloneAct copies an act with its data.
 func cloneAct(a task.Act) task.Act {
 	a.Data = slices.Clone(a.Data)
 	return a
 }
 
-// cloneCase copies a case with everything that it points to; nil stays nil.
 func cloneCase(c *task.Case) *task.Case {
 	if c == nil {
 		return nil
@@ -65,7 +59,7 @@ func listedCase(c *task.Case) *task.Case {
 	return &k
 }
 
-// bareCase is a listed case without the fields of the failure.
+// bareCase is a listed case without the failure.
 func bareCase(c *task.Case) *task.Case {
 	if c == nil {
 		return nil
@@ -75,7 +69,6 @@ func bareCase(c *task.Case) *task.Case {
 	return k
 }
 
-// cloneTemplate copies a template with everything that it points to; nil stays nil.
 func cloneTemplate(t *task.Template) *task.Template {
 	if t == nil {
 		return nil
@@ -95,7 +88,6 @@ func cloneTemplate(t *task.Template) *task.Template {
 	return &c
 }
 
-// clonePointer copies a value behind a pointer; nil stays nil.
 func clonePointer[T any](p *T) *T {
 	if p == nil {
 		return nil
@@ -104,14 +96,12 @@ func clonePointer[T any](p *T) *T {
 	return &v
 }
 
-// cloneRoute copies a route with its capabilities.
 func cloneRoute(r *task.Route) *task.Route {
 	c := *r
 	c.Capabilities = slices.Clone(r.Capabilities)
 	return &c
 }
 
-// cloneWorker copies a worker with its lists; nil stays nil.
 func cloneWorker(w *task.Worker) *task.Worker {
 	if w == nil {
 		return nil
@@ -123,8 +113,7 @@ func cloneWorker(w *task.Worker) *task.Worker {
 	return &c
 }
 
-// clones applies one of the functions above to a list.
-// An empty list becomes nil, as a query without rows gives.
+// clones maps an empty list to nil, like a query without rows.
 func clones[T any](list []T, clone func(T) T) []T {
 	var out []T
 	for _, v := range list {

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The tables of limits.
 func gatesTable(s *state) map[int64]engine.Gate        { return s.gates }
 func permitsTable(s *state) map[engine.Permit]struct{} { return s.permits }
 func signalsTable(s *state) map[int64]engine.Gate      { return s.signals }
@@ -78,7 +77,6 @@ func (*Store) TakeSignals(_ context.Context, within engine.Tx, now task.Instant,
 	return out, len(ids), nil
 }
 
-// SaveGates implements engine.GateRows.
 func (*Store) SaveGates(_ context.Context, within engine.Tx, gates []engine.Gate) error {
 	t := in(within)
 	for _, g := range gates {

@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// InQueues implements engine.Reader.
-// The steps of each task are in the order of their ordinals. An unknown task has none.
+// InQueues implements engine.Reader. The steps of a task are in the order of their ordinals.
 func (s *Store) InQueues(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -27,8 +26,7 @@ func (s *Store) InQueues(ctx context.Context, of []engine.Sized) ([]*task.Step, 
 	return out, nil
 }
 
-// BareSteps implements engine.Reader.
-// Results are left out although they would cost nothing here: a caller must not find what SQL does not return.
+// BareSteps implements engine.Reader. It omits results, because SQL does.
 func (s *Store) BareSteps(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -46,8 +44,7 @@ func (s *Store) BareSteps(ctx context.Context, of []engine.Sized) ([]*task.Step,
 	return out, nil
 }
 
-// Results implements engine.Reader.
-// It stops before the first result that exceeds the bytes, also if a later one would fit.
+// Results implements engine.Reader. It stops before the first result beyond the bytes, even if a later one would fit.
 func (s *Store) Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 
 var now = task.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 
-// pair returns a store with one task of two steps, the second of which depends
-// on the first, and its rows.
+// pair returns a store with one task of two steps, the second depending on the first, and its rows.
 func pair(t *testing.T) (*memstore.Store, *task.Task, []*task.Step) {
 	t.Helper()
 	s := memstore.New(nil)
@@ -50,8 +49,7 @@ func pair(t *testing.T) (*memstore.Store, *task.Task, []*task.Step) {
 	return s, row, steps
 }
 
-// A transaction that breaks an invariant is refused, as a bug of the engine's,
-// and leaves no trace.
+// A transaction that breaks an invariant is refused as a bug of the engine, and leaves no trace.
 func TestInvariants(t *testing.T) {
 	t.Parallel()
 	settle := func(s *task.Step, state task.StepState) {
@@ -164,7 +162,7 @@ func TestKeyOfNoTask(t *testing.T) {
 	}
 }
 
-// A panic rolls back and goes on, and the store can be used afterwards.
+// A panic rolls back and continues, and the store remains usable.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	s, row, _ := pair(t)

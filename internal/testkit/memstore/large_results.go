@@ -33,7 +33,6 @@ func (*Store) AddLargeResult(_ context.Context, within engine.Tx, l *task.LargeR
 	return true, nil
 }
 
-// move changes the state of a large result that is in a state.
 func moveLargeResult(t *tx, key string, from, to task.LargeResultState) (l task.LargeResult, moved bool) {
 	l, found := t.s.largeResults[key]
 	if !found || l.State != from {

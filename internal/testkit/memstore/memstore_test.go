@@ -13,7 +13,7 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(*testing.T) engine.Database { return memstore.New(&memstore.Options{Seed: 1}) })
 }
 
-// The suite's own functions can be run again, like those of the engine.
+// The suite's functions can run twice, like those of the engine.
 func TestConformanceRehearsed(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(*testing.T) engine.Database { return memstore.New(&memstore.Options{Seed: 2, Rehearse: true}) })

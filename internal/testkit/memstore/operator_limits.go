@@ -69,7 +69,7 @@ func (s *Store) OperatorLimits(ctx context.Context, limit int) ([]task.OperatorL
 	return list[:min(limit, len(list))], nil
 }
 
-// sortedOperatorLimits returns the limits, those in force first, in the order of their targets.
+// sortedOperatorLimits returns the limits by target, those in force first.
 func (s *state) sortedOperatorLimits() []task.OperatorLimit {
 	return slices.SortedFunc(maps.Values(s.operatorLimits), func(a, b task.OperatorLimit) int {
 		return cmp.Or(cmp.Compare(min(a.EndedAt, 1), min(b.EndedAt, 1)), a.Compare(b.PauseTarget))

@@ -9,14 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// waiting is a task that waits for the turn of its key, and whether it is fresh.
 type waiting struct {
 	engine.Waiting
 	place int64
 	fresh bool
 }
 
-// The tables of ordering keys.
 func headsTable(s *state) map[engine.OrderingKey]task.ID { return s.heads }
 func waitsTable(s *state) map[task.ID]waiting            { return s.waits }
 
@@ -38,7 +36,6 @@ func (*Store) AddWaiting(_ context.Context, within engine.Tx, tasks []engine.Wai
 	return nil
 }
 
-// sortedWaits returns the tasks that wait, in the order of their places.
 func (s *state) sortedWaits() []waiting {
 	list := make([]waiting, 0, len(s.waits))
 	for _, w := range s.waits {

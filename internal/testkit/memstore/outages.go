@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// burstName identifies a row of bursts.
 type burstName struct{ route, group int64 }
 
 func burstsTable(s *state) map[burstName]task.Burst { return s.bursts }
@@ -57,7 +56,6 @@ func (*Store) DropBursts(_ context.Context, within engine.Tx, before task.Instan
 	return n, nil
 }
 
-// sortedBursts returns the counts, the oldest first.
 func (s *state) sortedBursts() []task.Burst {
 	list := make([]task.Burst, 0, len(s.bursts))
 	for _, b := range s.bursts {

@@ -66,7 +66,7 @@ func (s *Store) Pauses(ctx context.Context, limit int) ([]task.Pause, error) {
 	return list[:min(limit, len(list))], nil
 }
 
-// sortedPauses returns the pauses in force in the order of their targets, then the others, the latest first.
+// sortedPauses returns the pauses in force by target, then the others, latest first.
 func (s *state) sortedPauses() []task.Pause {
 	list := make([]task.Pause, 0, len(s.pauses))
 	for _, p := range s.pauses {

@@ -19,11 +19,11 @@ func (s *Store) FindTask(ctx context.Context, id task.ID) (*task.Task, error) {
 	return cloneTask(st.tasks[id]), nil
 }
 
-// examined bounds the rows that one page examines, as in every store, so that tests meet short pages too.
+// examined bounds the rows per page, as in every store, so that tests meet short pages.
 const examined = 10_000
 
-// ListTasks implements engine.ReadTasks. Besides a page it returns the ID to continue below,
-// zero at the end. A page can be short and have a successor.
+// ListTasks implements engine.ReadTasks. The ID to continue below is zero at the end. A short page may have a
+// successor.
 func (s *Store) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, task.ID, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -54,10 +54,8 @@ func (s *Store) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Tas
 	return page, task.ID{}, nil
 }
 
-// matches reports whether a task passes a filter. An empty field of the filter passes every
-// task.
 func (s *state) matches(t *task.Task, f engine.TaskFilter) bool {
-	// A template that was deleted has no name and matches no filter on names.
+	// A deleted template has no name and matches no filter on names.
 	def := s.template(t.DefID)
 	return (len(f.States) == 0 || slices.Contains(f.States, t.State)) &&
 		(f.Namespace == "" || def.Namespace == f.Namespace) &&
@@ -71,8 +69,7 @@ func (s *state) matches(t *task.Task, f engine.TaskFilter) bool {
 		(f.CreatedBefore == 0 || t.CreatedAt < f.CreatedBefore)
 }
 
-// FindSteps implements engine.Reader.
-// An unknown task has none. The steps are in the order of their ordinals, with their results.
+// FindSteps implements engine.Reader: in the order of the ordinals, with results.
 func (s *Store) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -86,8 +83,7 @@ func (s *Store) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error)
 	return out, nil
 }
 
-// FindAttempts implements engine.Reader.
-// They are in the order of writing. An unknown task has none.
+// FindAttempts implements engine.Reader, in the order of writing.
 func (s *Store) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -118,8 +114,7 @@ func (s *Store) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
 	return clones(st.acts[id], cloneAct), nil
 }
 
-// Depth implements engine.QueuePlaces.
-// Entries of the same key are ordered by ID; below counts only lower keys.
+// Depth implements engine.QueuePlaces. Entries of the same key are ordered by ID; below counts only lower keys.
 func (s *Store) Depth(ctx context.Context, queue, key int64, id task.ID, limit int) (int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -136,8 +131,7 @@ func (s *Store) Depth(ctx context.Context, queue, key int64, id task.ID, limit i
 	return 0, nil
 }
 
-// Ahead implements engine.QueuePlaces.
-// Each route is read from a state of its own, so a commit in between may show in one and not in another.
+// Ahead implements engine.QueuePlaces. It reads each route separately, so a commit in between may show in one only.
 func (s *Store) Ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error) {
 	total := 0
 	for _, r := range routes {

@@ -23,8 +23,7 @@ func (s *Store) FindCase(ctx context.Context, id task.ID) (*task.Case, error) {
 	return cloneCase(st.cases[id]), nil
 }
 
-// LastCase implements engine.CaseReader.
-// The cases of a task are in the order of their IDs, so the last one was opened last.
+// LastCase implements engine.CaseReader. The last ID was opened last.
 func (s *Store) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -37,9 +36,8 @@ func (s *Store) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
 	return nil, nil
 }
 
-// casesWhere returns the matching cases, oldest first. It examines every case; a test has few.
-// The filter has the meaning of the SQL stores: an empty field passes every case. Offset, Limit and Bytes are the
-// caller's.
+// casesWhere returns the matching cases, oldest first, by a scan. An empty field of the filter passes every case, as in
+// SQL. Offset, Limit and Bytes are the caller's.
 func (s *state) casesWhere(f engine.CaseFilter) []*task.Case {
 	var list []*task.Case
 	for _, c := range s.cases {
@@ -58,8 +56,7 @@ func (s *state) casesWhere(f engine.CaseFilter) []*task.Case {
 	return list
 }
 
-// failedAs reports whether the failure of a case matches a filter.
-// The message is sought as it is, with its case, like replace in SQL.
+// failedAs matches the failure. The message is case-sensitive, like replace in SQL.
 func (s *state) failedAs(c *task.Case, def *task.Template, f engine.CaseFilter) bool {
 	runs := func(spec task.StepSpec) bool { return spec.Name == c.Step && spec.Handler == f.Handler }
 	return (f.Step == "" || c.Step == f.Step) && (f.Message == "" || strings.Contains(c.Message, f.Message)) &&
@@ -80,8 +77,7 @@ func (s *Store) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Cas
 	return casePage(list, f), nil
 }
 
-// ResolvedCases implements engine.CaseReader.
-// The sort is stable, so cases resolved at the same time stay in the order of their IDs.
+// ResolvedCases implements engine.CaseReader. The sort is stable: equal times keep the order of IDs.
 func (s *Store) ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -122,7 +118,7 @@ func (s *Store) CountFailures(ctx context.Context, since task.Instant, byFingerp
 		if byFingerprint {
 			p.Fingerprint = c.Fingerprint
 		}
-		// A search through the result is quadratic in the kinds of failures, of which a test has a handful.
+		// The scan is quadratic in the kinds of failures, of which a test has few.
 		i := slices.IndexFunc(out, func(o engine.FailureCount) bool {
 			return o.Namespace == p.Namespace && o.Reason == p.Reason && o.Fingerprint == p.Fingerprint
 		})
@@ -144,8 +140,7 @@ func (s *Store) CountFailures(ctx context.Context, since task.Instant, byFingerp
 	return out[:min(limit, len(out))], nil
 }
 
-// LastFailures implements engine.Evidences.
-// A task without a failed attempt is left out. max(i, 0) takes the most recent one if the named step has not failed.
+// LastFailures implements engine.Evidences. max(i, 0) takes the most recent failure if the named step has none.
 func (s *Store) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -163,17 +158,15 @@ func (s *Store) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Atte
 	return out, nil
 }
 
-// casePage returns the beginning of a list as a page.
 func casePage(list []*task.Case, f engine.CaseFilter) []*task.Case {
 	page := clones(list[:min(f.Limit, len(list))], listedCase)
 	bound(page, f.Bytes, func(c **task.Case) (*[]byte, *bool) { return &(*c).Metadata, &(*c).MetadataOmitted })
 	return page
 }
 
-// bound omits the large documents that do not fit into the bytes of a page; see
-// engine.CaseFilter. Small documents are always kept, so they are counted first. A negative
-// limit omits every large document, 0 none. A page of a single row keeps its document.
-// The SQL stores read the large ones one by one and stop; this must omit exactly the same ones.
+// bound omits large documents beyond the bytes of a page; see engine.CaseFilter. Small documents always stay, so they
+// count first. A negative limit omits every large document, 0 none. A single row keeps its document. SQL stores read
+// large ones one by one and stop; this must omit exactly the same ones.
 func bound[T any](page []T, limit int, of func(*T) (document *[]byte, omitted *bool)) {
 	large := func(document []byte) bool { return utf8.RuneCount(document) > engine.SmallDocument }
 	size := 0
@@ -195,8 +188,7 @@ func bound[T any](page []T, limit int, of func(*T) (document *[]byte, omitted *b
 	}
 }
 
-// UrgentCases implements engine.CaseReader.
-// settings.PriorityBases computes the urgency for both kinds of store, here in Go and there as a constant of the query.
+// UrgentCases implements engine.CaseReader. settings.PriorityBases computes the urgency for both kinds of store.
 func (s *Store) UrgentCases(ctx context.Context, f engine.CaseFilter,
 	bases settings.PriorityBases,
 ) ([]*task.Case, error) {
@@ -242,8 +234,7 @@ func (s *Store) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.C
 	return out, nil
 }
 
-// ListActs implements engine.ActStore.
-// Acts are stored by task; acts without a task are under the zero ID.
+// ListActs implements engine.ActStore. Acts without a task are under the zero ID.
 func (s *Store) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -264,7 +255,6 @@ func (s *Store) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, e
 	return acts, nil
 }
 
-// actMatches reports whether an act matches a filter.
 func actMatches(f engine.ActFilter, a *task.Act) bool {
 	return (f.Task.IsZero() || a.TaskID == f.Task) && (f.Case.IsZero() || a.CaseID == f.Case) &&
 		(f.Worker.IsZero() || a.WorkerID == f.Worker) && (f.Namespace == "" || a.Namespace == f.Namespace) &&
@@ -290,15 +280,13 @@ func (s *Store) FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, err
 	return out, nil
 }
 
-// bareTask copies a task without its context, which these readers do not promise.
 func bareTask(t *task.Task) *task.Task {
 	c := *t
 	c.Context, c.Meta = nil, cloneMeta(t.Meta)
 	return &c
 }
 
-// Watches implements engine.WatchStore.
-// A map has no order, so all matching watches are sorted for each page.
+// Watches implements engine.WatchStore. It sorts all matching watches for each page.
 func (s *Store) Watches(ctx context.Context, behind engine.Watch, until task.Instant,
 	limit int,
 ) ([]engine.Watch, error) {
@@ -318,8 +306,8 @@ func (s *Store) Watches(ctx context.Context, behind engine.Watch, until task.Ins
 	return list[:min(limit, len(list))], nil
 }
 
-// CountWatches implements engine.WatchStore.
-// A settled or deleted task keeps its watch until its next check, and does not count.
+// CountWatches implements engine.WatchStore. A settled or deleted task keeps its watch until its next check, and does
+// not count.
 func (s *Store) CountWatches(ctx context.Context, limit int) (int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -372,8 +360,7 @@ func (s *Store) OverdueTasks(ctx context.Context, until task.Instant, limit int)
 	return ids[:min(limit, len(ids))], nil
 }
 
-// Survey implements engine.ReadTasks.
-// n counts examined tasks, so the bound includes settled ones, as in SQL.
+// Survey implements engine.ReadTasks. n counts examined tasks, so the bound includes settled ones, as in SQL.
 func (s *Store) Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -425,8 +412,7 @@ func (s *Store) FindNote(ctx context.Context, key string) (string, error) {
 	return st.notes[key], nil
 }
 
-// ReadyAfter implements engine.QueuePlaces.
-// Entries of the same key and a lower or the same ID are before the place.
+// ReadyAfter implements engine.QueuePlaces. Entries of the same key and a lower or the same ID are before the place.
 func (s *Store) ReadyAfter(ctx context.Context, route, key int64, id task.ID, limit int) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ready calls each with the ready steps of all routes in the order of route, key and ID, up to
-// limit, and with their places from 0. Numbers up to 0 are no routes, but the queues of timers
-// and leases.
+// ready calls each with the ready steps by route, key and ID, up to limit, with places from 0. Numbers up to 0 are the
+// queues of timers and leases.
 func (s *state) ready(limit int, each func(place int, step *task.Step)) {
 	place := 0
 	for _, route := range slices.Sorted(maps.Keys(s.queues)) {
@@ -56,8 +55,7 @@ func (s *Store) CountPaused(ctx context.Context, limit int) (n int, err error) {
 	return n, nil
 }
 
-// ReadySample implements engine.QueueCounts.
-// Like the SQL stores it begins in the middle of the first stride.
+// ReadySample implements engine.QueueCounts. It begins in the middle of the first stride, like SQL.
 func (s *Store) ReadySample(ctx context.Context, stride, limit int) ([]engine.ReadyStep, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -80,7 +78,7 @@ func (s *Store) LeasedCounts(ctx context.Context, limit int) ([]engine.LeasedCou
 		return nil, err
 	}
 	defer done()
-	// The key is a count without its number of steps, which is added at the end.
+	// The key is a count without its number of steps.
 	counts := map[engine.LeasedCount]int{}
 	if q := st.queues[task.Leases]; q != nil {
 		for _, e := range q.entries[:min(limit, len(q.entries))] {

@@ -18,8 +18,8 @@ func (s *Store) FindTemplateByDef(ctx context.Context, def int64) (*task.Templat
 	return cloneTemplate(st.templates[def]), nil
 }
 
-// FindTemplate implements engine.ReadTemplates.
-// An empty version means the newest. Templates of single handlers are not found.
+// FindTemplate implements engine.ReadTemplates. An empty version means the newest. Templates of single handlers are not
+// found.
 func (s *Store) FindTemplate(ctx context.Context, namespace, name, version string) (*task.Template, error) {
 	return s.newestTemplate(ctx, func(t *task.Template) bool {
 		return !t.Adhoc && t.Namespace == namespace && t.Name == name && (version == "" || t.Version == version)
@@ -33,8 +33,7 @@ func (s *Store) FindAdhoc(ctx context.Context, namespace, handler string) (*task
 	})
 }
 
-// newestTemplate returns the matching template that was registered last, nil for none. Numbers
-// of templates only grow.
+// newestTemplate returns the matching template with the highest number, nil for none.
 func (s *Store) newestTemplate(ctx context.Context, match func(*task.Template) bool) (*task.Template, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -49,8 +48,7 @@ func (s *Store) newestTemplate(ctx context.Context, match func(*task.Template) b
 	return nil, nil
 }
 
-// ListTemplates implements engine.ReadTemplates.
-// It reads the numbers downwards, which is the order of registration, newest first.
+// ListTemplates implements engine.ReadTemplates, newest first: by descending number.
 func (s *Store) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*task.Template, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -90,7 +88,7 @@ func (s *Store) RoutesAfter(ctx context.Context, behind int64, limit int) ([]*ta
 	return all[:min(len(all), limit)], err
 }
 
-// FindRoute implements engine.ReadRoutes. A route is found only with the same capabilities in the same, sorted order.
+// FindRoute implements engine.ReadRoutes. Capabilities must be equal and in sorted order.
 func (s *Store) FindRoute(ctx context.Context, like task.Route) (*task.Route, error) {
 	all, err := s.Routes(ctx)
 	for _, r := range all {
@@ -124,8 +122,7 @@ func (s *Store) CountAdhoc(ctx context.Context, namespace string, limit int) (in
 	return min(n, limit), nil
 }
 
-// Workers implements engine.Reader.
-// They are in the order of their numbers, dead ones among them.
+// Workers implements engine.Reader, by number, including dead ones.
 func (s *Store) Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// AddAttempts implements engine.Tx. A lease ends once; a record without a lease, of a step that was ended while it
-// waited, has the token 0.
+// AddAttempts implements engine.Tx. A lease ends once; a step that ended while it waited has a record with the token 0.
 // A second record of one lease means that it was settled twice, which tokens must prevent.
 func (t *tx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	for _, a := range attempts {
@@ -27,7 +26,6 @@ func (t *tx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	return nil
 }
 
-// AddEvents implements engine.Tx.
 func (t *tx) AddEvents(ctx context.Context, events []task.Event) error {
 	for _, e := range events {
 		put(t, eventsTable, e.TaskID, append(slices.Clip(t.s.events[e.TaskID]), e))
@@ -36,11 +34,10 @@ func (t *tx) AddEvents(ctx context.Context, events []task.Event) error {
 	return nil
 }
 
-// AddActs implements engine.ActStore. Acts get consecutive numbers, and are never changed or
-// deleted.
+// AddActs implements engine.ActStore. Acts get consecutive numbers, and are never changed or deleted.
 func (*Store) AddActs(ctx context.Context, within engine.Tx, acts []task.Act) error {
 	t := in(within)
-	for _, a := range acts { // an act on no task is stored under the zero ID
+	for _, a := range acts { // an act without a task is under the zero ID
 		a.No = t.s.lastAct[""] + 1
 		put(t, lastActTable, "", a.No)
 		put(t, actsTable, a.TaskID, append(slices.Clip(t.s.acts[a.TaskID]), cloneAct(a)))
@@ -68,8 +65,7 @@ func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyA
 	return answers, nil
 }
 
-// BindKey implements engine.KeyStore.
-// It replaces any binding, expired or not.
+// BindKey implements engine.KeyStore. It replaces any binding, expired or not.
 func (*Store) BindKey(ctx context.Context, within engine.Tx, name engine.KeyName, to engine.Binding,
 	expires task.Instant,
 ) error {
@@ -77,15 +73,13 @@ func (*Store) BindKey(ctx context.Context, within engine.Tx, name engine.KeyName
 	return nil
 }
 
-// bindKey binds a key to a task until expires, and replaces an older binding.
 func (t *tx) bindKey(name engine.KeyName, to engine.Binding, expires task.Instant) {
 	put(t, keysTable, name, binding{to, expires})
 	// The commit then checks that the task exists.
 	t.touched[to.Task] = true
 }
 
-// DropKeys implements engine.KeyStore.
-// Which of more than limit keys go first is arbitrary. It returns how many were deleted.
+// DropKeys implements engine.KeyStore. Which of more than limit keys go first is arbitrary.
 func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instant, limit int) (int, error) {
 	t := in(within)
 	n := 0

@@ -7,9 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// InsertTemplate implements engine.Tx. If the version exists, it returns the stored template
-// and changes nothing.
-// nil means that it was stored. It sets row.DefID only then.
+// InsertTemplate returns an existing version unchanged; nil means that row was stored and has its DefID.
 func (t *tx) InsertTemplate(ctx context.Context, row *task.Template) (*task.Template, error) {
 	for _, old := range t.s.templates {
 		if old.Namespace == row.Namespace && old.Name == row.Name && old.Version == row.Version && old.Adhoc == row.Adhoc {
@@ -21,18 +19,16 @@ func (t *tx) InsertTemplate(ctx context.Context, row *task.Template) (*task.Temp
 	return nil, nil
 }
 
-// Template implements engine.Tx.
 func (t *tx) Template(ctx context.Context, def int64) (*task.Template, error) {
 	return cloneTemplate(t.s.templates[def]), nil
 }
 
-// ExpectKnown implements engine.Tx: there is no other writer.
 func (t *tx) ExpectKnown(context.Context, map[int64]*task.Template, map[int64]*task.Route) error {
 	return nil
 }
 
-// InsertRoute implements engine.Tx. An existing route with the same fields gives its ID to row.
-// Capabilities are sorted when a route is made, so equal routes have equal lists.
+// InsertRoute gives row the ID of an existing route with the same fields. Capabilities are sorted, so equal routes have
+// equal lists.
 func (t *tx) InsertRoute(ctx context.Context, row *task.Route) error {
 	for _, old := range t.s.routes {
 		if old.Namespace == row.Namespace && old.Handler == row.Handler && slices.Equal(old.Capabilities, row.Capabilities) {
@@ -45,11 +41,10 @@ func (t *tx) InsertRoute(ctx context.Context, row *task.Route) error {
 	return nil
 }
 
-// SaveWorker implements engine.Tx.
-// No = 0 inserts a worker and sets its number.
+// SaveWorker inserts a worker with No = 0, and sets its number.
 func (t *tx) SaveWorker(ctx context.Context, row *task.Worker) error {
 	if row.No == 0 {
-		// never the number of a forgotten worker: attempts still refer to it
+		// Never the number of a forgotten worker: attempts still refer to it.
 		row.No = t.s.lastWorker["no"] + 1
 		put(t, lastWorkerTable, "no", row.No)
 	} else if t.s.workers[row.No] == nil {
@@ -59,8 +54,6 @@ func (t *tx) SaveWorker(ctx context.Context, row *task.Worker) error {
 	return nil
 }
 
-// Workers implements engine.Tx.
-// Unknown numbers are left out.
 func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	var list []*task.Worker
 	for _, no := range nos {
@@ -71,8 +64,7 @@ func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	return list, nil
 }
 
-// ForgetWorkers implements engine.Tx.
-// It begins with the lowest numbers, the workers that registered first.
+// ForgetWorkers begins with the lowest numbers.
 func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	n := 0
 	for _, no := range sortedKeys(t.s.workers) {
@@ -84,7 +76,6 @@ func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) 
 	return n, nil
 }
 
-// lastKey returns the largest key of a table, 0 for an empty one.
 func lastKey[V any](table map[int64]V) int64 {
 	var last int64
 	for k := range table {
@@ -93,8 +84,7 @@ func lastKey[V any](table map[int64]V) int64 {
 	return last
 }
 
-// sortedKeys returns the keys in ascending order: iteration over a map would make tests differ
-// from run to run.
+// sortedKeys makes iteration deterministic.
 func sortedKeys[V any](table map[int64]V) []int64 {
 	keys := make([]int64, 0, len(table))
 	for k := range table {

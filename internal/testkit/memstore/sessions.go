@@ -51,7 +51,6 @@ func (*Store) DropSessions(_ context.Context, within engine.Tx, before task.Inst
 	return in(within).dropSessions(limit, func(s engine.Session) bool { return s.ExpiresAt < before }), nil
 }
 
-// dropSessions deletes up to limit sessions, and returns their number.
 func (t *tx) dropSessions(limit int, which func(engine.Session) bool) (n int) {
 	for hash, s := range t.s.sessions {
 		if n < limit && which(s) {

@@ -7,45 +7,42 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// state is everything stored. Values are never changed in place.
-// A change therefore puts a new row into the table, and both states may share it.
+// state is everything stored. Values are immutable: a change puts a new row into the table, and both states may share
+// it.
 type state struct {
-	tasks     map[task.ID]*task.Task
-	steps     map[task.ID]*task.Step
-	attempts  map[task.ID][]task.Attempt // by task, oldest first
-	events    map[task.ID][]task.Event
-	acts      map[task.ID][]task.Act
-	keys      map[engine.KeyName]binding
-	templates map[int64]*task.Template
-	routes    map[int64]*task.Route
-	workers   map[int64]*task.Worker
-	cases     map[task.ID]*task.Case
-	watches   map[task.ID]task.Instant
-	notes     map[string]string
-	heads     map[engine.OrderingKey]task.ID
-	waits     map[task.ID]waiting
-	gates     map[int64]engine.Gate
-	permits   map[engine.Permit]struct{}
-	signals   map[int64]engine.Gate // in the order in which they were made
-	unique    map[engine.KeyName]engine.Holder
-	sessions  map[string]engine.Session // by hash
-	pauses    map[task.PauseTarget]task.Pause
-	bursts    map[burstName]task.Burst
-	outages   map[task.ID]task.Outage
-	// checkpoints are by step.
-	checkpoints map[task.ID]task.Checkpoint
-	// largeResults are by key.
+	tasks        map[task.ID]*task.Task
+	steps        map[task.ID]*task.Step
+	attempts     map[task.ID][]task.Attempt // by task, oldest first
+	events       map[task.ID][]task.Event
+	acts         map[task.ID][]task.Act
+	keys         map[engine.KeyName]binding
+	templates    map[int64]*task.Template
+	routes       map[int64]*task.Route
+	workers      map[int64]*task.Worker
+	cases        map[task.ID]*task.Case
+	watches      map[task.ID]task.Instant
+	notes        map[string]string
+	heads        map[engine.OrderingKey]task.ID
+	waits        map[task.ID]waiting
+	gates        map[int64]engine.Gate
+	permits      map[engine.Permit]struct{}
+	signals      map[int64]engine.Gate // in the order in which they were made
+	unique       map[engine.KeyName]engine.Holder
+	sessions     map[string]engine.Session // by hash
+	pauses       map[task.PauseTarget]task.Pause
+	bursts       map[burstName]task.Burst
+	outages      map[task.ID]task.Outage
+	checkpoints  map[task.ID]task.Checkpoint
 	largeResults map[string]task.LargeResult
 	logs         map[task.ID][]task.AttemptLog // by step, the last lease first
 	fanOuts      map[task.ID]task.FanOut       // by step
 	items        map[childKey][]byte
 	children     map[childKey]engine.Child
 	stepWaits    map[task.ID]task.StepWait
-	// outsideSignals are those that task.Signal describes; signals are between the gates of limits.
+	// outsideSignals are those of task.Signal; signals are between the gates of limits.
 	outsideSignals map[task.SignalName]task.Signal
-	// operatorLimits are by number.
 	operatorLimits map[int64]task.OperatorLimit
-	// lastWorker and lastAct hold one number each, as tables so that they are rolled back like one.
+	// lastWorker, lastAct and lastSignal hold one number each, as tables for the rollback.
 	lastWorker, lastAct, lastSignal map[string]int64
 
 	// Derived from the rows by setTask and setStep.
@@ -54,14 +51,13 @@ type state struct {
 	queues    map[int64]*queue
 }
 
-// binding is the target of an idempotency key, and its expiry.
-// An expired binding stays until DropKeys; every reader compares the time.
+// binding is the target of an idempotency key, and its expiry. An expired binding stays until DropKeys; every reader
+// compares the time.
 type binding struct {
 	engine.Binding
 	expires task.Instant
 }
 
-// newState returns an empty state.
 func newState() *state {
 	return &state{
 		tasks:          map[task.ID]*task.Task{},
@@ -103,8 +99,7 @@ func newState() *state {
 	}
 }
 
-// setTask stores a row, or deletes it if t is nil.
-// Deleting an unknown task does nothing: an undo may delete what was never there.
+// setTask stores a row, or deletes it if t is nil. Deleting an unknown task does nothing: an undo may do so.
 func (s *state) setTask(id task.ID, t *task.Task) {
 	at, found := slices.BinarySearchFunc(s.taskOrder, id, compareIDs)
 	switch {
@@ -120,10 +115,10 @@ func (s *state) setTask(id task.ID, t *task.Task) {
 	s.tasks[id] = t
 }
 
-// setStep stores a row, or deletes it if st is nil, and updates its queue and its place among the steps of its task.
+// setStep stores a row, or deletes it if st is nil, and updates its queue and its place in the task.
 func (s *state) setStep(id task.ID, st *task.Step) {
 	if old := s.steps[id]; old != nil {
-		// The old row tells where its entry is; the new one may be in another queue.
+		// The old row has the place of its entry; the new one may be in another queue.
 		s.queue(old.Queue).remove(entry{old.Key, id})
 		if st == nil {
 			s.stepsOf[old.TaskID] = without(s.stepsOf[old.TaskID], id)
@@ -140,19 +135,17 @@ func (s *state) setStep(id task.ID, st *task.Step) {
 	s.queue(st.Queue).add(entry{st.Key, id})
 }
 
-// insertOrdinal inserts a step's ID among those of its task, by ordinal.
 func (s *state) insertOrdinal(ids []task.ID, id task.ID, ordinal int) []task.ID {
 	at, _ := slices.BinarySearchFunc(ids, ordinal, func(id task.ID, n int) int { return s.steps[id].Ordinal - n })
 	return slices.Insert(ids, at, id)
 }
 
-// without removes an ID from a list in place.
 func without(ids []task.ID, id task.ID) []task.ID {
 	return slices.DeleteFunc(ids, func(x task.ID) bool { return x == id })
 }
 
-// queue returns the queue of that number; NoQueue returns one that stores nothing.
-// It creates a queue when it is first asked for. Empty queues stay: there is one per route.
+// queue creates a queue at first use; NoQueue returns one that stores nothing. Empty queues stay: there is one per
+// route.
 func (s *state) queue(n int64) *queue {
 	if n == task.NoQueue {
 		return &queue{}
@@ -165,8 +158,7 @@ func (s *state) queue(n int64) *queue {
 	return q
 }
 
-// template returns the template of a task, or an empty one.
-// The empty one spares callers a check in filters and comparisons.
+// template returns an empty template for a missing one, which spares callers a check.
 func (s *state) template(def int64) *task.Template {
 	if t := s.templates[def]; t != nil {
 		return t

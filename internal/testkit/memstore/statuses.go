@@ -26,8 +26,7 @@ func (s *Store) BoundTasks(ctx context.Context, names []engine.KeyName,
 	return out, nil
 }
 
-// TaskStatuses implements engine.ReadTasks.
-// Unknown tasks are left out; the others are in the order of the IDs.
+// TaskStatuses implements engine.ReadTasks, in the order of the IDs, without unknown ones.
 func (s *Store) TaskStatuses(ctx context.Context, ids []task.ID) ([]feed.TaskStatus, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

@@ -12,20 +12,19 @@ import (
 
 // Options are the settings of a Store. Nil means the zero value.
 type Options struct {
-	// Seed makes the IDs of one Store differ from another's.
+	// Seed makes the IDs of Stores differ.
 	Seed uint64
-	// Rehearse runs every function given to Write once in advance, and rolls it back, before the run that counts. It
-	// finds functions that cannot run twice.
+	// Rehearse runs every function of Write first without effect. It finds functions that cannot run twice.
 	Rehearse bool
 }
 
-// Store implements engine.Store in memory. It is safe for concurrent use: one writer at a time,
-// and readers of the last committed state.
+// Store implements engine.Store in memory. It is safe for concurrent use: one writer at a time, and readers of the last
+// committed state.
 type Store struct {
 	ids      *task.Source
 	rehearse bool
 
-	// A channel and not a mutex, so that a caller can stop waiting when its context ends.
+	// A channel, not a mutex, so that a caller can stop waiting when its context ends.
 	writer chan struct{} // holds a token while there is no writer
 	work   *state        // used by the writer only
 
@@ -55,8 +54,7 @@ func New(opts *Options) *Store {
 // IDs implements engine.Store.
 func (s *Store) IDs() *task.Source { return s.ids }
 
-// Ping implements engine.Store.
-// It fails only if the store is closed or ctx is done.
+// Ping implements engine.Store. It fails only if the store is closed or ctx is done.
 func (s *Store) Ping(ctx context.Context) error {
 	_, done, err := s.read(ctx)
 	if err != nil {
@@ -66,8 +64,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close implements engine.Store. The contents of the Store are lost. It waits for the running
-// transaction; every later call returns task.Unavailable.
+// Close implements engine.Store and drops the content. It waits for the running transaction; later calls return
+// task.Unavailable.
 func (s *Store) Close() error {
 	<-s.writer
 	defer func() { s.writer <- struct{}{} }()
@@ -84,7 +82,7 @@ func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx engin
 		return fmt.Errorf("write: %w", err)
 	}
 	if err := nesting.Check(ctx); err != nil {
-		return err // it would wait for the transaction in which it runs
+		return err // it would wait for its own transaction
 	}
 	select {
 	case <-ctx.Done():
@@ -105,7 +103,7 @@ func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx engin
 	if err != nil {
 		return err
 	}
-	// Readers see the commit before the callbacks run: a callback may read what it announces.
+	// Readers see the commit before the callbacks run: a callback may read its effect.
 	s.publish(t.journal)
 	for _, fn := range t.after {
 		fn()
@@ -113,9 +111,8 @@ func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx engin
 	return nil
 }
 
-// publish adds the changes of a transaction to the committed state. Readers see all changes of
-// a transaction at once.
-// It waits for running readers and blocks new ones for the time of the replay.
+// publish adds a transaction to the committed state, atomically for readers. It waits for running readers and blocks
+// new ones during the replay.
 func (s *Store) publish(journal []change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,9 +121,8 @@ func (s *Store) publish(journal []change) {
 	}
 }
 
-// run calls fn on the writer's state and checks the result. Unless the changes are valid and are to be kept, they are
-// undone before run returns or panics.
-// The order matters: the deferred function also runs on a panic, before the writer's token is given back.
+// run calls fn on the writer's state and checks the result. Invalid or unwanted changes are undone before run returns
+// or panics: the deferred function also runs on a panic, before the writer's token is given back.
 func (s *Store) run(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error, keep bool) (*tx, error) {
 	t := &tx{s: s.work, touched: map[task.ID]bool{}}
 	kept := false
@@ -157,9 +153,8 @@ func (s *Store) isClosed() bool {
 	return s.closed
 }
 
-// read returns the committed state, which stays unchanged until the caller calls done. A caller
-// must not keep rows of it afterwards.
-// A caller that forgets done blocks every later commit.
+// read returns the committed state, unchanged until the caller calls done. A caller must not keep rows afterwards;
+// without done every later commit blocks.
 func (s *Store) read(ctx context.Context) (st *state, done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("read: %w", err)
@@ -175,5 +170,5 @@ func (s *Store) read(ctx context.Context) (st *state, done func(), err error) {
 	return s.committed, s.mu.RUnlock, nil
 }
 
-// errClosed has the code that a lost database has, so that callers treat both alike.
+// errClosed has the code of a lost database, so that callers treat both alike.
 func errClosed() error { return task.Errorf(task.Unavailable, "the store is closed") }

@@ -9,9 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// InsertTasks implements engine.Tx. Template and routes must exist: the SQL stores have no
-// foreign keys on the hot path, so this store finds such mistakes for them.
-// Tasks come first: a step needs its task.
+// InsertTasks requires templates and routes: the SQL stores have no foreign keys on the hot path, so this store finds
+// such mistakes. Tasks come first: a step needs its task.
 func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
 	for _, row := range tasks {
 		switch {
@@ -36,14 +35,10 @@ func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.
 	return nil
 }
 
-// Task implements engine.Tx.
-// It includes the context; nil for an unknown task.
 func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	return cloneTask(t.s.tasks[id]), nil
 }
 
-// Tasks implements engine.Tx.
-// The result has nil in the place of an unknown task.
 func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	out := make([]*task.Task, len(ids))
 	for i, id := range ids {
@@ -52,8 +47,7 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	return out, nil
 }
 
-// Steps implements engine.Tx.
-// Nil ordinals mean all steps. The steps of a family are in the order of their ordinals.
+// Steps: nil ordinals mean all steps, in the order of the ordinals.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	out := make([][]*task.Step, len(of))
 	for i, f := range of {
@@ -67,8 +61,7 @@ func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, err
 	return out, nil
 }
 
-// SaveTasks implements engine.Tx. Fields fixed at insertion keep their values, whatever the
-// caller changed. The priority changes only with the meta, as in the SQL stores, which write
+// SaveTasks keeps fields fixed at insertion. The priority changes only with the meta, as in the SQL stores, which write
 // both in one rare statement.
 func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	for _, from := range tasks {
@@ -91,8 +84,7 @@ func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	return nil
 }
 
-// SaveContext implements engine.Tx.
-// The context has its own method because SaveTasks must not write a large document with every transition.
+// SaveContext is separate because SaveTasks must not write a large document with every transition.
 func (t *tx) SaveContext(ctx context.Context, from *task.Task) error {
 	old := t.s.tasks[from.ID]
 	if old == nil {
@@ -104,8 +96,7 @@ func (t *tx) SaveContext(ctx context.Context, from *task.Task) error {
 	return nil
 }
 
-// Overdue implements engine.Tx.
-// The earliest deadline comes first. A deadline is 0 once it has been acted on.
+// Overdue returns the earliest deadline first. A deadline becomes 0 with its act.
 func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {
 		return row.DeadlineAt != 0 && row.DeadlineAt <= until
@@ -118,8 +109,8 @@ func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*tas
 	return out, nil
 }
 
-// DeleteFinished implements engine.Tx. A task in error is not terminal: it waits for an operator.
-// A task with cases stays until they are deleted. It returns how many tasks it deleted, the earliest finished first.
+// DeleteFinished spares tasks in error, which wait for an operator, and tasks with cases. The earliest finished goes
+// first.
 func (t *tx) DeleteFinished(ctx context.Context, before, window task.Instant, limit int) (int, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {
 		return row.State.Terminal() && row.FinishedAt < before && len(t.s.casesOf(row.ID)) == 0 &&
@@ -133,8 +124,7 @@ func (t *tx) DeleteFinished(ctx context.Context, before, window task.Instant, li
 	return len(rows), nil
 }
 
-// deleteTask deletes a task with all its rows except acts.
-// Acts stay: the audit trail outlives what it describes.
+// deleteTask keeps acts: the audit trail outlives its objects.
 func (t *tx) deleteTask(id task.ID) {
 	if t.s.tasks[id].Meta.HasChildren {
 		t.dropChildren(t.s.stepsOf[id])
@@ -150,7 +140,7 @@ func (t *tx) deleteTask(id task.ID) {
 	}
 	row := t.s.tasks[id]
 	name := engine.KeyName{Namespace: t.s.template(row.DefID).Namespace, Key: row.IdempotencyKey}
-	// the key may belong to a younger task now
+	// The key may belong to a younger task.
 	if t.s.keys[name].Task == id {
 		drop(t, keysTable, name)
 	}
@@ -169,7 +159,6 @@ func (t *tx) deleteTask(id task.ID) {
 	t.setTask(id, nil)
 }
 
-// tasksWhere returns the matching rows, in the order of their IDs.
 func (t *tx) tasksWhere(match func(*task.Task) bool) []*task.Task {
 	var out []*task.Task
 	for _, id := range t.s.taskOrder {
@@ -180,8 +169,6 @@ func (t *tx) tasksWhere(match func(*task.Task) bool) []*task.Task {
 	return out
 }
 
-// Contexts implements engine.Tx.
-// The result is in the order of the IDs; nil for an unknown task.
 func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	contexts := make([][]byte, len(ids))
 	for i, id := range ids {

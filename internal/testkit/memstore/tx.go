@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// tx is one transaction: it changes the writer's state at once and keeps a journal.
-// It is used by one goroutine and ends with the function that got it.
+// tx is one transaction: it changes the writer's state directly and keeps a journal. One goroutine uses it, until the
+// function that got it ends.
 type tx struct {
 	s       *state
 	journal []change
@@ -21,24 +21,18 @@ type tx struct {
 
 var _ engine.Tx = (*tx)(nil)
 
-// Handle implements engine.Tx.
 func (t *tx) Handle() engine.Handle { return t }
 
-// AfterCommit implements engine.Handle.
-// It always succeeds: this store runs every transaction itself.
+// AfterCommit always succeeds: this store runs every transaction itself.
 func (t *tx) AfterCommit(fn func()) bool {
 	t.after = append(t.after, fn)
 	return true
 }
 
-// AfterRollback implements engine.Handle.
 func (t *tx) AfterRollback(fn func(sure bool)) { t.failed = append(t.failed, fn) }
 
-// in returns the transaction behind a Tx. It panics for one of another kind of store.
-// Every method with a Tx begins with it, so a confusion of stores shows at once.
+// in returns the transaction behind a Tx. It panics for another kind of store.
 func in(of engine.Tx) *tx { return of.Handle().(*tx) }
-
-// The domains with rows in the same tables.
 
 // CaseStore implements engine.Database.
 func (s *Store) CaseStore() engine.CaseStore { return s }
@@ -64,13 +58,10 @@ func (s *Store) QueueStore() engine.QueueStore { return s }
 // GroupRows implements engine.Database: the reference model has tasks and cases, and no inbox.
 func (s *Store) GroupRows() engine.GroupRows { return noGroups{} }
 
-// noGroups drops what would be stored about groups of failures.
 type noGroups struct{}
 
-// AddTally implements engine.GroupRows and stores nothing.
 func (noGroups) AddTally(context.Context, engine.Tx, *deadletter.Tally) error { return nil }
 
-// AddSends implements engine.GroupRows and stores nothing.
 func (noGroups) AddSends(context.Context, engine.Tx, []deadletter.Send) error {
 	return nil
 }
@@ -78,12 +69,11 @@ func (noGroups) AddSends(context.Context, engine.Tx, []deadletter.Send) error {
 // KeepSettings implements engine.SettingsKeeper: there are no views.
 func (s *Store) KeepSettings(context.Context, map[string]int64) error { return nil }
 
-// change is one entry of the journal.
-// redo runs twice, once on each state; undo once, on the writer's state. Neither may read anything but its arguments.
+// change is one entry of the journal. redo runs twice, once on each state; undo once, on the writer's state. Neither
+// may read anything but its arguments.
 type change struct{ redo, undo func(*state) }
 
-// do makes a change and records it.
-// undo must have been made before: it restores what is stored now.
+// do makes a change and records it. undo must have been made before: it restores the present state.
 func (t *tx) do(c change) {
 	c.redo(t.s)
 	t.journal = append(t.journal, c)
@@ -97,7 +87,6 @@ func (t *tx) rollback() {
 	t.journal = nil
 }
 
-// setTask stores or, with nil, deletes a row without other pointers to it.
 func (t *tx) setTask(id task.ID, row *task.Task) {
 	old := t.s.tasks[id]
 	t.touched[id] = true
@@ -107,7 +96,6 @@ func (t *tx) setTask(id task.ID, row *task.Task) {
 	})
 }
 
-// setStep does the same for a step.
 func (t *tx) setStep(id task.ID, row *task.Step) {
 	old := t.s.steps[id]
 	if row != nil {
@@ -119,8 +107,7 @@ func (t *tx) setStep(id task.ID, row *task.Step) {
 	})
 }
 
-// put stores a value in one of the other tables.
-// The value must not be changed afterwards by anybody.
+// put stores a value in another table. The value must not be changed afterwards.
 func put[K comparable, V any](t *tx, table func(*state) map[K]V, k K, v V) {
 	t.do(change{
 		redo: func(s *state) { table(s)[k] = v },
@@ -128,7 +115,6 @@ func put[K comparable, V any](t *tx, table func(*state) map[K]V, k K, v V) {
 	})
 }
 
-// drop deletes a value from one of the other tables.
 func drop[K comparable, V any](t *tx, table func(*state) map[K]V, k K) {
 	t.do(change{
 		redo: func(s *state) { delete(table(s), k) },
@@ -136,7 +122,7 @@ func drop[K comparable, V any](t *tx, table func(*state) map[K]V, k K) {
 	})
 }
 
-// restore returns the undo function of a change to k that has not been made yet.
+// restore returns the undo of a change to k that comes next.
 func restore[K comparable, V any](t *tx, table func(*state) map[K]V, k K) func(*state) {
 	old, existed := table(t.s)[k]
 	return func(s *state) {
@@ -148,7 +134,6 @@ func restore[K comparable, V any](t *tx, table func(*state) map[K]V, k K) func(*
 	}
 }
 
-// The tables that put and drop work on.
 func attemptsTable(s *state) map[task.ID][]task.Attempt { return s.attempts }
 func eventsTable(s *state) map[task.ID][]task.Event     { return s.events }
 func actsTable(s *state) map[task.ID][]task.Act         { return s.acts }

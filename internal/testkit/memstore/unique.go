@@ -7,13 +7,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// uniqueTable is the table of unique keys.
 func uniqueTable(s *state) map[engine.KeyName]engine.Holder { return s.unique }
 
 // UniqueStore implements engine.Database.
 func (s *Store) UniqueStore() engine.UniqueStore { return s }
 
-// guardian returns what a key is bound to, and false if it is not bound.
+// guardian returns the holder of a key; false if it is not bound.
 func (s *state) guardian(n engine.KeyName) (g engine.Guardian, bound bool) {
 	g.Holder, bound = s.unique[n]
 	if row := s.tasks[g.Task]; row != nil {
@@ -22,7 +21,6 @@ func (s *state) guardian(n engine.KeyName) (g engine.Guardian, bound bool) {
 	return g, bound
 }
 
-// bindUnique binds a key. The commit then checks that the task exists.
 func (t *tx) bindUnique(n engine.KeyName, to engine.Holder) {
 	put(t, uniqueTable, n, to)
 	t.touched[to.Task] = true

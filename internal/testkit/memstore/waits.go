@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The tables of waiting steps and of signals.
 func stepWaitsTable(s *state) map[task.ID]task.StepWait            { return s.stepWaits }
 func outsideSignalsTable(s *state) map[task.SignalName]task.Signal { return s.outsideSignals }
 
@@ -51,7 +50,7 @@ func (s *state) waitsOf(steps []task.ID) (list []task.StepWait) {
 	return list
 }
 
-// waitsWhere returns the waits with a property, the earliest first.
+// waitsWhere returns matching waits, the earliest first.
 func (s *state) waitsWhere(match func(task.StepWait) bool) (list []task.StepWait) {
 	for _, w := range s.stepWaits {
 		if match(w) {
@@ -64,7 +63,7 @@ func (s *state) waitsWhere(match func(task.StepWait) bool) (list []task.StepWait
 	return list
 }
 
-// signalsWhere returns the signals with a property, the first first.
+// signalsWhere returns matching signals, the earliest first.
 func (s *state) signalsWhere(match func(task.Signal) bool) (list []task.Signal) {
 	for _, sig := range s.outsideSignals {
 		if match(sig) {

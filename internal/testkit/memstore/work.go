@@ -8,14 +8,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Ready implements engine.Tx. The contexts are returned too, because a claim hands them to the
-// worker.
-// Steps of different routes are merged by their keys. Numbers up to 0 are no routes and are ignored.
+// Ready returns contexts, too, because a claim hands them to the worker. It merges routes by key. Numbers up to 0 are
+// no routes and are ignored.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	var ready []entry
 	for _, r := range slices.Compact(slices.Sorted(slices.Values(routes))) {
 		if r > 0 {
-			// No route can contribute more than limit steps, so reading more of one would be in vain.
+			// No route can contribute more than limit steps.
 			ready = append(ready, t.s.queue(r).first(limit)...)
 		}
 	}
@@ -27,8 +26,7 @@ func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Wor
 	return works, nil
 }
 
-// Between implements engine.Tx.
-// It returns steps after a position, up to a key inclusively, for a rekey in pages.
+// Between returns steps after a position, up to and including a key, for a rekey in pages.
 func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64,
 	limit int,
 ) ([]*task.Step, error) {
@@ -47,8 +45,7 @@ func (t *tx) Between(ctx context.Context, route int64, after engine.Position, up
 	return steps, nil
 }
 
-// Due implements engine.Tx.
-// The keys of timers and leases are times, so the due ones are at the front.
+// Due: the keys of timers and leases are times, so due ones are at the front.
 func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	due := t.s.queue(queue).first(limit)
 	if n := slices.IndexFunc(due, func(e entry) bool { return e.key > int64(until) }); n >= 0 {
@@ -57,8 +54,7 @@ func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int
 	return t.works(ids(due)), nil
 }
 
-// Held implements engine.Tx.
-// The earliest end of a lease comes first.
+// Held returns the earliest end of a lease first.
 func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	var held []task.ID
 	for _, e := range t.s.queue(task.Leases).entries {
@@ -69,13 +65,11 @@ func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, 
 	return t.works(held), nil
 }
 
-// Work implements engine.Tx.
 func (t *tx) Work(ctx context.Context, steps []task.ID) ([]engine.Work, error) {
 	return t.works(steps), nil
 }
 
-// works clones steps and their tasks, one clone of a task for all its steps and without the context, which only Ready
-// promises.
+// works clones steps and their tasks, one clone per task and without the context, which only Ready promises.
 func (t *tx) works(steps []task.ID) []engine.Work {
 	out := make([]engine.Work, len(steps))
 	tasks := map[task.ID]*task.Task{}
@@ -95,7 +89,6 @@ func (t *tx) works(steps []task.ID) []engine.Work {
 	return out
 }
 
-// ids returns the IDs of entries, in their order.
 func ids(entries []entry) []task.ID {
 	out := make([]task.ID, len(entries))
 	for i, e := range entries {
@@ -104,8 +97,7 @@ func ids(entries []entry) []task.ID {
 	return out
 }
 
-// SaveSteps implements engine.Tx. Fields fixed at insertion keep their values, whatever the caller changed.
-// It moves a step between the queues as its row says.
+// SaveSteps keeps fields fixed at insertion, and moves a step to the queue of its row.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	for _, from := range steps {
 		old := t.s.steps[from.ID]
@@ -128,11 +120,10 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	return nil
 }
 
-// Doubt implements engine.Tx. Everything is in memory, so that nothing is in doubt.
+// Doubt does nothing: everything is in memory.
 func (t *tx) Doubt() {}
 
-// Vacant implements engine.Tx.
-// Here the answer is exact.
+// Vacant is exact here.
 func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	return len(t.s.queue(route).first(1)) == 0, nil
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest/process"
 )
 
-// patience only bounds how long a broken page takes to fail.
+// patience bounds how long a broken page takes to fail.
 const patience = 2 * time.Minute
 
 // Main runs the tests of an example, or makes the test binary one of its programs: tasker, and those of programs by
-// their names. So nothing has to be built beside the test, and a cached result of a test is never out of date.
+// name. So nothing is built beside the test, and a cached result is never out of date.
 func Main(m *testing.M, programs map[string]func()) {
 	name := filepath.Base(os.Args[0])
 	if program, ok := programs[name]; ok {
@@ -37,22 +37,22 @@ func Main(m *testing.M, programs map[string]func()) {
 
 // Example is the README of an example. Its blocks are of three kinds:
 //
-//	sh    a program in a terminal of its own: it is started, and goes on until the end. A server is waited for. "go
+//	sh    a program in a separate terminal, which runs until the end. A server is awaited. "go
 //	      build -o bin/ PACKAGES" must name what the page uses, and is not run; nor are lines that begin with export
-//	bash  commands that are run one after the other, in one session of bash with "set -euo pipefail"
-//	text  what the block before it has printed
+//	bash  commands that run in sequence, in one session of bash with "set -euo pipefail"
+//	text  the output of the block before
 //
 // Blocks of other languages are for the reader. The session is in an empty directory with links to examples and
 // clients, so that a path is what it is in a clone.
 type Example struct {
-	Programs []string          // beside tasker; names of those that were given to Main
-	Replace  map[string]string // what the page calls things, and what they are in the test
+	Programs []string          // beside tasker; names of those given to Main
+	Replace  map[string]string // names on the page, and in the test
 	Before   string            // bash that goes before the first block
 	Env      []string
-	Servers  []string // beside "tasker serve"; the page goes on once they have said where they listen
+	Servers  []string // beside "tasker serve"; the page continues once they listen
 }
 
-// endOfBlock is a line between what two blocks print.
+// endOfBlock separates the output of two blocks.
 const endOfBlock = "<<<<< end of block"
 
 // Run runs the README of the working directory.
@@ -89,8 +89,7 @@ func (e Example) Run(t *testing.T) {
 	}
 }
 
-// depend reads the files of directories, which the programs of the page read: a change runs the test again, and is not
-// answered from the cache.
+// depend reads the directories of the page's programs: a change runs the test again, not from the cache.
 func depend(t *testing.T, dirs ...string) {
 	t.Helper()
 	for _, dir := range dirs {
@@ -106,7 +105,6 @@ func depend(t *testing.T, dirs ...string) {
 	}
 }
 
-// arrange makes the directory of the session, and finds a free address for its server.
 func (e Example) arrange(t *testing.T) (listen, dir string) {
 	t.Helper()
 	addresses, err := process.Addresses(1)
@@ -137,10 +135,8 @@ func (e Example) arrange(t *testing.T) (listen, dir string) {
 	return addresses[0], dir
 }
 
-// ran is a block that is run, and what the page says that it prints.
 type ran struct{ commands, text string }
 
-// blocks makes bash of a page.
 func (e Example) blocks(t *testing.T, page, listen string) []ran {
 	t.Helper()
 	replace := []string{"127.0.0.1:8080", listen}
@@ -168,7 +164,7 @@ func (e Example) blocks(t *testing.T, page, listen string) []ran {
 	return list
 }
 
-// terminals starts programs, each as if it were in a terminal of its own.
+// terminals starts programs as if in separate terminals.
 func (e Example) terminals(t *testing.T, text string, block int) string {
 	t.Helper()
 	var script strings.Builder
@@ -208,7 +204,7 @@ func serves(line string, servers []string) bool {
 	return started("tasker serve") || slices.ContainsFunc(servers, started)
 }
 
-// bash runs a script, in processes that end with the test however it ends.
+// bash runs a script, in processes that end with the test.
 func (e Example) bash(t *testing.T, dir, script string, env ...string) (string, error) {
 	t.Helper()
 	group, err := process.NewGroup()
@@ -232,12 +228,12 @@ func (e Example) bash(t *testing.T, dir, script string, env ...string) (string, 
 	return out.String(), err
 }
 
-// logs is what the programs in terminals of their own have said, and other logs.
+// logs is the output of the programs in terminals, and other logs.
 func logs(dir string) string {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.log")) // the pattern is good
 	var all strings.Builder
 	for _, file := range files {
-		content, _ := os.ReadFile(file) // one that cannot be read says nothing
+		content, _ := os.ReadFile(file) // an unreadable one is skipped
 		fmt.Fprintf(&all, "%s:\n%s\n", filepath.Base(file), content)
 	}
 	return all.String()

@@ -1,5 +1,5 @@
-// Package pagetest runs pages of documentation: what they tell people to type, and compares what it prints with what
-// they show. internal/checks/doctest does so with docs/, the examples with their READMEs; tests only.
+// Package pagetest runs the commands of pages of documentation, and compares their output with the page.
+// internal/checks/doctest does so with docs/, the examples with their READMEs; tests only.
 package pagetest
 
 import (
@@ -28,8 +28,8 @@ func Blocks(page string) []Block {
 // Prose is a page without its blocks.
 func Prose(page string) string { return fence.ReplaceAllString(page, "") }
 
-// Compare wants the lines of what a page shows one below the other in what was printed, without a line between two of
-// them but where the page has a line of dots. What differs from run to run is not compared.
+// Compare requires the lines of shown in printed, in order and adjacent unless the page has a line of dots. It ignores
+// what varies between runs.
 func Compare(shown, printed string) error {
 	rest := "\n" + even(printed)
 	for part := range strings.SplitSeq("\n"+even(shown), "\n...\n") {
@@ -52,7 +52,7 @@ var (
 		`\b\d+\.\d+\b|\b\d+ %|\b(\d+h)?(\d+m)?\d+(h|m|ms|s)( ago)?\b|\bnow\b|-{2,}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC|\+00)`)
 )
 
-// even replaces what differs from run to run, and makes the width of columns not matter.
+// even replaces varying parts, and the width of columns.
 func even(s string) string {
 	s = unsteady.ReplaceAllString(anUUID.ReplaceAllString(s, "UUID"), "X")
 	var lines []string

@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// bouncerConfig makes PgBouncer share few connections among many clients, so
-// that hardly two transactions of a client are carried out by the same one.
+// bouncerConfig shares few connections among many clients, so that consecutive transactions of a client use different
+// ones.
 const bouncerConfig = `[databases]
 * = host=%s port=%s
 [pgbouncer]
@@ -38,9 +38,8 @@ func Bouncer() (string, error) {
 	return "", fmt.Errorf("PgBouncer is %w", testserver.ErrMissing)
 }
 
-// PgBouncer starts a PgBouncer in transaction mode before the server of a DSN,
-// and returns the DSN of the same database through it, with pgbouncer=true. It
-// ends with t.
+// PgBouncer starts a PgBouncer in transaction mode before the server of a DSN, and returns the DSN of the same database
+// through it, with pgbouncer=true. It ends with t.
 func PgBouncer(t testing.TB, serverDSN string) string {
 	t.Helper()
 	program, err := Bouncer()

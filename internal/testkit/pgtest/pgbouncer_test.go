@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// What a pooler in transaction mode takes away is really not there: nothing of
-// a session outlives its transaction.
+// A pooler in transaction mode really removes the session: nothing of it outlives its transaction.
 func TestPgBouncer(t *testing.T) {
 	t.Parallel()
 	direct := pgtest.DSN(t)

@@ -13,8 +13,7 @@ import (
 // Oldest is the oldest major version of PostgreSQL that Tasker works with.
 const Oldest = 15
 
-// places are where distributions put PostgreSQL's programs when they are not in
-// the search path.
+// places are where distributions put PostgreSQL's programs outside of the search path.
 var places = []string{
 	"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
 	"/usr/pgsql-*/bin",          // the packages of postgresql.org for Red Hat
@@ -25,8 +24,7 @@ var places = []string{
 
 var version = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
-// Programs returns the directory of PostgreSQL's programs: those in the search
-// path, or else the newest that are installed.
+// Programs returns the directory of PostgreSQL's programs: those in the search path, or else the newest installed ones.
 func Programs() (string, error) {
 	best, found := "", 0
 	consider := func(dir string) {

@@ -16,12 +16,11 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// Variable names the server that tests share. Its value is a DSN of a role that
-// may create schemas.
+// Variable names the shared server, by the DSN of a role that may create schemas.
 const Variable = "TASKER_TEST_POSTGRES"
 
-// DSN returns a DSN of a fresh, empty schema on the server that tests share. The
-// schema is dropped when t ends; nobody may hold a transaction in it any more.
+// DSN returns a DSN of a fresh, empty schema on the shared server. The schema is dropped when t ends, so no transaction
+// may hold it then.
 func DSN(t testing.TB) string {
 	t.Helper()
 	return Schema(t, Shared(t))
@@ -38,9 +37,8 @@ func Shared(t testing.TB) string {
 	return s.DSN()
 }
 
-// Schema returns a DSN of a fresh, empty schema on the server of a DSN, which
-// may be one of Start or of PgBouncer. The schema is dropped when t ends, so the
-// server has to run then.
+// Schema returns a DSN of a fresh, empty schema on the server of a DSN, which may be one of Start or of PgBouncer. The
+// schema is dropped when t ends, so the server must run then.
 func Schema(t testing.TB, dsn string) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text()[:12])
@@ -58,11 +56,10 @@ func Schema(t testing.TB, dsn string) string {
 // WithSchema returns the DSN of a schema on the server of a DSN.
 func WithSchema(dsn, name string) string { return with(dsn, "schema", name) }
 
-// shared is the server of this process, started when the first test asks for
-// it. It is stopped when the process is gone, so it is nobody's to close.
+// shared is the server of this process, started at first use. It is stopped when the process is gone, so no test closes
+// it.
 var shared = sync.OnceValues(LaunchShared)
 
-// execute runs statements on a connection of their own, as one transaction.
 func execute(dsn, statements string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), testserver.Patience)
 	defer cancel()
@@ -77,7 +74,6 @@ func execute(dsn, statements string) error {
 	return nil
 }
 
-// connect opens a connection that works through a pooler too.
 func connect(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -102,7 +98,6 @@ func connect(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// with returns the DSN with one parameter set.
 func with(dsn, name, value string) string {
 	u, err := url.Parse(dsn)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// open connects as a program does that knows nothing of our parameters.
 func open(t *testing.T, dsn string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), withoutOurs(t, dsn))
@@ -87,7 +86,7 @@ func TestSchemas(t *testing.T) {
 	})
 }
 
-// The order of words is one that no code can have relied on by chance.
+// The order of words is one on which no code can rely by chance.
 func TestOrderOfWords(t *testing.T) {
 	t.Parallel()
 	conn := open(t, pgtest.Start(t, "fsync=off").DSN())

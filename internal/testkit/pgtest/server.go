@@ -15,17 +15,15 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// Server is a PostgreSQL that belongs to one test or process. Its methods can
-// be called from several goroutines.
+// Server is a PostgreSQL of one test or process. Its methods are safe for concurrent use.
 type Server struct {
 	server   *testserver.Server
 	password string
 	programs string
 }
 
-// Start starts a server that ends with t. What it has committed is on the disk,
-// as in production; settings like "max_connections=20" change that, or anything
-// else.
+// Start starts a server that ends with t. Commits are on the disk, as in production; settings like "max_connections=20"
+// override anything.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s, err := Launch(settings...)
@@ -36,26 +34,23 @@ func Start(t testing.TB, settings ...string) *Server {
 
 func (s *Server) closeWith(t testing.TB) {
 	s.server.CloseWith(t)
-	t.Cleanup(func() { // before: a process that is stopped does not end
+	t.Cleanup(func() {
 		if err := s.Thaw(); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// LaunchShared launches a server as many tests share it: what would be lost when
-// the machine fails is of no interest there, and is not written to the disk.
+// LaunchShared launches a server for many tests, without durability: a failed machine does not matter.
 func LaunchShared() (*Server, error) { return Launch("fsync=off", "full_page_writes=off") }
 
-// lastAct stops a server for good (Immediate), when its owner is gone. The file
-// disappears with the postmaster; it is not waited for forever.
+// lastAct stops an orphaned server for good (Immediate). The file disappears with the postmaster; the wait is bounded.
 const lastAct = `kill -QUIT "$(cat pid)"
 kill -CONT "$(cat pid)"
 n=0
 while [ -e data/postmaster.pid ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n + 1)); done`
 
-// Launch is Start without a test: the caller closes the server. It ends with
-// the process at the latest.
+// Launch is Start without a test: the caller closes the server. It ends with the process at the latest.
 func Launch(settings ...string) (*Server, error) {
 	programs, err := Programs()
 	if err != nil {
@@ -72,14 +67,13 @@ func Launch(settings ...string) (*Server, error) {
 	return s, s.begin(home, settings)
 }
 
-// begin brings the server up on the data in a home.
 func (s *Server) begin(home *testserver.Home, settings []string) error {
 	var args []string
 	for _, setting := range append([]string{
 		"listen_addresses=127.0.0.1",
 		"unix_socket_directories=" + home.Dir,
 		"max_connections=200",
-		"dynamic_shared_memory_type=mmap", // a killed server leaves nothing behind but files
+		"dynamic_shared_memory_type=mmap", // a killed server leaves only files
 	}, settings...) {
 		args = append(args, "-c", setting)
 	}
@@ -94,14 +88,13 @@ func (s *Server) begin(home *testserver.Home, settings []string) error {
 	return s.server.Begin()
 }
 
-// initdb makes the cluster.
 func initdb(home *testserver.Home, programs, password string) error {
 	secret, err := home.Write("password", password)
 	if err != nil {
 		return err
 	}
-	// The order of words is that of a language, as it usually is in production,
-	// and not that of bytes: what relies on an order has to say on which.
+	// A language's order of words, as usual in production, not that of bytes: code that relies on an order must name
+	// it.
 	cmd := home.Command(filepath.Join(programs, "initdb"), "-D", "data", "-U", "postgres", "-A", "scram-sha-256",
 		"--pwfile", secret,
 		"-E", "UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US", "--no-sync", "--no-instructions")
@@ -111,7 +104,6 @@ func initdb(home *testserver.Home, programs, password string) error {
 	return nil
 }
 
-// greet opens a connection and closes it.
 func greet(ctx context.Context, dsn string) error {
 	conn, err := connect(ctx, dsn)
 	if err != nil {
@@ -120,8 +112,7 @@ func greet(ctx context.Context, dsn string) error {
 	return conn.Close(ctx)
 }
 
-// DSN returns a DSN of the database postgres, as its superuser. It stays the
-// same over a restart.
+// DSN returns a DSN of the database postgres, as its superuser. It is stable over restarts.
 func (s *Server) DSN() string { return s.dsn(s.Port()) }
 
 func (s *Server) dsn(port int) string {
@@ -139,23 +130,21 @@ func (s *Server) Port() int { return s.server.Port() }
 type Mode struct{ signal os.Signal }
 
 var (
-	// Fast rolls back what is under way, closes connections and writes a checkpoint.
+	// Fast rolls back open transactions, closes connections and writes a checkpoint.
 	Fast = Mode{os.Interrupt}
-	// Immediate ends all processes at once; the next start recovers from the log.
+	// Immediate ends all processes; the next start recovers from the log.
 	Immediate = Mode{syscall.SIGQUIT}
-	// crash is no mode of PostgreSQL's: the postmaster is shot, and its children notice.
+	// crash is not a mode of PostgreSQL: the postmaster is killed, and its children notice.
 	crash = Mode{os.Kill}
 )
 
 // Stop stops the server and returns when it is down.
 func (s *Server) Stop(mode Mode) error { return s.server.Stop(mode.signal) }
 
-// Kill kills the postmaster with SIGKILL and returns when it is gone. Its
-// children end a moment later.
+// Kill kills the postmaster with SIGKILL and returns when it is gone. Its children end a moment later.
 func (s *Server) Kill() error { return s.Stop(crash) }
 
-// Restart brings the server up again and returns when it answers. One that is
-// up is stopped before (Fast).
+// Restart stops the server if it is up (Fast), and returns when it answers again.
 func (s *Server) Restart() error { return s.server.Restart(Fast.signal) }
 
 // Save copies the data of a server that is down, for SwapIn.
@@ -163,8 +152,7 @@ func (s *Server) Save() error {
 	return s.shell("rm -rf saved && cp -a data saved")
 }
 
-// SwapIn replaces the data of a server that is down by the copy that Save made, like the restore of a
-// backup.
+// SwapIn replaces the data of a stopped server by Save's copy, like the restore of a backup.
 func (s *Server) SwapIn() error {
 	return s.shell("rm -rf data && cp -a saved data")
 }
@@ -176,5 +164,5 @@ func (s *Server) shell(script string) error {
 	return nil
 }
 
-// Close stops the server and removes it. It thaws a frozen one first.
+// Close thaws, stops and removes the server.
 func (s *Server) Close() error { return errors.Join(s.Thaw(), s.server.Close()) }

@@ -54,8 +54,7 @@ func TestServerComesBack(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft kills a process that has started a server: the server and
-// its directory go as well.
+// TestNothingIsLeft kills a process that has started a server: the server and its directory go, too.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("PGTEST_ORPHAN") != "" {
@@ -63,7 +62,7 @@ func TestNothingIsLeft(t *testing.T) {
 		fmt.Println("\nDSN " + s.DSN())
 		select {} // until we are killed
 	}
-	pgtest.DSN(t) // skips where there is no server to be had
+	pgtest.DSN(t) // skips without a server
 	_, err := pgtest.Programs()
 	testserver.OrSkip(t, err)
 	cmd := exec.Command(os.Args[0], "-test.run=^TestNothingIsLeft$")

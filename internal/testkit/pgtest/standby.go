@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// StartStandby starts a standby of s that ends with t. It must be asked for after s was
-// started, so that it ends first.
+// StartStandby starts a standby of s that ends with t. Call it after the start of s, so that it ends first.
 func (s *Server) StartStandby(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	standby, err := s.LaunchStandby(settings...)
@@ -22,9 +21,8 @@ func (s *Server) StartStandby(t testing.TB, settings ...string) *Server {
 	return standby
 }
 
-// LaunchStandby copies a server that runs, and starts the copy as a standby of it, with the same
-// password. A standby is called "standby" where s has to name it (synchronous_standby_names).
-// The caller closes it.
+// LaunchStandby copies a running server, and starts the copy as its standby, with the same password. Its name for s is
+// "standby" (synchronous_standby_names). The caller closes it.
 func (s *Server) LaunchStandby(settings ...string) (*Server, error) {
 	program := filepath.Join(s.programs, "pg_basebackup")
 	if _, err := exec.LookPath(program); err != nil {
@@ -44,8 +42,8 @@ func (s *Server) LaunchStandby(settings ...string) (*Server, error) {
 	return copied, copied.begin(home, settings)
 }
 
-// Promote makes a standby a primary, and returns once it takes writes. No statement waits for that: what the standby
-// still has to replay cancels those whose snapshot is in the way ("conflict with recovery").
+// Promote makes a standby a primary, and returns once it accepts writes. No statement waits for that: the replay
+// cancels those whose snapshot is in the way ("conflict with recovery").
 func (s *Server) Promote() error {
 	asked := s.Execute("SELECT pg_promote(false)")
 	for end := time.Now().Add(testserver.Patience); ; time.Sleep(5 * time.Millisecond) {
@@ -76,7 +74,6 @@ func (s *Server) Execute(statement string) error {
 	return nil
 }
 
-// Ask returns the one text that a question is answered with.
 func (s *Server) Ask(question string) (answer string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), testserver.Patience)
 	defer cancel()
@@ -91,15 +88,14 @@ func (s *Server) Ask(question string) (answer string, err error) {
 	return answer, nil
 }
 
-// Freeze stops all processes of the server where they are, as a machine that hangs does: its
-// connections stay open, and nobody answers.
+// Freeze stops all processes of the server, like a machine that hangs: its connections stay open, without answers.
 func (s *Server) Freeze() error { return s.signalAll("STOP") }
 
-// Thaw lets a frozen server go on. One that is down, or not frozen, is left alone.
+// Thaw continues a frozen server. It leaves any other alone.
 func (s *Server) Thaw() error { return s.signalAll("CONT") }
 
-// signalAll reaches the children too: each is in a process group of its own. The postmaster
-// comes first, so that it makes no more of them.
+// signalAll reaches the children, too: each has its own process group. The postmaster comes first, so that it starts no
+// others.
 func (s *Server) signalAll(signal string) error {
 	pid := s.server.Process()
 	if pid == 0 {

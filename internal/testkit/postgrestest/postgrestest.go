@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// pool has the schemas of this process that nobody uses.
 var pool struct {
 	sync.Mutex
 	free []*schema
@@ -26,13 +25,12 @@ func DSN(t testing.TB) string {
 	return borrow(t).dsn
 }
 
-// Through is DSN by way of a pooler: pooled is a DSN of pgtest.PgBouncer before the server that tests share.
+// Through is DSN through a pooler: pooled is a DSN of pgtest.PgBouncer before the shared server.
 func Through(t testing.TB, pooled string) string {
 	t.Helper()
 	return pgtest.WithSchema(pooled, borrow(t).name)
 }
 
-// borrow returns a schema that is t's until it ends.
 func borrow(t testing.TB) *schema {
 	t.Helper()
 	s := take(t)
@@ -49,7 +47,6 @@ func borrow(t testing.TB) *schema {
 	return s
 }
 
-// take returns a schema that nobody uses.
 func take(t testing.TB) *schema {
 	t.Helper()
 	server := pgtest.Shared(t)

@@ -45,7 +45,7 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 	return conn
 }
 
-// TestNextTestFindsNothing runs tests one after another, so that each may have the schema of the one before.
+// TestNextTestFindsNothing runs tests in sequence, so that each may get the previous one's schema.
 func TestNextTestFindsNothing(t *testing.T) {
 	acts := map[string]struct {
 		sql    string

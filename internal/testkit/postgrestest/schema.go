@@ -15,10 +15,10 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// schema is one that tests use one after another.
+// schema is used by tests in sequence.
 type schema struct {
 	name, dsn string
-	conn      *pgx.Conn // of on, for whoever has borrowed the schema; to connect takes as long as to empty it
+	conn      *pgx.Conn // for the borrower of the schema; connecting takes as long as emptying it
 
 	made shape
 	rows []string // statements that insert the rows of a new schema
@@ -26,25 +26,23 @@ type schema struct {
 	guards []guard
 }
 
-// shape counts what a schema consists of. A test that has changed it does not hand the schema on.
+// shape counts the objects of a schema. A schema with a changed one is not reused.
 type shape struct{ Relations, Functions, Triggers, Guards int }
 
 // guard is a trigger that fires in every session.
 type guard struct{ Table, Trigger string }
 
 const (
-	// patience is how long it may take to make a schema or to empty it, so also how long one waits for a transaction
-	// that a test has left behind.
+	// patience bounds making and emptying a schema, including the wait for a transaction that a test left open.
 	patience = time.Minute
-	// large is how many bytes of a table are removed faster as a whole than row by row.
+	// large is the size in bytes from which a table is truncated rather than deleted row by row.
 	large = 256 << 10
-	// prefix begins the names of schemas; the time comes next. The schemas of a process that ended a lifetime ago are
-	// dropped, from a server that outlives it.
+	// prefix begins the names of schemas, with the time next. Schemas of processes that ended a lifetime ago are
+	// dropped from a lasting server.
 	prefix   = "kept_"
 	lifetime = 3 * time.Hour
 )
 
-// create migrates a new schema on a server.
 func create(server string) (*schema, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -73,15 +71,15 @@ func create(server string) (*schema, error) {
 	})
 }
 
-// leaveAlone keeps autovacuum away. What it learns of the rows of one test would mislead the plans of the next one: a
-// table that it has seen empty is thought to stay so.
+// leaveAlone disables autovacuum: its statistics of one test would mislead the plans of the next, such as for a table
+// that was empty.
 const leaveAlone = `DO $$ DECLARE t regclass; BEGIN
   FOR t IN SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' LOOP
     EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = false)', t);
   END LOOP;
 END $$`
 
-// on runs do in a transaction that no trigger of ours and no other schema takes part in.
+// on runs do in a transaction without our triggers and other schemas.
 func (s *schema) on(ctx context.Context, do func(tx pgx.Tx) error) error {
 	if s.conn == nil || s.conn.IsClosed() {
 		d, err := postgres.ParseDSN(s.dsn)
@@ -101,7 +99,7 @@ func (s *schema) on(ctx context.Context, do func(tx pgx.Tx) error) error {
 	})
 }
 
-// dropOutdated drops the schemas of processes that have ended long ago.
+// dropOutdated drops the schemas of processes that ended long ago.
 func dropOutdated(ctx context.Context, tx pgx.Tx) error {
 	names, err := query(ctx, tx, pgx.RowTo[string], `SELECT nspname FROM pg_namespace
   WHERE nspname ~ $1 AND split_part(nspname, '_', 2)::bigint < $2`, "^"+prefix+"[0-9]+_", time.Now().Add(-lifetime).Unix())
@@ -136,14 +134,13 @@ func (s *schema) learn(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// empty makes the schema what it was when it was new, unless more than rows have changed: then it drops it and returns
-// false.
+// empty restores a new schema's state. If more than rows have changed, it drops the schema and returns false.
 func (s *schema) empty() (clean bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	defer func() {
 		if s.conn != nil && (err != nil || !clean) {
-			_ = s.conn.Close(ctx) // nobody has this schema after that
+			_ = s.conn.Close(ctx) // the schema is not used afterwards
 		}
 	}()
 	err = s.on(ctx, func(tx pgx.Tx) error {
@@ -165,7 +162,6 @@ func (s *schema) empty() (clean bool, err error) {
 	return clean, err
 }
 
-// table is one that rows have been written to.
 type table struct {
 	Name string
 	Size int64
@@ -178,7 +174,7 @@ func written(ctx context.Context, tx pgx.Tx) ([]table, error) {
     AND relname <> 'tasker_migrations' ORDER BY relname`)
 }
 
-// emptying is the statements that empty tables and let IDs begin at 1 again.
+// emptying are the statements that empty tables and restart IDs at 1.
 func (s *schema) emptying(tables []table) []string {
 	var list, guarded []string
 	for _, g := range s.guards {
@@ -200,7 +196,6 @@ func (s *schema) emptying(tables []table) []string {
 	return append(list, guarded...)
 }
 
-// shapeOf counts what a schema consists of.
 func shapeOf(ctx context.Context, tx pgx.Tx) (shape, error) {
 	list, err := query(ctx, tx, pgx.RowToStructByName[shape], `SELECT
   (SELECT count(*) FROM pg_class WHERE relnamespace = n.oid) AS relations,

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// MemoryAlarm raises or clears the alarm of memory. While it is raised, connections that publish are blocked.
+// MemoryAlarm raises or clears the memory alarm, which blocks publishing connections.
 func (s *Server) MemoryAlarm(raised bool) error {
 	limit := "0.9"
 	if raised {
@@ -15,7 +15,7 @@ func (s *Server) MemoryAlarm(raised bool) error {
 	return err
 }
 
-// DiskAlarm raises or clears the alarm of the disk. While it is raised, connections that publish are blocked.
+// DiskAlarm raises or clears the disk alarm, which blocks publishing connections.
 func (s *Server) DiskAlarm(raised bool) error {
 	limit := "1000000"
 	if raised {
@@ -25,15 +25,15 @@ func (s *Server) DiskAlarm(raised bool) error {
 	return err
 }
 
-// SetConsumerTimeout sets after how many milliseconds the server closes a channel that does not acknowledge. Channels
-// that are open learn of it at their next tick, which is a minute away; those that are opened then know it.
+// SetConsumerTimeout sets the milliseconds after which the server closes a channel that does not acknowledge. Open
+// channels learn of it at their next tick, within a minute; new ones have it.
 func (s *Server) SetConsumerTimeout(ms int) error {
 	_, err := s.Eval(fmt.Sprintf("application:set_env(rabbit, consumer_timeout, %d)", ms))
 	return err
 }
 
-// Eval evaluates a call of Erlang on the server, and returns its value as Erlang prints it. It takes a quarter of the
-// time of rabbitmqctl.
+// Eval evaluates an Erlang call on the server, and returns its printed value. It takes a quarter of the time of
+// rabbitmqctl.
 func (s *Server) Eval(call string) (string, error) {
 	remote := fmt.Sprintf(`io:format("~p", [erpc:call('tasker@localhost', fun() -> %s end, 60000)]), halt().`, call)
 	cmd := s.server.Home.Command("erl", "-noinput", "-noshell", "-sname", "control@localhost", "-dist_listen", "false",

@@ -16,11 +16,11 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// managementPort is where the HTTP API of a server on a port is: at the usual distance.
+// managementPort is the usual port of the HTTP API.
 func managementPort(port int) int { return port + 10000 }
 
-// Manage calls the HTTP API of the server of an AMQP URL and returns the answer. In the path {vhost} stands for the
-// virtual host of the URL. A body is sent as JSON. The test fails if the server refuses.
+// Manage calls the HTTP API of the server of an AMQP URL. {vhost} in the path is the virtual host of the URL. A body is
+// sent as JSON. The test fails if the server refuses.
 func Manage(t testing.TB, amqpURL, method, path string, body any) json.RawMessage {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testserver.Patience)
@@ -32,7 +32,6 @@ func Manage(t testing.TB, amqpURL, method, path string, body any) json.RawMessag
 	return answer
 }
 
-// call is Manage without a test.
 func call(ctx context.Context, amqpURL, method, path string, body any) (json.RawMessage, error) {
 	u, err := url.Parse(amqpURL)
 	if err != nil {
@@ -58,7 +57,7 @@ func call(ctx context.Context, amqpURL, method, path string, body any) (json.Raw
 	password, _ := u.User.Password()
 	req.SetBasicAuth(u.User.Username(), password)
 	req.Header.Set("Content-Type", "application/json")
-	// A connection of its own: nothing is left open behind a test.
+	// A separate connection leaves nothing open behind a test.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -72,8 +71,8 @@ func call(ctx context.Context, amqpURL, method, path string, body any) (json.Raw
 	return answer, err
 }
 
-// management returns the URL of the HTTP API, without credentials: the one that the environment names for the shared
-// server, else the usual one.
+// management returns the URL of the HTTP API, without credentials: ManagementVariable for the shared server, else the
+// usual one.
 func management(amqpURL string) (string, error) {
 	u, err := url.Parse(amqpURL)
 	if err != nil {

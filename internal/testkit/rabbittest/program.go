@@ -16,8 +16,8 @@ const (
 	OldestMinor = 10
 )
 
-// places are where distributions put the scripts of the server. The rabbitmq-server in the search path of Debian wants
-// to be root, or the user rabbitmq.
+// places are where distributions put the server's scripts. Debian's rabbitmq-server in the search path requires root or
+// the user rabbitmq.
 var places = []string{
 	"/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmq-server",
 	"/usr/local/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmq-server",

@@ -19,10 +19,9 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// user is the administrator of a server.
 const user = "tasker"
 
-// Server is a RabbitMQ that belongs to one test or process. Its methods can be called from several goroutines.
+// Server is a RabbitMQ of one test or process. Its methods are safe for concurrent use.
 type Server struct {
 	server   *testserver.Server
 	password string
@@ -30,8 +29,8 @@ type Server struct {
 	dist     int // the port of Erlang's distribution
 }
 
-// Start starts a server that ends with t. It persists what is durable, as usual. Settings are terms of its
-// application rabbit, for example "{consumer_timeout,10000}".
+// Start starts a server that ends with t. It persists durable content. Settings are terms of its application rabbit,
+// such as "{consumer_timeout,10000}".
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s, err := Launch(settings...)
@@ -40,7 +39,7 @@ func Start(t testing.TB, settings ...string) *Server {
 	return s
 }
 
-// config is the configuration in Erlang's terms: translating the newer format takes two seconds at each start.
+// config is in Erlang terms: translating the newer format takes two seconds per start.
 const config = `[{rabbit, [{tcp_listeners, [{"127.0.0.1", %d}]}, {loopback_users, []},
   {default_user, <<"%s">>}, {default_pass, <<"%s">>}, {disk_free_limit, 1000000},
   {log, [{console, [{enabled, true}]}, {file, [{file, false}]}]}%s]},
@@ -97,8 +96,8 @@ func (s *Server) command(program string, port int, settings []string) (*exec.Cmd
 	return cmd, nil
 }
 
-// environment keeps the server to its home and to few threads. That the node has a name from the beginning, and the
-// port of its distribution is known, spares it epmd, a daemon that would outlive it.
+// environment keeps the server to its home and to few threads. A fixed node name and distribution port avoid epmd, a
+// daemon that would outlive it.
 func (s *Server) environment(inherited []string) []string {
 	in := func(name string) string { return filepath.Join(s.server.Home.Dir, name) }
 	return append(clean(inherited), "HOME="+s.server.Home.Dir,
@@ -107,13 +106,13 @@ func (s *Server) environment(inherited []string) []string {
 		"RABBITMQ_CONFIG_FILE="+in("rabbitmq.config"), "RABBITMQ_CONF_ENV_FILE="+in("none"),
 		"RABBITMQ_ADVANCED_CONFIG_FILE="+in("none.config"), "RABBITMQ_ENABLED_PLUGINS_FILE="+in("enabled_plugins"),
 		"RUNNING_UNDER_SYSTEMD=true", // the script becomes the server instead of waiting for it
-		"ERL_EPMD_PORT=1",            // nobody listens there
+		"ERL_EPMD_PORT=1",            // an unused port
 		fmt.Sprintf("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none "+
 			"-sname tasker@localhost -start_epmd false -erl_epmd_port %d "+
 			"-kernel inet_dist_use_interface {127,0,0,1}", s.dist))
 }
 
-// clean removes what would lead the server, or Erlang, out of its home.
+// clean removes variables that would lead the server, or Erlang, out of its home.
 func clean(environment []string) []string {
 	var kept []string
 	for _, v := range environment {
@@ -126,7 +125,7 @@ func clean(environment []string) []string {
 	return kept
 }
 
-// greet reports whether the server lets clients in: by AMQP, and by its management.
+// greet reports whether the server accepts clients by AMQP and management.
 func (s *Server) greet(ctx context.Context, port int) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
@@ -148,7 +147,7 @@ func (s *Server) greet(ctx context.Context, port int) error {
 	return err
 }
 
-// URL returns the URL of the virtual host "/", with the administrator's password. It stays the same over a restart.
+// URL returns the URL of the virtual host "/", with the administrator's password. It is stable over restarts.
 func (s *Server) URL() string { return s.url(s.Port()) }
 
 func (s *Server) url(port int) string {
@@ -170,7 +169,7 @@ func (s *Server) Port() int { return s.server.Port() }
 // Stop shuts the server down and returns when it is down.
 func (s *Server) Stop() error { return s.server.Stop(syscall.SIGTERM) }
 
-// Kill kills the server with SIGKILL and returns when it is gone. It calls Sync before.
+// Kill calls Sync, kills the server with SIGKILL and returns when it is gone.
 func (s *Server) Kill() error {
 	if err := s.Sync(); err != nil {
 		return err
@@ -178,17 +177,17 @@ func (s *Server) Kill() error {
 	return s.KillNow()
 }
 
-// Sync has the server write its list of quorum queues. RabbitMQ 3.10 does so within minutes, and does not bring back a
-// quorum queue if it is killed before.
+// Sync makes the server write its list of quorum queues. RabbitMQ 3.10 does so within minutes, and loses a quorum queue
+// if it is killed before.
 func (s *Server) Sync() error {
 	_, err := s.Eval("[dets:sync(T) || T <- dets:all()]")
 	return err
 }
 
-// KillNow is Kill without Sync, so that it kills at the moment of the call.
+// KillNow is Kill without Sync.
 func (s *Server) KillNow() error { return s.server.Stop(os.Kill) }
 
-// Restart brings the server up again and returns when it answers. One that is up is stopped before.
+// Restart stops the server if it is up, and returns when it answers again.
 func (s *Server) Restart() error { return s.server.Restart(syscall.SIGTERM) }
 
 // Close stops the server and removes it.

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// vhosts returns the virtual hosts of a server.
 func vhosts(t *testing.T, url string) map[string]bool {
 	t.Helper()
 	var all []struct{ Name string }
@@ -49,7 +48,7 @@ func TestShared(t *testing.T) {
 	})
 }
 
-// TestServer has all in one server, because each start takes seconds.
+// TestServer tests everything with one server, because each start takes seconds.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	s, tls := StartTLS(t, true)
@@ -126,7 +125,7 @@ func TestUser(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft kills a process that has started a server: the server and its directory go as well.
+// TestNothingIsLeft kills a process that has started a server: the server and its directory go, too.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("RABBITTEST_ORPHAN") != "" {

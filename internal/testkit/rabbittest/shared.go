@@ -13,17 +13,15 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// Variable names the server that tests share. Its value is a URL like amqp://user:password@host:port/, of a user who
-// may create virtual hosts.
+// Variable names the shared server, by a URL like amqp://user:password@host:port/, of a user who may create virtual
+// hosts.
 const Variable = "TASKER_TEST_RABBITMQ"
 
-// ManagementVariable names the HTTP API of that server, where its port is not 10000 above the other: a URL like
-// http://host:15672.
+// ManagementVariable names its HTTP API, if the port is not 10000 above the other: a URL like http://host:15672.
 const ManagementVariable = "TASKER_TEST_RABBITMQ_MANAGEMENT"
 
-// Shared returns the URL of a virtual host that no other test has, on the server that tests share. It is deleted when
-// t ends, with its queues, and connections to it are closed. A test that stops the server or raises its alarms uses
-// Start.
+// Shared returns the URL of a new virtual host on the shared server. It is deleted with its queues when t ends, and
+// connections to it are closed. A test that stops the server or raises its alarms uses Start.
 func Shared(t testing.TB) string {
 	t.Helper()
 	base := os.Getenv(Variable)
@@ -35,7 +33,7 @@ func Shared(t testing.TB) string {
 	return NewVhost(t, base)
 }
 
-// NewVhost creates a virtual host on a server, which is deleted when t ends, and returns its URL.
+// NewVhost creates a virtual host until t ends, and returns its URL.
 func NewVhost(t testing.TB, base string) string {
 	t.Helper()
 	u, err := url.Parse(base)
@@ -57,8 +55,8 @@ func NewVhost(t testing.TB, base string) string {
 	return u.String()
 }
 
-// NewUser creates a user with permissions on the virtual host of a URL: regular expressions for configure, write and
-// read. It returns the URL for this user. The user is deleted when t ends.
+// NewUser creates a user until t ends, with permissions on the virtual host of a URL: regular expressions for
+// configure, write and read. It returns the user's URL.
 func NewUser(t testing.TB, vhostURL, configure, write, read string) string {
 	t.Helper()
 	u, err := url.Parse(vhostURL)
@@ -74,6 +72,6 @@ func NewUser(t testing.TB, vhostURL, configure, write, read string) string {
 	return u.String()
 }
 
-// shared is the server of this process, started when the first test asks for it. It is stopped when the process is
-// gone, so it is nobody's to close.
+// shared is the server of this process, started at first use. It is stopped when the process is gone, so no test closes
+// it.
 var shared = sync.OnceValues(func() (*Server, error) { return Launch() })

@@ -8,15 +8,15 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// TLS is what a client of a server with TLS needs.
+// TLS is a client's access to a server with TLS.
 type TLS struct {
 	URL  string // amqps://, without the files
-	CA   string // the file of the certificate that signed the others
+	CA   string
 	Cert string // files of a client's certificate and of its key
 	Key  string
 }
 
-// StartTLS starts a server that speaks TLS as well. With clientCert it wants a certificate of its clients.
+// StartTLS starts a server that also speaks TLS. With clientCert it requires client certificates.
 func StartTLS(t testing.TB, clientCert bool) (*Server, TLS) {
 	t.Helper()
 	c := testserver.NewCertificates(t)

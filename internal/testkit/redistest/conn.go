@@ -12,14 +12,13 @@ import (
 	"strings"
 )
 
-// conn speaks to a Redis: as much of its protocol (RESP 2) as this package needs,
-// so that tests of a client do not lean on that client.
+// conn speaks the needed part of the Redis protocol (RESP 2), so that tests of a client do not rely on that client.
 type conn struct {
 	net net.Conn
 	in  *bufio.Reader
 }
 
-// dial connects, and returns when the server is ready to serve.
+// dial connects, and returns when the server is ready.
 func dial(ctx context.Context, address string) (*conn, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "redis" || u.Port() == "" {
@@ -36,7 +35,6 @@ func dial(ctx context.Context, address string) (*conn, error) {
 	return c, nil
 }
 
-// open makes the server listen to us.
 func (c *conn) open(ctx context.Context, u *url.URL) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := c.net.SetDeadline(deadline); err != nil {
@@ -64,8 +62,7 @@ func (c *conn) open(ctx context.Context, u *url.URL) error {
 
 func (c *conn) close() error { return c.net.Close() }
 
-// do sends a command and returns the answer: a string, an int64, nil, or a list
-// of these.
+// do sends a command and returns the answer: a string, an int64, nil, or a list of these.
 func (c *conn) do(args ...string) (any, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(args))
@@ -120,8 +117,7 @@ func (c *conn) answer() (any, error) {
 	return nil, fmt.Errorf("read from Redis: %q", line)
 }
 
-// deleteAll deletes the keys that begin with prefix, which has no characters that
-// are special in a pattern.
+// deleteAll deletes the keys that begin with prefix, which must not have special characters of patterns.
 func (c *conn) deleteAll(prefix string) error {
 	for cursor := "0"; ; {
 		answer, err := c.do("SCAN", cursor, "MATCH", prefix+"*", "COUNT", "1000")

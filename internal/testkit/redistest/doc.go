@@ -1,11 +1,9 @@
-// Package redistest gives tests a real Redis, as package pgtest does PostgreSQL.
+// Package redistest gives tests a real Redis.
 //
-// Shared is for nearly all of them: a prefix for keys on a server that many tests
-// share. That server is the one that TASKER_TEST_REDIS names, as "make test" does;
-// without it each test process starts one of its own, from the program that is
-// installed. Start gives a test a server that it may flush, stop and kill.
+// Shared is for nearly all of them: a prefix for keys on a shared server. TASKER_TEST_REDIS names it, as in "make
+// test"; the default is one per test process, from the installed program. Start gives a test a server that it may
+// flush, stop and kill.
 //
-// Where neither a server nor the program is to be had, tests are skipped and say
-// why; with CI=true they fail. Nothing that is started here outlives the process
-// that started it, however that ends.
+// Without a server and the program, tests are skipped with a reason; with CI=true they fail. Nothing outlives the
+// process that started it.
 package redistest

@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// StartTLS starts a server that speaks TLS, besides its own port. It returns that URL, and the file with the
-// certificate that a client has to trust.
+// StartTLS starts a server that speaks TLS on a second port. It returns that URL, and the file of the certificate to
+// trust.
 func StartTLS(t testing.TB, settings ...string) (server *Server, tlsURL, ca string) {
 	t.Helper()
 	c := testserver.NewCertificates(t)
@@ -31,7 +31,7 @@ func StartTLS(t testing.TB, settings ...string) (server *Server, tlsURL, ca stri
 	return server, u.String(), c.CA
 }
 
-// StartCluster starts a cluster of one node, which serves all slots.
+// StartCluster starts a cluster of one node with all slots.
 func StartCluster(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s := Start(t, append(settings, "cluster-enabled=yes")...)
@@ -49,7 +49,7 @@ func StartCluster(t testing.TB, settings ...string) *Server {
 	}
 }
 
-// sentinelConfig is the configuration of a Sentinel, with the master that it watches after it.
+// sentinelConfig is the configuration of a Sentinel; its master follows.
 const sentinelConfig = `bind 127.0.0.1
 port %d
 dir %s
@@ -59,7 +59,7 @@ logfile ""
 `
 
 // StartSentinel starts a Sentinel that watches a server as the master named main. It logs in there as user, with all
-// permissions, and so it must be on its replicas, too. It replaces a master that is down after about a second.
+// permissions, who must exist on the replicas, too. It replaces a dead master after about a second.
 func StartSentinel(t testing.TB, master *Server, user, password string) *Server {
 	t.Helper()
 	all, err := LaunchSentinels(1, master, user, password)
@@ -68,8 +68,8 @@ func StartSentinel(t testing.TB, master *Server, user, password string) *Server 
 	return all[0]
 }
 
-// LaunchSentinels is StartSentinel without a test, for several that decide together: the caller closes them. They have
-// the same password.
+// LaunchSentinels is StartSentinel without a test, for several that decide together and share a password: the caller
+// closes them.
 func LaunchSentinels(n int, master *Server, user, password string) ([]*Server, error) {
 	own := rand.Text()
 	var all []*Server

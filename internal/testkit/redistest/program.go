@@ -14,8 +14,7 @@ const Oldest = 7
 
 var version = regexp.MustCompile(`\bv=(\d+)\.`)
 
-// Program returns the path of the server: Redis, or Valkey, which is Redis under
-// another name.
+// Program returns the path of the server: Redis, or Valkey, a compatible fork.
 func Program() (string, error) {
 	tooOld := ""
 	for _, name := range []string{"redis-server", "valkey-server"} {

@@ -14,15 +14,13 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// Server is a Redis that belongs to one test or process. Its methods can be
-// called from several goroutines.
 type Server struct {
 	server   *testserver.Server
 	password string
 }
 
-// Start starts a server that ends with t. It keeps everything in memory and comes
-// back empty; settings like "appendonly=yes" change that, or anything else.
+// Start starts a server that ends with t. It keeps everything in memory and restarts empty; settings like
+// "appendonly=yes" override anything.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s, err := Launch(settings...)
@@ -31,8 +29,8 @@ func Start(t testing.TB, settings ...string) *Server {
 	return s
 }
 
-// config is redis.conf. It sets a password, because every user of the machine reaches the
-// port, and a client of a Redis can make it write files.
+// config is redis.conf. It sets a password, because every user of the machine reaches the port, and a client can make
+// Redis write files.
 const config = `bind 127.0.0.1
 port %d
 dir %s
@@ -43,11 +41,10 @@ save ""
 appendonly no
 `
 
-// Launch is Start without a test: the caller closes the server. It ends with
-// the process at the latest.
+// Launch is Start without a test: the caller closes the server. It ends with the process at the latest.
 func Launch(settings ...string) (*Server, error) { return launch(config, rand.Text(), settings) }
 
-// launch is Launch with another redis.conf, a password, and with arguments after redis.conf.
+// launch is Launch with another redis.conf, a password, and arguments after redis.conf.
 func launch(config, password string, settings []string, args ...string) (*Server, error) {
 	program, err := Program()
 	if err != nil {
@@ -85,8 +82,7 @@ func launch(config, password string, settings []string, args ...string) (*Server
 	return s, nil
 }
 
-// URL returns the server's URL, with its password. It stays the same over a
-// restart.
+// URL returns the server's URL, with its password. It is stable over restarts.
 func (s *Server) URL() string { return s.url(s.Port()) }
 
 func (s *Server) url(port int) string {
@@ -97,8 +93,7 @@ func (s *Server) url(port int) string {
 // Port returns the TCP port on 127.0.0.1. It stays the same over a restart.
 func (s *Server) Port() int { return s.server.Port() }
 
-// Stop shuts the server down and returns when it is down. The server writes the data that
-// its settings persist.
+// Stop shuts the server down and returns when it is down. The server persists data as its settings say.
 func (s *Server) Stop() error { return s.server.Stop(syscall.SIGTERM) }
 
 // Kill kills the server with SIGKILL and returns when it is gone.
@@ -112,15 +107,14 @@ func (s *Server) Flush() error {
 	})
 }
 
-// Restart brings the server up again and returns when it answers. One that is up
-// is stopped before.
+// Restart stops the server if it is up, and returns when it answers again.
 func (s *Server) Restart() error { return s.server.Restart(syscall.SIGTERM) }
 
 // Close stops the server and removes it.
 func (s *Server) Close() error { return s.server.Close() }
 
-// Do runs a command on a server and returns its answer: a string, an int64, nil, or a list of these. It does not use
-// the client that Tasker uses.
+// Do runs a command and returns its answer: a string, an int64, nil, or a list of these. It does not use Tasker's
+// client.
 func Do(url string, command ...string) (answer any, err error) {
 	err = withConn(url, func(c *conn) error {
 		answer, err = c.do(command...)

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// ask sends a command on a connection of its own.
 func ask(url string, command ...string) (got any, err error) {
 	err = withConn(url, func(c *conn) error {
 		got, err = c.do(command...)
@@ -105,8 +104,7 @@ func mset(prefix string, from, n int) []string {
 	return command
 }
 
-// TestNothingIsLeft kills a process that has started a server: the server and
-// its directory go as well.
+// TestNothingIsLeft kills a process that has started a server: the server and its directory go, too.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("REDISTEST_ORPHAN") != "" {
@@ -114,7 +112,7 @@ func TestNothingIsLeft(t *testing.T) {
 		fmt.Println("\nURL " + s.URL())
 		select {} // until we are killed
 	}
-	Start(t) // skips where there is none to be had
+	Start(t)
 	cmd := exec.Command(os.Args[0], "-test.run=^TestNothingIsLeft$")
 	cmd.Env = append(os.Environ(), "REDISTEST_ORPHAN=1")
 	out, err := cmd.StdoutPipe()

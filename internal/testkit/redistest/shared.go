@@ -16,10 +16,8 @@ import (
 // redis://:password@host:port/0.
 const Variable = "TASKER_TEST_REDIS"
 
-// Shared returns the URL of the server that tests share, and a prefix that no
-// other test has. Every key that the test writes must begin with it; these keys are deleted
-// when t ends. Other tests use the server at the same time: a test that flushes it, or
-// counts all keys, uses Start.
+// Shared returns the URL of the shared server, and a unique prefix for all keys of the test, which are deleted when t
+// ends. A test that flushes the server, or counts all keys, uses Start.
 func Shared(t testing.TB) (url, prefix string) {
 	t.Helper()
 	url = os.Getenv(Variable)
@@ -40,11 +38,10 @@ func Shared(t testing.TB) (url, prefix string) {
 	return url, prefix
 }
 
-// shared is the server of this process, started when the first test asks for
-// it. It is stopped when the process is gone, so it is nobody's to close.
+// shared is the server of this process, started at first use. It is stopped when the process is gone, so no test closes
+// it.
 var shared = sync.OnceValues(func() (*Server, error) { return Launch() })
 
-// withConn opens a connection for a while.
 func withConn(url string, do func(*conn) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), testserver.Patience)
 	defer cancel()

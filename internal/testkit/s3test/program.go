@@ -10,10 +10,10 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// The server that tests start: an S3 gateway in front of a directory, in Go.
+// The server: an S3 gateway for a directory, in Go.
 const (
 	module = "github.com/versity/versitygw/cmd/versitygw"
-	// Version is its version.
+	// Version is the gateway's version.
 	Version = "v1.8.0"
 )
 
@@ -34,7 +34,7 @@ func Program() (string, error) {
 	return path, nil
 }
 
-// directory returns where the program is. Root's own cache is closed to the account that servers run as.
+// directory is where the program is. Root's cache is closed to the account of servers.
 func directory() (string, error) {
 	cache := "/var/cache"
 	if os.Geteuid() != 0 {

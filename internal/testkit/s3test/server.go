@@ -1,4 +1,4 @@
-// Package s3test gives tests a real S3-compatible server, as package pgtest does PostgreSQL.
+// Package s3test gives tests a real S3-compatible server.
 package s3test
 
 import (
@@ -38,7 +38,7 @@ type Server struct {
 	*testserver.Server // nil for one that Variable names
 }
 
-// Shared returns the server that tests share. A test that stops the server uses Start.
+// Shared returns the shared server. A test that stops the server uses Start.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	if named := os.Getenv(Variable); named != "" {
@@ -53,8 +53,8 @@ func Shared(t testing.TB) *Server {
 	return s
 }
 
-// shared is the server of this process, started when the first test asks for it. It is stopped when the process is
-// gone, so it is nobody's to close.
+// shared is the server of this process, started at first use. It is stopped when the process is gone, so no test closes
+// it.
 var shared = sync.OnceValues(Launch)
 
 // Start starts a server for one test.
@@ -82,7 +82,7 @@ func (s *Server) DSN() string {
 	return scheme + "://" + s.AccessKeyID + ":" + s.SecretAccessKey + "@" + host + "/" + s.Bucket
 }
 
-// URL returns the URL of a part of the bucket that no other test uses, for blobs.url.
+// URL returns a unique part of the bucket, for blobs.url.
 func (s *Server) URL(t testing.TB) string {
 	t.Helper()
 	return "s3://" + s.Bucket + "/test-" + strings.ToLower(rand.Text()[:12]) + "?endpoint=" + s.Endpoint
@@ -98,8 +98,7 @@ func Launch() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The bucket is a directory. What the server knows of objects besides is in files beside it, because not every file
-	// system has room for that.
+	// The bucket is a directory. Metadata is in files beside it, because not every file system can hold it.
 	for _, dir := range []string{"data/" + bucket, "more"} {
 		if err := os.MkdirAll(filepath.Join(home.Dir, dir), 0o777); err != nil {
 			return nil, err
@@ -124,7 +123,7 @@ func Launch() (*Server, error) {
 	return s, nil
 }
 
-// greet waits for an answer of any kind: without a signature it is a refusal.
+// greet accepts any answer: without a signature it is a refusal.
 func greet(ctx context.Context, port int) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+strconv.Itoa(port)+"/", http.NoBody)
 	if err != nil {

@@ -43,7 +43,6 @@ func Make(t testing.TB, path string) {
 	}
 }
 
-// migrated is the content of a new file.
 var migrated = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "tasker-sqlitetest-")
 	if err != nil {

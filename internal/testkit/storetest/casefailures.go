@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// caseFailures: cases are found by the step that failed, what runs it, and a part of
-// what it said, beside what else a filter asks for.
+// caseFailures: filters by the failed step, its handler, and a part of its message, alone and combined.
 func caseFailures(f *fixture) {
 	var cases []*task.Case // newest last
 	for i, c := range []struct {
@@ -73,7 +72,7 @@ func caseFailures(f *fixture) {
 	f.equal("the second page by urgency", caseIDs(got), []task.ID{cases[2].ID})
 }
 
-// caseFilterByState: cases are found by how their tasks are now, and by their IDs.
+// caseFilterByState: filters by the present states of tasks, and by their IDs.
 func caseFilterByState(f *fixture) {
 	failed, live := f.build(f.single, 0), f.build(f.single, 0)
 	f.insert(failed, live)

@@ -127,7 +127,7 @@ func urgentCases(f *fixture) {
 	f.equal("of a task", list(engine.CaseFilter{Limit: 100, TaskName: "a", Namespace: "default"}), caseIDs(cases[3:]))
 	f.equal("of another", list(engine.CaseFilter{Limit: 100, TaskName: "b"}), []task.ID(nil))
 	f.equal("opened after", list(engine.CaseFilter{Limit: 100, After: cases[9].OpenedAt}), caseIDs(cases[9:]))
-	// cases of the reasons are opened in turn, a minute apart: reasons 0, 1, 2, 0 ...
+	// The reasons alternate: 0, 1, 2, 0 ...
 	bases = settings.PriorityBases{StalenessTimeout: 4, MaxRetriesExceeded: 1}
 	f.equal("by the bases of reasons", list(engine.CaseFilter{Limit: 5}),
 		caseIDs([]*task.Case{cases[5], cases[3], cases[4], cases[8], cases[6]}))
@@ -223,7 +223,7 @@ func audit(f *fixture) {
 	f.equal("a page", unnumbered(f, list(engine.ActFilter{Limit: 2})), all[5:])
 }
 
-// failedTasks: what the list of failed tasks may be narrowed by.
+// failedTasks: filters of the list of failed tasks.
 func failedTasks(f *fixture) {
 	var cases []*task.Case
 	for i, j := range f.many(6) {
@@ -272,7 +272,7 @@ func failedTasks(f *fixture) {
 	whole, err := f.store.CaseStore().FindCase(f.Context(), cases[0].ID)
 	f.must(err)
 	f.equal("the whole case", whole, cases[0])
-	// what is fixed when a case is opened stays
+	// Fields fixed at the opening stay.
 	f.change(job{task: f.find(cases[0].TaskID)}, cases[0], task.CaseChange{Status: task.CaseFailed, Actor: "ada"}, f.now)
 	whole, err = f.store.CaseStore().FindCase(f.Context(), cases[0].ID)
 	f.must(err)

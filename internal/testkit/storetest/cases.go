@@ -29,7 +29,6 @@ func caseCases() []testCase {
 	}
 }
 
-// open stores a case of a job, which knows of it.
 func (f *fixture) openCase(j job, reason task.CaseReason, at task.Instant) *task.Case {
 	f.Helper()
 	c := task.NewCase(f.store.IDs().Take(at.Time(), 1), j.task, j.task.State, reason, at)
@@ -53,7 +52,6 @@ func (f *fixture) addCase(j job, c *task.Case) {
 	})
 }
 
-// change changes a case, and saves it with its job.
 func (f *fixture) change(j job, c *task.Case, ch task.CaseChange, at task.Instant) {
 	f.Helper()
 	_, err := c.Change(ch, at)
@@ -77,7 +75,6 @@ func (f *fixture) findCase(id task.ID) *task.Case {
 	return c
 }
 
-// bare is a case as it is without its snapshot.
 func bare(c *task.Case) *task.Case {
 	b := *c
 	b.Snapshot = nil
@@ -145,7 +142,7 @@ func lastCase(f *fixture) {
 func caseOfNobody(f *fixture) {
 	j := f.one()
 	c := f.openCase(j, task.ReasonManual, f.now)
-	// looks like ours to a store that keeps a part of an ID
+	// equal in a part of the ID
 	alike := task.MakeID(c.ID.Seq(), c.ID.Low()+1)
 	if got := f.findCase(alike); got != nil {
 		f.Errorf("found %+v", got)
@@ -229,7 +226,6 @@ func evidence(f *fixture) {
 	})
 }
 
-// sinceReset asks for the attempts of steps that were reset and replayed.
 func sinceReset(f *fixture) {
 	j, other := f.build(f.diamond, 0), f.build(f.single, 0)
 	f.insert(j, other)
@@ -281,7 +277,6 @@ func casesDeleted(f *fixture) {
 	f.equal("watches", f.watches(f.now, 10), []engine.Watch(nil))
 }
 
-// delete deletes what finished before a time.
 func (f *fixture) delete(before task.Instant, limit, want int) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -299,7 +294,7 @@ func pendingKeepsTask(f *fixture) {
 	for _, j := range jobs {
 		f.finish(j, f.now.Add(time.Minute))
 	}
-	f.delete(f.now.Add(time.Hour), 2, 2) // it does not stand in the way of others
+	f.delete(f.now.Add(time.Hour), 2, 2) // it does not block others
 	f.wantJob(jobs[0])
 	f.change(jobs[0], c, task.CaseChange{Status: task.CaseResolved, Actor: "ada"}, f.now)
 	f.delete(f.now.Add(time.Hour), 2, 0)
@@ -308,7 +303,6 @@ func pendingKeepsTask(f *fixture) {
 	f.delete(f.now.Add(time.Hour), 2, 1)
 }
 
-// dropCase deletes the only case of a task.
 func (f *fixture) dropCase(j job, c *task.Case) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -358,7 +352,6 @@ func resolvedCases(f *fixture) {
 	f.equal("in the end", find(hour(100), 10), []task.ID(nil))
 }
 
-// metaOfMany saves tasks that have the same outcome, and differ in their meta.
 func metaOfMany(f *fixture) {
 	jobs := f.many(5)
 	for i, j := range jobs {
@@ -386,7 +379,7 @@ func metaOfMany(f *fixture) {
 	}
 }
 
-// stateAt is kept however a task is saved, and for tasks of different age.
+// stateAt is kept by every way of saving, and for tasks of different age.
 func stateAt(f *fixture) {
 	jobs := f.many(4)
 	save := func() {

@@ -21,12 +21,10 @@ func checkpointCases() []testCase {
 	}
 }
 
-// checkpoint returns a checkpoint of a step.
 func (f *fixture) checkpoint(s *task.Step, body string) task.Checkpoint {
 	return task.Checkpoint{Step: s.ID, Task: s.TaskID, Token: 3, At: f.now, Bytes: len(body), Body: []byte(body)}
 }
 
-// saveCheckpoints stores checkpoints.
 func (f *fixture) saveCheckpoints(list ...task.Checkpoint) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -39,7 +37,6 @@ func (f *fixture) saveCheckpoints(list ...task.Checkpoint) {
 	})
 }
 
-// wantCheckpoints checks what both kinds of reads return of steps.
 func (f *fixture) wantCheckpoints(of []task.ID, want ...task.Checkpoint) {
 	f.Helper()
 	order := func(list []task.Checkpoint) []task.Checkpoint {
@@ -72,7 +69,7 @@ func checkpointReplaced(f *fixture) {
 	f.insert(j)
 	step := j.steps[0]
 	f.wantCheckpoints([]task.ID{step.ID})
-	// byte for byte: what a handler reads is what it wrote
+	// Byte for byte.
 	first := f.checkpoint(step, `{"b": 1,  "a": "\u0000 ä"}`)
 	f.saveCheckpoints(first)
 	f.wantCheckpoints([]task.ID{step.ID, f.store.IDs().Take(f.now.Time(), 1)}, first)
@@ -87,7 +84,7 @@ func checkpointDropped(f *fixture) {
 	kept, gone := f.checkpoint(jobs[0].steps[0], "1"), f.checkpoint(jobs[1].steps[0], "2")
 	f.saveCheckpoints(kept, gone)
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		for range 2 { // one that is not there is no error
+		for range 2 { // deleting a missing one succeeds
 			if err := f.store.CheckpointStore().DropCheckpoint(ctx, tx, gone.Step); err != nil {
 				return err
 			}

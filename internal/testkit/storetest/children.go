@@ -19,7 +19,7 @@ func childCases() []testCase {
 	}
 }
 
-// fanOut stores a task whose step has a fan-out with as many running children.
+// fanOut stores a task whose step has a fan-out with running children.
 func (f *fixture) fanOut(children int) (*task.Step, []engine.Child) {
 	f.Helper()
 	j := f.build(f.single, 0)
@@ -47,7 +47,7 @@ func (f *fixture) fanOut(children int) (*task.Step, []engine.Child) {
 	return j.steps[0], list
 }
 
-// A fan-out begins fresh and without a list; waking one that exists changes nothing else.
+// A fan-out begins fresh and without a list; waking an existing one changes nothing else.
 func childrenFanOut(f *fixture) {
 	s := f.store.ChildStore()
 	step, _ := f.fanOut(0)
@@ -75,7 +75,7 @@ func childrenFanOut(f *fixture) {
 	})
 	check()
 	f.write(func(ctx context.Context, tx engine.Tx) error { return s.WakeFanOuts(ctx, tx, []*task.Step{step}) })
-	want.Fresh, want.Rev = true, 2 // what was planned for it does not hold any more
+	want.Fresh, want.Rev = true, 2 // the previous plan is void
 	check()
 }
 
@@ -123,7 +123,7 @@ func sameChild(a, b engine.Child) bool {
 		a.Fresh == b.Fresh && string(a.Result) == string(b.Result) && a.Size == b.Size && a.Note == b.Note
 }
 
-// Lists are by index, from an index on, of all states or some.
+// Lists are by index, from an index, of all or some states.
 func childrenLists(f *fixture) {
 	s := f.store.ChildStore()
 	step, list := f.fanOut(5)
@@ -170,7 +170,7 @@ func childrenItems(f *fixture) {
 	}
 }
 
-// Retention deletes children once their parent has ended, and what is stored about them with their parent.
+// Retention deletes children once their parent has ended, and their rows with the parent.
 func childrenGo(f *fixture) {
 	s := f.store.ChildStore()
 	step, list := f.fanOut(2)
@@ -199,7 +199,6 @@ func childrenGo(f *fixture) {
 	}
 }
 
-// cancelSingle cancels a task with one step.
 func (f *fixture) cancelSingle(id task.ID) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error {

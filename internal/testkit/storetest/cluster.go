@@ -14,14 +14,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Node is a store that several processes share, as one of them sees it.
+// Node is one process's view of a shared store.
 type Node interface {
 	engine.Database
 	engine.Cluster
 }
 
-// RunCluster runs the suite of engine.Cluster. open returns the stores of two processes on one new, empty
-// database, and closes them when t ends. With deaf, peer events do not arrive, and the suite expects that.
+// RunCluster runs the suite of engine.Cluster. open returns the stores of two processes on one new, empty database, and
+// closes them when t ends. With deaf, peer events must not arrive.
 func RunCluster(t *testing.T, deaf bool, open func(t *testing.T) (a, b Node)) {
 	t.Helper()
 	cases := []clusterCase{
@@ -58,7 +58,8 @@ func runPairs(t *testing.T, cases []clusterCase, open func(t *testing.T) (a, b N
 	}
 }
 
-// newestTemplates registers versions at one node and asks the other for the newest, which no text of a version decides.
+// newestTemplates registers versions at one node and reads the newest at the other; the text of a version does not
+// matter.
 func newestTemplates(p *pair) {
 	ten, two := diamond("default", "v", "10"), diamond("default", "v", "2")
 	elsewhere := diamond("other", "v", "3")
@@ -88,7 +89,7 @@ func oneClock(p *pair) {
 	p.eventually("the clock goes on", func() bool { return p.a.Now().After(first) })
 }
 
-// eventually waits for what takes a moment.
+// eventually polls for a delayed effect.
 func (p *pair) eventually(what string, done func() bool) {
 	p.Helper()
 	over := time.NewTimer(patience)
@@ -212,7 +213,7 @@ func occupied(p *pair) {
 	}
 }
 
-// What is ready is seen soon, whatever a process remembers of the queue.
+// Ready steps are seen soon, despite any cache of the queue.
 func occupiedSeesWhatComesAndGoes(p *pair) {
 	x := p.routes[0].ID
 	for range 3 {
@@ -266,7 +267,6 @@ func announceToNobody(p *pair) {
 	p.a.Publish(engine.PeerEvents{})
 }
 
-// heard is the received peer events.
 type heard struct {
 	mu              sync.Mutex
 	routes, workers map[int64]bool
@@ -291,7 +291,6 @@ func (h *heard) copy() (routes, workers []int64, registry bool) {
 	return slices.Sorted(maps.Keys(h.routes)), slices.Sorted(maps.Keys(h.workers)), h.registry
 }
 
-// listen collects the peer events of a process until the test ends.
 func (p *pair) listen(at Node) *heard {
 	h := &heard{routes: map[int64]bool{}, workers: map[int64]bool{}}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -309,7 +308,7 @@ func (p *pair) listen(at Node) *heard {
 	return h
 }
 
-// One process hears what another announces, and not its own.
+// A process receives another's events, and not its own.
 func news(p *pair) {
 	atA, atB := p.listen(p.a), p.listen(p.b)
 	p.eventually("both processes hear each other", func() bool {
@@ -329,7 +328,7 @@ func news(p *pair) {
 	p.equal("registry", registry, false)
 }
 
-// However many there are at once, all of them come through.
+// Any number of simultaneous events arrives.
 func manyNews(p *pair) {
 	all := make([]int64, 3000)
 	for i := range all {

@@ -26,7 +26,6 @@ func concurrencyCases() []testCase {
 
 const callers = 16
 
-// together runs fn in many goroutines at once and waits for them.
 func together(fn func(caller int)) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})
@@ -40,8 +39,7 @@ func together(fn func(caller int)) {
 	wg.Wait()
 }
 
-// One caller's error must not touch its neighbours', whatever a store does to
-// commit many callers at once.
+// One caller's error must not affect others in the same commit.
 func errorsAreIsolated(f *fixture) {
 	const rounds = 10
 	var jobs [callers][rounds]job
@@ -187,7 +185,7 @@ func oneTemplateOneKey(f *fixture) {
 	}
 }
 
-// Every Write reads what it changes, so that many of them add up.
+// Every Write reads what it changes, so that concurrent ones add up.
 func noUpdateLost(f *fixture) {
 	const rounds = 10
 	j := f.one()
@@ -210,7 +208,7 @@ func noUpdateLost(f *fixture) {
 	f.equal("attempts", f.findSteps(j.task.ID)[0].Attempts, 1+callers*rounds)
 }
 
-// A reader never finds half of a transaction, here a task without its steps.
+// A reader never sees half of a transaction, here a task without its steps.
 func readersSeeWholeTransactions(f *fixture) {
 	ctx, stop := context.WithCancel(f.Context())
 	var readers sync.WaitGroup
@@ -239,7 +237,7 @@ func readersSeeWholeTransactions(f *fixture) {
 	readers.Wait()
 }
 
-// Close lets a Write in flight end: it is committed, or it returns an error.
+// Close lets a running Write end: it is committed, or returns an error.
 func closeWhileWriting(f *fixture) {
 	inside, release := make(chan struct{}), make(chan struct{})
 	result := make(chan error, 1)

@@ -17,7 +17,6 @@ func contextCases() []testCase {
 	}
 }
 
-// edit gives a job another context, and saves it.
 func (j job) edit(ctx context.Context, tx engine.Tx, document string) error {
 	j.task.Context, j.task.Meta.ContextEdits = []byte(document), j.task.Meta.ContextEdits+1
 	if err := tx.SaveTasks(ctx, []*task.Task{j.task}); err != nil {
@@ -26,7 +25,7 @@ func (j job) edit(ctx context.Context, tx engine.Tx, document string) error {
 	return tx.SaveContext(ctx, j.task)
 }
 
-// wantContext checks what a transaction is told, and what a claim is.
+// wantContext compares the context in a transaction and in a claim.
 func (f *fixture) wantContext(j job) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -68,7 +67,7 @@ func saveContext(f *fixture) {
 	}
 }
 
-// A store that remembers what it handed out hands out what was stored since.
+// A store with a cache hands out the context stored since.
 func saveContextAfterClaim(f *fixture) {
 	j := full(f)
 	f.insert(j)
@@ -81,7 +80,7 @@ func saveContextAfterClaim(f *fixture) {
 	f.wantContext(j)
 }
 
-// claimStart claims the first step of a job by way of its queue.
+// claimStart claims the first step of a job through its queue.
 func (f *fixture) claimStart(j job) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error { return claimStart(ctx, tx, j) })
@@ -117,14 +116,14 @@ func saveContextRolledBack(f *fixture) {
 	f.wantContext(j)
 }
 
-// contextEditedElsewhere: a process that remembers a task does not hand out the
-// context that it had before another process edited it.
+// contextEditedElsewhere: a process with a cached task does not hand out its context from before another process's
+// edit.
 func contextEditedElsewhere(p *pair) {
 	j := full(p.fixture)
 	p.insert(j)
 	p.claimStart(j) // a remembers the task, with its context
 	p.must(p.b.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error {
-		// it fails elsewhere, is edited, and is ready again
+		// It fails elsewhere, is edited, and is ready again.
 		works, err := tx.Work(ctx, []task.ID{j.steps[0].ID})
 		if err != nil {
 			return err

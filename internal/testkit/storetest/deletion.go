@@ -20,10 +20,9 @@ func deletionCases() []testCase {
 	}
 }
 
-// afterAllWindows is a time at which no idempotency key of the tests is bound any more.
+// afterAllWindows is after all windows of idempotency keys.
 const afterAllWindows = task.Instant(math.MaxInt64)
 
-// deleteFinished runs DeleteFinished in a transaction of its own.
 func deleteFinished(f *fixture, before task.Instant, limit int) int {
 	f.Helper()
 	var n int
@@ -110,8 +109,7 @@ func deleteEverything(f *fixture) {
 
 func keyOf(i int) string { return string(rune('A' + i)) }
 
-// When a key may be used again after its task is terminal, it passes to a
-// younger task, and the deletion of the older one must leave it there.
+// A key that is reused after its task is terminal passes to a younger task; deleting the older one must keep it.
 func deleteOnlyItsOwnKey(f *fixture) {
 	expires := f.now.Add(time.Hour)
 	old, young := f.build(f.single, 0), f.build(f.single, 0)
@@ -138,8 +136,8 @@ func deleteOnlyItsOwnKey(f *fixture) {
 	})
 }
 
-// A key stays bound for its window: the task that it names is kept so long, and so is one that may have answered a
-// submission with another key, because it guarded a unique one.
+// A key stays bound for its window: its task is kept so long, and so is a task that may have answered a submission with
+// another key, because it guarded a unique one.
 func deleteKeepsTheTaskOfAKey(f *fixture) {
 	plain, keyed, guard := f.build(f.single, 0), f.build(f.single, 0), f.build(f.single, 0)
 	keyed.task.IdempotencyKey = "k"

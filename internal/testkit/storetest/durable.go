@@ -9,9 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// RunDurable tests that what was committed is there when the store is opened
-// again. open opens the store that is kept in dir, creating it the first time;
-// the suite closes it.
+// RunDurable tests that commits survive reopening. open opens the store kept in dir, creating it the first time; the
+// suite closes it.
 func RunDurable(t *testing.T, open func(t *testing.T, dir string) engine.Database) {
 	t.Helper()
 	for _, c := range []struct {
@@ -93,9 +92,8 @@ func leasesGoOn(f *fixture, reopen func()) {
 	f.wantJob(j)
 }
 
-// A reopened store never gives out an ID again, even when its clock went back.
-// The IDs of a store that belongs to one process also go on in one order; those
-// of a Cluster come from a source of each process.
+// A reopened store never repeats an ID, even with a clock that went back. The IDs of a store of one process also
+// continue in order; those of a Cluster come from a source per process.
 func idsGoOn(f *fixture, reopen func()) {
 	j := f.build(f.diamond, time.Hour)
 	f.insert(j)

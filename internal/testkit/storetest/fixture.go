@@ -13,14 +13,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// fixture is an open store with a few templates and routes in it.
+// fixture is an open store with a few templates and routes.
 type fixture struct {
 	*testing.T
 	store engine.Database
 	now   task.Instant
 
 	routes  [3]*task.Route // of the handlers a, b and c
-	single  *task.Template // one step, handler a, stands in for it
+	single  *task.Template // one step with handler a, for it
 	diamond *task.Template // start; left and right; end
 }
 
@@ -46,7 +46,7 @@ func newFixture(t *testing.T, s engine.Database) *fixture {
 	return f
 }
 
-// diamond returns a template of four steps that uses every field.
+// diamond returns a template of four steps with every field set.
 func diamond(namespace, name, version string) *task.Template {
 	high := 75
 	t := &task.Template{Namespace: namespace, Name: name, Version: version, Description: "two branches that meet",
@@ -70,9 +70,8 @@ func diamond(namespace, name, version string) *task.Template {
 	return t
 }
 
-// write runs fn as one transaction that has to succeed. fn may run more than
-// once, so it changes nothing but rows that it got from tx; and it may run in
-// another goroutine, so it returns its errors instead of ending the test.
+// write runs fn as one transaction that must succeed. fn may run more than once, so it changes nothing but rows from
+// tx; and it may run in another goroutine, so it returns its errors instead of ending the test.
 func (f *fixture) write(fn func(ctx context.Context, tx engine.Tx) error) {
 	f.Helper()
 	if err := f.store.Write(f.Context(), fn); err != nil {
@@ -80,14 +79,12 @@ func (f *fixture) write(fn func(ctx context.Context, tx engine.Tx) error) {
 	}
 }
 
-// job is a task with its steps.
 type job struct {
 	task  *task.Task
 	steps []*task.Step
 }
 
-// build makes a job of a template: steps without parents are ready at now plus
-// age on their route, the others pending.
+// build makes a job of a template: steps without parents are ready at now plus age on their route, the others pending.
 func (f *fixture) build(def *task.Template, age time.Duration) job {
 	ids, ready := f.store.IDs(), f.now.Add(age)
 	id := ids.Take(ready.Time(), len(def.Steps)+1)
@@ -115,7 +112,6 @@ func (f *fixture) routeOf(handler string) int64 {
 	return 0
 }
 
-// insert stores jobs in one transaction.
 func (f *fixture) insert(jobs ...job) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error { return insert(ctx, tx, jobs...) })
@@ -131,7 +127,6 @@ func insert(ctx context.Context, tx engine.Tx, jobs ...job) error {
 	return tx.InsertTasks(ctx, tasks, steps)
 }
 
-// one stores a new job of a single step.
 func (f *fixture) one() job {
 	f.Helper()
 	j := f.build(f.single, 0)
@@ -139,7 +134,7 @@ func (f *fixture) one() job {
 	return j
 }
 
-// many stores n jobs of a single step, one ready a second after the other.
+// many stores n jobs of a single step, ready a second apart.
 func (f *fixture) many(n int) []job {
 	f.Helper()
 	jobs := make([]job, n)
@@ -150,8 +145,7 @@ func (f *fixture) many(n int) []job {
 	return jobs
 }
 
-// move changes the only step of a job with fn, lets the task follow, and saves
-// both in one transaction.
+// move changes the only step of a job, lets the task follow, and saves both in one transaction.
 func (f *fixture) move(j job, fn func(s *task.Step) error) {
 	f.Helper()
 	f.moveAt(j, f.now, fn)
@@ -165,7 +159,6 @@ func (f *fixture) moveAt(j job, now task.Instant, fn func(s *task.Step) error) {
 	f.write(j.save)
 }
 
-// save stores what can change of a job.
 func (j job) save(ctx context.Context, tx engine.Tx) error {
 	if err := tx.SaveTasks(ctx, []*task.Task{j.task}); err != nil {
 		return err
@@ -173,13 +166,11 @@ func (j job) save(ctx context.Context, tx engine.Tx) error {
 	return tx.SaveSteps(ctx, j.steps)
 }
 
-// finish completes a job of one step at a time.
 func (f *fixture) finish(j job, at task.Instant) {
 	f.Helper()
 	f.moveAt(j, at, func(s *task.Step) error { return s.Succeed(at, nil) })
 }
 
-// find returns a task as it is committed.
 func (f *fixture) find(id task.ID) *task.Task {
 	f.Helper()
 	t, err := f.store.FindTask(f.Context(), id)
@@ -189,7 +180,6 @@ func (f *fixture) find(id task.ID) *task.Task {
 	return t
 }
 
-// findSteps returns the steps of a task as they are committed.
 func (f *fixture) findSteps(id task.ID) []*task.Step {
 	f.Helper()
 	steps, err := f.store.FindSteps(f.Context(), id)
@@ -199,17 +189,16 @@ func (f *fixture) findSteps(id task.ID) []*task.Step {
 	return steps
 }
 
-// wantJob compares a job with what is committed.
 func (f *fixture) wantJob(j job) {
 	f.Helper()
 	f.equal("task", f.find(j.task.ID), j.task)
 	f.equal("steps", f.findSteps(j.task.ID), j.steps)
 }
 
-// equal compares two values; an empty list is as good as none.
+// equal treats an empty list as none.
 func (f *fixture) equal(what string, got, want any) {
 	f.Helper()
-	// as text, bytes are quick to compare and good to read
+	// Bytes as text are quick to compare and readable.
 	text := cmp.FilterValues(func(a, b []byte) bool { return len(a) > 0 || len(b) > 0 },
 		cmp.Transformer("text", func(b []byte) string { return string(b) }))
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), text); diff != "" {

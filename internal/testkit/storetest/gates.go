@@ -24,19 +24,16 @@ func gateCases() []testCase {
 	}
 }
 
-// gate is a definition of a gate.
 func gate(no int64, permits int) engine.Gate {
 	return engine.Gate{No: no, Namespace: "default", Name: "concurrency of step a/b", Key: "customer=42", Permits: permits,
 		Rev: 1}
 }
 
-// signal signals gates in a transaction.
 func (f *fixture) signal(gates ...engine.Gate) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.GateStore().Signal(ctx, tx, gates) })
 }
 
-// takeSignals takes the signals, and returns the gates.
 func (f *fixture) takeSignals(at task.Instant, limit int) (gates []engine.Gate, taken int) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) (err error) {
@@ -46,7 +43,6 @@ func (f *fixture) takeSignals(at task.Instant, limit int) (gates []engine.Gate, 
 	return gates, taken
 }
 
-// signalled reports whether there is something to look at.
 func (f *fixture) signalled(at task.Instant) bool {
 	f.Helper()
 	some, err := f.store.GateStore().Signalled(f.Context(), at)
@@ -67,7 +63,7 @@ func gateSignals(f *fixture) {
 	f.equal("a signal of a gate that does not exist", len(gates), 0)
 	f.equal("taken", taken, 1)
 	f.equal("signalled", f.signalled(f.now), false)
-	// what a transaction that fails has taken is there again
+	// A failed transaction returns the signals that it took.
 	f.signal(engine.Gate{No: 2})
 	f.fail(func(ctx context.Context, tx engine.Tx) error {
 		_, _, err := f.store.GateStore().TakeSignals(ctx, tx, f.now, 10)
@@ -77,7 +73,7 @@ func gateSignals(f *fixture) {
 	f.equal("gates", gates, []engine.Gate{gate(2, 3)})
 }
 
-// Of two definitions the later one is in force, whichever was signalled first.
+// The later of two definitions is in force, in any order of the signals.
 func gateDefinitions(f *fixture) {
 	first, second := gate(7, 1), gate(7, 0)
 	second.Rate, second.Rev = limit.Rate{Count: 1, Per: time.Second, Burst: 1}, 2
@@ -108,7 +104,6 @@ func gateDefinitions(f *fixture) {
 	}
 }
 
-// permit adds permits.
 func (f *fixture) permit(permits ...engine.Permit) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.GateStore().AddPermits(ctx, tx, permits) })
@@ -148,7 +143,7 @@ func gatePermits(f *fixture) {
 	f.equal("their gates", gates, []engine.Gate{one, two})
 }
 
-// The permits of rates are freed apart from the others, and counted until the signal is taken.
+// The permits of rates are freed separately, and counted until the signal is taken.
 func gatePasses(f *fixture) {
 	a, b, c := f.one().steps[0].ID, f.one().steps[0].ID, f.one().steps[0].ID
 	rate := gate(2, 0)
@@ -214,7 +209,7 @@ func gateFirstParked(f *fixture) {
 	f.equal("waiting", []int{list[0].Waiting, list[1].Waiting}, []int{2, 1})
 }
 
-// A gate is looked at again at its time.
+// A gate is due again at its time.
 func gateDue(f *fixture) {
 	g := gate(4, 0)
 	g.Rate = limit.Rate{Count: 1, Per: time.Second, Burst: 1}
@@ -234,7 +229,7 @@ func gateDue(f *fixture) {
 	f.equal("taken", taken, 0)
 }
 
-// Only gates without steps and permits whose rate is rested are deleted.
+// Only gates without steps and permits, with a rested rate, are deleted.
 func gateIdle(f *fixture) {
 	j := f.keyed("a", 1)
 	f.must(j.steps[0].Park(task.ParkedLimit(2), task.Scheduling{}))
@@ -294,7 +289,7 @@ func gateMany(f *fixture) {
 	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.GateStore().SaveGates(ctx, tx, gates) })
 }
 
-// A pass that was not used is taken out of the bucket of its rate, and its permit is gone without having begun.
+// An unused pass returns to the bucket of its rate, and its permit is gone.
 func gateRefund(f *fixture) {
 	j := f.one()
 	g := gate(4, 0)

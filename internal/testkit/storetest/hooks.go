@@ -23,7 +23,7 @@ func hookCases() []testCase {
 	}
 }
 
-// A hook of a commit is called once, sees what the commit stored, and is not called after a rollback.
+// A commit hook runs once, sees the commit, and does not run after a rollback.
 func afterCommit(f *fixture) {
 	j, seen := f.build(f.single, 0), []*task.Task{}
 	follow := func(tx engine.Tx) {
@@ -59,7 +59,7 @@ type hooked struct {
 	sure  []bool // of the calls after a rollback
 }
 
-// register registers hooks for both ends of a transaction, each under a name; names may repeat.
+// register registers named hooks for both ends of a transaction; names may repeat.
 func (h *hooked) register(tx engine.Tx, names ...string) {
 	h.Helper()
 	for _, name := range names {
@@ -72,7 +72,7 @@ func (h *hooked) register(tx engine.Tx, names ...string) {
 	}
 }
 
-// rehearsed removes the calls of runs that were rolled back before the last run of a successful Write.
+// rehearsed removes the calls of runs rolled back before the last run of a successful Write.
 func (h *hooked) rehearsed(perRun int) []string {
 	last := max(len(h.calls)-perRun, 0)
 	for _, call := range h.calls[:last] {
@@ -83,7 +83,7 @@ func (h *hooked) rehearsed(perRun int) []string {
 	return h.calls[last:]
 }
 
-// Hooks are called in the order of their registration, once for each registration, before Write returns.
+// Hooks run in the order of their registration, once each, before Write returns.
 func orderAfterCommit(f *fixture) {
 	h := &hooked{fixture: f}
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -95,7 +95,7 @@ func orderAfterCommit(f *fixture) {
 	f.equal("hooks", h.rehearsed(3), []string{"commit a", "commit b", "commit a"})
 }
 
-// An error of the function rolls back for sure, and calls the hooks of a rollback in their order.
+// An error of the function rolls back for sure, and runs the rollback hooks in order.
 func orderAfterRollback(f *fixture) {
 	h := &hooked{fixture: f}
 	f.fail(func(ctx context.Context, tx engine.Tx) error {
@@ -128,8 +128,8 @@ func hooksAfterPanic(f *fixture) {
 	f.equal("task", f.find(j.task.ID), (*task.Task)(nil))
 }
 
-// A transaction that cannot be committed calls the hooks of a rollback. Here the function breaks a constraint and
-// passes the store's error on, which some stores report with the commit only.
+// A failed commit runs the rollback hooks. The function breaks a constraint and passes on the store's error, which some
+// stores report only at the commit.
 func hooksAfterFailedCommit(f *fixture) {
 	h, j, other := &hooked{fixture: f}, f.one(), f.build(f.single, 0)
 	err := f.store.Write(f.Context(), func(ctx context.Context, tx engine.Tx) error {
@@ -147,7 +147,7 @@ func hooksAfterFailedCommit(f *fixture) {
 	f.wantJob(j)
 }
 
-// A caller who leaves just before the commit gets the hooks of what took place.
+// A caller that leaves just before the commit gets the hooks of the real outcome.
 func hooksAfterCallerHasLeft(f *fixture) {
 	h, j := &hooked{fixture: f}, f.build(f.single, 0)
 	ctx, leave := context.WithCancel(f.Context())
@@ -172,7 +172,7 @@ func hooksAfterCallerHasLeft(f *fixture) {
 	}
 }
 
-// Hooks belong to one transaction: a later one does not call them again.
+// Hooks belong to one transaction.
 func hooksOfTheLastTransactionOnly(f *fixture) {
 	h := &hooked{fixture: f}
 	f.fail(func(_ context.Context, tx engine.Tx) error {
@@ -189,8 +189,8 @@ func hooksOfTheLastTransactionOnly(f *fixture) {
 	f.equal("hooks", h.calls, []string{"rollback a", "commit b"})
 }
 
-// Each run of a transaction calls one of its hooks, before the next run begins. Callers run in one group or lose races,
-// and some fail, so that functions run again.
+// Each run of a transaction calls one of its hooks, before the next run begins. Callers share groups or lose races, and
+// some fail, so that functions run again.
 func hooksOfEachRun(f *fixture) {
 	j := f.one()
 	var repeated atomic.Int64

@@ -25,8 +25,7 @@ type InboxStore interface {
 	Inbox() inbox.Store
 }
 
-// RunInbox runs the suite of inbox.Store. open returns a new, empty store, and sees to it that the store is closed when
-// t ends.
+// RunInbox runs the suite of inbox.Store. open returns a new, empty store, and closes it when t ends.
 func RunInbox(t *testing.T, open func(t *testing.T) InboxStore) {
 	t.Helper()
 	groups := []struct {
@@ -63,16 +62,14 @@ type inboxCase struct {
 	run  func(f *inboxFixture)
 }
 
-// inboxFixture is a fixture with an inbox.
 type inboxFixture struct {
 	*fixture
 	inbox inbox.Store
 }
 
-// id returns a new ID.
 func (f *inboxFixture) id() task.ID { return f.store.IDs().Take(f.now.Time(), 1) }
 
-// letter returns a letter with every field set, in the source "orders" and group 7; change changes it.
+// letter returns a letter with every field set, in the source "orders" and group 7; change modifies it.
 func (f *inboxFixture) letter(n int, change func(l *deadletter.Letter)) *deadletter.Letter {
 	at := f.now.Add(time.Duration(n) * time.Second)
 	l := &deadletter.Letter{ID: f.id(), Namespace: "default", Source: "orders", Origin: "orders.in", Format: "raw",
@@ -91,7 +88,6 @@ func (f *inboxFixture) letter(n int, change func(l *deadletter.Letter)) *deadlet
 	return l
 }
 
-// letters returns n letters; change changes each.
 func (f *inboxFixture) letters(n int, change func(i int, l *deadletter.Letter)) []*deadletter.Letter {
 	list := make([]*deadletter.Letter, n)
 	for i := range list {
@@ -104,7 +100,6 @@ func (f *inboxFixture) letters(n int, change func(i int, l *deadletter.Letter)) 
 	return list
 }
 
-// add stores letters that are all new.
 func (f *inboxFixture) add(letters ...*deadletter.Letter) {
 	f.Helper()
 	for i, added := range f.addSome(letters...) {
@@ -123,7 +118,6 @@ func (f *inboxFixture) addSome(letters ...*deadletter.Letter) (added []bool) {
 	return added
 }
 
-// find returns a stored letter.
 func (f *inboxFixture) find(id task.ID) *deadletter.Letter {
 	f.Helper()
 	l, err := f.inbox.FindLetter(f.Context(), id)
@@ -131,7 +125,6 @@ func (f *inboxFixture) find(id task.ID) *deadletter.Letter {
 	return l
 }
 
-// same fails the test when two values differ.
 func (f *inboxFixture) same(what string, got, want any) {
 	f.Helper()
 	if d := cmp.Diff(want, got); d != "" {
@@ -139,10 +132,8 @@ func (f *inboxFixture) same(what string, got, want any) {
 	}
 }
 
-// cut keeps a difference of large values readable.
 func cut(d string) string { return d[:min(len(d), 4000)] }
 
-// wantCode fails the test unless an error has a code.
 func (f *inboxFixture) wantCode(err error, code task.Code) {
 	f.Helper()
 	var e *task.Error
@@ -151,7 +142,6 @@ func (f *inboxFixture) wantCode(err error, code task.Code) {
 	}
 }
 
-// pages returns the IDs of all pages of a list, and the number of pages.
 func (f *inboxFixture) pages(filter inbox.LetterFilter) (ids []task.ID, pages int) {
 	f.Helper()
 	for {
@@ -167,7 +157,6 @@ func (f *inboxFixture) pages(filter inbox.LetterFilter) (ids []task.ID, pages in
 	}
 }
 
-// idsOf returns the IDs of letters, the newest first.
 func idsOf(letters ...*deadletter.Letter) (ids []task.ID) {
 	for i := len(letters) - 1; i >= 0; i-- {
 		ids = append(ids, letters[i].ID)
@@ -175,7 +164,6 @@ func idsOf(letters ...*deadletter.Letter) (ids []task.ID) {
 	return ids
 }
 
-// noise is a text of n bytes that does not compress to nothing.
 func noise(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {

@@ -23,8 +23,8 @@ func (f *inboxFixture) rename(ctx context.Context, tx engine.Tx, l *deadletter.L
 	return f.inbox.SaveLetters(ctx, tx, []*deadletter.Letter{l})
 }
 
-// aliases: a letter is found by all identities that it had, of any length and any bytes, in the source that they belong
-// to; none of them is taken by a new letter, until the letter is deleted.
+// aliases: a letter is found by all its former identities in their source, of any length and bytes; no new letter takes
+// one until the letter is deleted.
 func aliases(f *inboxFixture) {
 	long, bad := strings.Repeat("x", 5000), "a\x00b\xfec"
 	l := f.letter(1, func(l *deadletter.Letter) { l.State, l.PurgeAt = model.LetterRedriven, f.now+1 })
@@ -83,8 +83,8 @@ func aliases(f *inboxFixture) {
 	f.add(f.letter(30, func(l *deadletter.Letter) { l.Identity = first }))
 }
 
-// renamedMeanwhile adds a message as new in one process while another one makes its identity an alias, because its
-// letter has returned: the message stays known.
+// renamedMeanwhile adds a message in one process while another makes its identity an alias, because its letter
+// returned: the message stays known.
 func renamedMeanwhile(a, b *inboxFixture) {
 	for n := range 20 {
 		l := a.letter(n, func(l *deadletter.Letter) { l.State = model.LetterRedriven })

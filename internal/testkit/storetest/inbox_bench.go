@@ -13,8 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// BenchmarkLetters measures how long it takes to store a letter, in batches as capture does, each with one delta of its
-// group.
+// BenchmarkLetters measures the storage of letters, in batches as in capture, each with one delta of its group.
 func BenchmarkLetters(b *testing.B, s InboxStore) {
 	const batch = 500
 	now := task.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))

@@ -60,7 +60,7 @@ func eventRoundTrip(f *inboxFixture) {
 	}
 }
 
-// An event is there if and only if what it tells of is.
+// An event is stored if and only if its change is.
 func eventsWithTransaction(f *inboxFixture) {
 	e, gone := f.event(1), errors.New("given up")
 	err := f.store.Write(f.Context(), func(ctx context.Context, tx engine.Tx) error {
@@ -92,7 +92,7 @@ func eventPurge(f *inboxFixture) {
 	f.same("left", f.waiting(10), []deadletter.Event{young})
 }
 
-// A source is marked once, and a change of its settings leaves the mark.
+// A source is marked once, and a change of its settings keeps the mark.
 func lostSource(f *inboxFixture) {
 	s := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "redis", Version: 1}
 	f.saveSource(s)
@@ -123,7 +123,7 @@ func lostSource(f *inboxFixture) {
 	find()
 }
 
-// What was noticed of a group is saved, and the times to resolve are added up by namespace.
+// The noticed state of a group is saved, and resolution times are summed by namespace.
 func noticedGroup(f *inboxFixture) {
 	a := f.group(1, nil)
 	b, c := f.group(2, nil), f.group(3, func(g *deadletter.Group) { g.Namespace = "mill" })

@@ -178,7 +178,7 @@ func groupLists(f *inboxFixture) {
 	f.same("merged", merged, groups[1:2])
 }
 
-// mergedCounts: a list shows a group with what is merged into it, and orders and filters by that.
+// mergedCounts: lists include merged groups in counts, order and filters.
 func mergedCounts(f *inboxFixture) {
 	const hour = task.Instant(time.Hour / time.Microsecond)
 	into := func(g *deadletter.Group) { g.MergedInto = 1 }

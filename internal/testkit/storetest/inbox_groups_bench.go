@@ -14,11 +14,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// storm is how many groups a store has while groups are listed.
+// storm is the number of groups in the benchmark of lists.
 const storm = 50_000
 
-// BenchmarkGroups measures lists of 50,000 groups of which nothing is folded yet, in every order and with every filter.
-// 2,000 of the groups have failed again, and 100 are merged into others.
+// BenchmarkGroups measures lists of 50,000 unfolded groups, in every order and with every filter. 2,000 groups have
+// failed again, and 100 are merged into others.
 func BenchmarkGroups(b *testing.B, s InboxStore) {
 	rows := s.Inbox()
 	now := task.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
@@ -47,7 +47,7 @@ func BenchmarkGroups(b *testing.B, s InboxStore) {
 	}
 }
 
-// stormOf stores groups of one failure each, as captures do, and more failures of some.
+// stormOf stores groups of one failure each, like captures, and more failures of some.
 func stormOf(b *testing.B, s InboxStore, now task.Instant) {
 	b.Helper()
 	const batch, again, merged = 500, 2000, 100

@@ -65,7 +65,7 @@ func lettersRoundTrip(f *inboxFixture) {
 		Attempts: 3, Redrive: full.Redrive}})
 }
 
-// hostileLetters stores what no text is: PostgreSQL keeps neither NUL nor what is not UTF-8.
+// hostileLetters stores binary text: PostgreSQL keeps neither NUL nor invalid UTF-8.
 func hostileLetters(f *inboxFixture) {
 	const bad = "a\x00b\xffc"
 	l := f.letter(1, func(l *deadletter.Letter) {
@@ -88,7 +88,7 @@ func hostileLetters(f *inboxFixture) {
 	other := f.letter(2, func(l *deadletter.Letter) { l.Identity = "a\x00b\xfec" })
 	long := f.letter(3, func(l *deadletter.Letter) { l.Identity = strings.Repeat("x", 5000) })
 	longer := f.letter(4, func(l *deadletter.Letter) { l.Identity = strings.Repeat("x", 5001) })
-	f.add(other, long, longer) // no two of them are one
+	f.add(other, long, longer) // all are different
 	f.write(func(ctx context.Context, tx engine.Tx) error {
 		found, err := f.inbox.Identified(ctx, tx, "default", "orders", []string{bad, strings.Repeat("x", 5000), "none"})
 		if err == nil {
@@ -159,8 +159,8 @@ func savedLetters(f *inboxFixture) {
 	save()
 }
 
-// savedStates: what a change of state changes is stored, for letters that change alike and for one that does not, and
-// nothing else; a letter that is not redriving has no mark.
+// savedStates: a change of state stores its fields, for letters that change alike and for another one, and nothing
+// else; a letter that is not redriving has no mark.
 func savedStates(f *inboxFixture) {
 	redrive := f.id()
 	letters := f.letters(12, func(i int, l *deadletter.Letter) {

@@ -124,7 +124,7 @@ func listedPayloads(f *inboxFixture) {
 	}
 }
 
-// textInMany searches in more letters than one page looks through.
+// textInMany searches in more letters than a page examines.
 func textInMany(f *inboxFixture) {
 	const many = 25_000
 	letters := f.letters(many, func(i int, l *deadletter.Letter) { l.Stack, l.Original.Headers = "", nil })

@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// send is a delivered send of a new letter, changed by with.
 func (f *inboxFixture) send(n int, with func(*deadletter.Send)) deadletter.Send {
 	s := deadletter.Send{Owner: f.id(), Kind: deadletter.SendLetter, No: 1, State: deadletter.SendDelivered,
 		Namespace: "default", Source: "orders", Destination: "orders", Content: "jsame", About: f.id(), Item: n, Turn: 7,
@@ -27,7 +26,6 @@ func (f *inboxFixture) addSends(sends ...deadletter.Send) {
 	f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.AddSends(ctx, tx, sends) })
 }
 
-// sendsOf returns the sends of letters, in their order.
 func (f *inboxFixture) sendsOf(kind deadletter.SendKind, owners ...task.ID) (found []deadletter.Send) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) (err error) {
@@ -37,7 +35,7 @@ func (f *inboxFixture) sendsOf(kind deadletter.SendKind, owners ...task.ID) (fou
 	return found
 }
 
-// savedSends: a send is stored whole, one with its number replaces it, and what changes is stored for many at once.
+// savedSends: a send is stored whole, one with its number replaces it, and changes are stored for many together.
 func savedSends(f *inboxFixture) {
 	var sends []deadletter.Send
 	for i := range 30 {
@@ -77,8 +75,8 @@ func savedSends(f *inboxFixture) {
 	f.same("dropped", f.sendsOf(deadletter.SendCopy, owners...), []deadletter.Send(nil))
 }
 
-// openSends: sends of a content are found by source and message ID, the latest first, as long as no death has consumed
-// them; that there was one is known longer.
+// openSends: sends of a content are found by source and message ID, latest first, until a death consumes them; their
+// existence is known longer.
 func openSends(f *inboxFixture) {
 	a, b := f.send(1, nil), f.send(2, func(s *deadletter.Send) { s.No, s.Lineage = 3, 2 })
 	died := f.send(3, func(s *deadletter.Send) { s.Died = 1 })
@@ -143,7 +141,7 @@ func dueSends(f *inboxFixture) {
 	due(time.Hour, b.At, 9, b)
 }
 
-// sendTurns: the latest turn of a loop is the only one.
+// sendTurns: only the latest turn of a loop counts.
 func sendTurns(f *inboxFixture) {
 	has := func(ctx context.Context, tx engine.Tx, loop string, turn int64, want bool) {
 		f.Helper()
@@ -163,7 +161,7 @@ func sendTurns(f *inboxFixture) {
 	})
 }
 
-// journals are kept whole, one a source.
+// journals are kept whole, one per source.
 func journals(f *inboxFixture) {
 	f.write(func(ctx context.Context, tx engine.Tx) error {
 		got, err := f.inbox.Journal(ctx, tx, "default", "orders")

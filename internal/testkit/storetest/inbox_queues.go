@@ -10,12 +10,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// queues lists the letters of a source as a queue: the oldest first, of several states, from a place in it.
+// queues lists a source's letters as a queue: oldest first, of several states, from a place.
 func queues(f *inboxFixture) {
 	waiting := []model.LetterState{model.LetterOpen, model.LetterScheduled}
 	letters := f.letters(10, func(i int, l *deadletter.Letter) {
 		l.State, l.Parked = waiting[i%2], i == 3
-		l.Original.Payload = []byte(strings.Repeat("x", i*300)) // of some the payload is in another table
+		l.Original.Payload = []byte(strings.Repeat("x", i*300)) // some payloads are in another table
 	})
 	for i := 6; i < 10; i++ {
 		letters[i].State, letters[i].Reason = model.LetterDiscarded, "cleared from dlq:\u00fc: 50 % off"
@@ -58,7 +58,7 @@ func queues(f *inboxFixture) {
 	f.same("WholeLetters of none", len(slices.Concat(none)), 0)
 }
 
-// topics counts, samples and lists the letters of a namespace by origin and by type of event.
+// topics counts, samples and lists a namespace's letters by origin and type of event.
 func topics(f *inboxFixture) {
 	letters := f.letters(12, func(i int, l *deadletter.Letter) {
 		l.Namespace, l.Origin = "topics", []string{"a", "b", ""}[i%3]

@@ -13,9 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// RunInboxRaces runs the suite of what two processes do to dead letters at the same time, on a store that lets two
-// transactions be open at once. open returns the stores of two processes on one new, empty database, and closes them
-// when t ends.
+// RunInboxRaces runs the suite of concurrent changes by two processes, on a store with concurrent transactions. open
+// returns the stores of two processes on one new, empty database, and closes them when t ends.
 func RunInboxRaces(t *testing.T, open func(t *testing.T) (a, b InboxStore)) {
 	t.Helper()
 	for _, c := range []struct {
@@ -40,8 +39,8 @@ func RunInboxRaces(t *testing.T, open func(t *testing.T) (a, b InboxStore)) {
 	}
 }
 
-// together runs fn in a transaction of f, and other in a separate goroutine while that transaction is open. fn returns
-// once the other may wait for its locks; the transaction ends after other has begun.
+// together runs fn in a transaction of f, and other in a goroutine while that transaction is open. fn returns once
+// other may wait for its locks; the transaction ends after other has begun.
 func (f *inboxFixture) together(fn func(context.Context, engine.Tx) error, other func() error) {
 	f.Helper()
 	result := make(chan error, 1)
@@ -56,7 +55,7 @@ func (f *inboxFixture) together(fn func(context.Context, engine.Tx) error, other
 	f.must(<-result)
 }
 
-// sameIdentity adds one message twice at the same time: exactly one of both is stored.
+// sameIdentity adds one message twice concurrently: exactly one is stored.
 func sameIdentity(a, b *inboxFixture) {
 	for n := range 20 {
 		mine, theirs := a.letter(n, nil), b.letter(n, nil)
@@ -77,7 +76,7 @@ func sameIdentity(a, b *inboxFixture) {
 	}
 }
 
-// oppositeOrder adds the same letters and groups in opposite orders: no transaction waits for another in a circle.
+// oppositeOrder adds the same letters and groups in opposite orders, without a deadlock.
 func oppositeOrder(a, b *inboxFixture) {
 	const many = 200
 	for round := range 5 {
@@ -122,7 +121,7 @@ func flagOf(b bool) int {
 	return 0
 }
 
-// foldBlocksNoWriter adds deltas and groups while a fold is not committed.
+// foldBlocksNoWriter adds deltas and groups during an uncommitted fold.
 func foldBlocksNoWriter(a, b *inboxFixture) {
 	a.addGroups(a.group(1, nil))
 	a.addDeltas(deadletter.Delta{Group: 1, Failures: 1, At: a.now})
@@ -130,7 +129,7 @@ func foldBlocksNoWriter(a, b *inboxFixture) {
 		if _, _, err := a.inbox.FoldDeltas(ctx, tx, 10); err != nil {
 			return err
 		}
-		if _, err := a.inbox.Group(ctx, tx, 1); err != nil { // sends what waits
+		if _, err := a.inbox.Group(ctx, tx, 1); err != nil { // flushes delayed statements
 			return err
 		}
 		// These hang if they are blocked.
@@ -141,7 +140,7 @@ func foldBlocksNoWriter(a, b *inboxFixture) {
 	a.same("failures", a.findGroup(1).Failures, int64(3))
 }
 
-// twoFolds folds the same deltas in two processes at once: each counts once.
+// twoFolds folds the same deltas in two processes: each counts once.
 func twoFolds(a, b *inboxFixture) {
 	a.addGroups(a.group(1, nil))
 	for range 50 {
@@ -165,7 +164,7 @@ func twoFolds(a, b *inboxFixture) {
 	a.same("failures", a.findGroup(1).Failures, int64(50))
 }
 
-// lockedLetter decides on a letter in two processes at once: the second one sees what the first one did.
+// lockedLetter decides on a letter in two processes: the second sees the first's decision.
 func lockedLetter(a, b *inboxFixture) {
 	l := a.letter(1, func(l *deadletter.Letter) { l.State = model.LetterRedriven })
 	a.add(l)

@@ -25,14 +25,12 @@ func redriveCases() []inboxCase {
 	}
 }
 
-// redrive returns a draft that selects letters and cases of the default namespace.
 func (f *inboxFixture) redrive(op model.Operation, sel deadletter.Selection) *deadletter.Redrive {
 	sel.Namespace = "default"
 	return &deadletter.Redrive{ID: f.id(), Namespace: "default", Operation: op, Selection: sel,
 		State: model.RedriveDraft, StateAt: f.now, FrozenAt: f.now, CreatedAt: f.now, Version: 1}
 }
 
-// freeze stores a redrive, and returns its items.
 func (f *inboxFixture) freeze(r *deadletter.Redrive) []deadletter.Item {
 	f.Helper()
 	n := 0
@@ -193,7 +191,7 @@ func frozenItems(f *inboxFixture) {
 	f.same("more cases", more, true)
 }
 
-// openCase stores a pending case of a new task, and returns it with its group, in which it is not yet.
+// openCase stores a pending case of a new task, and returns it with its future group.
 func (f *inboxFixture) openCase(message string, at task.Instant) (task.ID, deadletter.GroupID) {
 	f.Helper()
 	j := f.one()

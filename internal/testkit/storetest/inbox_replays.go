@@ -21,7 +21,6 @@ func replayCases() []inboxCase {
 	}
 }
 
-// replay returns a replay with every field set; change changes it.
 func (f *inboxFixture) replay(change func(r *deadletter.Replay)) *deadletter.Replay {
 	from, to, key := int64(0), int64(1)<<62, "k\n\u00e9"
 	r := &deadletter.Replay{ID: f.id(), Namespace: "default", Source: "orders", State: model.ReplayRunning,
@@ -84,7 +83,7 @@ func replayRoundTrip(f *inboxFixture) {
 	f.same("the other one", f.findReplay(bare.ID), bare)
 }
 
-// The position of a replay is stored if and only if what the messages have become is.
+// A replay's position is stored if and only if its messages' outcome is.
 func replayWithTransaction(f *inboxFixture) {
 	r, gone := f.replay(nil), errors.New("given up")
 	f.addReplays(r)

@@ -19,7 +19,6 @@ func ruleCases() []inboxCase {
 	}
 }
 
-// noRules leaves fingerprints as they are.
 func noRules(_ string, print failure.Print, _ func() deadletter.Facts) (failure.Print, error) {
 	return print, nil
 }
@@ -75,7 +74,7 @@ func ruleVersions(f *inboxFixture) {
 	f.same("versions from 2", versions, []*deadletter.Rule{second, first})
 }
 
-// ruleOrder: rules are in the order in which they are tried.
+// ruleOrder: rules are in the order of their application.
 func ruleOrder(f *inboxFixture) {
 	for i, name := range []string{"d", "b", "a", "c"} {
 		r := someRule("default", name, 1)
@@ -91,7 +90,7 @@ func ruleOrder(f *inboxFixture) {
 	f.same("order", order, "cbad")
 }
 
-// caseMembers: the cases of a group, as rules see them.
+// caseMembers: the cases of a group, in the form for rules.
 func caseMembers(f *inboxFixture) {
 	_, group := f.openCase("disk 7 is full", f.now)
 	f.openCase("disk 8 is full", f.now+5)

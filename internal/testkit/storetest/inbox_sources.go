@@ -51,7 +51,7 @@ func sourceRoundTrip(f *inboxFixture) {
 	find(nil)
 }
 
-// sourceIntake: how messages become tasks is part of a source, and can be taken away.
+// sourceIntake: the intake is part of a source, and removable.
 func sourceIntake(f *inboxFixture) {
 	retries := 0
 	s := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "redis", Queue: "orders", Version: 1,
@@ -129,7 +129,7 @@ func policies(f *inboxFixture) {
 	list("elsewhere")
 }
 
-// versions changes and removes a source and a policy of the version that was read, and of no other.
+// versions changes and removes a source and a policy only in the expected version.
 func versions(f *inboxFixture) {
 	s := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "http"}
 	p := &deadletter.Policy{Namespace: "default", Source: "orders", Strategy: model.Manual}

@@ -23,7 +23,6 @@ func tidyCases() []inboxCase {
 	}
 }
 
-// tallyOf counts a failure and an open letter in each of n groups.
 func (f *inboxFixture) tallyOf(n int, at task.Instant) *deadletter.Tally {
 	t := &deadletter.Tally{}
 	for i := range n {
@@ -39,7 +38,7 @@ func (f *inboxFixture) addTally(t *deadletter.Tally) {
 	f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.AddTally(ctx, tx, t) })
 }
 
-// tallies: the counts of groups are the same before and after each step, whether they are new, and however many.
+// tallies: the counts of groups are the same before and after each step, for new and existing groups, in any number.
 func tallies(f *inboxFixture) {
 	const hour = task.Instant(3_600_000_000)
 	f.addGroups(f.group(20, func(g *deadletter.Group) { g.MergedInto = 3 }))
@@ -97,8 +96,8 @@ func tallies(f *inboxFixture) {
 	f.same("fresh after the first", fresh, []deadletter.GroupID{7})
 }
 
-// groupsBefore: a new group takes over what was decided about the group that had its failures before, whether one or
-// many groups are stored. It stands in the list as that one did, and its own counts begin.
+// groupsBefore: a new group takes over the decisions about the former group of its failures, for one or many groups. It
+// has the same place in lists, and new counts.
 func groupsBefore(f *inboxFixture) {
 	of := func(id deadletter.GroupID, change func(*deadletter.Group)) *deadletter.Group {
 		return f.group(id, func(g *deadletter.Group) {
@@ -122,12 +121,12 @@ func groupsBefore(f *inboxFixture) {
 	f.addGroups(old...)
 	for _, first := range []deadletter.GroupID{11, 31} {
 		tally := &deadletter.Tally{}
-		for i := range 7 { // the last one comes after a group that there is not
+		for i := range 7 { // the last one has no former group
 			id := first + deadletter.GroupID(i)
 			tally.Join(f.group(id, func(g *deadletter.Group) { g.Before, g.LastAt = deadletter.GroupID(i+1), 0 }))
 			*tally.Of(id) = deadletter.Delta{Group: id, Failures: 1, OpenLetters: 1, At: f.now + 1}
 		}
-		if first == 31 { // so many that they are stored with their counts
+		if first == 31 { // enough to be stored with their counts
 			for id := deadletter.GroupID(50); id < 60; id++ {
 				tally.Join(f.group(id, func(g *deadletter.Group) { g.LastAt = 0 }))
 			}
@@ -147,10 +146,10 @@ func groupsBefore(f *inboxFixture) {
 			}
 			f.same(fmt.Sprint("told of ", g.ID), g.ToldAt, told)
 		}
-		// Of its ten failures, the old one and the one that is merged into it have had eight: 14 since the sixth.
+		// Of its ten failures, the old group and the one merged into it have had eight: 14 since the sixth.
 		f.same("what the bound counts from", f.findGroup(first+2).IgnoredFrom, int64(6-7-7))
 	}
-	f.addTally(func() *deadletter.Tally { // whoever was there keeps what it is
+	f.addTally(func() *deadletter.Tally { // an existing group keeps its state
 		tally := &deadletter.Tally{}
 		tally.Join(f.group(11, func(g *deadletter.Group) { g.Before = 2 }))
 		return tally
@@ -158,7 +157,7 @@ func groupsBefore(f *inboxFixture) {
 	f.same("a group that is there", f.findGroup(11).State, model.GroupOpen)
 }
 
-// tallyRace: of transactions that add the same groups at once, each counts once.
+// tallyRace: concurrent transactions on the same groups each count once.
 func tallyRace(f *inboxFixture) {
 	const writers, each = 4, 10
 	var wg sync.WaitGroup
@@ -180,7 +179,7 @@ func tallyRace(f *inboxFixture) {
 	}
 }
 
-// empty returns the groups that may be purged; purge purges some and returns how many.
+// empty returns purgeable groups; purge purges some and returns their number.
 func (f *inboxFixture) empty(now task.Instant, behind deadletter.GroupID) []deadletter.GroupID {
 	f.Helper()
 	ids, err := f.inbox.EmptyGroups(f.Context(), now, f.now, behind, 10)
@@ -197,7 +196,7 @@ func (f *inboxFixture) purge(now task.Instant, ids ...deadletter.GroupID) (n int
 	return n
 }
 
-// purgedGroups: a group is deleted with its notes and hours, when nothing is left of it and nothing under way with it.
+// purgedGroups: a group is deleted with its notes and hours, once nothing of it is left or in progress.
 func purgedGroups(f *inboxFixture) {
 	f.addGroups(f.group(1, nil), f.group(2, func(g *deadletter.Group) { g.MergedInto = 3 }), f.group(3, nil),
 		f.group(4, func(g *deadletter.Group) { g.LastAt = f.now + 1 }), f.group(5, nil), f.group(6, nil), f.group(7, nil),
@@ -244,7 +243,7 @@ func purgedGroups(f *inboxFixture) {
 	}
 }
 
-// keptGroup: a group that fails, or that somebody acts on, after it was marked is not deleted, and has all its counts.
+// keptGroup: a group with a failure or an act after its mark is not deleted, and keeps its counts.
 func keptGroup(f *inboxFixture) {
 	f.addTally(f.tallyOf(10, f.now))
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -277,7 +276,7 @@ func keptGroup(f *inboxFixture) {
 	f.same("failed last", f.findGroup(9).LastAt, f.now+7)
 }
 
-// purgedRedrives: a redrive is deleted after its last item, and not before the tasks of its cases have ended.
+// purgedRedrives: a redrive is deleted after its last item, and not before its cases' tasks have ended.
 func purgedRedrives(f *inboxFixture) {
 	f.add(f.letters(7, nil)...)
 	end := func(at task.Instant) *deadletter.Redrive {

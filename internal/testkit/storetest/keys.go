@@ -27,7 +27,6 @@ func keyCases() []testCase {
 	}
 }
 
-// takeKey takes one key, and waits for it.
 func takeKey(ctx context.Context, f *fixture, tx engine.Tx, name engine.KeyName, to engine.Binding, now,
 	expires task.Instant,
 ) (bound engine.Binding, taken bool, err error) {
@@ -38,8 +37,7 @@ func takeKey(ctx context.Context, f *fixture, tx engine.Tx, name engine.KeyName,
 	return answers[0].Bound, answers[0].Taken, nil
 }
 
-// take stores a new task unless its key is taken, and returns the task that the
-// key names from then on.
+// take stores a new task unless its key is taken, and returns the key's task.
 func take(ctx context.Context, f *fixture, tx engine.Tx, namespace, key string, now,
 	expires task.Instant,
 ) (named task.ID, isNew bool, err error) {
@@ -62,7 +60,7 @@ func (f *fixture) take(namespace, key string, now, expires task.Instant) (named 
 	return named, isNew
 }
 
-// Of many keys some are free, some have expired, and some are bound: each is answered for itself, in order.
+// Of many keys some are free, some expired, some bound: each has its own answer, in order.
 func keysManyAtOnce(f *fixture) {
 	expires := f.now.Add(time.Hour)
 	f.take("default", keyOf(1), f.now.Add(-time.Hour), f.now) // has expired
@@ -104,7 +102,7 @@ func keyFirstTakes(f *fixture) {
 func keyTakenUntilItExpires(f *fixture) {
 	expires := f.now.Add(time.Hour)
 	first, _ := f.take("default", "k", f.now, expires)
-	// a later look does not prolong it
+	// A later look does not prolong it.
 	again, isNew := f.take("default", "k", expires-1, expires.Add(time.Hour))
 	f.equal("new just before it expires", isNew, false)
 	f.equal("bound to", again, first)
@@ -130,7 +128,7 @@ func keyTakenInTheSameTransaction(f *fixture) {
 
 func keyPerNamespace(f *fixture) {
 	expires := f.now.Add(time.Hour)
-	// joined without care, these pairs would be one
+	// Naively joined, these pairs would be equal.
 	for _, pair := range [][2]string{{"a", "b"}, {"b", "a"}, {"ab", ""}, {"", "ab"}, {"a/", "b"}, {"a", "/b"}} {
 		_, isNew := f.take(pair[0], pair[1], f.now, expires)
 		f.equal(pair[0]+" "+pair[1]+" is new", isNew, true)
@@ -214,7 +212,7 @@ func dropKeys(f *fixture) {
 	}
 }
 
-// keyHash: a key keeps what was stored with it until it is bound anew.
+// keyHash: a key keeps its hash until it is bound again.
 func keyHash(f *fixture) {
 	name, expires := engine.KeyName{Namespace: "default", Key: "k"}, f.now.Add(time.Hour)
 	bind := func(hash string, fn func(context.Context, engine.Tx, engine.Binding) error) {
@@ -251,7 +249,7 @@ func keyHash(f *fixture) {
 	look("")
 }
 
-// boundTasks: many keys are looked up at once, and those that have expired are not bound.
+// boundTasks: many keys are looked up together, and expired ones are not bound.
 func boundTasks(f *fixture) {
 	expires := f.now.Add(time.Hour)
 	want := map[engine.KeyName]task.ID{}

@@ -22,12 +22,11 @@ func largeResultCases() []testCase {
 	}
 }
 
-// large returns a large result of a step.
 func (f *fixture) large(s *task.Step, token int64, content string) *task.LargeResult {
 	return task.NewLargeResult(s.ID, token, int64(len(content)), sha256.Sum256([]byte(content)), f.now)
 }
 
-// addLarge adds large results to the list, and reports whether the last one was added.
+// addLarge adds large results, and reports whether the last one was added.
 func (f *fixture) addLarge(most int, list ...*task.LargeResult) (added bool) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -42,7 +41,7 @@ func (f *fixture) addLarge(most int, list ...*task.LargeResult) (added bool) {
 	return added
 }
 
-// takeLarge takes one, nil if it cannot be taken.
+// takeLarge returns nil for an unavailable one.
 func (f *fixture) takeLarge(key string) (l *task.LargeResult) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) (err error) {
@@ -52,7 +51,7 @@ func (f *fixture) takeLarge(key string) (l *task.LargeResult) {
 	return l
 }
 
-// wantUnused checks which large results nothing refers to.
+// wantUnused compares the unreferenced large results.
 func (f *fixture) wantUnused(sentBefore task.Instant, want ...*task.LargeResult) {
 	f.Helper()
 	got, err := f.store.LargeResultStore().FindUnusedLargeResults(f.Context(), sentBefore, 10)
@@ -67,7 +66,6 @@ func (f *fixture) wantUnused(sentBefore task.Instant, want ...*task.LargeResult)
 	f.equal("unused", got, slices.Concat([]task.LargeResult(nil), list))
 }
 
-// refer makes a step complete with a large result.
 func (f *fixture) refer(s *task.Step, result []byte) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -95,7 +93,7 @@ func largeTaken(f *fixture) {
 	f.wantUnused(f.now.Add(time.Hour))
 }
 
-// largeTwice: what is sent again is as young as if it were sent now.
+// largeTwice: a repeated send renews the age.
 func largeTwice(f *fixture) {
 	j := f.build(f.single, 0)
 	f.insert(j)
@@ -108,7 +106,7 @@ func largeTwice(f *fixture) {
 	f.wantUnused(f.now.Add(2*time.Hour), &again)
 }
 
-// largeBounded: the bound is for each step, and does not count what is sent again.
+// largeBounded: the bound is per step, and ignores repeated sends.
 func largeBounded(f *fixture) {
 	jobs := f.many(2)
 	for i := range 3 {
@@ -133,7 +131,7 @@ func largeUnused(f *fixture) {
 	f.refer(step(0), kept.Reference())
 	f.refer(step(1), deleted.Reference())
 	f.refer(step(2), later.Reference())
-	f.wantUnused(f.now.Add(time.Hour), replaced) // the lease of what was sent may be in force
+	f.wantUnused(f.now.Add(time.Hour), replaced) // the lease of the sent one may be in force
 	f.finish(jobs[3], f.now.Add(2*time.Hour))
 	f.finish(jobs[1], f.now.Add(time.Minute))
 	f.equal("deleted", deleteFinished(f, f.now.Add(time.Hour), 10), 1)

@@ -25,7 +25,6 @@ func leaseCases() []testCase {
 	}
 }
 
-// due returns the IDs of the steps due in a queue.
 func (f *fixture) due(queue int64, until task.Instant, limit int) []task.ID {
 	f.Helper()
 	var ids []task.ID
@@ -116,7 +115,6 @@ func renewed(f *fixture) {
 	f.wantJob(j)
 }
 
-// heldBy returns the IDs of the steps that a worker holds.
 func (f *fixture) heldBy(worker int64, limit int) map[task.ID]bool {
 	f.Helper()
 	var set map[task.ID]bool
@@ -138,7 +136,7 @@ func held(f *fixture) {
 	f.move(jobs[1], func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Minute)) })
 	f.move(jobs[2], func(s *task.Step) error { return s.Claim(2, f.now, f.now.Add(time.Minute)) })
 	f.move(jobs[3], func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Minute)) })
-	f.move(jobs[3], func(s *task.Step) error { return s.Succeed(f.now, nil) }) // keeps who ran it
+	f.move(jobs[3], func(s *task.Step) error { return s.Succeed(f.now, nil) }) // keeps the worker
 	f.equal("worker 1", f.heldBy(1, 10), map[task.ID]bool{jobs[0].steps[0].ID: true, jobs[1].steps[0].ID: true})
 	f.equal("worker 2", f.heldBy(2, 10), map[task.ID]bool{jobs[2].steps[0].ID: true})
 	f.equal("worker 3", f.heldBy(3, 10), map[task.ID]bool{})
@@ -148,7 +146,7 @@ func held(f *fixture) {
 	f.equal("number of held steps", counts, map[int64]int{1: 2, 2: 1})
 }
 
-// inQueues: the ready, the leased and those that wait for a time, and none of other tasks.
+// inQueues: ready, leased and timed steps, and none of other tasks.
 func inQueues(f *fixture) {
 	jobs := f.many(4)
 	f.move(jobs[0], func(s *task.Step) error { return s.Assign(1, f.now, f.now.Add(time.Minute)) })
@@ -169,7 +167,7 @@ func inQueues(f *fixture) {
 	f.wantInQueues("of nothing", nil)
 }
 
-// inQueuesMany asks about more than one statement does.
+// inQueuesMany needs more than one statement.
 func inQueuesMany(f *fixture) {
 	jobs := f.many(150)
 	var all []engine.Sized
@@ -180,7 +178,7 @@ func inQueuesMany(f *fixture) {
 	f.wantInQueues("many", all, steps...)
 }
 
-// wantInQueues compares the steps of tasks that stand in a queue, sorted by ID.
+// wantInQueues compares queued steps, sorted by ID.
 func (f *fixture) wantInQueues(what string, of []engine.Sized, want ...*task.Step) {
 	f.Helper()
 	got, err := f.store.InQueues(f.Context(), of)

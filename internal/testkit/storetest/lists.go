@@ -24,7 +24,6 @@ func listCases() []testCase {
 	}
 }
 
-// list follows a filter through all its pages.
 func (f *fixture) list(filter engine.TaskFilter) []task.ID {
 	f.Helper()
 	var all []task.ID
@@ -47,7 +46,6 @@ func (f *fixture) list(filter engine.TaskFilter) []task.ID {
 	}
 }
 
-// newest returns the IDs of jobs given oldest first.
 func newest(jobs ...job) []task.ID {
 	var ids []task.ID
 	for _, j := range slices.Backward(jobs) {
@@ -147,8 +145,7 @@ func listBelow(f *fixture) {
 	f.equal("below one that does not exist", f.list(engine.TaskFilter{Below: above, Limit: 10}), newest(jobs...))
 }
 
-// A reader that pages through a list gets every task that existed at the start exactly once, whatever is
-// inserted meanwhile.
+// A reader that pages through a list gets every initial task exactly once, despite inserts.
 func listPagesWhileInserting(f *fixture) {
 	jobs := f.many(1000)
 	var got []task.ID
@@ -189,9 +186,8 @@ func listSparse(f *fixture) {
 		newest(jobs[1]))
 }
 
-// A page may be short, because a store examines a bounded number of rows; the pages together still hold every
-// match, once and in order. Here the matches are spread over states, each of which may have an index in a
-// store.
+// A page may be short, because a store examines a bounded number of rows; all pages together have every match, once and
+// in order. Here the matches are spread over states, each of which may have an index.
 func listShortPages(f *fixture) {
 	if testing.Short() {
 		f.Skip("stores 25,000 tasks")

@@ -16,7 +16,6 @@ func logCases() []testCase {
 	}
 }
 
-// log stores the log of an attempt, and returns it.
 func (f *fixture) log(s *task.Step, token int64, text string, kept int) task.AttemptLog {
 	f.Helper()
 	l := task.AttemptLog{Step: s.ID, Task: s.TaskID, Token: token, Attempt: int(token), At: f.now, Bytes: 1 << 40,

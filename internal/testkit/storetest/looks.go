@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// lookCases are about queues as a whole.
+// lookCases are about whole queues.
 func lookCases() []testCase {
 	return []testCase{
 		{"ReadyCounts", readyCounts},

@@ -24,7 +24,7 @@ func occurrenceCases() []testCase {
 	}
 }
 
-// occurrence is the one after the last of a case.
+// occurrence is the next one of a case.
 func (f *fixture) occurrence(c *task.Case, snapshot int) task.Occurrence {
 	n := c.Occurrences + 1
 	return task.Occurrence{No: n, At: f.now.Add(time.Duration(n) * time.Minute),
@@ -35,7 +35,7 @@ func (f *fixture) occurrence(c *task.Case, snapshot int) task.Occurrence {
 		Snapshot: []byte(`{"n":"` + strings.Repeat("x", snapshot) + `"}`)}
 }
 
-// recur stores another occurrence of a case. c becomes as it is stored.
+// recur stores another occurrence. c becomes the stored case.
 func (f *fixture) recur(c *task.Case, o task.Occurrence) {
 	f.Helper()
 	former := append(slices.Clone(c.Former), c.Latest())
@@ -160,7 +160,7 @@ func thread(f *fixture) {
 		}
 	}
 	f.equal("thread", f.findCase(c.ID), c)
-	// a transaction sees none of it, and what it adds comes last
+	// A transaction sees none of it, and its note comes last.
 	late := "late"
 	_, err := c.Change(task.CaseChange{Notes: &late, Actor: "ada"}, f.now)
 	f.must(err)
@@ -197,7 +197,7 @@ func storyDeleted(f *fixture) {
 		return f.store.CaseStore().DeleteCases(ctx, tx, []task.ID{c.ID})
 	})
 	f.equal("the other one", f.findCase(left.ID), left)
-	// another one under its ID would meet what was left of it
+	// Another case with the same ID would meet leftovers.
 	again := task.NewCase(c.ID, gone.task, gone.task.State, task.ReasonManual, f.now)
 	again.Snapshot = []byte(`{}`)
 	f.addCase(gone, again)

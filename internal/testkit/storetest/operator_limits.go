@@ -18,7 +18,7 @@ func operatorLimitCases() []testCase {
 	}
 }
 
-// limit stores a limit of an operator and returns it.
+// limit stores an operator's limit and returns it.
 func (f *fixture) limit(l task.OperatorLimit) task.OperatorLimit {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -81,13 +81,12 @@ func limitsDropped(f *fixture) {
 	}
 }
 
-// hold makes a worker hold the step of a job.
 func (f *fixture) hold(j job) {
 	f.Helper()
 	f.moveAt(j, f.now, func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Minute)) })
 }
 
-// Only leased steps of the routes get a permit; a permit that exists stays.
+// Only leased steps of the routes get a permit; an existing one stays.
 func limitPermits(f *fixture) {
 	a, b, ready := f.one(), f.one(), f.one()
 	f.hold(a)

@@ -24,7 +24,6 @@ func orderingCases() []testCase {
 	}
 }
 
-// waiting stores a task for each key, and lets them wait at a time.
 func (f *fixture) waiting(at task.Instant, keys ...engine.OrderingKey) []engine.Waiting {
 	f.Helper()
 	list := make([]engine.Waiting, len(keys))
@@ -41,7 +40,7 @@ func (f *fixture) waiting(at task.Instant, keys ...engine.OrderingKey) []engine.
 	return list
 }
 
-// give makes the first task that waits for a key its head, and returns it; zero if it has one, or nobody waits.
+// give makes the first waiting task the head of a key, and returns it; zero if the key has a head, or no task waits.
 func (f *fixture) give(k engine.OrderingKey) (id task.ID) {
 	f.Helper()
 	s := f.store.OrderingStore()
@@ -61,7 +60,6 @@ func (f *fixture) give(k engine.OrderingKey) (id task.ID) {
 	return id
 }
 
-// end removes a head, and returns its keys.
 func (f *fixture) end(ids ...task.ID) (keys []engine.OrderingKey) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) (err error) {
@@ -73,7 +71,7 @@ func (f *fixture) end(ids ...task.ID) (keys []engine.OrderingKey) {
 
 var ann = engine.OrderingKey{Namespace: "default", Key: "ann"}
 
-// The tasks of a key get its turn in the order in which they were added.
+// The tasks of a key get their turn in the order of addition.
 func orderingInOrder(f *fixture) {
 	list := append(f.waiting(f.now, ann, ann), f.waiting(f.now, ann)...)
 	for i, w := range list {
@@ -98,7 +96,7 @@ func orderingInOrder(f *fixture) {
 	}
 }
 
-// A task that was added later comes later, even where the clock of its process is behind.
+// A later task comes later, even if its process's clock is behind.
 func orderingBehindLaterClock(f *fixture) {
 	list := append(f.waiting(f.now.Add(1000), ann), f.waiting(f.now, ann, ann)...)
 	for i, w := range list {
@@ -109,7 +107,7 @@ func orderingBehindLaterClock(f *fixture) {
 	}
 }
 
-// A key has one head, whoever wants to be it.
+// A key has one head.
 func orderingOneHead(f *fixture) {
 	list := f.waiting(f.now, ann, ann)
 	f.give(ann)
@@ -130,7 +128,7 @@ func orderingOneHead(f *fixture) {
 	}
 }
 
-// A task is fresh until it is known, and what is rolled back was never there.
+// A task is fresh until it is known, and a rollback leaves nothing.
 func orderingFresh(f *fixture) {
 	s := f.store.OrderingStore()
 	list := f.waiting(f.now, ann, ann, ann)
@@ -159,7 +157,7 @@ func orderingFresh(f *fixture) {
 	}
 }
 
-// Keys are texts, and those of two namespaces have nothing to do with each other.
+// Keys are texts, separate per namespace.
 func orderingPerText(f *fixture) {
 	keys := []engine.OrderingKey{{Namespace: "default", Key: "k"}, {Namespace: "default", Key: "K"},
 		{Namespace: "default", Key: "k "}, {Namespace: "other", Key: "k"}, {Namespace: "default", Key: "'; --"},
@@ -171,7 +169,7 @@ func orderingPerText(f *fixture) {
 	}
 }
 
-// Many keys in one call are as one.
+// Many keys in one call behave like one.
 func orderingMany(f *fixture) {
 	const n = 1100
 	keys := make([]engine.OrderingKey, n)
@@ -209,7 +207,7 @@ func orderingMany(f *fixture) {
 	}
 }
 
-// Nothing to do is no error.
+// Empty lists succeed.
 func orderingNothing(f *fixture) {
 	s := f.store.OrderingStore()
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -239,7 +237,6 @@ func orderingNothing(f *fixture) {
 	}
 }
 
-// tasksOf returns the tasks that wait.
 func tasksOf(list []engine.Waiting) []task.ID {
 	ids := make([]task.ID, len(list))
 	for i, w := range list {

@@ -19,7 +19,6 @@ func outageCases() []testCase {
 	}
 }
 
-// burst counts, as a process does after failures.
 func (f *fixture) burst(route, group int64, net int, now task.Instant) (b task.Burst) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) (err error) {
@@ -66,14 +65,13 @@ func burstsDropped(f *fixture) {
 	f.equal("left", f.burst(2, 1, 2, f.now+3).Failures, 3)
 }
 
-// outage returns an outage of a route with all fields set.
 func (f *fixture) outage(route int64, namespace string) *task.Outage {
 	return &task.Outage{ID: f.store.IDs().Take(f.now.Time(), 1), RouteID: route, Namespace: namespace, Handler: "charge",
 		Capabilities: "gpu\nssd", Group: -5, Title: "ä \u2028 \"'\n", Failures: 20, Since: f.now - 1, OpenedAt: f.now,
 		Version: 1, NextProbeAt: f.now + 9, ProbeEvery: time.Minute}
 }
 
-// addOutage stores a new outage, and reports whether its route had none that is open.
+// addOutage stores a new outage, and reports whether its route had no open one.
 func (f *fixture) addOutage(o *task.Outage) (added bool) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) (err error) {
@@ -121,7 +119,7 @@ func outageOnce(f *fixture) {
 	f.equal("again", f.addOutage(again), true)
 }
 
-// listed returns the routes of outages as they are listed.
+// listed returns the routes of outages in list order.
 func (f *fixture) listed(filter engine.OutageFilter) (routes []int64) {
 	f.Helper()
 	list, err := f.store.OutageStore().Outages(f.Context(), filter)

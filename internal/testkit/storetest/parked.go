@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A parked step is ready for no worker, wherever it was parked: new, or after it stood on its route. Its queue gives it
-// back in order.
+// A parked step is not ready for any worker, whether it was new or on its route. Its queue returns steps in order.
 func parked(f *fixture) {
 	limit, paused := task.ParkedLimit(7), task.ParkedTemplate(7)
 	route := f.routeOf("a")

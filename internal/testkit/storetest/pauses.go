@@ -18,7 +18,6 @@ func pauseCases() []testCase {
 	}
 }
 
-// pause stores a pause and returns it.
 func (f *fixture) pause(p task.Pause) task.Pause {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.PauseStore().SavePause(ctx, tx, &p) })
@@ -36,7 +35,6 @@ func (f *fixture) pauses(limit int) []task.Pause {
 	return list
 }
 
-// shop is a target in the namespace shop.
 func shop(kind task.PauseKind, name, capabilities string) task.PauseTarget {
 	return task.PauseTarget{Kind: kind, Namespace: "shop", Name: name, Capabilities: capabilities}
 }

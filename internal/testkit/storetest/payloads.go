@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// listContexts: contexts come when they are asked for, and end a page early.
+// listContexts: contexts come on request, and end a page early.
 func listContexts(f *fixture) {
 	jobs := f.many(40)
 	context := append(append([]byte{'"'}, bytes.Repeat([]byte{'x'}, 998)...), '"')
@@ -47,7 +47,6 @@ func listContexts(f *fixture) {
 	f.equal("all, one by one", f.list(asked), newest(append(jobs, fresh...)...))
 }
 
-// finished inserts a task whose steps have results.
 func (f *fixture) finished() job {
 	j := f.build(f.diamond, 0)
 	f.insert(j)
@@ -79,7 +78,6 @@ func listBareSteps(f *fixture) {
 	f.equal("steps", f.bareSteps(one, two, gone), want)
 }
 
-// bareSteps returns the IDs of the steps of jobs, sorted, and fails on a result.
 func (f *fixture) bareSteps(jobs ...job) []task.ID {
 	f.Helper()
 	var of []engine.Sized
@@ -117,7 +115,6 @@ func listResults(f *fixture) {
 	}
 }
 
-// documents returns JSON texts of the given sizes in bytes.
 func documents(sizes ...int) [][]byte {
 	var out [][]byte
 	for _, n := range sizes {
@@ -139,8 +136,8 @@ var (
 	}
 )
 
-// caseBytes: metadata that makes a page too long is left out, and marked; small metadata
-// never is, and that of a page of one case only if nobody wants it.
+// caseBytes: metadata beyond the page's bytes is omitted and marked; small metadata never is, and that of a page of one
+// case only without a request.
 func caseBytes(f *fixture) {
 	for _, metadata := range slices.Backward(pageOfDocuments) {
 		c := f.openCase(f.one(), task.ReasonManual, f.now)

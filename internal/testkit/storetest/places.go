@@ -60,8 +60,7 @@ func between(f *fixture) {
 	}
 }
 
-// A batch of submissions has one key. A reader that pages through the queue must not loop there, nor miss a
-// step.
+// A batch of submissions has one key. Paging through the queue must neither loop there nor miss a step.
 func betweenTies(f *fixture) {
 	var jobs []job
 	for range 7 {
@@ -81,7 +80,7 @@ func betweenTies(f *fixture) {
 	f.equal("two at a time", got, stepIDs(jobs...))
 }
 
-// A ready step may get another place, before or behind others.
+// A ready step may move before or behind others.
 func anotherKey(f *fixture) {
 	jobs := f.many(4)
 	a := f.routes[0].ID
@@ -98,7 +97,7 @@ func anotherKey(f *fixture) {
 	f.equal("new order", f.ready(10, a), stepIDs(jobs[3], jobs[0], jobs[2], jobs[1]))
 }
 
-// Who asks for ready steps need not take them all.
+// A reader of ready steps need not take all.
 func leftInPlace(f *fixture) {
 	jobs := f.many(5)
 	a := f.routes[0].ID
@@ -130,7 +129,7 @@ func leftInPlace(f *fixture) {
 	f.equal("nothing", f.ready(10, a), []task.ID(nil))
 }
 
-// What was left is there when the same transaction asks again.
+// Remaining steps are there for the same transaction's next read.
 func leftAndTakenNext(f *fixture) {
 	jobs := f.many(4)
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -162,9 +161,8 @@ func claimAll(ctx context.Context, f *fixture, tx engine.Tx, works []engine.Work
 	return tx.SaveSteps(ctx, steps)
 }
 
-// In an order where steps age, one that becomes ready later may go before those that
-// were taken just now would have gone. A store that keeps in mind how far a
-// queue has been taken must not miss it.
+// With aging, a step that becomes ready later may precede steps that were taken just now. A store that remembers its
+// position in a queue must not miss it.
 func agedOrder(f *fixture) {
 	order := task.Scheduling{Mode: task.Aging, AgingWeight: time.Minute}
 	now := task.At(time.Now())

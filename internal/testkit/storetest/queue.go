@@ -32,8 +32,7 @@ func queueCases() []testCase {
 	}
 }
 
-// ready returns the IDs of the ready steps of routes. It only looks: who asks
-// for ready steps has to take them, or to roll back.
+// ready returns the IDs of ready steps, and rolls back: a reader of ready steps must take them or roll back.
 func (f *fixture) ready(limit int, routes ...int64) []task.ID {
 	f.Helper()
 	var ids []task.ID
@@ -45,8 +44,7 @@ func (f *fixture) ready(limit int, routes ...int64) []task.ID {
 	return ids
 }
 
-// keyed returns a job of one step with a handler and an sort key of one's
-// choice.
+// keyed returns a job of one step with a handler and a sort key.
 func (f *fixture) keyed(handler string, key int64) job {
 	j := f.build(f.single, 0)
 	j.steps[0].RouteID = f.routeOf(handler)
@@ -149,7 +147,7 @@ func readySeesOwnInsert(f *fixture) {
 	})
 }
 
-// A batch of claims is one transaction: what the first got the second must not see.
+// A batch of claims is one transaction: the second must not see the first's steps.
 func readySeesOwnSave(f *fixture) {
 	jobs := f.many(5)
 	routes := []int64{f.routes[0].ID}
@@ -176,8 +174,7 @@ func readySeesOwnSave(f *fixture) {
 	f.equal("left", f.ready(10, routes...), []task.ID(nil))
 }
 
-// A store may be unsure about a route without ready steps; it must not report a route with ready steps as
-// vacant.
+// A store may be unsure about an empty route; it must not report a route with ready steps as vacant.
 func vacantNeverLies(f *fixture) {
 	a := f.routes[0].ID
 	occupied := func(when string) {
@@ -296,8 +293,7 @@ func saveManyAlike(f *fixture) {
 	})
 }
 
-// A store may write only what has changed. Here anything changes together with
-// any move of a step.
+// A store may write only changed fields. Here anything changes together with any move of a step.
 func saveAnyChange(f *fixture) {
 	until := f.now.Add(time.Minute)
 	moves := []func(s *task.Step) error{

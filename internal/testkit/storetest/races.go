@@ -12,9 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// RunRaces runs the suite of what one process does while a transaction of another is open, on a store that lets two
-// transactions be open at once. None of them waits for that transaction, which continues only afterwards. open is as
-// for RunCluster.
+// RunRaces runs the suite of actions during another process's open transaction, on a store with concurrent
+// transactions. None waits for that transaction, which continues only afterwards. open is as for RunCluster.
 func RunRaces(t *testing.T, open func(t *testing.T) (a, b Node)) {
 	t.Helper()
 	runPairs(t, []clusterCase{
@@ -32,7 +31,7 @@ func RunRaces(t *testing.T, open func(t *testing.T) (a, b Node)) {
 	}, open)
 }
 
-// within runs fn in a transaction of one process, and look in one of the other before fn's is committed.
+// within runs fn in a transaction of one process, and look in one of the other before fn's commit.
 func (p *pair) within(fn func(context.Context, engine.Tx) error, look func(context.Context, engine.Tx) error) {
 	p.Helper()
 	err := p.a.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error {
@@ -44,8 +43,8 @@ func (p *pair) within(fn func(context.Context, engine.Tx) error, look func(conte
 	p.must(err)
 }
 
-// A claim holds the lowest keys of all, which are on one route. A claim on that route and another
-// one finds what is ready on the other, and does not take it for empty.
+// A claim holds the lowest keys of all, on one route. A claim on that route and another one finds the other's ready
+// steps.
 func lockedRouteHidesNoOther(p *pair) {
 	x, y := p.routes[0].ID, p.routes[1].ID
 	low, high := p.many(10), []job{}
@@ -77,7 +76,7 @@ func lockedRouteHidesNoOther(p *pair) {
 	p.equal("the other route is vacant", vacant, false)
 }
 
-// A transaction that relies on a template or a route which is not stored, or is another one, comes to nothing.
+// A transaction that relies on a missing or different template or route has no effect.
 func expectKnown(p *pair) {
 	expect := func(template *task.Template, route *task.Route) error {
 		return p.b.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error {
@@ -113,8 +112,7 @@ func (p *pair) asks(of Node, names ...string) []engine.KeyAsk {
 	return asks
 }
 
-// A process does not wait for a key that an open transaction binds unless it is patient, and its own
-// transaction can go on.
+// An impatient process does not wait for a key that an open transaction binds, and its own transaction can continue.
 func keyLockedElsewhere(p *pair) {
 	expires := p.now.Add(time.Hour)
 	var answers []engine.KeyAnswer
@@ -137,7 +135,7 @@ func keyLockedElsewhere(p *pair) {
 	p.equal("taken once it is committed", answers[0].Taken, true)
 }
 
-// Two processes want the same keys in opposite order: one of them gets all.
+// Two processes bind the same keys in opposite order: one of them gets all.
 func keysInOppositeOrder(p *pair) {
 	names := make([]string, 200)
 	for i := range names {
@@ -171,7 +169,7 @@ func keysInOppositeOrder(p *pair) {
 	p.equal("transactions that had to be run again", runs, [2]int{1, 1})
 }
 
-// A key that expired is bound anew while another process drops expired keys.
+// An expired key is bound again while another process drops expired keys.
 func dropKeysLeavesAKeyBoundAnew(p *pair) {
 	p.take("default", "daily", p.now.Add(-time.Hour), p.now.Add(-time.Second))
 	var fresh task.ID
@@ -194,7 +192,7 @@ func dropKeysLeavesAKeyBoundAnew(p *pair) {
 	p.equal("bound to", named, fresh)
 }
 
-// A dead worker gives a sign of life while another process forgets the dead.
+// A dead worker revives while another process forgets the dead.
 func forgetWorkersLeavesOneThatComesBack(p *pair) {
 	w := &task.Worker{ID: p.store.IDs().Take(p.now.Time(), 1), Name: "w", State: task.WorkerDead, StartedAt: p.now,
 		LastHeartbeat: p.now.Add(-40 * 24 * time.Hour)}
@@ -222,7 +220,7 @@ func forgetWorkersLeavesOneThatComesBack(p *pair) {
 
 var errGone = errors.New("the task is gone")
 
-// keep marks a finished task as one that has a case, as opening a case does.
+// keep marks a finished task as having a case, like opening a case.
 func keep(id task.ID) func(context.Context, engine.Tx) error {
 	return func(ctx context.Context, tx engine.Tx) error {
 		k, err := tx.Task(ctx, id)
@@ -237,7 +235,7 @@ func keep(id task.ID) func(context.Context, engine.Tx) error {
 	}
 }
 
-// A case of a finished task is about to be stored while another process deletes what is old.
+// A case of a finished task is about to be stored while another process deletes old tasks.
 func deleteFinishedLeavesALockedTask(p *pair) {
 	j := p.one()
 	p.finish(j, p.now)
@@ -246,7 +244,7 @@ func deleteFinishedLeavesALockedTask(p *pair) {
 		if err := keep(j.task.ID)(ctx, tx); err != nil {
 			return err
 		}
-		_, err := p.b.CaseStore().CasesOf(ctx, tx, []task.ID{j.task.ID}) // a question: what was saved has been sent
+		_, err := p.b.CaseStore().CasesOf(ctx, tx, []task.ID{j.task.ID}) // a read flushes the saved rows
 		return err
 	}, func(ctx context.Context, tx engine.Tx) (err error) {
 		deleted, err = tx.DeleteFinished(ctx, p.now.Add(time.Hour), afterAllWindows, 10)
@@ -256,7 +254,7 @@ func deleteFinishedLeavesALockedTask(p *pair) {
 	p.equal("it is there", p.find(j.task.ID) != nil, true)
 }
 
-// A case of a finished task is opened at the moment at which the task is deleted: one of the two happens.
+// A case of a finished task is opened while the task is deleted: one of the two happens.
 func deleteFinishedOrCase(p *pair) {
 	j := p.one()
 	p.finish(j, p.now)

@@ -74,7 +74,7 @@ func failures(f *fixture) {
 		{Message: "boom"},
 		{Type: "net.OpError", Message: "refused", Stack: "main.main()\n\tmain.go:7", Code: "E42", HTTPStatus: 503,
 			ResponseBody: "<html>", Retryable: true, RetryAfterMS: 1500, Details: []byte(`{"a":[1,2]}`)},
-		// a worker's output may hold anything that is text
+		// A worker's output may hold any text.
 		{Message: "nul \x00 escape \x1b[31m", Stack: strings.Repeat("frame\n", 5000), ResponseBody: "\x00"},
 	}
 	for _, s := range hostile() {
@@ -134,7 +134,7 @@ func acts(f *fixture) {
 	f.equal("acts of the other task", got, []task.Act(nil))
 }
 
-// unnumbered takes off the numbers of acts, which only have to grow.
+// unnumbered removes the numbers of acts, which must grow.
 func unnumbered(f *fixture, acts []task.Act) []task.Act {
 	f.Helper()
 	last := int64(0)
@@ -147,7 +147,7 @@ func unnumbered(f *fixture, acts []task.Act) []task.Act {
 	return acts
 }
 
-// expiries counts what expired by hour, worker and template, and nothing else.
+// expiries counts expired dispatches by hour, worker and template.
 func expiries(f *fixture) {
 	j, other := f.build(f.diamond, 0), f.build(f.single, 0)
 	f.insert(j, other)

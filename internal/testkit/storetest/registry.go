@@ -130,7 +130,7 @@ func countTypes(f *fixture) {
 	}
 }
 
-// worker returns a worker that is not stored yet and has every field set.
+// worker returns an unstored worker with every field set.
 func (f *fixture) worker(name string) *task.Worker {
 	return &task.Worker{ID: f.store.IDs().Take(f.now.Time(), 1), Name: name, State: task.WorkerActive,
 		Namespaces: []string{"default", "other"},
@@ -159,7 +159,7 @@ func (f *fixture) saveWorkers(list ...*task.Worker) {
 	}
 }
 
-// wantWorker compares a worker with what is committed, found both ways.
+// wantWorker compares a worker with the committed one, found both ways.
 func (f *fixture) wantWorker(w *task.Worker) {
 	f.Helper()
 	got, err := f.store.FindWorker(f.Context(), w.ID)
@@ -214,7 +214,7 @@ func workerUpdate(f *fixture) {
 	f.wantWorker(other)
 }
 
-// A transaction sees what it has saved of workers, and what was before it.
+// A transaction sees its own and earlier changes of workers.
 func workerInTransaction(f *fixture) {
 	v, w, other := f.worker("v"), f.worker("w"), f.worker("other")
 	f.saveWorkers(v, other, w)
@@ -316,8 +316,7 @@ func forgetWorkers(f *fixture) {
 	f.wantWorker(alive)
 }
 
-// Attempts name workers by number, so the number of a forgotten worker must not
-// pass to another.
+// Attempts refer to workers by number, so a forgotten worker's number must not be reused.
 func workerNumbers(f *fixture) {
 	old := f.worker("old")
 	old.State = task.WorkerDead

@@ -19,8 +19,7 @@ type ScheduleStore interface {
 	Schedules() scheduler.Store
 }
 
-// RunSchedules runs the suite of scheduler.Store. open returns a new, empty store, and sees to it that the store is
-// closed when t ends.
+// RunSchedules runs the suite of scheduler.Store. open returns a new, empty store, and closes it when t ends.
 func RunSchedules(t *testing.T, open func(t *testing.T) ScheduleStore) {
 	t.Helper()
 	for _, c := range []struct {
@@ -51,7 +50,6 @@ type scheduleFixture struct {
 	schedules scheduler.Store
 }
 
-// schedule returns a schedule with few fields set.
 func (f *scheduleFixture) schedule(namespace, name string) *schedule.Schedule {
 	spec := (&schedule.Spec{Namespace: namespace, Name: name, Cron: "@daily", TaskType: "a"}).WithDefaults()
 	return &schedule.Schedule{ID: f.store.IDs().Take(f.now.Time(), 1), Spec: spec, Version: 1, CreatedAt: f.now,
@@ -70,7 +68,6 @@ func (f *scheduleFixture) add(list ...*schedule.Schedule) {
 	})
 }
 
-// daily stores a schedule.
 func (f *scheduleFixture) daily() *schedule.Schedule {
 	f.Helper()
 	s := f.schedule("default", "daily")
@@ -127,7 +124,7 @@ func scheduleRoundTrip(f *scheduleFixture) {
 	})
 }
 
-// A name that is taken is a conflict, and names differ by each byte.
+// A taken name is a conflict, and names differ by each byte.
 func scheduleTaken(f *scheduleFixture) {
 	f.add(f.schedule("default", "s"), f.schedule("default", "S"), f.schedule("other", "s"))
 	var err error
@@ -141,7 +138,7 @@ func scheduleTaken(f *scheduleFixture) {
 }
 
 func scheduleLists(f *scheduleFixture) {
-	// in this order in any locale
+	// In this order in any locale.
 	names := [][2]string{{"a", "z"}, {"b", "a"}, {"b", "b"}, {"b", "c"}, {"b", "d"}, {"b", "z"}, {"c", "a"}}
 	var ids []task.ID
 	for _, n := range []int{3, 0, 6, 1, 5, 2, 4} {
@@ -260,7 +257,7 @@ func firingsStored(f *scheduleFixture) {
 	f.equal("of the other", f.firings(other.ID, 9, 9), []scheduler.Firing{of})
 }
 
-// The second firing for a time fails its transaction: nothing of it is stored.
+// The second firing for a time fails its transaction, which stores nothing.
 func firingsOnce(f *scheduleFixture) {
 	s := f.daily()
 	first := scheduler.Firing{Schedule: s.ID, At: 5, Kind: scheduler.KindTime, State: scheduler.Waiting}
@@ -275,7 +272,7 @@ func firingsOnce(f *scheduleFixture) {
 	f.equal("firings", f.firings(s.ID, 9, 9), []scheduler.Firing{first})
 }
 
-// A firing ends with its task, in whatever state, or when the task is gone; so many at a time.
+// A firing ends with its task, in any state, or when the task is gone; up to a limit per call.
 func firingsSettle(f *scheduleFixture) {
 	s := f.daily()
 	jobs := f.many(3)
@@ -309,7 +306,7 @@ func firingsSettle(f *scheduleFixture) {
 		"ended cancelled"})
 }
 
-// What is beyond the latest is deleted, but for what is open.
+// Firings beyond the latest are deleted, except open ones.
 func firingsTrimmed(f *scheduleFixture) {
 	s, other := f.daily(), f.schedule("default", "other")
 	f.add(other)

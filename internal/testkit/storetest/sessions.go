@@ -17,7 +17,7 @@ func sessionCases() []testCase {
 	}
 }
 
-// session stores a session whose hash consists of one byte, and returns it.
+// session stores a session whose hash repeats one byte.
 func (f *fixture) session(b byte, key string, lifetime int64) *engine.Session {
 	f.Helper()
 	s := &engine.Session{Hash: bytes.Repeat([]byte{b}, 32), Key: key, KeyID: "id of " + key, CreatedAt: f.now,

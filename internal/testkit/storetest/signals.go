@@ -35,7 +35,6 @@ func (f *fixture) message(namespace, id, key, payload string) task.Signal {
 	return s
 }
 
-// addSignals stores signals that are not there yet.
 func (f *fixture) addSignals(list ...task.Signal) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -99,7 +98,7 @@ func signalOnce(f *fixture) {
 	}
 }
 
-// An ID is known while its signal is kept. Then the next signal with it takes its place.
+// An ID is known while its signal is kept. Then the next signal with it replaces it.
 func signalAgain(f *fixture) {
 	first := f.message("shop", "1", "a", "1")
 	f.addSignals(first)
@@ -196,7 +195,7 @@ func signalKept(f *fixture) {
 		if err != nil {
 			return err
 		}
-		// another signal is no way round what was there before, nor to what has expired
+		// Another signal does not lead to earlier or expired ones.
 		got, err = f.store.WaitStore().Awaited(ctx, tx, []task.Signal{second}, 10)
 		f.equal("awaited", got, []engine.SignalMatch{{Step: w.Step, At: w.At, Signal: first.SignalName},
 			{Step: late.Step, At: late.At, Signal: second.SignalName}})
@@ -212,7 +211,7 @@ func signalKept(f *fixture) {
 			got = append(got, m)
 		}
 		f.equal("signals of steps", got, []engine.SignalMatch{{Step: late.Step, At: late.At, Signal: second.SignalName}, {}})
-		// a wait that began at another time stays fresh
+		// A wait that began at another time stays fresh.
 		return f.store.WaitStore().MarkWaitsKnown(ctx, tx, []engine.SignalMatch{{Step: w.Step, At: w.At},
 			{Step: late.Step, At: w.At}})
 	})
@@ -269,7 +268,7 @@ func signalDropped(f *fixture) {
 		f.equal("dropped", n, 2)
 		return err
 	})
-	// 3 is fresh, and a step waits for 4; the one that waits for its like began after the end of 5
+	// 3 is fresh, and a step waits for 4; the step that waits for 5's key began after its end.
 	for id, want := range map[string]bool{"1": false, "2": true, "3": true, "4": true, "5": false} {
 		s, err := f.store.SignalStore().FindSignal(f.Context(), task.SignalName{Namespace: "shop", ID: id})
 		if err != nil || (s != nil) != want {

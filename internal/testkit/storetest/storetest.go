@@ -1,9 +1,7 @@
-// Package storetest is the conformance suite of engine.Database: what every store has to pass,
-// so that the engine need not know which one it runs on.
+// Package storetest is the conformance suite of engine.Database, so that the engine works on every store.
 //
-// A store's own test file opens an empty store and calls Run; one that outlives its process
-// calls RunDurable too. A rule that one store must keep belongs here and not in that store's
-// tests, unless it is about its own database.
+// A store's test opens an empty store and calls Run; a durable one also calls RunDurable. A rule that a store must keep
+// belongs here unless it is about its particular database.
 package storetest
 
 import (
@@ -13,9 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// Run runs the suite. open returns a new, empty store, and sees to it that the
-// store is closed when t ends.
-// without names tests that a store is not meant to pass, as GROUP/NAME.
+// Run runs the suite. open returns a new, empty store, and closes it when t ends. without names tests that a store is
+// not meant to pass, as GROUP/NAME.
 func Run(t *testing.T, open func(t *testing.T) engine.Database, without ...string) {
 	t.Helper()
 	groups := []struct {
@@ -72,7 +69,6 @@ func Run(t *testing.T, open func(t *testing.T) engine.Database, without ...strin
 	}
 }
 
-// testCase is one test of the suite, on a store of its own.
 type testCase struct {
 	name string
 	run  func(f *fixture)

@@ -27,7 +27,6 @@ func taskCases() []testCase {
 	}
 }
 
-// full returns a job of the diamond with every field of the task set.
 func full(f *fixture) job {
 	j := f.build(f.diamond, 0)
 	j.task.Context = []byte(`{"order":17,"items":[1,2,3]}`)
@@ -64,8 +63,7 @@ func findUnknown(f *fixture) {
 	f.equal("acts", acts, []task.Act(nil))
 }
 
-// An ID is 122 bits, whatever a store uses as its key: a guess that shares the
-// sequence is another ID.
+// An ID is 122 bits, for any key of the store: a guess with the same sequence is another ID.
 func findWrongLowBits(f *fixture) {
 	j := f.one()
 	forged := task.MakeID(j.task.ID.Seq(), j.task.ID.Low()^1)
@@ -86,7 +84,7 @@ func findWrongLowBits(f *fixture) {
 
 func insertMany(f *fixture) {
 	var jobs []job
-	for i := range 700 { // more than one statement's worth of parameters
+	for i := range 700 { // more than one statement's parameters
 		j := f.build(f.diamond, time.Duration(i)*time.Millisecond)
 		j.task.Context = fmt.Appendf(nil, `{"n":%d}`, i)
 		jobs = append(jobs, j)
@@ -161,7 +159,7 @@ func stepsInTx(f *fixture) {
 		{"2 and 4", engine.Family{Task: j.task.ID, Ordinals: []int{2, 4}}, []*task.Step{j.steps[1], j.steps[3]}},
 		{"in any order", engine.Family{Task: j.task.ID, Ordinals: []int{4, 1, 3}},
 			[]*task.Step{j.steps[0], j.steps[2], j.steps[3]}},
-		// ordinals past the end would be the steps of the next task
+		// Ordinals past the end would be the steps of the next task.
 		{"4 and beyond", engine.Family{Task: j.task.ID, Ordinals: []int{4, 5, 6}}, j.steps[3:]},
 		{"none", engine.Family{Task: j.task.ID, Ordinals: []int{}}, nil},
 		{"all of an unknown task", engine.Family{Task: unknown}, nil},
@@ -245,8 +243,7 @@ func saveTasksKeepsWhatIsFixed(f *fixture) {
 	f.wantJob(j)
 }
 
-// Whether saving a row that does not exist is an error is the store's business;
-// that it creates none is not.
+// Saving a missing row may be an error or not; it must not create one.
 func saveUnknown(f *fixture) {
 	j, ctx := f.build(f.single, 0), f.Context()
 	_ = f.store.Write(ctx, func(ctx context.Context, tx engine.Tx) error {

@@ -31,7 +31,7 @@ func attended(p *pair) {
 	p.equal("a turn at a loop is something else", p.turn(p.a, "x", time.Hour) && !is(p.b), true)
 }
 
-// feedBatches gathers what a process is told.
+// feedBatches gathers a process's received messages.
 func (p *pair) feedBatches(of Node) func() []feed.Batch {
 	var mu sync.Mutex
 	var all []feed.Batch
@@ -58,7 +58,7 @@ func (p *pair) feedBatches(of Node) func() []feed.Batch {
 	}
 }
 
-// Everything that is told comes through as it was, in order, however much it is.
+// Every message arrives unchanged and in order, in any amount.
 func feedMessages(p *pair) {
 	atB := p.feedBatches(p.b)
 	rich := feed.Change{Kind: feed.CaseEnded, At: 1_700_000_000_000_001, Task: p.a.IDs().Take(p.now.Time(), 1), DefID: 3,
@@ -92,7 +92,7 @@ func feedMessages(p *pair) {
 	}
 }
 
-// A change that is too long to be told is lost, and said to be.
+// A change that is too long for a message is lost, and the loss reported.
 func feedMessagesTooLong(p *pair) {
 	atB := p.feedBatches(p.b)
 	long := feed.Change{Kind: feed.TaskMoved, Task: p.a.IDs().Take(p.now.Time(), 1),

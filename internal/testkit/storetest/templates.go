@@ -20,7 +20,6 @@ func templateCases() []testCase {
 	}
 }
 
-// register stores templates and sets their keys.
 func (f *fixture) register(list ...*task.Template) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -96,7 +95,7 @@ func templateSeenInTx(f *fixture) {
 }
 
 func templateByVersion(f *fixture) {
-	// neither the text of a version nor its creation time decides which is newest
+	// Neither the text of a version nor its creation time decides which is newest.
 	ten, two := diamond("default", "v", "10"), diamond("default", "v", "2")
 	ten.CreatedAt = two.CreatedAt.AddDate(1, 0, 0)
 	elsewhere := diamond("other", "v", "3")

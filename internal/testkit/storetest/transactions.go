@@ -32,7 +32,6 @@ func transactionCases() []testCase {
 
 var errBoom = errors.New("boom")
 
-// fail runs fn in a transaction that ends with an error.
 func (f *fixture) fail(fn func(ctx context.Context, tx engine.Tx) error) {
 	f.Helper()
 	err := f.store.Write(f.Context(), func(ctx context.Context, tx engine.Tx) error {
@@ -96,7 +95,7 @@ func rollbackLeavesNoTrace(f *fixture) {
 	f.equal("the key is free", isNew, true)
 }
 
-// addRecords adds one of everything that hangs on a task or is looked up by name.
+// addRecords adds one of everything that refers to a task or is looked up by name.
 func addRecords(ctx context.Context, f *fixture, tx engine.Tx, j job) error {
 	id, step := j.task.ID, j.steps[0].ID
 	if err := tx.AddAttempts(ctx,
@@ -125,8 +124,7 @@ func clone[T any](v *T) *T {
 	return &c
 }
 
-// Whatever a store remembers of rows that it handed out, a rollback forgets it:
-// saved changes and those that were only made.
+// A rollback discards cached rows: saved changes and unsaved ones.
 func rollbackOfRowsInHand(f *fixture) {
 	j := f.one()
 	f.move(j, func(s *task.Step) error { return s.Claim(1, f.now, f.now.Add(time.Minute)) })
@@ -186,8 +184,7 @@ func rollbackOfAClaim(f *fixture) {
 	f.wantWork(jobs...)
 }
 
-// wantWork compares the steps of jobs with what a transaction hands out, which
-// may come from elsewhere than what a reader finds.
+// wantWork compares the steps of jobs with those in a transaction, which may come from elsewhere than a reader's.
 func (f *fixture) wantWork(jobs ...job) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -220,7 +217,7 @@ func writeAfterRollback(f *fixture) {
 	f.wantJob(j)
 }
 
-// patience bounds how long a test waits for what should happen at once.
+// patience bounds the wait for an immediate effect.
 const patience = 20 * time.Second
 
 func invisibleUntilCommitted(f *fixture) {
@@ -262,8 +259,7 @@ func emptyArguments(f *fixture) {
 	})
 }
 
-// What a reader hands out, and what an insert was given, is the caller's own: to
-// change it does not change what is stored.
+// Rows belong to the caller: changing one does not change the stored row.
 func rowsAreTheCallersOwn(f *fixture) {
 	j := full(f)
 	want := job{clone(j.task), []*task.Step{clone(j.steps[0]), j.steps[1], j.steps[2], j.steps[3]}}
@@ -302,7 +298,7 @@ func cancelledBefore(f *fixture) {
 	}
 }
 
-// A caller that gives up while another one writes returns at once, and its changes are discarded.
+// A caller whose context ends while another one writes returns immediately, and its changes are discarded.
 func cancelledWhileWaiting(f *fixture) {
 	var (
 		inside, release = make(chan struct{}), make(chan struct{})
@@ -358,8 +354,8 @@ func closed(f *fixture) {
 	f.must(f.store.Close()) // twice is harmless
 }
 
-// nestedRefused: a transaction that asks outside of itself gets an error at once, since it would wait for a connection
-// that others hold for the same reason. The transaction itself goes on, and its context is an ordinary one afterwards.
+// nestedRefused: a call outside of its own transaction gets an error immediately, since it could wait for a connection
+// without end. The transaction continues, and its context is ordinary afterwards.
 func nestedRefused(f *fixture) {
 	j := f.one()
 	var inside context.Context
@@ -379,7 +375,7 @@ func nestedRefused(f *fixture) {
 	f.wantJob(j)
 }
 
-// othersNotNested: the context of another caller reads while a transaction is open.
+// othersNotNested: another caller's context reads while a transaction is open.
 func othersNotNested(f *fixture) {
 	j := f.one()
 	f.write(func(context.Context, engine.Tx) error {

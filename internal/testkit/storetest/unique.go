@@ -30,7 +30,7 @@ var (
 	anyName = engine.KeyName{Namespace: "default", Key: "k"}
 )
 
-// takeUnique asks for a key for a new task, stores the task if it gets the key, and returns the task that guards it.
+// takeUnique stores a new task if it gets the key, and returns the key's guardian.
 func takeUnique(ctx context.Context, f *fixture, tx engine.Tx, n engine.KeyName, to engine.Holder,
 	now task.Instant,
 ) (job, engine.Guardian, error) {
@@ -90,7 +90,7 @@ func uniqueExactText(f *fixture) {
 	}
 }
 
-// A key is moved from the task that has it, and from no other.
+// A key is moved only from the task that has it.
 func uniqueMove(f *fixture) {
 	j, _ := f.takeUnique(anyName, engine.Holder{While: live}, f.now)
 	k := f.build(f.single, 0)
@@ -171,7 +171,7 @@ func uniqueDeletedWithItsTask(f *fixture) {
 	f.equal("bound to", found[other].Task, l.task.ID)
 }
 
-// Of many keys some are free, some are not guarded any more, and some are: each is answered for itself, in order.
+// Of many keys some are free, some unguarded, some guarded: each has its own answer, in order.
 func uniqueMany(f *fixture) {
 	const n = 1300
 	held, _ := f.takeUnique(engine.KeyName{Namespace: "default", Key: keyOf(7)}, engine.Holder{While: live}, f.now)
@@ -217,7 +217,7 @@ func uniqueNothing(f *fixture) {
 	f.equal("guardians", len(found), 0)
 }
 
-// holders are new tasks for keys.
+// uniqueAsks are for new tasks.
 func (p *pair) uniqueAsks(of Node, names ...string) []engine.UniqueAsk {
 	asks := make([]engine.UniqueAsk, len(names))
 	for i, a := range p.asks(of, names...) {
@@ -226,8 +226,8 @@ func (p *pair) uniqueAsks(of Node, names ...string) []engine.UniqueAsk {
 	return asks
 }
 
-// A process does not wait for a unique key that an open transaction binds or moves if it asks for that, and its own
-// transaction can go on. A key that is guarded is read without waiting, even where it is in the hands of nobody.
+// With WithoutWaiting a process does not wait for a unique key that an open transaction binds or moves, and its own
+// transaction can continue. A guarded key is read without waiting, even if unlocked.
 func uniqueLockedElsewhere(p *pair) {
 	held, _ := p.takeUnique(engine.KeyName{Namespace: "default", Key: "held"}, engine.Holder{While: live}, p.now)
 	old, _ := p.takeUnique(engine.KeyName{Namespace: "default", Key: "old"}, engine.Holder{While: live}, p.now)
@@ -256,7 +256,7 @@ func uniqueLockedElsewhere(p *pair) {
 		[]task.ID{{}, {}, held.task.ID})
 }
 
-// A task that another transaction holds is not waited for when its key is moved.
+// Moving a key does not wait for its locked task.
 func uniqueMoveOfALockedTask(p *pair) {
 	held, _ := p.takeUnique(anyName, engine.Holder{While: live}, p.now)
 	s := p.b.UniqueStore()
@@ -267,7 +267,7 @@ func uniqueMoveOfALockedTask(p *pair) {
 		if err := held.save(ctx, tx); err != nil {
 			return err
 		}
-		_, err := p.a.CaseStore().CasesOf(ctx, tx, []task.ID{held.task.ID}) // a question: what was saved has been sent
+		_, err := p.a.CaseStore().CasesOf(ctx, tx, []task.ID{held.task.ID}) // a read flushes the saved rows
 		return err
 	}, func(ctx context.Context, tx engine.Tx) error {
 		err := s.WithoutWaiting(ctx, tx, func() error {
@@ -282,7 +282,7 @@ func uniqueMoveOfALockedTask(p *pair) {
 	})
 }
 
-// Two processes want the same unique keys in opposite order, some of them from tasks that are over: one gets all.
+// Two processes bind the same unique keys in opposite order, some of finished tasks: one gets all.
 func uniqueInOppositeOrder(p *pair) {
 	const n = 100
 	names := make([]string, n)

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// valueCases store values that are easy to get wrong and read them back.
+// valueCases store error-prone values and read them back.
 func valueCases() []testCase {
 	return []testCase{
 		{"HostileStrings", hostileStrings},
@@ -24,7 +24,7 @@ func valueCases() []testCase {
 	}
 }
 
-// hostile texts are what people, programs and attackers put into fields.
+// hostile texts come from people, programs and attackers.
 func hostile() []string {
 	return []string{
 		"'; DROP TABLE tasks; --", `"quoted" and \back\slashed\`, "%_*?[a-z]", "Grüße, 世界 🌍 e\u0301",

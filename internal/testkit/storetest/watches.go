@@ -43,7 +43,7 @@ func watchesInOrder(f *fixture) {
 	got, err := f.store.WatchStore().Watches(f.Context(), all[2], f.now.Add(time.Hour), 2)
 	f.must(err)
 	f.equal("behind one", got, all[3:5])
-	// stored anew: earlier, and later
+	// Stored again: earlier, and later.
 	all[0].At, all[5].At = f.now.Add(time.Hour), f.now.Add(-time.Hour)
 	f.write(func(ctx context.Context, tx engine.Tx) error {
 		return f.store.WatchStore().Watch(ctx, tx, []engine.Watch{all[0], all[5]})
@@ -51,7 +51,7 @@ func watchesInOrder(f *fixture) {
 	f.equal("moved", f.watches(f.now.Add(time.Hour), 10), []engine.Watch{all[5], all[1], all[2], all[3], all[4], all[0]})
 }
 
-// watchesOfLive: what is over is not counted, though its watch is still there.
+// watchesOfLive: finished tasks do not count, though their watches exist.
 func watchesOfLive(f *fixture) {
 	jobs := f.many(5)
 	f.write(func(ctx context.Context, tx engine.Tx) error {
@@ -73,7 +73,7 @@ func watchesOfLive(f *fixture) {
 	count("one complete, one in error", 100, 3)
 }
 
-// deadlines: live tasks, the one with the earliest deadline first.
+// deadlines: live tasks, the earliest deadline first.
 func deadlines(f *fixture) {
 	jobs := f.many(5)
 	for i, at := range []time.Duration{30, 10, 20, 5, 0} {
@@ -153,7 +153,7 @@ func survey(f *fixture) {
 	f.equal("a row", live, []*task.Task{jobs[0].task})
 }
 
-// surveyInParts continues where it stopped, also where nothing is live.
+// surveyInParts continues where it stopped, even where nothing is live.
 func surveyInParts(f *fixture) {
 	jobs := f.many(7)
 	for _, j := range jobs[1:6] {

@@ -14,19 +14,18 @@ import (
 
 const composeFile = "deploy/compose.test.yml"
 
-// composeUp starts a service in a container, on a port that Docker chooses, and
-// waits until it is healthy. stop removes the container; it may be there to be
-// called even when there is an error.
+// composeUp starts a service in a container, on a port that Docker chooses, and waits until it is healthy. stop removes
+// the container; it may be set even with an error.
 func composeUp(s service, log io.Writer) (variables []string, stop func() error, err error) {
 	if out, err := exec.Command("docker", "info").CombinedOutput(); err != nil {
 		return nil, nil, fmt.Errorf("no Docker daemon answers (docker info: %w%s)", err, lastLine(out))
 	}
-	// A broker of Kafka tells its clients where it is, so it has to know the port that it is published at.
+	// A Kafka broker advertises its address, so it needs the published port.
 	port, err := testserver.FreePort()
 	if err != nil {
 		return nil, nil, err
 	}
-	// A project of its own: two runs on one machine do not meet.
+	// A separate project: concurrent runs do not collide.
 	project, password := "tasker-test-"+strings.ToLower(rand.Text()[:8]), rand.Text()
 	compose := func(args ...string) *exec.Cmd {
 		cmd := exec.Command("docker", append([]string{"compose", "--file", composeFile, "--project-name", project},
@@ -72,7 +71,6 @@ func published(compose func(...string) *exec.Cmd, name string, port int) (string
 	return address, nil
 }
 
-// lastLine returns the last line of an output in the form ": line".
 func lastLine(out []byte) string {
 	text := strings.TrimSpace(string(out))
 	if text == "" {

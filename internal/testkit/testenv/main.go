@@ -2,17 +2,14 @@
 //
 //	go run ./internal/testkit/testenv go test ./...
 //
-// It brings each up once for all packages, tells the tests where by a variable
-// of the environment, and stops what it started when the command has ended. A
-// server whose variable is set already is left to whoever set it.
+// It starts each once for all packages, puts its address into a variable of the environment, and stops it after the
+// command. It starts no server whose variable is set.
 //
-// It takes the programs that are installed; else, as root or with CI=true, it
-// installs the distribution's; else it asks Docker Compose, where a daemon
-// answers. When all that fails it says what to install. Kafka, which no
-// distribution has, comes from Maven, once for each user. Chromium it only
-// finds or installs: tests start it.
+// It uses installed programs; else, as root or with CI=true, it installs the distribution's; else it uses Docker
+// Compose; else it prints what to install. Kafka, which no distribution has, comes from Maven, once for each user.
+// Chromium it only finds or installs: tests start it.
 //
-// With -without NAMES before the command, it does without some of them:
+// With -without NAMES before the command, it omits some of them:
 //
 //	go run ./internal/testkit/testenv -without rabbitmq,kafka,chromium .ci/fuzz-api
 package main
@@ -34,7 +31,6 @@ func main() {
 	os.Exit(run(os.Args[1:], services, os.Stdout, os.Stderr))
 }
 
-// run brings the services up, runs the command and returns its exit code.
 func run(command []string, all []service, out, log io.Writer) int {
 	if len(command) > 1 && command[0] == "-without" {
 		all, command = without(all, strings.Split(command[1], ",")), command[2:]
@@ -43,8 +39,7 @@ func run(command []string, all []service, out, log io.Writer) int {
 		fmt.Fprintln(log, "testenv: which command? For example: testenv go test ./...")
 		return 2
 	}
-	// Ctrl-C also reaches the command, so it is enough to outlive it; who ends
-	// us alone means the command.
+	// Ctrl-C also reaches the command, so outliving it suffices; a signal to us alone is meant for the command.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
@@ -68,12 +63,11 @@ func run(command []string, all []service, out, log io.Writer) int {
 	return code
 }
 
-// without returns the services that do not have these names.
 func without(all []service, names []string) []service {
 	return slices.DeleteFunc(slices.Clone(all), func(s service) bool { return slices.Contains(names, s.name) })
 }
 
-// carryOut runs the command to its end, whatever signals come.
+// carryOut runs the command to its end, despite signals.
 func carryOut(cmd *exec.Cmd, signals <-chan os.Signal) (int, error) {
 	if len(signals) > 0 {
 		return 1, errors.New("interrupted")
@@ -92,7 +86,7 @@ func carryOut(cmd *exec.Cmd, signals <-chan os.Signal) (int, error) {
 		case err := <-ended:
 			var exit *exec.ExitError
 			if errors.As(err, &exit) {
-				return max(exit.ExitCode(), 1), nil // -1 stands for a signal
+				return max(exit.ExitCode(), 1), nil // -1 is a signal
 			}
 			return 0, err
 		}

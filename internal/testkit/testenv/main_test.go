@@ -11,15 +11,13 @@ import (
 	"testing"
 )
 
-// call runs testenv and returns its exit code, what the command printed and
-// what testenv said.
+// call returns the exit code, the command's output and testenv's.
 func call(all []service, command ...string) (int, string, string) {
 	var out, log bytes.Buffer
 	code := run(command, all, &out, &log)
 	return code, out.String(), log.String()
 }
 
-// fake is a service whose programs are installed.
 func fake(stopped *int) service {
 	return service{
 		name: "fake", variable: "TESTENV_FAKE", installed: func() error { return nil },
@@ -40,7 +38,7 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
-// TestWanted: before anything is installed, everybody is told what, and why.
+// TestWanted: before an installation, the log has the packages and reasons.
 func TestWanted(t *testing.T) {
 	t.Parallel()
 	gone := func(name string, packages ...string) service {
@@ -88,7 +86,7 @@ func TestNoSuchCommand(t *testing.T) {
 	}
 }
 
-// absent is a service that is not installed, nor can be.
+// absent is a service that is not installed, and cannot be.
 func absent() service {
 	s := fake(new(int))
 	s.installed, s.port = func() error { return errors.New("it is not here") }, 1234
@@ -96,7 +94,7 @@ func absent() service {
 	return s
 }
 
-// docker puts a program in the place of docker, which notes how it is called.
+// docker replaces docker by a program that records its calls.
 func docker(t *testing.T, script string) (calls func() string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -131,7 +129,7 @@ func TestDocker(t *testing.T) {
 	}
 }
 
-// A second port has a variable of its own.
+// A second port has its own variable.
 func TestDockerSecondPort(t *testing.T) {
 	docker(t, `case "$*" in *" port fake 1234") echo here:1 ;; *" port fake 5678") echo here:2 ;; esac`)
 	two := absent()
@@ -142,7 +140,7 @@ func TestDockerSecondPort(t *testing.T) {
 	}
 }
 
-// fetching is a service that is not there until it was fetched, which takes a tool.
+// fetching is a service that must be fetched first, which needs a tool.
 func fetching(stopped *int, tool error) service {
 	s, there := fake(stopped), false
 	s.installed = func() error {
@@ -216,7 +214,7 @@ func TestNothingHelps(t *testing.T) {
 	}
 }
 
-// A program that tests start themselves is missed in CI only.
+// A program that tests start themselves is required in CI only.
 func TestProgramIsMissing(t *testing.T) {
 	tool := service{name: "tool", installed: func() error { return errors.New("it is not here") }}
 	t.Setenv("CI", "")
@@ -250,7 +248,7 @@ func TestProgramWithVariable(t *testing.T) {
 	}
 }
 
-// TestComposeFile holds the table of services and the file together.
+// TestComposeFile compares the table of services with the file.
 func TestComposeFile(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(filepath.Join("..", "..", "..", filepath.FromSlash(composeFile)))

@@ -10,12 +10,10 @@ import (
 	"slices"
 )
 
-// policy is what Debian's packages ask whether they may start the servers that
-// they bring. We start our own, and only while tests run.
+// policy tells Debian's packages whether to start their servers. We start our own, only for tests.
 const policy = "/usr/sbin/policy-rc.d"
 
-// install installs packages of the distribution, by sudo when we are not root
-// (it must not ask for a password).
+// install installs packages of the distribution, with sudo unless root (it must not prompt for a password).
 func install(root bool, apt string, packages []string, log io.Writer) (err error) {
 	if root {
 		if _, err := os.Stat(policy); errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +42,7 @@ func install(root bool, apt string, packages []string, log io.Writer) (err error
 		if exec.Command("apt-cache", "show", name).Run() == nil {
 			return false
 		}
-		// Ubuntu has no chromium. apt-get would then install none of the others.
+		// Ubuntu has no chromium; apt-get would then install none of the others.
 		fmt.Fprintf(log, "testenv: there is no package %s here\n", name)
 		return true
 	})

@@ -18,38 +18,35 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/s3test"
 )
 
-// service is something that tests need. A service without a port is a program
-// that they start themselves, when it is there; a variable may name it.
+// service is a server or a program for tests. One without a port is a program that tests start themselves; a variable
+// may name it.
 type service struct {
 	name      string
-	variable  string       // tells tests the DSN, or the path of a program
+	variable  string       // has the DSN, or the path of a program
 	packages  []string     // of Debian and Ubuntu
-	installed func() error // why its programs cannot be used; nil when they can
-	// fetch gets what is not in packages, and may need them; nil: nothing to get.
+	installed func() error // why its programs are unusable; nil if usable
+	// fetch gets what packages lack, and may need them; nil: nothing to get.
 	fetch func(log io.Writer) error
 	// start returns nil for stop if there is nothing to stop. A program without a variable has none.
 	start func() (dsn string, stop func() error, err error)
 
-	// In deploy/compose.test.yml it has its name and listens on port; dsn makes
-	// the DSN of its address and the password that it was given.
+	// In deploy/compose.test.yml it has its name and listens on port; dsn makes the DSN from address and password.
 	port int
 	dsn  func(address, password string) string
-	// A server can have a second port, with a variable of its own. One that start starts needs none: tests know where
-	// that port is.
+	// A second port with its own variable, for containers: with start, tests know the port.
 	second *endpoint
 }
 
-// endpoint is where a service in a container listens, and how tests learn of it.
 type endpoint struct {
 	variable string
 	port     int
 	dsn      func(address string) string
 }
 
-// named reports whether the environment names one, which is used then.
+// named reports whether the environment names the service.
 func (s service) named() bool { return s.variable != "" && os.Getenv(s.variable) != "" }
 
-// missing returns why the programs of the service cannot be used, after it has fetched what it can.
+// missing fetches if possible, and returns why the programs are unusable.
 func (s service) missing(log io.Writer) error {
 	err := s.installed()
 	if err == nil || s.fetch == nil || s.named() {
@@ -62,8 +59,7 @@ func (s service) missing(log io.Writer) error {
 	return s.installed()
 }
 
-// services are all of them. A new one is an entry here and a service in
-// deploy/compose.test.yml.
+// services are all of them. A new one needs an entry here and a service in deploy/compose.test.yml.
 var services = []service{
 	{
 		name:     "postgres",
@@ -181,14 +177,13 @@ var services = []service{
 			return path, nil, err
 		},
 	},
-	// what the commands in the documentation call
+	// Called by commands in the documentation.
 	tool("curl", "curl"),
 	tool("jq", "jq"),
 	tool("psql", "postgresql-client"),
 	tool("sqlite3", "sqlite3"),
 }
 
-// tool is a program that has to be in the search path.
 func tool(name, pkg string) service {
 	return service{name: name, packages: []string{pkg}, installed: func() error {
 		if _, err := exec.LookPath(name); err != nil {
@@ -198,8 +193,8 @@ func tool(name, pkg string) service {
 	}}
 }
 
-// bringUp brings all services up, at the same time. It returns the variables that tell where they are, and what stops
-// them, which is never nil.
+// bringUp starts all services concurrently. It returns the variables with their addresses, and a stop that is never
+// nil.
 func bringUp(all []service, log io.Writer) (variables []string, stop func() error, err error) {
 	log = &serialWriter{w: log}
 	if err := installMissing(all, log); err != nil {
@@ -227,14 +222,14 @@ func bringUp(all []service, log io.Writer) (variables []string, stop func() erro
 	return variables, stop, errors.Join(errs...)
 }
 
-// up is a service that is up, or why it is not.
+// up is a started service, or the reason why it did not start.
 type up struct {
 	variables []string
 	stop      func() error // nil: nothing was started
 	err       error
 }
 
-// bringUpOne brings a service up; all are for the advice if that fails.
+// bringUpOne starts a service; all are for the advice if that fails.
 func bringUpOne(s service, all []service, log io.Writer) (u up) {
 	missing := s.missing(log)
 	switch {
@@ -265,21 +260,18 @@ func bringUpOne(s service, all []service, log io.Writer) (u up) {
 	return u
 }
 
-// serialWriter lets several goroutines write lines.
 type serialWriter struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
-// Write implements io.Writer.
 func (s *serialWriter) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.w.Write(p)
 }
 
-// installMissing installs what is missing with the package manager, where that
-// is to be expected: in CI, and when root runs the tests, as in a container.
+// installMissing uses the package manager where that is expected: in CI, and as root, such as in a container.
 func installMissing(all []service, log io.Writer) error {
 	packages, why := wanted(all, log)
 	root := os.Geteuid() == 0
@@ -292,7 +284,7 @@ func installMissing(all []service, log io.Writer) error {
 	return install(root, apt, packages, log)
 }
 
-// wanted returns the packages of what is missing, and a line for each service that says why.
+// wanted returns the packages of missing services, and a line with the reason for each.
 func wanted(all []service, log io.Writer) (packages []string, why string) {
 	for _, s := range all {
 		if err := s.missing(log); err != nil && !s.named() && len(s.packages) > 0 {
@@ -303,7 +295,7 @@ func wanted(all []service, log io.Writer) (packages []string, why string) {
 	return packages, why
 }
 
-// advice says how to get what is missing.
+// advice says how to get missing services.
 func advice(all []service) string {
 	var packages []string
 	for _, s := range all {

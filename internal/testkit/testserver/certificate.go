@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Certificates are files in PEM: of an authority, of a server on 127.0.0.1, and of a client whose name is "client".
+// Certificates are PEM files: of an authority, of a server on 127.0.0.1, and of a client named "client".
 type Certificates struct {
 	Dir               string // has them all; every account can read it
 	CA                string
@@ -26,7 +26,7 @@ type Certificates struct {
 // NewCertificates makes certificates for a test, and removes them at its end.
 func NewCertificates(t testing.TB) Certificates {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "certificates") // the server may be another account, which cannot read t.TempDir
+	dir, err := os.MkdirTemp("", "certificates") // the server may run under another account, which cannot read t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,13 +43,11 @@ func NewCertificates(t testing.TB) Certificates {
 	return c
 }
 
-// authority signs certificates of servers and clients.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// newAuthority makes an authority and writes its certificate.
 func newAuthority(t testing.TB, file string) *authority {
 	t.Helper()
 	a := &authority{key: newKey(t), cert: &x509.Certificate{SerialNumber: big.NewInt(1),
@@ -64,7 +62,7 @@ func newAuthority(t testing.TB, file string) *authority {
 	return a
 }
 
-// issue writes a certificate and its key, as PKCS #8. A name that is an address is one of a server.
+// issue writes a certificate and its key, as PKCS #8. An address as name makes a server's.
 func (a *authority) issue(t testing.TB, serial int64, name, certFile, keyFile string) {
 	t.Helper()
 	template := &x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},

@@ -1,6 +1,4 @@
-// Package testserver starts the programs that tests use as servers: PostgreSQL,
-// PgBouncer, Redis, RabbitMQ, Kafka. A Server has a directory and a port of its own, can be stopped,
-// killed and started again, and never outlives the process that started it,
-// however that ends. What is particular to each program is in the packages pgtest, redistest,
-// rabbittest and kafkatest.
+// Package testserver starts programs as servers for tests: PostgreSQL, PgBouncer, Redis, RabbitMQ, Kafka. A Server has
+// its own directory and port, can be stopped, killed and restarted, and never outlives the process that started it. The
+// packages pgtest, redistest, rabbittest and kafkatest have the details of each program.
 package testserver

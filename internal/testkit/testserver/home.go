@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// Home is the directory of a server, and the account that it runs as. It is
-// removed when it is closed, and also when this process is gone: a shell sits
-// beside it and waits for the end of a pipe that nobody else holds.
+// Home is the directory of a server, and its account. It is removed on Close, and also when this process is gone: a
+// shell waits there for the end of a pipe of ours.
 type Home struct {
 	Dir     string
 	account account
@@ -21,12 +20,11 @@ type Home struct {
 	alive   io.Closer // our end of the guard's pipe
 }
 
-// pidFile is in the home of a server while it runs.
+// pidFile is in the home of a running server.
 const pidFile = "pid"
 
-// NewHome makes a directory for a server; name is part of its name. lastAct is
-// what a shell does there to end the server, in case that we cannot any more; the
-// file pid has its process ID.
+// NewHome makes a directory for a server, with name in its name. A shell runs lastAct there to end the server if this
+// process is gone; the file pid has the process ID.
 func NewHome(name, lastAct string) (*Home, error) {
 	acc, err := serverAccount()
 	if err != nil {
@@ -40,8 +38,7 @@ func NewHome(name, lastAct string) (*Home, error) {
 	if err := acc.own(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	// The guard ignores an interrupt, which a terminal sends to every process that it
-	// has started: we stop the server first.
+	// The guard ignores a terminal's interrupt: we stop the server first.
 	h.guard = exec.Command("/bin/sh", "-c", "trap '' HUP INT TERM; cat > /dev/null; if [ -s "+pidFile+" ]; then "+lastAct+
 		"; fi; rm -rf \"$0\"", dir)
 	h.guard.Dir = dir
@@ -55,8 +52,8 @@ func NewHome(name, lastAct string) (*Home, error) {
 	return h, nil
 }
 
-// Command is a program that runs in the directory, as the account, and in a
-// process group of its own. None of our PG... variables reach it.
+// Command is a program that runs in the directory, under the account, in a separate process group, without our PG...
+// variables.
 func (h *Home) Command(program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = h.Dir
@@ -68,8 +65,7 @@ func (h *Home) Command(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Write makes a file in the directory that the account alone can read, and returns
-// its path.
+// Write makes a file that only the account can read, and returns its path.
 func (h *Home) Write(name, content string) (string, error) {
 	path := filepath.Join(h.Dir, name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

@@ -9,8 +9,8 @@ import (
 // ErrMissing is the error when programs are not installed.
 var ErrMissing = errors.New("not installed")
 
-// OrSkip ends the test when there is an error. ErrMissing skips it, because a
-// machine need not have every server; but CI must.
+// OrSkip ends the test after an error. ErrMissing skips it, because a machine need not have every server; in CI it
+// fails.
 func OrSkip(t testing.TB, err error) {
 	t.Helper()
 	switch {

@@ -7,9 +7,8 @@ import (
 	"net"
 )
 
-// FreePort finds a TCP port on 127.0.0.1 that nobody listens on. It is below
-// those that the kernel gives to clients: while a server is down, a client's own
-// connection could take one of these.
+// FreePort finds a free TCP port on 127.0.0.1, below those that the kernel gives to clients: while a server is down, a
+// client's connection could take its port.
 func FreePort() (int, error) {
 	for range 1000 {
 		port := 10000 + rand.IntN(10000)

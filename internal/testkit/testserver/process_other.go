@@ -8,8 +8,7 @@ import (
 	"os/exec"
 )
 
-// account is who a server runs as. Without Unix there is none: tests use the
-// servers that TASKER_TEST_... variables name.
+// account is a server's user. Without Unix there is none: tests use the servers of TASKER_TEST_... variables.
 type account struct{}
 
 func serverAccount() (account, error) {

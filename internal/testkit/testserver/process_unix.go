@@ -11,8 +11,7 @@ import (
 	"syscall"
 )
 
-// account is who a server runs as: we, or somebody else when we are root, as
-// whom some servers do not agree to run, and none has to.
+// account is a server's user: ours, or another one if we are root, since some servers refuse root.
 type account struct {
 	credential *syscall.Credential // nil: we
 }
@@ -39,7 +38,7 @@ func serverAccount() (account, error) {
 	return account{}, fmt.Errorf("a user postgres, to run servers as because root may not, is %w", ErrMissing)
 }
 
-// own hands a file or directory to the account.
+// own gives a file or directory to the account.
 func (a account) own(path string) error {
 	if a.credential == nil {
 		return nil
@@ -50,15 +49,12 @@ func (a account) own(path string) error {
 	return nil
 }
 
-// apply makes the program run as the account. It comes after apart.
 func (a account) apply(cmd *exec.Cmd) { cmd.SysProcAttr.Credential = a.credential }
 
-// apart makes the program run in a process group of its own, so that it does not
-// get the signals that a terminal sends us.
+// apart runs the program in a separate process group, without our terminal's signals.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// exited reports whether a process that nobody waits for has ended, and if so
-// lets go of it.
+// exited reports whether an unawaited process has ended, and reaps it.
 func exited(p *os.Process) bool {
 	var status syscall.WaitStatus
 	pid, err := syscall.Wait4(p.Pid, &status, syscall.WNOHANG, nil)

@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// Patience bounds what a server is waited for. RabbitMQ and Kafka take seconds to start, and more than a minute on a
-// machine that is busy otherwise.
+// Patience bounds the wait for a server. RabbitMQ and Kafka take seconds to start, and more than a minute on a busy
+// machine.
 const Patience = 3 * time.Minute
 
-// errEnded is the error when a server ended instead of answering.
+// errEnded means that a server ended instead of answering.
 var errEnded = errors.New("the server ended")
 
-// Server is a program that serves on 127.0.0.1. Fill in the exported fields and
-// call Begin. Its methods can be called from several goroutines.
+// Server is a program that serves on 127.0.0.1. Fill in the exported fields and call Begin. Its methods are safe for
+// concurrent use.
 type Server struct {
 	Name    string // for people
 	Home    *Home
 	Program func(port int) (*exec.Cmd, error)         // a command of Home's
 	Greet   func(ctx context.Context, port int) error // nil: it lets clients in
-	// Kill ends the server at once, for good. Nothing is to be left but files.
+	// Kill ends the server for good, leaving only files.
 	Kill os.Signal
 
 	mu      sync.Mutex
@@ -36,8 +36,7 @@ type Server struct {
 	process *exec.Cmd // nil while it is down
 }
 
-// Begin brings the server up on a free port and returns when it answers. When it
-// fails it has removed the home.
+// Begin starts the server on a free port and returns when it answers. After a failure the home is removed.
 func (s *Server) Begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +57,7 @@ func (s *Server) begin() error {
 			break
 		}
 		if err = s.up(); !errors.Is(err, errEnded) {
-			break // else somebody was faster on the port
+			break // else another process was faster on the port
 		}
 	}
 	if err != nil {
@@ -87,15 +86,14 @@ func (s *Server) Stop(signal os.Signal) error {
 	return s.down(signal)
 }
 
-// Restart brings the server up again and returns when it answers. One that is up
-// gets the signal before.
+// Restart signals a running server first, and returns when it answers again.
 func (s *Server) Restart(signal os.Signal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.down(signal); err != nil {
 		return err
 	}
-	// Children of one that was killed may hold its memory for a moment.
+	// Children of a killed server may hold its memory for a moment.
 	for deadline := time.Now().Add(Patience); ; time.Sleep(20 * time.Millisecond) {
 		if err := s.up(); !errors.Is(err, errEnded) || time.Now().After(deadline) {
 			return err
@@ -110,8 +108,7 @@ func (s *Server) Close() error {
 	return errors.Join(s.down(s.Kill), s.log.Close(), s.Home.Close())
 }
 
-// CloseWith closes the server when t ends, and shows the end of its log when t
-// has failed.
+// CloseWith closes the server when t ends, and shows the end of its log when t has failed.
 func (s *Server) CloseWith(t testing.TB) {
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -134,7 +131,7 @@ func (s *Server) up() error {
 		return fmt.Errorf("start %s: %w", s.Name, err)
 	}
 	s.process = cmd
-	// for the guard, should we be gone
+	// For the guard, if this process ends.
 	if _, err := s.Home.Write(pidFile, fmt.Sprint(cmd.Process.Pid)); err != nil {
 		return errors.Join(err, s.down(s.Kill))
 	}
@@ -149,7 +146,6 @@ func (s *Server) up() error {
 	return nil
 }
 
-// answers waits until a process lets clients connect.
 func (s *Server) answers(p *os.Process) error {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
@@ -167,7 +163,6 @@ func (s *Server) answers(p *os.Process) error {
 	}
 }
 
-// down ends the process, if there is one, and waits for it.
 func (s *Server) down(signal os.Signal) error {
 	if s.process == nil {
 		return nil
@@ -186,11 +181,8 @@ func (s *Server) down(signal os.Signal) error {
 	return err
 }
 
-// forget makes sure that nobody takes another process for the server, which has
-// ended.
 func (s *Server) forget() error { return os.Remove(filepath.Join(s.Home.Dir, pidFile)) }
 
-// tail returns the last lines of a file.
 func tail(path string, n int) string {
 	raw, err := os.ReadFile(path)
 	if err != nil {

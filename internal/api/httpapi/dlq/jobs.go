@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 )
 
-// namespaceQuery names a namespace.
 type namespaceQuery struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace of the queue. Defaults to that of the key if it has only one, else to default."`
 }
@@ -25,7 +24,6 @@ type QueuePath struct{ dlqapi.Name }
 
 func (q *QueuePath) namespace() *string { return &q.Namespace }
 
-// The queues that the statistics count on their own.
 const detection, analysis = "dlq:detection_queue", "dlq:analysis_queue"
 
 func (f *family) stats(ctx context.Context, params *namespaceQuery) (*dlqapi.Stats, error) {
@@ -56,13 +54,13 @@ func (f *family) jobs(ctx context.Context, params *jobsQuery) (*dlqapi.Page, err
 	return f.backend.Jobs(ctx, params.Name, params.Start, params.Limit)
 }
 
-// ActQuery says who acts and why. These requests have no body.
+// ActQuery has the actor and the reason; these requests have no body.
 type ActQuery struct {
 	Actor  string `query:"actor" maxLength:"255" doc:"Name recorded with the act. Defaults to the name of the API key."`
 	Reason string `query:"reason" maxLength:"1024" doc:"Reason of the act."`
 }
 
-// act returns the act, with a reason where none is given: one is kept with each job.
+// act requires a reason: each job keeps one.
 func (q *ActQuery) act(reason string) deadletters.Act {
 	return deadletters.Act{Actor: q.Actor, Reason: cmp.Or(q.Reason, reason)}
 }

@@ -14,7 +14,7 @@ type TargetQuery struct {
 	Target string `query:"target_queue" required:"true" minLength:"1" maxLength:"255" doc:"Queue to send the job to. The source must list it among its targets, unless the job came from there."`
 }
 
-// OldestQuery asks for the oldest jobs of a queue, without those that were sent back too often unless it admits them.
+// OldestQuery selects the oldest jobs of a queue; jobs sent back too often only if it admits them.
 type OldestQuery struct {
 	QueuePath
 	ActQuery
@@ -35,7 +35,6 @@ func (f *family) requeueOldest(ctx context.Context, params *OldestQuery) (*dlqap
 	return f.requeue(ctx, params.Name, &params.ActQuery, dlqapi.Requeue{IncludeParked: params.IncludeParked})
 }
 
-// requeueJob serves POST /api/dlq/requeue/{queue_name}/{job_id}. A job that is named is sent although it is parked.
 func (f *family) requeueJob(ctx context.Context, params *JobQuery) (*dlqapi.Done, error) {
 	return f.requeue(ctx, params.Name, &params.ActQuery, dlqapi.Requeue{Job: params.Job})
 }
@@ -49,10 +48,8 @@ func (f *family) moveJob(ctx context.Context, params *moveJobQuery) (*dlqapi.Don
 	return f.requeue(ctx, params.Name, &params.ActQuery, dlqapi.Requeue{Job: params.Job, Target: params.Target})
 }
 
-// requeuedBy is the reason of a request that gives none.
 const requeuedBy = "requeued by /api/dlq"
 
-// requeue sends one job back.
 func (f *family) requeue(ctx context.Context, of dlqapi.Name, act *ActQuery, req dlqapi.Requeue) (*dlqapi.Done, error) {
 	req.Act, req.Limit = act.act(requeuedBy), 1
 	done, err := f.backend.Requeue(ctx, of, req)
@@ -81,13 +78,11 @@ func (f *family) requeueAll(ctx context.Context, params *OldestQuery) (*dlqapi.D
 	return answer(done, message+leftovers(done)), nil
 }
 
-// answer returns the answer to a request. It is a success if all was sent that the request asked for.
 func answer(done *dlqapi.Requeued, message string) *dlqapi.Done {
 	return &dlqapi.Done{Success: done.Sent > 0 && done.Failed+done.Pending == 0, Message: message, Requeued: done.Sent,
 		Failed: done.Failed, Pending: done.Pending, RedriveUUIDs: endpoint.List(done.RedriveUUIDs)}
 }
 
-// to names the target of jobs, where there is one for all.
 func to(target string) string {
 	if target == "" {
 		return ""

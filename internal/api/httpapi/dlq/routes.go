@@ -1,6 +1,5 @@
-// Package dlq is the compatibility family /api/dlq: dead letters as the failed jobs of queues, in the words of systems
-// that keep them in lists of Redis. It is a thin view: what it shows and does is what the inbox has and does. The JSON
-// types are in package dlqapi.
+// Package dlq is the compatibility family /api/dlq: dead letters as failed jobs of queues, in the words of systems that
+// keep them in lists of Redis. It is a view of the inbox. The JSON types are in package dlqapi.
 package dlq
 
 import (
@@ -13,9 +12,8 @@ import (
 
 // Options are the settings of the family.
 type Options struct {
-	// MaxRequeue bounds the jobs of one requeue-all. Defaults to 10,000.
 	MaxRequeue int
-	// KeyInQuery accepts an API key as the parameter api_key of a request that changes something, too.
+	// KeyInQuery accepts an API key as the parameter api_key of a changing request, too.
 	KeyInQuery bool
 }
 
@@ -27,7 +25,7 @@ type family struct {
 	maxRequeue int
 }
 
-// Routes adds the routes of the family to an API. Without a backend they answer unavailable.
+// Routes adds the family to an API. Without a backend its routes answer unavailable.
 func Routes(api *endpoint.API, backend dlqapi.Backend, opts Options) {
 	if opts.MaxRequeue <= 0 {
 		opts.MaxRequeue = DefaultMaxRequeue
@@ -72,14 +70,13 @@ func Routes(api *endpoint.API, backend dlqapi.Backend, opts Options) {
 		"Take back that a job was discarded", discard, posted), f.restoreJob)
 }
 
-// spaced are parameters that name a namespace.
 type spaced[P any] interface {
 	*P
 	namespace() *string
 }
 
-// add registers an operation. The namespace of its parameters defaults to that of the key. B is endpoint.Nothing for a
-// POST, else endpoint.None.
+// add registers an operation. The namespace defaults to the key's. B is endpoint.Nothing for a POST, else
+// endpoint.None.
 func add[B, P, R any, S spaced[P]](api *endpoint.API, f *family, e endpoint.Endpoint,
 	h func(ctx context.Context, params *P) (R, error),
 ) {

@@ -15,8 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/wording"
 )
 
-// Answer is a handler's result: a body and the way to send it. Status is an HTTP status; Location is the URL of a new
-// object, "" for none.
+// Answer is a handler's result. Location is the URL of a new object, "" for none.
 type Answer[R any] struct {
 	Status   int
 	Location string
@@ -26,7 +25,7 @@ type Answer[R any] struct {
 // OK answers 200 with a body.
 func OK[R any](body R) Answer[R] { return Answer[R]{Status: http.StatusOK, Body: body} }
 
-// Stored answers 201 with a Location for a new object, 200 for an existing one.
+// Stored answers 201 with a Location for a new object, else 200.
 func Stored[R any](isNew bool, location string, body R) Answer[R] {
 	if isNew {
 		return Answer[R]{http.StatusCreated, location, body}
@@ -47,7 +46,7 @@ type Results[T any] struct {
 	Results []T `json:"results"`
 }
 
-// ResultsOf returns the body with one entry per item.
+// ResultsOf returns Results of items.
 func ResultsOf[T any](items []T) Results[T] { return Results[T]{List(items)} }
 
 // Bounds of sending a large answer: the client must take each piece in time.
@@ -56,7 +55,6 @@ const (
 	answerSilence = 20 * time.Second
 )
 
-// send encodes v and sends it. It sends the status only after the body is encoded without error.
 func (a *API) send(hc huma.Context, status int, location string, v any, etag []int) {
 	out := &answerWriter{hc: hc, status: status, location: location, etag: etagOf(v, etag)}
 	encoder := json.NewEncoder(out)
@@ -66,8 +64,8 @@ func (a *API) send(hc huma.Context, status int, location string, v any, etag []i
 	}
 }
 
-// answerWriter sends the output of an encoder. The encoder writes once, after encoding everything, so that there is one
-// copy of an answer and its length is known.
+// answerWriter sends the output of an encoder. The encoder writes once, after encoding everything: there is one copy of
+// an answer, of known length.
 type answerWriter struct {
 	hc       huma.Context
 	status   int
@@ -76,7 +74,6 @@ type answerWriter struct {
 	begun    bool
 }
 
-// Write implements io.Writer.
 func (w *answerWriter) Write(body []byte) (int, error) {
 	w.begun = true
 	if w.location != "" {
@@ -89,22 +86,21 @@ func (w *answerWriter) Write(body []byte) (int, error) {
 	return len(body), nil
 }
 
-// Refuse answers with the problem of err: its code selects the status. An error without a code is internal; it is
-// logged and its text is not sent. Nothing may have been sent before.
+// Refuse answers with the problem of err: its code selects the status. An error without a code is internal: Refuse logs
+// it and does not send its text. Call it before anything is sent.
 func (a *API) Refuse(hc huma.Context, err error) {
 	r, w := humago.Unwrap(hc)
 	a.front.Refuse(w, r, hc.Operation().OperationID, err)
 }
 
-// write sends a body of known length. A large one is sent in pieces with a time limit for each, so that the limit does
-// not depend on the size of the answer.
+// write sends a large body in pieces with a time limit for each, so that the limit does not depend on the size.
 func write(hc huma.Context, status int, contentType string, body []byte) {
 	hc.SetHeader("Content-Type", contentType)
 	hc.SetHeader("Content-Length", strconv.Itoa(len(body)))
 	hc.SetStatus(status)
 	_, w := humago.Unwrap(hc)
 	for len(body) > answerPiece { // a client that stops reading must not hold the connection for long
-		// a test may have none to set
+		// fails in tests without a deadline to set
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerSilence))
 		if _, err := hc.BodyWriter().Write(body[:answerPiece]); err != nil {
 			return
@@ -114,8 +110,7 @@ func write(hc huma.Context, status int, contentType string, body []byte) {
 	_, _ = hc.BodyWriter().Write(body) // the client may have left
 }
 
-// translate turns huma's own refusals, of parameters, into problems of this API. request.SetStatus sets the matching
-// status.
+// translate turns huma's refusals of parameters into problems of this API; request.SetStatus sets the status.
 func translate(_ huma.Context, _ string, v any) (any, error) {
 	model, ours := v.(*huma.ErrorModel)
 	if !ours {

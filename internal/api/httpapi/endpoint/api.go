@@ -13,14 +13,13 @@ import (
 )
 
 // API is a set of operations over HTTP and their OpenAPI document. Add operations first, then call Complete, then
-// serve; it is safe for concurrent use from then on.
+// serve; then it is safe for concurrent use.
 type API struct {
 	front *web.Front
 	mask  Mask // nil: nothing is sensitive
 
 	bodyBytes, batchBodyBytes, letterBodyBytes int64
 
-	// Set while routes are added, read-only afterwards.
 	mux      *http.ServeMux
 	huma     huma.API
 	registry huma.Registry
@@ -36,8 +35,8 @@ type API struct {
 	buffers sync.Pool
 }
 
-// New returns an API without operations. front checks API keys and refuses requests; the limits bound the bodies of
-// operations with one object, with many, and with dead letters, in bytes.
+// New returns an API without operations. front checks API keys and refuses requests; the limits, in bytes, bound the
+// bodies of operations with one object, with many, and with dead letters.
 func New(front *web.Front, bodyBytes, batchBodyBytes, letterBodyBytes int64) *API {
 	a := &API{
 		front: front, bodyBytes: bodyBytes, batchBodyBytes: batchBodyBytes, letterBodyBytes: letterBodyBytes,
@@ -63,8 +62,8 @@ func (a *API) Handle(pattern string, quiet bool, h http.Handler) {
 // Quiet reports whether requests to a pattern are logged at level debug only.
 func (a *API) Quiet(pattern string) bool { return a.hot[pattern] }
 
-// Complete answers requests without a route: 405 if the path has operations for other methods, else 404. Call it after
-// all operations are added.
+// Complete answers requests without a route: 405 if the path has other methods, else 404. Call it after all operations
+// are added.
 func (a *API) Complete() {
 	a.guardLiterals()
 	a.mux.HandleFunc("/", a.unknownRoute)

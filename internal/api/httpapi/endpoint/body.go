@@ -14,8 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// keptBuffer bounds the buffers kept for later bodies, in bytes, so that one huge batch does not stay in memory for
-// ever.
+// keptBuffer bounds the buffers kept for reuse, in bytes: one huge batch must not stay in memory.
 const keptBuffer = 1 << 20
 
 // TextBody is a body that may also arrive as the bare text of a document.
@@ -23,7 +22,6 @@ type TextBody interface {
 	SetText(string)
 }
 
-// bodyReader reads and decodes the bodies of one operation.
 type bodyReader struct {
 	limit    int64
 	schema   *huma.Schema
@@ -35,7 +33,6 @@ type bodyReader struct {
 	front    *web.Front
 }
 
-// newBodyReader compiles the schema of B once, when the route is added, and chooses the limit of the operation.
 func newBodyReader[B any](a *API, e Endpoint) *bodyReader {
 	schema := SchemaOf[B](a.registry)
 	settle(a.registry) // before compiling, so that the shape matches the document
@@ -55,7 +52,6 @@ func newBodyReader[B any](a *API, e Endpoint) *bodyReader {
 	return b
 }
 
-// document describes the body for OpenAPI.
 func (b *bodyReader) document() *huma.RequestBody {
 	content := map[string]*huma.MediaType{jsonType: {Schema: b.schema}}
 	if _, ok := b.newBody().(TextBody); ok {
@@ -67,10 +63,8 @@ func (b *bodyReader) document() *huma.RequestBody {
 	return &huma.RequestBody{Required: !b.optional, Content: content}
 }
 
-// read returns the decoded body of a request. The buffer is shared among requests, and the memory of all bodies
-// together is bounded by the front.
+// read returns the decoded body. Requests share buffers; the front bounds the memory of all bodies together.
 func (b *bodyReader) read(w http.ResponseWriter, r *http.Request) (any, error) {
-	// Without a body no content type is required.
 	if r.ContentLength == 0 {
 		return b.decode(nil, false)
 	}
@@ -88,12 +82,11 @@ func (b *bodyReader) read(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := b.front.ReadBody(buf, w, r, b.limit); err != nil {
 		return nil, err
 	}
-	// Decoding copies everything that it keeps, so that the buffer can be reused.
 	return b.decode(buf.Bytes(), asText)
 }
 
-// decode decodes a body, bare text or JSON. A body that breaks a rule is salvaged if its type can do so. The error
-// lists all faults, each with a JSON pointer.
+// decode salvages a body that breaks a rule if its type supports that. The error lists all faults, each with a JSON
+// pointer.
 func (b *bodyReader) decode(data []byte, asText bool) (any, error) {
 	v := b.newBody()
 	switch {
@@ -117,8 +110,7 @@ func (b *bodyReader) decode(data []byte, asText bool) (any, error) {
 	return nil, tasker.Errorf(tasker.CodeInvalid, "a body is required")
 }
 
-// contentType reports whether the body is bare text; otherwise it is JSON. The header is required: without it a web
-// page could post here without a preflight request.
+// contentType requires the header: without it a web page could post here without a preflight request.
 func (b *bodyReader) contentType(h http.Header) (asText bool, err error) {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return false, unsupported("the body is encoded as %q; send it as it is", encoding)
@@ -141,7 +133,7 @@ func (b *bodyReader) contentType(h http.Header) (asText bool, err error) {
 	return false, unsupported("the body's type is %q, not %s", header, jsonType)
 }
 
-// unsupported answers 415. Its code is invalid, as there is no code of its own.
+// unsupported answers 415 with the code invalid; there is no separate code.
 func unsupported(format string, args ...any) error {
 	err := tasker.Errorf(tasker.CodeInvalid, format, args...)
 	err.Hint = "set the header Content-Type: application/json"

@@ -11,30 +11,27 @@ import (
 	"time"
 )
 
-// A cursor belongs to its list and filter: with another filter it would leave out or repeat entries, without a word. So
-// every list marks the cursors that it gives with a hash of the parameters that select and order, and refuses a mark
-// that is not theirs; so does an act on a selection, page by page, with the filter of its body. What makes a cursor
-// knows nothing of that. A cursor without a mark is of a node of an older version, and is believed.
+// A cursor belongs to its list and filter: with another filter it would silently skip or repeat entries. Every list
+// marks its cursors with a hash of the parameters that select and order, and refuses a foreign mark; an act on a
+// selection, page by page, does so with the filter of its body. The backend sees cursors without marks. A cursor
+// without a mark comes from a node of an older version and is accepted.
 
-// cursors marks and reads the cursors of one operation; nil for one without.
 type cursors struct {
 	list   string  // the operation
-	body   bool    // the fields are those of the body, and not of the parameters
+	body   bool    // the fields are the body's, not the parameters'
 	given  []int   // field of the parameters
 	next   []int   // field of the answer
 	filter []field // the parameters that select and order
 }
 
-// field is a parameter.
 type field struct {
 	name string
 	at   []int
 }
 
-// notFilter are the parameters of lists that change how a page looks, not what is in the list.
 var notFilter = map[string]bool{"cursor": true, "limit": true, "include": true}
 
-// cursorsOf returns how an operation pages: by a cursor in its parameters or its body, and the next one in its answer.
+// cursorsOf returns how an operation pages: a cursor in its parameters or body, and the next one in its answer.
 func cursorsOf(list string, params, body, answer reflect.Type) *cursors {
 	c := &cursors{list: list}
 	c.ofParameters(params)
@@ -47,7 +44,6 @@ func cursorsOf(list string, params, body, answer reflect.Type) *cursors {
 	return c
 }
 
-// ofParameters finds the cursor and the filter of a list.
 func (c *cursors) ofParameters(params reflect.Type) {
 	for _, f := range reflect.VisibleFields(params) {
 		name := f.Tag.Get("query")
@@ -64,7 +60,6 @@ func (c *cursors) ofParameters(params reflect.Type) {
 	}
 }
 
-// ofBody finds them in the body of an act on a selection: a cursor beside a filter.
 func (c *cursors) ofBody(body reflect.Type) {
 	if body.Kind() != reflect.Struct {
 		return
@@ -89,7 +84,6 @@ func jsonName(f reflect.StructField) string {
 	return name
 }
 
-// findNext finds the next cursor in an answer.
 func (c *cursors) findNext(answer reflect.Type) bool {
 	if answer.Kind() == reflect.Pointer {
 		answer = answer.Elem()
@@ -106,7 +100,6 @@ func (c *cursors) findNext(answer reflect.Type) bool {
 	return false
 }
 
-// mark returns what the cursors of a request end with.
 func (c *cursors) mark(request reflect.Value) string {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, c.list)
@@ -121,8 +114,8 @@ func (c *cursors) mark(request reflect.Value) string {
 	return fmt.Sprintf("~%08x", h.Sum32())
 }
 
-// read takes the mark off the cursor of a request, or refuses one of another list or filter. It returns the mark that
-// the next one gets.
+// read removes the mark from the cursor of a request and returns the mark for the next one. It refuses a mark of
+// another list or filter.
 func (c *cursors) read(params, body any) (mark string, err error) {
 	if c == nil {
 		return "", nil
@@ -142,7 +135,6 @@ func (c *cursors) read(params, body any) (mark string, err error) {
 	return mark, nil
 }
 
-// give marks the cursor of an answer.
 func (c *cursors) give(answer any, mark string) {
 	if c == nil {
 		return

@@ -14,11 +14,11 @@ import (
 // Nothing is an optional body without fields.
 type Nothing struct{}
 
-// Endpoint is one line of a table of routes: an operation without its types.
+// Endpoint is an operation without its types: one line of a table of routes.
 type Endpoint struct {
 	method, path string
 	id, summary  string
-	needs        []access.Permission // one of them suffices; none: no key required
+	needs        []access.Permission // one suffices; none: no key required
 	traits       Trait
 }
 
@@ -35,11 +35,11 @@ const (
 	Conflicts                      // depends on the state of the object: answers 409
 	Limited                        // subject to a limit: answers 413 or 429
 	KeyInQuery                     // accepts the API key as the parameter api_key
-	Letters                        // the body may have one dead letter of the largest size, and as much as a Batch
-	Unmasked                       // refuses the mask in place of a sensitive value: answers 422
+	Letters                        // a Batch, or one dead letter of the largest size
+	Unmasked                       // refuses the mask as a sensitive value: answers 422
 )
 
-// Get returns the endpoint of a GET request. One of the permissions in needs suffices; none: no key is required.
+// Get returns the endpoint of a GET request. One of needs suffices; none: no key is required.
 func Get(path, id, summary string, needs []access.Permission, traits Trait) Endpoint {
 	return Endpoint{http.MethodGet, path, id, summary, needs, traits}
 }
@@ -59,21 +59,19 @@ func Delete(path, id, summary string, needs []access.Permission, traits Trait) E
 	return Endpoint{http.MethodDelete, path, id, summary, needs, traits}
 }
 
-// is reports whether the endpoint has a trait.
 func (e Endpoint) is(t Trait) bool { return e.traits&t != 0 }
 
-// pattern returns the endpoint's pattern for http.ServeMux.
 func (e Endpoint) pattern() string { return e.method + " " + e.path }
 
 // None is the type of missing parameters or of a missing body.
 type None struct{}
 
-// handler is the Go side of an operation: P holds the parameters of path and
-// query, B the body, R the answer. An error becomes a Problem.
+// handler is the Go side of an operation: P is the parameters of path and query, B the body, R the answer. An error
+// becomes a Problem.
 type handler[P, B, R any] func(ctx context.Context, params *P, body *B) (Answer[R], error)
 
-// Add registers an operation: in the router and, derived from the same types, in the OpenAPI document. It panics on
-// types that cannot be described; no request can cause that. Call it before Complete.
+// Add registers an operation in the router and in the OpenAPI document. It panics on types that it cannot describe; no
+// request can cause that. Call it before Complete.
 func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 	op := e.operation()
 	var reader *bodyReader
@@ -93,7 +91,6 @@ func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 	match := preconditionOf(reflect.TypeFor[P](), request)
 	huma.Register(a.huma, op, func(ctx context.Context, params *P) (*reply, error) {
 		body, _ := bodyFrom(ctx).(*B)
-		// An optional body that is missing, or an operation without one.
 		if body == nil {
 			body = new(B)
 		}
@@ -123,7 +120,7 @@ func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 	})
 
 	documented := operationOf(a.huma.OpenAPI().Paths[e.path], e.method)
-	// The body is documented afterwards: otherwise huma would read and validate it a second time by its own rules.
+	// Documented afterwards: otherwise huma would read and validate the body again by its own rules.
 	if reader != nil {
 		documented.RequestBody = reader.document()
 		a.requests = append(a.requests, reader.schema)
@@ -131,8 +128,8 @@ func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 	a.declare(e)
 }
 
-// AddStream registers an operation without a body whose handler sends the answer: a stream of R, which a 200 documents
-// in the words of description. The handler refuses a request with API.Refuse, before it sends anything.
+// AddStream registers an operation without a body whose handler sends the answer: a stream of R, documented with
+// description. The handler refuses with API.Refuse, before it sends anything.
 func AddStream[R, P any](a *API, e Endpoint, contentType, description string,
 	h func(ctx context.Context, hc huma.Context, params *P),
 ) {
@@ -152,7 +149,6 @@ func AddStream[R, P any](a *API, e Endpoint, contentType, description string,
 	a.declare(e)
 }
 
-// operation is the part of huma's operation that all endpoints have.
 func (e Endpoint) operation() huma.Operation {
 	return huma.Operation{
 		Method: e.method, Path: e.path, OperationID: e.id, Summary: e.summary,
@@ -162,13 +158,12 @@ func (e Endpoint) operation() huma.Operation {
 	}
 }
 
-// reply gives the writing of the answer back to the server: huma would send the status before it knows whether the body
-// can be encoded.
+// reply lets the server write the answer: huma would send the status before the body is encoded.
 type reply struct {
 	Body func(huma.Context)
 }
 
-// operationOf returns the operation of a path for a method, and panics on a method that no endpoint has.
+// operationOf panics on a method that no endpoint has.
 func operationOf(item *huma.PathItem, method string) *huma.Operation {
 	switch method {
 	case http.MethodGet:
@@ -183,7 +178,6 @@ func operationOf(item *huma.PathItem, method string) *huma.Operation {
 	panic("httpapi: no operation has method " + method)
 }
 
-// joinWords lists words for a message or a description.
 func joinWords[T ~string](list []T) string {
 	out := make([]string, len(list))
 	for i, word := range list {
@@ -192,10 +186,8 @@ func joinWords[T ~string](list []T) string {
 	return strings.Join(out, ", ")
 }
 
-// unwrapper is a body that stands for another.
 type unwrapper interface{ Unwrap() any }
 
-// sent returns the body to send for a body.
 func sent(body any) any {
 	if w, is := body.(unwrapper); is {
 		return w.Unwrap()

@@ -8,9 +8,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// etagOf returns the ETag of an answer in quotes, "" for one without. It identifies the state of the object, not the
-// bytes of the answer: an act with If-Match is refused once the object has changed. field is what etagField found for
-// the type.
+// etagOf returns the ETag of an answer in quotes, "" for none. It identifies the state of the object, not the bytes of
+// the answer. field is from etagField.
 func etagOf(body any, field []int) string {
 	object := reflect.ValueOf(body)
 	if field == nil || object.IsNil() {
@@ -23,8 +22,6 @@ func etagOf(body any, field []int) string {
 	return `"` + etag + `"`
 }
 
-// etagField returns the place of the field ETag in an answer that is a pointer to an object, nil if it has none. It is
-// looked up once per operation, when the route is added.
 func etagField[R any]() []int {
 	t := reflect.TypeFor[R]()
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
@@ -37,7 +34,6 @@ func etagField[R any]() []int {
 	return field.Index
 }
 
-// etagHeader documents the header.
 func etagHeader() *huma.Param {
 	return &huma.Param{
 		Description: "ETag of the returned state. Send it as If-Match with an act to refuse the act after " +
@@ -46,19 +42,18 @@ func etagHeader() *huma.Param {
 }
 
 // Match is the precondition of an act, to embed in its parameters. Add joins it with the IfMatch of the body or the
-// GivenMatch of the query, so a handler finds it in either place.
+// GivenMatch of the query.
 type Match struct {
 	IfMatch string `header:"If-Match" maxLength:"1024" doc:"Expected ETag, several separated by commas, or *. If the ETag has changed, the act is refused with conflict."`
 }
 
-// precondition has the places of an operation's precondition: the header If-Match and, for clients that cannot set
-// headers, IfMatch of the body or GivenMatch of the query.
+// precondition has the two places of a precondition: the header If-Match and, for clients that cannot set headers,
+// IfMatch of the body or GivenMatch of the query.
 type precondition struct {
 	header, given []int
 	inBody        bool // given is a field of the body
 }
 
-// preconditionOf returns the places of an operation; nil for one that has not both.
 func preconditionOf(params, body reflect.Type) *precondition {
 	header, has := params.FieldByName("IfMatch")
 	if !has || header.Tag.Get("header") == "" {
@@ -73,7 +68,7 @@ func preconditionOf(params, body reflect.Type) *precondition {
 	return nil
 }
 
-// settle writes the precondition of a request to both places, or refuses a request that names two different ones.
+// settle writes the precondition to both places, or refuses two different ones.
 func (p *precondition) settle(params, body any) error {
 	if p == nil {
 		return nil

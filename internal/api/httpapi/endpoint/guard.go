@@ -16,23 +16,18 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// humaContext gives the embedded interface a name of its own: the method Context would clash with a field of that name.
+// The new name avoids a clash of the method Context with an embedded field Context.
 type humaContext huma.Context
 
-// request is huma's view of one request, with the context from the guard.
 type request struct {
 	humaContext
 	ctx context.Context
 }
 
-// Context returns the context with principal and body.
 func (r *request) Context() context.Context { return r.ctx }
 
-// Unwrap lets humago find the HTTP request.
 func (r *request) Unwrap() huma.Context { return r.humaContext }
 
-// SetStatus sends the status. huma answers 422 for parameters out of bounds; in this API each code has one status, and
-// that of invalid is 400.
 func (r *request) SetStatus(status int) {
 	if status == http.StatusUnprocessableEntity {
 		status = web.StatusOf(tasker.CodeInvalid)
@@ -40,9 +35,9 @@ func (r *request) SetStatus(status int) {
 	r.humaContext.SetStatus(status)
 }
 
-// guard decides, before anything is read or parsed, whether a request may use an operation; then it reads the body. The
+// guard checks, before it reads or parses anything, whether a request may use an operation; then it reads the body. The
 // order matters: a caller without a key learns nothing from faults of its parameters, and an unauthenticated body is
-// never read. Older names are replaced last, when values are known to be well formed.
+// never read. Older names are replaced last, when values are well formed.
 func (a *API) guard(e Endpoint, body *bodyReader, shows bool) func(huma.Context, func(huma.Context)) {
 	return func(hc huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(hc)
@@ -95,8 +90,7 @@ func (a *API) guard(e Endpoint, body *bodyReader, shows bool) func(huma.Context,
 	}
 }
 
-// keyFromQuery makes the parameter api_key of a request its key, unless a header has one. The parameter is removed, so
-// that it goes no further.
+// keyFromQuery moves the parameter api_key into a header, unless a header has a key.
 func keyFromQuery(r *http.Request) {
 	if !strings.Contains(r.URL.RawQuery, "api_key") {
 		return
@@ -109,21 +103,17 @@ func keyFromQuery(r *http.Request) {
 	r.URL.RawQuery = values.Encode()
 }
 
-// bodyKey is the key of the decoded body in the context.
 type bodyKey struct{}
 
-// bodyFrom returns the body that the guard decoded.
 func bodyFrom(ctx context.Context) any { return ctx.Value(bodyKey{}) }
 
-// readHeaders are the headers whose values operations search for or store. net/http itself refuses control characters
-// in headers, except tabs, but accepts invalid UTF-8.
+// readHeaders are the headers whose values operations search for or store. net/http refuses control characters in
+// headers, except tabs, but accepts invalid UTF-8.
 var readHeaders = []string{"Last-Event-Id", "If-Match"}
 
-// prose are parameters whose values may contain line feeds and tabs: a reason, and a part of a failure's message.
 var prose = map[string]bool{"reason": true, "error_message": true}
 
-// wellFormed refuses a request with control characters or invalid UTF-8 in its path, headers or query, or with a
-// malformed query.
+// wellFormed refuses control characters or invalid UTF-8 in path, headers or query, and a malformed query.
 func wellFormed(r *http.Request) error {
 	if fault := task.CharacterFault(r.URL.Path, false); fault != "" {
 		return tasker.Errorf(tasker.CodeInvalid, "the path %s", fault)
@@ -155,7 +145,7 @@ func wellFormed(r *http.Request) error {
 	return nil
 }
 
-// filled refuses an empty value of a parameter that is not text: ?before= is not a time, and not the same as no bound.
+// filled refuses an empty value of a parameter that is not text: ?before= differs from no bound.
 func (a *API) filled(e Endpoint, u *url.URL) error {
 	if u.RawQuery == "" {
 		return nil
@@ -169,8 +159,7 @@ func (a *API) filled(e Endpoint, u *url.URL) error {
 	return nil
 }
 
-// once refuses a parameter that has one value and is given several times: all but one would be ignored, and a filter
-// that is ignored shows, or selects, more than was asked for.
+// once refuses a repeated parameter that has one value: an ignored filter would show, or select, more than requested.
 func (a *API) once(e Endpoint, u *url.URL) error {
 	if strings.Count(u.RawQuery, "=") < 2 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/pointer"
 )
 
-// Some requests have items with separate answers. An item refused here, before the Backend gets it, must not affect the
-// others: the SDK combines the items of independent callers.
+// Some requests have items with separate answers. An item refused before the Backend must not affect the others: the
+// SDK combines items of independent callers.
 
 // Refusals are the refused items of a request, by place.
 type Refusals map[int]*tasker.Error
@@ -44,8 +44,8 @@ func Sift[T any](items []T, refused Refusals) (kept []T, places []int) {
 	return kept, places
 }
 
-// Merge combines the answers to accepted and to refused items in one list of n, in the order of the request. refuse
-// makes an answer of a refusal.
+// Merge combines the answers to accepted and refused items in one list of n, in the order of the request. refuse turns
+// a refusal into an answer.
 func Merge[R any](n int, places []int, answers []R, refused Refusals, refuse func(int, *tasker.Error) R) []R {
 	if len(refused) == 0 {
 		return List(answers)
@@ -62,8 +62,7 @@ func Merge[R any](n int, places []int, answers []R, refused Refusals, refuse fun
 	return out
 }
 
-// Moved returns err with its locations moved from one place to another: "/tasks/0/context" becomes "/context" for a
-// caller who sent a single item.
+// Moved returns err with its locations moved: "/tasks/0/context" becomes "/context" for a caller who sent one item.
 func Moved(err error, from, to string) error {
 	var e *tasker.Error
 	if from == to || !errors.As(err, &e) || len(e.Details) == 0 {
@@ -78,7 +77,7 @@ func Moved(err error, from, to string) error {
 	return &shown
 }
 
-// MovedItem is moved for the error of one answer, which may be nil.
+// MovedItem is Moved for the error of one answer, which may be nil.
 func MovedItem(e *tasker.Error, from, to string) *tasker.Error {
 	if e == nil {
 		return nil
@@ -90,7 +89,7 @@ func MovedItem(e *tasker.Error, from, to string) *tasker.Error {
 	return e
 }
 
-// First returns the one item of a list. A Backend that returns none is broken, and that must not cause a panic here.
+// First returns the one item of a list; a broken Backend with none must not cause a panic.
 func First[T any](items []T) (T, error) {
 	if len(items) == 0 {
 		var zero T
@@ -99,8 +98,8 @@ func First[T any](items []T) (T, error) {
 	return items[0], nil
 }
 
-// Salvageable is a body whose items have separate answers. Its function is called with data that broke a rule. If only
-// items did, the function returns a body with the valid items and the refusals of the others.
+// Salvageable is a body whose items have separate answers. Its function gets data that broke a rule. If only items did,
+// it returns a body with the valid items and the refusals of the others.
 type Salvageable interface {
 	Salvager() func(data []byte) (body any, can bool)
 }
@@ -111,8 +110,7 @@ func ShapeOf[T any]() *strictjson.Shape {
 	return strictjson.NewCompiler(r).Compile(SchemaOf[T](r))
 }
 
-// Bounds of the answer to a salvaged request: a hostile one has many items with many problems. Beyond maxSalvaged the
-// whole request is refused.
+// Bounds of the answer to a salvaged request, which may be hostile. Beyond MaxSalvaged the whole request is refused.
 const (
 	MaxSalvaged    = 1000
 	detailsPerItem = 5

@@ -14,11 +14,10 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// maxUpload bounds the body of an upload, whatever its handler takes.
 const maxUpload = 1 << 30
 
-// AddUpload registers an operation whose body, a JSON document of any size, the handler receives part by part. Nothing
-// of it is kept in memory. Like every body, it is not read before the key is checked.
+// AddUpload registers an operation whose handler receives the body, a JSON document of any size, part by part. Nothing
+// is kept in memory. The key is checked first.
 func AddUpload[R, P any](a *API, e Endpoint, description string,
 	h func(ctx context.Context, params *P, receive func(to io.Writer) error) (Answer[R], error),
 ) {
@@ -47,13 +46,13 @@ func AddUpload[R, P any](a *API, e Endpoint, description string,
 	a.declare(e)
 }
 
-// AddDownload registers an operation that answers with a JSON document of any size, which open opens. Nothing of it is
-// kept in memory. The connection is cut if the document cannot be sent to its end.
+// AddDownload registers an operation that answers with a JSON document of any size from open. Nothing is kept in
+// memory. It cuts the connection if it cannot send the document to its end.
 func AddDownload[P any](a *API, e Endpoint, description string,
 	open func(ctx context.Context, params *P) (io.ReadCloser, error),
 ) {
 	AddStream[Nothing](a, e, jsonType, description, func(ctx context.Context, hc huma.Context, params *P) {
-		patient, _, cancel := web.Patient(ctx) // a server that stops does not wait for the end
+		patient, _, cancel := web.Patient(ctx) // a stopping server does not wait for the end
 		defer cancel()
 		content, err := open(patient, params)
 		if err != nil {
@@ -71,7 +70,8 @@ func AddDownload[P any](a *API, e Endpoint, description string,
 			if err != nil && !ended {
 				panic(http.ErrAbortHandler)
 			}
-			// a client that stops reading must not hold the connection for long; a test may have no deadline to set
+			// A client that stops reading must not hold the connection for long. This fails in tests without a deadline
+			// to set.
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerSilence))
 			if _, err := hc.BodyWriter().Write(piece[:n]); err != nil {
 				panic(http.ErrAbortHandler)

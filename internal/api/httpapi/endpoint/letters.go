@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// AddLetters is Add for an operation of dead letters that answers 200. Where none are kept, it answers NoLetters.
+// AddLetters is Add for an operation of dead letters that answers 200, or NoLetters if the store keeps none.
 func AddLetters[P, B, R any](a *API, kept bool, e Endpoint, h func(ctx context.Context, params *P, body *B) (R, error),
 ) {
 	AddStoredLetters(a, kept, e, func(ctx context.Context, params *P, body *B) (Answer[R], error) {
@@ -15,7 +15,7 @@ func AddLetters[P, B, R any](a *API, kept bool, e Endpoint, h func(ctx context.C
 	})
 }
 
-// AddStoredLetters is AddLetters for an operation that tells whether it has made what it answers.
+// AddStoredLetters is AddLetters for an operation that reports whether it created its answer.
 func AddStoredLetters[P, B, R any](a *API, kept bool, e Endpoint, h handler[P, B, R]) {
 	Add(a, e, func(ctx context.Context, params *P, body *B) (Answer[R], error) {
 		if !kept {
@@ -25,7 +25,7 @@ func AddStoredLetters[P, B, R any](a *API, kept bool, e Endpoint, h handler[P, B
 	})
 }
 
-// NoLetters is the answer of a server whose store has no tables for dead letters. The code is unavailable and not
+// NoLetters is the answer of a server whose store has no tables for dead letters. The code is unavailable, not
 // not_found: the route exists, and another start of the server may serve it.
 func NoLetters() error {
 	return &tasker.Error{Code: tasker.CodeUnavailable, Message: "this server keeps no dead letters",

@@ -12,37 +12,32 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// Mask hides what is sensitive in answers.
+// Mask hides sensitive values in answers.
 type Mask interface {
-	// Carries reports whether answers of a type may hold what is sensitive.
 	Carries(answer reflect.Type) bool
-	// Mask returns an answer without what is sensitive; it may change it in place.
+	// Mask may change the answer in place.
 	Mask(ctx context.Context, answer any) (any, error)
-	// NoteLook records that the key of ctx sees what is sensitive in the object of a path. body is the answer, nil for a
+	// NoteLook records that the key of ctx sees sensitive values in the object of a path. body is the answer, nil for a
 	// stream.
 	NoteLook(ctx context.Context, operation, path string, body any) error
 }
 
-// shownKey marks the context of a request that is to show what is sensitive.
 type shownKey struct{}
 
-// sensitiveDoc documents the parameter.
 const sensitiveDoc = "show: values that templates and sources mark as sensitive, in clear text. Needs the permission " +
 	"sensitive as well; the audit trail records it. By default they are \"[masked]\"."
 
-// sensitiveParameter is the parameter by which a GET request asks for clear text.
 func sensitiveParameter() *huma.Param {
 	return &huma.Param{Name: "sensitive", In: "query", Description: sensitiveDoc,
 		Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"show"}}}
 }
 
-// shows reports whether an operation takes the parameter: one that reads answers of a type that may hold what is
-// sensitive.
+// shows reports whether an operation has the parameter: it reads answers that may hold sensitive values.
 func (e Endpoint) shows(answer reflect.Type, m Mask) bool {
 	return e.method == http.MethodGet && len(e.needs) > 0 && m != nil && m.Carries(answer)
 }
 
-// asks takes the parameter out of a query, and returns the context of a request that may show what is sensitive.
+// asks removes the parameter from a query and marks the context if the request may see clear text.
 func asks(ctx context.Context, p *access.Principal, u *url.URL) (context.Context, error) {
 	values := u.Query()
 	if !values.Has("sensitive") {
@@ -60,14 +55,14 @@ func asks(ctx context.Context, p *access.Principal, u *url.URL) (context.Context
 	return context.WithValue(ctx, shownKey{}, true), nil
 }
 
-// Shown reports whether the request of ctx asked for what is sensitive, and may see it.
+// Shown reports whether the request of ctx asks for clear text and may see it.
 func Shown(ctx context.Context) bool {
 	shown, _ := ctx.Value(shownKey{}).(bool)
 	return shown
 }
 
-// Screen returns an answer as the key of ctx may see it: masked, unless it asked for clear text, which is recorded
-// before it is shown. A server without keys masks nothing.
+// Screen returns an answer as the key of ctx may see it: masked, or in clear text, after recording the look. A server
+// without keys masks nothing.
 func (a *API) Screen(ctx context.Context, e Endpoint, path string, body any) (any, error) {
 	switch {
 	case a.mask == nil || len(e.needs) == 0:
@@ -80,7 +75,7 @@ func (a *API) Screen(ctx context.Context, e Endpoint, path string, body any) (an
 	return a.mask.Mask(ctx, body)
 }
 
-// Hide is Screen for one value of a stream, whose look is recorded at its start with NoteStream.
+// Hide is Screen for one value of a stream; NoteStream records the look at its start.
 func (a *API) Hide(ctx context.Context, body any) (any, error) {
 	if a.mask == nil || Shown(ctx) || access.From(ctx) == nil {
 		return body, nil
@@ -88,7 +83,7 @@ func (a *API) Hide(ctx context.Context, body any) (any, error) {
 	return a.mask.Mask(ctx, body)
 }
 
-// NoteStream records that a stream shows what is sensitive, if it was asked for that.
+// NoteStream records that a stream shows clear text, if requested.
 func (a *API) NoteStream(ctx context.Context, operation, path string) error {
 	if a.mask == nil || !Shown(ctx) {
 		return nil

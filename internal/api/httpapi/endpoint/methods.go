@@ -11,15 +11,13 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// routed are the methods of routes.
 var routed = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// declare records an operation for the checks of routes and parameters.
 func (a *API) declare(e Endpoint) {
 	a.hot[e.pattern()] = e.is(Hot)
 	a.methods[e.path] = append(a.methods[e.path], e.method)
-	// Of each query parameter it notes whether empty text is a value, whether it is an integer, and whether it may
-	// repeat: see filled, plainIntegers and once.
+	// Notes of each query parameter whether empty text is a value, whether it is an integer, and whether it may repeat:
+	// see filled, plainIntegers and once.
 	for _, parameter := range operationOf(a.huma.OpenAPI().Paths[e.path], e.method).Parameters {
 		schema := parameter.Schema
 		notNull(schema)
@@ -36,8 +34,8 @@ func (a *API) declare(e Endpoint) {
 	}
 }
 
-// guardLiterals keeps a path without parameters from matching the parameter of another: GET /internal/workers/register
-// does not request a worker named register.
+// guardLiterals keeps a literal path from matching a parameter of another: GET /internal/workers/register does not
+// request a worker named register.
 func (a *API) guardLiterals() {
 	for path, methods := range a.methods {
 		if strings.Contains(path, "{") {
@@ -51,7 +49,6 @@ func (a *API) guardLiterals() {
 	}
 }
 
-// methodsOf returns the methods of a path's routes, by asking the router with each of them. GET includes HEAD.
 func (a *API) methodsOf(r *http.Request) []string {
 	declared, literal := a.methods[r.URL.Path]
 	var allowed []string
@@ -59,7 +56,6 @@ func (a *API) methodsOf(r *http.Request) []string {
 		if literal && !slices.Contains(declared, method) {
 			continue
 		}
-		// http.ServeMux tells the pattern of a request, and has no list of methods.
 		probe := r.Clone(r.Context())
 		probe.Method = method
 		if _, pattern := a.mux.Handler(probe); pattern == "/" || pattern == "" {
@@ -73,7 +69,6 @@ func (a *API) methodsOf(r *http.Request) []string {
 	return allowed
 }
 
-// unknownRoute answers requests without a route: 405 if the path has routes for other methods, else 404.
 func (a *API) unknownRoute(w http.ResponseWriter, r *http.Request) {
 	allowed := strings.Join(a.methodsOf(r), ", ")
 	if allowed == "" {

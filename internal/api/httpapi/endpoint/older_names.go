@@ -6,12 +6,11 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// OlderNames keeps former names of parameters working at a path: from the former name to the present one. They are not
-// in the document.
+// OlderNames keeps former names of a path's parameters, mapped to the present ones. They are not in the document.
 func (a *API) OlderNames(path string, names map[string]string) { a.older[path] = names }
 
-// renameOlder replaces older names of parameters with the present ones. It refuses both at once: they may differ.
-// Handlers and validation then only know the present names.
+// renameOlder replaces older names with present ones before validation. It refuses both in one request: they may
+// differ.
 func (a *API) renameOlder(path string, u *url.URL) error {
 	older := a.older[path]
 	if older == nil || u.RawQuery == "" {

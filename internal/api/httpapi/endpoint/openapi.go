@@ -21,8 +21,8 @@ const (
 	bearerScheme = "bearer"
 )
 
-// apiConfig is huma's configuration: the document's head, without any of huma's own routes. huma's page of
-// documentation loads from elsewhere, and huma builds the document during requests without a lock.
+// apiConfig has none of huma's own routes: huma's page loads from elsewhere, and huma builds the document during
+// requests without a lock.
 func apiConfig(a *API) huma.Config {
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -51,7 +51,6 @@ func apiConfig(a *API) huma.Config {
 	}
 }
 
-// securityOf documents the authentication of an operation: either header, or none for an open one.
 func securityOf(needs []access.Permission) []map[string][]string {
 	if len(needs) == 0 {
 		return []map[string][]string{}
@@ -59,7 +58,6 @@ func securityOf(needs []access.Permission) []map[string][]string {
 	return []map[string][]string{{keyScheme: {}}, {bearerScheme: {}}}
 }
 
-// showExamples adds examples to the bodies of operations.
 func showExamples(document *huma.OpenAPI, text []byte) error {
 	var examples map[string]any
 	if err := json.Unmarshal(text, &examples); err != nil {
@@ -79,13 +77,12 @@ func showExamples(document *huma.OpenAPI, text []byte) error {
 }
 
 // Document completes the OpenAPI document and returns functions that encode it in both notations. Call it once, after
-// all operations are added: the steps build on each other, and the shapes of bodies are compiled before null is allowed
-// in the document. The functions encode at their first call, which takes some ten milliseconds: most processes never
-// serve the document. They are safe for concurrent use. Their errors mean that a type cannot be described, or that
-// examples is not a JSON object of bodies by the ID of their operation.
+// all operations are added: the steps build on each other, and the shapes of bodies are compiled before null is
+// allowed. The functions encode at their first call, which takes some ten milliseconds, and are safe for concurrent
+// use. Their errors mean that a type cannot be described, or that examples is not a JSON object of bodies by operation
+// ID.
 func (a *API) Document(examples []byte) (asJSON, asYAML func() ([]byte, error)) {
-	// settle removes what huma added; openUp and allowNull differ for requests and answers, so they come after all
-	// schemas are known.
+	// openUp and allowNull differ for requests and answers, so they need all schemas.
 	settle(a.registry)
 	openUp(a.registry, a.requests)
 	narrowMetadata(a.registry)

@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// PageQuery is the paging part of a list's query. huma ignores embedded structs that are not exported.
+// PageQuery is the paging part of a list's query. Exported because huma ignores unexported embedded structs.
 type PageQuery struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
 	Cursor string `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
@@ -20,8 +20,7 @@ func TooManyRepeats() error {
 	return tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", MaxRepeats)
 }
 
-// SplitAll splits list entries at commas, so that ?state=a,b and ?state=a&state=b are the same. Empty entries are
-// dropped.
+// SplitAll splits entries at commas: ?state=a,b equals ?state=a&state=b. It drops empty entries.
 func SplitAll[T ~string](list []T) []T {
 	var out []T
 	for _, entry := range list {
@@ -34,8 +33,7 @@ func SplitAll[T ~string](list []T) []T {
 	return out
 }
 
-// Words splits list entries as SplitAll does. A list with commas counts each of its entries: more than MaxRepeats of
-// them are refused.
+// Words is SplitAll with a limit: it refuses more than MaxRepeats words.
 func Words[T ~string](list []string) ([]T, error) {
 	words := SplitAll(list)
 	if len(words) > MaxRepeats {
@@ -57,7 +55,7 @@ func Given[T comparable](v T) *T {
 	return &v
 }
 
-// ParseTaskState returns the state of a task that a parameter names; at is the location of the parameter.
+// ParseTaskState returns the state that a parameter names; at is the location of the parameter.
 func ParseTaskState(at, word string) (tasker.TaskState, error) {
 	for _, state := range taskStates() {
 		if string(state) == word {

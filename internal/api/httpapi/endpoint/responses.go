@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// refusal documents one status of an error.
 type refusal struct {
 	status int
 	name   string // of the component
@@ -22,8 +21,7 @@ type refusal struct {
 
 const retryAfterDoc = "Seconds to wait before the next try."
 
-// refusalKinds returns every status with which an operation may refuse a request. 405 is the answer to a method without
-// an operation on the path, so no operation lists it.
+// refusalKinds returns every status of a refusal. No operation lists 405: it answers a method without an operation.
 func refusalKinds() []refusal {
 	return []refusal{
 		{http.StatusBadRequest, "Invalid", "The request is invalid; nothing was stored.", "", ""},
@@ -46,12 +44,11 @@ func refusalKinds() []refusal {
 	}
 }
 
-// refuses reports whether an operation may refuse a request with a status.
 func (e Endpoint) refuses(status int, hasBody bool) bool {
 	switch status {
 	case http.StatusUnauthorized:
 		return len(e.needs) > 0
-	// Any parameter of the path may name what does not exist.
+	// Any parameter of the path may name a missing object.
 	case http.StatusNotFound:
 		return e.is(Finds) || strings.Contains(e.path, "{")
 	case http.StatusRequestTimeout, http.StatusUnsupportedMediaType:
@@ -64,14 +61,13 @@ func (e Endpoint) refuses(status int, hasBody bool) bool {
 		return e.is(Unmasked)
 	case http.StatusTooManyRequests:
 		return e.is(Limited)
-	// The two that touch neither database nor limits.
+	// These two use neither database nor limits.
 	case http.StatusServiceUnavailable:
 		return e.id != "live" && e.id != "version"
 	}
 	return true
 }
 
-// refusalComponents documents each refusal once, for all operations.
 func refusalComponents(r huma.Registry) map[string]*huma.Response {
 	out := map[string]*huma.Response{}
 	for _, kind := range refusalKinds() {
@@ -85,7 +81,6 @@ func refusalComponents(r huma.Registry) map[string]*huma.Response {
 	return out
 }
 
-// headerSchema is the schema of a header of a refusal.
 func headerSchema(header string) *huma.Schema {
 	if header == "Retry-After" {
 		return &huma.Schema{Type: huma.TypeInteger, Minimum: ptr(1.0)}
@@ -93,10 +88,8 @@ func headerSchema(header string) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString}
 }
 
-// responsesOf documents the answers of an operation: all possible ones, and no others.
 func responsesOf[R any](a *API, e Endpoint, hasBody bool) map[string]*huma.Response {
 	schema := SchemaOf[R](a.registry)
-	// An operation that creates may also find that the object exists: 200.
 	statuses := []int{http.StatusOK}
 	if e.is(Creates) {
 		statuses = append(statuses, http.StatusCreated)
@@ -126,7 +119,6 @@ func responsesOf[R any](a *API, e Endpoint, hasBody bool) map[string]*huma.Respo
 	return out
 }
 
-// describeNeeds names the permissions for an operation.
 func describeNeeds(needs []access.Permission) string {
 	switch len(needs) {
 	case 0:

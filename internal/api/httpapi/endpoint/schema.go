@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// The types of package tasker import no schema library, so schemas that do not follow from Go types are given here, one
-// stand-in type each.
+// The types of package tasker import no schema library, so schemas that do not follow from Go types have stand-ins.
 type (
 	uuidSchema      struct{}
 	prioritySchema  struct{}
@@ -24,12 +23,10 @@ type (
 	caseResolutionSchema struct{}
 )
 
-// Schema documents a UUID.
 func (uuidSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: "uuid"}
 }
 
-// Schema documents a priority: a level's name or its number.
 func (prioritySchema) Schema(huma.Registry) *huma.Schema {
 	low, high := 0.0, 100.0
 	return &huma.Schema{OneOf: []*huma.Schema{
@@ -38,12 +35,10 @@ func (prioritySchema) Schema(huma.Registry) *huma.Schema {
 	}}
 }
 
-// Schema lists the states of a task.
 func (taskStateSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: words(taskStates())}
 }
 
-// Schema lists the states of a step.
 func (stepStateSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: []any{
 		string(tasker.StepPending), string(tasker.StepWaiting), string(tasker.StepEnqueued), string(tasker.StepAssigned),
@@ -53,7 +48,6 @@ func (stepStateSchema) Schema(huma.Registry) *huma.Schema {
 	}}
 }
 
-// Schema lists the codes of errors.
 func (codeSchema) Schema(huma.Registry) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString}
 	for _, kind := range web.ProblemKinds() {
@@ -62,7 +56,6 @@ func (codeSchema) Schema(huma.Registry) *huma.Schema {
 	return s
 }
 
-// Schema lists the reasons of cases.
 func (caseReasonSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.CaseReason{
 		tasker.ReasonStaleness, tasker.ReasonMaxRetries, tasker.ReasonCycle, tasker.ReasonWorkerUnavailable,
@@ -70,14 +63,12 @@ func (caseReasonSchema) Schema(huma.Registry) *huma.Schema {
 	})}
 }
 
-// Schema lists the resolutions of cases.
 func (caseResolutionSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: words([]tasker.CaseResolution{
 		tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled,
 	})}
 }
 
-// taskStates lists the states of tasks in the order of their life.
 func taskStates() []tasker.TaskState {
 	return []tasker.TaskState{
 		tasker.TaskPending, tasker.TaskInitializing, tasker.TaskEnqueuingSteps, tasker.TaskStepsInProcess,
@@ -87,7 +78,6 @@ func taskStates() []tasker.TaskState {
 	}
 }
 
-// words lists strings as values of an enum.
 func words[T ~string](list []T) []any {
 	out := make([]any, len(list))
 	for i, word := range list {
@@ -96,10 +86,8 @@ func words[T ~string](list []T) []any {
 	return out
 }
 
-// ptr returns a pointer to a value.
 func ptr[T any](v T) *T { return &v }
 
-// newRegistry returns a registry of schemas with the stand-ins.
 func newRegistry() huma.Registry {
 	r := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	for real, standIn := range map[reflect.Type]reflect.Type{
@@ -137,8 +125,7 @@ func SchemaOf[T any](r huma.Registry) *huma.Schema {
 	return s
 }
 
-// settle completes the registry: it removes huma's additions for its own errors, and the null that huma allows in place
-// of every array, which this API never sends.
+// settle removes huma's own error types, and the null that huma allows for every array; this API never sends it.
 func settle(r huma.Registry) {
 	delete(r.Map(), "ErrorModel")
 	delete(r.Map(), "ErrorDetail")
@@ -147,7 +134,6 @@ func settle(r huma.Registry) {
 	}
 }
 
-// notNull removes null from arrays, at every depth.
 func notNull(s *huma.Schema) {
 	if s.Type == huma.TypeArray {
 		s.Nullable = false
@@ -161,8 +147,8 @@ func notNull(s *huma.Schema) {
 	}
 }
 
-// openUp lets clients accept new fields: a schema that no request uses may have more properties than a client's version
-// of the document lists.
+// openUp lets clients accept new fields: a schema that no request uses may have more properties than the document
+// lists.
 func openUp(r huma.Registry, requests []*huma.Schema) {
 	used := map[string]bool{}
 	for _, s := range requests {
@@ -175,7 +161,8 @@ func openUp(r huma.Registry, requests []*huma.Schema) {
 	}
 }
 
-// narrowMetadata documents the engine's rule for the metadata of cases, whose Go type allows raw JSON of any kind.
+// narrowMetadata documents the engine's rule for the metadata of cases: an object, although the Go type allows any
+// JSON.
 func narrowMetadata(r huma.Registry) {
 	for _, s := range r.Map() {
 		if metadata := s.Properties["metadata"]; metadata != nil && metadata.Type == "" && metadata.Ref == "" {
@@ -197,8 +184,7 @@ func allowNull(r huma.Registry, requests []*huma.Schema) {
 	}
 }
 
-// nullable allows null for the optional properties of a schema. A reference and an enum need a form of their own for
-// it.
+// nullable allows null for the optional properties of a schema. A reference and an enum need a different form.
 func nullable(s *huma.Schema) {
 	for name, property := range s.Properties {
 		switch {
@@ -217,7 +203,7 @@ func nullable(s *huma.Schema) {
 	}
 }
 
-// collect records the components that a schema refers to, directly and through others. Each is entered once, so
+// collect records the components that a schema refers to, directly and through others. It enters each once, so
 // recursive types end.
 func collect(r huma.Registry, s *huma.Schema, used map[string]bool) {
 	if s == nil {

@@ -10,16 +10,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// A key may be limited to namespaces. A request that names another namespace is forbidden here. One that names a task,
-// a step or a case by its ID is passed on: the context contains the key, and the Backend's verb answers that the object
-// does not exist, so that IDs cannot be probed. The namespaces of a worker never change, so package stepworker
-// checks them. None of this costs anything without such keys.
+// A key may be limited to namespaces. Naming another namespace is forbidden here. For an object by ID, the Backend
+// answers that it does not exist, so that IDs cannot be probed. Package stepworker checks workers, whose namespaces
+// never change.
 
-// defaultNamespace is the namespace of a task that names none.
 const defaultNamespace = template.DefaultNamespace
 
-// ReachNamespace refuses a namespace outside the key's limits with forbidden. "" is the default namespace. location is
-// the place of the namespace in the request.
+// ReachNamespace refuses a namespace outside the key's limits with forbidden. "" is the default namespace; location is
+// its place in the request.
 func ReachNamespace(ctx context.Context, namespace, location string) error {
 	p := access.From(ctx)
 	if !p.Limited() {
@@ -35,7 +33,7 @@ func ReachNamespace(ctx context.Context, namespace, location string) error {
 		Message: fmt.Sprintf("the key does not reach the namespace %q", namespace)})
 }
 
-// OutsideNamespaces refuses what is outside the namespaces of a limited key.
+// OutsideNamespaces is the refusal of ReachNamespace.
 func OutsideNamespaces(p *access.Principal, details ...tasker.Detail) error {
 	return &tasker.Error{Code: tasker.CodeForbidden,
 		Message: "the key " + p.Name + " is limited to other namespaces",
@@ -43,8 +41,8 @@ func OutsideNamespaces(p *access.Principal, details ...tasker.Detail) error {
 }
 
 // NarrowNamespace limits the namespace of a filter to the key's reach. "" stays "" for an unlimited key, and becomes
-// the only namespace of a key that has one. A filter takes one namespace, so a key with several must name one. The
-// location of a fault is query.namespace; a caller whose filter is in a body moves it.
+// the only namespace of a key that has one; a key with several must name one. Faults are at query.namespace; a caller
+// with a filter in a body moves it.
 func NarrowNamespace(ctx context.Context, namespace string) (string, error) {
 	p := access.From(ctx)
 	if !p.Limited() || namespace != "" && p.Reaches(namespace) {
@@ -61,8 +59,8 @@ func NarrowNamespace(ctx context.Context, namespace string) (string, error) {
 	return "", OutsideNamespaces(p, tasker.Detail{Location: "query.namespace", Message: message})
 }
 
-// OwnNamespace returns the namespace that a request names at a place, or the only one of its key; "" is the default.
-// It refuses one that the key does not reach.
+// OwnNamespace returns the namespace that a request names at a place, or the only one of its key; "" is the default. It
+// refuses one that the key does not reach.
 func OwnNamespace(ctx context.Context, name, at string) (string, error) {
 	if p := access.From(ctx); name == "" && p.Limited() && len(p.Namespaces()) == 1 {
 		return p.Namespaces()[0], nil
@@ -78,8 +76,8 @@ func Caller(ctx context.Context) string {
 	return ""
 }
 
-// NarrowNamespaces is NarrowNamespace for a parameter that repeats. No namespace stays none for an unlimited key, and
-// becomes all that a limited one reaches. All are checked: an answer without some would look complete.
+// NarrowNamespaces is NarrowNamespace for a parameter that repeats. Without values an unlimited key selects all, a
+// limited one all that it reaches. It checks every value: an answer without some would look complete.
 func NarrowNamespaces(ctx context.Context, list []string) ([]string, error) {
 	namespaces := SplitAll(list)
 	if len(namespaces) > MaxRepeats {

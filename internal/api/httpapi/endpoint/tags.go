@@ -6,8 +6,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// tags groups the operations of the document, in the order in which it shows them. An operation belongs to the tag with
-// the longest beginning of its path.
+// tags groups the operations, in the order of the document. An operation belongs to the tag with the longest prefix of
+// its path.
 var tags = []struct {
 	name, description string
 	paths             []string
@@ -45,7 +45,6 @@ func tagList() []*huma.Tag {
 	return list
 }
 
-// tagOf returns the tag of a path.
 func tagOf(path string) string {
 	var name, longest string
 	for _, t := range tags {

@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// answer is what most operations return.
 type answer = endpoint.Answer[*executionapi.Execution]
 
 // Path names an execution. It is exported because huma ignores unexported embedded structs.
@@ -20,14 +19,12 @@ type Path struct {
 	ID uuid.UUID `path:"id" doc:"The execution."`
 }
 
-// actPath is Path with a precondition.
 type actPath struct {
 	Path
 	endpoint.Match
 }
 
-// create serves POST /api/v1/executions: 201 for a new execution, 200 for one that exists under the same idempotency
-// key.
+// create answers 201 for a new execution, 200 for one with the same idempotency key.
 func (f *family) create(ctx context.Context, _ *endpoint.None, body *executionapi.ExecutionRequest) (answer, error) {
 	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
 		return answer{}, err
@@ -40,7 +37,7 @@ func (f *family) create(ctx context.Context, _ *endpoint.None, body *executionap
 	return endpoint.Stored(created, "/api/v1/executions/"+e.ID.String(), e), nil
 }
 
-// moved gives the places of faults their names in the body of this family, which is one submission.
+// moved renames the places of faults to those of this body.
 func moved(err error) error {
 	for from, to := range map[string]string{"/task_type": "/action_ref", "/name": "/action_ref",
 		"/context": "/parameters", "/user_id": "/initiator"} {
@@ -49,7 +46,6 @@ func moved(err error) error {
 	return endpoint.Moved(err, "/tasks/0", "")
 }
 
-// listQuery is an executionapi.Filter as a query.
 type listQuery struct {
 	Status         []string  `query:"status,explode" doc:"requested, scheduling, scheduled, running, completed, failed, canceling, cancelled, timeout or abandoned; repeatable, or several separated by commas."`
 	ActionRef      string    `query:"action_ref" maxLength:"255" doc:"Name of the action; * stands for any characters."`
@@ -63,7 +59,6 @@ type listQuery struct {
 	Cursor         string    `query:"cursor" maxLength:"64" doc:"next_cursor of the previous page."`
 }
 
-// list serves GET /api/v1/executions.
 func (f *family) list(ctx context.Context, params *listQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*executionapi.ExecutionPage], error) {
@@ -82,32 +77,27 @@ func (f *family) list(ctx context.Context, params *listQuery,
 	return endpoint.OK(page), err
 }
 
-// execution serves GET /api/v1/executions/{id}.
 func (f *family) execution(ctx context.Context, params *Path, _ *endpoint.None) (answer, error) {
 	e, err := f.executions.Execution(ctx, params.ID)
 	return endpoint.OK(e), err
 }
 
-// cancel serves POST /api/v1/executions/{id}/cancel.
 func (f *family) cancel(ctx context.Context, params *actPath, body *executionapi.ExecutionCancel) (answer, error) {
 	body.CancelledBy = cmp.Or(body.CancelledBy, endpoint.Caller(ctx))
 	e, err := f.executions.Cancel(ctx, params.ID, *body, params.IfMatch)
 	return endpoint.OK(e), err
 }
 
-// retry serves POST /api/v1/executions/{id}/retry.
 func (f *family) retry(ctx context.Context, params *actPath, body *executionapi.ExecutionRetry) (answer, error) {
 	body.RetriedBy = cmp.Or(body.RetriedBy, endpoint.Caller(ctx))
 	e, err := f.executions.Retry(ctx, params.ID, *body, params.IfMatch)
 	return endpoint.OK(e), endpoint.Moved(err, "/replayed_by", "/retried_by")
 }
 
-// statsQuery names namespaces.
 type statsQuery struct {
 	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 }
 
-// stats serves GET /api/v1/executions/stats. A limited key gets the numbers of its own namespaces only.
 func (f *family) stats(ctx context.Context, params *statsQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*executionapi.ExecutionStats], error) {
@@ -120,13 +110,11 @@ func (f *family) stats(ctx context.Context, params *statsQuery,
 	return endpoint.OK(stats), err
 }
 
-// expiredQuery is statsQuery with a period.
 type expiredQuery struct {
 	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 	Hours     int      `query:"hours" minimum:"1" maximum:"720" default:"24" doc:"Length of the period up to now."`
 }
 
-// expired serves GET /api/v1/executions/expired.
 func (f *family) expired(ctx context.Context, params *expiredQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*executionapi.ExpiredReport], error) {

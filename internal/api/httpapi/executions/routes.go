@@ -6,7 +6,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// family are the handlers of the family.
 type family struct{ executions *executionapi.Projection }
 
 // Routes adds the routes of the family to an API, but for the stream.

@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 )
 
-// limitsQuery is a flow.LimitFilter as a query.
 type limitsQuery struct {
 	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 	Kind      string   `query:"kind" enum:"route,handler"`
@@ -15,7 +14,6 @@ type limitsQuery struct {
 	endpoint.PageQuery
 }
 
-// limits serves GET /v1/limits.
 func (f *family) limits(ctx context.Context, params *limitsQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*flow.LimitPage], error) {
@@ -33,7 +31,6 @@ func (f *family) limits(ctx context.Context, params *limitsQuery,
 	return endpoint.OK(page), nil
 }
 
-// setLimit serves POST /v1/limits: 201 for a new limit, 200 for a change of the one in force.
 func (f *family) setLimit(ctx context.Context, _ *endpoint.None,
 	body *flow.LimitRequest,
 ) (endpoint.Answer[*flow.Limit], error) {
@@ -48,7 +45,6 @@ func (f *family) setLimit(ctx context.Context, _ *endpoint.None,
 	return endpoint.Stored(l.Created, "/v1/limits", l), nil
 }
 
-// deleteLimit serves POST /v1/limits/delete.
 func (f *family) deleteLimit(ctx context.Context, _ *endpoint.None,
 	body *flow.DeleteLimitRequest,
 ) (endpoint.Answer[*flow.Limit], error) {

@@ -9,14 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 )
 
-// outagesQuery is a flow.OutageFilter as a query.
 type outagesQuery struct {
 	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 	State     string   `query:"state" enum:"open,closed" doc:"Defaults to both."`
 	endpoint.PageQuery
 }
 
-// outages serves GET /v1/outages.
 func (f *family) outages(ctx context.Context, params *outagesQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*flow.OutagePage], error) {
@@ -39,7 +37,6 @@ type OutagePath struct {
 	UUID uuid.UUID `path:"outage_uuid"`
 }
 
-// outage serves GET /v1/outages/{outage_uuid}.
 func (f *family) outage(ctx context.Context, params *OutagePath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*flow.Outage], error) {
@@ -47,13 +44,11 @@ func (f *family) outage(ctx context.Context, params *OutagePath,
 	return endpoint.OK(o), err
 }
 
-// closingPath names an outage to close.
 type closingPath struct {
 	OutagePath
 	endpoint.Match
 }
 
-// closeOutage serves POST /v1/outages/{outage_uuid}/close.
 func (f *family) closeOutage(ctx context.Context, params *closingPath,
 	body *flow.OutageCloseRequest,
 ) (endpoint.Answer[*flow.Outage], error) {

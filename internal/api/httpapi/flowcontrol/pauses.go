@@ -8,11 +8,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// family are the handlers of the families.
 type family struct{ backend flow.Backend }
 
-// Routes adds the routes of the families to an API. Pauses and limits have no identifiers: a target has
-// one or none.
+// Routes adds the families to an API. Pauses and limits have no identifiers: a target has at most one.
 func Routes(api *endpoint.API, backend flow.Backend) {
 	get, post := endpoint.Get, endpoint.Post
 	may := func(p ...access.Permission) []access.Permission { return p }
@@ -34,14 +32,12 @@ func Routes(api *endpoint.API, backend flow.Backend) {
 		endpoint.Conflicts), f.closeOutage)
 }
 
-// pausesQuery is a flow.PauseFilter as a query.
 type pausesQuery struct {
 	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 	Kind      string   `query:"kind" enum:"route,handler,template,namespace"`
 	endpoint.PageQuery
 }
 
-// pauses serves GET /v1/pauses.
 func (f *family) pauses(ctx context.Context, params *pausesQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*flow.PausePage], error) {
@@ -59,7 +55,6 @@ func (f *family) pauses(ctx context.Context, params *pausesQuery,
 	return endpoint.OK(page), nil
 }
 
-// pause serves POST /v1/pauses: 201 for a new pause, 200 for a change of the one in force.
 func (f *family) pause(ctx context.Context, _ *endpoint.None,
 	body *flow.PauseRequest,
 ) (endpoint.Answer[*flow.Pause], error) {
@@ -74,7 +69,6 @@ func (f *family) pause(ctx context.Context, _ *endpoint.None,
 	return endpoint.Stored(p.Created, "/v1/pauses", p), nil
 }
 
-// resume serves POST /v1/pauses/resume.
 func (f *family) resume(ctx context.Context, _ *endpoint.None,
 	body *flow.ResumePausedRequest,
 ) (endpoint.Answer[*flow.Pause], error) {

@@ -22,19 +22,18 @@ const (
 	linesDoc  = "JSON lines: one Letter a line, whole. The connection is cut if the export cannot be completed."
 	// lineTimeout bounds a client's time to receive a letter.
 	lineTimeout = 30 * time.Second
-	// maxExports bounds the exports that run at a time: each holds a connection of the database most of the time.
+	// maxExports bounds concurrent exports: each holds a connection of the database most of the time.
 	maxExports = 4
 )
 
-// export sends letters as it reads them, so that an export of any size needs memory for one letter. A refusal before
-// the first letter is a problem as in any other operation. After it an error can only be shown by cutting the
-// connection: a client must not take a part for the whole.
+// export streams letters, so it needs memory for one. A refusal before the first letter is a problem as usual. A later
+// error cuts the connection: a client must not take a part for the whole.
 func (f *family) export(ctx context.Context, hc huma.Context, params *LetterQuery) {
 	w := lineWriter{hc: hc}
 	err := f.exportTo(ctx, &w, params)
 	switch {
 	case err == nil:
-		w.begin() // an export of nothing is still an answer: 200 with an empty body
+		w.begin() // an empty export is 200 with an empty body
 	case w.begun:
 		panic(http.ErrAbortHandler)
 	default:
@@ -60,7 +59,7 @@ func (f *family) exportTo(ctx context.Context, w *lineWriter, params *LetterQuer
 	if err := f.api.NoteStream(ctx, "export-dead-letters", w.hc.URL().Path); err != nil {
 		return err
 	}
-	patient, _, cancel := web.Patient(ctx) // a server that stops does not wait for an export
+	patient, _, cancel := web.Patient(ctx) // a stopping server does not wait for an export
 	defer cancel()
 	for letter, err := range f.backend.ExportLetters(patient, deadletters.LetterFilter{Selection: selection}) {
 		if err != nil {
@@ -77,10 +76,9 @@ func (f *family) exportTo(ctx context.Context, w *lineWriter, params *LetterQuer
 	return nil
 }
 
-// lineWriter writes JSON lines to one client.
 type lineWriter struct {
 	hc    huma.Context
-	begun bool // the status is sent; nothing can be refused any more
+	begun bool // the status is sent; refusal is impossible
 }
 
 func (w *lineWriter) begin() {
@@ -93,8 +91,8 @@ func (w *lineWriter) begin() {
 	w.hc.SetStatus(http.StatusOK)
 }
 
-// write sends one letter, and waits until the client's machine has taken it or lineTimeout is over. The time limit is
-// for each line, because the whole export has none.
+// write waits until the client's machine has the letter, or lineTimeout is over. The limit is per line, because the
+// whole export has none.
 func (w *lineWriter) write(id uuid.UUID, letter any) error {
 	line, err := json.Marshal(letter)
 	if err != nil {
@@ -102,7 +100,7 @@ func (w *lineWriter) write(id uuid.UUID, letter any) error {
 	}
 	w.begin()
 	_, rw := humago.Unwrap(w.hc)
-	// a test may have none to set
+	// Fails in tests without a deadline to set.
 	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(lineTimeout))
 	_, err = w.hc.BodyWriter().Write(append(line, '\n'))
 	return err

@@ -16,8 +16,7 @@ type reportHeaders struct {
 	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"Same as idempotency_key of the body."`
 }
 
-// report serves POST /v1/dead-letters, for programs that report what they could not process. A caller may send the
-// idempotency key as a header or in the body, or the same in both.
+// report accepts the idempotency key as a header, in the body, or the same in both.
 func (f *family) report(ctx context.Context, params *reportHeaders, body *deadletters.ReportRequest,
 ) (endpoint.Results[deadletters.Receipt], error) {
 	switch {
@@ -49,8 +48,8 @@ type LetterQuery struct {
 	Parked      string    `query:"parked" enum:"true,false"`
 }
 
-// selection returns the filters, limited to the namespaces of the request's key. It refuses what the types of a query
-// cannot express: a UUID in a list, a value without its header's name, too many repetitions.
+// selection is limited to the namespaces of the request's key. It checks what the types of a query cannot express: a
+// UUID in a list, a value without its header's name, too many repetitions.
 func (q *LetterQuery) selection(ctx context.Context) (deadletters.Selection, error) {
 	s := deadletters.Selection{Kind: deadletters.KindLetter, Source: q.Source, Origin: q.Origin,
 		State: deadletters.LetterState(q.State), ErrorType: q.ErrorType, Text: q.Text, HeaderName: q.HeaderName,
@@ -65,7 +64,7 @@ func (q *LetterQuery) selection(ctx context.Context) (deadletters.Selection, err
 	}
 	for _, word := range letters {
 		id, err := uuid.Parse(word)
-		// uuid.Parse accepts other notations as well; the API has one.
+		// uuid.Parse accepts other notations; the API has one.
 		if err != nil || len(word) != 36 {
 			return s, endpoint.BadParameter("query.letter_uuid", "must be a UUID such as 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
 		}
@@ -85,8 +84,8 @@ type letterFilter struct {
 	endpoint.PageQuery
 }
 
-// letters serves GET /v1/dead-letters. The permission of the route covers payloads, which a list has up to 1 KiB. A
-// page may be short or empty and have a next one: a search looks at a bounded number of rows.
+// letters needs a permission that covers payloads, which a list has up to 1 KiB. A page may be short or empty and have
+// a next one: a search reads a bounded number of rows.
 func (f *family) letters(ctx context.Context, params *letterFilter, _ *none) (*deadletters.LetterPage, error) {
 	selection, err := params.selection(ctx)
 	if err != nil {
@@ -108,8 +107,8 @@ type letterAct struct {
 	endpoint.Match
 }
 
-// editLetter serves PATCH /v1/dead-letters/{letter_uuid}. The edit is tried before it is stored: one that does not
-// apply is invalid, with the place of the operation that fails.
+// editLetter tries the edit before it is stored: one that does not apply is invalid, with the place of the failing
+// operation.
 func (f *family) editLetter(ctx context.Context, params *letterAct, body *deadletters.LetterEdit,
 ) (*deadletters.Letter, error) {
 	if err := f.masker.RefuseEdit(ctx, params.UUID, "", &body.Edit); err != nil {
@@ -130,14 +129,12 @@ type groupAct struct {
 	endpoint.Match
 }
 
-// groups serves GET /v1/groups. A key with one namespace sees that one without naming it; a key with several must name
-// one.
+// groups: a key with one namespace need not name it; a key with several must name one.
 func (f *family) groups(ctx context.Context, filter *deadletters.GroupFilter, _ *none) (*deadletters.GroupPage, error) {
 	return narrowed(ctx, &filter.Namespace, f.backend.Groups, filter)
 }
 
-// group serves GET /v1/groups/{group_id}. Its sample is a letter, which not every reader of groups may see; it is then
-// left out without a notice, like a group that has none.
+// group leaves out the sample, which is a letter, for a key that may not read letters.
 func (f *family) group(ctx context.Context, params *GroupPath, _ *none) (*deadletters.GroupStory, error) {
 	story, err := f.backend.Group(ctx, params.ID)
 	if err == nil && !seesContent(ctx) {
@@ -146,7 +143,6 @@ func (f *family) group(ctx context.Context, params *GroupPath, _ *none) (*deadle
 	return story, err
 }
 
-// changeGroups serves PATCH /v1/groups. A group that refuses, or is not there for the key, is answered in its place.
 func (f *family) changeGroups(ctx context.Context, _ *none, body *deadletters.GroupsChange,
 ) (*deadletters.ChangedGroups, error) {
 	return f.backend.ChangeGroups(ctx, *body)

@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// admit refuses an operation that the key of a request may not do, and limits its selection to the key's namespaces.
-// Permissions come first: a key without them learns nothing about namespaces.
+// admit checks permissions before namespaces: a key without them learns nothing about namespaces.
 func (f *family) admit(ctx context.Context, req *deadletters.RedriveRequest) error {
 	if err := mayOperate(ctx, req.Operation, &req.Selection, req.Edit); err != nil {
 		return err
@@ -26,8 +25,6 @@ func (f *family) admit(ctx context.Context, req *deadletters.RedriveRequest) err
 	return f.masker.RefuseRedrive(ctx, "", req)
 }
 
-// previewRedrive serves POST /v1/redrives/preview. It needs the permissions of the operation itself, so that a preview
-// never shows more than its caller could do.
 func (f *family) previewRedrive(ctx context.Context, _ *none, body *deadletters.RedriveRequest,
 ) (*deadletters.Preview, error) {
 	if err := f.admit(ctx, body); err != nil {
@@ -42,7 +39,7 @@ func (f *family) previewRedrive(ctx context.Context, _ *none, body *deadletters.
 	return preview, err
 }
 
-// createRedrive serves POST /v1/redrives. The answer is always 201: each call freezes a selection of its own.
+// createRedrive always answers 201: each call freezes a new selection.
 func (f *family) createRedrive(ctx context.Context, _ *none, body *deadletters.RedriveRequest,
 ) (endpoint.Answer[*deadletters.Redrive], error) {
 	if err := f.admit(ctx, body); err != nil {
@@ -67,8 +64,8 @@ type redriveAct struct {
 	endpoint.Match
 }
 
-// actOnRedrive serves PATCH /v1/redrives/{redrive_uuid}. It needs the permission for what the redrive does, which only
-// the stored redrive tells; so the redrive is read first. An edit was permitted when the redrive was created.
+// actOnRedrive first reads the redrive, whose operation decides about the permission. An edit was permitted when the
+// redrive was created.
 func (f *family) actOnRedrive(ctx context.Context, params *redriveAct, body *deadletters.RedriveAct,
 ) (*deadletters.Redrive, error) {
 	redrive, err := f.backend.Redrive(ctx, params.UUID)
@@ -81,8 +78,8 @@ func (f *family) actOnRedrive(ctx context.Context, params *redriveAct, body *dea
 	return f.backend.ActOnRedrive(ctx, params.UUID, *body)
 }
 
-// redrives serves GET /v1/redrives. The states are checked here, because an enum in the schema of a list would refuse
-// states that are separated by commas. An unknown state would match nothing, and look like an empty list.
+// redrives checks the states here: an enum in the schema of a list would refuse commas, and an unknown state would look
+// like an empty list.
 func (f *family) redrives(ctx context.Context, filter *deadletters.RedriveFilter, _ *none,
 ) (*deadletters.RedrivePage, error) {
 	filter.States = endpoint.SplitAll(filter.States)
@@ -103,8 +100,6 @@ type itemFilter struct {
 	deadletters.ItemFilter
 }
 
-// redriveItems serves GET /v1/redrives/{redrive_uuid}/items. The cursor is the number of an item: a page stays valid
-// while the redrive runs.
 func (f *family) redriveItems(ctx context.Context, params *itemFilter, _ *none) (*deadletters.ItemPage, error) {
 	return f.backend.RedriveItems(ctx, params.UUID, params.ItemFilter)
 }
@@ -132,7 +127,7 @@ func (f *family) previewReplay(ctx context.Context, _ *none, body *deadletters.T
 	return preview, err
 }
 
-// createReplay serves POST /v1/replays. The answer is always 201: each call writes down a range of its own.
+// createReplay always answers 201: each call records a new range.
 func (f *family) createReplay(ctx context.Context, _ *none, body *deadletters.TopicReplayRequest,
 ) (endpoint.Answer[*deadletters.TopicReplay], error) {
 	replay, err := reaching(ctx, body.Namespace, f.backend.CreateReplay, body)
@@ -147,8 +142,8 @@ func (f *family) replays(ctx context.Context, filter *deadletters.ReplayFilter, 
 	return narrowed(ctx, &filter.Namespace, f.backend.Replays, filter)
 }
 
-// require refuses a request whose key has none of some permissions, with forbidden. what completes "the permission to".
-// A server without keys admits everybody.
+// require refuses a key with none of some permissions. what completes "the permission to". A server without keys admits
+// everyone.
 func require(ctx context.Context, what string, oneOf ...access.Permission) error {
 	p := access.From(ctx)
 	if p == nil || p.Can(oneOf...) {
@@ -162,8 +157,8 @@ func require(ctx context.Context, what string, oneOf ...access.Permission) error
 		Hint: "the request needs " + strings.Join(names, " or ")}
 }
 
-// mayOperate refuses an operation on many that the key may not do. A key that may operate may run the failed steps of
-// tasks again one by one, and so may do it to many. One that may give letters up may take that back.
+// mayOperate checks the key's permission for an operation on many. A key that may operate may run failed steps of many
+// tasks again. A key that may give up letters may undo that.
 func mayOperate(ctx context.Context, op deadletters.Operation, of *deadletters.Selection,
 	edit *deadletters.Edit,
 ) error {
@@ -183,8 +178,8 @@ func mayOperate(ctx context.Context, op deadletters.Operation, of *deadletters.S
 	return require(ctx, "edit", oneOf(access.DeadLettersEdit)...)
 }
 
-// seesContent reports whether the key of a request may read letters, whose payloads may be confidential. It is asked
-// where a route that needs less shows a letter or a part of one: the sample of a group, the differences of an edit.
+// seesContent reports whether the key may read letters, whose payloads may be confidential. Routes with weaker
+// permissions use it before they show a part of a letter: the sample of a group, the differences of an edit.
 func seesContent(ctx context.Context) bool {
 	p := access.From(ctx)
 	return p == nil || p.Can(access.DeadLettersRead)

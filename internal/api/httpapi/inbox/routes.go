@@ -11,12 +11,12 @@ import (
 
 type family struct {
 	api     *endpoint.API
-	exports chan struct{}       // one for each export that runs
-	backend deadletters.Backend // nil on a server whose store keeps no dead letters
+	exports chan struct{}       // one for each running export
+	backend deadletters.Backend // nil if the store keeps no dead letters
 	masker  *masking.Masker
 }
 
-// Routes adds the routes of the family to an API. A nil backend makes every route answer unavailable.
+// Routes adds the family to an API. With a nil backend every route answers unavailable.
 func Routes(api *endpoint.API, backend deadletters.Backend, masker *masking.Masker) {
 	f := &family{api: api, exports: make(chan struct{}, maxExports), backend: backend, masker: masker}
 	f.letterRoutes()
@@ -38,9 +38,8 @@ var get, post, patch, del = endpoint.Get, endpoint.Post, endpoint.Patch, endpoin
 
 func may(p ...access.Permission) []access.Permission { return p }
 
-// letterRoutes adds the routes of single letters. A worker may report as well as a submitter: either sees what it
-// cannot process. To explain a letter needs the permission to read it, since a sentence quotes the error message. Only
-// a discard requires a reason, which stays with the letter until it is purged.
+// letterRoutes: submitters and workers may report. An explanation needs the permission to read letters, since it quotes
+// the error message. Only a discard requires a reason, which stays with the letter until the purge.
 func (f *family) letterRoutes() {
 	report, read := may(access.Submit, access.Work), may(access.DeadLettersRead)
 	edit, discard := may(access.DeadLettersEdit), may(access.DeadLettersDiscard)
@@ -63,8 +62,8 @@ func (f *family) letterRoutes() {
 		discard, optional|conflicts), act[letterAct](f, backend.RestoreLetter))
 }
 
-// groupRoutes adds the routes of groups. They hold cases as well as letters, so a permission for either suffices. A
-// split needs the permission to change groups and not that to save rules: it decides within one group only.
+// groupRoutes: groups hold cases and letters, so a permission for either suffices. A split needs the permission to
+// change groups, not to save rules: it affects one group.
 func (f *family) groupRoutes() {
 	read, triage := may(access.Read, access.DeadLettersRead), may(access.Operate, access.DeadLettersRedrive)
 
@@ -85,8 +84,8 @@ func (f *family) groupRoutes() {
 		optional|conflicts), act[groupAct](f, backend.UnsplitGroup))
 }
 
-// redriveRoutes adds the routes of operations on many. The permissions here are the least that any operation needs;
-// redrives.go has the rest. The sentences that explain a redrive name no letter.
+// redriveRoutes: these are the least permissions of any operation; redrives.go has the rest. The explanation of a
+// redrive names no letter.
 func (f *family) redriveRoutes() {
 	read := may(access.Read, access.DeadLettersRead)
 	redrive := may(access.DeadLettersRedrive, access.DeadLettersDiscard, access.Operate)
@@ -108,8 +107,7 @@ func (f *family) redriveRoutes() {
 		read, 0), f.redriveItems)
 }
 
-// replayRoutes adds the routes of replays of topics. They need the permission to redrive: a replay puts messages to
-// work again, as a redrive does.
+// replayRoutes need the permission to redrive: a replay also makes messages run again.
 func (f *family) replayRoutes() {
 	read, redrive := may(access.Read, access.DeadLettersRead), may(access.DeadLettersRedrive)
 
@@ -124,8 +122,8 @@ func (f *family) replayRoutes() {
 		conflicts), act[replayAct](f, backend.ActOnReplay))
 }
 
-// sourceRoutes adds the routes of sources and policies. Whoever may change a source decides where this server connects
-// to, so that is a permission of its own. A test of a broker that does not answer is a 200 with the state lost.
+// sourceRoutes: changing a source decides where this server connects to, so it has its own permission. A test of a
+// broker that does not answer is a 200 with the state lost.
 func (f *family) sourceRoutes() {
 	read, admin := may(access.Read, access.DeadLettersRead, access.SourcesAdmin), may(access.SourcesAdmin)
 
@@ -151,9 +149,8 @@ func (f *family) sourceRoutes() {
 	add(f, del("/v1/policies", "remove-policy", "Remove a policy", admin, conflicts|finds), f.dropPolicy)
 }
 
-// ruleRoutes adds the routes of rules. Reading needs what reading sources needs; saving and removing need
-// sources:admin, because a rule decides about the failures of every program of its namespace. A rule that was removed
-// is found as well, since its groups still name it.
+// ruleRoutes: reading needs the permission for reading sources; changes need sources:admin, because a rule affects
+// every program of its namespace. Removed rules are found, since their groups still name them.
 func (f *family) ruleRoutes() {
 	read, admin := may(access.Read, access.DeadLettersRead, access.SourcesAdmin), may(access.SourcesAdmin)
 
@@ -169,8 +166,8 @@ func (f *family) ruleRoutes() {
 		admin, conflicts), drop(f, backend.DropRule))
 }
 
-// webhookRoutes are for those who configure the server: webhooks receive events of all namespaces. A test of a webhook
-// that refuses the event or does not answer is a 200 that says so.
+// webhookRoutes need admin: webhooks receive events of all namespaces. A test of a failing webhook is a 200 that says
+// so.
 func (f *family) webhookRoutes() {
 	admin := may(access.Admin)
 	add(f, get("/v1/webhooks", "list-webhooks", "List the configured webhooks, without their secrets", admin, 0),
@@ -183,7 +180,6 @@ func add[P, B, R any](f *family, e endpoint.Endpoint, h handler[P, B, R]) {
 	endpoint.AddLetters(f.api, f.backend != nil, e, h)
 }
 
-// addStored is add for an operation that tells whether it has made what it answers.
 func addStored[P, B, R any](f *family, e endpoint.Endpoint,
 	h func(ctx context.Context, params *P, body *B) (endpoint.Answer[R], error),
 ) {

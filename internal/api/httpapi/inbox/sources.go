@@ -24,18 +24,16 @@ type (
 	}
 )
 
-// firstVersion is the ETag of an object that was just made: versions count from 1.
 const firstVersion = "1"
 
-// saveSource serves POST /v1/sources: 201 for a new source, 200 for one whose settings were replaced, all of them.
-// Nothing is connected: a broker that is down must not keep a source from being saved.
+// saveSource answers 201 for a new source, 200 for a replacement of all settings. It does not connect: a broker that is
+// down must not prevent the save.
 func (f *family) saveSource(ctx context.Context, _ *endpoint.Match, body *deadletters.SourceRequest,
 ) (endpoint.Answer[*deadletters.Source], error) {
 	saved, err := reaching(ctx, body.Namespace, f.backend.SaveSource, body)
 	return endpoint.Stored(err == nil && saved.ETag == firstVersion, "/v1/sources", saved), err
 }
 
-// savePolicy is saveSource for a policy. A field that is left out takes its default.
 func (f *family) savePolicy(ctx context.Context, _ *endpoint.Match, body *deadletters.PolicyRequest,
 ) (endpoint.Answer[*deadletters.Policy], error) {
 	saved, err := reaching(ctx, body.Namespace, f.backend.SavePolicy, body)
@@ -56,7 +54,6 @@ type SourcePath struct {
 
 func (p SourcePath) key() SourcePath { return p }
 
-// byName makes a verb that takes a namespace and a name take a SourcePath.
 func byName[R any](verb func(_ backend, _ context.Context, namespace, name string) (R, error),
 ) func(backend, context.Context, SourcePath) (R, error) {
 	return func(b backend, ctx context.Context, of SourcePath) (R, error) {
@@ -69,7 +66,6 @@ type sourceAct struct {
 	endpoint.Match
 }
 
-// pausing pauses a source, or resumes it. Pausing one that is paused is a success, and a new version of it.
 func pausing(paused bool) func(backend, context.Context, SourcePath, deadletters.Act) (*deadletters.Source, error) {
 	return func(b backend, ctx context.Context, of SourcePath, act deadletters.Act) (*deadletters.Source, error) {
 		return b.PauseSource(ctx, of.Namespace, of.Name, paused, act)
@@ -88,7 +84,7 @@ func drop(f *family, verb func(_ backend, _ context.Context, namespace, name str
 	}
 }
 
-// policyRemoval names a policy to remove: its source and origin may contain any character, so they are no path.
+// policyRemoval has a query: source and origin may contain any character.
 type policyRemoval struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Defaults to default."`
 	Source    string `query:"source" required:"true" minLength:"1" maxLength:"255"`
@@ -96,8 +92,7 @@ type policyRemoval struct {
 	ActQuery
 }
 
-// dropPolicy serves DELETE /v1/policies. A policy that does not exist is not found, so that a misspelt origin does not
-// look like a success.
+// dropPolicy answers not found for a missing policy, so that a misspelt origin does not look like a success.
 func (f *family) dropPolicy(ctx context.Context, params *policyRemoval, _ *none) (removal, error) {
 	err := endpoint.ReachNamespace(ctx, params.Namespace, "query.namespace")
 	if err == nil {
@@ -106,8 +101,8 @@ func (f *family) dropPolicy(ctx context.Context, params *policyRemoval, _ *none)
 	return removal{true}, err
 }
 
-// testRule tries a rule. On members of a group it could show any part of a letter as a key, so it needs the permission
-// to read letters as well.
+// testRule on members of a group could show any part of a letter as a key, so it needs the permission to read letters,
+// too.
 func (f *family) testRule(ctx context.Context, _ *none, body *deadletters.RuleTest) (*deadletters.RuleTrial, error) {
 	if err := endpoint.ReachNamespace(ctx, body.Rule.Namespace, "/rule/namespace"); err != nil {
 		return nil, err

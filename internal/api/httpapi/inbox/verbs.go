@@ -7,18 +7,15 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi/endpoint"
 )
 
-// Most handlers only take a request apart for one method of the backend. The functions below make such handlers. They
-// take the method as an expression, such as deadletters.Backend.Letter, since a server without a backend has the routes
-// too.
+// Constructors of handlers that pass a request to one method of the backend. The method is an expression, such as
+// deadletters.Backend.Letter, since a server without a backend has the routes, too.
 
 type (
-	// handler answers requests with parameters P and a body B.
 	handler[P, B, R any] func(ctx context.Context, params *P, body *B) (R, error)
 	none                 = endpoint.None
 	backend              = deadletters.Backend
 )
 
-// named are parameters that name an object by its key.
 type named[K any] interface{ key() K }
 
 func ask[P named[K], B, K, R any](f *family, verb func(backend, context.Context, K) (R, error)) handler[P, B, R] {
@@ -27,14 +24,13 @@ func ask[P named[K], B, K, R any](f *family, verb func(backend, context.Context,
 	}
 }
 
-// act does what the body says to the object that the path names.
 func act[P named[K], K, B, R any](f *family, verb func(backend, context.Context, K, B) (R, error)) handler[P, B, R] {
 	return func(ctx context.Context, params *P, body *B) (R, error) {
 		return verb(f.backend, ctx, (*params).key(), *body)
 	}
 }
 
-// list answers with all objects of a namespace, which has few; body puts them under their name.
+// list returns all objects of a namespace, which has few.
 func list[T, R any](f *family, verb func(backend, context.Context, string) ([]T, error), body func([]T) R,
 ) handler[namespaceQuery, none, R] {
 	return func(ctx context.Context, params *namespaceQuery, _ *none) (R, error) {
@@ -47,7 +43,6 @@ func list[T, R any](f *family, verb func(backend, context.Context, string) ([]T,
 	}
 }
 
-// narrowed asks a verb with a filter whose namespace is limited to those of the key.
 func narrowed[F, R any](ctx context.Context, namespace *string, verb func(context.Context, F) (R, error), filter *F,
 ) (answer R, err error) {
 	if *namespace, err = endpoint.NarrowNamespace(ctx, *namespace); err != nil {
@@ -56,7 +51,6 @@ func narrowed[F, R any](ctx context.Context, namespace *string, verb func(contex
 	return verb(ctx, *filter)
 }
 
-// reaching asks a verb with a body whose namespace the key must reach.
 func reaching[B, R any](ctx context.Context, namespace string, verb func(context.Context, B) (R, error), body *B,
 ) (answer R, err error) {
 	if err := endpoint.ReachNamespace(ctx, namespace, "/namespace"); err != nil {
@@ -69,8 +63,8 @@ type namespaceQuery struct {
 	Namespace string `query:"namespace" maxLength:"255"`
 }
 
-// ActQuery are an act's actor, reason and precondition as a query, for requests without a body: many proxies drop the
-// body of a DELETE.
+// ActQuery has an act's actor, reason and precondition, for requests without a body: many proxies drop the body of a
+// DELETE.
 type ActQuery struct {
 	Actor      string `query:"actor" maxLength:"255" doc:"Name recorded with the act. Defaults to the name of the API key."`
 	Reason     string `query:"reason" maxLength:"1024" doc:"Reason of the act."`

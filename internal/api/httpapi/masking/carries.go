@@ -5,13 +5,11 @@ import (
 	"sync"
 )
 
-// carrying is whether a type holds what may be masked, by type: the same few types are asked for in every answer.
 var carrying sync.Map
 
-// Carries reports whether answers of a type may hold what is sensitive.
+// Carries reports whether answers of a type may hold sensitive values.
 func (m *Masker) Carries(t reflect.Type) bool { return holds(t) }
 
-// holds reports whether a value of a type may hold something to mask.
 func holds(t reflect.Type) bool {
 	if known, ok := carrying.Load(t); ok {
 		return known.(bool)

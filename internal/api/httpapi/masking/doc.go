@@ -1,7 +1,6 @@
-// Package masking hides in the answers of the API what templates and sources mark as sensitive.
+// Package masking hides sensitive values in the answers of the API.
 //
-// It goes through the Go value of an answer. A type that says which task or source it is about (subjects.go) sets the
-// pointers for everything in it; every JSON value below is masked by them. A JSON value outside of all subjects is
-// shown as it is: of all answers those are the steps that a worker gets to run, which it needs as they are. A new
-// answer with a JSON value of a task or letter needs its subject here.
+// It walks the Go value of an answer. A type with a subject, the task or source that it is about (subjects.go), sets
+// the pointers that mask every JSON value within it. A JSON value outside of all subjects is not masked: those are the
+// steps that a worker runs. A new answer with a JSON value of a task or letter needs its subject here.
 package masking

@@ -17,20 +17,20 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// RefuseContext refuses a new context of a task, or a merge patch of it, that has the mask at a sensitive pointer: it
-// was made of a masked context, and would overwrite what is hidden. at is the place of the document in the request.
+// RefuseContext refuses a new context of a task, or a merge patch, that has the mask at a sensitive pointer: it was
+// made from a masked context and would overwrite the hidden value. at is the place of the document in the request.
 func (m *Masker) RefuseContext(ctx context.Context, task uuid.UUID, at string, document json.RawMessage) error {
 	return m.refuse(ctx, task, at, document, (*sensitive.Set).Held)
 }
 
-// RefuseScheduled is RefuseContext for the context of a schedule, which is about the template that it runs.
+// RefuseScheduled is RefuseContext for a schedule and its template.
 func (m *Masker) RefuseScheduled(ctx context.Context, of *schedules.Spec) error {
 	if len(of.Context) == 0 {
 		return nil
 	}
 	p := &pass{ctx: ctx, rules: m.rules, known: map[any]*subject{}}
 	about, err := p.scheduled(of)
-	if err != nil || about == all { // the operation itself refuses what does not exist
+	if err != nil || about == all { // the operation itself refuses a missing object
 		return err
 	}
 	return refusal("/context", about.set.Held(of.Context))
@@ -49,13 +49,12 @@ func (m *Masker) refuse(ctx context.Context, task uuid.UUID, at string, document
 	}
 	p := &pass{ctx: ctx, rules: m.rules, known: map[any]*subject{}}
 	about, err := p.task(task)
-	if err != nil || about == all { // the operation itself refuses what does not exist
+	if err != nil || about == all { // the operation itself refuses a missing object
 		return err
 	}
 	return refusal(at, held(about.set, document))
 }
 
-// refusal is the refusal of masks at pointers, nil for none.
 func refusal(at string, pointers []string) error {
 	if len(pointers) == 0 {
 		return nil
@@ -69,12 +68,12 @@ func refusal(at string, pointers []string) error {
 	return &web.StatusError{Status: http.StatusUnprocessableEntity, Err: e}
 }
 
-// RefuseEdit refuses an edit of a letter that has the mask in place of a sensitive value and, from a key that may not
-// see those, one that compares, copies or moves them. at is the place of the edit in the request.
+// RefuseEdit refuses an edit of a letter that has the mask as a sensitive value and, from a key that may not see
+// sensitive values, one that compares, copies or moves them. at is the place of the edit in the request.
 func (m *Masker) RefuseEdit(ctx context.Context, letter uuid.UUID, at string, edit *deadletters.Edit) error {
 	p := &pass{ctx: ctx, rules: m.rules, known: map[any]*subject{}}
 	about, err := p.once(letter, func() (sensitive.Rule, error) { return m.rules.OfLetter(ctx, letter) })
-	if err != nil || about == all { // the operation itself refuses what does not exist
+	if err != nil || about == all { // the operation itself refuses a missing object
 		return err
 	}
 	return about.refuseEdit(ctx, at, edit)

@@ -12,13 +12,10 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/sensitive"
 )
 
-// maskedJSON is the mask as a JSON value.
 var maskedJSON = json.RawMessage(`"` + sensitive.Mask + `"`)
 
-// subjectOf is how a type says what it is about.
 type subjectOf = func(*pass, any) (*subject, error)
 
-// letterSubjects are the types of letters.
 func letterSubjects() map[reflect.Type]subjectOf {
 	subjects := map[reflect.Type]subjectOf{}
 	subjects[typeOf[deadletters.Letter]()] = func(p *pass, v any) (*subject, error) {
@@ -53,7 +50,6 @@ func letterSubjects() map[reflect.Type]subjectOf {
 	return subjects
 }
 
-// redrive is the subject of a redrive: what is sensitive in the letters and cases that its edit may change.
 func (p *pass) redrive(r *deadletters.Redrive) (*subject, error) {
 	switch {
 	case r.Edit == nil:
@@ -65,7 +61,6 @@ func (p *pass) redrive(r *deadletters.Redrive) (*subject, error) {
 	return p.once("namespace "+namespace, func() (sensitive.Rule, error) { return p.rules.OfNamespace(p.ctx, namespace) })
 }
 
-// maskEdit masks what an edit writes to a sensitive place. Its patch is JSON, which is masked as such.
 func maskEdit(about *subject, v any) {
 	e := v.(*deadletters.Edit)
 	for i := range e.SetHeaders {
@@ -75,7 +70,7 @@ func maskEdit(about *subject, v any) {
 	}
 }
 
-// maskContent masks payload and headers. A payload that is not JSON is masked whole where pointers are set.
+// maskContent masks a whole payload that is not JSON, if pointers are set.
 func maskContent(about *subject, v any) {
 	c := v.(*deadletters.Content)
 	c.Payload, c.PayloadBase64 = about.payload(c.Payload, c.PayloadBase64)
@@ -86,7 +81,6 @@ func maskContent(about *subject, v any) {
 	}
 }
 
-// payload masks a payload that is JSON or, in binary, anything.
 func (s *subject) payload(text json.RawMessage, binary []byte) (json.RawMessage, []byte) {
 	if s.set.Empty() {
 		return text, binary
@@ -103,7 +97,7 @@ func maskOccurrence(about *subject, v any) {
 	o.Payload, o.PayloadBase64 = about.payload(o.Payload, o.PayloadBase64)
 }
 
-// maskMessage masks a message, whose event is a JSON text or an object with base64 when the payload is not JSON.
+// maskMessage masks an event: JSON text, or an object with base64.
 func maskMessage(about *subject, v any) {
 	m := v.(*deadletters.DeadMessage)
 	m.Event = about.shown(m.Event)
@@ -119,8 +113,7 @@ func maskJob(about *subject, v any) {
 	j.OriginalJob = about.shown(j.OriginalJob)
 }
 
-// shown masks a payload that is shown as JSON, whatever it is: one in binary has no member that a pointer selects, and
-// is masked whole.
+// shown masks a whole binary payload: no pointer selects a part of it.
 func (s *subject) shown(payload json.RawMessage) json.RawMessage {
 	if s.set.Empty() || len(payload) == 0 {
 		return payload
@@ -133,7 +126,7 @@ func (s *subject) shown(payload json.RawMessage) json.RawMessage {
 	return masked
 }
 
-// maskChanges masks what an edit changes at a sensitive pointer, and below or around one.
+// maskChanges masks changes at, below or around a sensitive pointer.
 func maskChanges(about *subject, v any) {
 	item := v.(*deadletters.PreviewItem)
 	for i := range item.Changes {
@@ -149,7 +142,6 @@ func maskChanges(about *subject, v any) {
 	}
 }
 
-// masked is the mask of a text, "" for none.
 func masked(text string) string {
 	if text == "" {
 		return ""

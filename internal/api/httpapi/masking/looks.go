@@ -13,13 +13,12 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// lookAgain is how long a look of a key at an object stands for further ones.
 const lookAgain = time.Minute
 
-// maxLooks bounds the looks that are remembered; beyond it they are forgotten, and recorded again.
+// maxLooks bounds the remembered looks; beyond it they are forgotten, and recorded again.
 const maxLooks = 10_000
 
-// looks are the recorded looks of the last minute on this node.
+// looks are this node's recorded looks of the last minute.
 type looks struct {
 	now func() time.Time
 
@@ -27,11 +26,10 @@ type looks struct {
 	since map[seen]time.Time
 }
 
-// seen is an object as a key has seen it.
 type seen struct{ key, operation, path string }
 
-// NoteLook records a look at the object of a path, once a minute for a key and an object on this node. An error means
-// that it is not recorded, and that nothing may be shown. Two first looks at the same time may both be recorded.
+// NoteLook records a look at the object of a path, once a minute for a key and an object on this node. After an error
+// nothing may be shown. Two concurrent first looks may both be recorded.
 func (m *Masker) NoteLook(ctx context.Context, operation, path string, body any) error {
 	of := seen{operation: operation, path: path}
 	if p := access.From(ctx); p != nil {
@@ -63,7 +61,6 @@ func (l *looks) add(of seen) {
 	l.since[of] = l.now()
 }
 
-// lookAt describes a look: the object is that of the answer, where it is one.
 func lookAt(operation, path string, body any) sensitive.Look {
 	look := sensitive.Look{Operation: operation, Object: path}
 	switch v := body.(type) {

@@ -13,21 +13,20 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/sensitive"
 )
 
-// Rules tells what is sensitive. Its methods are safe for concurrent use, and answer with what is stored now: pointers
-// of sources change.
+// Rules finds the sensitive places. Its methods are safe for concurrent use and read what is stored now: pointers of
+// sources change.
 type Rules interface {
-	// OfTask returns the rule of a task, or CodeNotFound for one that does not exist or that the key does not reach.
+	// CodeNotFound: a missing task, or one outside the key's reach.
 	OfTask(ctx context.Context, task uuid.UUID) (sensitive.Rule, error)
-	// OfTemplate returns the rule of the tasks of a version of a template, or CodeNotFound.
 	OfTemplate(ctx context.Context, namespace, name, version string) (sensitive.Rule, error)
-	// OfSource returns the rule of the letters of a source, an empty one for a source that does not exist.
+	// OfSource returns an empty rule for a missing source.
 	OfSource(ctx context.Context, namespace, source string) (sensitive.Rule, error)
-	// OfLetter and OfCase return the rules of a letter and of the task of a case, or CodeNotFound.
+	// CodeNotFound as above; a case has the rule of its task.
 	OfLetter(ctx context.Context, letter uuid.UUID) (sensitive.Rule, error)
 	OfCase(ctx context.Context, id uuid.UUID) (sensitive.Rule, error)
-	// OfNamespace returns the rules of all sources and templates of a namespace as one; "" means all namespaces.
+	// OfNamespace joins the rules of all sources and templates; "" means all namespaces.
 	OfNamespace(ctx context.Context, namespace string) (sensitive.Rule, error)
-	// NoteLook records in the audit trail that the key of ctx sees what is sensitive.
+	// NoteLook records in the audit trail that the key of ctx sees sensitive values.
 	NoteLook(ctx context.Context, look sensitive.Look) error
 }
 
@@ -37,7 +36,7 @@ type Masker struct {
 	looks looks
 }
 
-// New returns a Masker with these rules. nil are those of a server on which nothing is sensitive.
+// New returns a Masker. With nil rules nothing is sensitive.
 func New(rules Rules) *Masker {
 	if rules == nil {
 		rules = none{}
@@ -45,8 +44,8 @@ func New(rules Rules) *Masker {
 	return &Masker{rules: rules, looks: looks{now: time.Now}}
 }
 
-// Mask returns the answer without what is sensitive. The answer may be changed in place. An error means that the rules
-// could not be read, and that nothing may be sent.
+// Mask masks sensitive values, possibly in place. After an error, which means that the rules could not be read, nothing
+// may be sent.
 func (m *Masker) Mask(ctx context.Context, answer any) (any, error) {
 	v := reflect.ValueOf(answer)
 	if !v.IsValid() {
@@ -61,16 +60,13 @@ func (m *Masker) Mask(ctx context.Context, answer any) (any, error) {
 	return settable.Interface(), nil
 }
 
-// subject is what an answer is about: a task, or a letter of a source.
 type subject struct {
 	set     *sensitive.Set
 	headers map[string]bool // lower case
 }
 
-// hides reports whether there is anything to mask.
 func (s *subject) hides() bool { return s != nil && (!s.set.Empty() || len(s.headers) > 0) }
 
-// pass is the masking of one answer.
 type pass struct {
 	ctx   context.Context
 	rules Rules
@@ -84,7 +80,6 @@ var (
 	errorType = reflect.TypeFor[tasker.Error]()
 )
 
-// walk masks a value and everything in it.
 func (p *pass) walk(v reflect.Value, about *subject) error {
 	switch v.Type() {
 	case rawType:
@@ -118,7 +113,6 @@ func (p *pass) walk(v reflect.Value, about *subject) error {
 	return nil
 }
 
-// members masks the values of a map.
 func (p *pass) members(v reflect.Value, about *subject) error {
 	if !holds(v.Type().Elem()) {
 		return nil
@@ -134,7 +128,6 @@ func (p *pass) members(v reflect.Value, about *subject) error {
 	return nil
 }
 
-// object masks the fields of a struct. One that says what it is about is a subject of its own.
 func (p *pass) object(v reflect.Value, about *subject) error {
 	t := v.Type()
 	if !holds(t) {
@@ -170,7 +163,6 @@ func (p *pass) object(v reflect.Value, about *subject) error {
 	return nil
 }
 
-// none are the rules of a server on which nothing is sensitive.
 type none struct{}
 
 func (none) OfTask(context.Context, uuid.UUID) (r sensitive.Rule, err error) { return r, nil }

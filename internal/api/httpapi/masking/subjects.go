@@ -18,8 +18,8 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// subjects are the types that say what they are about. A function gets a pointer to a value of the type; a nil subject
-// means that the object around it decides.
+// subjects maps types to their subjects. A function gets a pointer to a value of the type; a nil subject means that the
+// enclosing object decides.
 var subjects = joined(letterSubjects(), map[reflect.Type]subjectOf{
 	typeOf[tasker.Task](): func(p *pass, v any) (*subject, error) { return p.shownTask(v.(*tasker.Task)) },
 	typeOf[tasker.Step](): func(p *pass, v any) (*subject, error) { return p.task(v.(*tasker.Step).TaskUUID) },
@@ -49,8 +49,8 @@ func joined(a, b map[reflect.Type]subjectOf) map[reflect.Type]subjectOf {
 	return a
 }
 
-// inputs are the fields with the context of a task: its pointers are counted from the root. In all other fields they
-// are looked for at any depth, because those may repeat the context within something else.
+// inputs are the fields with the context of a task: its pointers count from the root. In other fields they match at any
+// depth, because those may contain the context.
 var inputs = map[reflect.Type]map[string]bool{
 	typeOf[tasker.Task]():            {"Context": true},
 	typeOf[schedules.Spec]():         {"Context": true},
@@ -60,7 +60,7 @@ var inputs = map[reflect.Type]map[string]bool{
 	typeOf[executionapi.Execution](): {"Parameters": true},
 }
 
-// wholes mask what is more than one JSON value.
+// wholes mask more than one JSON value.
 var wholes = map[reflect.Type]func(*subject, any){
 	typeOf[operate.AuditRecord]():     maskAct,
 	typeOf[deadletters.Content]():     maskContent,
@@ -76,18 +76,15 @@ var without = map[reflect.Type]bool{}
 
 func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
-// all hides everything: its rule is not known.
+// all hides everything: its rule is unknown.
 var all = &subject{set: sensitive.All()}
 
-// task is the subject of a task. One that is gone hides everything.
 func (p *pass) task(id uuid.UUID) (*subject, error) {
 	return p.once(id, func() (sensitive.Rule, error) { return p.rules.OfTask(p.ctx, id) })
 }
 
-// template names the version of a template.
 type template struct{ namespace, name, version string }
 
-// shownTask is the subject of a task whose template is known.
 func (p *pass) shownTask(t *tasker.Task) (*subject, error) {
 	if len(t.Context) == 0 {
 		return nil, nil
@@ -101,7 +98,7 @@ func (p *pass) shownTask(t *tasker.Task) (*subject, error) {
 	return p.template(t.Namespace, t.Name, t.Version)
 }
 
-// scheduled is the subject of the context of a schedule: the template that is run.
+// scheduled is about the template that the schedule runs.
 func (p *pass) scheduled(of *schedules.Spec) (*subject, error) {
 	if of.Template == "" || len(of.Context) == 0 {
 		return &subject{}, nil
@@ -115,7 +112,6 @@ func (p *pass) template(namespace, name, version string) (*subject, error) {
 	})
 }
 
-// source names a source.
 type source struct{ namespace, name string }
 
 func (p *pass) source(namespace, name string) (*subject, error) {
@@ -124,7 +120,6 @@ func (p *pass) source(namespace, name string) (*subject, error) {
 	})
 }
 
-// failedTask is the subject of a failed task, which shows no more of it than its last failure.
 func (p *pass) failedTask(t *operate.FailedTask) (*subject, error) {
 	if t.LastError == nil || len(t.LastError.Details) == 0 {
 		return nil, nil
@@ -132,8 +127,7 @@ func (p *pass) failedTask(t *operate.FailedTask) (*subject, error) {
 	return p.task(t.TaskID)
 }
 
-// act is the subject of an act: the task that it is on. Acts outlive tasks; then the rule is that of the newest version
-// of the template.
+// act is about its task. Acts outlive tasks; then the newest version of the template has the rule.
 func (p *pass) act(a *operate.AuditRecord) (*subject, error) {
 	switch {
 	case len(a.Data) == 0:
@@ -150,20 +144,20 @@ func (p *pass) act(a *operate.AuditRecord) (*subject, error) {
 		}
 		rule, err = p.rules.OfTemplate(p.ctx, a.Namespace, a.Template, "")
 		if tasker.ErrorCode(err) == tasker.CodeNotFound {
-			return sensitive.Rule{}, nil // of one handler: it has no template
+			return sensitive.Rule{}, nil // of one handler, without a template
 		}
 		return rule, err
 	})
 }
 
-// maskAct marks an act whose data was masked: its hash cannot be checked with what is left.
+// maskAct marks an act with masked data: its hash cannot be checked.
 func maskAct(about *subject, v any) {
 	a := v.(*operate.AuditRecord)
 	data, masked := about.set.Anywhere(a.Data)
 	a.Data, a.DataMasked = data, masked || a.DataMasked
 }
 
-// once looks a rule up, once for an answer. What does not exist hides everything.
+// once looks a rule up once per answer. A missing object hides everything.
 func (p *pass) once(key any, find func() (sensitive.Rule, error)) (*subject, error) {
 	if known := p.known[key]; known != nil {
 		return known, nil
@@ -183,8 +177,8 @@ func (p *pass) once(key any, find func() (sensitive.Rule, error)) (*subject, err
 	return about, err
 }
 
-// subject makes a rule a subject. Of a task that was made of a message, the rule of its source holds too: for the
-// context, and for one that has the message in it.
+// subject: a task made from a message also has the rule of its source, both for the context and for a context that
+// contains the message.
 func (p *pass) subject(rule sensitive.Rule) (*subject, error) {
 	pointers := rule.Pointers
 	if rule.Source != "" {

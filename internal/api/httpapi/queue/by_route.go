@@ -7,14 +7,12 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 )
 
-// routesQuery is a queueapi.RouteFilter as a query.
 type routesQuery struct {
 	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 	Show      string   `query:"show" enum:"waiting,stuck" doc:"waiting: routes on which steps wait; stuck: those that no worker serves as well."`
 	endpoint.PageQuery
 }
 
-// listRoutes serves GET /v1/routes: the queue by route, those that nobody serves first.
 func (f *family) listRoutes(ctx context.Context, params *routesQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*queueapi.RoutePage], error) {

@@ -1,7 +1,7 @@
-// Package queue is the compatibility family /api/v1: the same tasks as one priority queue, in the words of systems with
-// queues only. It never shows a state that the other families do not have; it names states and fields in its own way.
+// Package queue is the compatibility family /api/v1: the tasks as one priority queue, with the states and fields of
+// systems with queues only.
 //
 // routes.go lists the family. tasks.go has submission, single tasks and statistics, list.go the list of tasks, and
-// failed_tasks.go what failed permanently. The JSON types of tasks are in package queueapi, which also has the client
-// and the mapping of statuses; those of workers, with the handlers, are in package taskworker.
+// failed_tasks.go the permanent failures. Package queueapi has the JSON types of tasks, the client and the mapping of
+// statuses; package taskworker has the types and handlers of workers.
 package queue

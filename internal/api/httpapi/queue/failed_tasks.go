@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// failedTaskFilter is an operate.FailedTaskFilter as a query.
 type failedTaskFilter struct {
 	Status      string    `query:"resolution_status" enum:"pending,manually_resolved,permanently_failed,cancelled" default:"pending" doc:"Status of the case. pending selects tasks in error with an unresolved case."`
 	Reason      string    `query:"failure_reason" enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
@@ -28,7 +27,7 @@ type failedTaskFilter struct {
 	Cursor      string    `query:"cursor" maxLength:"64" doc:"next_cursor of the previous page."`
 }
 
-// listFailedTasks serves GET /api/v1/dlq. retryable is text in the query, because its absence means both.
+// listFailedTasks has retryable as text, because its absence means both.
 func (f *family) listFailedTasks(ctx context.Context, params *failedTaskFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[*operate.FailedTaskPage], error) {
@@ -54,14 +53,12 @@ func (f *family) listFailedTasks(ctx context.Context, params *failedTaskFilter,
 	return endpoint.OK(page), nil
 }
 
-// replayPath names a failed task.
 type replayPath struct {
 	ID uuid.UUID `path:"task_id" doc:"The task."`
 	endpoint.Match
 }
 
-// replayTask serves POST /api/v1/dlq/{task_id}/replay. The actor defaults to the name of the key, so that the audit
-// trail names somebody.
+// replayTask: the actor defaults to the name of the key.
 func (f *family) replayTask(ctx context.Context, params *replayPath,
 	body *operate.ReplayRequest,
 ) (endpoint.Answer[*operate.Replay], error) {
@@ -70,13 +67,10 @@ func (f *family) replayTask(ctx context.Context, params *replayPath,
 	return endpoint.OK(replay), err
 }
 
-// failureReportQuery filters a report.
 type failureReportQuery struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace to count."`
 }
 
-// failureReport serves GET /api/v1/dlq/patterns: a stored report, not a query of its own. NotFound before the first
-// one.
 func (f *family) failureReport(ctx context.Context, params *failureReportQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*operate.FailureReport], error) {

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 )
 
-// queueTasksQuery is a queueapi.QueueTaskFilter as a query.
 type queueTasksQuery struct {
 	Status        []string  `query:"status,explode" doc:"queued, assigned, executing, completed, failed, cancelled or dead_letter; repeatable, or several separated by commas."`
 	Namespace     string    `query:"namespace" maxLength:"255"`
@@ -21,8 +20,7 @@ type queueTasksQuery struct {
 	endpoint.PageQuery
 }
 
-// queueTasks serves GET /api/v1/tasks. Statuses that do not exist are refused by the backend, which knows their
-// mapping.
+// queueTasks leaves unknown statuses to the backend, which has their mapping.
 func (f *family) queueTasks(ctx context.Context, params *queueTasksQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*queueapi.QueueTaskPage], error) {

@@ -15,19 +15,15 @@ import (
 // Backend is the part of the engine that the family needs.
 type Backend interface {
 	queueapi.Backend
-	// FailedTasks returns a page of the tasks that failed permanently, newest first.
 	FailedTasks(ctx context.Context, filter operate.FailedTaskFilter) (*operate.FailedTaskPage, error)
-	// FailureReport counts the recent permanent failures of a namespace, "" for all.
 	FailureReport(ctx context.Context, namespace string) (*operate.FailureReport, error)
-	// ReplayTask runs the failed steps of a task again.
 	ReplayTask(ctx context.Context, id uuid.UUID, req operate.ReplayRequest) (*operate.Replay, error)
 }
 
-// family are the handlers of the family.
 type family struct{ backend Backend }
 
-// Routes adds the routes of the family to an API. The handlers of workers are those of /internal/workers in the words
-// of the queue, so both families lease from the same queue under the same rules.
+// Routes adds the family to an API. The handlers of workers are those of /internal/workers in the words of the queue,
+// so both families lease from the same queue under the same rules.
 func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 	const hot, batch, creates, optional = endpoint.Hot, endpoint.Batch, endpoint.Creates, endpoint.BodyOptional
 	const finds, conflicts, limited = endpoint.Finds, endpoint.Conflicts, endpoint.Limited
@@ -40,7 +36,7 @@ func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 	taskworker.DocumentStatus(api)
 	api.OlderNames("/api/v1/dlq", map[string]string{"reason": "failure_reason", "error": "error_pattern"})
 
-	// Tasks that failed permanently. Here "dlq" holds tasks; in /v1/dlq it holds their cases.
+	// Here "dlq" holds tasks that failed permanently; in /v1/dlq it holds their cases.
 	endpoint.Add(api, get("/api/v1/dlq", "list-failed-tasks", "List permanently failed tasks, newest first", read, 0),
 		f.listFailedTasks)
 	endpoint.Add(api, get("/api/v1/dlq/patterns", "get-failure-report",
@@ -48,7 +44,6 @@ func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 	endpoint.Add(api, post("/api/v1/dlq/{task_id}/replay", "replay-task", "Run the failed steps of a task again",
 		operating, optional|conflicts), f.replayTask)
 
-	// Tasks and the queue as a whole.
 	endpoint.Add(api, post("/api/v1/tasks", "enqueue-task", "Submit a task to the queue", submit,
 		hot|creates|finds|conflicts|limited), f.enqueueTask)
 	endpoint.Add(api, post("/api/v1/tasks/batch", "enqueue-tasks", "Submit many tasks to the queue in one transaction",
@@ -63,7 +58,7 @@ func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 	endpoint.Add(api, get("/v1/routes", "list-routes", "List the queues by route, those that nobody serves first", read,
 		0), f.listRoutes)
 
-	// Workers, with the handlers of package taskworker. A worker may drain itself; an operator may drain any.
+	// Handlers of package taskworker. A worker may drain itself; an operator may drain any.
 	endpoint.Add(api, post("/api/v1/workers/register", "register-queue-worker", "Register a worker of the queue", work,
 		optional|limited), workers.Register)
 	endpoint.Add(api, post("/api/v1/workers/{id}/poll", "poll-queue", "Claim tasks (long poll)", work, hot|optional),

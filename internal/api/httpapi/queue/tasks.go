@@ -12,30 +12,27 @@ import (
 	"github.com/taskerhq/tasker/internal/api/web"
 )
 
-// Path names a task of the queue. It is exported because huma ignores unexported embedded structs.
+// Path names a task of the queue. Exported because huma ignores unexported embedded structs.
 type Path struct {
 	ID uuid.UUID `path:"id" doc:"The task."`
 }
 
-// queueTaskQuery is Path with a request for more fields.
 type queueTaskQuery struct {
 	Path
 	IncludeHistory bool `query:"include_history" doc:"Include earlier statuses, oldest first."`
 }
 
-// queueCancelQuery is Path with the parameters of a cancellation.
 type queueCancelQuery struct {
 	Path
 	endpoint.CancelParams
 }
 
-// queueStatsQuery is a queueapi.QueueFilter as a query.
 type queueStatsQuery struct {
 	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 }
 
-// enqueueTask serves POST /api/v1/tasks: 201 for a new task, 200 for one that exists under the same idempotency key. It
-// is a batch of one, so locations in errors are moved from the item to the body.
+// enqueueTask answers 201 for a new task, 200 for one with the same idempotency key. It is a batch of one, so locations
+// in errors are moved from the item to the body.
 func (f *family) enqueueTask(ctx context.Context, _ *endpoint.None,
 	body *queueapi.EnqueueTask,
 ) (endpoint.Answer[queueapi.QueueReceipt], error) {
@@ -54,7 +51,6 @@ func (f *family) enqueueTask(ctx context.Context, _ *endpoint.None,
 	return endpoint.Stored(receipt.Created, "/api/v1/tasks/"+receipt.TaskID.String(), receipt), nil
 }
 
-// enqueueTasks serves POST /api/v1/tasks/batch: all tasks in one transaction, or none.
 func (f *family) enqueueTasks(ctx context.Context, _ *endpoint.None,
 	body *queueapi.EnqueueRequest,
 ) (endpoint.Answer[endpoint.Results[queueapi.QueueReceipt]], error) {
@@ -62,8 +58,8 @@ func (f *family) enqueueTasks(ctx context.Context, _ *endpoint.None,
 	return endpoint.OK(endpoint.ResultsOf(receipts)), err
 }
 
-// enqueue stores tasks with the name of the request's key, for limits per user and the audit trail. A task without a
-// trace of its own continues that of the request.
+// enqueue adds the name of the request's key, for limits per user and the audit trail. A task without a trace continues
+// the request's.
 func (f *family) enqueue(ctx context.Context, tasks []queueapi.EnqueueTask) ([]queueapi.QueueReceipt, error) {
 	trace := web.TraceParent(ctx)
 	for i := range tasks {
@@ -77,7 +73,6 @@ func (f *family) enqueue(ctx context.Context, tasks []queueapi.EnqueueTask) ([]q
 	return f.backend.EnqueueTasks(ctx, queueapi.EnqueueRequest{Tasks: tasks, Caller: endpoint.Caller(ctx)})
 }
 
-// queueTask serves GET /api/v1/tasks/{id}.
 func (f *family) queueTask(ctx context.Context, params *queueTaskQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*queueapi.QueueTask], error) {
@@ -85,7 +80,7 @@ func (f *family) queueTask(ctx context.Context, params *queueTaskQuery,
 	return endpoint.OK(task), err
 }
 
-// cancelQueueTask serves DELETE /api/v1/tasks/{id}. Actor and precondition are in the query, as for DELETE /v1/tasks.
+// cancelQueueTask has actor and precondition in the query, like DELETE /v1/tasks.
 func (f *family) cancelQueueTask(ctx context.Context, params *queueCancelQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*queueapi.QueueCancelled], error) {
@@ -95,7 +90,6 @@ func (f *family) cancelQueueTask(ctx context.Context, params *queueCancelQuery,
 	return endpoint.OK(cancelled), err
 }
 
-// queueStats serves GET /api/v1/queue/stats. A limited key gets the numbers of its own namespaces only.
 func (f *family) queueStats(ctx context.Context, params *queueStatsQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*queueapi.QueueStats], error) {

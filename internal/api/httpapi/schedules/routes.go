@@ -10,21 +10,19 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// family are the handlers of the family.
 type family struct {
-	backend schedules.Backend // nil on a server whose store keeps no schedules
+	backend schedules.Backend // nil if the store keeps no schedules
 	masker  Masker
 }
 
-// Masker refuses contexts that were made of masked ones.
+// Masker refuses contexts that have the mask at a sensitive pointer.
 type Masker interface {
-	// RefuseScheduled refuses the context of a schedule that has the mask at a sensitive pointer of its template.
 	RefuseScheduled(ctx context.Context, of *schedules.Spec) error
 }
 
-// Routes adds the routes of the family to an API. A nil backend makes every route answer unavailable.
+// Routes adds the family to an API. With a nil backend every route answers unavailable.
 //
-// Whoever may register templates may save schedules: both decide what is run.
+// A key that may register templates may save schedules: both decide what runs.
 func Routes(api *endpoint.API, backend schedules.Backend, masker Masker) {
 	f := &family{backend, masker}
 	const optional, creates, conflicts, limited = endpoint.BodyOptional, endpoint.Creates, endpoint.Conflicts,
@@ -52,7 +50,6 @@ func Routes(api *endpoint.API, backend schedules.Backend, masker Masker) {
 		"Fire the times of a range in the past", operate, conflicts|limited), f.backfill)
 }
 
-// add adds an operation of the family.
 func add[P, B, R any](api *endpoint.API, f *family, e endpoint.Endpoint,
 	h func(ctx context.Context, params *P, body *B) (endpoint.Answer[R], error),
 ) {

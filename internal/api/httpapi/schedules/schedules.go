@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// listQuery selects a page of schedules.
 type listQuery struct {
 	Namespace string `query:"namespace" maxLength:"255"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
@@ -20,13 +19,11 @@ type Path struct {
 	Name      string `path:"name" maxLength:"255"`
 }
 
-// actPath names a schedule to act on.
 type actPath struct {
 	Path
 	endpoint.Match
 }
 
-// list serves GET /v1/schedules.
 func (f *family) list(ctx context.Context, params *listQuery, _ *endpoint.None,
 ) (endpoint.Answer[*schedules.SchedulePage], error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
@@ -38,7 +35,6 @@ func (f *family) list(ctx context.Context, params *listQuery, _ *endpoint.None,
 	return endpoint.OK(page), err
 }
 
-// save serves POST /v1/schedules: 201 for a new schedule, 200 for one that was there. The settings are replaced whole.
 func (f *family) save(ctx context.Context, _ *endpoint.Match, body *schedules.ScheduleRequest,
 ) (endpoint.Answer[*schedules.SavedSchedule], error) {
 	var no endpoint.Answer[*schedules.SavedSchedule]
@@ -55,14 +51,13 @@ func (f *family) save(ctx context.Context, _ *endpoint.Match, body *schedules.Sc
 	return endpoint.Stored(saved.Outcome == schedules.Created && !saved.DryRun, "/v1/schedules", saved), nil
 }
 
-// get serves GET /v1/schedules/{namespace}/{name}.
 func (f *family) get(ctx context.Context, params *Path, _ *endpoint.None,
 ) (endpoint.Answer[*schedules.Schedule], error) {
 	of, err := f.backend.Schedule(ctx, params.Namespace, params.Name)
 	return endpoint.OK(of), err
 }
 
-// removeQuery names a schedule to remove. Its act is in the query, since many proxies drop the body of a DELETE.
+// removeQuery has the act in the query, since many proxies drop the body of a DELETE.
 type removeQuery struct {
 	Path
 
@@ -72,19 +67,16 @@ type removeQuery struct {
 	endpoint.Match
 }
 
-// scheduleRemoval is the answer to a removal.
 type scheduleRemoval struct {
 	Removed bool `json:"removed"`
 }
 
-// remove serves DELETE /v1/schedules/{namespace}/{name}.
 func (f *family) remove(ctx context.Context, params *removeQuery, _ *endpoint.None,
 ) (endpoint.Answer[scheduleRemoval], error) {
 	return endpoint.OK(scheduleRemoval{true}), f.backend.Remove(ctx, params.Namespace, params.Name,
 		schedules.ScheduleAct{Actor: params.Actor, Reason: params.Reason, IfMatch: params.IfMatch})
 }
 
-// firingQuery selects a page of firings.
 type firingQuery struct {
 	Path
 
@@ -92,7 +84,6 @@ type firingQuery struct {
 	Cursor string `query:"cursor" maxLength:"1024" doc:"Cursor of the page before."`
 }
 
-// firings serves GET /v1/schedules/{namespace}/{name}/firings.
 func (f *family) firings(ctx context.Context, params *firingQuery, _ *endpoint.None,
 ) (endpoint.Answer[*schedules.FiringHistory], error) {
 	page, err := f.backend.Firings(ctx, params.Namespace, params.Name,
@@ -100,7 +91,6 @@ func (f *family) firings(ctx context.Context, params *firingQuery, _ *endpoint.N
 	return endpoint.OK(page), err
 }
 
-// acted answers an act on the schedule that the path names.
 func acted[B, R any](ctx context.Context, params *actPath, body *B,
 	do func(ctx context.Context, namespace, name string, req B) (R, error),
 ) (endpoint.Answer[R], error) {
@@ -108,26 +98,21 @@ func acted[B, R any](ctx context.Context, params *actPath, body *B,
 	return endpoint.OK(out), err
 }
 
-// pause serves POST /v1/schedules/{namespace}/{name}/pause. A schedule that is paused gets the new reason and end.
 func (f *family) pause(ctx context.Context, params *actPath, body *schedules.SchedulePauseRequest,
 ) (endpoint.Answer[*schedules.Schedule], error) {
 	return acted(ctx, params, body, f.backend.Pause)
 }
 
-// resume serves POST /v1/schedules/{namespace}/{name}/resume. A schedule that is not paused is refused with
-// wrong_state.
 func (f *family) resume(ctx context.Context, params *actPath, body *schedules.ScheduleAct,
 ) (endpoint.Answer[*schedules.Schedule], error) {
 	return acted(ctx, params, body, f.backend.Resume)
 }
 
-// run serves POST /v1/schedules/{namespace}/{name}/run. Each call is a firing of its own.
 func (f *family) run(ctx context.Context, params *actPath, body *schedules.ScheduleRunRequest,
 ) (endpoint.Answer[*schedules.Firing], error) {
 	return acted(ctx, params, body, f.backend.Run)
 }
 
-// backfill serves POST /v1/schedules/{namespace}/{name}/backfill.
 func (f *family) backfill(ctx context.Context, params *actPath, body *schedules.BackfillRequest,
 ) (endpoint.Answer[*schedules.Backfill], error) {
 	return acted(ctx, params, body, f.backend.Backfill)

@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// largeBackend is a Backend that keeps large results. It is optional.
 type largeBackend interface {
 	protocol.LargeResultBackend
 	// ReceiveLargeResult is SendLargeResult of a result that comes part by part.
@@ -36,7 +35,6 @@ type ParentPath struct {
 	Name string `path:"name" maxLength:"255" doc:"Name of the dependency."`
 }
 
-// noLarge is the error of a Backend that keeps no large results.
 func noLarge() error {
 	return tasker.Errorf(tasker.CodeTooLarge, "the server keeps no large results")
 }

@@ -23,7 +23,7 @@ type Backend interface {
 	WorkerPage(ctx context.Context, cursor string, limit int) ([]protocol.WorkerInfo, string, error)
 }
 
-// Verbs are the verbs of the worker protocol over one Backend. They are safe for concurrent use.
+// Verbs are the verbs of the worker protocol. They are safe for concurrent use.
 type Verbs struct {
 	backend Backend
 }
@@ -59,7 +59,6 @@ type StartBody struct {
 	Steps []protocol.LeaseRef `json:"steps"`
 }
 
-// Schema documents both forms.
 func (StartBody) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[protocol.StartRequest](r),
 		endpoint.SchemaOf[protocol.LeaseRef](r)}}
@@ -72,13 +71,11 @@ type ResultBody struct {
 	refused endpoint.Refusals
 }
 
-// Schema documents both forms.
 func (ResultBody) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[protocol.SettleRequest](r),
 		endpoint.SchemaOf[protocol.StepResult](r)}}
 }
 
-// Salvager accepts the valid results of a request.
 func (*ResultBody) Salvager() func([]byte) (any, bool) {
 	type head struct {
 		Results []json.RawMessage `json:"results" minItems:"1"`
@@ -178,7 +175,7 @@ func (v *Verbs) Poll(ctx context.Context, params *Path,
 		BreakerNote: polled.BreakerNote}), nil
 }
 
-// Start starts claimed steps. A refused bare lease is answered with the status of its problem.
+// Start answers a refused bare lease with the status of its problem.
 func (v *Verbs) Start(ctx context.Context, params *Path, body *StartBody) (endpoint.Answer[LeaseList], error) {
 	var no endpoint.Answer[LeaseList]
 	steps, single := body.Steps, len(body.Steps) == 0
@@ -204,8 +201,8 @@ func (v *Verbs) Progress(ctx context.Context, params *Path,
 	return endpoint.OK(lease), err
 }
 
-// Result settles steps. A refused bare result is answered with the status of its problem, so that a worker of one step
-// at a time need not read the body.
+// Result answers a refused bare result with the status of its problem, so that a worker of one step at a time need not
+// read the body.
 func (v *Verbs) Result(ctx context.Context, params *Path,
 	body *ResultBody,
 ) (endpoint.Answer[endpoint.Results[protocol.SettleAnswer]], error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// FleetWorker is a worker as its operators see it, in the words of systems that queue per worker.
+// FleetWorker is a worker as operators see it, in the words of systems that queue per worker.
 type FleetWorker struct {
 	ID           uuid.UUID `json:"id"`
 	Name         string    `json:"name"`
@@ -54,7 +54,7 @@ type FleetFilter struct {
 	stepworker.WorkerFilter
 }
 
-// Fleet returns a page of workers. The filters apply to a page of all workers, so a page may be short.
+// Fleet returns a page of workers. It filters a page of all workers, so a page may be short.
 func (v *Verbs) Fleet(ctx context.Context, params *FleetFilter, _ *endpoint.None) (endpoint.Answer[Fleet], error) {
 	page, err := v.steps.List(ctx, &params.WorkerFilter, nil)
 	if err != nil {

@@ -33,11 +33,10 @@ type Verbs struct {
 	steps   *stepworker.Verbs
 }
 
-// New returns the verbs over a Backend; steps are the verbs of the same workers in the protocol's own words.
+// New returns the verbs over a Backend; steps are the protocol's own verbs.
 func New(backend Backend, steps *stepworker.Verbs) *Verbs { return &Verbs{backend, steps} }
 
-// Register registers a worker. Task types are the handlers of the protocol; locations of faults are moved back to the
-// caller's names.
+// Register registers a worker. Task types are the protocol's handlers; faults have the caller's names.
 func (v *Verbs) Register(ctx context.Context, _ *endpoint.None,
 	body *QueueWorker,
 ) (endpoint.Answer[QueueRegistered], error) {
@@ -56,8 +55,8 @@ func (v *Verbs) Register(ctx context.Context, _ *endpoint.None,
 		MaxPayloadBytes:     r.MaxResultPayloadBytes}), nil
 }
 
-// Poll claims tasks, and waits for one if wait_ms says so. Capabilities that differ from the registered ones are
-// refused: the tasks would be those of the registration.
+// Poll claims tasks, and waits for one with wait_ms. It refuses capabilities that differ from the registered ones: the
+// tasks would be those of the registration.
 func (v *Verbs) Poll(ctx context.Context, params *stepworker.Path,
 	body *QueuePoll,
 ) (endpoint.Answer[QueuePolled], error) {
@@ -65,7 +64,7 @@ func (v *Verbs) Poll(ctx context.Context, params *stepworker.Path,
 	if err := v.sameCapabilities(ctx, params.ID, body.capabilities()); err != nil {
 		return no, err
 	}
-	// A worker that is full asks whether it should drain.
+	// A full worker polls to learn whether it should drain.
 	if body.capacity() == 0 {
 		return v.pollForNothing(ctx, params.ID)
 	}
@@ -82,7 +81,7 @@ func (v *Verbs) Poll(ctx context.Context, params *stepworker.Path,
 	return endpoint.OK(out), nil
 }
 
-// pollForNothing answers a worker without capacity, at once. In the other protocol a capacity of 0 is a missing one.
+// pollForNothing answers a worker without capacity immediately. In the other protocol a capacity of 0 is a missing one.
 func (v *Verbs) pollForNothing(ctx context.Context, id uuid.UUID) (endpoint.Answer[QueuePolled], error) {
 	w, err := v.backend.Registered(ctx, id)
 	if err != nil {
@@ -91,8 +90,6 @@ func (v *Verbs) pollForNothing(ctx context.Context, id uuid.UUID) (endpoint.Answ
 	return endpoint.OK(QueuePolled{Tasks: []QueueAssignment{}, ShouldDrain: w.State == draining && !w.DrainsItself}), nil
 }
 
-// sameCapabilities refuses a poll with capabilities other than the registered ones: the tasks would be those of the
-// registration.
 func (v *Verbs) sameCapabilities(ctx context.Context, id uuid.UUID, named []string) error {
 	if len(named) == 0 {
 		return nil
@@ -131,7 +128,7 @@ func toQueueAssignment(a *protocol.Assignment) QueueAssignment {
 	return out
 }
 
-// heldTasks returns a worker's leases on tasks; nil for a task that is outside the key's limits, or does not exist.
+// heldTasks returns nil for a task that is missing or outside the key's limits.
 func (v *Verbs) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	if len(tasks) == 0 {
 		return nil, nil
@@ -139,8 +136,8 @@ func (v *Verbs) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UU
 	return v.backend.HeldTasks(ctx, worker, tasks)
 }
 
-// held returns the lease on a task that a worker within the key's limits holds. Without one, status gives the reason:
-// cancelled, or lost. A caller that names step and token needs no look-up; the engine checks both.
+// held returns the lease on a task that a worker within the key's limits holds, or in status the reason for none:
+// cancelled, or lost. With step and token there is no look-up; the engine checks both.
 func (v *Verbs) held(ctx context.Context, worker uuid.UUID,
 	r *QueueLeaseRef,
 ) (ref protocol.LeaseRef, status string, err error) {
@@ -186,7 +183,7 @@ func toQueueLease(id uuid.UUID, l *protocol.LeaseAnswer) QueueLease {
 		VisibilityTimeoutUntil: l.LeaseExpiresAt, DeadlineAt: l.DeadlineAt}
 }
 
-// Start starts a claimed task. A lease that is lost is no error here: the answer is not acknowledged, with the reason.
+// Start starts a claimed task. A lost lease is not an error: the answer is not acknowledged, with the reason.
 func (v *Verbs) Start(ctx context.Context, params *stepworker.Path,
 	body *QueueStart,
 ) (endpoint.Answer[QueueLease], error) {
@@ -212,7 +209,7 @@ func (v *Verbs) Start(ctx context.Context, params *stepworker.Path,
 	return endpoint.OK(toQueueLease(body.TaskID, &lease)), nil
 }
 
-// Progress reports the progress of a task, which renews the lease. A lost lease is answered as by Start.
+// Progress renews the lease. A lost lease is answered as in Start.
 func (v *Verbs) Progress(ctx context.Context, params *stepworker.Path,
 	body *QueueProgress,
 ) (endpoint.Answer[QueueLease], error) {
@@ -236,8 +233,7 @@ func (v *Verbs) Progress(ctx context.Context, params *stepworker.Path,
 	return endpoint.OK(toQueueLease(body.TaskID, lease)), nil
 }
 
-// Result ends a task, or one of its attempts. A worker that has lost the lease gets stale_token, also if it never had
-// one: its result is not stored.
+// Result ends a task, or one of its attempts. A worker without the lease gets stale_token: its result is not stored.
 func (v *Verbs) Result(ctx context.Context, params *stepworker.Path,
 	body *QueueResult,
 ) (endpoint.Answer[QueueSettled], error) {
@@ -271,7 +267,7 @@ func (v *Verbs) Result(ctx context.Context, params *stepworker.Path,
 		nil
 }
 
-// Heartbeat renews the leases on tasks and tells which are lost. Without a list of tasks it renews all leases of the
+// Heartbeat renews the leases on tasks and reports lost ones. Without a list of tasks it renews all leases of the
 // worker; with an empty list none.
 func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 	body *QueueBeat,
@@ -283,7 +279,7 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 	}
 	leases := make([]QueueLease, len(body.CurrentTasks))
 	var asked []int // the place in leases of each step of the heartbeat
-	// An empty list renews nothing, which is not the same as no list.
+	// An empty list renews nothing; a missing list renews all.
 	if body.CurrentTasks != nil {
 		beat.Steps = []protocol.LeaseRef{}
 	}
@@ -310,7 +306,7 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 		return no, err
 	}
 	for k, i := range asked {
-		// Answers are in the order of the steps that were asked for; asked maps them to the caller's list.
+		// Answers are in the order of the heartbeat's steps; asked maps them to the caller's list.
 		if k < len(beaten.Leases) {
 			leases[i] = toQueueLease(body.CurrentTasks[i], &beaten.Leases[k])
 		}
@@ -319,10 +315,9 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 		BreakerNote: beaten.BreakerNote}), nil
 }
 
-// draining is the status of a worker that takes no more tasks.
 const draining = "draining"
 
-// Drain assigns a worker no more tasks.
+// Drain ends the assignment of tasks to a worker.
 func (v *Verbs) Drain(ctx context.Context, params *stepworker.Path,
 	body *stepworker.DrainRequest,
 ) (endpoint.Answer[*protocol.DrainResponse], error) {

@@ -26,8 +26,7 @@ type QueueWorker struct {
 	HealthURL    string   `json:"health_url,omitempty" doc:"URL of the health endpoint, without /health. GET <health_url>/health returns 200 if the worker is healthy." maxLength:"1024"`
 }
 
-// QueueRegistered answers a registration. The interval between polls has two fields, in milliseconds and in seconds,
-// since clients of either kind exist.
+// QueueRegistered has the interval between polls in milliseconds and in seconds, for clients of either kind.
 type QueueRegistered struct {
 	WorkerID             uuid.UUID `json:"worker_id"`
 	PollIntervalMS       int       `json:"poll_interval_ms" doc:"Pause between polls without wait_ms."`
@@ -38,7 +37,7 @@ type QueueRegistered struct {
 	MaxPayloadBytes      int       `json:"max_payload_bytes" doc:"Maximum size of a result."`
 }
 
-// QueuePoll requests tasks. Two fields have two names each, one of which suffices.
+// QueuePoll requests tasks. Two fields have two names each; one suffices.
 type QueuePoll struct {
 	AvailableCapacity  *int     `json:"available_capacity,omitempty" doc:"Maximum number of tasks. Defaults to 1; 0 returns none." minimum:"0" maximum:"10000"`
 	Capacity           *int     `json:"capacity,omitempty" doc:"Another name of available_capacity, which takes precedence." minimum:"0" maximum:"10000"`
@@ -48,7 +47,6 @@ type QueuePoll struct {
 	Start              bool     `json:"start,omitempty" doc:"Return tasks already started; they need no start call."`
 }
 
-// capacity returns the number of requested tasks, 1 if none is given. 0 is a number: it asks for no task.
 func (p *QueuePoll) capacity() int {
 	if n := cmp.Or(p.AvailableCapacity, p.Capacity); n != nil {
 		return *n
@@ -56,7 +54,6 @@ func (p *QueuePoll) capacity() int {
 	return 1
 }
 
-// capabilities returns those of both fields.
 func (p *QueuePoll) capabilities() []string {
 	return append(append([]string(nil), p.Capabilities...), p.WorkerCapabilities...)
 }
@@ -68,8 +65,8 @@ type QueuePolled struct {
 	protocol.BreakerNote
 }
 
-// QueueAssignment is a task leased to a worker. Token proves the lease; a worker that omits it in later calls is
-// recognised by its own ID, as long as it holds only one lease on the task.
+// QueueAssignment is a task leased to a worker. Token proves the lease; without it in later calls, the worker's ID
+// suffices as long as it holds one lease on the task.
 type QueueAssignment struct {
 	TaskID                 uuid.UUID                     `json:"task_id"`
 	StepUUID               uuid.UUID                     `json:"step_uuid" doc:"Name of the step; tasks of this API have only one."`
@@ -91,8 +88,8 @@ type QueueAssignment struct {
 	CorrelationID          string                        `json:"correlation_id,omitempty"`
 }
 
-// QueueLeaseRef names a task that a worker holds. Step and token may be left out as long as they are unambiguous. It is
-// exported because encoding/json and the schemas ignore unexported embedded structs.
+// QueueLeaseRef names a task that a worker holds. Step and token are optional as long as they are unambiguous. Exported
+// because encoding/json and the schemas ignore unexported embedded structs.
 type QueueLeaseRef struct {
 	TaskID   uuid.UUID  `json:"task_id"`
 	StepUUID *uuid.UUID `json:"step_uuid,omitempty" doc:"Only required if the worker holds several steps of the task."`
@@ -111,8 +108,7 @@ type QueueProgress struct {
 	StatusMessage   string `json:"status_message,omitempty" maxLength:"1024"`
 }
 
-// QueueLease is the state of a lease after start, progress or heartbeat. Status tells why a lease that is not
-// acknowledged is lost.
+// QueueLease is the state of a lease after start, progress or heartbeat. Status is the reason of a lost lease.
 type QueueLease struct {
 	TaskID                 uuid.UUID  `json:"task_id"`
 	Acknowledged           bool       `json:"acknowledged" doc:"Continue; the status is held."`
@@ -148,12 +144,10 @@ type FailureOfQueue struct {
 	Details           json.RawMessage     `json:"details,omitempty"`
 }
 
-// Schema documents both forms.
 func (queueFailure) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeString}, endpoint.SchemaOf[FailureOfQueue](r)}}
 }
 
-// UnmarshalJSON accepts both forms.
 func (f *queueFailure) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, &f.Message)
@@ -161,7 +155,7 @@ func (f *queueFailure) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &f.FailureOfQueue)
 }
 
-// failure converts a failure; nil for none. Of fields with two names the first one has precedence.
+// failure converts a failure; nil for none. Of two names the first has precedence.
 func (f *queueFailure) failure() *tasker.Failure {
 	if f == nil {
 		return nil
@@ -178,7 +172,7 @@ type QueueSettled struct {
 	NextRetryAt  *time.Time       `json:"next_retry_at,omitempty"`
 }
 
-// QueueBeat is a worker's heartbeat. CurrentTasks are the leases to renew: nil renews all, an empty list none.
+// QueueBeat is a worker's heartbeat. Nil CurrentTasks renew all leases, an empty list none.
 type QueueBeat struct {
 	CurrentLoad  int                `json:"current_load,omitempty" minimum:"0" maximum:"100000"`
 	Status       string             `json:"status,omitempty" enum:"active,idle,busy,draining" doc:"draining requests no more tasks; the other values have no effect."`
@@ -194,13 +188,11 @@ type QueueBeaten struct {
 	protocol.BreakerNote
 }
 
-// DocumentStatus documents queueapi.QueueStatus, which imports no schema library. Call it before an operation uses it.
+// DocumentStatus documents queueapi.QueueStatus. Call it before an operation uses it.
 func DocumentStatus(api *endpoint.API) { endpoint.StandIn[queueapi.QueueStatus, statusSchema](api) }
 
-// statusSchema stands in for queueapi.QueueStatus in the OpenAPI document.
 type statusSchema struct{}
 
-// Schema lists the statuses of tasks in the queue.
 func (statusSchema) Schema(huma.Registry) *huma.Schema {
 	return endpoint.EnumSchema(queueapi.QueueQueued, queueapi.QueueAssigned, queueapi.QueueExecuting,
 		queueapi.QueueCompleted, queueapi.QueueFailed, queueapi.QueueStopped, queueapi.QueueDeadLetter)

@@ -1,6 +1,6 @@
 // Package topics is the compatibility family /api/v1/dlq/stats, messages, topics, retry and retry-policy: dead letters
-// as messages of a dead letter topic, in the words of processors of such topics. It is a thin view: what it shows and
-// does is what the inbox has and does. The JSON types are in package deadletters.
+// as messages of a dead letter topic, in the words of processors of such topics. It is a view of the inbox. The JSON
+// types are in package deadletters.
 package topics
 
 import (
@@ -16,7 +16,7 @@ type (
 	none   = endpoint.None
 )
 
-// Routes adds the routes of the family to an API. Without a backend they answer unavailable.
+// Routes adds the family to an API. Without a backend its routes answer unavailable.
 func Routes(api *endpoint.API, backend deadletters.TopicBackend) {
 	f := &family{backend}
 	may := func(p ...access.Permission) []access.Permission { return p }
@@ -46,8 +46,7 @@ func add[P, B, R any](api *endpoint.API, f *family, e endpoint.Endpoint,
 	endpoint.AddLetters(api, f.backend != nil, e, h)
 }
 
-// own asks a verb with what a request says. Its namespace, which is at a place of the request, defaults to that of the
-// key.
+// own calls a verb. The namespace of the request defaults to the key's.
 func own[A, R any](ctx context.Context, namespace *string, at string, verb func(context.Context, A) (R, error), of *A,
 ) (answer R, err error) {
 	if *namespace, err = endpoint.OwnNamespace(ctx, *namespace, at); err != nil {
@@ -56,7 +55,6 @@ func own[A, R any](ctx context.Context, namespace *string, at string, verb func(
 	return verb(ctx, *of)
 }
 
-// The places of namespaces.
 const inQuery, inBody = "query.namespace", "/namespace"
 
 type namespaceQuery struct {

@@ -1,2 +1,2 @@
-// Package waiting is the families of routes /v1/signals and /v1/approvals: what steps wait for that no worker does.
+// Package waiting is the families of routes /v1/signals and /v1/approvals, for steps that no worker runs.
 package waiting

@@ -11,10 +11,9 @@ import (
 	"github.com/taskerhq/tasker/waits"
 )
 
-// family are the handlers of the family.
 type family struct{ backend waits.Backend }
 
-// Routes adds the routes of the family to an API. Signals come from the systems that submit tasks.
+// Routes adds the family to an API. Signals come from the systems that submit tasks.
 func Routes(api *endpoint.API, backend waits.Backend) {
 	f := &family{backend}
 	endpoint.Add(api, endpoint.Post("/v1/signals", "send-signal", "Send a signal to the steps that wait for it",
@@ -25,7 +24,6 @@ func Routes(api *endpoint.API, backend waits.Backend) {
 		[]access.Permission{access.Read}, 0), f.approvals)
 }
 
-// approvalsQuery is a waits.ApprovalFilter as a query.
 type approvalsQuery struct {
 	Namespace []string  `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 	Template  string    `query:"template" maxLength:"255" doc:"Name of the template."`
@@ -36,7 +34,6 @@ type approvalsQuery struct {
 	endpoint.PageQuery
 }
 
-// approvals serves GET /v1/approvals.
 func (f *family) approvals(ctx context.Context, params *approvalsQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*waits.ApprovalPage], error) {
@@ -55,7 +52,6 @@ func (f *family) approvals(ctx context.Context, params *approvalsQuery,
 	return endpoint.OK(page), nil
 }
 
-// signalsQuery is a waits.SignalFilter as a query.
 type signalsQuery struct {
 	Namespace    []string  `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
 	Name         string    `query:"name" maxLength:"255" doc:"Name of the signal."`
@@ -66,7 +62,6 @@ type signalsQuery struct {
 	endpoint.PageQuery
 }
 
-// signals serves GET /v1/signals.
 func (f *family) signals(ctx context.Context, params *signalsQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*waits.SignalPage], error) {
@@ -85,7 +80,6 @@ func (f *family) signals(ctx context.Context, params *signalsQuery,
 	return endpoint.OK(page), nil
 }
 
-// send serves POST /v1/signals: 201 for a new signal, 200 for one whose ID is known.
 func (f *family) send(ctx context.Context, _ *endpoint.None,
 	body *waits.SignalRequest,
 ) (endpoint.Answer[*waits.Signal], error) {

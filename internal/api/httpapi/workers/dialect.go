@@ -14,17 +14,15 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// The worker protocol also understands bodies in the words of the queue: workers written for a queue of tasks send them
-// to /internal/workers. A field that the protocol's own bodies do not have identifies them, and the answer uses the
-// same words.
+// Workers written for a queue of tasks send its bodies to /internal/workers. A field that the protocol's own bodies
+// lack identifies them, and the answer uses the same words.
 
-// taskBody is a body that names a task by task_id, or is the protocol's own. task is nil for the latter.
+// taskBody is a body that names a task by task_id, or the protocol's own; then task is nil.
 type taskBody[Own, Task any] struct {
 	own  Own
 	task *Task
 }
 
-// UnmarshalJSON decides by task_id.
 func (b *taskBody[Own, Task]) UnmarshalJSON(data []byte) error {
 	if namesTask(data) {
 		b.task = new(Task)
@@ -33,8 +31,7 @@ func (b *taskBody[Own, Task]) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &b.own)
 }
 
-// Schema documents both forms. The protocol's own is the last: it is the most likely intention of a body that matches
-// neither.
+// Schema has the protocol's own form last: a body that matches neither most likely means it.
 func (taskBody[Own, Task]) Schema(r huma.Registry) *huma.Schema {
 	own := endpoint.SchemaOf[Own](r)
 	if len(own.OneOf) > 0 { // the checker does not support nested alternatives
@@ -43,7 +40,7 @@ func (taskBody[Own, Task]) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[Task](r), own}}
 }
 
-// namesTask reports whether a document has the property task_id. Few documents contain the word at all.
+// namesTask reports whether a document has the property task_id. Few documents contain the word.
 func namesTask(data []byte) bool {
 	if !bytes.Contains(data, []byte(`"task_id"`)) {
 		return false
@@ -54,35 +51,29 @@ func namesTask(data []byte) bool {
 	return json.Unmarshal(data, &probe) == nil && probe.TaskID != nil
 }
 
-// eitherAnswer is an answer in the protocol's own words, or in those of the queue.
+// eitherAnswer is an answer in either form.
 type eitherAnswer[Own, Task any] struct{ body any }
 
-// Schema documents both forms.
 func (eitherAnswer[Own, Task]) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[Own](r), endpoint.SchemaOf[Task](r)}}
 }
 
-// Unwrap returns the body to send.
 func (a eitherAnswer[Own, Task]) Unwrap() any { return a.body }
 
-// either is an answer of one of two forms, with the status and the location of the handler's answer.
 func either[Own, Task, B any](a endpoint.Answer[B], err error) (endpoint.Answer[eitherAnswer[Own, Task]], error) {
 	return endpoint.Answer[eitherAnswer[Own, Task]]{Status: a.Status, Location: a.Location,
 		Body: eitherAnswer[Own, Task]{a.Body}}, err
 }
 
-// The bodies of the verbs with both forms.
 type (
 	startForms    = taskBody[stepworker.StartBody, taskworker.QueueStart]
 	progressForms = taskBody[protocol.ProgressReport, taskworker.QueueProgress]
 )
 
-// resultForms are the forms of a result, or of many.
 type resultForms struct {
 	taskBody[stepworker.ResultBody, taskworker.QueueResult]
 }
 
-// start serves POST /internal/workers/{id}/start in either form.
 func (f *family) start(
 	ctx context.Context, params *stepworker.Path, body *startForms,
 ) (endpoint.Answer[eitherAnswer[stepworker.LeaseList, taskworker.QueueLease]], error) {
@@ -92,7 +83,6 @@ func (f *family) start(
 	return either[stepworker.LeaseList, taskworker.QueueLease](f.steps.Start(ctx, params, &body.own))
 }
 
-// progress serves POST /internal/workers/{id}/progress in either form.
 func (f *family) progress(
 	ctx context.Context, params *stepworker.Path, body *progressForms,
 ) (endpoint.Answer[eitherAnswer[protocol.LeaseAnswer, taskworker.QueueLease]], error) {
@@ -102,7 +92,6 @@ func (f *family) progress(
 	return either[protocol.LeaseAnswer, taskworker.QueueLease](f.steps.Progress(ctx, params, &body.own))
 }
 
-// result serves POST /internal/workers/{id}/result in either form, one result or many.
 func (f *family) result(
 	ctx context.Context, params *stepworker.Path, body *resultForms,
 ) (endpoint.Answer[eitherAnswer[endpoint.Results[protocol.SettleAnswer], taskworker.QueueSettled]], error) {
@@ -113,7 +102,6 @@ func (f *family) result(
 	return either[endpoint.Results[protocol.SettleAnswer], taskworker.QueueSettled](f.steps.Result(ctx, params, &body.own))
 }
 
-// Salvager accepts the valid results of a request; see stepworker.ResultBody.
 func (*resultForms) Salvager() func([]byte) (any, bool) {
 	own := (*stepworker.ResultBody)(nil).Salvager()
 	return func(data []byte) (any, bool) {
@@ -125,14 +113,12 @@ func (*resultForms) Salvager() func([]byte) (any, bool) {
 	}
 }
 
-// pollOfOne requests one task, in the words of a worker that takes one at a time.
 type pollOfOne struct {
 	WorkerCapabilities []string `json:"worker_capabilities" doc:"The registered capabilities." maxItems:"100"`
 	Capacity           int      `json:"capacity,omitempty" doc:"Number of concurrent tasks of the worker; 0 returns none. Each poll returns one." minimum:"0" maximum:"10000" default:"1"`
 	WaitMS             int      `json:"wait_ms,omitempty" doc:"Maximum wait for a task (long poll)." minimum:"0"`
 }
 
-// pollOfMany requests tasks, in the words of a worker that takes several.
 type pollOfMany struct {
 	Capabilities      []string `json:"capabilities" doc:"The registered capabilities." maxItems:"100"`
 	AvailableCapacity *int     `json:"available_capacity,omitempty" doc:"Maximum number of tasks. Defaults to 1; 0 returns none." minimum:"0" maximum:"10000"`
@@ -147,13 +133,11 @@ type pollForms struct {
 	one  bool
 }
 
-// Schema documents the forms.
 func (pollForms) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[pollOfOne](r), endpoint.SchemaOf[pollOfMany](r),
 		endpoint.SchemaOf[protocol.PollRequest](r)}}
 }
 
-// UnmarshalJSON decides by the capabilities, which a poll of the protocol does not have.
 func (b *pollForms) UnmarshalJSON(data []byte) error {
 	if !bytes.Contains(data, []byte(`capabilities"`)) {
 		return json.Unmarshal(data, &b.own)
@@ -163,7 +147,7 @@ func (b *pollForms) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if b.one = b.task.WorkerCapabilities != nil; b.one {
-		// the queue has no separate start of a task
+		// The queue has no separate start of a task.
 		b.task.Start = true
 		if one := 1; b.task.Capacity == nil || *b.task.Capacity > one {
 			b.task.Capacity = &one
@@ -172,13 +156,12 @@ func (b *pollForms) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// pollPath names a worker and the form of its tasks.
 type pollPath struct {
 	ID    uuid.UUID `path:"id" doc:"worker_id of the registration."`
 	Shape string    `query:"shape" enum:"object,array" doc:"Shape of the response to a poll with capabilities: an object with tasks, or the bare array. Defaults to object."`
 }
 
-// taskPolled answers a poll in the words of the queue. It repeats the first task for a worker that takes one at a time.
+// taskPolled repeats the first task, for a worker that takes one at a time.
 type taskPolled struct {
 	TaskID         *uuid.UUID                   `json:"task_id,omitempty" doc:"For a poll with worker_capabilities: the task, which is also in tasks."`
 	TaskType       string                       `json:"task_type,omitempty"`
@@ -190,10 +173,8 @@ type taskPolled struct {
 	protocol.BreakerNote
 }
 
-// pollAnswers are the forms of an answer to a poll.
 type pollAnswers struct{ body any }
 
-// Schema documents the forms.
 func (pollAnswers) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{
 		endpoint.SchemaOf[protocol.PollResponse](r), endpoint.SchemaOf[taskPolled](r),
@@ -201,11 +182,9 @@ func (pollAnswers) Schema(r huma.Registry) *huma.Schema {
 	}}
 }
 
-// Unwrap returns the body to send.
 func (a pollAnswers) Unwrap() any { return a.body }
 
-// poll serves POST /internal/workers/{id}/poll. The form of the answer follows that of the body: steps for a poll of
-// the protocol, tasks for one in the words of the queue, as an object or as the bare array.
+// poll answers in the form of the body: steps for the protocol, tasks for the queue, as an object or a bare array.
 func (f *family) poll(ctx context.Context, params *pollPath, body *pollForms) (endpoint.Answer[pollAnswers], error) {
 	var no endpoint.Answer[pollAnswers]
 	worker := &stepworker.Path{ID: params.ID}

@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// family are the handlers that understand both forms.
 type family struct {
 	steps *stepworker.Verbs
 	tasks *taskworker.Verbs
@@ -25,13 +24,11 @@ func Routes(api *endpoint.API, steps *stepworker.Verbs, tasks *taskworker.Verbs)
 	f := &family{steps, tasks}
 	taskworker.DocumentStatus(api)
 
-	// Registration and views have one form.
 	endpoint.Add(api, post("/internal/workers/register", "register-worker", "Register a worker", work, optional|limited),
 		steps.Register)
 	endpoint.Add(api, get("/internal/workers", "list-workers", "List workers", read, 0), steps.List)
 	endpoint.Add(api, get("/internal/workers/{id}", "get-worker", "Get a worker", read, 0), steps.Get)
-	// These understand both forms; see dialect.go. Those before drain are called for every step or every few
-	// seconds.
+	// In both forms; see dialect.go. Those before drain run for every step or every few seconds.
 	endpoint.Add(api, post("/internal/workers/{id}/poll", "poll", "Claim steps (long poll)", work, hot|optional),
 		f.poll)
 	endpoint.Add(api, post("/internal/workers/{id}/start", "start", "Start claimed steps", work, hot|batch|conflicts),
@@ -40,7 +37,7 @@ func Routes(api *endpoint.API, steps *stepworker.Verbs, tasks *taskworker.Verbs)
 		hot|conflicts), f.progress)
 	endpoint.Add(api, post("/internal/workers/{id}/result", "result", "Settle steps", work, hot|batch|conflicts),
 		f.result)
-	// Large results are neither in the body of a poll nor in that of a result.
+	// Large results are not part of polls and results.
 	endpoint.AddUpload(api, post("/internal/workers/{id}/steps/{step_uuid}/large_result", "send-large-result",
 		"Send a result above max_payload_bytes, before the step is settled with its reference", work,
 		conflicts|limited), "The result: a JSON document of up to max_large_result_bytes.", steps.SendLarge)

@@ -1,4 +1,4 @@
-// Package chromium finds the browser that tests use.
+// Package chromium finds the browser for tests.
 package chromium
 
 import (
@@ -12,15 +12,15 @@ import (
 // Variable names the program: the path of a Chromium or Chrome.
 const Variable = "TASKER_TEST_CHROMIUM"
 
-// names are what distributions and vendors call the program; a path is where macOS has it.
+// names are the program's usual names, and paths on macOS.
 var names = []string{
 	"chromium", "google-chrome", "google-chrome-stable", "chromium-browser",
 	"/Applications/Chromium.app/Contents/MacOS/Chromium",
 	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 }
 
-// Program returns the path of the program: the one that Variable names, or else one in the search path. The error is
-// testserver.ErrMissing if there is none.
+// Program returns the program named by Variable, or one in the search path. The error is testserver.ErrMissing if there
+// is none.
 func Program() (string, error) {
 	if path := os.Getenv(Variable); path != "" {
 		return path, nil
@@ -30,7 +30,7 @@ func Program() (string, error) {
 		if err != nil {
 			continue
 		}
-		// Ubuntu's chromium-browser is a script that says how to install a snap.
+		// Ubuntu's chromium-browser is a script with instructions for a snap.
 		if err := exec.Command(path, "--version").Run(); err == nil {
 			return path, nil
 		}

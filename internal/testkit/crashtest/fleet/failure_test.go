@@ -23,7 +23,7 @@ import (
 // shortTTL finds a lost message soon.
 var shortTTL = []string{"TASKER_MESSAGE_QUEUE_RABBITMQ_WORKER_QUEUE_TTL_MS=3000"}
 
-// program starts `tasker worker` with more arguments, and kills it when the test ends.
+// program starts `tasker worker`, and kills it when the test ends.
 func (w *world) program(args ...string) *exec.Cmd {
 	w.t.Helper()
 	cmd := w.group.Command(w.server.Program, append([]string{"worker", "--server", w.server.URL()}, args...)...)
@@ -38,16 +38,15 @@ func (w *world) program(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestExpiry is the manual test of seed 002: the workers are stopped, a task is submitted, and when the time to live of
-// its message has passed, the task has failed with "Worker queue TTL expired". The worker is frozen, so that it is
-// registered and consumes; RabbitMQ gives it up after two missed heartbeats, returns the message to its queue, and
-// finds it expired.
+// TestExpiry: the worker is frozen, a task is submitted, and after the time to live of its message it has failed with
+// "Worker queue TTL expired". The worker is registered and consumes; RabbitMQ drops it after two missed heartbeats,
+// returns the message to its queue, and finds it expired.
 func TestExpiry(t *testing.T) {
 	env := []string{"TASKER_MESSAGE_QUEUE_RABBITMQ_WORKER_QUEUE_TTL_MS=2000",
 		"TASKER_MESSAGE_QUEUE_RABBITMQ_ON_EXPIRY=fail",
-		// The silent worker must not be found dead first: its steps would be given back.
+		// Otherwise the silent worker would be dead first, and its steps released.
 		"TASKER_ENGINE_LEASES_MISSED_HEARTBEATS=200",
-		// Nor the end of the lease: the message is to be handled.
+		// The message must expire before the lease.
 		"TASKER_ENGINE_LEASES_START_TIMEOUT=1m"}
 	onEveryStore(t, env, func(w *world) {
 		frozen := w.program("--name", "frozen", "--handler", "h=cat", "--transport", w.broker+"?heartbeat=1")
@@ -65,8 +64,7 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// TestExpiryWithoutMessage is TestExpiry where the message is lost, or RabbitMQ is: the end of the lease has the same
-// result.
+// TestExpiryWithoutMessage is TestExpiry without the message, or RabbitMQ: the end of the lease has the same result.
 func TestExpiryWithoutMessage(t *testing.T) {
 	env := []string{"TASKER_MESSAGE_QUEUE_RABBITMQ_WORKER_QUEUE_TTL_MS=2000",
 		"TASKER_MESSAGE_QUEUE_RABBITMQ_ON_EXPIRY=fail", "TASKER_ENGINE_LEASES_MISSED_HEARTBEATS=200"}
@@ -90,7 +88,7 @@ func (w *world) consumes(handler string) {
 	})
 }
 
-// expired waits until a task has failed because its message expired, and checks what operators are told.
+// expired waits for the failure by an expired message, and checks what operators see.
 func (w *world) expired(id uuid.UUID) {
 	w.t.Helper()
 	w.until("the task is in error", func() bool {
@@ -111,8 +109,7 @@ func (w *world) expired(id uuid.UUID) {
 	}
 }
 
-// TestWorkerKilled: the steps of a worker that was killed run at another, and its queue goes when its messages have
-// expired.
+// TestWorkerKilled: a killed worker's steps run at another, and its queue goes when its messages have expired.
 func TestWorkerKilled(t *testing.T) {
 	onEveryStore(t, shortTTL, func(w *world) {
 		killed := w.program("--name", "killed", "--handler", "h=sleep 600", "--concurrency", "2", "--transport", w.broker)
@@ -136,8 +133,7 @@ func TestWorkerKilled(t *testing.T) {
 	})
 }
 
-// disturbed runs tasks while something is disturbed, and checks that each completes, and that none ran twice if once is
-// promised.
+// disturbed runs tasks during a disturbance, and checks that each completes, and none ran twice if once.
 func disturbed(w *world, once bool, disturb func()) {
 	e := newEcho()
 	worker := w.work("amqp", w.broker, 8, map[string]worker.Handler{"h": e.handle})
@@ -151,8 +147,8 @@ func disturbed(w *world, once bool, disturb func()) {
 	}
 }
 
-// TestServerKilled: the worker waits for the server to come back, and its deliveries wait with it. A step that was
-// assigned when the server was killed, and not yet published, is found when its time to live is over.
+// TestServerKilled: the worker and its deliveries wait for the server. A step that was assigned but not published is
+// found after its time to live.
 func TestServerKilled(t *testing.T) {
 	onEveryStore(t, shortTTL, func(w *world) {
 		disturbed(w, false, func() {
@@ -165,8 +161,8 @@ func TestServerKilled(t *testing.T) {
 	})
 }
 
-// TestConnectionsCut: messages come again, and no step runs twice for it. One that the server lost is found when its
-// time to live is over.
+// TestConnectionsCut: messages come again, and no step runs twice for it. A step that the server lost is found after
+// its time to live.
 func TestConnectionsCut(t *testing.T) {
 	onEveryStore(t, shortTTL, func(w *world) {
 		disturbed(w, true, func() {
@@ -187,8 +183,8 @@ func TestConnectionsCut(t *testing.T) {
 	})
 }
 
-// TestBrokerKilled: what the broker forgot or repeats changes nothing. A step whose message got no confirm is found
-// when its time to live is over.
+// TestBrokerKilled: messages that the broker forgot or repeats change nothing. A step without a confirm is found after
+// its time to live.
 func TestBrokerKilled(t *testing.T) {
 	t.Parallel()
 	var broker *rabbittest.Server

@@ -16,7 +16,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// echo is a handler that returns what it gets, and counts the runs of each task.
 type echo struct {
 	mu   sync.Mutex
 	runs map[uuid.UUID]int
@@ -31,7 +30,6 @@ func (e *echo) handle(_ context.Context, job *worker.Job) (any, error) {
 	return job.Parameters, nil
 }
 
-// total returns how many tasks ran, and how many runs that were.
 func (e *echo) total() (tasks, runs int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -101,7 +99,7 @@ steps:
 	})
 }
 
-// TestCancel: the cancellation of a task ends the context of its handler, with the next heartbeat.
+// TestCancel: a cancellation ends the handler's context with the next heartbeat.
 func TestCancel(t *testing.T) {
 	onEveryStore(t, nil, func(w *world) {
 		runs, cause := make(chan struct{}), make(chan error, 1)
@@ -124,7 +122,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestDrain: a worker that an operator drains finishes what it runs and stops; another one gets the rest.
+// TestDrain: a worker that an operator drains finishes its steps and stops; another one gets the rest.
 func TestDrain(t *testing.T) {
 	onEveryStore(t, nil, func(w *world) {
 		begun, release := make(chan struct{}), make(chan struct{})

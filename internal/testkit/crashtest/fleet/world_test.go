@@ -28,7 +28,6 @@ import (
 // patience bounds what a test waits for; nothing here takes a third of it.
 const patience = time.Minute
 
-// binary builds the program under test once.
 var binary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "fleet")
 	if err != nil {
@@ -45,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// world is a server that dispatches over RabbitMQ, and what a test needs to disturb it.
+// world is a server that dispatches over RabbitMQ.
 type world struct {
 	t      *testing.T
 	ctx    context.Context
@@ -57,14 +56,14 @@ type world struct {
 	operate.Backend
 }
 
-// onEveryStore runs a test with a server on each store. Its leases are short, and the variables of env are added.
+// onEveryStore runs a test with a server with short leases on each store; env adds variables.
 func onEveryStore(t *testing.T, env []string, test func(*world)) {
 	t.Helper()
 	t.Parallel()
 	onEveryStoreAt(t, rabbittest.Shared, env, test)
 }
 
-// onEveryStoreAt is onEveryStore with a broker of the test's choice.
+// onEveryStoreAt is onEveryStore with the test's broker.
 func onEveryStoreAt(t *testing.T, broker func(testing.TB) string, env []string, test func(*world)) {
 	t.Helper()
 	for name, dsn := range map[string]func(*testing.T) string{
@@ -75,7 +74,6 @@ func onEveryStoreAt(t *testing.T, broker func(testing.TB) string, env []string, 
 	}
 }
 
-// begin starts a server.
 func begin(t *testing.T, dsn, broker string, env []string) *world {
 	t.Helper()
 	program, err := binary()
@@ -111,7 +109,6 @@ func begin(t *testing.T, dsn, broker string, env []string) *world {
 	return w
 }
 
-// tell ends the server and shows the log of a test that failed.
 func (w *world) tell() {
 	w.server.Kill()
 	w.server.Gone()
@@ -168,7 +165,6 @@ func (r *runningWorker) returned() {
 	}
 }
 
-// submit submits n tasks for a handler and returns their IDs.
 func (w *world) submit(handler string, n int) []uuid.UUID {
 	w.t.Helper()
 	ids := make([]uuid.UUID, n)
@@ -182,7 +178,7 @@ func (w *world) submit(handler string, n int) []uuid.UUID {
 	return ids
 }
 
-// complete waits until the tasks are complete. It asks again while the server is down.
+// complete waits until the tasks are complete. It retries while the server is down.
 func (w *world) complete(ids []uuid.UUID) {
 	w.t.Helper()
 	for _, id := range ids {
@@ -193,7 +189,6 @@ func (w *world) complete(ids []uuid.UUID) {
 	}
 }
 
-// explain says what a task waits for.
 func (w *world) explain(id uuid.UUID) string {
 	why, err := w.ExplainTask(context.WithoutCancel(w.ctx), id)
 	if err != nil {
@@ -203,7 +198,6 @@ func (w *world) explain(id uuid.UUID) string {
 	return fmt.Sprintf("%+v; workers: %+v, %v", why, workers, err)
 }
 
-// until polls for something that other processes bring about.
 func (w *world) until(what string, done func() bool) {
 	w.t.Helper()
 	for !done() {

@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// The names of these types are exported for net/rpc.
+// net/rpc needs exported names.
 
 // Message is a message on the wire.
 type Message struct {
@@ -28,7 +28,6 @@ type Message struct {
 	Redelivered                 bool
 }
 
-// Fault is an error on the wire; Kind is 1 and its place in kinds, or 0.
 type Fault struct {
 	Kind int
 	Text string
@@ -60,7 +59,7 @@ func (f Fault) err() error {
 	return nil
 }
 
-// The arguments and answers of the calls.
+// Arguments and answers of the calls.
 type (
 	Receive struct {
 		Receiver, Max int
@@ -89,10 +88,9 @@ type (
 	}
 )
 
-// stage is a moment in the life of a message at which a node may be killed.
+// stage is a moment in the life of a message for a kill.
 type stage string
 
-// The stages.
 const (
 	received  stage = "between receive and commit"
 	committed stage = "between commit and acknowledge"
@@ -104,13 +102,13 @@ const (
 
 var stages = []stage{received, committed, acked, marked, halfSent, sentAll}
 
-// bridge is the broker of the test process, for nodes in other processes.
+// bridge is the test process's broker, for nodes in other processes.
 type bridge struct {
 	*memory.Broker
 	ln net.Listener
-	// at is told of a stage that a node has reached, before the node can go on. It reports whether the node is alive.
+	// at is called when a node reaches a stage, before the node can continue. It reports whether the node is alive.
 	at func(node string, s stage) bool
-	// redelivered counts messages that were delivered once more.
+	// redelivered counts repeated deliveries.
 	redelivered atomic.Int64
 }
 
@@ -132,7 +130,7 @@ func newBridge(noPositions bool, at func(string, stage) bool) (*bridge, error) {
 	return b, nil
 }
 
-// serve answers the calls of one connection. Its end gives back what was not acknowledged.
+// serve answers the calls of one connection. Its end releases unacknowledged messages.
 func (b *bridge) serve(c net.Conn) {
 	d, err := b.Broker.Open(context.Background(), "")
 	if err != nil {
@@ -148,7 +146,6 @@ func (b *bridge) serve(c net.Conn) {
 	d.Close()
 }
 
-// peer is one connection of a node.
 type peer struct {
 	bridge *bridge
 	driver driver.Driver
@@ -162,7 +159,6 @@ type peer struct {
 
 var errDead = errors.New("the node is dead")
 
-// reach reports a stage.
 func (p *peer) reach(s stage) error {
 	p.mu.Lock()
 	node := p.node
@@ -198,7 +194,7 @@ func (p *peer) receiver(no int) driver.Receiver {
 	return p.receivers[no]
 }
 
-// Receive answers after a moment, with or without messages: a call cannot be cancelled.
+// Receive answers after a short time, even without messages: a call cannot be cancelled.
 func (p *peer) Receive(args Receive, reply *Received) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()

@@ -1,18 +1,16 @@
-// Package letters holds the capture and the redrive of dead letters to their guarantees while nodes are killed.
+// Package letters checks the guarantees of capture and redrive of dead letters while nodes are killed.
 //
-// Its test is the program under test as well: started with CRASH_BROKER in its environment, the test binary is the
-// command line of Tasker with one more driver, which talks to a broker in the test process. So the broker survives the
-// node. It sees each message that is received, acknowledged or sent, and kills the node before or after its answer. Of
-// two nodes it freezes one now and then, before it is killed: the broker delivers again what the other one has long
-// sent back.
+// Its test is also the program under test: with CRASH_BROKER in its environment, the test binary is the command line
+// of Tasker with one more driver, whose broker is in the test process and so survives the node. The broker sees each
+// message that is received, acknowledged or sent, and kills the node before or after its answer. Of two nodes it
+// sometimes freezes one before the kill: then it delivers messages again that the other node sent back long ago.
 //
 //	producer -> dlq -> [node, killed again and again] -> letters -> redrives, policy -> orders -> consumer
 //	             ^                                                                                    |
 //	             +--------------------------------------- dies again ---------------------------------+
 //
-// In the end every message that went in is one letter. What the consumer got is compared with what the items of the
-// redrives say: each delivery is reported, and one that came twice is reported as uncertain. What a policy may have
-// sent twice is in the audit trail.
+// In the end every message is one letter. Deliveries are compared with the items of redrives: each is reported, and a
+// repeated one is reported as uncertain. The audit trail has what a policy may have sent twice.
 //
 // TestKillReplays reads a topic of a real Kafka again while nodes are killed: each record becomes one letter and one
 // task.

@@ -17,7 +17,6 @@ type remoteDriver struct {
 	client *rpc.Client
 }
 
-// dial connects to the bridge at the address that a URL is.
 func dial(_ context.Context, url string) (driver.Driver, error) {
 	c, err := rpc.Dial("tcp", url)
 	if err != nil {
@@ -82,7 +81,6 @@ func (d *remoteDriver) Close() error {
 	return nil
 }
 
-// remoteReceiver is a receiver on the bridge.
 type remoteReceiver struct {
 	driver.BasicReceiver
 	driver *remoteDriver
@@ -134,6 +132,6 @@ func (r *remoteReceiver) settle(ctx context.Context, messages []driver.Message, 
 }
 
 func (r *remoteReceiver) Close() error {
-	_ = r.driver.call(context.Background(), "Close", r.no, new(bool)) // the end of the connection closes it as well
+	_ = r.driver.call(context.Background(), "Close", r.no, new(bool)) // the end of the connection closes it, too
 	return nil
 }

@@ -18,9 +18,9 @@ type killer struct {
 	servers map[string]*process.Server // by the names of the nodes
 
 	mu     sync.Mutex
-	trap   stage         // what it waits for; "" for nothing
+	trap   stage         // the stage of the next kill; "" for none
 	delay  time.Duration // from the stage to the kill
-	freeze bool          // the node stands still during the delay
+	freeze bool          // the node is frozen during the delay
 	sprung chan string   // gets the name of the node
 
 	patient bool // there is time to freeze nodes
@@ -29,14 +29,14 @@ type killer struct {
 	byStage map[stage]int
 }
 
-// frozen is how long a node stands still before it is killed: longer than others leave its source to it.
+// frozen is how long a node stands still before its kill: longer than others leave its source to it.
 const frozen = 8 * time.Second
 
 func newKiller(rng *rand.Rand) *killer {
 	return &killer{rng: rng, servers: map[string]*process.Server{}, byStage: map[stage]int{}}
 }
 
-// at kills the node if the stage is the one that is waited for. It reports whether the node is alive.
+// at kills the node at the stage of the trap. It reports whether the node is alive.
 func (k *killer) at(node string, s stage) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -49,7 +49,7 @@ func (k *killer) at(node string, s stage) bool {
 	if k.freeze {
 		server.Freeze()
 	}
-	if k.delay > 0 { // the node goes on until then, unless it is frozen
+	if k.delay > 0 { // the node continues until then, unless it is frozen
 		time.AfterFunc(k.delay, func() {
 			server.Kill()
 			sprung <- node
@@ -57,12 +57,12 @@ func (k *killer) at(node string, s stage) bool {
 		return !k.freeze
 	}
 	server.Kill()
-	server.Gone() // nothing that the broker does from now on is answered
+	server.Gone() // no later act of the broker is answered
 	sprung <- node
 	return false
 }
 
-// run kills until there were n. Before each kill some messages die.
+// run kills n times. Before each kill some messages die.
 func (k *killer) run(ctx context.Context, n int, before func()) error {
 	order := k.rng.Perm(len(stages))
 	k.patient = n >= len(stages)
@@ -94,7 +94,7 @@ func (k *killer) strike(ctx context.Context, s stage) (node string, at stage, er
 	k.trap, k.sprung, k.delay, k.freeze = s, sprung, 0, false
 	switch {
 	case k.patient && len(k.servers) > 1 && s == committed && k.rng.IntN(2) == 0:
-		// Another node reads, redrives and sees letters return before the broker gets back what this one has stored.
+		// Another node reads, redrives and sees letters return before the broker gets back this one's stored messages.
 		k.delay, k.freeze = frozen, true
 		k.frozen++
 	case s == received || k.rng.IntN(3) == 0:

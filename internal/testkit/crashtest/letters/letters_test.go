@@ -28,7 +28,7 @@ import (
 	"github.com/taskerhq/tasker/remote"
 )
 
-// TestMain is the program under test where a broker is named; see the documentation of the package.
+// TestMain is the program under test if a broker is named; see the package comment.
 func TestMain(m *testing.M) {
 	if os.Getenv("CRASH_BROKER") == "" {
 		os.Exit(m.Run())
@@ -39,16 +39,15 @@ func TestMain(m *testing.M) {
 		Out: os.Stdout, Err: os.Stderr, Now: time.Now, Drivers: driver.Registry{"bridge": dial}}))
 }
 
-// The bounds of a run.
 const (
 	perKill   = 30 // messages that die first, for each kill
 	runLimit  = time.Hour
 	drainTime = 5 * time.Minute
 )
 
-// TestKillLetters kills nodes at every stage of capture and redrive, and checks that each message that went in is one
-// letter, that each delivery is reported, and that none came twice that is not reported as uncertain. CRASH_KILLS sets
-// how often (9 on SQLite and 2 on PostgreSQL, half of that with -short), CRASH_SEED repeats the choices of a run.
+// TestKillLetters kills nodes at every stage of capture and redrive. Each message must be one letter, each delivery
+// reported, and each repetition reported as uncertain. CRASH_KILLS is the number (9 on SQLite and 2 on PostgreSQL, half
+// with -short), CRASH_SEED repeats the choices of a run.
 func TestKillLetters(t *testing.T) {
 	t.Parallel()
 	seed := uint64(number(t, "CRASH_SEED", int(time.Now().UnixNano()>>20)))
@@ -83,7 +82,6 @@ func TestKillLetters(t *testing.T) {
 	}
 }
 
-// number returns a number from the environment, or what it is without.
 func number(t *testing.T, name string, without int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -97,7 +95,6 @@ func number(t *testing.T, name string, without int) int {
 	return n
 }
 
-// run is some nodes on one database, with a broker and all who work on it.
 type run struct {
 	seed    uint64
 	killer  *killer
@@ -108,7 +105,7 @@ type run struct {
 	trail   operate.Backend
 	logs    []string
 
-	found map[string]int // what was found wrong, by kind
+	found map[string]int // violations by kind
 	shown []string
 }
 
@@ -161,7 +158,7 @@ func newRun(t *testing.T, dsn string, nodes int, seed uint64, noPositions bool) 
 func ask[T any](ctx context.Context, r *run, fn func(deadletters.Backend) (T, error)) (T, error) {
 	for n := 0; ; n++ {
 		i := n % len(r.clients)
-		if n < len(r.clients) && !r.servers[i].Up() { // one that is frozen would not answer for long
+		if n < len(r.clients) && !r.servers[i].Up() { // a frozen one would not answer for long
 			continue
 		}
 		got, err := fn(r.clients[i])
@@ -181,7 +178,6 @@ func ask[T any](ctx context.Context, r *run, fn func(deadletters.Backend) (T, er
 	}
 }
 
-// load lets messages die, operators redrive and nodes be killed.
 func (r *run) load(ctx context.Context, kills int) error {
 	for _, s := range r.servers {
 		if err := s.Start(ctx); err != nil {
@@ -219,7 +215,7 @@ func (r *run) load(ctx context.Context, kills int) error {
 	return err
 }
 
-// automatic adds a source like another one, whose letters a policy sends back.
+// automatic adds a similar source whose letters a policy sends back.
 func (r *run) automatic(ctx context.Context, source deadletters.SourceRequest) error {
 	source.Name, source.Queue = "automatic", "dlq2"
 	if _, err := ask(ctx, r, func(b deadletters.Backend) (*deadletters.Source, error) {
@@ -233,8 +229,8 @@ func (r *run) automatic(ctx context.Context, source deadletters.SourceRequest) e
 	return err
 }
 
-// operate is an operator, who redrives all that is open, and pauses or cancels a redrive now and then. Two of them
-// freeze the same letters.
+// operate is an operator who redrives everything open, and sometimes pauses or cancels a redrive. Two of them freeze
+// the same letters.
 func (r *run) operate(ctx context.Context, quiet <-chan struct{}, rng *rand.Rand) error {
 	for {
 		made, err := ask(ctx, r, func(b deadletters.Backend) (*deadletters.Redrive, error) {
@@ -250,7 +246,7 @@ func (r *run) operate(ctx context.Context, quiet <-chan struct{}, rng *rand.Rand
 			code != tasker.CodeWrongState && ctx.Err() == nil {
 			return fmt.Errorf("create a redrive: %w", err)
 		}
-		for range 1 + rng.IntN(8) { // now and then without a look at what the last one does
+		for range 1 + rng.IntN(8) { // sometimes without a look at the last one
 			select {
 			case <-quiet:
 				return nil
@@ -271,7 +267,6 @@ func (r *run) operate(ctx context.Context, quiet <-chan struct{}, rng *rand.Rand
 	}
 }
 
-// redrive asks for a redrive of all that is open.
 func (r *run) redrive(canary int, observe float64) deadletters.RedriveRequest {
 	return deadletters.RedriveRequest{Operation: deadletters.OpRedrive, Destination: "orders", Start: true,
 		Selection:     deadletters.Selection{Namespace: "default", Source: "orders"},
@@ -310,7 +305,7 @@ func (r *run) settle(ctx context.Context) error {
 	}
 }
 
-// busy says what is still under way, and resumes what was paused; "" at the end.
+// busy describes unfinished work, and resumes paused redrives; "" at the end.
 func (r *run) busy(ctx context.Context) (string, error) {
 	redrives, err := r.redrives(ctx)
 	if err != nil {
@@ -347,7 +342,6 @@ func (r *run) busy(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// drain kills all nodes a last time, so that nothing is only in memory.
 func (r *run) drain(ctx context.Context) error {
 	for _, s := range r.servers {
 		s.Kill()
@@ -359,7 +353,6 @@ func (r *run) drain(ctx context.Context) error {
 	return nil
 }
 
-// report says what the run has done and found.
 func (r *run) report(t *testing.T, err error) {
 	t.Helper()
 	w := r.world
@@ -388,14 +381,12 @@ func (r *run) report(t *testing.T, err error) {
 	}
 }
 
-// wrong notes a violation; five of each kind are shown.
 func (r *run) wrong(kind, format string, args ...any) {
 	if r.found[kind]++; r.found[kind] <= 5 {
 		r.shown = append(r.shown, kind+": "+fmt.Sprintf(format, args...))
 	}
 }
 
-// letters returns all letters.
 func (r *run) letters(ctx context.Context) ([]deadletters.Letter, error) {
 	return pages(ctx, r, func(b deadletters.Backend, cursor string) ([]deadletters.Letter, string, error) {
 		p, err := b.Letters(ctx, deadletters.LetterFilter{Selection: deadletters.Selection{Namespace: "default"},
@@ -419,7 +410,6 @@ func (r *run) redrives(ctx context.Context) ([]deadletters.Redrive, error) {
 	return all, err
 }
 
-// pages returns all that a list has.
 func pages[T any](ctx context.Context, r *run,
 	list func(deadletters.Backend, string) ([]T, string, error),
 ) ([]T, error) {

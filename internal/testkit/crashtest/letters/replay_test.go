@@ -24,13 +24,13 @@ import (
 
 const (
 	replayed     = 3000            // records of the topic
-	replayRate   = 1500            // a second, so that kills find the replays at work
+	replayRate   = 1500            // a second, so that kills hit running replays
 	replayKills  = 3               // while they are at work
-	replayWithin = 3 * time.Minute // bounds how long a broken replay takes to fail the test
+	replayWithin = 3 * time.Minute // bounds the time until a broken replay fails the test
 )
 
-// TestKillReplays kills nodes while one replay of a topic of a real Kafka makes letters and another one makes tasks.
-// Each record is one letter and one task in the end, and the counts of the replays say so.
+// TestKillReplays kills nodes while one replay of a real Kafka topic makes letters and another makes tasks. Each record
+// must be one letter and one task, as the counts of the replays say.
 func TestKillReplays(t *testing.T) {
 	t.Parallel()
 	broker := kafkatest.Shared(t)
@@ -69,7 +69,7 @@ func TestKillReplays(t *testing.T) {
 	}
 }
 
-// replayRun is some nodes on one database, with a source of a topic that nobody reads.
+// replayRun is some nodes on one database, with a source of a topic without other readers.
 type replayRun struct {
 	*run
 	t      *testing.T
@@ -117,7 +117,6 @@ func (r *replayRun) must(err error) {
 	}
 }
 
-// start creates a replay that runs. No node is killed meanwhile.
 func (r *replayRun) start(ctx context.Context, spec deadletters.ReplaySpec) uuid.UUID {
 	r.t.Helper()
 	got, err := r.clients[0].CreateReplay(ctx, deadletters.TopicReplayRequest{Source: "orders", ReplaySpec: spec,
@@ -151,7 +150,6 @@ func (r *replayRun) reach(ctx context.Context, id uuid.UUID, offsets int64) *dea
 	}
 }
 
-// letters returns the payloads of all letters.
 func (r *replayRun) letters(ctx context.Context) (out []json.RawMessage) {
 	r.t.Helper()
 	for f := (deadletters.LetterFilter{Limit: 1000}); ; {
@@ -166,7 +164,6 @@ func (r *replayRun) letters(ctx context.Context) (out []json.RawMessage) {
 	}
 }
 
-// tasks returns the contexts of all tasks.
 func (r *replayRun) tasks(ctx context.Context) (out []json.RawMessage) {
 	r.t.Helper()
 	for f := (tasker.TaskFilter{Name: "mail", WithContext: true, Limit: 1000}); ; {
@@ -181,7 +178,6 @@ func (r *replayRun) tasks(ctx context.Context) (out []json.RawMessage) {
 	}
 }
 
-// once fails the test unless there is one of each record.
 func once(t *testing.T, what string, all []json.RawMessage) {
 	t.Helper()
 	times := map[int]int{}

@@ -22,14 +22,13 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// queues are those of the broker: of letters that operators redrive, of letters that a policy sends back, and of the
-// consumer.
+// queues are for letters of operators, letters of a policy, and the consumer.
 var queues = []string{"dlq", "dlq2", "orders"}
 
-// origin says where a message of the second queue came from: a policy sends it there.
+// origin is where the policy sends messages of the second queue.
 var origin = deadletter.Header{Name: "kafka_dlt-original-topic", Value: []byte("orders")}
 
-// world is what is outside of Tasker: messages that die, and their consumer.
+// world is the outside of Tasker: dying messages, and their consumer.
 type world struct {
 	bridge *bridge
 	rng    *rand.Rand
@@ -43,7 +42,6 @@ type world struct {
 	redrives   int
 }
 
-// delivery is one message that the consumer got from a redrive.
 type delivery struct {
 	message int
 	letter  string // of the headers
@@ -55,7 +53,6 @@ func newWorld(b *bridge, rng *rand.Rand) *world {
 	return &world{bridge: b, rng: rng, returned: map[send]bool{}}
 }
 
-// die lets n messages die for the first time.
 func (w *world) die(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,7 +72,6 @@ func (w *world) die(n int) {
 	}
 }
 
-// send puts messages into a queue of the broker, which takes everything.
 func (w *world) send(queue string, batch []driver.Message) {
 	d, err := w.bridge.Broker.Open(context.Background(), "")
 	if err == nil {
@@ -87,21 +83,19 @@ func (w *world) send(queue string, batch []driver.Message) {
 	}
 }
 
-// heal ends all failures.
 func (w *world) heal() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.healthy = true
 }
 
-// died is the number of messages that have died.
 func (w *world) died() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.messages
 }
 
-// waiting says what waits on the broker; "" for nothing.
+// waiting describes messages on the broker; "" for none.
 func (w *world) waiting(ctx context.Context) string {
 	d, err := w.bridge.Broker.Open(ctx, "")
 	if err != nil {
@@ -116,7 +110,7 @@ func (w *world) waiting(ctx context.Context) string {
 	return ""
 }
 
-// consume processes what is sent back; a part of it dies again, at once.
+// consume processes redriven messages; some die again immediately.
 func (w *world) consume(ctx context.Context) error {
 	d, err := w.bridge.Broker.Open(ctx, "")
 	if err != nil {
@@ -175,7 +169,7 @@ func (w *world) process(batch []driver.Message) {
 	}
 }
 
-// orderOf is the number of a message; 0, which none has, if it is damaged.
+// orderOf is the number of a message; 0 if damaged.
 func orderOf(payload []byte) int {
 	var body struct{ Order int }
 	if json.Unmarshal(payload, &body) != nil {
@@ -184,7 +178,7 @@ func orderOf(payload []byte) int {
 	return body.Order
 }
 
-// check compares what the consumer got with what Tasker reports.
+// check compares the consumer's deliveries with Tasker's reports.
 func (r *run) check(ctx context.Context) error {
 	letters, err := r.letters(ctx)
 	if err != nil {
@@ -234,7 +228,6 @@ func (d delivery) send() send {
 	return send{redrive: d.redrive, letter: d.letter}
 }
 
-// acts returns how often each letter is in the audit trail because a policy may have sent it twice.
 func (r *run) acts(ctx context.Context) (map[string]int, error) {
 	of := map[string]int{}
 	for below := int64(0); ; {
@@ -256,7 +249,6 @@ func (r *run) acts(ctx context.Context) (map[string]int, error) {
 	}
 }
 
-// checkSends compares each send with its item.
 func (r *run) checkSends(items map[send]deadletters.Item, acts map[string]int,
 	letters map[string]deadletters.Letter,
 ) {
@@ -305,7 +297,6 @@ func (r *run) checkSends(items map[send]deadletters.Item, acts map[string]int,
 	}
 }
 
-// items returns the items of all redrives.
 func (r *run) items(ctx context.Context) (map[send]deadletters.Item, error) {
 	redrives, err := r.redrives(ctx)
 	if err != nil {

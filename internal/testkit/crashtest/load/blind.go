@@ -10,9 +10,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// RunBlind produces until stop is closed, and never asks what became of a task: it is for
-// databases that go back in time, where a task that was accepted may be gone. Between two
-// submissions it pauses.
+// RunBlind produces with pauses until stop is closed, without reading tasks: for databases that go back in time, where
+// an accepted task may be gone.
 func (p *Producer) RunBlind(ctx context.Context, stop <-chan struct{}, pause time.Duration) error {
 	kinds := []func(context.Context) error{p.single, p.single, p.insisted, p.diamond, p.together, p.scheduled}
 	for {
@@ -30,25 +29,21 @@ func (p *Producer) RunBlind(ctx context.Context, stop <-chan struct{}, pause tim
 	}
 }
 
-// single submits one task without a key.
 func (p *Producer) single(ctx context.Context) error {
 	_, err := p.try(ctx, p.request("ok", order{MS: p.Rand.IntN(3) * 10}))
 	return err
 }
 
-// insisted submits one task under a key until it is accepted.
 func (p *Producer) insisted(ctx context.Context) error {
 	_, err := p.One(ctx)
 	return err
 }
 
-// diamond submits a workflow.
 func (p *Producer) diamond(ctx context.Context) error {
 	_, err := p.try(ctx, p.request("diamond", order{Step: "left", MS: p.Rand.IntN(20)}))
 	return err
 }
 
-// together submits a few tasks in one request.
 func (p *Producer) together(ctx context.Context) error {
 	var req tasker.SubmitRequest
 	for range 2 + p.Rand.IntN(10) {

@@ -9,11 +9,11 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// saves are the checkpoints of one step, as its attempts have sent them.
+// saves are the checkpoints that a step's attempts have sent.
 type saves struct {
 	mu sync.Mutex
-	// may are the values that the next attempt may receive: the last one that was acknowledged, and those that were sent
-	// since, whose answers were lost.
+	// may are the values that the next attempt may receive: the last acknowledged one, and later ones without an
+	// answer.
 	may []string
 }
 
@@ -43,7 +43,7 @@ func (h *Handlers) checkpoints(o *order, job *worker.Job) error {
 			return err
 		}
 		s.mu.Lock()
-		if at := slices.Index(s.may, value); at >= 0 { // what was sent before it is over
+		if at := slices.Index(s.may, value); at >= 0 { // older ones are over
 			s.may = slices.Clone(s.may[at:])
 		}
 		s.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/waits"
 )
 
-// deal runs a task whose steps wait for signals, and that is compensated if one of its steps fails for good. The
-// signals come early or late, once or more often; one of them may never come.
+// deal runs a task whose steps wait for signals, and that is compensated if a step fails for good. Signals come early,
+// late, repeatedly or never.
 func (p *Producer) deal(ctx context.Context) error {
 	o := order{Step: "ship", Special: p.Rand.IntN(2) == 0}
 	o.Work = []string{"", workFlaky, workDoomed, workDoomed}[p.Rand.IntN(4)]
@@ -40,7 +40,7 @@ func (p *Producer) deal(ctx context.Context) error {
 	if p.Rand.IntN(10) == 0 {
 		return p.drop(ctx, id)
 	}
-	if wait := p.Rand.IntN(4); wait > 0 { // a lost answer is as good as any
+	if wait := p.Rand.IntN(4); wait > 0 { // a lost answer does not matter
 		if _, err := p.Client.Task(ctx, id, decisionWait*timesLater[wait-1]); err != nil && !Lost(err) {
 			return err
 		}
@@ -58,8 +58,8 @@ func (p *Producer) deal(ctx context.Context) error {
 	return p.endDeal(ctx, id, req.CorrelationID)
 }
 
-// signal sends a signal until there is an answer: alone, or with a second one at the same time, which has the same ID
-// or one of its own.
+// signal sends a signal until there is an answer: alone, or concurrently with a second one, with the same ID or
+// another.
 func (p *Producer) signal(ctx context.Context, name, ref string) error {
 	p.n++
 	first := waits.SignalRequest{Namespace: namespace, Name: name, Key: ref,
@@ -93,8 +93,7 @@ func (p *Producer) signal(ctx context.Context, name, ref string) error {
 	return errors.Join(errs...)
 }
 
-// endDeal waits for the end of a deal. One that has failed is compensated, and nothing puts it right but its
-// compensation steps; some are cancelled then.
+// endDeal waits for the end of a deal. Only compensation steps repair a failed one; some are cancelled then.
 func (p *Producer) endDeal(ctx context.Context, id uuid.UUID, ref string) error {
 	for tries := 0; ; tries++ {
 		t, err := p.settled(ctx, id)

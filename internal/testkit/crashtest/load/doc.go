@@ -1,10 +1,8 @@
-// Package load is everybody who calls Tasker in a crash test: producers, an
-// operator in each of them, workers, and zombies that report what is over.
+// Package load has the callers of crash tests: producers that are also operators, workers, and zombies that report
+// under old tokens.
 //
-// All of them go on while servers and databases come and go under them. A lost
-// answer is no fault: they say Lost, wait as their Retry says, and try again
-// where a real caller would. What a server must not refuse, and does, ends them
-// with an error. They judge nothing else; that is the business of
+// They continue while servers and databases fail. A lost answer is not a fault: they test for Lost, wait with Retry,
+// and try again like a real caller. A wrong refusal ends them with an error. Everything else is judged by
 // [crashtest.Check].
 package load
 
@@ -15,11 +13,10 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Retry blocks until it makes sense to call again after an answer was lost, of
-// which err says how. Its error ends the caller.
+// Retry blocks until another call makes sense after a lost answer with err. Its error ends the caller.
 type Retry func(ctx context.Context, err error) error
 
-// Lost reports whether an error leaves open what happened.
+// Lost reports whether an error leaves the outcome open.
 func Lost(err error) bool {
 	var e *tasker.Error
 	if !errors.As(err, &e) {

@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Flows are the workflows of producers with Flows, in the order in which they have to be registered.
+// Flows are the workflows of producers with Flows, in the order of registration.
 var Flows = []string{`
 name: parcel
 namespace_name: crash
@@ -53,14 +53,14 @@ on_failure:
   - {name: tell, handler: ok, dependencies: [refund], when: context.special == true, timeout_seconds: 20, retry: *r}
 `}
 
-// decisionWait is how long a producer looks away while a step is not yet where it can decide about it.
+// decisionWait is a producer's pause until a step is ready for its decision.
 const decisionWait = 50 * time.Millisecond
 
 // timesLater are multiples of decisionWait after which a producer cancels.
 var timesLater = []time.Duration{1, 10, 40}
 
-// flow runs a task whose steps have a condition, wait for a time and for an approval, and are carried out by child
-// tasks. It decides about the approval, now and then twice at once; some tasks are rejected or cancelled.
+// flow runs a task with a condition, a timer, an approval and child tasks. It decides the approval, sometimes twice
+// concurrently; some tasks are rejected or cancelled.
 func (p *Producer) flow(ctx context.Context) error {
 	o := order{Special: p.Rand.IntN(2) == 0, Step: "begin", Work: workCheckpoints}
 	req := p.request("flow", o)
@@ -108,7 +108,7 @@ func (p *Producer) flow(ctx context.Context) error {
 			return p.follow(ctx, id)
 		case step.State == tasker.StepWaiting:
 			err = p.decide(ctx, req.CorrelationID, step, act, try)
-		default: // what comes before it takes a moment
+		default: // earlier steps take a moment
 			_, err = p.Client.Task(ctx, id, decisionWait)
 			if Lost(err) {
 				err = p.Retry(ctx, err)
@@ -120,7 +120,7 @@ func (p *Producer) flow(ctx context.Context) error {
 	}
 }
 
-// decide approves or rejects a step, now and then twice at once: one of the two is refused then.
+// decide approves or rejects a step, sometimes twice concurrently: then one is refused.
 func (p *Producer) decide(ctx context.Context, ref string, step *tasker.Step, act string, try int) error {
 	n := 1 + p.Rand.IntN(2)
 	errs := make([]error, n)
@@ -135,7 +135,7 @@ func (p *Producer) decide(ctx context.Context, ref string, step *tasker.Step, ac
 	for _, err := range errs {
 		switch {
 		case Lost(err):
-			if err := p.Retry(ctx, err); err != nil { // the state tells whether to do it again
+			if err := p.Retry(ctx, err); err != nil { // the state decides about a repetition
 				return err
 			}
 		case err != nil && !errors.Is(err, &tasker.Error{Code: tasker.CodeWrongState}):
@@ -145,7 +145,7 @@ func (p *Producer) decide(ctx context.Context, ref string, step *tasker.Step, ac
 	return nil
 }
 
-// drop cancels a task once it has begun, wherever it is by then.
+// drop cancels a task once it has begun.
 func (p *Producer) drop(ctx context.Context, id uuid.UUID) error {
 	if _, err := p.Client.Task(ctx, id, decisionWait*timesLater[p.Rand.IntN(len(timesLater))]); err != nil && !Lost(err) {
 		return err

@@ -13,22 +13,21 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// order is the context of every task: what its handlers are to do.
+// order is the context of every task: instructions for its handlers.
 type order struct {
 	Ref  string `json:"ref"`
-	Step string `json:"step,omitempty"` // the step that Work is about; every step when empty
+	Step string `json:"step,omitempty"` // the step of Work; every step if empty
 	Work string `json:"work,omitempty"`
 	MS   int    `json:"ms,omitempty"` // how long it takes
 	// Undo is Work for the compensation step "refund".
 	Undo string `json:"undo,omitempty"`
-	// Special is what conditions ask for, and Items are the orders of child tasks.
+	// Special is for conditions, and Items are the orders of child tasks.
 	Special bool    `json:"special,omitempty"`
 	Items   []order `json:"items,omitempty"`
-	// Item is the order of a child task, for which the others have no value.
+	// Item is the order of a child task; then the other fields are empty.
 	Item *order `json:"item,omitempty"`
 }
 
-// own returns what a task has to do: the order itself, or that of the child.
 func (o order) own() order {
 	if o.Item != nil {
 		return *o.Item
@@ -36,18 +35,18 @@ func (o order) own() order {
 	return o
 }
 
-// What an order may ask for.
+// The instructions of an order.
 const (
 	workFlaky  = "flaky"  // fail once, then succeed
-	workDoomed = "doomed" // fail for good until an operator has put it right
-	workSnooze = "snooze" // ask to be called again, once
+	workDoomed = "doomed" // fail for good until an operator's repair
+	workSnooze = "snooze" // snooze, once
 	workPanic  = "panic"  // panic once, then succeed
 	// workCheckpoints stores checkpoints, and fails once between them.
 	workCheckpoints = "checkpoints"
 	workLarge       = "large" // return more than a result may have
 )
 
-// output is what a handler returns; no two leases return the same.
+// output is a result, unique per lease.
 type output struct {
 	Ref     string                     `json:"ref"`
 	Step    string                     `json:"step"`
@@ -57,11 +56,10 @@ type output struct {
 	Filler  string                     `json:"filler,omitempty"`
 }
 
-// filler makes a result a large one.
 var filler = strings.Repeat("x", 300_000)
 
-// Handlers carry out what producers order, for all workers of a run, so that a step which moves to another worker goes
-// on where it was. The zero value is ready to use, by any number of workers.
+// Handlers carry out orders for all workers of a run, so that a step continues on another worker. The zero value is
+// ready and safe for concurrent use.
 type Handlers struct {
 	fixed   sync.Map // refs that an operator has put right
 	snoozed sync.Map // refs that have been asleep
@@ -69,10 +67,10 @@ type Handlers struct {
 	saved   sync.Map // refs to their *saves
 }
 
-// Names returns the handlers that carry out what producers order.
+// Names returns the handlers of producers' orders.
 func Names() []string { return []string{"ok", "split", "left", "right", "join"} }
 
-// calm is a handler that only workers of the SDK serve, who hold nothing back.
+// calm is a handler of SDK workers only, which delay nothing.
 const calm = "calm"
 
 // register lets a worker carry out orders, in the name of by.

@@ -12,13 +12,12 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// cancel submits a task and cancels it, early or late.
 func (p *Producer) cancel(ctx context.Context) error {
 	var req tasker.TaskRequest
 	switch p.Rand.IntN(3) {
 	case 0:
 		req = p.request("ok", order{MS: 300})
-	case 1: // it waits for its second attempt when it is cancelled
+	case 1: // cancelled while it waits for its second attempt
 		req = p.request("ok", order{Work: workFlaky})
 	default:
 		req = p.request("diamond", order{MS: 10})
@@ -29,7 +28,7 @@ func (p *Producer) cancel(ctx context.Context) error {
 	}
 	wait := []time.Duration{0, 50 * time.Millisecond, 5 * time.Second}[p.Rand.IntN(3)]
 	if wait > 0 {
-		// A lost answer is as good as any: when it is cancelled does not matter.
+		// A lost answer does not matter here.
 		if _, err := p.Client.Task(ctx, id, wait); err != nil && !Lost(err) {
 			return err
 		}
@@ -46,7 +45,7 @@ func (p *Producer) cancel(ctx context.Context) error {
 	}
 }
 
-// lostCause submits a task that fails, and that nobody repairs.
+// lostCause submits a task that fails and stays unrepaired.
 func (p *Producer) lostCause(ctx context.Context) error {
 	req := p.request("diamond", order{Step: "right", Work: workDoomed})
 	p.Journal.Expect(req.CorrelationID, tasker.TaskError)
@@ -57,8 +56,8 @@ func (p *Producer) lostCause(ctx context.Context) error {
 	return p.follow(ctx, id)
 }
 
-// repair submits a task that fails, and puts it right as an operator does, in one of three ways. It acts until the task
-// is not in error any more: an act whose answer was lost may have had no effect.
+// repair submits a failing task, and repairs it in one of three ways. It acts until the task is not in error: an act
+// without an answer may have had no effect.
 func (p *Producer) repair(ctx context.Context) error {
 	req := p.request("diamond", order{Step: "left", Work: workDoomed})
 	kind := []string{tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually}[p.Rand.IntN(3)]
@@ -68,7 +67,7 @@ func (p *Producer) repair(ctx context.Context) error {
 			p.Journal.Expect(req.CorrelationID, tasker.TaskResolvedManually)
 		}
 	}
-	// Without the key, a lost answer would leave a task that nobody repairs.
+	// Without the key, a lost answer would leave an unrepaired task.
 	req.IdempotencyKey = "key-" + req.CorrelationID
 	id, err := p.insist(ctx, req)
 	if err != nil {
@@ -95,8 +94,7 @@ func (p *Producer) repair(ctx context.Context) error {
 	return nil
 }
 
-// overtake settles a step by hand while a worker has it, or before, or after: one
-// of the two is refused.
+// overtake settles a step by hand before, while or after a worker has it: one of the two is refused.
 func (p *Producer) overtake(ctx context.Context) error {
 	req := p.request("diamond", order{Step: "left", MS: 20 + p.Rand.IntN(100)})
 	id, err := p.try(ctx, req)
@@ -114,7 +112,7 @@ func (p *Producer) overtake(ctx context.Context) error {
 	return p.follow(ctx, id)
 }
 
-// act repairs a step, once. The reason has the number of the try, so that each act can be found in the history.
+// act repairs a step, once. The reason has the number of the try, so that the history identifies each act.
 func (p *Producer) act(ctx context.Context, ref string, step *tasker.Step, kind string, try int) error {
 	act := tasker.StepAction{ActionType: kind, Reason: fmt.Sprintf("%s put right, try %d", ref, try)}
 	switch kind {
@@ -133,14 +131,14 @@ func (p *Producer) act(ctx context.Context, ref string, step *tasker.Step, kind 
 	_, err := p.Client.ActOnStep(ctx, step.TaskUUID, step.StepUUID, act)
 	switch {
 	case Lost(err):
-		return p.Retry(ctx, err) // the state tells whether to do it again
+		return p.Retry(ctx, err) // the state decides about a repetition
 	case errors.Is(err, &tasker.Error{Code: tasker.CodeWrongState}):
-		return nil // done by a try whose answer was lost, or by a worker
+		return nil // done by a try without an answer, or by a worker
 	}
 	return err
 }
 
-// find returns the first step of a task that is wanted, or nil. It reads until there is an answer.
+// find returns the first wanted step of a task, or nil. It reads until there is an answer.
 func (p *Producer) find(ctx context.Context, id uuid.UUID, wanted func(*tasker.Step) bool) (*tasker.Step, error) {
 	for {
 		steps, err := p.Client.Steps(ctx, id)

@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
 )
 
-// namespace is that of every task. Workers name it, because servers of older versions know no word for all of them.
+// namespace is that of every task. Workers name it, because older servers have no word for all namespaces.
 const namespace = "crash"
 
 // Diamond is the workflow that producers submit. It has to be registered first.
@@ -30,10 +30,10 @@ steps:
   - {name: join, handler: join, dependencies: [left, right], timeout_seconds: 20, retry: *r}
 `
 
-// Producer is a caller that submits tasks of all kinds, waits for them, cancels some, and puts right what failed. It is
-// used by one goroutine. Set all fields before it runs.
+// Producer is a caller that submits tasks of all kinds, waits for them, cancels some, and repairs failures, in one
+// goroutine. Set all fields before it runs.
 type Producer struct {
-	Name     string // no two may share one
+	Name     string // unique
 	Rand     *rand.Rand
 	Client   *tasker.Client // with a recorder
 	Retry    Retry
@@ -45,9 +45,9 @@ type Producer struct {
 	n int
 }
 
-// Run produces until stop is closed, then ends what it is at.
+// Run produces until stop is closed, then finishes its current work.
 func (p *Producer) Run(ctx context.Context, stop <-chan struct{}) error {
-	// The weights make common what is common in production, and keep rare what takes long.
+	// Common in production is common here; slow is rare.
 	kinds := []struct {
 		weight int
 		do     func(context.Context) error
@@ -81,14 +81,13 @@ func (p *Producer) Run(ctx context.Context, stop <-chan struct{}) error {
 	}
 }
 
-// ref names the next task.
 func (p *Producer) ref() string {
 	p.n++
 	return fmt.Sprintf("%s-%d", p.Name, p.n)
 }
 
-// request is a task of one step; with the name of the diamond, of four. Its Ref is new, and it has so many retries that
-// only an order to fail makes it fail.
+// request is a task of one step or, with the name of the diamond, of four. Its Ref is new; it fails only by order,
+// because it has many retries.
 func (p *Producer) request(handler string, o order) tasker.TaskRequest {
 	req := tasker.TaskRequest{Namespace: namespace, CorrelationID: p.ref(), Initiator: p.Name}
 	p.fill(&req, o)
@@ -102,7 +101,6 @@ func (p *Producer) request(handler string, o order) tasker.TaskRequest {
 	return req
 }
 
-// fill puts an order into a request.
 func (p *Producer) fill(req *tasker.TaskRequest, o order) {
 	o.Ref = req.CorrelationID
 	body, err := json.Marshal(o)
@@ -112,7 +110,7 @@ func (p *Producer) fill(req *tasker.TaskRequest, o order) {
 	req.Context = body
 }
 
-// try submits once. The task is uuid.Nil when the answer was lost; then it has waited as Retry says.
+// try submits once. After a lost answer it calls Retry and returns uuid.Nil.
 func (p *Producer) try(ctx context.Context, req tasker.TaskRequest) (uuid.UUID, error) {
 	receipt, err := p.Client.Submit(ctx, req)
 	if Lost(err) {
@@ -131,8 +129,8 @@ func (p *Producer) insist(ctx context.Context, req tasker.TaskRequest) (uuid.UUI
 	}
 }
 
-// One submits one small task of high priority until it is accepted. Zombies get no
-// hold of it. It is for a Producer that does nothing else.
+// One submits a small task of high priority, which zombies cannot hold, until it is accepted. Use a separate Producer
+// for it.
 func (p *Producer) One(ctx context.Context) (uuid.UUID, error) {
 	req := p.request(calm, order{})
 	req.IdempotencyKey, req.Priority = "key-"+req.CorrelationID, "high"
@@ -143,7 +141,7 @@ func (p *Producer) One(ctx context.Context) (uuid.UUID, error) {
 	return id, nil
 }
 
-// settled waits until the task is settled. A task that was accepted must be found, so not_found is an error.
+// settled waits until the task is settled. An accepted task must be found, so not_found is an error.
 func (p *Producer) settled(ctx context.Context, id uuid.UUID) (*tasker.Task, error) {
 	for {
 		t, err := p.Client.Task(ctx, id, 5*time.Second)
@@ -160,7 +158,6 @@ func (p *Producer) settled(ctx context.Context, id uuid.UUID) (*tasker.Task, err
 	}
 }
 
-// burst submits a few tasks one by one and waits for the last.
 func (p *Producer) burst(ctx context.Context) error {
 	var last uuid.UUID
 	for range 1 + p.Rand.IntN(8) {
@@ -179,7 +176,7 @@ func (p *Producer) burst(ctx context.Context) error {
 	return p.follow(ctx, last)
 }
 
-// flood submits many tasks at the same time, one call each.
+// flood submits many tasks concurrently, one call each.
 func (p *Producer) flood(ctx context.Context) error {
 	reqs := make([]tasker.TaskRequest, 10+p.Rand.IntN(40))
 	for i := range reqs {
@@ -197,7 +194,6 @@ func (p *Producer) flood(ctx context.Context) error {
 	return p.follow(ctx, ids[p.Rand.IntN(len(ids))])
 }
 
-// follow waits for a task, if there is one.
 func (p *Producer) follow(ctx context.Context, id uuid.UUID) error {
 	if id == uuid.Nil {
 		return nil
@@ -206,7 +202,7 @@ func (p *Producer) follow(ctx context.Context, id uuid.UUID) error {
 	return err
 }
 
-// keyed submits under an idempotency key, and once more when it is done.
+// keyed submits under an idempotency key, and again afterwards.
 func (p *Producer) keyed(ctx context.Context) error {
 	req := p.request("ok", order{})
 	if p.Rand.IntN(2) == 0 {
@@ -224,7 +220,7 @@ func (p *Producer) keyed(ctx context.Context) error {
 	return err
 }
 
-// twins submit the same task at the same time, under one key: both must be told the same task.
+// twins submit the same task concurrently under one key: both must get the same task.
 func (p *Producer) twins(ctx context.Context) error {
 	req := p.request("ok", order{})
 	req.IdempotencyKey = "key-" + req.CorrelationID
@@ -241,7 +237,6 @@ func (p *Producer) twins(ctx context.Context) error {
 	return p.follow(ctx, ids[0])
 }
 
-// batch submits many tasks in one request.
 func (p *Producer) batch(ctx context.Context) error {
 	var req tasker.SubmitRequest
 	for range 2 + p.Rand.IntN(30) {
@@ -261,7 +256,6 @@ func (p *Producer) batch(ctx context.Context) error {
 	return p.follow(ctx, receipts[p.Rand.IntN(len(receipts))].TaskUUID)
 }
 
-// workflow runs a diamond, now and then with a step that fails at first.
 func (p *Producer) workflow(ctx context.Context) error {
 	o := order{Step: "left", MS: p.Rand.IntN(20)}
 	if p.Rand.IntN(3) == 0 {
@@ -276,7 +270,6 @@ func (p *Producer) workflow(ctx context.Context) error {
 	return p.follow(ctx, id)
 }
 
-// scheduled submits a task for a little later, and does not wait.
 func (p *Producer) scheduled(ctx context.Context) error {
 	req := p.request("ok", order{})
 	at := time.Now().Add(time.Duration(p.Rand.IntN(1500)) * time.Millisecond)
@@ -285,13 +278,11 @@ func (p *Producer) scheduled(ctx context.Context) error {
 	return err
 }
 
-// foreign submits a task for the worker that runs programs, and does not wait.
 func (p *Producer) foreign(ctx context.Context) error {
 	_, err := p.try(ctx, p.request("foreign", order{}))
 	return err
 }
 
-// odd runs a step that fails, sleeps or panics once.
 func (p *Producer) odd(ctx context.Context) error {
 	work := []string{workFlaky, workSnooze, workPanic}[p.Rand.IntN(3)]
 	id, err := p.try(ctx, p.request("ok", order{Work: work}))

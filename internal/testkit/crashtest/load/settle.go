@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Settle waits until no task moves any more, or limit is over: what does not
-// settle in time is left for [crashtest.Check] to report.
+// Settle waits until all tasks are settled, or limit is over: [crashtest.Check] reports the others.
 func Settle(ctx context.Context, client *tasker.Client, retry Retry, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// Work runs workers of the SDK, which poll, one after the other until stop is closed. Each lives 5 to 15 seconds, ends
-// in good order and gives back what it holds.
+// Work runs polling workers of the SDK in sequence until stop is closed. Each lives 5 to 15 seconds and drains.
 func Work(ctx context.Context, stop <-chan struct{}, client *tasker.Client, h *Handlers, name string,
 	rng *rand.Rand,
 ) error {
@@ -33,8 +32,7 @@ func WorkOver(ctx context.Context, by worker.Transport, stop <-chan struct{}, cl
 		h.register(w, name)
 		ended := make(chan struct{})
 		go func() {
-			// That a result could not be reported is no fault here: the server may
-			// be down while the worker says good-bye.
+			// An unreported result is not a fault: the server may be down at the end of the worker.
 			_ = w.Run(life)
 			close(ended)
 		}()

@@ -14,10 +14,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// Zombie is a worker that goes by the letter of the protocol and against its
-// spirit: it hoards steps without a heartbeat until others have them, and then
-// reports under its old tokens. Now and then it does some work, so that the
-// server keeps it.
+// Zombie is a worker that hoards steps without heartbeats until others have them, and then reports under its old
+// tokens. Sometimes it works, so that the server keeps it.
 type Zombie struct {
 	Name    string
 	Rand    *rand.Rand
@@ -29,11 +27,10 @@ type Zombie struct {
 	hoarded []protocol.Assignment
 }
 
-// maxHoarded bounds the steps that wait for the zombie's leases to run out.
+// maxHoarded bounds the hoarded steps.
 const maxHoarded = 6
 
-// Run goes on until stop is closed. It fails when the server refuses what it
-// must not refuse; what it must refuse is the business of Check.
+// Run continues until stop is closed. It fails on a wrong refusal; Check judges wrong acceptances.
 func (z *Zombie) Run(ctx context.Context, stop <-chan struct{}) error {
 	for {
 		select {
@@ -52,7 +49,7 @@ func (z *Zombie) Run(ctx context.Context, stop <-chan struct{}) error {
 	}
 }
 
-// turn polls once, does some of the steps, hoards others, and reports what is over.
+// turn polls once, works on some steps, hoards others, and reports under old tokens.
 func (z *Zombie) turn(ctx context.Context) error {
 	if z.me == uuid.Nil {
 		w, err := z.Backend.RegisterWorker(ctx, protocol.WorkerRegistration{Name: z.Name,
@@ -80,7 +77,7 @@ func (z *Zombie) turn(ctx context.Context) error {
 	return z.haunt(ctx)
 }
 
-// waiting counts the hoarded steps that nobody else has got yet.
+// waiting counts hoarded steps that no other worker has yet.
 func (z *Zombie) waiting() int {
 	n := 0
 	for _, a := range z.hoarded {
@@ -128,8 +125,8 @@ func Result(a protocol.Assignment, by string) (protocol.StepResult, error) {
 	return result, nil
 }
 
-// haunt reports what is over: hoarded steps that others have, results that were taken long ago, leases of others, and
-// leases that never were. The server must refuse all of it; a refusal is an answer and no error.
+// haunt reports hoarded steps that others have, old results, foreign leases, and invented leases. The server must
+// refuse all; a refusal is not an error.
 func (z *Zombie) haunt(ctx context.Context) error {
 	for range 3 {
 		step, token := z.prey()
@@ -143,7 +140,7 @@ func (z *Zombie) haunt(ctx context.Context) error {
 	return nil
 }
 
-// prey picks a lease that is not in force, or not this worker's; none is uuid.Nil.
+// prey picks a lease that is not in force, or not this worker's; uuid.Nil for none.
 func (z *Zombie) prey() (uuid.UUID, string) {
 	switch kind := z.Rand.IntN(10); {
 	case kind < 4 && len(z.hoarded) > 0:
@@ -159,17 +156,16 @@ func (z *Zombie) prey() (uuid.UUID, string) {
 		a := z.hoarded[z.Rand.IntN(len(z.hoarded))]
 		_, rest, _ := strings.Cut(a.Token, ".")
 		return a.StepUUID, fmt.Sprintf("%d.%s", crashtest.LeaseNo(a.Token)+1+z.Rand.Int64N(1000), rest)
-	case kind < 9: // what another worker holds
+	case kind < 9: // another worker's lease
 		if h, ok := z.Journal.Held(z.me); ok {
 			return h.Step, h.Token
 		}
-	default: // a step that nobody has heard of
+	default: // an unknown step
 		return uuid.Must(uuid.NewV7()), "1.0." + strings.Repeat("A", 16)
 	}
 	return uuid.Nil, ""
 }
 
-// intrude reports under a token that is not in force.
 func (z *Zombie) intrude(ctx context.Context, step uuid.UUID, token string) error {
 	ref := protocol.LeaseRef{StepUUID: step, Token: token}
 	var err error

@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// product is the module that the binary is made of.
+// product is the module of the binary.
 const product = "github.com/taskerhq/tasker"
 
-// Module returns the directory of the product's sources: the working directory may be that of another module, such as
+// Module returns the directory of the product's sources: the working directory may belong to another module, such as
 // chaos.
 func Module(ctx context.Context) (string, error) {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", product).Output()
@@ -26,8 +26,8 @@ func Module(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(root)), nil
 }
 
-// Build makes the binary in dir and returns its path. It is built as users build it, in its own module, whichever
-// module asks for it; flags are those of go build, such as -race.
+// Build makes the binary in dir and returns its path. It builds in the product's module, from any module; flags are
+// those of go build, such as -race.
 func Build(ctx context.Context, dir string, flags ...string) (string, error) {
 	root, err := Module(ctx)
 	if err != nil {
@@ -43,9 +43,8 @@ func Build(ctx context.Context, dir string, flags ...string) (string, error) {
 	return path, nil
 }
 
-// Addresses finds n free addresses below those that the kernel gives to clients:
-// while a server is down, a client's own connection could take one of these. They
-// are scattered, so that other processes that look for some find others.
+// Addresses finds n free addresses below the ports that the kernel gives to clients: while a server is down, a client's
+// connection could take its port. They are scattered, so that concurrent processes find different ones.
 func Addresses(n int) ([]string, error) {
 	var free []string
 	for range 1000 {

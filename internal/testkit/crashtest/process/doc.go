@@ -1,4 +1,3 @@
-// Package process runs the real binary in processes that can be killed: servers
-// and workers of the command line. None of them outlives the process that
-// started it, however that ends. Unix only.
+// Package process runs the real binary in processes that can be killed: servers and workers of the command line. None
+// outlives the process that started it. Unix only.
 package process

@@ -9,10 +9,8 @@ import (
 	"syscall"
 )
 
-// Group is a process group that ends with this process, even if that is killed:
-// its leader is a shell that waits for the end of a pipe which nobody else
-// holds, and then kills the whole group. A group also keeps an interrupt from a
-// terminal to us, who end the others in good order.
+// Group is a process group that ends with this process, even if that is killed: its leader is a shell that waits for
+// the end of a pipe of ours, and then kills the group. A group also shields its members from a terminal's interrupt.
 type Group struct {
 	leader *exec.Cmd
 	alive  io.Closer // our end of the leader's pipe
@@ -32,7 +30,7 @@ func NewGroup() (*Group, error) {
 	return &Group{leader, alive}, nil
 }
 
-// Close kills all that is left of the group and returns when the leader is gone.
+// Close kills the rest of the group and returns when the leader is gone.
 func (g *Group) Close() {
 	g.alive.Close()
 	_ = g.leader.Wait() // it kills itself, too

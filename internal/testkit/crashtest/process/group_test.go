@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestGroup: whoever is in a group ends when the process that made it does.
+// TestGroup: members of a group end with the process that made it.
 func TestGroup(t *testing.T) {
 	t.Parallel()
 	t.Run("Closed", func(t *testing.T) {
@@ -64,10 +64,9 @@ func TestGroup(t *testing.T) {
 	})
 }
 
-// TestOwner is the process that TestGroup kills.
 func TestOwner(t *testing.T) {
 	if os.Getenv("TASKER_TEST_OWNER") == "" {
-		return // run as a test like any other, there is nothing to do
+		return // an ordinary test run does nothing
 	}
 	g, err := NewGroup()
 	if err != nil {

@@ -13,9 +13,8 @@ import (
 	"syscall"
 )
 
-// ShortLeases are variables of the environment that make leases short, so that
-// what a crash leaves behind is found soon. Answers get lost all the time there, and
-// workers seem never to begin; neither they nor the steps pay for it.
+// ShortLeases are environment variables for short leases, so that the effects of a crash are found soon. Lost answers
+// are frequent then, so neither workers nor steps are charged for them.
 func ShortLeases() []string {
 	return []string{
 		"TASKER_ENGINE_LEASES_HEARTBEAT_INTERVAL=500ms",
@@ -28,9 +27,8 @@ func ShortLeases() []string {
 	}
 }
 
-// Server is `tasker serve`, in one process after the other, on one address. Set the fields before it is launched. Its
-// methods can be called from several goroutines, but only one process runs at a time: wait with Gone before the next
-// launch.
+// Server is `tasker serve`, in successive processes on one address. Set the fields before the launch. Its methods are
+// safe for concurrent use, but only one process runs at a time: call Gone before the next launch.
 type Server struct {
 	Program string // path of the binary
 	DSN     string
@@ -51,8 +49,7 @@ type Server struct {
 // URL is where it listens when it does.
 func (s *Server) URL() string { return "http://" + s.Address }
 
-// Launch starts a process and does not wait for it. One that ends without being
-// told to is a crash.
+// Launch starts a process without waiting for it. An unexpected end is a crash.
 func (s *Server) Launch() error { return s.launch(nil, false) }
 
 // launch starts a process that writes to out; nil is nowhere.
@@ -86,8 +83,8 @@ func (s *Server) launch(out *os.File, expect bool) error {
 	return nil
 }
 
-// Start starts a process and returns when it listens, which it says on its standard output. One that ends before is an
-// error, no crash. When ctx ends it is killed.
+// Start starts a process and returns when it prints that it listens. An earlier end is an error, not a
+// crash. When ctx ends it is killed.
 func (s *Server) Start(ctx context.Context) error {
 	said, out, err := os.Pipe()
 	if err != nil {
@@ -102,7 +99,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.mu.Lock()
 	ended := s.ended
 	s.mu.Unlock()
-	// Somebody has to hold the pipe: who writes into one that nobody reads dies.
+	// Keep reading: writing into a pipe without a reader kills the writer.
 	go func() {
 		<-ended
 		said.Close()
@@ -132,8 +129,7 @@ func (s *Server) Start(ctx context.Context) error {
 // Kill sends SIGKILL and does not wait for the end.
 func (s *Server) Kill() { s.signal(syscall.SIGKILL) }
 
-// Freeze sends SIGSTOP: the process stands still, with its connections open, until Thaw or until it is killed. It
-// counts as down.
+// Freeze sends SIGSTOP: the process stands still, with open connections, until Thaw or a kill. It counts as down.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
 // Thaw ends Freeze. The process must have listened before.
@@ -143,7 +139,7 @@ func (s *Server) Thaw() {
 	s.expect = false
 	s.lives++
 	close(s.up)
-	_ = s.process.Process.Signal(syscall.SIGCONT) // the only error is that the process is gone, which Wait tells
+	_ = s.process.Process.Signal(syscall.SIGCONT) // the only error is that the process is gone, which Wait reports
 }
 
 // signal sends a signal to the process, if there is one; its end is expected from then on.
@@ -154,12 +150,11 @@ func (s *Server) signal(sig syscall.Signal) {
 		return
 	}
 	s.expect = true
-	s.down() // before the signal: who finds the server gone must find it down, too
-	// The only error is that the process is gone, which Wait tells.
+	s.down() // before the signal: once the server is gone it must be down
+	// The only error is that the process is gone, which Wait reports.
 	_ = s.process.Process.Signal(sig)
 }
 
-// down says that it does not listen any more. The caller holds s.mu.
 func (s *Server) down() {
 	select {
 	case <-s.up:
@@ -178,7 +173,7 @@ func (s *Server) Gone() {
 	}
 }
 
-// Stop ends the process in good order and returns its exit code. It blocks until the process is gone.
+// Stop ends the process gracefully and returns its exit code. It blocks until the process is gone.
 func (s *Server) Stop() int {
 	s.signal(syscall.SIGTERM)
 	s.Gone()
@@ -190,8 +185,7 @@ func (s *Server) Stop() int {
 // Up reports whether it listens.
 func (s *Server) Up() bool { return s.Life() != 0 }
 
-// Life is a number that each process which listens has for its own; 0 while none
-// does.
+// Life is a number of each listening process; 0 for none.
 func (s *Server) Life() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +213,7 @@ func (s *Server) Await(ctx context.Context) error {
 	}
 }
 
-// Crashes returns the ends that nobody had asked for.
+// Crashes returns the unexpected ends.
 func (s *Server) Crashes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// Worker is `tasker worker`, in one process after the other. Its handler
-// "foreign" echoes what it gets.
+// Worker is `tasker worker`, in successive processes. Its handler "foreign" echoes its input.
 type Worker struct {
 	Program string // path of the binary
 	URL     string // of the server
@@ -28,8 +27,8 @@ type Worker struct {
 	kills int
 }
 
-// Run kills and restarts the process every one to seven seconds until stop is closed. A process that is killed loses
-// what it holds; the last one ends in good order.
+// Run kills and restarts the process every one to seven seconds until stop is closed. A kill loses its steps; the last
+// process ends gracefully.
 func (w *Worker) Run(ctx context.Context, stop <-chan struct{}, rng *rand.Rand) error {
 	for {
 		if err := w.start(); err != nil {
@@ -61,7 +60,7 @@ func (w *Worker) Kills() int {
 	return w.kills
 }
 
-// start starts a process. Its handler takes 50 ms, long enough to be killed in between.
+// start starts a process. Its handler takes 50 ms, long enough for a kill.
 func (w *Worker) start() error {
 	cmd := w.Group.Command(w.Program, "worker", "--server", w.URL, "--name", w.Name, "--concurrency", "2",
 		"--namespace", "crash", "--handler", "foreign=sleep 0.05; cat")
@@ -71,7 +70,7 @@ func (w *Worker) start() error {
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // how it ended does not matter: it is killed
+		_ = cmd.Wait() // it is killed, so the exit code does not matter
 		close(ended)
 	}()
 	w.mu.Lock()
@@ -80,7 +79,6 @@ func (w *Worker) start() error {
 	return nil
 }
 
-// end ends the process by a signal and waits for it.
 func (w *Worker) end(sig syscall.Signal) {
 	w.mu.Lock()
 	cmd, ended := w.cmd, w.ended

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/taskerhq/tasker"
-	// all that the binary is made of: a change must run the test again, not answer from the cache
+	// All sources of the binary: a change must run the test again, not answer from the cache.
 	_ "github.com/taskerhq/tasker/internal/cli"
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/testkit/crashtest"
@@ -30,19 +30,18 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// limits of one upgrade
 const (
 	nodes      = 2
 	producers  = 6
 	runLimit   = 4 * time.Minute
 	settleTime = time.Minute
-	// stage is how many results are accepted before the next act of the operator.
+	// stage is the number of accepted results between two acts of the operator.
 	stage = 150
 )
 
 // TestRollingUpgrade migrates the database under two nodes of an old version, then replaces one after the other, as
-// docs/guides/upgrading.md says, while producers and workers go on. Nothing that was accepted is lost, and nothing is
-// settled twice.
+// docs/guides/upgrading.md says, while producers and workers continue. Nothing accepted is lost, and nothing is settled
+// twice.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	root, err := process.Module(t.Context())
@@ -64,7 +63,6 @@ func TestRollingUpgrade(t *testing.T) {
 	r.judge(ctx, t)
 }
 
-// run is two nodes and all who work on them.
 type run struct {
 	dsn, program string // the newer program
 	nodes        []*process.Server
@@ -111,7 +109,7 @@ func newRun(t *testing.T, program, old string) *run {
 	return r
 }
 
-// RoundTrip implements http.RoundTripper: each request goes to the next node that is up, as behind a load balancer.
+// RoundTrip implements http.RoundTripper as a load balancer: each request goes to the next node that is up.
 func (r *run) RoundTrip(req *http.Request) (*http.Response, error) {
 	for range r.nodes {
 		if n := r.nodes[r.next.Add(1)%nodes]; n.Up() {
@@ -123,10 +121,9 @@ func (r *run) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(req)
 }
 
-// retry waits a moment: another node is up.
+// retry waits briefly: another node is up.
 func (r *run) retry(ctx context.Context, _ error) error { return clock.Sleep(ctx, 20*time.Millisecond) }
 
-// load lets everybody work while the operator upgrades, until all tasks are settled.
 func (r *run) load(ctx context.Context) error {
 	for _, n := range r.nodes {
 		if err := n.Start(ctx); err != nil {
@@ -179,10 +176,8 @@ func (r *run) load(ctx context.Context) error {
 	return nil
 }
 
-// random returns the random numbers of one part of a run.
 func random(part int) *rand.Rand { return rand.New(rand.NewPCG(uint64(part), 1)) }
 
-// upgrade does what docs/guides/upgrading.md tells an operator to do.
 func (r *run) upgrade(ctx context.Context) error {
 	if err := r.work(ctx); err != nil {
 		return err
@@ -191,7 +186,7 @@ func (r *run) upgrade(ctx context.Context) error {
 	if out, err := up.CombinedOutput(); err != nil {
 		return fmt.Errorf("migrate under load: %w\n%s", err, out)
 	}
-	if err := r.work(ctx); err != nil { // the old nodes go on
+	if err := r.work(ctx); err != nil { // the old nodes continue
 		return err
 	}
 	if err := r.refused(ctx); err != nil {
@@ -212,7 +207,6 @@ func (r *run) upgrade(ctx context.Context) error {
 	return nil
 }
 
-// work waits until workers have had more results accepted.
 func (r *run) work(ctx context.Context) error {
 	for until := r.accepted.Load() + stage; r.accepted.Load() < until; {
 		if err := clock.Sleep(ctx, 10*time.Millisecond); err != nil {
@@ -237,7 +231,6 @@ func (r *run) refused(ctx context.Context) error {
 	return nil
 }
 
-// judge reads what is there in the end, and compares it with what callers were told.
 func (r *run) judge(ctx context.Context, t *testing.T) {
 	t.Helper()
 	if err := r.backend.ResendSignals(ctx, "crash"); err != nil {
@@ -268,7 +261,6 @@ func (r *run) judge(ctx context.Context, t *testing.T) {
 	}
 }
 
-// show shows the end of a log if the test has failed.
 func show(t *testing.T, log *os.File) {
 	t.Helper()
 	defer log.Close()

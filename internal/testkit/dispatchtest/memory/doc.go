@@ -1,7 +1,6 @@
-// Package memory is an engine.Dispatcher in the memory of the process: the
-// reference model of all others, and what tests of the engine use.
+// Package memory is an engine.Dispatcher in memory: the reference model of the others, and the dispatcher of engine
+// tests.
 //
-// A Server stands for the server that a real dispatcher keeps its content on, and
-// each Dispatcher that it opens stands for a process. A test makes the server
-// lose what it knows, restart, or go out of reach.
+// A Server models the server of a real dispatcher, and each of its Dispatchers models a process. A test makes the
+// server lose its content, restart, or become unreachable.
 package memory

@@ -8,13 +8,13 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// Dispatcher is the view that one process has of a Server.
+// Dispatcher is one process's view of a Server.
 type Dispatcher struct {
 	s *Server
-	// epoch is the one that this process believes in; 0 is none. condemned is one
-	// that it found incomplete, and may replace. Both are guarded by the server.
+	// epoch is the one that this process relies on; 0 is none. condemned is one that it found incomplete, and may
+	// replace. The server guards both.
 	epoch, condemned int
-	turn             bool // it believes that it has the turn to fill the server
+	turn             bool // it relies on having the turn to fill the server
 }
 
 var _ engine.Dispatcher = (*Dispatcher)(nil)
@@ -54,9 +54,8 @@ func (d *Dispatcher) disbelieve() {
 	d.epoch = 0
 }
 
-// Reload begins to fill the server anew, or extends the caller's turn by hold. False: another process
-// fills the server, and the caller asks Check until that is done; a caller whose turn ran out gets false
-// once.
+// Reload begins to fill the server again, or extends the caller's turn by hold. False: another process fills the
+// server, and the caller calls Check until that is done; a caller whose turn ran out gets false once.
 func (d *Dispatcher) Reload(ctx context.Context, hold time.Duration) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -75,7 +74,7 @@ func (d *Dispatcher) Reload(ctx context.Context, hold time.Duration) (bool, erro
 	case s.beingFilled():
 		return false, nil
 	case s.full && s.epoch != d.epoch && s.epoch != d.condemned:
-		return false, nil // somebody has been quicker
+		return false, nil // another process was quicker
 	}
 	s.empty()
 	s.epoch++
@@ -105,9 +104,8 @@ func (d *Dispatcher) Loaded(ctx context.Context) error {
 	return nil
 }
 
-// Check reports whether the server answers and is complete. A process that
-// relied on another epoch gets ErrDispatchLost once, so that it restores
-// what it remembers.
+// Check reports whether the server answers and is complete. A process that relied on another epoch gets ErrDispatchLost
+// once, so that it restores its state.
 func (d *Dispatcher) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -136,7 +134,7 @@ func (d *Dispatcher) Content() string {
 	return strconv.Itoa(d.epoch)
 }
 
-// Listen calls hear with what other dispatchers of the server offered.
+// Listen calls hear with the offers of other dispatchers of the server.
 func (d *Dispatcher) Listen(ctx context.Context, hear func(routes map[int64]int)) error {
 	s := d.s
 	s.mu.Lock()
@@ -153,5 +151,5 @@ func (d *Dispatcher) Listen(ctx context.Context, hear func(routes map[int64]int)
 	return ctx.Err()
 }
 
-// Close does nothing: the content is the server's.
+// Close does nothing: the content belongs to the server.
 func (d *Dispatcher) Close() {}

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// grant hands a step that has left its queue to the worker of a claim.
 func (st *step) grant(c engine.Claim, now task.Instant) {
 	h := &engine.Hold{Offered: st.Offered, Worker: c.Worker, AssignedAt: now, Until: c.Until, LookAt: c.Until}
 	h.Token = max(st.Token+1, c.Token)
@@ -20,7 +19,6 @@ func (st *step) grant(c engine.Claim, now task.Instant) {
 	}
 }
 
-// begin starts the attempt, or renews it.
 func (st *step) begin(now, until task.Instant) {
 	h := st.hold
 	if h.StartedAt == 0 {
@@ -32,7 +30,7 @@ func (st *step) begin(now, until task.Instant) {
 	}
 }
 
-// held returns the step of a lease in force, nil if it is not.
+// held returns the step of a lease in force, else nil.
 func (s *Server) held(ref engine.LeaseRef) *step {
 	if st := s.steps[ref.Step]; st != nil && st.hold != nil && st.hold.Token == ref.Token &&
 		(ref.Worker == 0 || ref.Worker == st.hold.Worker) {
@@ -82,7 +80,7 @@ func (d *Dispatcher) Renew(ctx context.Context, renewals []engine.Renewal, until
 	return out, nil
 }
 
-// Find returns the current lease of each step, in order; a step without one gets a zero Hold.
+// Find returns the current lease of each step, in order; a zero Hold without one.
 func (d *Dispatcher) Find(ctx context.Context, steps []task.ID) ([]engine.Hold, error) {
 	if err := d.begin(ctx, false); err != nil {
 		return nil, err
@@ -97,12 +95,12 @@ func (d *Dispatcher) Find(ctx context.Context, steps []task.ID) ([]engine.Hold, 
 	return out, nil
 }
 
-// HeldBy returns what a worker holds.
+// HeldBy returns a worker's leases.
 func (d *Dispatcher) HeldBy(ctx context.Context, worker int64, limit int) ([]engine.Hold, error) {
 	return d.holds(ctx, limit, func(h *engine.Hold) bool { return h.Worker == worker })
 }
 
-// Held counts what workers hold.
+// Held counts leases by worker.
 func (d *Dispatcher) Held(ctx context.Context) (map[int64]int, error) {
 	if err := d.begin(ctx, false); err != nil {
 		return nil, err
@@ -117,7 +115,7 @@ func (d *Dispatcher) Held(ctx context.Context) (map[int64]int, error) {
 	return counts, nil
 }
 
-// Expired returns what somebody has to look after.
+// Expired returns leases that need attention.
 func (d *Dispatcher) Expired(ctx context.Context, now task.Instant, limit int) ([]engine.Hold, error) {
 	return d.holds(ctx, limit, func(h *engine.Hold) bool { return h.LookAt <= now })
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
-// server lets the suite do to a Server what happens to real ones.
+// server exposes a Server's failures to the suite.
 type server struct{ *memory.Server }
 
 func (s server) Open(testing.TB) engine.Dispatcher { return s.Server.Open() }

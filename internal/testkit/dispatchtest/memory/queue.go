@@ -11,12 +11,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// compare is the order in which steps are claimed.
+// compare is the order of claims.
 func compare(a, b *step) int {
 	return cmp.Or(cmp.Compare(a.Key, b.Key), bytes.Compare(a.Step[:], b.Step[:]))
 }
 
-// wait puts a step in the queue of its route.
 func (s *Server) wait(o engine.Offered) {
 	st := &step{Offered: o}
 	s.steps[o.Step] = st
@@ -25,7 +24,6 @@ func (s *Server) wait(o engine.Offered) {
 	s.queues[o.Route] = slices.Insert(q, at, st)
 }
 
-// leave takes a waiting step out of the queue of its route.
 func (s *Server) leave(st *step) {
 	q := s.queues[st.Route]
 	if at, ok := slices.BinarySearchFunc(q, st, compare); ok {
@@ -33,7 +31,6 @@ func (s *Server) leave(st *step) {
 	}
 }
 
-// drop takes a step out, wherever it is.
 func (s *Server) drop(st *step) {
 	if st.hold == nil {
 		s.leave(st)
@@ -41,7 +38,7 @@ func (s *Server) drop(st *step) {
 	delete(s.steps, st.Step)
 }
 
-// outdated reports whether a step is there as it was before what is offered now.
+// outdated reports whether the stored step is older than the offered one.
 func (st *step) outdated(o engine.Offered) bool {
 	if st.hold != nil {
 		return st.hold.Token <= o.Token
@@ -71,13 +68,13 @@ func (d *Dispatcher) Offer(ctx context.Context, steps []engine.Offered) error {
 		others = d.s.listeners(d)
 	}
 	d.s.mu.Unlock()
-	for _, hear := range others { // without the lock: they may ask for what they hear of
+	for _, hear := range others { // without the lock: they may call the server
 		hear(maps.Clone(added))
 	}
 	return nil
 }
 
-// listeners are those of all dispatchers but one.
+// listeners are those of all other dispatchers.
 func (s *Server) listeners(but *Dispatcher) []func(map[int64]int) {
 	var others []func(map[int64]int)
 	for d, hear := range s.hear {
@@ -120,7 +117,7 @@ func (d *Dispatcher) Claim(ctx context.Context, claims []engine.Claim, now task.
 	return out, nil
 }
 
-// first is the waiting step with the lowest key of those of some routes that are not full, nil if there is none.
+// first is the waiting step with the lowest key of the routes that are not full, else nil.
 func (s *Server) first(routes []int64, full func(int64) bool) *step {
 	var best *step
 	for _, r := range routes {
@@ -131,8 +128,7 @@ func (s *Server) first(routes []int64, full func(int64) bool) *step {
 	return best
 }
 
-// Missing returns those of the steps that it does not know in their place, or knows to
-// be held under a lease that is over.
+// Missing returns the steps that are not in their place, or are held under a stale lease.
 func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]engine.Offered, error) {
 	if err := d.begin(ctx, false); err != nil {
 		return nil, err
@@ -158,8 +154,7 @@ func (d *Dispatcher) Depth(ctx context.Context, route, key int64, id task.ID) (i
 	return n, nil
 }
 
-// Waiting counts the waiting steps of routes. A route without any is not in the
-// answer.
+// Waiting counts the waiting steps of routes, omitting empty routes.
 func (d *Dispatcher) Waiting(ctx context.Context, routes []int64) (map[int64]int, error) {
 	if err := d.begin(ctx, false); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 // Server is the content that several dispatchers share. It is safe for
 // concurrent use.
 type Server struct {
-	now func() time.Time // only for how long a process may take to fill it
+	now func() time.Time // only for the time limit of a filling
 
 	mu      sync.Mutex
 	steps   map[task.ID]*step
@@ -26,13 +26,11 @@ type Server struct {
 	hear map[*Dispatcher]func(map[int64]int)
 }
 
-// step waits, or is held.
 type step struct {
 	engine.Offered
 	hold *engine.Hold // nil: it waits
 }
 
-// filling is the turn of one process to fill the server.
 type filling struct {
 	by    *Dispatcher
 	until time.Time
@@ -45,7 +43,7 @@ func NewServer() *Server {
 	return s
 }
 
-// Open returns a dispatcher like that of one more process.
+// Open returns a dispatcher like that of a further process.
 func (s *Server) Open() *Dispatcher { return &Dispatcher{s: s} }
 
 // Flush makes the server forget everything.
@@ -56,8 +54,7 @@ func (s *Server) Flush() {
 	s.full, s.filling = false, nil
 }
 
-// Restart starts the server anew. What it knew is there, and cannot be trusted:
-// its last moments may be missing.
+// Restart restarts the server. Its content stays, and is unreliable: the last moments may be missing.
 func (s *Server) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +73,6 @@ func (s *Server) empty() {
 	s.steps, s.queues = map[task.ID]*step{}, map[int64][]*step{}
 }
 
-// beingFilled reports whether a process has the turn to fill the server.
 func (s *Server) beingFilled() bool {
 	return s.filling != nil && s.now().Before(s.filling.until)
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Way is the way of one process to a Server, which a test can cut or block.
+// Way is a process's path to a Server, which a test can cut or block.
 type Way struct {
 	*Dispatcher
-	// Cut makes every call fail at once.
+	// Cut makes every call fail immediately.
 	Cut atomic.Bool
-	// Frozen, when it is set, blocks every call until it is closed.
+	// Frozen, if set, blocks every call until it is closed.
 	Frozen atomic.Pointer[chan struct{}]
-	// Answers, when it is set, blocks answers to claims until it is closed.
+	// Answers, if set, blocks answers to claims until it is closed.
 	Answers atomic.Pointer[chan struct{}]
 }
 
