@@ -21,7 +21,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
-// rabbitNode runs a node on a database and a RabbitMQ until the test ends.
 func rabbitNode(t testing.TB, dsn, url string, cfg settings.Config, o rabbitmq.Observer) *node.Node {
 	t.Helper()
 	cfg.Delivery.Offered = true
@@ -49,7 +48,6 @@ func rabbitNode(t testing.TB, dsn, url string, cfg settings.Config, o rabbitmq.O
 	return n
 }
 
-// patiently polls until something is true.
 func patiently(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
@@ -59,8 +57,8 @@ func patiently(t testing.TB, what string, done func() bool) {
 	}
 }
 
-// TestRabbitMQ: steps reach a worker over RabbitMQ from two nodes, it starts and settles them; a step that nobody takes
-// fails with the words of an expired dispatch, and is tried again up to the limit; a foreign message becomes a letter.
+// TestRabbitMQ: a worker gets, starts and settles steps from two nodes; an expired dispatch is retried up to the
+// limit; a foreign message becomes a letter.
 func TestRabbitMQ(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
@@ -100,8 +98,7 @@ func TestRabbitMQ(t *testing.T) {
 	})
 }
 
-// TestEqualForeignMessages: two messages of another application without an ID, which are equal and die in one second,
-// are two letters.
+// TestEqualForeignMessages: two equal foreign messages without an ID that die in one second are two letters.
 func TestEqualForeignMessages(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
@@ -127,7 +124,6 @@ func TestEqualForeignMessages(t *testing.T) {
 	})
 }
 
-// submit submits tasks of one step.
 func submit(t testing.TB, n *node.Node, handler string, count int) []uuid.UUID {
 	t.Helper()
 	requests := make([]tasker.TaskRequest, count)
@@ -148,7 +144,6 @@ func submit(t testing.TB, n *node.Node, handler string, count int) []uuid.UUID {
 	return ids
 }
 
-// consume is a worker, which works on each step. It returns how many results were accepted.
 func consume(t *testing.T, n *node.Node, url string, w *tasker.RegisteredWorker, work ...func(handler string),
 ) func() int {
 	t.Helper()
@@ -198,7 +193,6 @@ func consume(t *testing.T, n *node.Node, url string, w *tasker.RegisteredWorker,
 	}
 }
 
-// foreign publishes a message that no dispatcher has written.
 func foreign(t *testing.T, url, queue, body string) {
 	t.Helper()
 	conn := dial(t, url, "another application")
@@ -210,7 +204,7 @@ func foreign(t *testing.T, url, queue, body string) {
 	}
 }
 
-// dial connects to RabbitMQ. The caller closes the connection.
+// The caller closes the connection.
 func dial(t *testing.T, url, name string) *amqp.Conn {
 	t.Helper()
 	target, err := amqp.Parse(url)
@@ -233,12 +227,11 @@ func channel(t *testing.T, conn *amqp.Conn) *amqp091.Channel {
 	return ch
 }
 
-// awaitQueue waits until a queue is declared.
 func awaitQueue(t *testing.T, conn *amqp.Conn, name string) {
 	t.Helper()
 	patiently(t, "the queue "+name+" is declared", func() bool {
 		probe := channel(t, conn)
-		defer func() { _ = probe.Close() }() // the server has closed it if there is no queue
+		defer func() { _ = probe.Close() }() // the server closes it if there is no queue
 		_, err := probe.QueueDeclarePassive(name, true, false, false, false, nil)
 		return err == nil
 	})

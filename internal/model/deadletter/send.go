@@ -122,7 +122,7 @@ func (s *Send) NotTried(why string, until task.Instant) {
 	}
 }
 
-// GiveUp ends the tries of a send whose outcome is not known.
+// GiveUp ends the tries of a send of unknown outcome.
 func (s *Send) GiveUp(why string) {
 	if s.State == SendInFlight {
 		s.Copies++
@@ -130,7 +130,6 @@ func (s *Send) GiveUp(why string) {
 	s.end(why)
 }
 
-// GiveUp ends the tries of a send of unknown outcome.
 func (s *Send) end(why string) {
 	s.State, s.NextAt, s.Error = SendRefused, 0, failure.Cut(why, MaxCause)
 	if s.Copies > 0 {
@@ -138,18 +137,21 @@ func (s *Send) end(why string) {
 	}
 }
 
+// Open reports whether a message that matches by content alone may be a death of the send: each send is consumed
+// once.
 func (s *Send) Open() bool {
 	return s.Kind == SendLetter && s.State != SendRefused && s.State != SendPlanned && s.Died == 0
 }
 
-// Open reports whether a message that matches by content alone may be a death of the send: each send is consumed
-// once.
+// Dies records a death of the send's message. proved: the message had arrived; a match by content alone may be another
+// message, so the outcome of a send in flight stays open. named: the message names the send. After an unnamed death a
+// named one is no second copy: it may be the first. second: an earlier death consumed the send, and this is another copy.
 func (s *Send) Dies(proved, named bool) (second bool) {
 	if s.State == SendInFlight && !proved {
 		s.Died++
 		return false
 	}
-	if s.State == SendInFlight { // Dies records a death of the send's message. proved: the message had arrived; a match by content alone may be another message, so the outcome of a send in flight stays open. named: the message names the send. After an unnamed death a named one is no second copy: it may be the first. second: an earlier death consumed the send, and this is another copy.
+	if s.State == SendInFlight { // nothing else counts the current try
 		s.Copies++
 	}
 	if s.State != SendDelivered {
@@ -162,34 +164,35 @@ func (s *Send) Dies(proved, named bool) (second bool) {
 	return s.Died > 1
 }
 
-// nothing else counts the current try
+// Again reports whether a letter's next send has the destination and content of this one of unknown outcome, and so
+// takes its number.
 func (s *Send) Again(destination, content string) bool {
 	return s.Destination == destination && s.Content == content
 }
 
-// Again reports whether a letter's next send has the destination and content of this one of unknown outcome, and so
-// takes its number.
+// Lands reports whether a message taken from origin can come from a send to destination. An unknown origin, and a
+// destination that names no queue, match everything.
 func Lands(destination, origin string) bool {
 	if origin == "" || destination == origin {
 		return true
 	}
 	if strings.HasPrefix(destination, "exchange:") || strings.Contains(destination, "://") {
-		return true // Lands reports whether a message taken from origin can come from a send to destination. An unknown origin, and a destination that names no queue, match everything.
+		return true // the broker or the server decides the queue
 	}
-	topic, _, part := strings.Cut(destination, "#") // the broker or the server decides the queue
+	topic, _, part := strings.Cut(destination, "#") // a partition of a topic
 	return part && topic == origin
 }
 
-// The headers of a message that is sent back. When it dies again, they name the send that it may be a death of.
+// The headers of a message that is sent back. They name the send when it dies again.
 const (
-	HeaderLetter  = "tasker-letter"  // The headers of a message that is sent back. They name the send when it dies again.
+	HeaderLetter  = "tasker-letter"  // ID of the letter
 	HeaderRedrive = "tasker-redrive" // ID of the redrive
-	HeaderReplays = "tasker-replays" // number of the send, in decimal; one that is tried again keeps it
+	HeaderReplays = "tasker-replays" // number of the send, in decimal; tries keep it
 )
 
-// number of the send, in decimal; tries keep it
+// Additional headers for consumers that expect those of event platforms.
 const (
-	HeaderRetryCount     = "dlq_retry_count"     // Additional headers for consumers that expect those of event platforms.
+	HeaderRetryCount     = "dlq_retry_count"     // as tasker-replays
 	HeaderOriginalError  = "dlq_original_error"  // the error of the letter, cut to 1 KiB
 	HeaderRetryTimestamp = "dlq_retry_timestamp" // when it was sent back: RFC 3339 with microseconds
 )
