@@ -20,7 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// newTemplateSimulate builds `template simulate`. A template in a file needs no server.
+// newTemplateSimulate needs no server for a template in a file.
 func newTemplateSimulate(s *session) *cobra.Command {
 	var script, input, file string
 	cmd := &cobra.Command{
@@ -67,7 +67,7 @@ The command exits with 1 unless the task is complete.`,
 	return cmd
 }
 
-// scriptOf reads the script, if there is one; a context that is given replaces its own.
+// scriptOf replaces the script's context by a given one.
 func (s *session) scriptOf(file, input string) (*simulate.Script, error) {
 	script := &simulate.Script{}
 	if file != "" {
@@ -89,7 +89,7 @@ func (s *session) scriptOf(file, input string) (*simulate.Script, error) {
 	return script, nil
 }
 
-// templateToSimulate reads a template from a file, or from the server if there is no file of that name.
+// templateToSimulate reads a file, else the server's template.
 func (s *session) templateToSimulate(ctx context.Context, arg string, levels []settings.PriorityLevel,
 ) (*task.Template, error) {
 	_, missing := os.Stat(arg)
@@ -122,7 +122,7 @@ func (s *session) templateToSimulate(ctx context.Context, arg string, levels []s
 	return t, err
 }
 
-// printOutcome prints what became of a simulated task. It exits with an error unless the task is complete.
+// printOutcome fails unless the task is complete.
 func (s *session) printOutcome(out *tasker.Simulation) error {
 	var end error
 	if out.State != tasker.TaskComplete {
@@ -155,7 +155,6 @@ func (s *session) printOutcome(out *tasker.Simulation) error {
 	return cmp.Or(t.flush(), end)
 }
 
-// after formats a time after the submission.
 func after(ms int64) string { return "+" + (time.Duration(ms) * time.Millisecond).String() }
 
 func afterOrNone(ms *int64) string {

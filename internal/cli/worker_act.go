@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newWorkerDrain builds `worker drain`. It returns at once; the workers finish their steps afterwards, which
-// `worker show` tells.
+// newWorkerDrain returns immediately; `worker show` follows the drain.
 func newWorkerDrain(s *session) *cobra.Command {
 	var req tasker.DrainRequest
 	cmd := &cobra.Command{
@@ -29,7 +28,7 @@ name; if any name is ambiguous, the command changes no worker.`,
 			if _, err := c.Drain(ctx, req); err != nil {
 				return nil, err
 			}
-			// The answer to a drain only counts steps; the output shows name, state and load.
+			// The answer only counts steps; the output shows name, state and load.
 			return c.Worker(ctx, id)
 		}),
 	}
@@ -38,7 +37,7 @@ name; if any name is ambiguous, the command changes no worker.`,
 	return cmd
 }
 
-// newWorkerResume builds `worker resume`, for a drain that was a mistake or is over. A worker that has ended stays so.
+// newWorkerResume does not revive an ended worker.
 func newWorkerResume(s *session) *cobra.Command {
 	var req tasker.ResumeRequest
 	cmd := &cobra.Command{
@@ -58,7 +57,6 @@ name is ambiguous, the command changes no worker.`,
 	return cmd
 }
 
-// newWorkerCordon builds `worker cordon`, for a worker that an operator suspects. The worker keeps running.
 func newWorkerCordon(s *session) *cobra.Command {
 	var req tasker.CordonRequest
 	cmd := &cobra.Command{
@@ -79,7 +77,6 @@ name is ambiguous, the command changes no worker.`,
 	return cmd
 }
 
-// newWorkerUncordon builds `worker uncordon`.
 func newWorkerUncordon(s *session) *cobra.Command {
 	var req tasker.UncordonRequest
 	cmd := &cobra.Command{
@@ -98,7 +95,7 @@ any name is ambiguous, the command changes no worker.`,
 	return cmd
 }
 
-// newWorkerShow builds `worker show`. --json prints a tasker.WorkerInfo.
+// newWorkerShow: --json prints a tasker.WorkerInfo.
 func newWorkerShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show WORKER",
@@ -121,8 +118,7 @@ name. A name refers to a live worker, else to one that died within the last day.
 	}
 }
 
-// eachWorker returns the body of a command that applies act to each named worker. It tries all
-// workers and returns the error of the first that was refused.
+// eachWorker tries all workers and returns the first refusal.
 func (s *session) eachWorker(
 	act func(context.Context, *tasker.Client, uuid.UUID) (*tasker.WorkerInfo, error),
 ) func(*cobra.Command, []string) error {
@@ -131,7 +127,7 @@ func (s *session) eachWorker(
 		if err != nil {
 			return err
 		}
-		// A drain of a whole fleet should not stop at one worker that has ended meanwhile.
+		// A drain of a fleet must not stop at an ended worker.
 		var first error
 		done := []*tasker.WorkerInfo{}
 		for _, id := range ids {
@@ -162,8 +158,7 @@ func (s *session) eachWorker(
 	})
 }
 
-// workerArgs resolves the arguments that name workers: UUIDs, or unique names. It resolves all
-// of them before the command acts on any. The list of workers is requested at most once.
+// workerArgs resolves UUIDs, or unique names, all before the first act. It requests the list at most once.
 func workerArgs(ctx context.Context, c *tasker.Client, args []string) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, len(args))
 	var workers []tasker.WorkerInfo
@@ -172,7 +167,7 @@ func workerArgs(ctx context.Context, c *tasker.Client, args []string) ([]uuid.UU
 		if ids[i], err = uuid.Parse(arg); err == nil {
 			continue
 		}
-		// The list has the workers that died within the last day too, because `worker show` explains those as well.
+		// The list includes workers that died within a day, for `worker show`.
 		if workers == nil {
 			if workers, err = c.Workers(ctx); err != nil {
 				return nil, err
@@ -185,8 +180,7 @@ func workerArgs(ctx context.Context, c *tasker.Client, args []string) ([]uuid.UU
 	return ids, nil
 }
 
-// workerNamed returns the only worker of a name. Dead workers count only if no live worker has
-// the name: a worker that was restarted usually keeps its name.
+// workerNamed counts dead workers only without a live one, because a restarted worker usually keeps its name.
 func workerNamed(workers []tasker.WorkerInfo, name string) (uuid.UUID, error) {
 	var live, dead []string
 	var id uuid.UUID
@@ -215,7 +209,6 @@ func workerNamed(workers []tasker.WorkerInfo, name string) (uuid.UUID, error) {
 	return uuid.Nil, usagef("%d workers are named %q; use a UUID instead: %s", len(found), name, strings.Join(found, ", "))
 }
 
-// printWorker prints every field of a worker that has a value.
 func (s *session) printWorker(w *tasker.WorkerInfo) error {
 	if s.json {
 		return s.printJSON(w)

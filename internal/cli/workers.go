@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newWorkers builds `workers`, a shorter name of `worker list`. It needs the flags of the connection itself, since it
-// is in no group.
+// newWorkers is short for `worker list`, with its own connection flags.
 func newWorkers(s *session) *cobra.Command {
 	cmd := newWorkerList(s)
 	cmd.Use = "workers"
@@ -19,8 +18,7 @@ func newWorkers(s *session) *cobra.Command {
 	return cmd
 }
 
-// newWorkerList builds `worker list`. --json prints a list of tasker.WorkerInfo. The list has no pages: the client
-// follows them.
+// newWorkerList follows all pages. --json prints tasker.WorkerInfos.
 func newWorkerList(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
@@ -36,8 +34,7 @@ func newWorkerList(s *session) *cobra.Command {
 	}
 }
 
-// printWorkers prints one row per worker. LOAD is what the server counts, of the capacity that the worker has
-// registered; HEARTBEAT is how long ago it was heard.
+// LOAD is the server's count, of the registered capacity; HEARTBEAT is the age of the last one.
 func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
 	if s.json {
 		return s.printList("workers", workers)
@@ -57,8 +54,6 @@ func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
 	return t.flush()
 }
 
-// loadText formats the number of steps that a worker holds and, if it reported one, its
-// capacity.
 func loadText(w *tasker.WorkerInfo, of string) string {
 	// 0 is a worker without a maximum.
 	if w.Capacity == 0 {
@@ -67,20 +62,17 @@ func loadText(w *tasker.WorkerInfo, of string) string {
 	return strconv.Itoa(w.CurrentLoad) + of + strconv.Itoa(w.Capacity)
 }
 
-// workerStatus formats a worker's state and, unless it is closed, its circuit breaker: either
-// can be why the worker gets no steps.
+// workerStatus adds an open circuit breaker: either can explain a worker without steps.
 func workerStatus(w *tasker.WorkerInfo) string {
-	// The breaker of a dead worker has no effect.
+	// A dead worker's breaker has no effect.
 	if w.Breaker == tasker.BreakerClosed || w.State == tasker.WorkerDead {
 		return w.State
 	}
 	return w.State + ", breaker " + w.Breaker
 }
 
-// joined formats a list in which the empty list means nothing.
 func joined(names []string) string { return strings.Join(names, ", ") }
 
-// orAll formats a list in which the empty list means everything.
 func orAll(names []string) string {
 	if len(names) == 0 {
 		return "(all)"

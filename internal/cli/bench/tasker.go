@@ -15,27 +15,27 @@ import (
 	"github.com/taskerhq/tasker/rabbitmq"
 )
 
-// Handler is what tasks are submitted for.
+// Handler is the handler of the tasks.
 const Handler = "bench"
 
-// Tasker is Tasker as a System: the engine in this process, or servers in others.
+// Tasker is a System: the engine in this process, or servers.
 type Tasker struct {
 	opts    Options
 	nodes   []*peer
-	ledger  *ledger // nil: not kept
+	ledger  *ledger // nil: none
 	settled atomic.Int64
 	refused atomic.Int64
 }
 
 var _ System = (*Tasker)(nil)
 
-// peer is one server, or the engine in this process.
+// peer is a server, or the engine in this process.
 type peer struct {
 	*server // nil in process
 	client  *tasker.Client
 }
 
-// Open brings up what callers and workers speak to. Close what it returns.
+// Open starts the nodes. Close the result.
 func Open(ctx context.Context, opts Options) (*Tasker, error) {
 	opts = opts.withDefaults()
 	switch {
@@ -58,7 +58,6 @@ func Open(ctx context.Context, opts Options) (*Tasker, error) {
 	return t, nil
 }
 
-// open brings up one node.
 func (t *Tasker) open(ctx context.Context) (*peer, error) {
 	if t.opts.Via == InProcess {
 		client, err := embedded.Open(ctx, t.opts.DB, &embedded.Options{Dispatch: t.opts.Dispatch})
@@ -78,7 +77,7 @@ func (t *Tasker) open(ctx context.Context) (*peer, error) {
 	return &peer{s, t.watch(client)}, nil
 }
 
-// Close stops the servers, or the engine. Workers must have been stopped before.
+// Close stops the servers or the engine. Stop the workers first.
 func (t *Tasker) Close() error {
 	var errs []error
 	for _, n := range t.nodes {
@@ -91,10 +90,10 @@ func (t *Tasker) Close() error {
 	return errors.Join(errs...)
 }
 
-// Client is that of the first node.
+// Client returns the first node's client.
 func (t *Tasker) Client() *tasker.Client { return t.nodes[0].client }
 
-// URLs are those of the servers; none in process.
+// URLs returns the servers' URLs; none in process.
 func (t *Tasker) URLs() []string {
 	var urls []string
 	for _, n := range t.nodes {
@@ -105,7 +104,7 @@ func (t *Tasker) URLs() []string {
 	return urls
 }
 
-// Reopen closes everything, opens one node, and returns how long the opening took.
+// Reopen closes everything, opens one node, and returns how long that took.
 func (t *Tasker) Reopen(ctx context.Context) (time.Duration, error) {
 	if err := t.Close(); err != nil {
 		return 0, err
@@ -119,7 +118,7 @@ func (t *Tasker) Reopen(ctx context.Context) (time.Duration, error) {
 	return time.Since(begin), nil
 }
 
-// Submit implements System. Callers are spread over the nodes.
+// Submit implements System. It spreads callers over the nodes.
 func (t *Tasker) Submit(ctx context.Context, caller int, body json.RawMessage) error {
 	receipt, err := t.nodes[caller%len(t.nodes)].client.Submit(ctx, tasker.TaskRequest{TaskType: Handler, Context: body})
 	if err == nil && t.ledger != nil {
@@ -154,8 +153,8 @@ func (t *Tasker) Work(ctx context.Context, n int, handle func()) (func() error, 
 	return t.WorkOn(ctx, Handler, n, handle), nil
 }
 
-// WorkOn runs a worker for one handler on every node. They share n. stop drains them and returns their errors; it may
-// be called more than once.
+// WorkOn runs a worker for one handler on every node, which share n. stop drains them and returns their errors; it
+// may be called repeatedly.
 func (t *Tasker) WorkOn(ctx context.Context, handler string, n int, handle func()) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, len(t.nodes))
@@ -189,8 +188,7 @@ func (t *Tasker) WorkOn(ctx context.Context, handler string, n int, handle func(
 // Settled implements System.
 func (t *Tasker) Settled() int64 { return t.settled.Load() }
 
-// check reports what must never be: a result that was refused although its worker
-// was alive, a claim that was handed out twice, a task that was lost.
+// check reports impossible events: a refused result of a live worker, a claim handed out twice, a lost task.
 func (t *Tasker) check() (*LedgerReport, error) {
 	if refused := t.refused.Load(); refused > 0 {
 		return nil, fmt.Errorf("%d results were refused", refused)
@@ -201,7 +199,7 @@ func (t *Tasker) check() (*LedgerReport, error) {
 	return t.ledger.check()
 }
 
-// PIDs are the processes that take part.
+// PIDs returns the measured processes.
 func (t *Tasker) PIDs() []int {
 	pids := []int{os.Getpid()}
 	for _, n := range t.nodes {
@@ -212,18 +210,17 @@ func (t *Tasker) PIDs() []int {
 	return pids
 }
 
-// watched is a Backend that is looked at as the work passes.
+// watched is an observed Backend.
 type watched struct {
 	tasker.Backend
 	t *Tasker
 }
 
-// watch returns a client that looks at what passes through c.
 func (t *Tasker) watch(c *tasker.Client) *tasker.Client {
 	return tasker.NewClient(&watched{c.Backend, t})
 }
 
-// Poll implements tasker.WorkerBackend. It notes the leases for the ledger.
+// Poll notes the leases for the ledger.
 func (w *watched) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
 	resp, err := w.Backend.Poll(ctx, req)
 	if err == nil && w.t.ledger != nil {
@@ -232,7 +229,7 @@ func (w *watched) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Pol
 	return resp, err
 }
 
-// Settle implements tasker.WorkerBackend. It counts what was acknowledged, which is what the phases wait for.
+// Settle counts acknowledged results, for which the phases wait.
 func (w *watched) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
 	answers, err := w.Backend.Settle(ctx, req)
 	var done, refused int64

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// The steps of the workflow; each is carried out by the handler of its name.
+// The steps of the workflow, named as their handlers.
 const (
 	stepParse    = "parse_record"
 	stepFlight   = "check_flight"
@@ -21,11 +21,11 @@ const (
 	stepsPerReport = 6
 )
 
-// newWorker returns a worker that serves all steps of the demo and nothing else.
+// newWorker serves only the steps of the demo.
 func newWorker(client *tasker.Client, opts Options) *tasker.Worker {
 	w := tasker.NewWorker(client, &tasker.WorkerOptions{
 		Name: "demo", Namespaces: []string{namespace}, Concurrency: opts.Concurrency, Logger: opts.Logger,
-		Quiet: true, // most of its steps fail, and what is said of them is the demo
+		Quiet: true, // the demo reports its many failures itself
 	})
 	tasker.HandleFunc(w, stepParse, func(_ context.Context, row Row) (Strike, error) {
 		s, err := parseRecord(row)
@@ -39,8 +39,7 @@ func newWorker(client *tasker.Client, opts Options) *tasker.Worker {
 	return w
 }
 
-// check makes the handler of one of the three checks: they differ only in the
-// pure function that they ask.
+// check makes the handler of a check from its pure function.
 func check[Out any](ask func(Strike) (Out, error)) func(context.Context, Row) (Out, error) {
 	return func(ctx context.Context, row Row) (Out, error) {
 		var none Out
@@ -49,8 +48,7 @@ func check[Out any](ask func(Strike) (Out, error)) func(context.Context, Row) (O
 			return none, err
 		}
 		if s == nil {
-			// parse_record was resolved by hand without a result: the row
-			// is all there is.
+			// parse_record was resolved without a result: use the row.
 			parsed, err := parseRecord(row)
 			if err != nil {
 				return none, refusal(err)
@@ -62,7 +60,6 @@ func check[Out any](ask func(Strike) (Out, error)) func(context.Context, Row) (O
 	}
 }
 
-// handleSeverity joins the available findings of the checks.
 func handleSeverity(ctx context.Context, row Row) (Assessment, error) {
 	f, err := parent[Flight](ctx, stepFlight)
 	if err != nil {
@@ -79,7 +76,6 @@ func handleSeverity(ctx context.Context, row Row) (Assessment, error) {
 	return assessSeverity(row.Size, f, n, p), nil
 }
 
-// handlePublish writes the report.
 func handlePublish(ctx context.Context, row Row) (Report, error) {
 	a, err := parent[Assessment](ctx, stepSeverity)
 	if err != nil {
@@ -91,8 +87,8 @@ func handlePublish(ctx context.Context, row Row) (Report, error) {
 	return publishReport(row, *a), nil
 }
 
-// parent reads the result of a direct dependency. It is nil when there is none
-// because an operator resolved that step without a result; null is none too.
+// parent reads the result of a direct dependency, nil without one or for null: an operator may resolve a step
+// without a result.
 func parent[T any](ctx context.Context, step string) (*T, error) {
 	var result *T
 	err := tasker.JobFrom(ctx).ParentResult(step, &result)
@@ -100,14 +96,13 @@ func parent[T any](ctx context.Context, step string) (*T, error) {
 	case tasker.ErrorCode(err) == tasker.CodeNotFound:
 		return nil, nil
 	case err != nil:
-		// An operator typed it, so no retry fixes it.
+		// An operator typed it; no retry fixes it.
 		return nil, tasker.NonRetryable(fmt.Errorf("read result of %s: %w", step, err))
 	}
 	return result, nil
 }
 
-// refusal makes dirt a failure for good, with everything that an operator needs
-// to look the field up. Other errors stay what they are.
+// refusal makes dirt a permanent failure with details for an operator. Other errors pass.
 func refusal(err error) error {
 	var d *dirt
 	if !errors.As(err, &d) {

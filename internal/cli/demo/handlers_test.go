@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// onestep is a Backend that hands out one step and keeps its result.
+// onestep is a Backend with one step, whose result it keeps.
 type onestep struct {
 	tasker.Backend
 	step   chan tasker.Assignment
@@ -46,8 +46,6 @@ func (b *onestep) Drain(context.Context, tasker.DrainRequest) (*tasker.DrainResp
 	return &tasker.DrainResponse{}, nil
 }
 
-// handle has the demo's worker carry out one step of row and returns what it
-// reports.
 func handle(t *testing.T, step string, row Row, parents map[string]string) tasker.StepResult {
 	t.Helper()
 	body, err := json.Marshal(row)

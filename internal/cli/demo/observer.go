@@ -9,29 +9,27 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// observer is a Backend that watches the answers to its workers' results. It changes nothing. It counts the
-// acknowledgements, so that the demo checks "never settled twice" without trusting the engine.
+// observer is a Backend that counts acknowledged results, so that the demo checks "never settled twice" without
+// trusting the engine.
 type observer struct {
 	tasker.Backend
 
-	correlationID string // of the run: the queue may hold work of an earlier one
+	correlationID string // of the run: the queue may have steps of an earlier one
 	sink          string // the step whose completion ends a task
 
 	mu     sync.Mutex
-	held   map[uuid.UUID]held // steps that were handed out
+	held   map[uuid.UUID]held
 	final  map[uuid.UUID]int  // acknowledged final results, by step
-	ended  map[uuid.UUID]bool // tasks seen to have ended: true when a step failed
-	failed int                // how many of ended are true
+	ended  map[uuid.UUID]bool // ended tasks; true: a step failed
+	failed int                // count of true in ended
 }
 
-// held is a step that a worker was given.
 type held struct {
 	task uuid.UUID
 	name string
 }
 
-// observe wraps b and watches the tasks of one run; the completion of the step
-// named sink ends a task.
+// sink is the step whose completion ends a task.
 func observe(b tasker.Backend, correlationID, sink string) *observer {
 	return &observer{
 		Backend: b, correlationID: correlationID, sink: sink,
@@ -39,7 +37,7 @@ func observe(b tasker.Backend, correlationID, sink string) *observer {
 	}
 }
 
-// Poll remembers what was handed out: a result names its step by UUID only.
+// Poll records the tasks of steps, because a result names only its step.
 func (o *observer) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
 	resp, err := o.Backend.Poll(ctx, req)
 	if err != nil {
@@ -55,8 +53,7 @@ func (o *observer) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Po
 	return resp, nil
 }
 
-// Settle counts the final results that were acknowledged. A result that was
-// refused, or that leads to a retry, has settled nothing.
+// Settle counts acknowledged final results; a refused one, or one that leads to a retry, settles nothing.
 func (o *observer) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
 	answers, err := o.Backend.Settle(ctx, req)
 	if err != nil {
@@ -78,7 +75,7 @@ func (o *observer) Settle(ctx context.Context, req tasker.SettleRequest) ([]task
 	return answers, nil
 }
 
-// settled books one acknowledged final result. The caller holds mu.
+// The caller holds mu.
 func (o *observer) settled(step uuid.UUID, failed bool) {
 	h, ok := o.held[step]
 	if !ok {
@@ -94,21 +91,20 @@ func (o *observer) settled(step uuid.UUID, failed bool) {
 	o.ended[h.task] = o.ended[h.task] || failed
 }
 
-// counts is the progress of a run, from the observer's view.
+// counts is the observed progress of a run.
 type counts struct {
-	steps  int // settled
-	ended  int // tasks; one that failed may still have steps running on other branches
+	steps  int
+	ended  int // tasks; other branches of a failed one may still run
 	failed int // of ended
 }
 
-// counts returns the progress of the run. It is cheap.
 func (o *observer) counts() counts {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return counts{steps: len(o.final), ended: len(o.ended), failed: o.failed}
 }
 
-// totals returns the number of settled steps, and of those settled more than once.
+// totals counts the settled steps, and those settled more than once.
 func (o *observer) totals() (steps, twice int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

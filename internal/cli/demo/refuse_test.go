@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// stubborn is a Backend that takes work and lets nobody do it.
+// stubborn is a Backend that accepts tasks and hands out none.
 type stubborn struct {
 	tasker.Backend
 	template, worker error
@@ -77,7 +77,7 @@ func TestRunRefused(t *testing.T) {
 		}
 	})
 
-	// A task that nobody settles is lost after a while, not waited for.
+	// A task that nobody settles is lost after a while.
 	t.Run("NothingSettles", func(t *testing.T) {
 		t.Parallel()
 		impatient := opts

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// scripted is a Backend whose polls and answers are given.
+// scripted is a Backend with given polls and answers.
 type scripted struct {
 	tasker.Backend
 	steps   []tasker.Assignment

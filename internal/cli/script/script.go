@@ -49,30 +49,26 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// final lists the exit codes with which a program says that another attempt would end in the same way.
+// final exit codes rule out another attempt.
 var final = []int{64, 65, 66, 77, 78}
 
-// Options tune New. The zero value of each field, and nil for the whole, mean
-// the default.
+// Options tune New. Zero fields, or nil, take defaults.
 type Options struct {
-	// Dir is the working directory of the program. Defaults to our own.
+	// Dir is the program's working directory, by default our own.
 	Dir string
-	// MaxOutput bounds standard output in bytes; a program that writes more is
-	// killed, and its step fails for good. Defaults to 1 MiB.
+	// MaxOutput bounds standard output in bytes, by default 1 MiB; a program that exceeds it is killed, and its
+	// step fails permanently.
 	MaxOutput int
-	// MaxStderr is how many bytes of the end of standard error are kept.
-	// Defaults to 8 KiB.
+	// MaxStderr is the kept end of standard error in bytes, by default 8 KiB.
 	MaxStderr int
-	// KillDelay is the time between SIGTERM and SIGKILL. Defaults to 2 seconds.
+	// KillDelay is the time between SIGTERM and SIGKILL, by default 2 seconds.
 	KillDelay time.Duration
-	// Abort, when it is closed, leaves the programs that are being ended, then or later, no time between the two.
-	// Defaults to never.
+	// Abort, when closed, skips the KillDelay of all programs.
 	Abort <-chan struct{}
-	// CheckpointInterval is how often the checkpoint of a running program is looked for. Defaults to 1 second.
+	// CheckpointInterval is the interval of looks for a checkpoint, by default 1 second.
 	CheckpointInterval time.Duration
-	// Env adds to the environment of the program, which is else a small part of our
-	// own: NAME passes on a variable that we have, NAME=VALUE sets one. Names that
-	// begin with TASKER_ are refused. Defaults to none.
+	// Env adds to the program's small environment: NAME passes a variable on, NAME=VALUE sets one. Names with
+	// TASKER_ are refused.
 	Env []string
 }
 
@@ -92,12 +88,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// New returns a Handler that runs the program argv[0] with the arguments
-// argv[1:] once per step. The program must exist. See Shell for a command line.
+// New returns a Handler that runs the existing program argv[0] with the arguments argv[1:] once per step. See Shell
+// for a command line.
 //
-// The program gets PATH, HOME, the locale and the like of our environment, what
-// Options.Env adds, TASKER_STEP_UUID, TASKER_CHECKPOINT_FILE and TRACEPARENT, and nothing
-// else: an API key or a credential of ours is not its business.
+// The program gets PATH, HOME, the locale and the like, Options.Env, TASKER_STEP_UUID, TASKER_CHECKPOINT_FILE and
+// TRACEPARENT, but no API keys or credentials.
 func New(argv []string, opts *Options) (tasker.Handler, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return nil, errors.New("no program to run")
@@ -118,7 +113,6 @@ func New(argv []string, opts *Options) (tasker.Handler, error) {
 	return p.handle, nil
 }
 
-// program is one command, run once per step.
 type program struct {
 	path string
 	argv []string
@@ -126,7 +120,6 @@ type program struct {
 	opts Options
 }
 
-// input is what a program reads.
 type input struct {
 	Parameters    json.RawMessage            `json:"parameters"`
 	ParentResults map[string]json.RawMessage `json:"parent_results"`
@@ -148,7 +141,7 @@ type stepInput struct {
 	Initialization map[string]any `json:"initialization,omitempty"`
 }
 
-// inputOf returns what a program reads. It reads results of parents that are kept apart.
+// inputOf also reads large results of parents.
 func inputOf(job *tasker.Job) (input, error) {
 	in := input{
 		Parameters: job.Parameters, ParentResults: job.ParentResults, Checkpoint: job.Assignment.Checkpoint,
@@ -174,7 +167,6 @@ func inputOf(job *tasker.Job) (input, error) {
 	return in, nil
 }
 
-// handle is the Handler.
 func (p *program) handle(ctx context.Context, job *tasker.Job) (any, error) {
 	in, err := inputOf(job)
 	if err != nil {
@@ -208,7 +200,7 @@ func (p *program) handle(ctx context.Context, job *tasker.Job) (any, error) {
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(log, stdout), io.MultiWriter(log, stderr)
 	cmd.WaitDelay = p.opts.KillDelay
 	inOwnGroup(cmd)
-	// The kernel ends a program with the thread that started it, where it ends it with its worker.
+	// The kernel ends a program with its starting thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
@@ -218,10 +210,10 @@ func (p *program) handle(ctx context.Context, job *tasker.Job) (any, error) {
 	stopLooking := checkpoints.watch(p.opts.CheckpointInterval)
 	err = cmd.Wait()
 	stopLooking()
-	// Whatever the program left running must not outlive its step.
+	// Children must not outlive the step.
 	killGroup(cmd)
 	if err != nil || !cmd.ProcessState.Success() {
-		checkpoints.send() // what it wrote last, for the next attempt
+		checkpoints.send() // the last one, for the next attempt
 	}
 
 	if stdout.exceeded {
@@ -231,7 +223,6 @@ func (p *program) handle(ctx context.Context, job *tasker.Job) (any, error) {
 	return result(cmd, err, stdout.buf.Bytes(), stderr)
 }
 
-// result decides what the end of a program means.
 func result(cmd *exec.Cmd, err error, stdout []byte, stderr *tail) (any, error) {
 	state := cmd.ProcessState
 	switch code := state.ExitCode(); {
@@ -241,8 +232,8 @@ func result(cmd *exec.Cmd, err error, stdout []byte, stderr *tail) (any, error) 
 		return nil, failure(cmd, stderr, "signal", state.String(), false)
 	}
 	if errors.Is(err, exec.ErrWaitDelay) {
-		// It succeeded but left a child that held the pipes open. The child is
-		// gone, and so may be the end of its output, which is then no whole document.
+		// A child held the pipes open after success. It is gone, perhaps with the end of its output, which is then
+		// no whole document.
 		err = nil
 	}
 	if err != nil {
@@ -259,15 +250,14 @@ func result(cmd *exec.Cmd, err error, stdout []byte, stderr *tail) (any, error) 
 	return json.RawMessage(document), nil
 }
 
-// details is the application/JSON part of a failure.
+// details is the JSON part of a failure.
 type details struct {
 	Command  []string `json:"command"`
 	ExitCode int      `json:"exit_code"` // -1: killed by a signal
 	Stderr   string   `json:"stderr,omitempty"`
 }
 
-// failure describes how a program failed. Its last line on standard error is
-// usually the reason in one sentence, so the message contains it.
+// failure puts the last line of standard error, usually the reason, into the message.
 func failure(cmd *exec.Cmd, stderr *tail, kind, message string, final bool) error {
 	text := strings.ToValidUTF8(stderr.String(), "\uFFFD")
 	if last := lastLine(text); last != "" {
@@ -294,7 +284,6 @@ func lastLine(s string) string {
 	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
 }
 
-// excerpt quotes the beginning of what should have been JSON.
 func excerpt(b []byte) string {
 	const most = 100
 	if len(b) > most {

@@ -12,6 +12,7 @@ import (
 // EventKind is the kind of an event in the inbox.
 type EventKind string
 
+// The kinds of events.
 const (
 	EventGroupNew   EventKind = "group.new"        // its first failure
 	EventRegression EventKind = "group.regression" // it was resolved and has failed since

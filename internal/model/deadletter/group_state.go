@@ -77,6 +77,7 @@ func (g *Group) Reopen(now task.Instant) error {
 // GroupEvent is the effect of a failure on its group.
 type GroupEvent string
 
+// The events of groups.
 const (
 	NoEvent     GroupEvent = ""
 	Regressed   GroupEvent = "regression"   // it was resolved

@@ -48,6 +48,7 @@ const (
 // IntakeInputs lists the inputs.
 var IntakeInputs = []IntakeInput{InputPayload, InputMessage}
 
+// The bounds of an intake.
 const (
 	MaxIntakeRetries = 1000
 	MaxIntakeTimeout = task.MaxDelay
@@ -59,6 +60,7 @@ const (
 // ValueFrom is the origin of a value.
 type ValueFrom string
 
+// Where values come from.
 const (
 	FromNowhere ValueFrom = ""
 	FromText    ValueFrom = "text"    // the text itself

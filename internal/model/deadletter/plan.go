@@ -9,6 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
+// The defaults of a plan and a stop rule.
 const (
 	DefaultCanary        = 10
 	DefaultFactor        = 2
@@ -19,6 +20,7 @@ const (
 	DefaultFailed        = 10
 )
 
+// The bounds of a plan and a stop rule.
 const (
 	MaxWave    = 100_000
 	MaxFactor  = 100
@@ -91,6 +93,7 @@ func (p *problems) below(at string, part []task.Problem) {
 	}
 }
 
+// The bounds of a selection.
 const (
 	MaxSelectionIDs    = 1000
 	MaxSelectionGroups = 100

@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
+// The defaults of policies and sources.
 const (
 	DefaultMaxRetries = 3
 	DefaultBase       = time.Minute
@@ -25,6 +26,7 @@ const (
 // DefaultAge bounds the age of letters under policies set through an interface that promises an end.
 const DefaultAge = 7 * 24 * time.Hour
 
+// The bounds of policies and sources.
 const (
 	MaxRetriesLimit = MaxReplayCount
 	MaxDelay        = task.MaxDelay
@@ -95,6 +97,7 @@ const ReasonPrefix = "policy: "
 // DiscardKind classifies why a letter was discarded.
 type DiscardKind string
 
+// The kinds of discards.
 const (
 	DiscardMaxRetries DiscardKind = "max_retries"
 	DiscardMaxAge     DiscardKind = "max_age"

@@ -14,11 +14,13 @@ import (
 // ReplayInto is the target of a replay.
 type ReplayInto string
 
+// The targets of a replay.
 const (
 	ReplayIntoInbox ReplayInto = "inbox" // letters
 	ReplayIntoTasks ReplayInto = "tasks"
 )
 
+// The bounds of replays.
 const (
 	MaxReplayParts   = 10_000
 	MaxReplayHeaders = 8
@@ -76,7 +78,7 @@ type Replay struct {
 	Version            int64        // of the state, not of progress
 }
 
-// act is the past participle for the refusal.
+// Move changes the state; act is the past participle for the refusal.
 func (r *Replay) Move(to model.ReplayState, now task.Instant, act string) error {
 	if !slices.Contains(r.State.Next(), to) {
 		return refused("replay", r.ID, r.State, act)

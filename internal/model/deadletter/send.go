@@ -11,6 +11,7 @@ import (
 // SendKind is the content of a send.
 type SendKind string
 
+// The kinds of sends.
 const (
 	SendLetter  SendKind = "letter"
 	SendCopy    SendKind = "copy"    // of a letter, for observers: best-effort

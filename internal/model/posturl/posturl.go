@@ -196,6 +196,7 @@ func ParseTarget(text string) (t *Target, fault string) {
 	return &Target{*u, open}, ""
 }
 
+// Allows reports whether the target covers a URL.
 func (t *Target) Allows(u *URL) bool {
 	if u.scheme != t.from.scheme || u.host != t.from.host || u.port != t.from.port {
 		return false

@@ -36,6 +36,7 @@ func HasUser(text string) bool { return Redact(text) != text }
 
 var users = regexp.MustCompile(`(https?://)[^/?#"\s]*@`)
 
+// RedactWithin is Redact for all URLs in a JSON document.
 func RedactWithin(doc []byte) []byte { return users.ReplaceAll(doc, []byte("${1}"+hidden+"@")) }
 
 // RedactAll applies Redact to each text.

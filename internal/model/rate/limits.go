@@ -35,6 +35,7 @@ func NewLimits(burst, sustained int) *Limits {
 	return &Limits{burst: burst, sustained: sustained, users: map[User]*userWindows{}}
 }
 
+// On reports whether there is any limit.
 func (l *Limits) On() bool { return l.burst > 0 || l.sustained > 0 }
 
 // The caller holds mu.

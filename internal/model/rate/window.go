@@ -41,6 +41,7 @@ func (w *Window) Remove(at int64, n int) {
 	}
 }
 
+// Sum counts all slots.
 func (w *Window) Sum(now int64) int {
 	w.turn(now)
 	total := 0

@@ -7,6 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
+// Pause keeps a schedule from firing.
 type Pause struct {
 	Actor  string       `json:"actor"`
 	Reason string       `json:"reason"`
@@ -41,6 +42,7 @@ type State struct {
 	Most    int            // tasks that one decision may submit; 0: the maximum
 }
 
+// The reasons of skips.
 const (
 	SkipMissed  = "missed"
 	SkipOverlap = "overlap"

@@ -39,6 +39,7 @@ const (
 // MissedPolicies are all of them.
 var MissedPolicies = []Missed{MissedSkip, MissedOnce, MissedAll}
 
+// Bounds and defaults of a Spec.
 const (
 	MaxJitter    = time.Hour
 	MinEvery     = time.Second

@@ -5,6 +5,7 @@ import "slices"
 // BackpressureScope selects the submissions under back-pressure.
 type BackpressureScope string
 
+// The scopes.
 const (
 	// QueueScope: submissions through the queue API, /api/v1.
 	QueueScope BackpressureScope = "queue"

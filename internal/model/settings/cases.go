@@ -9,6 +9,7 @@ import (
 // Switch is a setting that defaults to on.
 type Switch string
 
+// The positions of a Switch.
 const (
 	On  Switch = "true"
 	Off Switch = "false"
@@ -63,6 +64,7 @@ func (b PriorityBases) Urgency(c *task.Case) task.Instant {
 	return c.OpenedAt.Add(-b.Headstart(c.Reason))
 }
 
+// StalenessDetection configures the staleness detector.
 type StalenessDetection struct {
 	Enabled           Switch
 	BatchSize         int

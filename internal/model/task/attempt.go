@@ -5,6 +5,7 @@ import "github.com/taskerhq/tasker/internal/model/failure"
 // Outcome is how an attempt ended.
 type Outcome string
 
+// Outcomes of an attempt.
 const (
 	Running      Outcome = "running"
 	Completed    Outcome = "completed"

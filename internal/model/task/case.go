@@ -26,6 +26,7 @@ var CaseReasons = []CaseReason{ReasonCycle, ReasonMaxRetries, ReasonStaleness, R
 // Resolution is the outcome of a case.
 type Resolution string
 
+// The resolutions.
 const (
 	CasePending   Resolution = "pending"
 	CaseResolved  Resolution = "manually_resolved"

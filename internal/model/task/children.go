@@ -61,6 +61,7 @@ func (c *ChildSpec) Target() string {
 	return c.Template
 }
 
+// MayFail returns the template text of how many children may fail.
 func (c *ChildSpec) MayFail() string {
 	if c.Percent {
 		return strconv.Itoa(c.MaxFailed) + "%"
@@ -68,6 +69,7 @@ func (c *ChildSpec) MayFail() string {
 	return strconv.Itoa(c.MaxFailed)
 }
 
+// OnError returns the template text of on_error.
 func (c *ChildSpec) OnError() string {
 	if c.FailOnError {
 		return "fail"
@@ -75,6 +77,7 @@ func (c *ChildSpec) OnError() string {
 	return "wait"
 }
 
+// Results returns the template text of the kind of result.
 func (c *ChildSpec) Results() string {
 	if c.CountsOnly {
 		return "counts"
@@ -214,6 +217,7 @@ func (f *FanOut) slot(s ChildState) *int {
 	}
 }
 
+// Count counts a child's change of state.
 func (f *FanOut) Count(from, to ChildState) {
 	if at := f.slot(from); at != nil {
 		*at--

@@ -36,6 +36,7 @@ func (c *Counts) slot(s StepState) *int {
 	}
 }
 
+// Add counts a new step.
 func (c *Counts) Add(s StepState) { *c.slot(s)++ }
 
 // Plus returns the sum of two counts.

@@ -9,6 +9,7 @@ import (
 // GrowthRule names the failures after which the next attempt has a longer time-out.
 type GrowthRule string
 
+// The growth rules.
 const (
 	GrowNever    GrowthRule = "never"
 	GrowResource GrowthRule = "resource" // after failures of class resource

@@ -52,6 +52,7 @@ type Outage struct {
 // ProbeResult is how a probe ended.
 type ProbeResult string
 
+// The results of probes.
 const (
 	ProbeSucceeded ProbeResult = "succeeded"
 	ProbeFailed    ProbeResult = "failed"  // any failure

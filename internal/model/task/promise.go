@@ -8,6 +8,7 @@ import (
 // Promise is an assurance to a step that a global threshold must not override: the threshold counts from its end.
 type Promise string
 
+// The promises.
 const (
 	NoPromise       Promise = ""
 	PromisedAttempt Promise = "attempt" // a live worker holds the step, until the attempt times out
@@ -46,6 +47,7 @@ func (s *Step) Promised(now Instant, bound time.Duration) (Promise, Instant) {
 // LimitSource is the origin of a staleness threshold.
 type LimitSource string
 
+// The sources of a limit.
 const (
 	NoLimit         LimitSource = ""
 	LimitOfTemplate LimitSource = "template"     // the template's threshold of the state

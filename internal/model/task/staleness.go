@@ -79,6 +79,7 @@ func (t Thresholds) LookAt(k *Task, l Lifecycle) Instant {
 // Health is how near a task is to being stale.
 type Health string
 
+// The values of Health.
 const (
 	Healthy Health = "healthy"
 	Warning Health = "warning" // from WarningPercent of the threshold

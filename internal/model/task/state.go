@@ -80,6 +80,7 @@ func (s State) transient() bool {
 // StepState is the state of a step.
 type StepState string
 
+// Step states.
 const (
 	StepPending                  StepState = "pending"
 	StepWaiting                  StepState = "waiting" // for an event outside of workers
@@ -150,6 +151,7 @@ func (s StepState) Can(t StepState) bool { return slices.Contains(stepTransition
 //
 // A step in no queue (NoQueue) does not move by itself; see Compensation.Moving.
 
+// Terminal reports whether the state is final.
 func (s StepState) Terminal() bool {
 	return s == StepComplete || s == StepSkipped || s == StepCancelled || s == StepResolvedManually
 }

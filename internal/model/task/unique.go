@@ -53,6 +53,7 @@ var UniquePhases = []string{PhaseUnsettled, PhaseError, PhaseComplete, PhaseReso
 // UniqueConflicts lists the values of OnConflict.
 var UniqueConflicts = []OnConflict{ReturnExisting, RefuseDuplicate, ReplaceExisting}
 
+// The limits of a rule.
 const (
 	MaxUniqueFields = 16
 	MinUniquePeriod = time.Second

@@ -12,6 +12,7 @@ import (
 // WaitKind is the kind of wait of a step without a handler.
 type WaitKind string
 
+// The kinds of waits.
 const (
 	WaitTime     WaitKind = "time"
 	WaitApproval WaitKind = "approval"
@@ -24,6 +25,7 @@ var WaitKinds = []WaitKind{WaitTime, WaitApproval, WaitSignal}
 // OnEnd decides about a step whose wait ended in vain.
 type OnEnd string
 
+// The choices.
 const (
 	EndFails     OnEnd = "fail" // the step is in error
 	EndContinues OnEnd = "continue"

@@ -49,6 +49,7 @@ type Worker struct {
 // WorkerState is the state of a worker.
 type WorkerState string
 
+// Worker states.
 const (
 	WorkerActive    WorkerState = "active"
 	WorkerDraining  WorkerState = "draining"  // takes no more steps
@@ -185,6 +186,7 @@ func (w *Worker) Probed(fault string, unhealthyAfter int) bool {
 // BreakerState is the state of a circuit breaker, of a worker or of the way to a broker.
 type BreakerState string
 
+// The states of a circuit breaker.
 const (
 	BreakerClosed   BreakerState = "closed"
 	BreakerOpen     BreakerState = "open"      // the worker gets no steps
