@@ -25,9 +25,8 @@ type Payment struct {
 
 // Shop is the outside world: a stock, a bank, a carrier and a mailbox. Its methods are the handlers of the steps.
 //
-// An attempt may be repeated: a worker that dies after the bank has answered leaves no result. So every call outside
-// carries the task's UUID, and the second call for a task has no further effect. Real banks and carriers take such a
-// key, too.
+// An attempt may be repeated: a worker that dies after the bank's answer leaves no result. So every outside call
+// carries the task's UUID, and repeating it has no effect. Real banks and carriers take such a key, too.
 type Shop struct {
 	mu       sync.Mutex
 	stock    map[string]int
@@ -43,7 +42,7 @@ func NewShop(stock map[string]int) *Shop {
 		shipped: map[uuid.UUID]string{}}
 }
 
-// Register gives the handlers to a worker.
+// Register registers the handlers with a worker.
 func (s *Shop) Register(w *tasker.Worker) {
 	tasker.HandleFunc(w, "order.reserve", s.reserve)
 	tasker.HandleFunc(w, "order.charge", s.charge)
@@ -75,7 +74,7 @@ func (s *Shop) charge(ctx context.Context, o Order) (Payment, error) {
 	return Payment{o.Cents}, nil
 }
 
-// ship fails for an address that the carrier does not serve. The failure is retryable: the template says how often.
+// An unserved address is retryable: the template says how often.
 func (s *Shop) ship(ctx context.Context, o Order) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +96,7 @@ func (s *Shop) release(ctx context.Context, o Order) (string, error) {
 	return o.Item, nil
 }
 
-// refund reads what was paid from the result of the step that it undoes.
+// refund reads the payment from the result of the step that it undoes.
 func (s *Shop) refund(_ context.Context, job *tasker.Job) (any, error) {
 	paid, err := tasker.ParentResult[Payment](job, "charge")
 	if err != nil {

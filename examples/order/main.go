@@ -22,7 +22,6 @@ func main() {
 	}
 }
 
-// run serves the handlers of the shop until ctx ends.
 func run(ctx context.Context) error {
 	client, err := tasker.Dial(cmp.Or(os.Getenv("TASKER_SERVER"), "http://127.0.0.1:8080"),
 		&tasker.DialOptions{APIKey: os.Getenv("TASKER_API_KEY")})

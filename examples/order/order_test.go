@@ -20,7 +20,6 @@ var template string
 //go:embed rejected.script.yaml
 var rejected string
 
-// open opens an engine with the worker of a shop, and registers the template.
 func open(t *testing.T, shop *Shop) *tasker.Client {
 	t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
@@ -47,7 +46,6 @@ func open(t *testing.T, shop *Shop) *tasker.Client {
 	return client
 }
 
-// states runs an order to its end, and returns its state and those of its steps. decide is called once it waits.
 func states(t *testing.T, client *tasker.Client, o Order, act string) (tasker.TaskState, map[string]tasker.StepState) {
 	t.Helper()
 	order, err := client.Submit(t.Context(), tasker.NewTask("order", o))
@@ -72,7 +70,6 @@ func states(t *testing.T, client *tasker.Client, o Order, act string) (tasker.Ta
 	return task.State, out
 }
 
-// decide waits until an order asks for its approval, and answers.
 func decide(t *testing.T, client *tasker.Client, id uuid.UUID, act string) {
 	t.Helper()
 	for {
@@ -143,7 +140,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestRejected tests the template alone, without handlers.
+// TestRejected tests the template without handlers.
 func TestRejected(t *testing.T) {
 	t.Parallel()
 	out, err := embedded.Simulate(t.Context(), template, rejected, embedded.SimulateOptions{})

@@ -1,5 +1,5 @@
-// Command thumbnails is an example of work on images: "thumbnails work" is the worker, "thumbnails photos" makes some
-// photos to try it with. See README.md.
+// Command thumbnails is an example of work on images: "thumbnails work" is the worker, "thumbnails photos" makes
+// sample photos. See README.md.
 package main
 
 import (
@@ -35,7 +35,6 @@ func run(ctx context.Context, args []string) error {
 	return errors.New("usage: thumbnails photos | work")
 }
 
-// work runs steps until ctx ends.
 func work(ctx context.Context) error {
 	client, err := tasker.Dial(cmp.Or(os.Getenv("TASKER_SERVER"), "http://127.0.0.1:8080"),
 		&tasker.DialOptions{APIKey: os.Getenv("TASKER_API_KEY")})
@@ -45,7 +44,7 @@ func work(ctx context.Context) error {
 	defer func() { _ = client.Close() }() // only drops idle connections
 	worker := tasker.NewWorker(client, nil)
 	worker.Handle("photos.list", list)
-	// As many at once as there are processors. The other steps have slots of their own, and do not wait for these.
+	// As many as processors. The other steps have separate slots.
 	tasker.HandleFunc(worker, "photos.thumbnail", thumbnail, tasker.WithConcurrency(runtime.NumCPU()))
 	worker.Handle("photos.sheet", sheet)
 	return worker.Run(ctx)

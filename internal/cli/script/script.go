@@ -1,5 +1,4 @@
-// Package script runs a program per step, so that a handler can be written in
-// any language.
+// Package script runs a program per step, so that a handler can be written in any language.
 //
 // The program reads one JSON document on its standard input:
 //
@@ -8,25 +7,22 @@
 //	          "task_name": "...", "attempt": 1, "max_attempts": 3, "timeout_seconds": 30},
 //	 "checkpoint": ...}
 //
-// where the checkpoint is the last one that an earlier attempt has stored, if any. To store one, the program writes a
-// JSON document to the file that TASKER_CHECKPOINT_FILE names, as a whole: under another name first, then renamed.
+// The checkpoint is the last one of an earlier attempt, if any. To store one, the program writes a whole JSON document
+// to the file that TASKER_CHECKPOINT_FILE names: under another name first, then renamed.
 //
-// and writes the step's result, one JSON document, on its standard output.
-// Nothing on standard output is no result. How it ends decides about the step:
+// It writes the step's result, one JSON document or nothing, on its standard output. Its end decides about the step:
 //
-//	exit 0                   the step is complete, if the output is JSON; other output fails it for good
-//	exit 64, 65, 66, 77, 78  the step failed for good
+//	exit 0                   the step is complete if the output is JSON; other output fails it permanently
+//	exit 64, 65, 66, 77, 78  the step failed permanently
 //	any other exit           the attempt failed; the template says how often it is repeated
 //	killed by a signal       the attempt failed; the template says how often it is repeated
 //
-// The final codes are those of sysexits.h that blame what the program was given: EX_USAGE, EX_DATAERR, EX_NOINPUT,
-// EX_NOPERM and EX_CONFIG.
+// The permanent codes are those of sysexits.h that blame the input: EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_NOPERM and
+// EX_CONFIG.
 //
-// Both outputs are the log of the attempt, whose end the server keeps. The end of standard error becomes part of the
-// failure. When the step times out,
-// is cancelled or its lease is lost, the program and all it started get SIGTERM
-// and, a little later, SIGKILL. On Linux a program gets SIGKILL when its worker is
-// killed.
+// Both outputs are the attempt's log, whose end the server keeps. The end of standard error becomes part of the failure.
+// When the step times out, is cancelled or loses its lease, the program and its children get SIGTERM and, a little
+// later, SIGKILL. On Linux a program gets SIGKILL when its worker is killed.
 package script
 
 import (

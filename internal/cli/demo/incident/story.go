@@ -234,8 +234,7 @@ func (n *night) start(ctx context.Context, req deadletters.RedriveRequest) (*dea
 	return n.watch(ctx, r)
 }
 
-// watch shows the waves of a redrive until it halts or ends, and returns it as it is then. A wave that was not seen,
-// because it was short, is not shown.
+// watch shows the waves that it sees until a redrive halts or ends, and returns it.
 func (n *night) watch(ctx context.Context, r *deadletters.Redrive) (*deadletters.Redrive, error) {
 	shown := 0
 	err := n.await(ctx, "watch the redrive", func(ctx context.Context) (int, bool, error) {
@@ -255,7 +254,6 @@ func (n *night) watch(ctx context.Context, r *deadletters.Redrive) (*deadletters
 	return r, err
 }
 
-// signed is an act of the demo for a reason, which the audit trail keeps.
 func signed(reason string) deadletters.Act {
 	return deadletters.Act{Actor: operatorName, Reason: reason}
 }
