@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newVersion asks no server; `GET /version` does.
+// newVersion contacts no server; a server has `GET /version`.
 func newVersion(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

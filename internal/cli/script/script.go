@@ -20,9 +20,9 @@
 // The permanent codes are those of sysexits.h that blame the input: EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_NOPERM and
 // EX_CONFIG.
 //
-// Both outputs are the attempt's log, whose end the server keeps. The end of standard error becomes part of the failure.
-// When the step times out, is cancelled or loses its lease, the program and its children get SIGTERM and, a little
-// later, SIGKILL. On Linux a program gets SIGKILL when its worker is killed.
+// Both outputs are the attempt's log, whose end the server keeps. The end of standard error becomes part of the
+// failure. When the step times out, is cancelled or loses its lease, the program and its children get SIGTERM and, a
+// little later, SIGKILL. On Linux a program gets SIGKILL when its worker is killed.
 package script
 
 import (

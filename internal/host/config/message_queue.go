@@ -70,7 +70,7 @@ func (r *Rabbitmq) Retention() time.Duration {
 	return time.Duration(r.DeadLetter.TTLMs) * time.Millisecond
 }
 
-// delivery returns what the engine has to know of it.
+// delivery returns the engine's part of the section.
 func (r *Rabbitmq) delivery() settings.Delivery {
 	return settings.Delivery{Offered: r.URL != "", QueuePrefix: r.QueuePrefix, TTL: r.WorkerQueueTTL(),
 		Capacity: r.Prefetch, OnExpiry: settings.OnExpiry(r.OnExpiry), ExpiryLimit: r.ExpiryLimit}

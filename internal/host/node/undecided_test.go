@@ -23,7 +23,7 @@ var undecidedTemplates = map[string]string{
 }
 
 // TestUndecidedWithoutKey: a node that cannot decrypt a deciding value leaves the step alone, without failures or
-// compensation. A node with the key continues. What needs no key is decided.
+// compensation. A node with the key continues. Decisions without a key are made.
 func TestUndecidedWithoutKey(t *testing.T) {
 	t.Parallel()
 	for name, step := range undecidedTemplates {

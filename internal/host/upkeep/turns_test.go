@@ -88,7 +88,7 @@ func TestTurnUnheardOf(t *testing.T) {
 	})
 }
 
-// A node fires a known due step in time, whoever has the turn.
+// A node fires a known due step in time, whichever node has the turn.
 func TestTimersNeedNoTurn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -22,8 +22,8 @@ const (
 const (
 	DeadLettersRead    Permission = "dead-letters:read"    // read letters, with their payloads
 	DeadLettersRedrive Permission = "dead-letters:redrive" // send letters back, run cases again; triage groups
-	DeadLettersEdit    Permission = "dead-letters:edit"    // change what is sent in place of a letter
-	DeadLettersDiscard Permission = "dead-letters:discard" // change what is sent instead of a letter
+	DeadLettersEdit    Permission = "dead-letters:edit"    // change what is sent instead of a letter
+	DeadLettersDiscard Permission = "dead-letters:discard" // discard and restore letters
 	SourcesAdmin       Permission = "sources:admin"        // add, change and remove sources and policies
 )
 

@@ -213,7 +213,7 @@ func (r *Redrive) Continue(now task.Instant) error {
 	return nil
 }
 
-// Cancel ends a redrive early. What was sent stays sent.
+// Cancel ends a redrive early. Sent items stay sent.
 func (r *Redrive) Cancel(now task.Instant) error {
 	return r.move(model.RedriveCancelled, now, "cancelled")
 }

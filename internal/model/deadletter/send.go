@@ -146,7 +146,7 @@ func (s *Send) Open() bool {
 
 // Dies records a death of the send's message. proved: the message had arrived; a match by content alone may be another
 // message, so the outcome of a send in flight stays open. named: the message names the send. After an unnamed death a
-// named one is no second copy: it may be the first. second: an earlier death consumed the send, and this is another copy.
+// named one is no second copy: it may be the first. second: an earlier death consumed the send; this is another copy.
 func (s *Send) Dies(proved, named bool) (second bool) {
 	if s.State == SendInFlight && !proved {
 		s.Died++

@@ -17,7 +17,7 @@ import (
 const (
 	// maxDigits bounds the digits of a number in a calculation, on each side of the point.
 	maxDigits = 1000
-	// quotientDigits rounds an endless quotient.
+	// quotientDigits is the precision of an endless quotient.
 	quotientDigits = 34
 	// exponentDigits keeps an exponent within an int64.
 	exponentDigits = 15

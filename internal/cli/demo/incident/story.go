@@ -80,7 +80,6 @@ func (n *night) groups(ctx context.Context) ([]deadletters.Group, error) {
 	return page.Groups, nil
 }
 
-// ask asks why the letters of the largest group are in it.
 func (n *night) ask(ctx context.Context) error {
 	groups, err := n.groups(ctx)
 	if err != nil || len(groups) == 0 {
