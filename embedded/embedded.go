@@ -1,22 +1,17 @@
-// Package embedded runs the engine in the caller's process: no server, no network, one SQLite
-// file.
+// Package embedded runs the engine in the caller's process: no server, no network, one SQLite file.
 //
 // Open returns the same Client as remote.Dial, so that a program moves from the embedded engine
 // to a server by changing one line. Every feature of the engine works here: workflows, retries,
 // cases, the operators' API of package operate. What is missing is what only a server has: the
 // HTTP API, the dashboard, metrics and API keys.
 //
-// Open also takes the DSN of a PostgreSQL. The process is then one node of a cluster, with the
-// same rights as a server.
+// Open also takes the DSN of a PostgreSQL. The process is then a node of a cluster, with the same rights as a
+// server. SubmitTx, SubmitConn and SubmitSQLite submit tasks in a transaction with the caller's own rows.
 //
-// SubmitTx, SubmitConn and SubmitSQLite submit tasks in a transaction with the caller's own rows.
+// A program that imports this package contains the database drivers; package tasker does not.
 //
-// A program that imports this package contains the database drivers; one that only imports
-// package tasker does not.
-//
-// Start with Open in embedded.go; options.go has what can be configured, submit_*.go the
-// transactions. The work is done in internal/host/node,
-// which assembles an engine, and internal/api/local, which translates.
+// Start with Open in embedded.go; options.go has the configuration, submit_*.go the transactions.
+// internal/host/node assembles the engine, and internal/api/local translates.
 package embedded
 
 import (
@@ -28,10 +23,9 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 )
 
-// Open opens the engine on a DSN ("sqlite:path", a plain path, or "memory:" for a store that ends with the
-// process) and runs it until the Client is closed. It creates and migrates the file as needed.
-// CodeUnavailable: another process has the file open. CodeInvalid: Options.Config or dsn is not valid. Stop
-// workers before closing the Client.
+// Open opens the engine on a DSN ("sqlite:path", a plain path, or "memory:" for a store that ends with the process)
+// and runs it until the Client is closed. It creates and migrates the file. CodeUnavailable: another process has
+// the file open. CodeInvalid: Options.Config or dsn is invalid. Stop workers before closing the Client.
 func Open(ctx context.Context, dsn string, opts *Options) (*tasker.Client, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -47,14 +41,12 @@ func Open(ctx context.Context, dsn string, opts *Options) (*tasker.Client, error
 	return tasker.NewClient(start(b)), nil
 }
 
-// running is a Backend with its background loops.
 type running struct {
 	*node.Node
 	stop func() error
 }
 
-// start runs the background loops until Close. They have a context of their own, because the
-// ctx of Open only bounds the opening.
+// start uses a separate context, because the ctx of Open only bounds the opening.
 func start(b *node.Node) *running {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -65,6 +57,6 @@ func start(b *node.Node) *running {
 	})}
 }
 
-// Close stops the loops and closes the store. A second Close does nothing. It waits for the
-// loops, and returns what ended one of them early.
+// Close waits for the loops, closes the store, and returns the error that ended a loop early. A second Close does
+// nothing.
 func (r *running) Close() error { return r.stop() }

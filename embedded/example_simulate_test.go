@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/embedded"
 )
 
-// A template is tested without workers: a script says what its steps do, and nobody waits for back-offs.
+// A template is tested without workers: a script defines the results of its steps, and back-offs take no time.
 func ExampleSimulate() {
 	const order = `
 name: order

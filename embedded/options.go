@@ -13,30 +13,27 @@ import (
 	"github.com/taskerhq/tasker/internal/store/migration"
 )
 
-// Options configures Open. A zero field selects the default.
+// Options configures Open. Zero fields take defaults.
 type Options struct {
-	// Logger receives the messages of the background loops. Defaults to discarding them.
+	// Logger receives messages of the background loops; by default none.
 	Logger *slog.Logger
-	// Dispatch is the URL of a Redis, redis://HOST:PORT, through which ready steps reach workers. The
-	// database remains the source of truth, and dispatches the steps while Redis is unavailable. Defaults to
-	// "", which means that of Config, or else no Redis. Every node of one database that has workers must use
-	// the same Redis: while one does not, none uses it.
+	// Dispatch is the URL of a Redis, redis://HOST:PORT, that dispatches ready steps. The database remains the
+	// source of truth, and dispatches while Redis is unavailable. The default is Config's, or no Redis. All nodes
+	// of a database that have workers must use the same Redis, otherwise none uses it.
 	Dispatch string
-	// Blobs keeps results above engine.limits.payload_bytes, in place of the store that blobs.url of Config names.
-	// Defaults to none: such results are refused.
+	// Blobs keeps results above engine.limits.payload_bytes, instead of the store at blobs.url of Config. Without
+	// either such results are refused.
 	Blobs blob.Store
 	// Config is YAML with the keys of a server's configuration file, such as "engine: {poll_interval: 200ms}":
-	// limits, retention, scheduling, back-pressure, sources of dead letters, webhooks and everything else that
-	// docs/reference/configuration.md lists, with the same defaults and checks. Programs that compute settings can marshal
-	// JSON, which is YAML. It is the only source: neither a file nor the environment is read. Defaults to "".
+	// limits, retention, scheduling, back-pressure, sources of dead letters, webhooks and all else in
+	// docs/reference/configuration.md, with the same defaults and checks. JSON is YAML. Neither a file nor the
+	// environment is read.
 	//
-	// Keys of what only a server has are refused: see ServerKeys. All nodes of one database should have the same
-	// settings.
+	// ServerKeys lists refused keys. All nodes of a database should have the same settings.
 	Config string
 }
 
-// serverKeys are the keys that Config refuses, with the reason. A key that ends with a dot stands for its section. A
-// test wants every key of the configuration to be either one of them or one that nodeOptions uses.
+// serverKeys are refused in Config, with the reason; a trailing dot names a section. A test finds undecided keys.
 var serverKeys = []struct{ key, reason string }{
 	{"db.dsn", "it is the argument of Open"},
 	{"server.", "there is no HTTP server"},
@@ -48,8 +45,8 @@ var serverKeys = []struct{ key, reason string }{
 	{"telemetry.", "there are neither metrics nor spans in process"},
 }
 
-// ServerKeys returns the keys of a server's configuration that Options.Config refuses, with the reason in a sentence; a
-// key that ends with a dot stands for its section.
+// ServerKeys returns the keys of a server's configuration that Options.Config refuses, with the reason in a
+// sentence; a trailing dot names a section.
 func ServerKeys() map[string]string {
 	out := make(map[string]string, len(serverKeys))
 	for _, k := range serverKeys {
@@ -58,7 +55,6 @@ func ServerKeys() map[string]string {
 	return out
 }
 
-// serverKey returns why a key is only for a server, "" if it is not.
 func serverKey(key string) string {
 	i := slices.IndexFunc(serverKeys, func(k struct{ key, reason string }) bool {
 		return key == k.key || strings.HasSuffix(k.key, ".") && strings.HasPrefix(key, k.key)
@@ -69,7 +65,7 @@ func serverKey(key string) string {
 	return serverKeys[i].reason
 }
 
-// nodeOptions converts the options. CodeInvalid lists every problem of Config with its line and column.
+// CodeInvalid lists every problem of Config with its line and column.
 func (o *Options) nodeOptions() (node.Options, error) {
 	cfg, err := config.Load(config.Sources{Text: o.Config, TextName: "Options.Config"})
 	if err != nil {
@@ -107,7 +103,6 @@ func (o *Options) nodeOptions() (node.Options, error) {
 		DefaultPolicy: cfg.DefaultPolicy(), ReadBatch: cfg.DLQ.BatchSize}, nil
 }
 
-// rabbit returns the options of the dispatch over RabbitMQ.
 func rabbit(r *config.Rabbitmq) node.RabbitMQ {
 	return node.RabbitMQ{URL: r.URL, Prefetch: r.Prefetch, Topology: node.Topology{
 		Quorum: r.QueueType == "quorum", TTL: r.WorkerQueueTTL(), DeadLetters: r.DeadLetter.Enabled,

@@ -13,11 +13,11 @@ import (
 	"github.com/taskerhq/tasker/internal/host/config"
 )
 
-// taken are the keys outside of the engine's section that nodeOptions uses; those of the engine go there as a whole.
+// taken are the keys that nodeOptions uses outside of the engine's section, which it takes as a whole.
 var taken = []string{"db.migrate", "db.pool_size", "dispatch", "sources", "webhooks", "dlq.max_retry_attempts",
 	"dlq.retry_delay_hours", "dlq.max_age_days", "dlq.batch_size"}
 
-// TestEveryKeyIsDecided: a new key of the configuration is either one of Options.Config, or has a reason why not.
+// TestEveryKeyIsDecided: Options.Config takes a new key, or refuses it with a reason.
 func TestEveryKeyIsDecided(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
@@ -42,7 +42,6 @@ func TestEveryKeyIsDecided(t *testing.T) {
 	}
 }
 
-// TestConfigTakesEffect: settings reach the engine.
 func TestConfigTakesEffect(t *testing.T) {
 	t.Parallel()
 	client, err := Open(t.Context(), "memory:", &Options{
@@ -71,7 +70,6 @@ func TestConfigTakesEffect(t *testing.T) {
 	}
 }
 
-// TestConfigRefused: every problem is reported with its place, and keys of a server are problems.
 func TestConfigRefused(t *testing.T) {
 	t.Setenv("TASKER_ENGINE_LIMITS_PAYLOAD_BYTES", "nonsense") // the environment is not read
 	for text, want := range map[string]string{

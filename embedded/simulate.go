@@ -8,16 +8,16 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// SimulateOptions configures Simulate. Zero fields select the defaults.
+// SimulateOptions configures Simulate. Zero fields take defaults.
 type SimulateOptions struct {
-	// Others are the YAML of further templates, which steps of the template name.
+	// Others are the YAML of templates that steps name.
 	Others []string
-	// Config is that of Options.
+	// Config is as in Options.
 	Config string
 }
 
-// Simulate runs a task of a template without workers, in memory: with the semantics of a server, on a clock that jumps
-// to the next time at which something is due. So templates can be tested like code, in milliseconds.
+// Simulate runs a task of a template without workers, in memory, with the semantics of a server, on a clock that
+// jumps to the next due time, so templates can be tested like code, in milliseconds.
 //
 // script is YAML: the context of the task, and what its steps do; docs/guides/workflows.md has its keys. A step that
 // it does not mention completes without a result. The error is a *tasker.Error: CodeInvalid, with the places of the

@@ -10,11 +10,11 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// SubmitConn is SubmitTx for database/sql with PostgreSQL: it submits tasks inside the transaction that is open on
-// conn, begun with conn.BeginTx. The driver must be that of pgx, github.com/jackc/pgx/v5/stdlib. (A *sql.Tx of a pool
-// does not give its connection away, so take a *sql.Conn of the pool and begin there.)
+// SubmitConn is SubmitTx for database/sql with PostgreSQL: it submits tasks inside the transaction open on conn,
+// begun with conn.BeginTx. The driver must be pgx's, github.com/jackc/pgx/v5/stdlib. (A pool's *sql.Tx does not
+// reveal its connection, so take a *sql.Conn and begin there.)
 //
-// What SubmitTx says of transactions, connections and errors holds. No other goroutine may use or close conn meanwhile.
+// Transactions, connections and errors are as in SubmitTx. No other goroutine may use or close conn meanwhile.
 func SubmitConn(ctx context.Context, conn *sql.Conn, client *tasker.Client,
 	tasks ...tasker.TaskRequest,
 ) ([]tasker.TaskReceipt, error) {
@@ -40,17 +40,18 @@ func SubmitConn(ctx context.Context, conn *sql.Conn, client *tasker.Client,
 	return receipts, err
 }
 
-// SubmitSQLite runs write in a transaction of the client's SQLite and submits tasks in the same one: the tasks exist if
-// and only if what write has written does. write is for tables of the caller's own in the same file; without tasks it
-// is just a transaction on them.
+// SubmitSQLite runs write in a transaction of the client's SQLite and submits tasks in it: the tasks exist if and
+// only if write's changes do. write is for the caller's tables in the same file; without tasks the transaction is
+// theirs alone.
 //
-// SQLite has one writer, and here it is the engine. So write gets the engine's transaction, while all other writes
-// wait: it should be short and call nothing of the client. It may run a second time, after the first one was rolled
-// back, so it should have no other effects. It must not end the transaction, keep tx, change pragmas or touch tables
-// whose names begin with "tasker_". To read its tables, the caller may open the file itself.
+// SQLite has one writer, the engine, so all other writes wait for write: it should be short and not call the
+// client. It may run again after a rollback, so it should have no other effects. It must not end the transaction,
+// keep tx, change pragmas or touch tables that begin with "tasker_". The caller may open the file to read its
+// tables.
 //
-// The error of write is returned as it is, and nothing is stored. CodeInvalid: the client is not on SQLite, a task is
-// invalid (then write is not called), or write has ended the transaction. The others are those of Client.SubmitTasks.
+// An error of write is returned unchanged, and nothing is stored. CodeInvalid: the client is not on SQLite, a task
+// is invalid (then write is not called), or write has ended the transaction. Other errors are those of
+// Client.SubmitTasks.
 func SubmitSQLite(ctx context.Context, client *tasker.Client, write func(tx *sql.Tx) error,
 	tasks ...tasker.TaskRequest,
 ) ([]tasker.TaskReceipt, error) {
@@ -61,8 +62,8 @@ func SubmitSQLite(ctx context.Context, client *tasker.Client, write func(tx *sql
 	return r.SubmitBeside(ctx, write, tasks)
 }
 
-// inProcess returns the engine of a client from Open, and the tasks as the codec of the client encodes them. It refuses
-// tasks whose input has no JSON form.
+// inProcess returns the engine of a client from Open, and the tasks in the client's codec. It refuses input without
+// a JSON form.
 func inProcess(ctx context.Context, client *tasker.Client, tasks []tasker.TaskRequest,
 ) (*running, []tasker.TaskRequest, error) {
 	r, ok := client.Backend.(*running)

@@ -21,7 +21,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// submitter submits the order and its task in one transaction, which ends with what before returns: nil commits it.
+// submitter submits the order and its task in one transaction, which before commits by returning nil.
 type submitter struct {
 	client *tasker.Client
 	orders func(t *testing.T) int
@@ -29,7 +29,6 @@ type submitter struct {
 	close  func()
 }
 
-// openSubmitter opens a database of the kind that the DSN names, with a table of orders.
 func openSubmitter(ctx context.Context, dsn string) (*submitter, error) {
 	client, err := embedded.Open(ctx, dsn, nil)
 	if err != nil {
@@ -73,7 +72,7 @@ func onPostgres(ctx context.Context, client *tasker.Client, dsn string) (*submit
 		return nil, err
 	}
 	table := cfg.RuntimeParams["schema"] + ".orders"
-	delete(cfg.RuntimeParams, "schema") // the connection knows nothing of our schema
+	delete(cfg.RuntimeParams, "schema") // a connection without our schema
 	db := stdlib.OpenDB(*cfg)
 	_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+table+` (id int)`)
 	return &submitter{client: client, close: func() { _ = db.Close(); _ = client.Close() },
@@ -94,7 +93,7 @@ func onPostgres(ctx context.Context, client *tasker.Client, dsn string) (*submit
 			if err != nil {
 				return nil, err
 			}
-			defer tx.Rollback() // nothing after the commit
+			defer tx.Rollback() // no effect after the commit
 			if _, err := tx.ExecContext(ctx, `INSERT INTO `+table+` VALUES (1)`); err != nil {
 				return nil, err
 			}
@@ -109,7 +108,6 @@ func onPostgres(ctx context.Context, client *tasker.Client, dsn string) (*submit
 		}}, err
 }
 
-// onBoth runs a test with a database of each kind.
 func onBoth(t *testing.T, test func(t *testing.T, dsn string)) {
 	t.Helper()
 	t.Parallel()
@@ -123,7 +121,6 @@ func onBoth(t *testing.T, test func(t *testing.T, dsn string)) {
 	})
 }
 
-// tasksOf counts the tasks of a client.
 func tasksOf(t *testing.T, c *tasker.Client) int {
 	t.Helper()
 	page, err := c.Tasks(t.Context(), tasker.TaskFilter{})
@@ -133,7 +130,6 @@ func tasksOf(t *testing.T, c *tasker.Client) int {
 	return len(page.Tasks)
 }
 
-// TestSubmitSQL: the order and its tasks are there both, or neither.
 func TestSubmitSQL(t *testing.T) {
 	onBoth(t, func(t *testing.T, dsn string) {
 		s, err := openSubmitter(t.Context(), dsn)
@@ -211,7 +207,7 @@ func TestSubmitSQLiteMisused(t *testing.T) {
 	}
 }
 
-// TestSubmitSQLiteBeside: transactions of the caller, some of which fail, and submissions of others at the same time.
+// TestSubmitSQLiteBeside: callers' transactions, some failing, beside submissions.
 func TestSubmitSQLiteBeside(t *testing.T) {
 	t.Parallel()
 	s, err := openSubmitter(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "shop.db"))
@@ -253,7 +249,7 @@ func TestSubmitSQLiteBeside(t *testing.T) {
 	}
 }
 
-// TestSubmitSQLCrash kills a process within its transaction and after it: the order and its task are there both, or
+// TestSubmitSQLCrash kills a process within its transaction and after it: the order and its task exist both, or
 // neither.
 func TestSubmitSQLCrash(t *testing.T) {
 	if dsn := os.Getenv("TASKER_TEST_CRASH_DSN"); dsn != "" {
@@ -291,7 +287,7 @@ func TestSubmitSQLCrash(t *testing.T) {
 	})
 }
 
-// crash commits one transaction, and is killed within the second one.
+// crash commits one transaction, and is killed within the second.
 func crash(t *testing.T, dsn string) {
 	s, err := openSubmitter(t.Context(), dsn)
 	if err != nil {

@@ -8,16 +8,15 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// SubmitTx submits tasks inside the caller's own transaction: the tasks exist if and only if the
-// transaction's other writes do, so that an order is never stored without its task.
+// SubmitTx submits tasks inside the caller's transaction: the tasks exist if and only if its other writes do.
 //
-// The client must come from Open, and tx must be on the same PostgreSQL database; its search_path does not
-// matter. SubmitTx costs two round trips on tx's connection, which must not be reading rows meanwhile. No
-// worker sees the tasks before tx commits; then they start within moments.
+// The client must come from Open, and tx must be on the same PostgreSQL database, with any search_path. SubmitTx
+// costs two round trips on tx's connection, which must not be reading rows. No worker sees the tasks before tx
+// commits; then they start within moments.
 //
-// Errors: CodeInvalid for invalid tasks and for an unsuitable client or transaction; all others are those of
-// Client.SubmitTasks. After an error tx is unchanged and can continue. A template that the tasks name must
-// already be registered; the implicit template of a handler is stored even if tx rolls back.
+// Errors: CodeInvalid for invalid tasks and for an unsuitable client or transaction; others are those of
+// Client.SubmitTasks. After an error tx is unchanged and can continue. A named template must be registered before;
+// the implicit template of a handler is stored even if tx rolls back.
 func SubmitTx(ctx context.Context, tx pgx.Tx, client *tasker.Client,
 	tasks ...tasker.TaskRequest,
 ) ([]tasker.TaskReceipt, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// shop is a caller's own database, with a client on it.
+// shop is a caller's database with a client on it.
 type shop struct {
 	*testing.T
 	client *tasker.Client
@@ -38,7 +38,7 @@ func newShop(t *testing.T) *shop {
 	return &shop{t, client, connect(t, dsn)}
 }
 
-// connect opens a connection that knows nothing of our schema.
+// connect opens a connection without our schema.
 func connect(t *testing.T, dsn string) *pgx.Conn {
 	t.Helper()
 	cfg, err := pgx.ParseConfig(dsn)
@@ -77,7 +77,6 @@ func (s *shop) orders() (n int) {
 	return n
 }
 
-// state is that of a task, "" when it does not exist.
 func (s *shop) state(r tasker.TaskReceipt) tasker.TaskState {
 	s.Helper()
 	task, err := s.client.Task(s.Context(), r.TaskUUID, 0)
@@ -105,7 +104,6 @@ func TestSubmitTx(t *testing.T) {
 	s.committed(tx, receipts)
 }
 
-// committed commits a transaction, and wants its tasks to be there.
 func (s *shop) committed(tx pgx.Tx, receipts []tasker.TaskReceipt) {
 	s.Helper()
 	if err := tx.Commit(s.Context()); err != nil {
@@ -208,7 +206,7 @@ func TestSubmitTxWrongClient(t *testing.T) {
 	}
 }
 
-// A worker hears of the task with the commit, and does not wait for a tick.
+// A worker learns of the task with the commit, without a tick.
 func TestSubmitTxStarts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -234,7 +232,7 @@ func TestSubmitTxStarts(t *testing.T) {
 	<-ended
 }
 
-// A notification holds 8,000 bytes: what many routes do not fit into goes in several.
+// A notification has at most 8,000 bytes, so many routes need several.
 func TestSubmitTxOfManyRoutes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -259,8 +257,7 @@ func TestSubmitTxOfManyRoutes(t *testing.T) {
 	s.committed(tx, receipts)
 }
 
-// A caller's transaction that holds an idempotency key keeps nobody from submitting but those who submit under
-// that key, however often they try.
+// A caller's transaction with an idempotency key blocks only submissions under that key, however many.
 func TestSubmitTxKeepsNobodyElse(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -16,10 +16,9 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// This file is what the intake replaces: a consumer as many are. It does what has to be done, and what it does not do
-// is what people miss at night: attempts are counted in memory, so that a restart begins again; an event that is tried
-// again holds up all events behind it in its partition; an event that was known before the last restart is done twice;
-// and who looks after the topic of dead letters?
+// A typical consumer, which the intake replaces, with its typical gaps: attempts are counted in memory and restart
+// at zero; a retried event blocks its partition; an event from before the last restart is done twice; and nobody
+// looks after the dead-letter topic.
 
 const (
 	attempts    = 5
@@ -28,16 +27,14 @@ const (
 	deadLetters = ".dead"
 )
 
-// consumer runs a handler for each event of a topic.
 type consumer struct {
 	client   *kgo.Client
 	handlers map[string]func(context.Context, Order) (string, error)
 
 	mu   sync.Mutex
-	seen map[string]bool // IDs of events that were done; lost with the process
+	seen map[string]bool // IDs of finished events; lost with the process
 }
 
-// consume runs until ctx ends.
 func consume(ctx context.Context, topic string) error {
 	client, err := kgo.NewClient(brokers(), kgo.ConsumerGroup(topic+".billing"), kgo.ConsumeTopics(topic),
 		kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(), kgo.AllowAutoTopicCreation(),
@@ -58,13 +55,13 @@ func consume(ctx context.Context, topic string) error {
 			slog.Error("cannot read", "topic", e.Topic, "partition", e.Partition, "error", e.Err)
 		}
 		if err := c.partitions(ctx, fetches); err != nil && ctx.Err() == nil {
-			return err // begins again at the last commit, with the events that were done since
+			return err // restarts at the last commit, repeating later events
 		}
 		client.AllowRebalance()
 	}
 }
 
-// partitions runs the events of each partition in their order, and the partitions at the same time.
+// partitions runs each partition's events in order, and the partitions concurrently.
 func (c *consumer) partitions(ctx context.Context, fetches kgo.Fetches) error {
 	var running sync.WaitGroup
 	var mu sync.Mutex
@@ -74,7 +71,7 @@ func (c *consumer) partitions(ctx context.Context, fetches kgo.Fetches) error {
 			for _, record := range p.Records {
 				err := c.one(ctx, record)
 				if err == nil {
-					err = c.client.CommitRecords(ctx, record) // one by one, or a crash does a whole batch twice
+					err = c.client.CommitRecords(ctx, record) // one by one, or a crash repeats a whole batch
 				}
 				if err != nil {
 					mu.Lock()
@@ -89,7 +86,7 @@ func (c *consumer) partitions(ctx context.Context, fetches kgo.Fetches) error {
 	return failed
 }
 
-// one runs an event until it succeeds or is a dead letter.
+// one retries an event until it succeeds or is a dead letter.
 func (c *consumer) one(ctx context.Context, record *kgo.Record) error {
 	var event struct {
 		Event string `json:"event"`
@@ -127,7 +124,6 @@ func (c *consumer) one(ctx context.Context, record *kgo.Record) error {
 	}
 }
 
-// done reports whether an event is done, and remembers that it is.
 func (c *consumer) done(key string, now bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +132,7 @@ func (c *consumer) done(key string, now bool) bool {
 	return was
 }
 
-// bury sends an event to the topic of dead letters. While Kafka does not take it, nothing goes on.
+// bury sends an event to the dead-letter topic, and blocks until Kafka takes it.
 func (c *consumer) bury(ctx context.Context, record *kgo.Record, attempt int, cause error) error {
 	slog.Error("dead letter", "partition", record.Partition, "offset", record.Offset, "error", cause)
 	letter := &kgo.Record{Topic: record.Topic + deadLetters, Key: record.Key, Value: record.Value,

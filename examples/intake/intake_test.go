@@ -25,7 +25,7 @@ func TestReadme(t *testing.T) {
 		Replace: map[string]string{"127.0.0.1:9092": address, "shop.orders": kafkatest.NewTopic(t, broker, 2)}}.Run(t)
 }
 
-// TestConsumer: the consumer that the intake replaces is one that works.
+// TestConsumer: the replaced consumer works.
 func TestConsumer(t *testing.T) {
 	broker := kafkatest.Shared(t)
 	t.Setenv("KAFKA", strings.TrimPrefix(broker, "kafka://"))

@@ -1,5 +1,5 @@
-// Command intake is an example of a consumer of Kafka that an intake replaces: "intake send TOPIC" sends the lines of
-// its input, "intake consume TOPIC" is the consumer as it was, "intake work" the worker that is left. See README.md.
+// Command intake is a Kafka consumer and the intake that replaces it: "intake send TOPIC" sends the lines of its
+// input, "intake consume TOPIC" is the old consumer, "intake work" the remaining worker. See README.md.
 package main
 
 import (
@@ -41,7 +41,6 @@ func run(ctx context.Context, args []string) error {
 	return errors.New("usage: intake work | send TOPIC | consume TOPIC")
 }
 
-// brokers is where Kafka is.
 func brokers() kgo.Opt { return kgo.SeedBrokers(cmp.Or(os.Getenv("KAFKA"), "127.0.0.1:9092")) }
 
 // send sends lines "KEY VALUE" to a topic.
@@ -64,8 +63,8 @@ func send(ctx context.Context, from io.Reader, topic string) error {
 	return client.ProduceSync(ctx, records...).FirstErr()
 }
 
-// work is what is left of the consumer: its handlers. Those of one customer run in the order of the events, are tried
-// again and have their failures in the inbox, by the settings of the source and the server.
+// work has only the handlers. The settings of the source and the server run each customer's events in order, retry
+// them, and show their failures in the inbox.
 func work(ctx context.Context) error {
 	client, err := remote.Dial(cmp.Or(os.Getenv("TASKER_SERVER"), "http://127.0.0.1:8080"),
 		&remote.Options{APIKey: os.Getenv("TASKER_API_KEY")})

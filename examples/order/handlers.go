@@ -26,9 +26,8 @@ type Payment struct {
 
 // Shop is the outside world: a stock, a bank, a carrier and a mailbox. Its methods are the handlers of the steps.
 //
-// An attempt may be repeated: a worker that dies after the bank has answered leaves no result. So every call outside
-// carries the task's UUID, and the second call for a task has no further effect. Real banks and carriers take such a
-// key, too.
+// An attempt may be repeated: a worker that dies after the bank's answer leaves no result. So every outside call
+// carries the task's UUID, and repeating it has no effect. Real banks and carriers take such a key, too.
 type Shop struct {
 	mu       sync.Mutex
 	stock    map[string]int
@@ -76,7 +75,7 @@ func (s *Shop) charge(ctx context.Context, o Order) (Payment, error) {
 	return Payment{o.Cents}, nil
 }
 
-// ship fails for an address that the carrier does not serve. The failure is retryable: the template says how often.
+// An unserved address is retryable: the template says how often.
 func (s *Shop) ship(ctx context.Context, o Order) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

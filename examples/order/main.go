@@ -23,7 +23,6 @@ func main() {
 	}
 }
 
-// run serves the handlers of the shop until ctx ends.
 func run(ctx context.Context) error {
 	client, err := remote.Dial(cmp.Or(os.Getenv("TASKER_SERVER"), "http://127.0.0.1:8080"),
 		&remote.Options{APIKey: os.Getenv("TASKER_API_KEY")})

@@ -21,7 +21,6 @@ var template string
 //go:embed rejected.script.yaml
 var rejected string
 
-// open opens an engine with the worker of a shop, and registers the template.
 func open(t *testing.T, shop *Shop) *tasker.Client {
 	t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
@@ -48,7 +47,6 @@ func open(t *testing.T, shop *Shop) *tasker.Client {
 	return client
 }
 
-// states runs an order to its end, and returns its state and those of its steps. decide is called once it waits.
 func states(t *testing.T, client *tasker.Client, o Order, act string) (tasker.TaskState, map[string]tasker.StepState) {
 	t.Helper()
 	order, err := client.Submit(t.Context(), tasker.NewTask("order", o))
@@ -73,7 +71,6 @@ func states(t *testing.T, client *tasker.Client, o Order, act string) (tasker.Ta
 	return task.State, out
 }
 
-// decide waits until an order asks for its approval, and answers.
 func decide(t *testing.T, client *tasker.Client, id uuid.UUID, act string) {
 	t.Helper()
 	for {
@@ -144,7 +141,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestRejected tests the template alone, without handlers.
+// TestRejected tests the template without handlers.
 func TestRejected(t *testing.T) {
 	t.Parallel()
 	out, err := embedded.Simulate(t.Context(), template, rejected, embedded.SimulateOptions{})

@@ -1,3 +1,3 @@
 // Package pipeline is an example of a data pipeline with a worker in Python: extract, transform chunks in parallel,
-// report. It has no Go code outside its test. See README.md.
+// report. See README.md.
 package pipeline

@@ -23,11 +23,11 @@ type Customer struct {
 	ID int `json:"id"`
 }
 
-// crmDown is a file. While it exists, the other side of "sync_crm" is away.
+// crmDown is a file. While it exists, the service of "sync_crm" is down.
 const crmDown = "crm.down"
 
-// syncCRM fails like a client of another service does. An error is retried with back-off, as an exception is in
-// Sidekiq; NonRetryable would send the job to the inbox at once.
+// syncCRM fails like a client of another service. An error is retried with back-off, as an exception in Sidekiq;
+// NonRetryable would send the job to the inbox immediately.
 func syncCRM(_ context.Context, c Customer) (string, error) {
 	if _, err := os.Stat(crmDown); err == nil {
 		return "", &tasker.Failure{Code: "crm_unavailable", Message: "the CRM answers 503", HTTPStatus: 503}

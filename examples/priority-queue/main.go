@@ -1,4 +1,4 @@
-// Command priority-queue is an example of a queue of jobs with priorities, as Sidekiq has it: "priority-queue enqueue"
+// Command priority-queue is an example of a job queue with priorities, like Sidekiq: "priority-queue enqueue"
 // submits jobs, "priority-queue work" is a worker pool. See README.md.
 package main
 
@@ -46,8 +46,7 @@ func run(ctx context.Context, args []string) error {
 	return errors.New("usage: priority-queue enqueue | work CONCURRENCY")
 }
 
-// enqueue submits three jobs of each priority, the least urgent first, and prints their UUIDs. All of them are stored,
-// or none: it is one transaction, like perform_bulk.
+// enqueue submits three jobs of each priority in one transaction, the least urgent first, and prints their UUIDs.
 func enqueue(ctx context.Context, client *tasker.Client) error {
 	var jobs []tasker.TaskRequest
 	for _, priority := range []tasker.Priority{"low", "default", "critical"} {
@@ -66,7 +65,7 @@ func enqueue(ctx context.Context, client *tasker.Client) error {
 	return nil
 }
 
-// work runs jobs until ctx ends. Then it takes no more, and waits for those that run.
+// work runs jobs until ctx ends, and waits for running ones.
 func work(ctx context.Context, client *tasker.Client, concurrency int) error {
 	w := worker.New(client, &worker.Options{Concurrency: concurrency})
 	worker.Handle(w, "mail", mail)

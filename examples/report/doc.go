@@ -1,3 +1,3 @@
-// Package report is an example of a nightly report: a schedule in a zone, nights that were missed, a long step with a
-// checkpoint, written as a program in shell. It has no Go code outside its test. See README.md.
+// Package report is an example of a nightly report: a schedule in a zone, missed nights, a long step with a
+// checkpoint, written as a shell program. See README.md.
 package report

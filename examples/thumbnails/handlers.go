@@ -28,8 +28,8 @@ type Photo struct {
 	Item string `json:"item"`
 }
 
-// thumbnail writes a small copy of a photo, and returns where it is: results are for what others need to know, files
-// and buckets for what they need to have.
+// thumbnail writes a small copy of a photo, and returns its place: results are for small facts, files and buckets
+// for content.
 func thumbnail(_ context.Context, p Photo) (string, error) {
 	photo, err := open(p.Item)
 	if err != nil {
@@ -60,8 +60,8 @@ func sheet(_ context.Context, job *worker.Job) (any, error) {
 	return encode(arrange(all, 6)) // bytes are base64 in JSON
 }
 
-// open reads an image. A file that is no image now will be none in a minute: that fails for good, and everything of one
-// code and text is one group in the inbox. A file that cannot be read is another matter, and tried again.
+// open reads an image. A file that is no image fails permanently, and equal codes and texts form one group in the
+// inbox. An unreadable file is retried.
 func open(file string) (image.Image, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -76,8 +76,7 @@ func open(file string) (image.Image, error) {
 	return img, nil
 }
 
-// save writes an image under another name first: an attempt that dies leaves no half of one, and a second attempt does
-// no harm.
+// save writes under another name first: a dying attempt leaves no half image, and a second attempt does no harm.
 func save(to string, img image.Image) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
@@ -86,7 +85,7 @@ func save(to string, img image.Image) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // it is gone if all went well
+	defer func() { _ = os.Remove(f.Name()) }() // no effect after the rename
 	if err := png.Encode(f, img); err != nil {
 		_ = f.Close()
 		return err

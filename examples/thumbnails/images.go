@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 )
 
-// shrink makes each square of n by n pixels one pixel, their average.
 func shrink(img image.Image, n int) image.Image {
 	from := img.Bounds()
 	to := image.NewRGBA(image.Rect(0, 0, from.Dx()/n, from.Dy()/n))
@@ -31,7 +30,6 @@ func shrink(img image.Image, n int) image.Image {
 	return to
 }
 
-// arrange puts images of one size into rows.
 func arrange(all []image.Image, columns int) image.Image {
 	if len(all) == 0 {
 		return image.NewRGBA(image.Rect(0, 0, 1, 1))
@@ -51,7 +49,7 @@ func encode(img image.Image) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// makePhotos writes photos of a noisy world, as PNG and JPEG in turn.
+// makePhotos writes noisy photos, as PNG and JPEG in turn.
 func makePhotos(dir string, count int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

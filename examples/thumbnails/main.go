@@ -1,5 +1,5 @@
-// Command thumbnails is an example of work on images: "thumbnails work" is the worker, "thumbnails photos" makes some
-// photos to try it with. See README.md.
+// Command thumbnails is an example of work on images: "thumbnails work" is the worker, "thumbnails photos" makes
+// sample photos. See README.md.
 package main
 
 import (
@@ -36,7 +36,6 @@ func run(ctx context.Context, args []string) error {
 	return errors.New("usage: thumbnails photos | work")
 }
 
-// work runs steps until ctx ends.
 func work(ctx context.Context) error {
 	client, err := remote.Dial(cmp.Or(os.Getenv("TASKER_SERVER"), "http://127.0.0.1:8080"),
 		&remote.Options{APIKey: os.Getenv("TASKER_API_KEY")})

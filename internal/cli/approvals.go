@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/waits"
 )
 
-// newApprovals builds `approvals`. --json prints a waits.ApprovalPage. It sends GET /v1/approvals.
+// newApprovals: --json prints a waits.ApprovalPage of GET /v1/approvals.
 func newApprovals(s *session) *cobra.Command {
 	var filter waits.ApprovalFilter
 	var id string
@@ -46,7 +46,6 @@ Decide with "tasker task approve-step" and "tasker task reject-step".`,
 	return cmd
 }
 
-// printApprovals prints a table.
 func (s *session) printApprovals(page *waits.ApprovalPage) error {
 	if s.json {
 		return s.printJSON(page)

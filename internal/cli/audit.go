@@ -13,8 +13,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// auditTrail holds the flags of `audit`. The strings are unparsed values that prepare reads
-// into filter.
+// auditTrail has the flags of `audit`; prepare parses the strings into filter.
 type auditTrail struct {
 	s             *session
 	filter        operate.AuditFilter
@@ -24,9 +23,8 @@ type auditTrail struct {
 	after, before string
 }
 
-// newAudit builds `audit`, the only view of acts across tasks. It pages with the number of the last act instead of an
-// offset, because new acts arrive at the front of the list. It sends GET /v1/audit, which needs read; a key that is
-// limited to namespaces sees acts on those only. Payloads and passwords are in no act.
+// newAudit pages by the number of the last act, not an offset, because new acts arrive at the front. It reads GET
+// /v1/audit; a key limited to namespaces sees only their acts.
 func newAudit(s *session) *cobra.Command {
 	c := &auditTrail{s: s}
 	cmd := &cobra.Command{
@@ -45,20 +43,18 @@ when what they are about is deleted.`,
 	}
 	s.connectFlags(cmd)
 	f := cmd.Flags()
-	// What an act was about.
 	f.StringVar(&c.task, "task-uuid", "", "filter by task, including its steps and cases")
 	f.StringVar(&c.dlq, "case-uuid", "", "filter by case")
 	f.StringVar(&c.worker, "worker-id", "", "filter by worker UUID")
 	f.StringVar(&c.filter.Namespace, "namespace", "", "filter by namespace of the task or template")
 	f.StringVar(&c.filter.Template, "name", "",
 		"filter by task name: the template or the task type; includes registrations of the template")
-	// Who did what, and when. --actor is a claim; --key-name is proven.
+	// --actor is a claim; --key-name is proven.
 	f.StringVar(&c.filter.Actor, "actor", "", "filter by actor, as claimed")
 	f.StringVar(&c.filter.KeyName, "key-name", "", "filter by name of the API key")
 	f.StringVar(&c.filter.Kind, "kind", "", "filter by kind of act")
 	f.StringVar(&c.after, "after", "", "done at or after: a time, or an age such as 24h")
 	f.StringVar(&c.before, "before", "", "done before: a time, or an age such as 24h")
-	// How much of it.
 	pageFlag(cmd, &c.filter.Limit, 50, "acts per page")
 	f.Int64Var(&c.filter.Below, "cursor", 0, "start after the previous page: the number of its last act")
 	aliases(cmd, map[string]string{
@@ -82,8 +78,7 @@ when what they are about is deleted.`,
 	return cmd
 }
 
-// prepare parses IDs and times before the command connects, so a typing error exits with 2 even
-// if no server runs.
+// prepare runs before the connection, so a typing error exits with 2 without a server.
 func (c *auditTrail) prepare() (err error) {
 	if c.all && !c.s.json {
 		return usagef("--all goes with --json")
@@ -107,8 +102,7 @@ func (c *auditTrail) prepare() (err error) {
 	return err
 }
 
-// run prints one page, or all pages with --all. --all requires JSON: one act per line needs no
-// table that is held in memory until its end.
+// --all requires JSON: one act per line needs no table in memory.
 func (c *auditTrail) run(ctx context.Context, client *tasker.Client, _ []string) error {
 	if c.all {
 		return c.export(ctx, client)
@@ -147,9 +141,8 @@ func (c *auditTrail) run(ctx context.Context, client *tasker.Client, _ []string)
 	return c.s.nextPage(len(records), c.filter.Limit, records[len(records)-1].No)
 }
 
-// export writes every act as one line of JSON, newest first. Acts that are added during the
-// export are newer than the first page, so the export neither misses nor repeats an act. An
-// error leaves the lines that were written before.
+// export writes acts as JSON lines, newest first. Acts added meanwhile are newer than the first page, so it neither
+// misses nor repeats any. An error leaves the written lines.
 func (c *auditTrail) export(ctx context.Context, client *tasker.Client) error {
 	for {
 		records, err := operate.Of(client).Audit(ctx, c.filter)
@@ -168,7 +161,6 @@ func (c *auditTrail) export(ctx context.Context, client *tasker.Client) error {
 	}
 }
 
-// subject names what an act was about: step, case, worker, template, or an object of the inbox.
 func subject(r *operate.AuditRecord) string {
 	for _, id := range []*uuid.UUID{r.StepUUID, r.CaseUUID, r.WorkerID} {
 		if id != nil {
@@ -178,7 +170,7 @@ func subject(r *operate.AuditRecord) string {
 	if r.Template != "" && r.TaskUUID == uuid.Nil {
 		return qualified(r.Namespace, r.Template)
 	}
-	// An act on a dead letter, a group, a redrive, a source or a policy names it in its data.
+	// The data of an act names its letter, group, redrive, source or policy.
 	var data struct {
 		Object string `json:"object"`
 	}
@@ -188,7 +180,6 @@ func subject(r *operate.AuditRecord) string {
 	return data.Object
 }
 
-// taskOf returns the task of an act, "" for an act on a worker or a template.
 func taskOf(r *operate.AuditRecord) string {
 	if r.TaskUUID == uuid.Nil {
 		return ""
@@ -196,8 +187,7 @@ func taskOf(r *operate.AuditRecord) string {
 	return r.TaskUUID.String()
 }
 
-// keyOf describes how the actor was identified: the name of the key, "-" for a server without
-// keys, or another way of authentication in parentheses.
+// keyOf names the key, "-" for a server without keys, or another authentication in parentheses.
 func keyOf(r *operate.AuditRecord) string {
 	switch r.Authenticated {
 	case operate.AuthenticatedByKey:

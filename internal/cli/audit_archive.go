@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// auditArchive holds the flags of `audit archive`.
 type auditArchive struct {
 	s             *session
 	db, before    string
@@ -26,9 +25,8 @@ type auditArchive struct {
 	until         time.Time
 }
 
-// newAuditArchive builds `audit archive`. It opens the database itself: no API key and no server may delete acts. The
-// acts in the file are gone from `audit` and from the API; the head of the archive stays in the database, so that the
-// chain is still one.
+// newAuditArchive opens the database: neither an API key nor a server may delete acts. The archived acts leave
+// `audit` and the API; the head of the archive stays, which keeps the chain whole.
 func newAuditArchive(s *session) *cobra.Command {
 	c := &auditArchive{s: s}
 	cmd := &cobra.Command{
@@ -58,7 +56,6 @@ archived but not deleted; run it again with another file.`,
 	return cmd
 }
 
-// archived is the JSON of the command.
 type archived struct {
 	Acts    int64  `json:"acts"`
 	Head    string `json:"head,omitempty"`
@@ -66,8 +63,8 @@ type archived struct {
 	Deleted int    `json:"deleted"`
 }
 
-// run checks the flags, opens the database and archives. It deletes nothing unless the file is complete and verified,
-// and it prints what was deleted even if nothing was new to archive.
+// run deletes nothing before the file is complete and verified. It reports deletions even if nothing new was
+// archived.
 func (c *auditArchive) run(ctx context.Context) error {
 	at, err := databaseFlag("--db", c.db)
 	if err != nil {
@@ -97,8 +94,8 @@ func (c *auditArchive) run(ctx context.Context) error {
 		out.File, wording.Count(out.Deleted, "act"), out.Head)
 }
 
-// archive writes the file, verifies it, records the archive and deletes what is archived, in this order: whatever
-// interrupts it, each act is in the database or in a verified file.
+// archive writes the file, verifies it, records the archive and deletes the acts, in this order: at any
+// interruption each act is in the database or in a verified file.
 func (c *auditArchive) archive(ctx context.Context, trail *app.AuditTrail) (*archived, error) {
 	out := &archived{}
 	n, err := c.export(ctx, trail)
@@ -135,16 +132,15 @@ func (c *auditArchive) archive(ctx context.Context, trail *app.AuditTrail) (*arc
 	return out, nil
 }
 
-// verifyFile checks the hashes of an archive from its first line to its last, without a database.
+// verifyFile checks the hashes of an archive without a database.
 func verifyFile(ctx context.Context, path string) (*operate.AuditReport, error) {
 	f := &auditFile{path: path}
 	report, err := operate.VerifyAudit(ctx, f, operate.VerifyOptions{Part: true})
 	return report, errors.Join(err, f.Close())
 }
 
-// export writes the beginning of the chain, up to the first act that was not done before the time, and returns the
-// number of acts. Without acts there is no file. The file is created, never overwritten, with mode 0600, and is on the
-// disk (fsync) when export returns.
+// export writes the beginning of the chain up to the first act at or after the time, and returns the number of
+// acts. Without acts there is no file. It never overwrites; the file has mode 0600 and is synced.
 func (c *auditArchive) export(ctx context.Context, trail operate.ChainBackend) (n int64, err error) {
 	file, err := os.OpenFile(c.file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -165,8 +161,8 @@ func (c *auditArchive) export(ctx context.Context, trail operate.ChainBackend) (
 	return n, err
 }
 
-// lines writes the lines of the archive. It reads 500 links at a time and stops at the first act that is too young: the
-// chain is archived from its beginning, without holes.
+// lines reads 500 links at a time and stops at the first act that is too young: the chain is archived from its
+// beginning without holes.
 func (c *auditArchive) lines(ctx context.Context, trail operate.ChainBackend, to *json.Encoder) (n int64, err error) {
 	to.SetEscapeHTML(false)
 	filter := operate.AuditChainFilter{Limit: 1}
@@ -174,7 +170,7 @@ func (c *auditArchive) lines(ctx context.Context, trail operate.ChainBackend, to
 	if err != nil {
 		return 0, err
 	}
-	if last := len(start.Archives); last > 0 { // the links up to there may not be deleted yet
+	if last := len(start.Archives); last > 0 { // the earlier links may not be deleted yet
 		filter.Above = start.Archives[last-1].Seq
 	}
 	if err := to.Encode(archiveHeader{archiveFormat, start.Archives}); err != nil {

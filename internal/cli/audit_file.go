@@ -12,29 +12,26 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// archiveFormat is the format of an archive: JSON lines. The first one is an archiveHeader, each other one an
-// operate.AuditLink with its act.
+// archiveFormat is JSON lines: an archiveHeader, then operate.AuditLinks with their acts.
 const archiveFormat = "tasker-audit-1"
 
-// archiveHeader is the first line of an archive.
 type archiveHeader struct {
 	Format   string                 `json:"format"`
 	Archives []operate.AuditArchive `json:"archives"` // the chain starts behind the last one
 }
 
-// auditFile reads an archive as a chain, so that it is verified like one. Pages are read in their order; one that
-// begins further ahead opens the file again. It is not safe for concurrent use.
+// auditFile reads an archive as a chain, to verify it as one. A page that begins further ahead reopens the file. It
+// is not safe for concurrent use.
 type auditFile struct {
 	path   string
 	file   *os.File // nil: not open
 	lines  *json.Decoder
 	header archiveHeader
-	read   int64 // seq of the last line that was read
+	read   int64 // seq of the last line
 }
 
 var _ operate.ChainBackend = (*auditFile)(nil)
 
-// AuditChain implements operate.ChainBackend.
 func (f *auditFile) AuditChain(_ context.Context, filter operate.AuditChainFilter) (*operate.AuditChain, error) {
 	if f.file == nil || filter.Above < f.read {
 		if err := f.open(); err != nil {
@@ -57,7 +54,6 @@ func (f *auditFile) AuditChain(_ context.Context, filter operate.AuditChainFilte
 	return page, nil
 }
 
-// open begins with the first line.
 func (f *auditFile) open() error {
 	if err := f.Close(); err != nil {
 		return err
@@ -74,7 +70,6 @@ func (f *auditFile) open() error {
 	return nil
 }
 
-// Close closes the file, if it is open.
 func (f *auditFile) Close() error {
 	if f.file == nil {
 		return nil
@@ -84,7 +79,7 @@ func (f *auditFile) Close() error {
 	return file.Close()
 }
 
-// LooseActs implements operate.ChainBackend: an archive contains sealed acts only.
+// An archive has only sealed acts.
 func (f *auditFile) LooseActs(context.Context, int64) (*operate.LooseActs, error) {
 	return &operate.LooseActs{}, nil
 }

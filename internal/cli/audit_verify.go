@@ -12,16 +12,14 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// auditVerify holds the flags of `audit verify`.
 type auditVerify struct {
 	s        *session
 	opts     operate.VerifyOptions
 	db, file string
 }
 
-// newAuditVerify builds `audit verify`. The hashes are computed here, not in the server: what it answers need not be
-// trusted. From a server it reads GET /v1/audit/chain page by page, which needs read and a key without a limit to
-// namespaces. --from skips what was verified before.
+// newAuditVerify computes the hashes here, so the server need not be trusted. GET /v1/audit/chain needs read and a
+// key without namespace limits. --from skips verified links.
 func newAuditVerify(s *session) *cobra.Command {
 	c := &auditVerify{s: s}
 	cmd := &cobra.Command{
@@ -53,7 +51,7 @@ Exit code 0: no fault. 1: there is a fault.`,
 	return cmd
 }
 
-// run verifies and prints the report. A fault exits with 1 after its report.
+// run exits with 1 after reporting a fault.
 func (c *auditVerify) run(ctx context.Context) error {
 	chain, done, err := c.open(ctx)
 	if err != nil {
@@ -66,7 +64,7 @@ func (c *auditVerify) run(ctx context.Context) error {
 	if c.opts.Progress != nil {
 		fmt.Fprint(c.s.Err, "\r\x1b[K")
 	}
-	if err != nil { // an invalid head is one of the command line
+	if err != nil { // an invalid head is a usage error
 		return errors.Join(startError(err), done())
 	}
 	if err := done(); err != nil {
@@ -81,8 +79,8 @@ func (c *auditVerify) run(ctx context.Context) error {
 	return nil
 }
 
-// open returns what the flags name: a server, a database or an archive. The second result closes what was opened.
-// Errors of the database exit as those of a start, since no server is asked.
+// open opens the server, database or archive of the flags, and returns how to close it. Database errors exit like
+// those of a start.
 func (c *auditVerify) open(ctx context.Context) (operate.ChainBackend, func() error, error) {
 	switch {
 	case c.db != "":
@@ -107,8 +105,8 @@ func (c *auditVerify) open(ctx context.Context) (operate.ChainBackend, func() er
 	return operate.Of(client), client.Close, nil
 }
 
-// printVerified prints a report. A fault is printed in place of the counts: what follows a broken link proves nothing.
-// Acts that were sealed late are a remark, not a fault.
+// printVerified reports a fault instead of the counts, because links behind a broken one prove nothing. Late seals
+// are a remark.
 func (s *session) printVerified(r *operate.AuditReport) error {
 	if s.json {
 		return s.printJSON(r)

@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/app"
 )
 
-// newBackup builds `backup`; its JSON is an app.Copied. It needs no server, and does not disturb one.
+// newBackup needs no server and does not disturb one. --json prints an app.Copied.
 func newBackup(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
@@ -28,7 +28,7 @@ PostgreSQL use pg_dump, or base backups with a WAL archive.`,
 			return err
 		}
 		copied, err := app.CopyFile(cmd.Context(), cfg, args[0])
-		if tasker.ErrorCode(err) == tasker.CodeInvalid { // what the command line names
+		if tasker.ErrorCode(err) == tasker.CodeInvalid { // a usage error
 			return usageError{err}
 		}
 		if err != nil {

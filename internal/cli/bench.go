@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/config"
 )
 
-// newBench builds `bench`. The sizes default to 0 here and to real values in bench.Options,
-// because latency and throughput have different defaults.
+// newBench: sizes default to 0, because bench.Options has different defaults for latency and throughput.
 func newBench(s *session) *cobra.Command {
 	var opts bench.Options
 	var via, mode string
@@ -78,10 +77,9 @@ names one (schema=NAME).`,
 	return cmd
 }
 
-// checkBench refuses options that cannot be measured, before the run creates a database.
+// checkBench refuses invalid options before the run creates a database.
 func checkBench(cmd *cobra.Command, opts *bench.Options) error {
-	// An omitted number takes its default. An explicit 0 is an error, because bench.Options
-	// would silently replace it by the default.
+	// An omitted number takes its default; an explicit 0, which bench.Options would replace, is an error.
 	for flag, v := range map[string]int{"tasks": opts.Tasks, "workers": opts.Workers, "producers": opts.Producers,
 		"letters": opts.Letters, "groups": opts.Groups, "nodes": opts.Nodes, "payload": opts.PayloadBytes,
 		"minutes": opts.Minutes, "rate": opts.Rate} {
@@ -100,13 +98,12 @@ func checkBench(cmd *cobra.Command, opts *bench.Options) error {
 		}
 	}
 	if err := opts.Validate(); err != nil {
-		return usagef("--%w", err) // it begins with the name of the flag
+		return usagef("--%w", err) // it begins with the flag's name
 	}
 	return nil
 }
 
-// bench runs the measurement and prints its report. It blocks until the run ends or ctx is
-// cancelled. Passwords in DSNs are redacted, since reports are pasted into issues.
+// bench redacts passwords in DSNs, because reports are pasted into issues.
 func (s *session) bench(ctx context.Context, opts bench.Options) error {
 	if opts.DB == "" {
 		dsn, remove, err := bench.TempDatabase()
@@ -116,8 +113,7 @@ func (s *session) bench(ctx context.Context, opts bench.Options) error {
 		defer remove()
 		opts.DB = dsn
 	}
-	// The servers of the run are started from this executable, so that both sides are the same
-	// version.
+	// The servers run this executable, so that both sides have one version.
 	if opts.Via == bench.ViaHTTP {
 		exe, err := os.Executable()
 		if err != nil {

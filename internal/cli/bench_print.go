@@ -6,8 +6,6 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/bench"
 )
 
-// printBench prints a report as text: the conditions of the run, its measurements, and the
-// check of the leases.
 func (s *session) printBench(r *bench.Report) error {
 	if r.Dead != nil {
 		return s.printDeadLetters(r)
@@ -27,13 +25,12 @@ func (s *session) printBench(r *bench.Report) error {
 		string(r.Mode), string(r.Via), nodes, r.DB, through, r.Tasks, r.PayloadBytes, r.Workers, r.Producers); err != nil {
 		return err
 	}
-	// Each mode has measurements of its own.
 	show := map[bench.Mode]func(*bench.Report) error{bench.Throughput: s.printPhases,
 		bench.Latency: s.printLatencies, bench.Intake: s.printIntake}[r.Mode]
 	if err := show(r); err != nil {
 		return err
 	}
-	// The run fails if the ledger is not sound, so a printed one is.
+	// The run fails on an unsound ledger, so a printed one is sound.
 	if l := r.Ledger; l != nil {
 		if err := s.printf("\n%d tasks submitted, %d leases handed out, none twice; %d tasks settled, each once\n",
 			l.Submitted, l.Leases, l.Settled); err != nil {
@@ -43,7 +40,6 @@ func (s *session) printBench(r *bench.Report) error {
 	return s.printf("\nlargest resident memory: %.0f MiB\n", float64(r.MaxRSSBytes)/(1<<20))
 }
 
-// printPhases prints throughput. A phase that the run did not measure has no row.
 func (s *session) printPhases(r *bench.Report) error {
 	t := s.newTable("PHASE", "TASKS/S", "SECONDS", "CPU PER TASK")
 	phaseRow(t, "insert", r.Insert)
@@ -53,17 +49,15 @@ func (s *session) printPhases(r *bench.Report) error {
 	return t.flush()
 }
 
-// phaseRow adds a row for a phase that was measured.
 func phaseRow(t *table, name string, p *bench.Phase) {
 	if p != nil {
 		t.row(name, perSecond(p.PerSecond), fmt.Sprintf("%.2f", p.Seconds), fmt.Sprintf("%.1f µs", p.CPUPerTask))
 	}
 }
 
-// perSecond formats a throughput without decimals: runs differ by more than that.
+// Runs differ by more than decimals.
 func perSecond(v float64) string { return fmt.Sprintf("%.0f", v) }
 
-// printLatencies prints the percentiles of each measured latency.
 func (s *session) printLatencies(r *bench.Report) error {
 	t := newLatencyTable(s)
 	latencyRow(t, "submit", r.Submit)
@@ -72,29 +66,25 @@ func (s *session) printLatencies(r *bench.Report) error {
 	return t.flush()
 }
 
-// newLatencyTable starts a table of percentiles.
 func newLatencyTable(s *session) *table {
 	return s.newTable("LATENCY", "P50", "P95", "P99", "MAX")
 }
 
-// latencyRow adds a row for a latency that was measured. Values are in microseconds.
 func latencyRow(t *table, name string, v *bench.Percentiles) {
 	if v != nil {
 		t.row(name, micros(v.P50), micros(v.P95), micros(v.P99), micros(v.Max))
 	}
 }
 
-// micros formats microseconds as milliseconds, the unit in which latencies are compared.
+// micros formats microseconds as milliseconds, the common unit of latencies.
 func micros(us int64) string { return fmt.Sprintf("%.2f ms", float64(us)/1000) }
 
-// printIntake prints how fast messages became tasks.
 func (s *session) printIntake(r *bench.Report) error {
 	t := s.newTable("PHASE", "TASKS/S", "SECONDS", "CPU PER TASK")
 	phaseRow(t, "intake", r.Intake)
 	return t.flush()
 }
 
-// printDeadLetters prints the measurements of dead letters.
 func (s *session) printDeadLetters(r *bench.Report) error {
 	l := r.Dead
 	if err := s.printf("%d letters of %d causes on %s, payloads of %d bytes; %d of them sent back\n\n", l.Letters,

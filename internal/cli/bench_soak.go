@@ -9,11 +9,11 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/wording"
 )
 
-// soakShown is how many tables and indexes a line of a soak names.
+// soakShown bounds the relations on a line.
 const soakShown = 8
 
-// printSoakMinute prints one line when a minute of a soak is over, so that one sees how it goes. It has no table: the
-// columns of one are as wide as its last row wants.
+// printSoakMinute prints a line per minute as progress, without a table, whose columns would depend on the last
+// row.
 func (s *session) printSoakMinute(m bench.SoakMinute) {
 	largest := m.Relations[:min(soakShown, len(m.Relations))]
 	names := make([]string, len(largest))
@@ -41,5 +41,4 @@ func (s *session) soaked(r *bench.Report) error {
 	return s.printf("\npassed: nothing grew by more than a tenth after %s\n", wording.Count(r.Soak.WarmUp, "minute"))
 }
 
-// mebibytes shows a size.
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

@@ -7,25 +7,23 @@ import (
 	"strings"
 )
 
-// openBrowser opens a page in the browser of whoever watches the terminal, and returns whether it tried. It does not
-// try where the window would be on another machine's screen, or where there is no screen. It does not wait for the
-// browser: whether one opens is of no consequence, because the address is printed, too.
+// openBrowser opens a page for the user of the terminal, and returns whether it tried: not on another machine's
+// screen or without a screen. It does not wait, because the address is printed, too.
 func (s *session) openBrowser(url string) bool {
 	name, args := s.browser(runtime.GOOS)
 	if name == "" || !s.Terminal {
 		return false
 	}
-	// The browser outlives the command, so no context may end it.
+	// The browser outlives the command and any context.
 	cmd := exec.CommandContext(context.Background(), name, append(args, url)...) //nolint:gosec // names of browser's
 	if cmd.Start() != nil {
 		return false
 	}
-	go func() { _ = cmd.Wait() }() // a child that has ended would stay as a zombie
+	go func() { _ = cmd.Wait() }() // reaps the child
 	return true
 }
 
-// browser returns the program that opens a page on an operating system, "" for none. $BROWSER comes first, as for most
-// programs.
+// browser returns the operating system's program for pages, "" for none. $BROWSER has priority, as usual.
 func (s *session) browser(system string) (name string, args []string) {
 	if own := strings.Fields(s.getenv("BROWSER")); len(own) > 0 {
 		return own[0], own[1:]

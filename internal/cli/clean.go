@@ -8,11 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// The text of a task, a worker or a server may have any author. On a terminal a control character is a
-// command, and a bidirectional override makes text read differently. So all output passes through here, and
-// such characters are shown as escapes.
+// Texts of tasks, workers and servers have any author. On a terminal a control character is a command, and a
+// bidirectional override changes how text reads. All output passes here, which escapes such characters.
 
-// hostile reports whether r must not reach a terminal as it is.
 func hostile(r rune) bool {
 	switch {
 	case unicode.IsControl(r): // C0, DEL, C1
@@ -25,14 +23,15 @@ func hostile(r rune) bool {
 	return false
 }
 
-// clean makes s one harmless line. Control characters become escapes such as \n and \x1b.
+// clean makes s one harmless line with escapes such as
+// and \x1b.
 func clean(s string) string { return cleanExcept(s, "") }
 
-// cleanLines makes s harmless and keeps line breaks and tabs, for texts such as stack traces.
+// cleanLines keeps line breaks and tabs, for texts such as stack traces.
 func cleanLines(s string) string { return cleanExcept(s, "\n\t") }
 
-// cleanExcept escapes hostile characters and invalid UTF-8 in s, except the characters in keep.
-// It returns s itself if there is nothing to escape, which is the common case.
+// cleanExcept escapes hostile characters and invalid UTF-8, except those in keep. It returns s if there is nothing
+// to escape.
 func cleanExcept(s, keep string) string {
 	ok := func(r rune) bool { return r != utf8.RuneError && (!hostile(r) || strings.ContainsRune(keep, r)) }
 	if !strings.ContainsFunc(s, func(r rune) bool { return !ok(r) }) {
@@ -45,7 +44,7 @@ func cleanExcept(s, keep string) string {
 			b.WriteRune(r)
 		case r == utf8.RuneError:
 			if _, size := utf8.DecodeRuneInString(s[i:]); size > 1 {
-				b.WriteRune(r) // a replacement character that was in the text
+				b.WriteRune(r) // an original replacement character
 				continue
 			}
 			fmt.Fprintf(&b, `\x%02x`, s[i])
@@ -64,8 +63,8 @@ func cleanExcept(s, keep string) string {
 	return b.String()
 }
 
-// cleanJSON escapes characters that JSON allows in a string and a terminal would obey. The
-// document keeps its meaning: JSON has no such characters outside strings.
+// cleanJSON escapes characters that JSON strings allow and terminals obey. The document keeps its meaning, because
+// JSON has them only in strings.
 func cleanJSON(b []byte) []byte {
 	bad := func(r rune) bool { return r >= 0x7f && hostile(r) }
 	if !bytes.ContainsFunc(b, bad) {

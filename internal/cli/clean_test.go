@@ -17,28 +17,24 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// hostile holds what a terminal would act on: an escape sequence, a C1
-// control, a carriage return that would hide what was before it, a
-// bidirectional override, invalid UTF-8.
+// hostile has an escape sequence, a C1 control, a hiding carriage return, a bidirectional override, and invalid
+// UTF-8.
 const hostile = "\x1b[2J\x1b]0;owned\x07 a\u009b31mb\rc\u202egnp.exe\xff\n\u200f\x7f"
 
 var fixedNow = time.Date(2025, 11, 2, 15, 0, 0, 0, time.UTC)
 
-// run carries out one command line against a server that gives every request
-// the same answer.
+// run runs a command line against a server with one answer for all requests.
 func run(t *testing.T, answer any, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	return runAs(t, answer, cli.Process{}, args...)
 }
 
-// onTerminal is run on a terminal.
 func onTerminal(t *testing.T, answer any, environ []string, args ...string) (stdout string) {
 	t.Helper()
 	_, stdout, _ = runAs(t, answer, cli.Process{Terminal: true, Environ: environ}, args...)
 	return stdout
 }
 
-// runAs is run with more of the process.
 func runAs(t *testing.T, answer any, p cli.Process, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	body, err := json.Marshal(answer)
@@ -62,7 +58,6 @@ func runAs(t *testing.T, answer any, p cli.Process, args ...string) (code int, s
 	return code, out.String(), errOut.String()
 }
 
-// control returns the first character of s that a terminal would act on.
 func control(s string) (rune, bool) {
 	for _, r := range s {
 		switch {
@@ -145,7 +140,7 @@ func TestHostileStringsNeverReachTheTerminal(t *testing.T) {
 				if len(stdout)+len(stderr) < 20 {
 					t.Fatalf("nothing was printed: %q %q", stdout, stderr)
 				}
-				// JSON is read by programs, and must stay the text it was.
+				// Programs read JSON, which must keep its text.
 				printed := stdout + stderr
 				if format == "JSON" {
 					printed = strings.ReplaceAll(printed, "\ufffd", "")
@@ -186,7 +181,7 @@ func TestStepAsInTheDocumentation(t *testing.T) {
 	}
 }
 
-// A row that cannot be shown whole is told of behind the table, with its ID.
+// A row that cannot be shown whole is reported behind the table with its ID.
 func TestListsTellOfDamage(t *testing.T) {
 	t.Parallel()
 	id := uuid.New()

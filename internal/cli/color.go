@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Escape sequences of the eight colours that every terminal has, so that they follow its theme.
+// Escape sequences of the eight colours of every terminal, which follow its theme.
 const (
 	red    = "\x1b[31m"
 	green  = "\x1b[32m"
@@ -18,7 +18,6 @@ const (
 	plain  = "\x1b[0m"
 )
 
-// colorFlag adds --color.
 func (s *session) colorFlag(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&s.color, "color", "auto", "color the output: auto, always or never")
 	offer(root, "color", "auto", "always", "never")
@@ -26,7 +25,7 @@ func (s *session) colorFlag(root *cobra.Command) {
 	f.Value = chosen{f.Value, []string{"auto", "always", "never"}}
 }
 
-// colored reports whether a stream that is a terminal or not has colours. NO_COLOR is that of https://no-color.org.
+// colored follows NO_COLOR of https://no-color.org.
 func (s *session) colored(isTerminal bool) bool {
 	switch s.color {
 	case "always":
@@ -37,7 +36,6 @@ func (s *session) colored(isTerminal bool) bool {
 	return isTerminal && s.getenv("NO_COLOR") == "" && s.getenv("TERM") != "dumb"
 }
 
-// paint puts text in a colour. text has been cleaned.
 func paint(color, text string) string {
 	if color == "" || text == "" {
 		return text
@@ -45,13 +43,11 @@ func paint(color, text string) string {
 	return color + text + plain
 }
 
-// Columns whose values are states, and columns that matter least.
 var (
 	stateColumns = []string{"STATE", "STATUS", "RESULT", "OUTCOME", "HEALTH", "TO", "AFTER"}
 	quietColumns = []string{"CREATED", "REGISTERED", "FIRST", "LAST", "TIME", "AT", "PRIORITY", "HEARTBEAT"}
 )
 
-// paintCell colours a cell of a table by its column and its value. The header has no column.
 func paintCell(column, value, text string) string {
 	switch {
 	case column == "":
@@ -64,8 +60,8 @@ func paintCell(column, value, text string) string {
 	return text
 }
 
-// stateColor is red for what has failed, yellow for what waits, green for what is as it should be, and dim for what
-// nobody has to care about any more. "" is for what goes on.
+// stateColor is red for failures, yellow for waits, green for success, dim for ends without interest, and "" for
+// progress.
 func stateColor(state string) string {
 	state, _, _ = strings.Cut(state, " ")
 	switch state {
@@ -84,7 +80,6 @@ func stateColor(state string) string {
 	return ""
 }
 
-// paintMark colours the mark that a result begins with.
 func paintMark(b []byte) []byte {
 	for mark, color := range map[string]string{"✓": green, "✗": red} {
 		if rest, ok := bytes.CutPrefix(b, []byte(mark)); ok {

@@ -13,33 +13,32 @@ import (
 )
 
 const (
-	completionTime = time.Second // a shell that waits longer feels broken
+	completionTime = time.Second // a longer wait feels broken
 	completionSize = 50          // candidates of one completion
 )
 
-// candidate is a value that the shell offers, with a description.
+// candidate is a completion with a description.
 type candidate struct{ value, about string }
 
-// asked is what the command line has before the word that is completed.
+// asked is the command line before the completed word.
 type asked struct {
 	args      []string
-	namespace string // of --namespace, if it is one and was given
+	namespace string // of --namespace, if exactly one was given
 }
 
-// candidates asks the server for values.
+// candidates requests values from the server.
 type candidates func(ctx context.Context, c *tasker.Client, a asked) ([]candidate, error)
 
-// word is a word in capitals in the Use of a command: an argument, or several that exclude each other. The three dots
-// say that it repeats.
+// word is a word in capitals in a command's Use: an argument, or several alternatives. Three dots repeat it.
 var word = regexp.MustCompile(`[A-Z][A-Z_]+(\|[A-Z][A-Z_]+)*(\.\.\.)?`)
 
-// unqualified takes what is a part of an argument out of the Use of a command.
+// unqualified removes optional parts of arguments from a Use.
 var unqualified = strings.NewReplacer("[NAMESPACE/]", "", "[@VERSION]", "", " | ", "|")
 
-// argumentsOf lists the arguments of a command, each with its alternatives; the last one may repeat.
+// argumentsOf lists the arguments of a command, each with its alternatives; the last may repeat.
 func argumentsOf(cmd *cobra.Command) (arguments [][]string, repeats bool) {
 	_, usage, _ := strings.Cut(cmd.Use, " ")
-	usage, _, _ = strings.Cut(unqualified.Replace(usage), "--") // flags that are required
+	usage, _, _ = strings.Cut(unqualified.Replace(usage), "--") // required flags
 	for _, name := range word.FindAllString(usage, -1) {
 		name, repeats = strings.CutSuffix(name, "...")
 		arguments = append(arguments, strings.Split(name, "|"))
@@ -47,8 +46,8 @@ func argumentsOf(cmd *cobra.Command) (arguments [][]string, repeats bool) {
 	return arguments, repeats
 }
 
-// ofCommand returns what a table has for a name on a command: an entry "source NAME" is for the commands of this group,
-// and the command itself, "NAME" for all.
+// ofCommand looks a name up for a command: an entry "source NAME" is for the commands of that group, the command
+// itself included, "NAME" for all.
 func ofCommand[T any](table map[string]T, cmd *cobra.Command, name string) (found T, ok bool) {
 	for _, key := range []string{cmd.Name() + " " + name, cmd.Parent().Name() + " " + name, name} {
 		if found, ok = table[key]; ok {
@@ -58,8 +57,7 @@ func ofCommand[T any](table map[string]T, cmd *cobra.Command, name string) (foun
 	return found, false
 }
 
-// completions gives every command the completion of its arguments, which it reads from the command's Use, and of the
-// flags that name what a server has.
+// completions derives the completion of arguments from each command's Use, and adds that of flags.
 func (s *session) completions(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		s.completions(sub)
@@ -94,8 +92,8 @@ func (s *session) completions(cmd *cobra.Command) {
 	}
 }
 
-// completion returns the completion of arguments by lists, one for each; the last one may repeat. It offers nothing if
-// no server answers in time: a shell is not the place for an error.
+// completion completes arguments by one list each; the last may repeat. Without a timely answer it offers nothing,
+// because a shell cannot show an error.
 func (s *session) completion(lists []candidates, repeats bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		at := len(args)
@@ -118,7 +116,7 @@ func (s *session) completion(lists []candidates, repeats bool) cobra.CompletionF
 		}
 		var out []cobra.Completion
 		for _, c := range found {
-			// What needs quotes or escapes cannot be completed.
+			// Values that need quotes or escapes cannot be completed.
 			if c.value == clean(c.value) && strings.HasPrefix(c.value, start) && len(out) < completionSize {
 				out = append(out, cobra.CompletionWithDesc(c.value, headline(clean(c.about))))
 			}
@@ -127,7 +125,6 @@ func (s *session) completion(lists []candidates, repeats bool) cobra.CompletionF
 	}
 }
 
-// listed makes candidates of the items of a list, each value once.
 func listed[T any](items []T, err error, of func(*T) candidate) ([]candidate, error) {
 	if err != nil {
 		return nil, err
@@ -143,7 +140,7 @@ func listed[T any](items []T, err error, of func(*T) candidate) ([]candidate, er
 	return out, nil
 }
 
-// namespaceFlag returns the namespace that the command line names, "" for none or several.
+// namespaceFlag returns the namespace of the command line, "" for none or several.
 func namespaceFlag(cmd *cobra.Command) string {
 	if f := cmd.Flags().Lookup("namespace"); f == nil || !f.Changed || f.Value.Type() != "string" {
 		return ""
@@ -152,14 +149,13 @@ func namespaceFlag(cmd *cobra.Command) string {
 	return namespace
 }
 
-// fixed is a list that needs no server.
 func fixed[T ~string](values ...T) candidates {
 	return func(context.Context, *tasker.Client, asked) ([]candidate, error) {
 		return listed(values, nil, func(v *T) candidate { return candidate{string(*v), ""} })
 	}
 }
 
-// both lists the candidates of several lists, as far as they can be read; it is nil for none.
+// both joins the readable lists; nil for none.
 func both(lists ...candidates) candidates {
 	if len(lists) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// uncompleted has the reason why an argument or a flag with a text is not completed.
+// uncompleted explains why an argument or a text flag is not completed.
 var uncompleted = map[string][]string{
 	"the shell completes files and directories": {
 		"FILE", "DIRECTORY", "file", "config", "script", "to", "address-file",
@@ -38,7 +38,6 @@ var uncompleted = map[string][]string{
 	"it belongs to the program that is started":      {"worker handler", "env", "format"},
 }
 
-// TestCompletions walks all arguments and flags: each is completed, or has a reason.
 func TestCompletions(t *testing.T) {
 	t.Parallel()
 	reasons := map[string]string{}
@@ -110,7 +109,6 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// helpAndCompletion are commands of cobra.
 func helpAndCompletion(root *cobra.Command) (list []*cobra.Command) {
 	for _, sub := range root.Commands() {
 		if sub.Name() == "help" || sub.Name() == "completion" {

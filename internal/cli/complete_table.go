@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// completedArgs has the candidates of an argument by its name in the Use of a command; if a name means different
-// things, the command or its group is before it. nil is for what no server can list: see TestCompletions.
+// completedArgs has the candidates of arguments by name, with the command or group in front of an ambiguous one.
+// nil: no server can list it; see TestCompletions.
 var completedArgs = map[string]candidates{
 	"TASK_UUID":      tasks,
 	"explain UUID":   tasks,
@@ -90,7 +90,7 @@ var completedFlags = map[string]candidates{
 	"source-system":         ofTasks(func(t *tasker.Task) []string { return []string{t.SourceSystem} }),
 	"tag":                   ofTasks(func(t *tasker.Task) []string { return t.Tags }),
 	"signal key":            signalKeys,
-	// Values that are always the same.
+	// Constant values.
 	"priority":     fixed("high", "medium", "low"),
 	"dlq state":    fixed(taskStates()...),
 	"task-state":   fixed(taskStates()...),
@@ -109,7 +109,6 @@ var completedFlags = map[string]candidates{
 	"init worker":  fixed("go", "program", "python"),
 }
 
-// eventTypes are the types that a stream may be asked for.
 var eventTypes = []tasker.EventType{
 	tasker.EventTaskSubmitted, tasker.EventTaskState, tasker.EventCaseOpened, tasker.EventCaseResolved,
 	tasker.EventQueueStats, tasker.EventGroupNew, tasker.EventGroupRegression, tasker.EventGroupBurst,

@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// stepsOf lists the steps of the task that the argument before names.
+// stepsOf lists the steps of the task in the previous argument.
 func stepsOf(ctx context.Context, c *tasker.Client, a asked) ([]candidate, error) {
 	if len(a.args) == 0 {
 		return nil, nil
@@ -28,7 +28,7 @@ func stepsOf(ctx context.Context, c *tasker.Client, a asked) ([]candidate, error
 	return listed(steps, err, func(s *tasker.Step) candidate { return candidate{s.Name, string(s.State)} })
 }
 
-// taskNames lists what tasks are called: names of templates, and of handlers that run as tasks of one step.
+// taskNames lists templates, and handlers of tasks with one step.
 func taskNames(ctx context.Context, c *tasker.Client, a asked) ([]candidate, error) {
 	return both(func(ctx context.Context, c *tasker.Client, a asked) ([]candidate, error) {
 		page, err := c.Templates(ctx, tasker.TemplateFilter{Namespace: a.namespace, Limit: completionSize})
@@ -39,7 +39,7 @@ func taskNames(ctx context.Context, c *tasker.Client, a asked) ([]candidate, err
 	}, ofTasks(func(t *tasker.Task) []string { return []string{t.Name} }))(ctx, c, a)
 }
 
-// versions lists those of the template that the first argument names, or of all.
+// versions lists those of the template in the first argument, or of all.
 func versions(ctx context.Context, c *tasker.Client, a asked) ([]candidate, error) {
 	filter := tasker.TemplateFilter{Namespace: a.namespace, Limit: completionSize}
 	if len(a.args) > 0 {
@@ -57,7 +57,6 @@ func versions(ctx context.Context, c *tasker.Client, a asked) ([]candidate, erro
 	})
 }
 
-// ofTasks lists values of the newest tasks.
 func ofTasks(values func(*tasker.Task) []string) candidates {
 	return func(ctx context.Context, c *tasker.Client, a asked) ([]candidate, error) {
 		page, err := c.Tasks(ctx, tasker.TaskFilter{Namespace: a.namespace, Limit: completionSize})
@@ -72,7 +71,6 @@ func ofTasks(values func(*tasker.Task) []string) candidates {
 	}
 }
 
-// ofLetters lists values of the newest letters.
 func ofLetters(value func(*deadletters.Letter) string) candidates {
 	return func(ctx context.Context, c *tasker.Client, a asked) ([]candidate, error) {
 		filter := deadletters.LetterFilter{Limit: completionSize}
@@ -85,7 +83,6 @@ func ofLetters(value func(*deadletters.Letter) string) candidates {
 	}
 }
 
-// ofAudit lists values of the latest acts.
 func ofAudit(value func(*operate.AuditRecord) string) candidates {
 	return func(ctx context.Context, c *tasker.Client, a asked) ([]candidate, error) {
 		acts, err := operate.Of(c).Audit(ctx, operate.AuditFilter{Namespace: a.namespace, Limit: 1000})
@@ -93,7 +90,6 @@ func ofAudit(value func(*operate.AuditRecord) string) candidates {
 	}
 }
 
-// handlers lists those that steps or workers have.
 func handlers(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	page, err := queueapi.Of(c).Routes(ctx, queueapi.RouteFilter{Limit: 1000})
 	if err != nil {
@@ -104,7 +100,6 @@ func handlers(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, erro
 	})
 }
 
-// paused lists what is paused: handlers, templates and namespaces by their names.
 func paused(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	page, err := flow.Of(c).Pauses(ctx, flow.PauseFilter{Limit: completionSize})
 	if err != nil {

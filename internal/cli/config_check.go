@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// newConfigCheck builds `config check`: what `serve` would say of a configuration before it opens anything.
+// newConfigCheck reports what `serve` would refuse before it opens anything.
 func newConfigCheck(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -50,7 +50,7 @@ broker; tasker doctor tries those.`,
 	return cmd
 }
 
-// checkConfig returns the reasons besides those of config.Load for which a server would not start.
+// checkConfig returns the problems that config.Load does not find.
 func checkConfig(cfg *config.Config) error {
 	var problems []error
 	if _, err := access.New(cfg.Keys); err != nil {

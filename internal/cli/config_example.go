@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/config"
 )
 
-// newConfigExample builds `config example`: a file with all settings, from the code that reads them.
+// newConfigExample derives a file with all settings from the code that reads them.
 func newConfigExample(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "example",
@@ -34,10 +34,9 @@ const exampleHead = `# The configuration of Tasker: every setting with its defau
 # environment: server.listen is TASKER_SERVER_LISTEN.
 `
 
-// exampleWidth is the length of the comments.
 const exampleWidth = 98
 
-// printExample writes the settings as comments, each below what it is for, which stays a comment without the first #.
+// printExample writes settings as comments below their meanings, which stay comments without the first #.
 func (s *session) printExample(settings []config.Setting) error {
 	lines, err := settingLines(settings)
 	if err != nil {
@@ -65,7 +64,6 @@ func (s *session) printExample(settings []config.Setting) error {
 	return s.write([]byte(b.String()))
 }
 
-// writeComment writes a text as lines of a width, each with a prefix.
 func writeComment(b *strings.Builder, prefix, text string) {
 	line := prefix
 	for _, word := range strings.Fields(text) {

@@ -10,9 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/document"
 )
 
-// newConfigPrint builds `config print`. It accepts the flags of serve, so that replacing the
-// word serve shows what that command line would do. It reads the configuration and opens
-// nothing.
+// newConfigPrint accepts the flags of serve, to show the effect of a serve command line. It opens nothing.
 func newConfigPrint(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "print",
@@ -36,8 +34,8 @@ override earlier ones. Passwords and key hashes are not printed.`,
 	return cmd
 }
 
-// printSettings writes YAML with the source of each setting as a comment. The YAML is a valid configuration file,
-// except that secrets are redacted. The comments are aligned, so all lines are built before the first is written.
+// printSettings writes a valid configuration file, except for redacted secrets, with the sources as aligned
+// comments, so it builds all lines first.
 func (s *session) printSettings(settings []config.Setting) error {
 	lines, err := settingLines(settings)
 	if err != nil {
@@ -61,23 +59,21 @@ func (s *session) printSettings(settings []config.Setting) error {
 	return nil
 }
 
-// settingLine is a line of a configuration file.
 type settingLine struct {
 	text string
-	of   *config.Setting // that begins on the line; nil for a section and an item of a list
+	of   *config.Setting // first line of this setting; nil for a section or an item
 }
 
-// settingLines returns settings as the lines of a configuration file.
 func settingLines(settings []config.Setting) ([]settingLine, error) {
 	var (
 		lines []settingLine
-		open  []string // the sections that the line before is in
+		open  []string // the previous line's sections
 	)
 	for i := range settings {
 		set := &settings[i]
 		path := strings.Split(set.Key, ".")
 		sections := path[:len(path)-1]
-		// Settings of one section are adjacent, so a section needs a line only where the path changes.
+		// Settings of one section are adjacent, so only a changed path needs section lines.
 		for i, name := range sections {
 			if i < len(open) && open[i] == name {
 				continue
@@ -87,7 +83,7 @@ func settingLines(settings []config.Setting) ([]settingLine, error) {
 		}
 		open = open[:len(sections)]
 		line := strings.Repeat("  ", len(sections)) + path[len(path)-1] + ":"
-		// A list has one line per item, since a list of keys or priorities is too long for one line.
+		// Lists of keys or priorities are too long for one line.
 		if items, ok := set.Value.([]any); ok && len(items) > 0 {
 			lines = append(lines, settingLine{line, set})
 			for _, item := range items {

@@ -6,16 +6,14 @@ import (
 	"github.com/taskerhq/tasker/internal/host/config"
 )
 
-// configFlags are the flags of a command that set keys of the configuration. They have no
-// defaults of their own: an omitted flag must not override the file or the environment, and the
-// default belongs to package config.
+// configFlags set keys of the configuration. They have no defaults: an omitted flag must not override the file or
+// the environment.
 type configFlags struct {
 	s    *session
 	file string
 	keys map[string]string // key by flag
 }
 
-// configFlags adds --config and the flags for common keys of a server.
 func (s *session) configFlags(cmd *cobra.Command) *configFlags {
 	c := &configFlags{s: s, keys: map[string]string{
 		"db": "db.dsn", "dispatch": "dispatch", "listen": "server.listen", "allow-open": "server.allow_open",
@@ -32,22 +30,19 @@ func (s *session) configFlags(cmd *cobra.Command) *configFlags {
 	return c
 }
 
-// databaseFlags adds --config and --db, for commands that only open a database.
 func (c *configFlags) databaseFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.file, "config", "", "YAML configuration file (default $TASKER_CONFIG, else none)")
 	f.String("db", "", "database: sqlite:PATH, a plain path, postgres://..., or memory: (default sqlite:tasker.db)")
 }
 
-// databaseFlags adds the flags of a command that only opens a database.
 func (s *session) databaseFlags(cmd *cobra.Command) *configFlags {
 	c := &configFlags{s: s, keys: map[string]string{"db": "db.dsn"}}
 	c.databaseFlags(cmd)
 	return c
 }
 
-// load reads the effective configuration: defaults, file, environment, flags; later sources
-// win. Every error is a usage error, exit code 2, because nothing was done yet.
+// Every error is a usage error, exit code 2.
 func (c *configFlags) load(cmd *cobra.Command) (*config.Config, error) {
 	src := config.Sources{File: c.file, Environ: c.s.Environ}
 	if src.File == "" {

@@ -10,18 +10,16 @@ import (
 	"github.com/taskerhq/tasker/remote"
 )
 
-// defaultServer is the address that serve listens on by default.
 const defaultServer = "http://127.0.0.1:8080"
 
-// connectFlags adds the flags of a command that sends requests to a server. They are
-// persistent: a group of commands adds them once for all its subcommands.
+// connectFlags are persistent: a group adds them once for its subcommands.
 func (s *session) connectFlags(cmd *cobra.Command) {
 	cmd.PersistentFlags().StringVar(&s.server, "server", "",
 		"URL of the server (default $TASKER_SERVER, else "+defaultServer+")")
 	cmd.PersistentFlags().StringVar(&s.apiKey, "api-key", "", "API key (default $TASKER_API_KEY)")
 }
 
-// serverURL returns the server's URL: the flag, else $TASKER_SERVER, else the default.
+// serverURL returns the flag, else $TASKER_SERVER, else the default.
 func (s *session) serverURL() string {
 	for _, v := range []string{s.server, s.getenv("TASKER_SERVER")} {
 		if v != "" {
@@ -31,7 +29,7 @@ func (s *session) serverURL() string {
 	return defaultServer
 }
 
-// key returns the API key: the flag, else $TASKER_API_KEY, else "".
+// key returns the flag, else $TASKER_API_KEY, else "".
 func (s *session) key() string {
 	if s.apiKey != "" {
 		return s.apiKey
@@ -39,8 +37,7 @@ func (s *session) key() string {
 	return s.getenv("TASKER_API_KEY")
 }
 
-// connect returns a client for the server of the command line. It sends no request: an
-// unreachable server shows with the first call. An invalid URL is a usage error.
+// connect sends no request: an unreachable server shows with the first call. An invalid URL is a usage error.
 func (s *session) connect() (*tasker.Client, error) {
 	client, err := remote.Dial(s.serverURL(), &remote.Options{APIKey: s.key(), UserAgent: "tasker-cli/" + s.Version})
 	if err != nil {
@@ -49,8 +46,8 @@ func (s *session) connect() (*tasker.Client, error) {
 	return client, nil
 }
 
-// onServer returns the body of a command that only needs a client. The client is closed after body, and body's context
-// ends with the first interrupt. An invalid URL fails before body runs.
+// onServer runs body with a client, which it closes, and a context that ends with the first interrupt. An invalid
+// URL fails before body runs.
 func (s *session) onServer(
 	body func(ctx context.Context, c *tasker.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
@@ -59,22 +56,20 @@ func (s *session) onServer(
 		if err != nil {
 			return err
 		}
-		// Closing only drops idle connections, so its error does not matter.
+		// Close only drops idle connections.
 		defer func() { _ = client.Close() }()
 		return body(cmd.Context(), client, args)
 	}
 }
 
-// reading is onServer for a command that shows what the server has: a text that is longer than the terminal goes
-// through the pager.
+// reading is onServer with a pager for output longer than the terminal.
 func (s *session) reading(
 	body func(ctx context.Context, c *tasker.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
 	return s.paged(s.onServer(body))
 }
 
-// taskArg parses the argument that names a task. A malformed UUID is a usage error: no server
-// could know it.
+// A malformed UUID is a usage error.
 func taskArg(arg string) (uuid.UUID, error) {
 	id, err := uuid.Parse(arg)
 	if err != nil {

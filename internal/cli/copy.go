@@ -14,15 +14,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// copying holds the flags of `copy`.
 type copying struct {
 	s        *session
 	from, to string
 }
 
-// newCopy builds `copy`. Both DSNs are flags, not arguments, so that source and target cannot be swapped by their
-// order. --json prints a transfer.Report. It reads the source and writes the target without a server; stop the servers
-// of both first. Interrupted, it is run again with the same flags.
+// newCopy takes both DSNs as flags, so that their order cannot swap them. It works without a server; stop the
+// servers of both first. Repeat an interrupted copy with the same flags. --json prints a transfer.Report.
 func newCopy(s *session) *cobra.Command {
 	c := &copying{s: s}
 	cmd := &cobra.Command{
@@ -50,8 +48,7 @@ from a SQLite file. The command refuses any other copy before it writes anything
 	return cmd
 }
 
-// run copies and compares. A copy that differs exits with 1 after its report: the data is in
-// the target, but it must not be trusted.
+// run exits with 1 after the report of a differing copy, which must not be trusted.
 func (c *copying) run(ctx context.Context) error {
 	from, err := databaseFlag("--from", c.from)
 	if err != nil {
@@ -62,7 +59,7 @@ func (c *copying) run(ctx context.Context) error {
 		return err
 	}
 	report, err := transfer.Copy(ctx, from, to, transfer.Options{Progress: c.progress})
-	// Before the error is looked at: an error message must not be appended to the line of progress.
+	// An error message must not follow the progress on its line.
 	c.clearProgress()
 	if err != nil {
 		return databaseError(err)
@@ -76,7 +73,7 @@ func (c *copying) run(ctx context.Context) error {
 	return nil
 }
 
-// databaseFlag parses a required DSN flag. It opens nothing.
+// databaseFlag parses a required DSN flag.
 func databaseFlag(flag, dsn string) (config.DSN, error) {
 	if dsn == "" {
 		return config.DSN{}, usagef("%s must name a database, such as sqlite:tasker.db", flag)
@@ -88,8 +85,8 @@ func databaseFlag(flag, dsn string) (config.DSN, error) {
 	return at, nil
 }
 
-// databaseError converts the errors of commands that open a database directly to the API's
-// errors, because the API's code decides the exit code. An invalid input is a usage error.
+// databaseError converts domain errors to those of the API, which decide the exit code. An invalid input is a usage
+// error.
 func databaseError(err error) error {
 	var e *task.Error
 	if !errors.As(err, &e) {
@@ -99,28 +96,26 @@ func databaseError(err error) error {
 	for _, p := range e.Problems {
 		out.Details = append(out.Details, tasker.Detail{Location: p.Location, Message: p.Message})
 	}
-	if e.Code == task.Invalid { // what the command line names
+	if e.Code == task.Invalid { // a usage error
 		return usageError{out}
 	}
 	return out
 }
 
-// progress overwrites one line of a terminal with the number of rows copied from a table. It
-// prints nothing into files, pipes or JSON.
+// progress overwrites one line of a terminal; it prints nothing into files, pipes or JSON.
 func (c *copying) progress(table string, rows int64) {
 	if c.s.ErrTerminal && !c.s.json {
 		fmt.Fprintf(c.s.Err, "\r\x1b[K%s: %d rows", clean(table), rows)
 	}
 }
 
-// clearProgress removes the line of progress, so that the report starts on a clean line.
 func (c *copying) clearProgress() {
 	if c.s.ErrTerminal && !c.s.json {
 		fmt.Fprint(c.s.Err, "\r\x1b[K")
 	}
 }
 
-// print shows one row per table, with both checksums where the tables differ.
+// print adds both checksums of differing tables.
 func (c *copying) print(r *transfer.Report) error {
 	if c.s.json {
 		return c.s.printJSON(r)

@@ -17,8 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/cli"
 )
 
-// canned is a server with one answer for each route; a route with several gives one after the other, and then the last
-// one for ever. It remembers the requests.
+// canned is a server with answers for each route, the last of which repeats. It records requests.
 type canned struct {
 	mu       sync.Mutex
 	answers  map[string][]any
@@ -43,7 +42,6 @@ func (c *canned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answers[0])
 }
 
-// tasker runs a command against the server.
 func (c *canned) tasker(t *testing.T, terminal bool, args ...string) (code int, out, errs string) {
 	t.Helper()
 	server := httptest.NewServer(c)
@@ -66,7 +64,6 @@ const groupID = "00000000000000ab"
 
 var redriveID = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f81")
 
-// A number at which the server stopped counting is shown as one.
 func TestSourceListMarksCounts(t *testing.T) {
 	t.Parallel()
 	c := &canned{answers: map[string][]any{"GET /v1/sources": {map[string]any{"sources": []deadletters.SourceStatus{
@@ -126,7 +123,6 @@ func TestGroupChanges(t *testing.T) {
 	}
 }
 
-// TestInboxUsage: a command line that cannot be right is refused before the server is asked.
 func TestInboxUsage(t *testing.T) {
 	t.Parallel()
 	id := redriveID.String()

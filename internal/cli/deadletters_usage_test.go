@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// TestMistakesInDeadLetterCommands: a mistake in the command line ends with exit code 2, and no server is asked.
 func TestMistakesInDeadLetterCommands(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"inbox --limit 0", "inbox --limit -1", "inbox --state zz", "inbox --order size",
@@ -28,7 +27,6 @@ func TestMistakesInDeadLetterCommands(t *testing.T) {
 	}
 }
 
-// TestPlanOfNothing: a plan that selects nothing says so.
 func TestPlanOfNothing(t *testing.T) {
 	t.Parallel()
 	c := &canned{answers: map[string][]any{"POST /v1/redrives/preview": {deadletters.Preview{}}}}
@@ -38,7 +36,6 @@ func TestPlanOfNothing(t *testing.T) {
 	}
 }
 
-// TestRuleCommands: what is saved, tried and split is shown.
 func TestRuleCommands(t *testing.T) {
 	t.Parallel()
 	rule := deadletters.SavedRule{Rule: deadletters.Rule{Namespace: "default", Name: "tenants", When: "true",

@@ -16,7 +16,6 @@ import (
 	"github.com/taskerhq/tasker/internal/host/config"
 )
 
-// demoCommand holds the flags of `demo`.
 type demoCommand struct {
 	s       *session
 	db      string
@@ -24,11 +23,10 @@ type demoCommand struct {
 	records int
 	stay    bool
 	exit    bool
-	quiet   bool // open no browser
+	quiet   bool // no browser
 }
 
-// newDemo builds `demo`: it needs neither a database nor a configuration file, so that it is
-// the first command to try.
+// newDemo needs neither a database nor a configuration file: it is the first command to try.
 func newDemo(s *session) *cobra.Command {
 	c := &demoCommand{s: s}
 	cmd := &cobra.Command{
@@ -60,13 +58,11 @@ database is temporary unless --db names one.`,
 	return cmd
 }
 
-// stays reports whether the demo keeps running after the summary. Without a terminal it ends unless it is told to stay,
-// so that scripts and CI do not hang.
+// stays reports whether the demo keeps running after the summary. Without a terminal it ends unless --stay is set,
+// so that scripts do not hang.
 func (c *demoCommand) stays() bool { return c.stay || c.s.Terminal && !c.exit && !c.s.json }
 
-// run starts a server on a temporary or named database and plays the demo on it. It ignores the
-// environment and the configuration file on purpose: the demo must never run on a production
-// database.
+// run ignores environment and configuration file, because the demo must never run on a production database.
 func (c *demoCommand) run(ctx context.Context) (err error) {
 	if c.records < 0 {
 		return usagef("--records must not be negative")
@@ -86,22 +82,21 @@ func (c *demoCommand) run(ctx context.Context) (err error) {
 	return c.s.withServer(ctx, cfg, nil, c.play)
 }
 
-// temporaryDSN returns the DSN of a new database, and how to remove it.
 func temporaryDSN() (dsn string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "tasker-demo-")
 	if err != nil {
 		return "", nil, fmt.Errorf("make directory of the demo: %w", err)
 	}
-	// If it cannot be removed, the system empties its temporary directory too.
+	// The system empties its temporary directory, too.
 	return "sqlite:" + filepath.Join(dir, "tasker.db"), func() { _ = os.RemoveAll(dir) }, nil
 }
 
-// demoConfig is the configuration of a server for a demo. It takes nothing from the environment.
+// demoConfig takes nothing from the environment.
 func demoConfig(dsn, listen string) (*config.Config, error) {
 	cfg, err := config.Load(config.Sources{Flags: []config.Flag{
 		{Name: "--db", Key: "db.dsn", Text: dsn},
 		{Name: "--listen", Key: "server.listen", Text: listen},
-		// A demo is about failures, and its output must not drown in the log of the server.
+		// The demo's failures must not drown its output in the log.
 		{Name: "demo", Key: "log.level", Text: "warn"},
 		{Name: "demo", Key: "engine.outage_breaker.enabled", Text: "true"},
 	}})
@@ -111,9 +106,8 @@ func demoConfig(dsn, listen string) (*config.Config, error) {
 	return cfg, nil
 }
 
-// withServer runs a server while body runs and stops it afterwards. The server has its own
-// context, because workers that stop after Ctrl-C still report to it. If the server fails
-// first, body's context is cancelled and the server's error is returned.
+// withServer runs a server during body. The server has its own context, because workers that stop after Ctrl-C
+// still report to it. If the server fails first, body's context ends and the server's error is returned.
 func (s *session) withServer(ctx context.Context, cfg *config.Config, drivers driver.Registry,
 	body func(context.Context, app.Node) error,
 ) error {
@@ -144,15 +138,14 @@ func (s *session) withServer(ctx context.Context, cfg *config.Config, drivers dr
 		stopServing()
 		serr := <-ended
 		if serr != nil && errors.Is(err, context.Canceled) {
-			return serr // the server's end is what ended body
+			return serr // the server ended body
 		}
 		return errors.Join(err, serr)
 	}
 }
 
-// play runs the demo on a server and prints the summary. A lost task or a step that was settled
-// twice is an error: the demo also checks the engine's guarantees. On a terminal, play then
-// keeps workers running until ctx ends.
+// play runs the demo and prints the summary. It also checks the guarantees: a lost or doubly settled task is an
+// error. On a terminal it then runs workers until ctx ends.
 func (c *demoCommand) play(ctx context.Context, node app.Node) error {
 	opts := demo.Options{
 		Records: c.records, Progress: c.s.Err, IsTerminal: c.s.ErrTerminal, Command: spelling(c.s.Args),
@@ -170,7 +163,7 @@ func (c *demoCommand) play(ctx context.Context, node app.Node) error {
 	if err := c.show(sum, opts.Command, node); err != nil {
 		return err
 	}
-	// The demo is also a test: a lost or twice settled task is a bug of the engine, not of the data.
+	// A lost or doubly settled task is a bug of the engine, not of the data.
 	if !sum.Sound() {
 		return fmt.Errorf(
 			"the engine broke its guarantees: %d tasks lost, %d steps settled twice",
@@ -181,14 +174,14 @@ func (c *demoCommand) play(ctx context.Context, node app.Node) error {
 	if !c.stays() {
 		return nil
 	}
-	// Until Ctrl-C, which is how the demo is meant to end.
+	// Until Ctrl-C, the intended end.
 	if err := demo.Work(ctx, node.Client, opts); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return nil
 }
 
-// welcome says where the dashboard is, and opens it, before the first report runs: it is live.
+// welcome opens the dashboard before the first report runs.
 func (s *session) welcome(url string, open bool) error {
 	if s.json {
 		return nil
@@ -199,7 +192,6 @@ func (s *session) welcome(url string, open bool) error {
 	return s.printf("The dashboard shows what happens: %s/\n\n", url)
 }
 
-// show prints the summary and how to continue with this database.
 func (c *demoCommand) show(sum demo.Summary, command string, node app.Node) error {
 	if c.s.json {
 		line, err := sum.JSON()
@@ -226,8 +218,7 @@ func (c *demoCommand) show(sum demo.Summary, command string, node app.Node) erro
 		again)
 }
 
-// spelling returns how the user must type the program again: the path it was called by, or `go
-// run` if that built the executable into a temporary directory.
+// spelling returns how to type the program again: its path, or `go run` for a temporary executable.
 func spelling(args []string) string {
 	switch {
 	case len(args) == 0:

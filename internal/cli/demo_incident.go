@@ -12,18 +12,18 @@ import (
 	"github.com/taskerhq/tasker/internal/host/app"
 )
 
-// incidentCommand holds the flags of `demo incident`, and the lines of its input while it runs.
+// incidentCommand has the flags of `demo incident` and its input lines.
 type incidentCommand struct {
 	s       *session
 	listen  string
 	letters int
 	exit    bool
-	quiet   bool            // open no browser
-	lines   <-chan struct{} // one for each line of the input; nil before it is read
+	quiet   bool            // no browser
+	lines   <-chan struct{} // one per input line; nil before reading
 }
 
-// newDemoIncident builds `demo incident`. Like `demo` it needs neither a database nor a configuration and ignores both,
-// so that it never runs on a production database.
+// newDemoIncident, like `demo`, ignores databases and configuration, so that it never runs on a production
+// database.
 func newDemoIncident(s *session) *cobra.Command {
 	c := &incidentCommand{s: s}
 	cmd := &cobra.Command{
@@ -51,12 +51,9 @@ temporary.`,
 	return cmd
 }
 
-// stays reports whether the demo waits for its reader. Without a terminal it does not, so that scripts and CI do not
-// hang.
+// Without a terminal it does not wait, so that scripts do not hang.
 func (c *incidentCommand) stays() bool { return c.s.Terminal && !c.exit && !c.s.json }
 
-// run starts a server that knows the driver of the demo's broker, and plays the incident on it. It blocks until the
-// story is told or ctx ends.
 func (c *incidentCommand) run(ctx context.Context) error {
 	if c.letters < incident.MinLetters || c.letters > 10_000 {
 		return usagef("--letters must be %d to 10000", incident.MinLetters)
@@ -76,14 +73,14 @@ func (c *incidentCommand) run(ctx context.Context) error {
 	})
 }
 
-// play tells the story on standard output, or with --json prints the summary as one line. A letter that was lost or
-// sent twice is an error: the demo is a test as well.
+// play tells the story, or prints the summary with --json. A letter lost or sent twice is an error, because the
+// demo is a test, too.
 func (c *incidentCommand) play(ctx context.Context, played *incident.Incident, node app.Node) error {
 	opts := incident.Options{Letters: c.letters, Command: spelling(c.s.Args)}
 	if !c.s.json {
 		opts.Out = c.s.Out
 	}
-	// Only then is there time to type commands in another terminal, so only then do they name the server.
+	// Only then is there time to type commands, so only then do they name the server.
 	if c.stays() {
 		opts.ServerURL, opts.Next = node.URL, c.enter
 		if err := c.s.welcome(node.URL, !c.quiet); err != nil {
@@ -109,11 +106,11 @@ func (c *incidentCommand) play(ctx context.Context, played *incident.Incident, n
 	return nil
 }
 
-// enter waits until the reader presses Enter, or for the end of ctx. The end of the input goes on at once.
+// enter waits for Enter or the end of ctx. The end of the input continues immediately.
 func (c *incidentCommand) enter(ctx context.Context) error {
 	if c.lines == nil {
 		lines := make(chan struct{})
-		go func() { // it ends with the process: reading a terminal cannot be interrupted
+		go func() { // ends with the process: reading a terminal cannot be interrupted
 			in := bufio.NewScanner(c.s.In)
 			for in.Scan() {
 				lines <- struct{}{}

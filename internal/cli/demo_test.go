@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/cli"
 )
 
-// watcher is an output that calls back, once, when it holds a match.
+// watcher is an output that calls back once at a match.
 type watcher struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer
@@ -41,8 +41,8 @@ func (w *watcher) String() string {
 	return w.buf.String()
 }
 
-// TestDemoStays: on a terminal, or if it is told to, the demo keeps its server and workers until it is interrupted, and
-// the repair that it suggests completes the task.
+// TestDemoStays: on a terminal, or with --stay, the demo runs until it is interrupted, and its proposed repair
+// completes the task.
 func TestDemoStays(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -60,7 +60,7 @@ func TestDemoStays(t *testing.T) {
 			repaired := make(chan string, 1)
 			out = &watcher{re: regexp.MustCompile(`run until you press Ctrl-C`), then: func([]string) {
 				repaired <- repairAsSuggested(ctx, out.String())
-				cancel() // as Ctrl-C does
+				cancel()
 			}}
 			code := cli.Run(ctx, cli.Process{
 				Args: c.args, Version: "test",
@@ -81,7 +81,7 @@ func TestDemoStays(t *testing.T) {
 	}
 }
 
-// repairAsSuggested runs the last two commands that a demo shows, the repair and the wait, and returns what they print.
+// repairAsSuggested runs the last two commands of a demo's output.
 func repairAsSuggested(ctx context.Context, text string) string {
 	var said bytes.Buffer
 	text = strings.ReplaceAll(text[strings.Index(text, "Repair it"):], "\\\n", "")
@@ -102,7 +102,6 @@ func repairAsSuggested(ctx context.Context, text string) string {
 	return said.String()
 }
 
-// TestDemoOpensTheDashboard: on a terminal, the browser of the viewer is called with the address, once.
 func TestDemoOpensTheDashboard(t *testing.T) {
 	t.Parallel()
 	browser := filepath.Join(t.TempDir(), "browser")
@@ -130,7 +129,7 @@ func TestDemoOpensTheDashboard(t *testing.T) {
 	}
 }
 
-// opened runs a small demo until it stays up or ends, and returns how often the browser was called.
+// opened runs a small demo, and returns the number of browser calls.
 func opened(t *testing.T, browser string, terminal bool, args ...string) int {
 	t.Helper()
 	_ = os.Remove(browser + ".called")
@@ -152,7 +151,7 @@ func opened(t *testing.T, browser string, terminal bool, args ...string) int {
 		Terminal: terminal, Now: time.Now,
 	})
 	if strings.Contains(out.String(), "opens in your browser") {
-		for range 100 { // a program that was started
+		for range 100 { // the program is asynchronous
 			if calls() > 0 {
 				break
 			}
@@ -162,8 +161,6 @@ func opened(t *testing.T, browser string, terminal bool, args ...string) int {
 	return calls()
 }
 
-// TestIncidentWaitsForItsReader: on a terminal the story waits for Enter after each step, and its commands name the
-// server.
 func TestIncidentWaitsForItsReader(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -171,7 +168,7 @@ func TestIncidentWaitsForItsReader(t *testing.T) {
 	in, keyboard := io.Pipe()
 	out := &watcher{re: regexp.MustCompile(`Press Enter`), then: func([]string) {
 		_, _ = io.WriteString(keyboard, "\n")
-		_ = keyboard.Close() // the end of the input goes on at once
+		_ = keyboard.Close() // the end of the input continues immediately
 	}}
 	code := cli.Run(ctx, cli.Process{
 		Args: []string{"tasker", "demo", "incident", "--letters", "200"}, Version: "test",

@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQ groups the commands about cases. Those that read need the permission read, those that change need operate. A
-// case is about one task; `inbox` shows cases and letters by their causes.
+// newDLQ: reading needs the permission read, changing operate. A case is about one task; `inbox` shows cases and
+// letters by cause.
 func newDLQ(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dlq",
@@ -41,16 +41,16 @@ findings in the case (dlq update).`,
 	return cmd
 }
 
-// caseFlags are the filters that all lists and bulk commands of cases share. The server
-// combines them with AND; an empty filter matches every case.
+// caseFlags are the filters of all lists and bulk commands of cases, combined with AND; an empty one matches every
+// case.
 type caseFlags struct {
 	filter        operate.CaseFilter
 	reason, state string
 	after, before string
 }
 
-// add defines the flags on cmd. Reasons and states are plain strings: the server validates them
-// and names the valid ones, so an older client can use the values of a newer server.
+// add takes reasons and states as strings: the server validates them, so an older client can use a newer server's
+// values.
 func (c *caseFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.reason, "dlq-reason", "", "filter by the reason of the case")
@@ -69,7 +69,6 @@ func (c *caseFlags) add(cmd *cobra.Command) {
 		tasker.ReasonWorkerUnavailable, tasker.ReasonManual)
 }
 
-// prepare converts the values of the flags into the filter.
 func (c *caseFlags) prepare(s *session) error {
 	c.filter.Reason, c.filter.CurrentState = tasker.CaseReason(c.reason), tasker.TaskState(c.state)
 	var err error
@@ -77,7 +76,6 @@ func (c *caseFlags) prepare(s *session) error {
 	return err
 }
 
-// caseArg parses the argument that names a case. A malformed UUID is a usage error.
 func caseArg(arg string) (uuid.UUID, error) {
 	id, err := uuid.Parse(arg)
 	if err != nil {
@@ -86,12 +84,10 @@ func caseArg(arg string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// minutes formats a number of minutes with one decimal.
 func minutes(m float64) string {
 	return strconv.FormatFloat(m, 'f', 1, 64) + " min"
 }
 
-// span formats a number of minutes in its largest unit.
 func span(m float64) string {
 	return brief(time.Duration(m * float64(time.Minute)))
 }

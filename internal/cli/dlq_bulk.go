@@ -10,21 +10,19 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// bulkFlags select the cases of a bulk command: the filters, and how many pending cases at
-// most. The flags are valid only together with --all, so that a forgotten argument does not
-// change every case.
+// bulkFlags select the cases of a bulk command. They need --all, so that a forgotten argument does not change every
+// case.
 type bulkFlags struct {
 	caseFlags
 	all, dryRun bool
 	limit       int
 }
 
-// bulkPage is the number of cases that one request examines, so that an interrupt takes effect
-// between two requests and an answer stays small. The server splits a request into shorter
-// transactions.
+// bulkPage bounds the cases per request, so that an interrupt takes effect and answers stay small. The server uses
+// shorter transactions.
 const bulkPage = 500
 
-// add defines the flags on cmd. The help of --all begins with verb.
+// The help of --all begins with verb.
 func (b *bulkFlags) add(cmd *cobra.Command, verb string) {
 	b.caseFlags.add(cmd)
 	f := cmd.Flags()
@@ -33,8 +31,7 @@ func (b *bulkFlags) add(cmd *cobra.Command, verb string) {
 	f.IntVar(&b.limit, "limit", 1000, "with --all: maximum number of cases")
 }
 
-// prepare converts the flags into the filter, restricted to pending cases: a resolved case is
-// never changed by a bulk command.
+// prepare restricts the filter to pending cases: a bulk command never changes a resolved one.
 func (b *bulkFlags) prepare(s *session) error {
 	if b.limit < 1 {
 		return usagef("--limit must be at least 1")
@@ -43,9 +40,8 @@ func (b *bulkFlags) prepare(s *session) error {
 	return b.caseFlags.prepare(s)
 }
 
-// each calls ask for page after page until no case is left, the limit is reached, or a page
-// reports an error, and adds up the results. It returns the results of earlier pages with the
-// error: those changes are already stored.
+// each requests pages until none is left, the limit is reached, or a page fails, and adds up the results. It
+// returns stored results also with the error.
 func (b *bulkFlags) each(ask func(operate.BulkPage) (*operate.BulkResult, error)) (*operate.BulkResult, error) {
 	all := &operate.BulkResult{DryRun: b.dryRun, Results: []operate.BulkItem{}}
 	page := operate.BulkPage{DryRun: b.dryRun}
@@ -56,7 +52,7 @@ func (b *bulkFlags) each(ask func(operate.BulkPage) (*operate.BulkResult, error)
 			return all, err
 		}
 		all.Succeeded, all.Failed = all.Succeeded+r.Succeeded, all.Failed+r.Failed
-		// The cursor and the error are those of the last page.
+		// The last page's cursor and error count.
 		all.Results, all.NextCursor, all.Error = append(all.Results, r.Results...), r.NextCursor, r.Error
 		if page.Cursor = r.NextCursor; page.Cursor == "" || r.Error != nil {
 			break
@@ -65,9 +61,8 @@ func (b *bulkFlags) each(ask func(operate.BulkPage) (*operate.BulkResult, error)
 	return all, nil
 }
 
-// printBulk prints the result for each case, also if err stopped the command half-way. It
-// returns err, else the error of the page that failed, else that of the first refused case,
-// which selects the exit code.
+// printBulk prints each case's result even after an error. It returns err, else the failed page's error, else that
+// of the first refused case, which selects the exit code.
 func (s *session) printBulk(r *operate.BulkResult, err error) error {
 	if r == nil || err != nil && len(r.Results) == 0 {
 		return err
@@ -86,7 +81,6 @@ func (s *session) printBulk(r *operate.BulkResult, err error) error {
 	return err
 }
 
-// showBulk prints the items as a table and the totals below it, or everything as JSON.
 func (s *session) showBulk(r *operate.BulkResult) error {
 	if s.json {
 		return s.printJSON(r)
@@ -119,9 +113,8 @@ func (s *session) showBulk(r *operate.BulkResult) error {
 	return s.printf("%d %s, %d refused%s\n", r.Succeeded, done, r.Failed, more)
 }
 
-// newDLQAct builds `dlq act`. It requires --all and --reason: an act on many tasks must be deliberate, and the audit
-// trail must say why. It sends POST /v1/dlq/act, one page of cases after the other. Interrupted, it can be run again: a
-// step that is repaired is no longer in error.
+// newDLQAct requires --all and --reason, because an act on many tasks must be deliberate and documented. It sends
+// POST /v1/dlq/act page by page. It is repeatable after an interrupt: a repaired step is no longer in error.
 func newDLQAct(s *session) *cobra.Command {
 	var (
 		bulk             bulkFlags
@@ -171,8 +164,7 @@ state instead. A refused act does not stop the others.`,
 	return cmd
 }
 
-// bulkAction fills in the fields of the API that belong to the verb. The API names the actor
-// differently for each action.
+// bulkAction fills in the verb's fields, because the API names the actor differently for each action.
 func (s *session) bulkAction(a *tasker.StepAction, verb, by, result, metadata string) error {
 	switch verb {
 	case "reset":

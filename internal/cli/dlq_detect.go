@@ -9,9 +9,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQDetect builds `dlq detect`. It exits with 1 if any stale task could not be set to error, although the other
-// tasks were. It may run beside the detector of a server: a task is given up once. --json prints a list of
-// operate.Detection. It sends POST /v1/dlq/staleness/detect, which needs operate.
+// newDLQDetect exits with 1 if a stale task could not be set to error; the others were. It may run beside a
+// server's detector. It sends POST /v1/dlq/staleness/detect, which needs operate. --json prints operate.Detections.
 func newDLQDetect(s *session) *cobra.Command {
 	var req operate.DetectRequest
 	cmd := &cobra.Command{
@@ -31,7 +30,7 @@ tasks and changes nothing.`,
 			if err := s.printDetections(found); err != nil {
 				return err
 			}
-			// The other tasks are in error by now; the exit code tells that one is not.
+			// The exit code reports this one; the others are in error.
 			for _, d := range found {
 				if d.ActionTaken == operate.DetectionTransFail {
 					return exitError(exitFailure)
@@ -52,8 +51,6 @@ tasks and changes nothing.`,
 	return cmd
 }
 
-// printDetections prints each stale task with its time in state, its threshold and the action
-// taken.
 func (s *session) printDetections(found []operate.Detection) error {
 	if s.json {
 		return s.printList("detections", found)

@@ -10,9 +10,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQList builds `dlq list`. The API pages cases with an offset; the flag is called --cursor as everywhere else. A
-// case that is opened between two pages shifts them, so a case may appear twice. --json prints a list of operate.Case
-// without snapshots. It sends GET /v1/dlq.
+// newDLQList pages GET /v1/dlq by offset, although the flag is --cursor as elsewhere: a case opened between two
+// pages may repeat another. --json prints operate.Cases without snapshots.
 func newDLQList(s *session) *cobra.Command {
 	var (
 		flags  caseFlags
@@ -44,15 +43,13 @@ func newDLQList(s *session) *cobra.Command {
 	return cmd
 }
 
-// resolutionFlag adds --resolution-status with completion.
 func resolutionFlag(cmd *cobra.Command, status *string, usage string) {
 	const name = "resolution-status"
 	cmd.Flags().StringVar(status, name, "", usage)
 	offer(cmd, name, tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
 }
 
-// printCases prints a page of cases and how to get the next one. STATE THEN is the task's state
-// when the case was opened, STATE the current one.
+// printCases shows the task's state at the opening as STATE THEN, and the current one as STATE.
 func (s *session) printCases(cases []operate.Case, f operate.CaseFilter) error {
 	if s.json {
 		return s.printList("cases", cases)

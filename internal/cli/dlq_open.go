@@ -9,9 +9,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQOpen builds `dlq open`, for a task that a person finds suspicious before the detector does. A task with a
-// pending case exits with 4. --json prints the operate.Case. It sends POST /v1/dlq/task/{task_uuid}. The task goes on
-// as before: a case is an investigation, not a state of its task.
+// newDLQOpen opens a case before the detector does, by POST /v1/dlq/task/{task_uuid}. A task with a pending case
+// exits with 4. The case does not affect the task. --json prints the operate.Case.
 func newDLQOpen(s *session) *cobra.Command {
 	var (
 		req      operate.OpenCaseRequest

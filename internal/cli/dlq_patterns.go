@@ -10,10 +10,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQPatterns builds `dlq patterns`. It prints a stored report and computes nothing, so it is cheap on a large
-// database; the first line says how old the report is. Before the first analysis it exits with 3. --json prints an
-// operate.FailureReport. It sends GET /api/v1/dlq/patterns; one node of the cluster makes the report once an hour by
-// default.
+// newDLQPatterns prints the stored report of GET /api/v1/dlq/patterns and its age, without computation; before the
+// first analysis it exits with 3. --json prints an operate.FailureReport.
 func newDLQPatterns(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -35,7 +33,6 @@ last day once per hour; engine.dlq_patterns in the configuration changes both.`,
 	return cmd
 }
 
-// printFailures prints the totals, then the alarms, then the failures by fingerprint.
 func (s *session) printFailures(r *operate.FailureReport) error {
 	if s.json {
 		return s.printJSON(r)
@@ -44,7 +41,7 @@ func (s *session) printFailures(r *operate.FailureReport) error {
 		brief(r.AnalyzedAt.Sub(r.Since)), r.Replayable); err != nil {
 		return err
 	}
-	// Alarms come before the table: they are what somebody must look at.
+	// Alarms need attention first.
 	for _, a := range r.Alarms {
 		if err := s.printf("! %s\n", a.Message); err != nil {
 			return err

@@ -11,9 +11,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQQueue builds `dlq queue`, the list from which an operator takes the next case. It has no pages: the order
-// changes every minute, so a second page would skip and repeat cases. --json prints a list of operate.QueuedCase. It
-// sends GET /v1/dlq/investigation-queue.
+// newDLQQueue prints GET /v1/dlq/investigation-queue without pages: the order changes every minute, so a second
+// page would skip and repeat cases. --json prints operate.QueuedCases.
 func newDLQQueue(s *session) *cobra.Command {
 	var flags caseFlags
 	cmd := &cobra.Command{
@@ -40,8 +39,8 @@ resolution.`,
 	return cmd
 }
 
-// printQueue prints the queue of pending cases. RECOVERED marks a case whose task runs again or is complete: it only
-// needs a resolution. ERROR is the first line of the failure that blocks the task.
+// printQueue marks a case whose task runs again or is complete as RECOVERED: it only needs a resolution. ERROR is
+// the first line of the blocking failure.
 func (s *session) printQueue(queue []operate.QueuedCase) error {
 	if s.json {
 		return s.printList("cases", queue)
@@ -78,8 +77,7 @@ func (s *session) printQueue(queue []operate.QueuedCase) error {
 	return t.flush()
 }
 
-// headline returns the first line of a text, cut to 60 characters, with an ellipsis if anything
-// is missing. A table stays readable with it; `dlq show` prints the whole text.
+// headline cuts the first line of a text to 60 characters; `dlq show` prints the whole text.
 func headline(text string) string {
 	const width = 60
 	line, _, more := strings.Cut(text, "\n")

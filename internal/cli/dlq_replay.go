@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQReplay builds `dlq replay`. The replay of one task is one request. A bulk replay is a redrive: the server
-// carries it out, and the command only follows it.
+// newDLQReplay: one task is one request; a bulk replay is a redrive, which the server executes and the command
+// follows.
 func newDLQReplay(s *session) *cobra.Command {
 	var (
 		bulk     bulkReplay
@@ -65,7 +65,6 @@ again. The cases of tasks that complete are resolved. Ctrl-C leaves the redrive 
 	f.StringVar(&req.Reason, "reason", "", "reason for the act; kept in the audit trail")
 	actorFlag(cmd, &req.ReplayedBy, "replayed-by")
 	expectFlag(cmd, &req.ExpectedState, tasker.TaskError)
-	// The rest is for a bulk replay.
 	f.BoolVar(&bulk.all, "all", false, "replay every task that matches the filters")
 	f.BoolVar(&bulk.again, "again", false, "with --all: include tasks with earlier replays")
 	f.BoolVar(&bulk.dryRun, "dry-run", false, "with --all: print the number of tasks and change nothing")
@@ -75,7 +74,7 @@ again. The cases of tasks that complete are resolved. Ctrl-C leaves the redrive 
 	return cmd
 }
 
-// replayOne replays one task, whatever its number of earlier replays.
+// replayOne replays one task with any number of earlier replays.
 func (s *session) replayOne(ctx context.Context, c *tasker.Client, arg string, req operate.ReplayRequest) error {
 	id, err := taskArg(arg)
 	if err != nil {
@@ -101,7 +100,7 @@ func (s *session) replayOne(ctx context.Context, c *tasker.Client, arg string, r
 	return s.write([]byte("✓ Task replayed!\n" + f.String()))
 }
 
-// replays describes a task's replays: their number and the last one; "" for none.
+// replays returns "" for none.
 func (s *session) replays(n int, at *time.Time, by, key string) string {
 	if n == 0 {
 		return ""

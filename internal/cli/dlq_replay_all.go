@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// bulkReplay holds the flags of a replay of many tasks: at most limit tasks, rate tasks per
-// second.
+// bulkReplay replays at most limit tasks, rate tasks per second.
 type bulkReplay struct {
 	failedTaskFlags
 	all, again, dryRun bool
@@ -22,34 +21,34 @@ type bulkReplay struct {
 }
 
 const (
-	// maxReplayed is the number of items that a redrive may have.
+	// maxReplayed is the limit of a redrive.
 	maxReplayed = 1_000_000
-	// replayCanary is the size of the first wave: a cause that is not fixed costs at most that many attempts.
+	// replayCanary is the size of the first wave, which bounds the wasted attempts of a remaining cause.
 	replayCanary = 20
-	// replayReturned is the share of a wave that may fail again. It is the only bound: tasks of many causes are replayed
-	// together, and many of one cause may fail while most succeed.
+	// replayReturned is the share of a wave that may fail again, the only bound: many tasks of one cause may fail
+	// while most succeed.
 	replayReturned = 0.5
-	// noBound is a number that no wave reaches.
+	// noBound is beyond any wave.
 	noBound = 100_000
 )
 
-// replayed is the result of a bulk replay, as far as it is when the command ends. Stopped is the reason of an early
-// end, "" for a complete run.
+// replayed is the result of a bulk replay when the command ends. Stopped is the reason of an early end, "" for
+// none.
 type replayed struct {
-	RedriveUUID *uuid.UUID `json:"redrive_uuid,omitempty"` // nil for a dry run, and where nothing was found
+	RedriveUUID *uuid.UUID `json:"redrive_uuid,omitempty"` // nil for a dry run and an empty selection
 	Found       int        `json:"found"`
 	Replayed    int        `json:"replayed"`
 	Completed   int        `json:"completed"`    // of those replayed
 	FailedAgain int        `json:"failed_again"` // of those replayed
-	Skipped     int        `json:"skipped"`      // not in error any more when their turn came
+	Skipped     int        `json:"skipped"`      // no longer in error at their turn
 	Failed      int        `json:"failed"`       // could not be replayed
 	DryRun      bool       `json:"dry_run,omitempty"`
-	Capped      bool       `json:"found_capped,omitempty"` // there are more than found
+	Capped      bool       `json:"found_capped,omitempty"` // more tasks match than found
 	Stopped     string     `json:"stopped,omitempty"`
 }
 
-// replayAll starts a redrive of the tasks that match the filters and follows it to its end. The counts are printed also
-// if the redrive halts, or an interrupt ends the command; then the redrive goes on.
+// replayAll starts a redrive of the matching tasks and follows it to its end. It prints the counts even if the
+// redrive halts, or an interrupt ends the command, not the redrive.
 func (s *session) replayAll(ctx context.Context, c *tasker.Client, b *bulkReplay, req operate.ReplayRequest) error {
 	namespace, err := namespaceOfFailed(ctx, c, b.filter)
 	if err != nil {
@@ -87,15 +86,15 @@ func (s *session) replayAll(ctx context.Context, c *tasker.Client, b *bulkReplay
 	return err
 }
 
-// sayWatch prints how to watch a redrive, on standard error; nothing with --json, whose output names it.
+// sayWatch prints how to watch a redrive on standard error; not with --json, which names it.
 func (s *session) sayWatch(what string, id uuid.UUID) {
 	if !s.json {
 		fmt.Fprintf(s.Err, "%s %s; to watch it: tasker redrive watch %s\n", what, id, id)
 	}
 }
 
-// redrive returns the request for the tasks that `dlq tasks` lists with the same filters, without those that were
-// replayed before unless --again is given: they have failed again since, and to replay them blindly would loop.
+// redrive requests the tasks of `dlq tasks`, without --again only those never replayed: repeating the others
+// blindly would loop.
 func (b *bulkReplay) redrive(namespace string, req operate.ReplayRequest) deadletters.RedriveRequest {
 	sel := deadletters.Selection{Namespace: namespace, Kind: deadletters.KindCase, Template: b.filter.TaskType,
 		ErrorType: b.filter.Fingerprint, CaseReason: b.filter.Reason, Retryable: b.filter.Retryable,
@@ -110,9 +109,8 @@ func (b *bulkReplay) redrive(namespace string, req operate.ReplayRequest) deadle
 		Act:  deadletters.Act{Actor: req.ReplayedBy, Reason: req.Reason}}
 }
 
-// namespaceOfFailed returns the namespace of the failed tasks that match a filter, "" if there are none. A redrive
-// stays within one namespace, so failed tasks in several are refused. Without --namespace it reads the list until it
-// meets a second one.
+// namespaceOfFailed returns the namespace of the matching failed tasks, "" for none. A redrive has one namespace,
+// so several are refused. Without --namespace it reads the list until a second one.
 func namespaceOfFailed(ctx context.Context, c *tasker.Client, f operate.FailedTaskFilter) (string, error) {
 	found := f.Namespace
 	for f.Limit = 1000; f.Namespace == ""; {
@@ -136,7 +134,6 @@ func namespaceOfFailed(ctx context.Context, c *tasker.Client, f operate.FailedTa
 	return found, nil
 }
 
-// previewReplay prints how many tasks a bulk replay would take.
 func (s *session) previewReplay(ctx context.Context, c *tasker.Client, req deadletters.RedriveRequest) error {
 	p, err := deadletters.Of(c).PreviewRedrive(ctx, req)
 	if err != nil {
@@ -148,7 +145,6 @@ func (s *session) previewReplay(ctx context.Context, c *tasker.Client, req deadl
 	return s.printReplayed(&replayed{Found: p.Total, Capped: p.Capped, DryRun: true})
 }
 
-// replayedBy returns what a redrive has done until now.
 func replayedBy(r *deadletters.Redrive) replayed {
 	out := replayed{RedriveUUID: &r.RedriveUUID, Found: r.Total, Completed: r.Counts.Completed,
 		FailedAgain: r.Counts.Returned, Skipped: r.Counts.Skipped, Failed: r.Counts.Failed,
@@ -162,7 +158,6 @@ func replayedBy(r *deadletters.Redrive) replayed {
 	return out
 }
 
-// printReplayed prints the counts of a run or of a dry run.
 func (s *session) printReplayed(r *replayed) error {
 	switch {
 	case s.json:

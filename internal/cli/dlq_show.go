@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQShow builds `dlq show`. It takes the task, not the case, because an alert names the task. --json prints an
-// operate.Case with its snapshot and notes. It sends GET /v1/dlq/task/{task_uuid}.
+// newDLQShow takes the task, not the case, because an alert names the task. It reads GET /v1/dlq/task/{task_uuid}.
+// --json prints an operate.Case with its snapshot and notes.
 func newDLQShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show TASK_UUID",
@@ -37,8 +37,7 @@ func newDLQShow(s *session) *cobra.Command {
 	}
 }
 
-// printCase prints a case, its occurrences and notes, the snapshot of the task and, for a
-// pending case, the next commands.
+// printCase adds the next commands for a pending case.
 func (s *session) printCase(c *operate.Case) error {
 	f := s.newFields("  ")
 	f.add("Case", c.CaseUUID.String())
@@ -50,7 +49,7 @@ func (s *session) printCase(c *operate.Case) error {
 	f.add("Error", c.ErrorMessage)
 	f.add("Class", string(c.Class))
 	f.add("Opened", s.stampAgo(&c.OpenedAt))
-	// A first occurrence is what the fields above describe.
+	// The fields above describe a first occurrence.
 	if c.OccurrenceCount > 1 {
 		f.add("Occurrences", fmt.Sprintf("%d, last at %s", c.OccurrenceCount, s.stampAgo(&c.LastOccurredAt)))
 	}
@@ -75,7 +74,6 @@ func (s *session) printCase(c *operate.Case) error {
 			return err
 		}
 	}
-	// The commands below only help with an open case.
 	if c.ResolutionStatus != tasker.CasePending {
 		return nil
 	}
@@ -83,8 +81,7 @@ func (s *session) printCase(c *operate.Case) error {
 		s.name, c.TaskUUID.String(), s.name, c.CaseUUID.String())
 }
 
-// printSnapshot prints the task as it was when its case was opened. The snapshot is stored JSON
-// of any earlier version; unknown members are ignored.
+// printSnapshot ignores unknown members, because the snapshot is stored JSON of any earlier version.
 func (s *session) printSnapshot(raw json.RawMessage) error {
 	var snap operate.CaseSnapshot
 	if err := json.Unmarshal(raw, &snap); err != nil {

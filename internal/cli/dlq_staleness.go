@@ -10,9 +10,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQStaleness builds `dlq staleness`. It reads what the detector would decide now and changes nothing. --json
-// prints a list of operate.StaleTask. It sends GET /v1/dlq/staleness. Run again a minute later it may differ, since
-// tasks grow older.
+// newDLQStaleness previews the detector's decisions by GET /v1/dlq/staleness, which change as tasks age. --json
+// prints operate.StaleTasks.
 func newDLQStaleness(s *session) *cobra.Command {
 	var (
 		filter operate.StalenessFilter
@@ -49,8 +48,8 @@ in the queue, a wait for a time), or the max_duration of the whole task.`,
 	return cmd
 }
 
-// printStaleness prints each task with its threshold. USED is the share of the threshold that
-// has been counted, which differs from the time in state while a promise to a step holds.
+// printStaleness shows the counted share of the threshold as USED, which differs from the time in state while a
+// promise to a step holds.
 func (s *session) printStaleness(tasks []operate.StaleTask) error {
 	if s.json {
 		return s.printList("tasks", tasks)
@@ -63,13 +62,13 @@ func (s *session) printStaleness(tasks []operate.StaleTask) error {
 	for i := range tasks {
 		k := &tasks[i]
 		used, threshold := "", "none"
-		// 0 means that the state has no threshold; the task cannot become stale in it.
+		// 0: the task cannot become stale in this state.
 		if k.StalenessThresholdMinutes > 0 {
 			used = strconv.Itoa(int(100*k.CountedMinutes/k.StalenessThresholdMinutes)) + " %"
 			threshold = minutes(k.StalenessThresholdMinutes)
 		}
 		why := string(k.ThresholdSource)
-		// A promise is why the count began later than the state.
+		// A promise delayed the count.
 		if k.Promise != "" {
 			why += ": " + string(k.Promise)
 		}

@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQStats builds `dlq stats`. It accepts the filters of `dlq list`. --json prints a list of operate.CaseStats. It
-// sends GET /v1/dlq/stats once.
+// newDLQStats takes the filters of `dlq list` for GET /v1/dlq/stats. --json prints operate.CaseStats.
 func newDLQStats(s *session) *cobra.Command {
 	var flags caseFlags
 	cmd := &cobra.Command{
@@ -33,8 +32,7 @@ func newDLQStats(s *session) *cobra.Command {
 	return cmd
 }
 
-// printCaseStats prints one row per reason. RESOLVED AFTER is the mean time to resolution of
-// the cases that have one.
+// RESOLVED AFTER is the mean time to resolution of resolved cases.
 func (s *session) printCaseStats(stats []operate.CaseStats) error {
 	if s.json {
 		return s.printList("reasons", stats)
@@ -56,7 +54,7 @@ func (s *session) printCaseStats(stats []operate.CaseStats) error {
 	for i := range stats {
 		st := &stats[i]
 		mean := ""
-		// The mean is over resolved cases; a reason without any has none, which differs from 0 minutes.
+		// No resolved case has no mean, which differs from 0 minutes.
 		if st.AvgResolutionTimeMinutes != nil {
 			mean = minutes(*st.AvgResolutionTimeMinutes)
 		}
@@ -75,7 +73,6 @@ func (s *session) printCaseStats(stats []operate.CaseStats) error {
 	return t.flush()
 }
 
-// agoOf is ago for an optional time, "" for none.
 func (s *session) agoOf(t *time.Time) string {
 	if t == nil {
 		return ""

@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// recovery describes how the task of a case recovered, "" for no recovery.
 func (s *session) recovery(r *operate.CaseRecovery) string {
 	if r == nil {
 		return ""
@@ -19,8 +18,8 @@ func (s *session) recovery(r *operate.CaseRecovery) string {
 	return text + ": " + string(r.State)
 }
 
-// printOccurrences lists the occurrences of a case if there is more than one. The server keeps
-// the first and the latest ones; a last line counts those in between that it dropped.
+// printOccurrences lists several occurrences of a case; a last line counts those that the server dropped between
+// the first and the latest.
 func (s *session) printOccurrences(c *operate.Case) error {
 	if len(c.Occurrences) < 2 {
 		return nil
@@ -52,8 +51,7 @@ func (s *session) printOccurrences(c *operate.Case) error {
 	return nil
 }
 
-// printThread lists the notes of a case if there is more than one; the case itself shows a
-// single note.
+// printThread lists several notes of a case; the case itself shows a single one.
 func (s *session) printThread(notes []operate.CaseNote) error {
 	if len(notes) < 2 {
 		return nil

@@ -11,14 +11,12 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// failedTaskFlags are the filters of the list of failed tasks.
 type failedTaskFlags struct {
 	filter                           operate.FailedTaskFilter
 	reason, retryable, after, before string
 }
 
-// add defines the flags on cmd. They include aliases, because this list has had three names for
-// the fingerprint.
+// add includes three historic names of the fingerprint.
 func (l *failedTaskFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&l.reason, "dlq-reason", "", "filter by the reason of the case")
@@ -36,7 +34,6 @@ func (l *failedTaskFlags) add(cmd *cobra.Command) {
 	offer(cmd, "retryable", "true", "false")
 }
 
-// prepare converts the values of the flags into the filter.
 func (l *failedTaskFlags) prepare(s *session) error {
 	l.filter.Reason = tasker.CaseReason(l.reason)
 	var err error
@@ -47,8 +44,8 @@ func (l *failedTaskFlags) prepare(s *session) error {
 	return err
 }
 
-// newDLQTasks builds `dlq tasks`: the tasks that `dlq replay --all` would find with the same filters. --json prints an
-// operate.FailedTaskPage. It sends GET /api/v1/dlq, one page at a time.
+// newDLQTasks lists the tasks that `dlq replay --all` selects with the same filters, a page of GET /api/v1/dlq at a
+// time. --json prints an operate.FailedTaskPage.
 func newDLQTasks(s *session) *cobra.Command {
 	var (
 		flags  failedTaskFlags
@@ -81,9 +78,7 @@ lists tasks whose case has that resolution instead.`,
 	return cmd
 }
 
-// printFailedTasks prints a page of failed tasks, the total, and how to get the next page. ERROR is the fingerprint,
-// which --fingerprint takes; RETRIES counts attempts without the first, REPLAYS the times an operator ran the task
-// again.
+// ERROR is the value for --fingerprint; RETRIES counts attempts without the first, REPLAYS operators' replays.
 func (s *session) printFailedTasks(page *operate.FailedTaskPage) error {
 	if s.json {
 		return s.printJSON(page)
@@ -134,8 +129,7 @@ func (s *session) printFailedTasks(page *operate.FailedTaskPage) error {
 	return s.printf("More: --cursor %s\n", page.NextCursor)
 }
 
-// counted formats a number of tasks. The server stops counting at a limit; a capped number is a
-// lower bound.
+// A capped number is the lower bound at which the server stopped counting.
 func counted(n int, capped bool) string {
 	if capped {
 		return fmt.Sprintf("More than %d tasks", n)

@@ -9,10 +9,9 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQUpdate builds `dlq update`. An omitted --notes leaves the field out of the request, which is not the same as an
-// empty note; Changed tells them apart. --json prints an operate.CaseUpdated, with --all an operate.BulkResult. It
-// sends PATCH /v1/dlq/entry/{dlq_entry_uuid}, or with --all POST /v1/dlq/update. It changes the case and not its task:
-// to resolve a case repairs nothing.
+// newDLQUpdate omits a missing --notes from the request, which differs from an empty note. It sends PATCH
+// /v1/dlq/entry/{dlq_entry_uuid}, or with --all POST /v1/dlq/update. It changes the case, not its task. --json
+// prints an operate.CaseUpdated, with --all an operate.BulkResult.
 func newDLQUpdate(s *session) *cobra.Command {
 	var (
 		bulk                    bulkFlags
@@ -34,7 +33,6 @@ stop the others.`,
   tasker dlq update --all --name invoice --status manually_resolved --notes 'INC-8' --dry-run`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
-			// Neither or both: the command would do nothing, or it would be unclear what.
 			if bulk.all == (len(args) > 0) {
 				return usagef("give either a case or --all")
 			}
@@ -50,7 +48,7 @@ stop the others.`,
 			if update.Metadata, err = s.jsonFlag("--metadata", metadata); err != nil {
 				return err
 			}
-			// For a single case this sets a filter that nothing reads.
+			// A single case ignores this filter.
 			return bulk.prepare(s)
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
@@ -73,8 +71,8 @@ stop the others.`,
 	return cmd
 }
 
-// newDLQReopen builds `dlq reopen`. It is a command of its own, because a resolution is final for `dlq update`. A case
-// whose task has another pending case is refused with conflict, exit code 4.
+// newDLQReopen is a separate command, because a resolution is final for `dlq update`. A case whose task has another
+// pending case exits with 4, conflict.
 func newDLQReopen(s *session) *cobra.Command {
 	var (
 		update operate.CaseUpdate
@@ -101,7 +99,7 @@ func newDLQReopen(s *session) *cobra.Command {
 	return cmd
 }
 
-// updateCase changes one case and prints the changes under the title done.
+// done is the title of the printed changes.
 func (s *session) updateCase(
 	ctx context.Context,
 	c *tasker.Client,
@@ -122,7 +120,7 @@ func (s *session) updateCase(
 	}
 	f := s.newFields("  ")
 	f.add("Case", updated.CaseUUID.String())
-	// A reopened case is pending; the request says so with reopen and not with a status.
+	// The request has reopen, not a status.
 	if update.Reopen {
 		update.ResolutionStatus = tasker.CasePending
 	}

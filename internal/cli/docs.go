@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/manual"
 )
 
-// newDocs builds `docs`.
 func newDocs(s *session) *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{
@@ -29,7 +28,6 @@ network, and only this machine can reach it unless --listen says otherwise.`,
 	return cmd
 }
 
-// serveDocs serves the documentation until ctx ends.
 func (s *session) serveDocs(ctx context.Context, listen string) error {
 	pages, err := manual.Handler(docs.Files, s.Version)
 	if err != nil {

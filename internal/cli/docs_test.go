@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/cli"
 )
 
-// TestDocs serves the documentation until it is interrupted. Only this machine can reach it.
+// TestDocs: only this machine reaches the documentation, until an interrupt.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())

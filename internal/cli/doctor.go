@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/host/doctor"
 )
 
-// newDoctor builds `doctor`. It opens the database itself: it must work when no server starts. It holds no lock and
-// creates no table. Each check has its own time limit, so that one which hangs does not hide the others.
+// newDoctor opens the database, because it must work when no server starts. It takes no lock and creates no table.
+// Each check has a time limit, so that a hanging one does not hide the others.
 func newDoctor(s *session) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -39,7 +39,7 @@ Exit code 0: all checks pass. 9: there are warnings. 1: a check fails.`,
 	return cmd
 }
 
-// examine examines the configured database, prints the report, and ends with its verdict. what are the checks to run.
+// what selects the checks.
 func (s *session) examine(cmd *cobra.Command, flags *configFlags, timeout time.Duration,
 	what func(*config.Config) doctor.Options,
 ) error {
@@ -60,15 +60,14 @@ func (s *session) examine(cmd *cobra.Command, flags *configFlags, timeout time.D
 	if err != nil {
 		return databaseError(err)
 	}
-	// The report is printed before the verdict, since the exit code alone tells no operator what to do.
+	// The exit code alone tells no operator what to do.
 	if err := s.printReport(report); err != nil {
 		return err
 	}
 	return verdict(report.Status)
 }
 
-// verdict converts the worst status of a report into an exit code: 0, 9 for warnings, 1 for a
-// failed check.
+// verdict exits with 0, 9 for warnings, 1 for a failed check.
 func verdict(worst doctor.Status) error {
 	switch worst {
 	case doctor.Fail:
@@ -79,7 +78,6 @@ func verdict(worst doctor.Status) error {
 	return nil
 }
 
-// printReport writes one line for each check, worst first, the advice below each check that has one, and the counts.
 func (s *session) printReport(r *doctor.Report) error {
 	if s.json {
 		return s.printJSON(r)

@@ -10,14 +10,13 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/vault"
 )
 
-// newEncryption groups the commands about the keys with which sensitive values are stored.
 func newEncryption(s *session) *cobra.Command {
 	cmd := &cobra.Command{Use: "encryption", Short: "Generate encryption keys, and see what needs them"}
 	cmd.AddCommand(newEncryptionGenerate(s), newEncryptionStatus(s))
 	return cmd
 }
 
-// newEncryptionGenerate builds `encryption generate`. The key exists only in its output.
+// newEncryptionGenerate: the key exists only in its output.
 func newEncryptionGenerate(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "generate ID",
@@ -40,7 +39,7 @@ key cannot be read without it: keep it as safe as the backups, and apart from th
 	}
 }
 
-// newEncryptionStatus builds `encryption status`. Like doctor it opens the database itself and needs no key.
+// newEncryptionStatus opens the database, like doctor, and needs no key.
 func newEncryptionStatus(s *session) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{

@@ -13,8 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// eventsCommand holds the flags of `events`. tasks, types and states are unparsed; prepare
-// reads them into filter.
+// eventsCommand has the flags of `events`; prepare parses tasks, types and states into filter.
 type eventsCommand struct {
 	s             *session
 	filter        tasker.EventFilter
@@ -22,9 +21,9 @@ type eventsCommand struct {
 	types, states []string
 }
 
-// newEvents builds `events`. It runs until it is interrupted, unless --until-settled is given. --json prints a
-// tasker.Event per line. It opens GET /v1/events, which needs read, and holds one connection; a server accepts 1,000 of
-// them. Events older than about a minute, or of a server that has restarted, are not repeated: the gap says so.
+// newEvents streams GET /v1/events until an interrupt, or with --until-settled. A server accepts 1,000 streams.
+// Events older than about a minute, or from before a restart, are not repeated: a gap reports that. --json prints a
+// tasker.Event per line.
 func newEvents(s *session) *cobra.Command {
 	c := &eventsCommand{s: s}
 	cmd := &cobra.Command{
@@ -60,7 +59,6 @@ With --json each line is one event. To resume after an event, pass its id to
 	return cmd
 }
 
-// prepare parses the flags before the stream is opened.
 func (c *eventsCommand) prepare() error {
 	for _, arg := range c.tasks {
 		id, err := taskArg(arg)
@@ -81,8 +79,7 @@ func (c *eventsCommand) prepare() error {
 	return nil
 }
 
-// run prints events as they arrive. The client reconnects and resumes on its own; run ends with
-// the first error that a retry cannot cure.
+// run ends with the first permanent error; the client reconnects and resumes on its own.
 func (c *eventsCommand) run(ctx context.Context, client *tasker.Client, _ []string) error {
 	for event, err := range client.Events(ctx, c.filter) {
 		if err == nil {
@@ -95,7 +92,7 @@ func (c *eventsCommand) run(ctx context.Context, client *tasker.Client, _ []stri
 	return nil
 }
 
-// print writes one event as one line, at once: a pipe behind it must not wait for a buffer.
+// print writes each event immediately, so that a pipe need not wait for a buffer.
 func (c *eventsCommand) print(e *tasker.Event) error {
 	if c.s.json {
 		return c.s.printJSONLine(e)
@@ -104,7 +101,6 @@ func (c *eventsCommand) print(e *tasker.Event) error {
 	return c.s.printf("%s\n", strings.TrimRight(line, " "))
 }
 
-// describeEvent describes an event in one line.
 func describeEvent(e *tasker.Event) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
@@ -136,7 +132,6 @@ func describeEvent(e *tasker.Event) string {
 	return strings.Join(parts, "  ")
 }
 
-// inboxSubject describes what an event of the inbox is about, "" for any other event.
 func inboxSubject(e *tasker.Event) string {
 	switch {
 	case e.Group != nil:
@@ -155,7 +150,6 @@ func inboxSubject(e *tasker.Event) string {
 	return ""
 }
 
-// byPriority lists the priorities with waiting steps and their counts, "" for none.
 func byPriority(counts map[string]int) string {
 	var levels []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {

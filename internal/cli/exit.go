@@ -28,36 +28,33 @@ const (
 	exitInterrupted = 130
 )
 
-// usageError is an error of the command line or the configuration. It exits with 2.
+// usageError exits with 2: an error of the command line or the configuration.
 type usageError struct{ err error }
 
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
-// usagef makes a usageError from a format.
 func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// exitError ends a command with an exit code and no further message: its output has already reported the
-// problem.
+// exitError ends a command whose output has reported the problem.
 type exitError int
 
-// Error is for a caller that prints the error anyway; finish does not.
+// Error is for callers that print it; finish does not.
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// errTimedOut is the cause of a context whose --timeout has expired.
 var errTimedOut = errors.New("the timeout is over")
 
-// finish prints the error of a command, if any, and returns the exit code. The error goes to
-// standard error, as text or, with --json, as a problem. An interrupt prints nothing.
+// finish prints a command's error on standard error, as text or, with --json, as a problem, and returns the exit
+// code. An interrupt prints nothing.
 func (s *session) finish(ctx context.Context, err error) int {
 	code := s.exitCode(ctx, err)
 	var quiet exitError
 	if err == nil || errors.As(err, &quiet) || code == exitInterrupted {
 		return code
 	}
-	if s.json || slices.Contains(s.Args, "--json") { // the flags may not have been read
+	if s.json || slices.Contains(s.Args, "--json") { // the flags may not be parsed
 		s.printProblem(err, code)
 		return code
 	}
@@ -75,8 +72,7 @@ func (s *session) finish(ctx context.Context, err error) int {
 	return code
 }
 
-// exitCode maps an error to an exit code. Errors of this process come first; all others have a
-// code of the API, and the exit code follows from it. Every code is listed in exit_codes.go.
+// exitCode maps errors of this process first, then the codes of the API. exit_codes.go lists every code.
 func (s *session) exitCode(ctx context.Context, err error) int {
 	var (
 		quiet exitError
@@ -87,14 +83,12 @@ func (s *session) exitCode(ctx context.Context, err error) int {
 		return exitOK
 	case errors.As(err, &quiet):
 		return int(quiet)
-	// This precedes the codes of the API: an invalid URL in --server has a code too, and is still a matter of the
-	// command line.
+	// First, because an invalid URL in --server has an API code but is a usage error.
 	case !s.begun, errors.As(err, &usage):
 		return exitUsage
 	case errors.Is(err, errTimedOut):
 		return exitTimedOut
-	// Both conditions are needed: a request may be cancelled by its own timeout, and a command may fail while the user
-	// presses Ctrl-C.
+	// A request may be cancelled by its own time-out, and a command may fail during Ctrl-C.
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitInterrupted
 	}
@@ -113,8 +107,7 @@ func (s *session) exitCode(ctx context.Context, err error) int {
 	return exitFailure
 }
 
-// problem is an error as RFC 9457 problem details, with the members of the HTTP API and the
-// exit code.
+// problem is an error as RFC 9457 problem details with the members of the HTTP API and the exit code.
 type problem struct {
 	Type   string          `json:"type"`
 	Title  string          `json:"title"`
@@ -125,8 +118,7 @@ type problem struct {
 	Exit   int             `json:"exit_code"`
 }
 
-// printProblem writes an error as one line of JSON. An error of the command line has no code of
-// the API, so it gets "invalid".
+// A usage error has no API code and gets "invalid".
 func (s *session) printProblem(err error, exit int) {
 	p := problem{Type: "about:blank", Detail: err.Error(), Code: tasker.ErrorCode(err), Exit: exit}
 	if p.Code == tasker.CodeInternal && exit == exitUsage {
@@ -145,9 +137,8 @@ func (s *session) printProblem(err error, exit int) {
 	fmt.Fprintf(s.Err, "%s\n", cleanJSON(line))
 }
 
-// usedCommand returns the path of the command that the arguments name, up to the first unknown
-// word. It builds a second tree of commands, because cobra does not tell which command failed
-// to parse.
+// usedCommand returns the path of the named command, up to the first unknown word. It builds a second tree, because
+// cobra does not tell which command failed to parse.
 func (s *session) usedCommand() string {
 	cmd, _, err := newRoot(s).Find(s.Args[min(1, len(s.Args)):])
 	if err != nil || cmd == nil {
@@ -156,8 +147,7 @@ func (s *session) usedCommand() string {
 	return cmd.CommandPath()
 }
 
-// knownCommand refuses an argument of a command that only groups others, and suggests commands
-// with a similar name.
+// knownCommand refuses an argument of a group, and suggests similar commands.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

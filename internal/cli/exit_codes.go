@@ -2,8 +2,8 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// newExitCodes builds a topic of the help, not a command: cobra shows a command without a body as a topic. The codes
-// are part of the contract of the command line: scripts may rely on them across versions.
+// newExitCodes is a help topic: cobra shows a command without a body as one. Scripts may rely on the codes across
+// versions.
 func newExitCodes() *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",

@@ -10,9 +10,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newExplain builds `explain`, for an operator who has an ID from a log and does not know of what. --json prints a
-// tasker.Explanation or a deadletters.StateExplanation. It sends up to three requests, GET /v1/tasks/{uuid}/explain
-// first: most IDs in logs are those of tasks. It changes nothing.
+// newExplain explains an ID from a log by up to three requests, GET /v1/tasks/{uuid}/explain first, because most
+// IDs are those of tasks. --json prints a tasker.Explanation or a deadletters.StateExplanation.
 func newExplain(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "explain UUID",
@@ -29,8 +28,7 @@ func newExplain(s *session) *cobra.Command {
 	}
 }
 
-// explain asks for a task, then for a letter, then for a redrive of this ID. A key that may not read one of them learns
-// of the others, and hears what it lacks when none of them is found.
+// explain looks for a task, a letter and a redrive. A missing permission is only reported if none is found.
 func (s *session) explain(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 	why, first := c.ExplainTask(ctx, id)
 	if first == nil {
@@ -57,7 +55,7 @@ func (s *session) explain(ctx context.Context, c *tasker.Client, id uuid.UUID) e
 	return first
 }
 
-// elsewhere reports whether an ID that was answered with an error may be that of another kind of object.
+// elsewhere reports whether another kind of object may have the ID.
 func elsewhere(err error) bool {
 	switch tasker.ErrorCode(err) {
 	case tasker.CodeNotFound, tasker.CodeForbidden:
@@ -67,7 +65,6 @@ func elsewhere(err error) bool {
 	}
 }
 
-// printExplanation prints what led to the state of a letter or a redrive.
 func (s *session) printExplanation(e *deadletters.StateExplanation) error {
 	if s.json {
 		return s.printJSON(e)

@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// TestExplainAnyID: the kind of an object that an ID belongs to is found by asking.
 func TestExplainAnyID(t *testing.T) {
 	t.Parallel()
 	const id = "0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70"

@@ -1,4 +1,3 @@
 package cli
 
-// ToYAML is toYAML for tests.
 var ToYAML = toYAML

@@ -13,8 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// aliases makes older names of flags work, so that scripts survive a renaming. The help does
-// not show them. A second call for the same command adds to the first.
+// aliases keeps older flag names, hidden from help, for scripts. Repeated calls add up.
 func aliases(cmd *cobra.Command, nameByOlder map[string]string) {
 	before := cmd.Flags().GetNormalizeFunc()
 	cmd.Flags().SetNormalizeFunc(func(f *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -22,14 +21,13 @@ func aliases(cmd *cobra.Command, nameByOlder map[string]string) {
 	})
 }
 
-// actorFlag adds --actor with its older name, such as --reset-by: each command once named the
-// flag after its act.
+// actorFlag adds --actor with its older name, such as --reset-by.
 func actorFlag(cmd *cobra.Command, to *string, older string) {
 	cmd.Flags().StringVar(to, "actor", "", "name recorded with the act (default: the current user)")
 	aliases(cmd, map[string]string{older: "actor"})
 }
 
-// offer sets the values that the shell completes for a flag. It restricts nothing.
+// offer completes values without restricting them.
 func offer[T ~string](cmd *cobra.Command, flag string, values ...T) {
 	list := make([]string, len(values))
 	for i, v := range values {
@@ -37,12 +35,11 @@ func offer[T ~string](cmd *cobra.Command, flag string, values ...T) {
 	}
 	complete := cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		cmd.Long = err.Error() // the flag is defined by the caller, so this cannot happen
+		cmd.Long = err.Error() // cannot happen: the caller defines the flag
 	}
 }
 
-// choose restricts a flag to values, which the shell completes. A flag that takes a list checks each of them. Another
-// value is a mistake in the command line, which no server needs to see.
+// choose restricts a flag, or each item of a list flag, to values, and completes them.
 func choose[T ~string](cmd *cobra.Command, flag string, values ...T) {
 	offer(cmd, flag, values...)
 	list := make([]string, len(values))
@@ -53,13 +50,12 @@ func choose[T ~string](cmd *cobra.Command, flag string, values ...T) {
 	f.Value = chosen{f.Value, list}
 }
 
-// chosen is the value of a flag that choose restricts.
 type chosen struct {
 	pflag.Value
 	allowed []string
 }
 
-// Set implements pflag.Value. An empty value is none.
+// Set accepts an empty value as none.
 func (c chosen) Set(s string) error {
 	for v := range strings.SplitSeq(s, ",") {
 		if s != "" && !slices.Contains(c.allowed, v) {
@@ -69,17 +65,15 @@ func (c chosen) Set(s string) error {
 	return c.Value.Set(s)
 }
 
-// pageFlag adds --limit to the command of a list. The server knows its largest page, and refuses what is above; in a
-// request 0 stands for its default, so a flag must not be 0.
+// pageFlag adds --limit. The server refuses pages that are too large; 0 is its default in a request, so the flag
+// must not be 0.
 func pageFlag(cmd *cobra.Command, to *int, value int, help string) {
 	*to = value
 	cmd.Flags().Var((*pageSize)(to), "limit", help+", 1 to 1000")
 }
 
-// pageSize is a number of things on a page.
 type pageSize int
 
-// Set implements pflag.Value.
 func (p *pageSize) Set(s string) error {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {
@@ -89,18 +83,15 @@ func (p *pageSize) Set(s string) error {
 	return nil
 }
 
-// String implements pflag.Value.
 func (p *pageSize) String() string { return strconv.Itoa(int(*p)) }
 
-// Type implements pflag.Value.
 func (*pageSize) Type() string { return "int" }
 
-// timeFlags parses --after and --before. An omitted flag is the zero time.
+// An omitted flag is the zero time.
 func (s *session) timeFlags(after, before string) (from, until time.Time, err error) {
 	return s.timeFlagsNamed("--after", after, "--before", before)
 }
 
-// timeFlagsNamed is timeFlags for flags with other names.
 func (s *session) timeFlagsNamed(afterName, after, beforeName, before string) (from, until time.Time, err error) {
 	a, err := s.timeFlag(afterName, after)
 	if err != nil {
@@ -119,8 +110,7 @@ func (s *session) timeFlagsNamed(afterName, after, beforeName, before string) (f
 	return from, until, nil
 }
 
-// nextPage prints the flag that continues after a full page. A page that is not full is the
-// last one.
+// nextPage prints the flag that continues after a full page.
 func (s *session) nextPage(shown, limit int, cursor int64) error {
 	if shown == 0 || shown < limit {
 		return nil
@@ -128,8 +118,7 @@ func (s *session) nextPage(shown, limit int, cursor int64) error {
 	return s.printf("\nMore: --cursor %d\n", cursor)
 }
 
-// boolFlag parses the value of a flag that selects by a boolean. It is a string, not a boolean flag, because its
-// absence means both: then boolFlag returns nil.
+// boolFlag parses a string flag, because its absence (nil) means both.
 func boolFlag(name, value string) (*bool, error) {
 	if value == "" {
 		return nil, nil

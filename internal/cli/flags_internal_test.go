@@ -9,8 +9,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestOlderFlagNames: a flag that was renamed works under its older name, and the help
-// does not show that name.
 func TestOlderFlagNames(t *testing.T) {
 	t.Parallel()
 	for command, nameByOlder := range map[string]map[string]string{
@@ -66,7 +64,7 @@ func TestOlderFlagNames(t *testing.T) {
 	}
 }
 
-// TestFlagVocabulary: one concept has one flag name in all commands.
+// TestFlagVocabulary: a concept has the same flag name in all commands.
 func TestFlagVocabulary(t *testing.T) {
 	t.Parallel()
 	retired := map[string]string{
@@ -97,7 +95,6 @@ func TestFlagVocabulary(t *testing.T) {
 	}
 }
 
-// TestExamples: each command line of an example is that of a command, with flags that it has.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	quoted, flag := regexp.MustCompile(`'[^']*'`), regexp.MustCompile(` --([a-z-]+)`)

@@ -6,8 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newGroup groups the commands about groups of failures. Changes need operate or dead-letters:redrive. Each is one act
-// in the audit trail, with actor and reason.
+// newGroup: changes need operate or dead-letters:redrive, and each is an act in the audit trail.
 func newGroup(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "group",
@@ -34,7 +33,6 @@ regression.`,
 	return cmd
 }
 
-// groupArgs refuses an argument that cannot be the ID of a group.
 func groupArgs(args ...string) error {
 	for _, arg := range args {
 		if len(arg) != 16 || strings.Trim(arg, "0123456789abcdef") != "" {

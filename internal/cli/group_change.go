@@ -11,10 +11,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// groupCommand returns a command that changes groups alike: those that are named, or that its filter flags select. It
-// sends PATCH /v1/groups/{group_id} for each group that is named, and PATCH /v1/groups otherwise. A command
-// that changes the state also takes --note, which saves the second command; `group note` and `group assign` do not,
-// since they say something already.
+// groupCommand changes named groups by PATCH /v1/groups/{group_id} each, or filtered ones by PATCH /v1/groups. A
+// change of state takes --note; `group note` and `group assign` do not.
 func (s *session) groupCommand(use, short, example string, change *deadletters.GroupChange) *cobra.Command {
 	var req deadletters.GroupsChange
 	var of deadletters.GroupSelection
@@ -62,8 +60,8 @@ func (s *session) groupCommand(use, short, example string, change *deadletters.G
 	return cmd
 }
 
-// changeGroups changes the groups that are named, one by one, each in a transaction of its own: the first refusal ends
-// the command without output, and the groups before it stay changed.
+// changeGroups changes each named group in its own transaction: the first refusal ends the command, and earlier
+// groups stay changed.
 func (s *session) changeGroups(ctx context.Context, b deadletters.GroupBackend, ids []string,
 	change *deadletters.GroupChange,
 ) error {
@@ -78,7 +76,6 @@ func (s *session) changeGroups(ctx context.Context, b deadletters.GroupBackend, 
 	return s.printChangedGroups(changed)
 }
 
-// printChangedGroups prints a line for each group with its new state.
 func (s *session) printChangedGroups(changed []deadletters.Group) error {
 	if s.json {
 		return s.printList("groups", changed)
@@ -92,8 +89,8 @@ func (s *session) printChangedGroups(changed []deadletters.Group) error {
 	return nil
 }
 
-// printGroupResults prints a line for each group with its new state, or why it was not changed. The first refusal is
-// the error of the command; the other groups are changed all the same.
+// printGroupResults prints each group's new state, or why it was not changed. The first refusal is the command's
+// error; the others are changed.
 func (s *session) printGroupResults(changed *deadletters.ChangedGroups) error {
 	var refused error
 	mark := "✓"
@@ -125,24 +122,22 @@ func (s *session) printGroupResults(changed *deadletters.ChangedGroups) error {
 	return refused
 }
 
-// newGroupAck builds `group ack`. It changes the state alone: the failures of the group stay open, and an owner is set
-// by `group assign`. A group that is acknowledged already is refused with wrong_state, exit code 4.
+// newGroupAck changes only the state: failures stay open, and `group assign` sets an owner. An acknowledged group
+// exits with 4, wrong_state.
 func newGroupAck(s *session) *cobra.Command {
 	return s.groupCommand("ack", "Acknowledge groups: somebody is working on them",
 		`  tasker group ack 3f1c2d5e6f700042 --note 'on it'`,
 		&deadletters.GroupChange{State: deadletters.GroupAcknowledged})
 }
 
-// newGroupReopen builds `group reopen`. Opening a resolved group by hand begins its next time to resolve; only a
-// failure counts as a regression. It also ends ignoring before its bounds.
+// newGroupReopen starts the next time to resolve of a resolved group; only a failure is a regression. It also ends
+// ignoring.
 func newGroupReopen(s *session) *cobra.Command {
 	return s.groupCommand("reopen", "Open groups again", `  tasker group reopen 3f1c2d5e6f700042`,
 		&deadletters.GroupChange{State: deadletters.GroupOpen})
 }
 
-// newGroupResolve builds `group resolve`. --in is a label for people; the server does not compare versions. The server
-// notes the time, from which the mean time to resolve is computed. Open letters of the group stay open: they are not
-// redriven or discarded by this.
+// newGroupResolve: --in is a label that the server does not compare. Open letters stay open.
 func newGroupResolve(s *session) *cobra.Command {
 	change := &deadletters.GroupChange{State: deadletters.GroupResolved}
 	cmd := s.groupCommand("resolve", "Resolve groups; a new failure opens them again, as a regression",
@@ -151,8 +146,7 @@ func newGroupResolve(s *session) *cobra.Command {
 	return cmd
 }
 
-// newGroupIgnore builds `group ignore`. --for is sent as a time, so that it means the same whenever the request
-// arrives; the other bounds are counted by the server.
+// newGroupIgnore sends --for as a time, independent of the arrival; the server counts the other bounds.
 func newGroupIgnore(s *session) *cobra.Command {
 	var (
 		ignore deadletters.Ignore
@@ -184,8 +178,8 @@ is ignored until somebody reopens it.`
 	return cmd
 }
 
-// newGroupNote builds `group note`. The thread of a group is append-only. A note changes neither the state nor the ETag
-// of the group, so it never conflicts with an act of somebody else. Sent twice, it is in the thread twice.
+// newGroupNote appends to the thread, without a change of state or ETag, so it never conflicts. Sent twice, it is
+// there twice.
 func newGroupNote(s *session) *cobra.Command {
 	change := &deadletters.GroupChange{}
 	cmd := s.groupCommand("note", "Add a note to the thread of groups",
@@ -200,8 +194,7 @@ func newGroupNote(s *session) *cobra.Command {
 	return cmd
 }
 
-// newGroupAssign builds `group assign`. Owner and runbook are pointers in the request: an omitted flag keeps the value,
-// an empty one removes it. Changed tells them apart.
+// newGroupAssign sends pointers: an omitted flag keeps the value, an empty one removes it.
 func newGroupAssign(s *session) *cobra.Command {
 	var owner, runbook, due string
 	change := &deadletters.GroupChange{}

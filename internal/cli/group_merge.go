@@ -9,9 +9,9 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newGroupMerge builds `group merge`. The first argument is the group that stays visible. All others are merged by one
-// request, so either all of them are merged or none is. It sends POST /v1/groups/{group_id}/merge. The server refuses
-// with wrong_state, exit code 4, a group that is merged already and one that shows others: there is one level only.
+// newGroupMerge keeps the first group visible and merges the others into it, all or none, by POST
+// /v1/groups/{group_id}/merge. Merges have one level: merged groups, and those that show others, exit with 4,
+// wrong_state.
 func newGroupMerge(s *session) *cobra.Command {
 	var act deadletters.Act
 	cmd := &cobra.Command{
@@ -37,9 +37,7 @@ failures, and "group unmerge" takes one out again.`,
 	return cmd
 }
 
-// newGroupUnmerge builds `group unmerge`. It names the merged group, not the group that shows it: a group is merged
-// into at most one other, so no second argument is needed. Counts and letters were never moved by the merge, so this
-// takes effect at once and loses nothing.
+// newGroupUnmerge names the merged group, which has only one parent. The merge moved nothing, so this is immediate.
 func newGroupUnmerge(s *session) *cobra.Command {
 	return actOnGroup(s, &cobra.Command{
 		Use:     "unmerge GROUP_ID",
@@ -48,9 +46,9 @@ func newGroupUnmerge(s *session) *cobra.Command {
 	}, deadletters.Backend.UnmergeGroup)
 }
 
-// newGroupSplit builds `group split`. It sends POST /v1/groups/{group_id}/split and returns when the rule is stored; a
-// loop of the server moves the members afterwards, from three seconds later, 200 in a transaction. The same split twice
-// is refused with conflict, exit code 4. --json prints a list with the deadletters.SavedRule.
+// newGroupSplit stores a rule by POST /v1/groups/{group_id}/split; a loop moves the members from three seconds
+// later, 200 per transaction. Repeating a split exits with 4, conflict. --json prints a list with the
+// deadletters.SavedRule.
 func newGroupSplit(s *session) *cobra.Command {
 	var req deadletters.SplitRequest
 	cmd := &cobra.Command{
@@ -91,9 +89,8 @@ rules; see "tasker rule".`,
 	return cmd
 }
 
-// newGroupUnsplit builds `group unsplit`. It names a group that the split made, any of several, and prints the group
-// that was split. The members come back by the same loop. The server refuses it while one of the split's groups is
-// split itself, so that no member is left between.
+// newGroupUnsplit names any group of the split and prints the split group, to which the loop returns the members.
+// It is refused while a group of the split is split, so that no member is lost in between.
 func newGroupUnsplit(s *session) *cobra.Command {
 	return actOnGroup(s, &cobra.Command{
 		Use:     "unsplit GROUP_ID",
@@ -102,7 +99,7 @@ func newGroupUnsplit(s *session) *cobra.Command {
 	}, deadletters.Backend.UnsplitGroup)
 }
 
-// actOnGroup completes a command that needs one group, an actor and a reason, and prints the group that do returns.
+// actOnGroup completes a command on one group with actor and reason, and prints do's result.
 func actOnGroup(s *session, cmd *cobra.Command,
 	do func(b deadletters.Backend, ctx context.Context, id string, act deadletters.Act) (*deadletters.Group, error),
 ) *cobra.Command {

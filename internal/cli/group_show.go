@@ -11,9 +11,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newGroupShow builds `group show`. One request answers with the group, its thread, its merged groups and a letter.
-// --json prints a deadletters.GroupStory. It needs read or dead-letters:read; the letter is there only with
-// dead-letters:read, because its payload belongs to another program.
+// newGroupShow prints a deadletters.GroupStory. It needs read or dead-letters:read, the latter for the sample
+// letter, because its payload belongs to another program.
 func newGroupShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show GROUP_ID",
@@ -36,8 +35,7 @@ func newGroupShow(s *session) *cobra.Command {
 	}
 }
 
-// printGroupStory prints a group, its notes with the oldest first, and the sample. The server sends the newest note
-// first; a thread reads better in the order in which it was written.
+// printGroupStory prints notes in the order of writing; the server sends the newest first.
 func (s *session) printGroupStory(g *deadletters.GroupStory) error {
 	f := s.newFields("  ")
 	s.groupFields(&f, &g.Group)
@@ -67,8 +65,7 @@ func (s *session) printGroupStory(g *deadletters.GroupStory) error {
 	return s.printLetter(g.Sample)
 }
 
-// groupFields adds the details of a group that have a value. Failures counts all that were ever counted; Open counts
-// what an operator still has to decide.
+// Failures counts all ever; Open counts the undecided.
 func (s *session) groupFields(f *fields, g *deadletters.Group) {
 	f.add("Group", g.GroupID)
 	f.add("Title", g.Title)
@@ -90,9 +87,8 @@ func (s *session) groupFields(f *fields, g *deadletters.Group) {
 	}
 }
 
-// groupState formats the state of a group with its conditions: "resolved in v2.3.1", "ignored, until
-// 2026-03-01T08:00:00Z, for 1000 failures". The bounds of ignored are alternatives: the first one that is reached opens
-// the group.
+// groupState formats "resolved in v2.3.1" or "ignored, until 2026-03-01T08:00:00Z, for 1000 failures". The first
+// bound reached opens the group.
 func groupState(g *deadletters.Group) string {
 	state := string(g.State)
 	switch {
@@ -115,9 +111,8 @@ func groupState(g *deadletters.Group) string {
 	return state
 }
 
-// newGroupWhy builds `group why`. VALUE is stored with the group, so it is what decided when the group was made. FROM
-// is the text of a recent letter and is empty if the group has only cases. Parts are those of the version of the
-// fingerprint, or of the rule, that made the group: a later change of a rule does not change them.
+// newGroupWhy shows stored parts of the fingerprint or rule as VALUE, which later rules do not change. FROM is from
+// a recent letter, empty with cases only.
 func newGroupWhy(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "why GROUP_ID",

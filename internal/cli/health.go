@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newHealth builds `health`, for containers and supervisors that run a command to see whether a server is healthy: an
-// image has neither a shell nor curl. It sends no API key, because the routes need none.
+// newHealth is the health check for images without shell and curl. Its routes need no API key.
 func newHealth(s *session) *cobra.Command {
 	var live bool
 	var timeout time.Duration
@@ -64,7 +63,7 @@ func (s *session) askHealth(ctx context.Context, route string, timeout time.Dura
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10)) // what arrived is as good as all
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10)) // a partial answer suffices
 	return &tasker.Error{Code: tasker.CodeUnavailable,
 		Message: "GET " + url + " answers " + resp.Status + ": " + clean(strings.TrimSpace(string(body)))}
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/terminal"
 )
 
-// helpWidth returns the width that help fits: 80 columns, and less on a terminal that is narrower. Longer lines of
-// prose are hard to read.
+// helpWidth is 80 columns, or a narrower terminal's width.
 func (s *session) helpWidth() int {
 	if n := s.columns(); n > 0 {
 		return min(n, usualWidth)
@@ -19,13 +18,12 @@ func (s *session) helpWidth() int {
 	return usualWidth
 }
 
-// wrapHelp replaces the help of cobra, which does not wrap.
+// wrapHelp replaces cobra's help, which does not wrap.
 func (s *session) wrapHelp(root *cobra.Command) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = s.page([]byte(s.helpOf(cmd))) })
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return s.write([]byte(s.usageOf(cmd))) })
 }
 
-// helpOf returns what `COMMAND --help` prints.
 func (s *session) helpOf(cmd *cobra.Command) string {
 	text := cmd.Long
 	if text == "" {
@@ -38,7 +36,6 @@ func (s *session) helpOf(cmd *cobra.Command) string {
 	return text
 }
 
-// usageOf returns how a command is called: its form, examples, subcommands and flags.
 func (s *session) usageOf(cmd *cobra.Command) string {
 	width := s.helpWidth()
 	var b strings.Builder
@@ -73,7 +70,6 @@ func (s *session) usageOf(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// listCommands writes the subcommands that pick names, with what they are for.
 func (s *session) listCommands(
 	b *strings.Builder, title string, cmd *cobra.Command, pick func(*cobra.Command) (string, bool),
 ) {
@@ -93,7 +89,7 @@ func (s *session) listCommands(
 	}
 }
 
-// flagUsages lists flags. It wraps by itself: pflag breaks a line up to a fifth before its end.
+// flagUsages wraps by itself: pflag breaks lines up to a fifth too early.
 func (s *session) flagUsages(flags *pflag.FlagSet) string {
 	var b strings.Builder
 	for line := range strings.Lines(terminal.Reflow(strings.TrimRight(flags.FlagUsages(), "\n"), s.helpWidth())) {

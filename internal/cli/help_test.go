@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/cli"
 )
 
-// help returns what a command line prints without a server.
 func help(t *testing.T, environ []string, args ...string) string {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -24,7 +23,6 @@ func help(t *testing.T, environ []string, args ...string) string {
 	return out.String()
 }
 
-// subcommands reads the names below a heading of help.
 func subcommands(text, heading string) []string {
 	_, list, _ := strings.Cut(text, "\n"+heading+":\n")
 	list, _, _ = strings.Cut(list, "\n\n")
@@ -37,7 +35,6 @@ func subcommands(text, heading string) []string {
 	return names
 }
 
-// TestHelpFits80Columns reads the help of every command, as a user of a terminal of 80 columns does.
 func TestHelpFits80Columns(t *testing.T) {
 	t.Parallel()
 	seen := 0
@@ -68,7 +65,6 @@ func TestHelpFits80Columns(t *testing.T) {
 	}
 }
 
-// TestHelpFitsNarrowTerminals shows that prose and flags wrap below 80 columns too.
 func TestHelpFitsNarrowTerminals(t *testing.T) {
 	t.Parallel()
 	text := help(t, []string{"COLUMNS=60"}, "task", "list", "--help")

@@ -12,9 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/wording"
 )
 
-// newInbox builds `inbox`: the list of groups, where an operator begins. --json prints a deadletters.GroupPage. It
-// sends GET /v1/groups once, which needs read or dead-letters:read. Counts are as fresh as the last fold of the server,
-// about a second. A merged group has no row: the group that shows it has.
+// newInbox lists the groups of GET /v1/groups, where an operator begins. Counts are about a second old. A merged
+// group has no row. --json prints a deadletters.GroupPage.
 func newInbox(s *session) *cobra.Command {
 	var (
 		filter deadletters.GroupFilter
@@ -58,8 +57,7 @@ HOURS shows the failures of the last 24 hours, hour by hour.`,
 	return cmd
 }
 
-// printGroups prints a row per group. OPEN adds letters and cases, since either needs a decision. WHERE is the handler
-// or the source of the fingerprint.
+// OPEN counts letters and cases. WHERE is the handler or the source.
 func (s *session) printGroups(page *deadletters.GroupPage) error {
 	if s.json {
 		return s.printJSON(page)
@@ -92,8 +90,7 @@ func (s *session) printGroups(page *deadletters.GroupPage) error {
 	return s.nextCursor(page.NextCursor)
 }
 
-// nextCursor prints the flag that continues a list after this page. The server decides whether there are more; a page
-// that is shorter than its limit may still have a next one.
+// nextCursor prints the flag that continues a list. A short page may still have a next one.
 func (s *session) nextCursor(cursor string) error {
 	if cursor == "" {
 		return nil

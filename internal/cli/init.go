@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/starter"
 )
 
-// newInit builds `init`. It needs no server.
 func newInit(s *session) *cobra.Command {
 	var worker string
 	cmd := &cobra.Command{

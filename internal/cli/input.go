@@ -14,13 +14,12 @@ import (
 )
 
 const (
-	batchLines = 1000     // tasks in one call: the server's default limit
-	batchBytes = 4 << 20  // of lines in one call, below the server's limit on a body
-	maxLine    = 16 << 20 // more than any server takes
+	batchLines = 1000     // the server's default limit of a call
+	batchBytes = 4 << 20  // below the server's limit on a body
+	maxLine    = 16 << 20 // beyond any server's limit
 )
 
-// open opens an argument that names a file; - is standard input. A missing file is a usage
-// error.
+// open opens a file; - is standard input. A missing file is a usage error.
 func (s *session) open(name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(s.In), nil
@@ -32,7 +31,6 @@ func (s *session) open(name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// readFile reads a file or standard input to its end.
 func (s *session) readFile(name string) ([]byte, error) {
 	f, err := s.open(name)
 	if err != nil {
@@ -46,9 +44,7 @@ func (s *session) readFile(name string) ([]byte, error) {
 	return b, nil
 }
 
-// jsonFlag parses a value that is JSON, @FILE, or - for standard input. It returns nil for "".
-// The check is here and not left to the server, because only here is the name of the flag
-// known.
+// jsonFlag parses JSON, @FILE, or - for standard input; nil for "". Unlike the server, it can name the flag.
 func (s *session) jsonFlag(flag, value string) (json.RawMessage, error) {
 	raw := []byte(value)
 	switch name, isFile := strings.CutPrefix(value, "@"); {
@@ -71,10 +67,8 @@ func (s *session) jsonFlag(flag, value string) (json.RawMessage, error) {
 	return bytes.TrimSpace(v), nil
 }
 
-// batches reads one task per line and passes them to submit in batches that a server accepts in
-// one call. Empty lines are skipped. At an invalid line it stops with the number of the line,
-// and the batch of that line is not submitted; earlier batches stay submitted. The slice passed
-// to submit is reused.
+// batches submits one task per line in batches for one call, without empty lines. At an invalid line it stops
+// before that batch, with the line's number. submit must not keep the slice.
 func (s *session) batches(name string, submit func([]tasker.TaskRequest) error) error {
 	f, err := s.open(name)
 	if err != nil {
@@ -82,7 +76,7 @@ func (s *session) batches(name string, submit func([]tasker.TaskRequest) error) 
 	}
 	defer func() { _ = f.Close() }() // only read
 	lines := bufio.NewScanner(f)
-	// A scanner stops at 64 KiB by default, and a context may be larger.
+	// A scanner stops at 64 KiB by default.
 	lines.Buffer(nil, maxLine)
 	var batch []tasker.TaskRequest
 	n, first, size := 0, 1, 0
@@ -102,7 +96,6 @@ func (s *session) batches(name string, submit func([]tasker.TaskRequest) error) 
 		if len(line) == 0 {
 			continue
 		}
-		// The line that does not fit begins the next batch.
 		if len(batch) == batchLines || size+len(line) > batchBytes {
 			if err := send(); err != nil {
 				return err
@@ -120,8 +113,7 @@ func (s *session) batches(name string, submit func([]tasker.TaskRequest) error) 
 	return send()
 }
 
-// decodeTask parses one task. It refuses an unknown field, which is usually a misspelt one, and
-// a second value on the line.
+// decodeTask refuses unknown fields, usually misspelt ones, and a second value.
 func decodeTask(line []byte) (tasker.TaskRequest, error) {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()

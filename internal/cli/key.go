@@ -2,8 +2,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// newKey groups the commands about API keys. There is only one: keys are listed and revoked in the configuration of the
-// server. None of them connects to a server or a database.
+// newKey: keys are listed and revoked in the server's configuration.
 func newKey(s *session) *cobra.Command {
 	cmd := &cobra.Command{Use: "key", Short: "Generate API keys"}
 	cmd.AddCommand(newKeyGenerate(s))

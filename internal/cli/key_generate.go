@@ -10,9 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// newKeyGenerate builds `key generate`. It needs no server: a key becomes valid when its hash is added to the server's
-// configuration. The secret exists only in the output of this command. Run twice, it prints two different keys. The
-// server stores SHA-256 hashes only, so a lost key cannot be shown again, and is replaced.
+// newKeyGenerate needs no server: a key is valid once its hash is in the configuration. The secret exists only in
+// the output, so a lost key is replaced.
 func newKeyGenerate(s *session) *cobra.Command {
 	var permissions, namespaces []string
 	cmd := &cobra.Command{
@@ -63,7 +62,6 @@ Only read, dead-letters:read and admin allow reading.`,
 	return cmd
 }
 
-// permissionWords lists the permissions as strings, for the help and for errors.
 func permissionWords() []string {
 	var words []string
 	for _, p := range access.Permissions() {
@@ -72,7 +70,6 @@ func permissionWords() []string {
 	return words
 }
 
-// keyEntry is one key in the form of the configuration.
 type keyEntry struct {
 	Name        string   `json:"name"`
 	SHA256      string   `json:"sha256"`
@@ -80,9 +77,9 @@ type keyEntry struct {
 	Namespaces  []string `json:"namespaces,omitempty"`
 }
 
-// printKey prints the secret and the entry for the configuration, as a line of YAML to paste.
+// printKey prints the secret and the configuration entry as YAML.
 func (s *session) printKey(secret string, k access.Key) error {
-	// The conversion compiles only while both types have the same fields, so a new field of a key cannot be forgotten.
+	// The conversion does not compile if one type has a new field.
 	entry := keyEntry(k)
 	if s.json {
 		return s.printJSON(map[string]any{"key": secret, "entry": entry})

@@ -7,8 +7,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newLetter groups the commands about dead letters. Those that read need dead-letters:read, since they show payloads; a
-// key with read only is refused with exit code 6.
+// newLetter: reading needs dead-letters:read, because it shows payloads; read alone exits with 6.
 func newLetter(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "letter",
@@ -28,9 +27,8 @@ letters back.`,
 	return cmd
 }
 
-// selectionFlags are the filters that `letter list`, `letter export` and the redrives share. They are combined with
-// AND; values of one repeated flag are alternatives. --namespace is added by each command, because its default differs:
-// a list covers all namespaces, a redrive has one.
+// selectionFlags are the filters of `letter list`, `letter export` and the redrives, combined with AND; repeated
+// values are alternatives. Each command adds --namespace, whose default differs.
 type selectionFlags struct {
 	selection     deadletters.Selection
 	ids           []string
@@ -39,7 +37,6 @@ type selectionFlags struct {
 	parked        bool
 }
 
-// add defines the flags on cmd.
 func (l *selectionFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringSliceVar(&l.ids, "id", nil, "filter by UUID; repeatable")
@@ -59,8 +56,7 @@ func (l *selectionFlags) add(cmd *cobra.Command) {
 		deadletters.LetterRedriven, deadletters.LetterDiscarded)
 }
 
-// prepare parses the flags into the selection. --parked has three values, so only Changed tells an omitted flag from
-// --parked=false.
+// Only Changed separates an omitted --parked from --parked=false.
 func (l *selectionFlags) prepare(s *session, cmd *cobra.Command) error {
 	l.selection.State = deadletters.LetterState(l.state)
 	l.selection.IDs = nil
@@ -82,7 +78,6 @@ func (l *selectionFlags) prepare(s *session, cmd *cobra.Command) error {
 	return err
 }
 
-// letterArg reads the argument that names a letter.
 func letterArg(arg string) (uuid.UUID, error) {
 	id, err := uuid.Parse(arg)
 	if err != nil {

@@ -10,10 +10,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// eachLetter builds the body of a command that does the same to each letter that is named. It parses all IDs before it
-// changes the first letter, so a misspelt one changes nothing. The letters are then changed one by one: the first
-// refusal ends the command, and what was changed before stays changed. With dryRun it reads the letters and prints them
-// as they are.
+// eachLetter parses all IDs before the first change, so a misspelt one changes nothing. Then it changes letters one
+// by one: the first refusal ends the command, and earlier changes stay. With dryRun it only prints the letters.
 func (s *session) eachLetter(dryRun *bool,
 	act func(context.Context, deadletters.Backend, uuid.UUID) (*deadletters.Letter, error),
 ) func(*cobra.Command, []string) error {
@@ -27,8 +25,7 @@ func (s *session) eachLetter(dryRun *bool,
 		}
 		page := &deadletters.LetterPage{Letters: []deadletters.Letter{}}
 		for _, id := range ids {
-			// The letter is read even if it will be changed: an unknown ID is reported before the act, and for a dry
-			// run nothing else is needed.
+			// Report an unknown ID before the act; a dry run needs no more.
 			letter, err := deadletters.Of(c).Letter(ctx, id)
 			if err != nil {
 				return err
@@ -45,10 +42,9 @@ func (s *session) eachLetter(dryRun *bool,
 	})
 }
 
-// newLetterDiscard builds `letter discard`. It requires a reason, because a discarded letter is purged after a time and
-// the audit trail is what then remains. It needs dead-letters:discard, and dead-letters:read for the look before it. A
-// letter that a redrive is sending is refused with wrong_state. Run again after a lost answer, it is refused in the
-// same way.
+// newLetterDiscard requires a reason, because only the audit trail outlives the purge. It needs
+// dead-letters:discard, and dead-letters:read for the look before. A letter being sent is refused with wrong_state,
+// and so is a repetition.
 func newLetterDiscard(s *session) *cobra.Command {
 	var (
 		act    deadletters.Act
@@ -77,8 +73,8 @@ see "tasker redrive start --operation discard".`,
 	return cmd
 }
 
-// newLetterRestore builds `letter restore`. It needs no reason: it only undoes a discard. The letter is open again at
-// once, and policies leave it alone: only a new failure makes them decide again. What was purged is gone, exit code 3.
+// newLetterRestore opens a discarded letter; only a new failure makes policies decide again. A purged one exits
+// with 3.
 func newLetterRestore(s *session) *cobra.Command {
 	var (
 		act    deadletters.Act

@@ -10,15 +10,14 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// editFlags hold an edit: what is sent in place of a letter's original. `letter edit` stores one with the letter;
-// `redrive plan` and `redrive start` apply one to each letter that they send. patch, key and headers are unparsed.
+// editFlags define what is sent instead of a letter's original: stored by `letter edit`, or applied to each letter
+// by `redrive plan` and `redrive start`. patch, key and headers are unparsed.
 type editFlags struct {
 	edit       deadletters.Edit
 	patch, key string
 	headers    []string
 }
 
-// add defines the flags on cmd.
 func (e *editFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&e.patch, "patch", "", "JSON Patch (array) or JSON merge patch (object) of the payload: JSON, @FILE, or -")
@@ -27,8 +26,7 @@ func (e *editFlags) add(cmd *cobra.Command) {
 	f.StringVar(&e.key, "key", "", "replace the key of the message")
 }
 
-// prepare parses the flags into edit and reports whether any was given. A header's value is everything after the first
-// "=", so it may contain more of them.
+// prepare reports whether there is an edit. A header's value begins behind the first "=".
 func (e *editFlags) prepare(s *session) (bool, error) {
 	e.edit.SetHeaders = nil
 	for _, pair := range e.headers {
@@ -46,10 +44,9 @@ func (e *editFlags) prepare(s *session) (bool, error) {
 	return e.patch != "" || len(e.headers) > 0 || len(e.edit.DropHeaders) > 0 || e.key != "", nil
 }
 
-// newLetterEdit builds `letter edit`. An edit applies to what would be sent now, so a second edit adds to the first.
-// --clear and an edit exclude each other. It sends one PATCH /v1/dead-letters/{letter_uuid}, which needs
-// dead-letters:edit. Nothing is sent to the consumer: the edited form goes out with the next redrive. Without
-// --if-match the last of two editors wins.
+// newLetterEdit applies to the current content, so a second edit adds to the first; --clear excludes an edit. It
+// sends PATCH /v1/dead-letters/{letter_uuid}, which needs dead-letters:edit. The next redrive sends the result.
+// Without --if-match the last of two editors wins.
 func newLetterEdit(s *session) *cobra.Command {
 	var (
 		flags editFlags

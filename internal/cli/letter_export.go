@@ -9,10 +9,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newLetterExport builds `letter export`. The letters arrive as a stream and each is written as soon as it arrives, so
-// an export of any size needs memory for one letter. The output is JSON with and without --json. A server runs at most
-// four exports at a time on each node and answers exhausted to another one. A connection that is cut means that the
-// export is not complete, and the exit code is not 0 then.
+// newLetterExport streams letters as JSON in the memory of one letter. A node runs at most four exports and answers
+// exhausted beyond. After a cut connection the export is incomplete and the exit code is not 0.
 func newLetterExport(s *session) *cobra.Command {
 	var flags selectionFlags
 	var show bool
@@ -27,8 +25,7 @@ line. If the export breaks off, the command fails: what it wrote is then only a 
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return flags.prepare(s, cmd) },
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			filter := deadletters.LetterFilter{Selection: flags.selection}
-			// An error of the stream and an error of standard output end the export alike. Lines that are out stay out;
-			// the exit code is how a script learns that they are not all.
+			// After an error the written lines stay; the exit code reports it.
 			for letter, err := range deadletters.Of(c).ExportLetters(showing(ctx, show), filter) {
 				if err == nil {
 					err = s.printJSONLine(letter)

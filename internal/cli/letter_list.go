@@ -10,9 +10,9 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newLetterList builds `letter list`. --json prints a deadletters.LetterPage, whose letters lack large payloads and
-// stacks; `letter show` and `letter export` have them. It sends one GET /v1/dead-letters for a page; --cursor
-// continues. A letter that changes its state between two pages may be in both or in neither.
+// newLetterList prints pages of GET /v1/dead-letters. --json prints a deadletters.LetterPage without large payloads
+// and stacks, which `letter show` and `letter export` have. A letter that changes state between pages may be in
+// both or neither.
 func newLetterList(s *session) *cobra.Command {
 	var (
 		flags  selectionFlags
@@ -42,8 +42,7 @@ func newLetterList(s *session) *cobra.Command {
 	return cmd
 }
 
-// letterPage returns a page with letters, where there are any: a search reads a bounded number of letters at a time and
-// may find none of them.
+// letterPage skips empty pages: a search reads a bounded number of letters, perhaps without a match.
 func letterPage(ctx context.Context, c *tasker.Client, f deadletters.LetterFilter) (*deadletters.LetterPage, error) {
 	for {
 		page, err := deadletters.Of(c).Letters(ctx, f)
@@ -54,8 +53,7 @@ func letterPage(ctx context.Context, c *tasker.Client, f deadletters.LetterFilte
 	}
 }
 
-// printLetters prints one row per letter. PURGED is when the letter is deleted: only redriven and discarded letters
-// are, so it is empty for an open one.
+// PURGED is when the letter is deleted, empty for an open one.
 func (s *session) printLetters(page *deadletters.LetterPage) error {
 	if s.json {
 		return s.printJSON(page)
@@ -80,8 +78,7 @@ func (s *session) printLetters(page *deadletters.LetterPage) error {
 	return s.nextCursor(page.NextCursor)
 }
 
-// letterState formats the state of a letter. "parked" is a mark and not a state: the letter was sent back too often,
-// and only a redrive with --include-parked takes it.
+// "parked" is a mark, not a state: only a redrive with --include-parked takes the letter.
 func letterState(l *deadletters.Letter) string {
 	if l.Parked {
 		return string(l.State) + " (parked)"
@@ -89,7 +86,6 @@ func letterState(l *deadletters.Letter) string {
 	return string(l.State)
 }
 
-// failureLine is a failure in one line. The type is omitted if it is unknown, as for a message without details.
 func failureLine(f *deadletters.LetterFailure) string {
 	if f.Type == "" {
 		return f.Message

@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/wording"
 )
 
-// newLetterShow builds `letter show`. --json prints a deadletters.LetterStory, in which binary values are in base64. It
-// has up to 100 occurrences, the latest ones. Showing a letter changes nothing, and is no act in the audit trail.
+// newLetterShow prints a letter with up to 100 latest occurrences. --json prints a deadletters.LetterStory, with
+// binary values in base64.
 func newLetterShow(s *session) *cobra.Command {
 	var show bool
 	cmd := &cobra.Command{
@@ -41,8 +41,7 @@ func newLetterShow(s *session) *cobra.Command {
 	return cmd
 }
 
-// printLetterStory prints a letter and, below it, each time that it died, the latest first, with the redrive that had
-// sent it.
+// printLetterStory prints a letter and its deaths, the latest first, with the redrive before each.
 func (s *session) printLetterStory(l *deadletters.LetterStory) error {
 	if err := s.printLetter(&l.Letter); err != nil || len(l.History) == 0 {
 		return err
@@ -64,8 +63,7 @@ func (s *session) printLetterStory(l *deadletters.LetterStory) error {
 	return t.flush()
 }
 
-// printLetter prints every field of a letter that has a value: where it came from, how it failed, the original message,
-// and what an edit would send instead. The whole payload is printed, however long it is.
+// printLetter prints every field with a value, and the whole payload.
 func (s *session) printLetter(l *deadletters.Letter) error {
 	f := s.newFields("  ")
 	f.add("Letter", l.LetterUUID.String())
@@ -99,8 +97,7 @@ func (s *session) printLetter(l *deadletters.Letter) error {
 	return s.write([]byte(f.String()))
 }
 
-// contentFields adds a message: key, headers in their order, payload. prefix distinguishes the edited message from the
-// original.
+// prefix separates the edited message from the original.
 func contentFields(f *fields, prefix string, c *deadletters.Content) {
 	f.add(prefix+"Key", shownBytes(c.KeyBytes()))
 	for i := range c.Headers {
@@ -109,8 +106,8 @@ func contentFields(f *fields, prefix string, c *deadletters.Content) {
 	f.block(prefix+"Payload", shownBytes(c.PayloadBytes()))
 }
 
-// shownBytes formats bytes as text. Bytes that are not UTF-8 are replaced by their number, because escapes of a binary
-// payload would fill the screen; --json has them in base64. The result is not clean; fields cleans it.
+// shownBytes replaces bytes that are not UTF-8 by their number; --json has them in base64. fields cleans the
+// result.
 func shownBytes(b []byte) string {
 	if !utf8.Valid(b) {
 		return fmt.Sprintf("%d bytes, not text (see --json)", len(b))

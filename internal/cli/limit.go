@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/flow"
 )
 
-// newLimit builds `limit`, the group of commands about limits on handlers and routes.
 func newLimit(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "limit",
@@ -28,19 +27,16 @@ go on, and count; no further one begins until there is room. What waits keeps it
 	return cmd
 }
 
-// limitTarget are the arguments and flags that name the target of a limit.
 type limitTarget struct {
 	route        bool
 	capabilities []string
 }
 
-// flags adds the flags to a command.
 func (t *limitTarget) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&t.route, "route", false, "only steps that need exactly the capabilities of --capability, or none")
 	cmd.Flags().StringSliceVar(&t.capabilities, "capability", nil, "capability of the route; repeatable")
 }
 
-// of reads the argument.
 func (t *limitTarget) of(arg string) (flow.LimitTarget, error) {
 	out := flow.LimitTarget{Kind: flow.Handler, Handler: arg, Capabilities: t.capabilities}
 	if namespace, handler, found := strings.Cut(arg, "/"); found {
@@ -54,7 +50,7 @@ func (t *limitTarget) of(arg string) (flow.LimitTarget, error) {
 	return out, nil
 }
 
-// newLimitSet builds `limit set`. --json prints a flow.Limit. It sends POST /v1/limits.
+// newLimitSet sends POST /v1/limits. --json prints a flow.Limit.
 func newLimitSet(s *session) *cobra.Command {
 	var req flow.LimitRequest
 	var target limitTarget
@@ -93,7 +89,6 @@ func newLimitSet(s *session) *cobra.Command {
 	return cmd
 }
 
-// rateOf reads a rate such as 10/s.
 func rateOf(text string, burst int) (*flow.Rate, error) {
 	if text == "" {
 		if burst != 0 {
@@ -116,7 +111,7 @@ func rateOf(text string, burst int) (*flow.Rate, error) {
 	return &flow.Rate{Limit: n, Period: d.Seconds(), Burst: burst}, nil
 }
 
-// newLimitList builds `limit list`. --json prints a flow.LimitPage. It sends GET /v1/limits.
+// newLimitList reads GET /v1/limits. --json prints a flow.LimitPage.
 func newLimitList(s *session) *cobra.Command {
 	var filter flow.LimitFilter
 	cmd := &cobra.Command{
@@ -140,7 +135,6 @@ func newLimitList(s *session) *cobra.Command {
 	return cmd
 }
 
-// printLimits prints a table.
 func (s *session) printLimits(page *flow.LimitPage) error {
 	if s.json {
 		return s.printJSON(page)
@@ -164,7 +158,7 @@ func (s *session) printLimits(page *flow.LimitPage) error {
 	return s.nextCursor(page.NextCursor)
 }
 
-// newLimitShow builds `limit show`. --json prints a flow.Limit. It sends GET /v1/limits.
+// newLimitShow reads GET /v1/limits. --json prints a flow.Limit.
 func newLimitShow(s *session) *cobra.Command {
 	var target limitTarget
 	cmd := &cobra.Command{
@@ -206,7 +200,6 @@ func newLimitShow(s *session) *cobra.Command {
 	return cmd
 }
 
-// findLimit finds the limit of a target.
 func findLimit(ctx context.Context, c *tasker.Client, t flow.LimitTarget) (*flow.Limit, error) {
 	filter := flow.LimitFilter{Namespaces: []string{t.Namespace}, Kind: t.Kind, Handler: t.Handler}
 	for {
@@ -225,7 +218,7 @@ func findLimit(ctx context.Context, c *tasker.Client, t flow.LimitTarget) (*flow
 	}
 }
 
-// newLimitDelete builds `limit delete`. --json prints a flow.Limit. It sends POST /v1/limits/delete.
+// newLimitDelete sends POST /v1/limits/delete. --json prints a flow.Limit.
 func newLimitDelete(s *session) *cobra.Command {
 	var req flow.DeleteLimitRequest
 	var target limitTarget
@@ -255,7 +248,6 @@ func newLimitDelete(s *session) *cobra.Command {
 	return cmd
 }
 
-// limitText names what is limited.
 func limitText(t flow.LimitTarget) string {
 	text := targetText(flow.Target{Kind: t.Kind, Namespace: t.Namespace, Handler: t.Handler, Capabilities: t.Capabilities})
 	if t.Kind == flow.Route && len(t.Capabilities) == 0 {
@@ -264,7 +256,6 @@ func limitText(t flow.LimitTarget) string {
 	return text
 }
 
-// boundsText is what a limit allows.
 func boundsText(l *flow.Limit) string {
 	var parts []string
 	if l.Concurrency > 0 {

@@ -16,27 +16,24 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// linting holds the flags of `lint`.
 type linting struct {
 	s      *session
 	config string
 	strict bool
 }
 
-// linted is what --json prints of a run of lint.
+// linted is the JSON of `lint`.
 type linted struct {
 	Templates int       `json:"templates"`
 	Findings  []finding `json:"findings"`
 }
 
-// finding is a problem or a warning.
 type finding struct {
 	Severity string `json:"severity"` // error or warning
 	Location string `json:"location"`
 	Message  string `json:"message"`
 }
 
-// newLint builds `lint`. It needs no server.
 func newLint(s *session) *cobra.Command {
 	c := &linting{s: s}
 	cmd := &cobra.Command{
@@ -87,7 +84,7 @@ func (c *linting) run(args []string) error {
 	return nil
 }
 
-// templateConfig reads the configuration of the server for which templates are, for the names of its priorities.
+// templateConfig reads a server's configuration for the names of its priorities.
 func (s *session) templateConfig(file string) (*config.Config, error) {
 	if file == "" {
 		file = s.getenv("TASKER_CONFIG")
@@ -99,7 +96,7 @@ func (s *session) templateConfig(file string) (*config.Config, error) {
 	return cfg, nil
 }
 
-// file checks one file. One that was found in a directory and has no steps is no template.
+// A file found in a directory without steps is no template.
 func (c *linting) file(out *linted, name string, found bool, priorities []settings.PriorityLevel) error {
 	src, err := c.s.templateSource(name)
 	if err != nil {
@@ -125,7 +122,7 @@ func (c *linting) file(out *linted, name string, found bool, priorities []settin
 	return nil
 }
 
-// hasSteps reports whether a document looks like a template. It need not be valid YAML.
+// hasSteps also accepts invalid YAML.
 func hasSteps(text string) bool {
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "steps:") {
@@ -153,10 +150,10 @@ func (c *linting) print(out *linted) error {
 	return nil
 }
 
-// templateFiles returns the files that an argument stands for. Hidden directories are left out.
+// templateFiles skips hidden directories.
 func templateFiles(arg string) ([]string, error) {
 	if info, err := os.Stat(arg); arg == "-" || err != nil || !info.IsDir() {
-		return []string{arg}, nil // whoever reads it says what is wrong
+		return []string{arg}, nil // its reader reports the error
 	}
 	var out []string
 	err := filepath.WalkDir(arg, func(path string, entry fs.DirEntry, err error) error {

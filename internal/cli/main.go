@@ -18,15 +18,13 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// Main runs the command line of this process and returns its exit code. The first SIGINT or
-// SIGTERM cancels the command's context, so that it can shut down; a second one ends the
-// process at once, unless the command uses Interrupts.
+// Main runs this process's command line and returns the exit code. The first SIGINT or SIGTERM cancels the
+// command's context; a second one ends the process, unless the command uses Interrupts.
 func Main(version string) int {
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
-	// After the first signal, stop restores the default handling, under which the next one
-	// kills the process.
+	// stop restores the default handling, so that the next signal kills the process.
 	context.AfterFunc(ctx, stop)
 	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil {
@@ -42,43 +40,41 @@ func Main(version string) int {
 		Now:         time.Now,
 		Hangups: func() (<-chan os.Signal, func()) {
 			c := make(chan os.Signal, 1)
-			signal.Notify(c, syscall.SIGHUP) // Windows has none: nothing comes
+			signal.Notify(c, syscall.SIGHUP) // never on Windows
 			return c, func() { signal.Stop(c) }
 		},
 		Interrupts: func() (<-chan os.Signal, func()) {
-			c := make(chan os.Signal, 2) // a signal that finds no room is lost
+			c := make(chan os.Signal, 2) // keeps a signal that arrives early
 			signal.Notify(c, ends...)
 			return c, func() { signal.Stop(c) }
 		},
 	})
 }
 
-// Process is what a command uses of its process. Tests replace all of it; no command reads
-// os.Args, os.Stdout or the clock directly.
+// Process is a command's view of its process. Tests replace it; no command uses os.Args, os.Stdout or the clock.
 type Process struct {
-	Args     []string // with the program's name first
+	Args     []string // program name first
 	Environ  []string // NAME=VALUE
 	Version  string
 	In       io.Reader
 	Out, Err io.Writer
 	Now      func() time.Time
-	// Drivers connect a server to brokers of dead letters in addition to those that every server has.
+	// Drivers connect a server to additional brokers of dead letters.
 	Drivers driver.Registry
 
-	// Hangups returns a channel that gets each SIGHUP, which then no longer ends the process, until stop is called.
+	// Hangups receives SIGHUPs, which do not end the process until stop.
 	Hangups func() (signals <-chan os.Signal, stop func())
-	// Interrupts returns a channel that gets each SIGINT and SIGTERM. Until stop is called, later ones than the first do
-	// not end the process.
+	// Interrupts receives SIGINTs and SIGTERMs; until stop, only the first ends the process.
 	Interrupts func() (signals <-chan os.Signal, stop func())
 
-	Terminal    bool // Out is a terminal, so that a user is watching
-	Columns     int  // its width, 0 if that is not known
+	Terminal    bool // Out is a terminal
+	Columns     int  // its width, 0 for unknown
 	Rows        int  // its height
-	ErrTerminal bool // Err is one
+	ErrTerminal bool // Err is a terminal
 }
 
-// Run executes one command line and returns its exit code. It blocks until the command ends;
-// cancelling ctx ends it early. Run never calls os.Exit and keeps no state between calls.
+// Run executes a command line and returns the exit code. Cancelling ctx ends it early. It never calls os.Exit and
+// keeps no state.
 func Run(ctx context.Context, p Process) int {
 	s := &session{Process: p, name: programName(p.Args)}
 	root := newRoot(s)
@@ -90,27 +86,25 @@ func Run(ctx context.Context, p Process) int {
 	return s.finish(ctx, err)
 }
 
-// session is one run of the command line: the process, the flags that all commands share, and how far the run has come.
-// Its methods are what commands are made of. Only one goroutine uses it.
+// session is one run: the process, the shared flags, and the progress. One goroutine uses it.
 type session struct {
 	Process
 
-	name  string // what the program was called as
-	begun bool   // the command line was understood, and the command has begun
+	name  string // the program's name as called
+	begun bool   // the command line was parsed, and the command has begun
 
 	json   bool   // results are for programs: --json, or --output json or yaml
 	output string // --output, "" if the flag was omitted
 	color  string // --color
 
 	noPager   bool          // --no-pager
-	collected *bytes.Buffer // what paged has yet to show; nil outside it
-	// Of connectFlags; "" if the flag was omitted. Use serverURL.
+	collected *bytes.Buffer // output to be paged; nil outside paged
+	// Of connectFlags; use serverURL.
 	server string
 	apiKey string
 }
 
-// programName returns the name for help and errors: tasker, or tasker-cli if the executable has
-// that name. Both are the same program; scripts for earlier command lines call the second.
+// programName is tasker, or tasker-cli for an executable of that name, which older scripts call.
 func programName(args []string) string {
 	if len(args) > 0 && strings.TrimSuffix(filepath.Base(args[0]), ".exe") == "tasker-cli" {
 		return "tasker-cli"
@@ -118,7 +112,6 @@ func programName(args []string) string {
 	return "tasker"
 }
 
-// getenv returns the value of a variable, "" if it is not set.
 func (s *session) getenv(name string) string {
 	for _, pair := range s.Environ {
 		if k, v, _ := strings.Cut(pair, "="); k == name {
@@ -128,8 +121,7 @@ func (s *session) getenv(name string) string {
 	return ""
 }
 
-// buildVersion returns the version set by the linker, else the one that the Go toolchain
-// recorded, else "(devel)".
+// buildVersion returns the linker's version, else the Go toolchain's, else "(devel)".
 func buildVersion(linked string) string {
 	if linked != "" {
 		return linked
@@ -141,8 +133,7 @@ func buildVersion(linked string) string {
 	return info.Main.Version
 }
 
-// newRoot builds the tree of commands for a session. The commands store their flags in the session, so each run builds
-// its own tree. The order of AddCommand has no effect: help sorts by name.
+// newRoot builds a tree per session, because commands store flags in it. Help sorts by name.
 func newRoot(s *session) *cobra.Command {
 	root := &cobra.Command{
 		Use:   s.name,
@@ -158,11 +149,11 @@ tasks that fail.
 	}
 	root.Version = s.versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.Flags().Bool("version", false, "print the version") // without the shorthand of cobra
+	root.Flags().Bool("version", false, "print the version") // without cobra's shorthand
 	s.outputFlags(root)
 	s.colorFlag(root)
 	root.PersistentFlags().BoolVar(&s.noPager, "no-pager", false, "print long lists and help without a pager")
-	// cobra's default adds the usage to the error; finish prints a shorter hint.
+	// cobra adds the usage to the error; finish prints a shorter hint.
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
 	root.AddCommand(
 		newServe(s),
@@ -212,18 +203,17 @@ tasks that fail.
 	s.completions(root)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	// After AddCommand: guard walks the finished tree.
+	// guard needs the finished tree.
 	s.guard(root)
 	return root
 }
 
-// guard wraps the body of cmd and its subcommands to note when it begins: an error before that
-// moment is an error of the command line. It also gives a body to commands that only group
-// others, because cobra would print the help and succeed on a misspelt subcommand.
+// guard notes when a body begins, because earlier errors are usage errors. It gives groups a body, because cobra
+// would print help and succeed for a misspelt subcommand.
 func (s *session) guard(cmd *cobra.Command) {
 	run := cmd.RunE
 	if run == nil && !cmd.HasSubCommands() {
-		return // a topic of the help
+		return // a help topic
 	}
 	if run == nil {
 		run = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }

@@ -10,9 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/store/migration"
 )
 
-// newMigrate builds `migrate` and its subcommands. Without a subcommand it prints help, or with --show-sql the pending
-// SQL: a bare `migrate` changes nothing. They need a role that may change the schema, which a server does not need with
-// --migrate=never.
+// newMigrate needs a role that may change the schema, unlike a server with --migrate=never. Without a subcommand it
+// changes nothing.
 func newMigrate(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",
@@ -47,9 +46,8 @@ Migrations only go forward; to go back, restore a backup.`,
 	return cmd
 }
 
-// withSchema opens the schema that the flags name, passes it to do and closes it. Without write
-// the database is neither created nor changed. A schema that does not fit this binary is an
-// error of the configuration.
+// withSchema opens the schema of the flags for do. Without write the database is neither created nor changed. A
+// wrong schema is a configuration error.
 func (s *session) withSchema(cmd *cobra.Command, flags *configFlags, write bool, do func(*app.Schema) error) error {
 	cfg, err := flags.load(cmd)
 	if err != nil {
@@ -62,13 +60,12 @@ func (s *session) withSchema(cmd *cobra.Command, flags *configFlags, write bool,
 	return errors.Join(do(schema), schema.Close())
 }
 
-// migrateResult is the JSON of the subcommands. Database is the DSN without its password.
+// migrateResult is the JSON of the subcommands. Database has no password.
 type migrateResult struct {
 	Database   string          `json:"database"`
 	Migrations []migrationLine `json:"migrations"`
 }
 
-// migrationLine is one migration in JSON; each command fills in what it knows.
 type migrationLine struct {
 	Version   int64           `json:"version"`
 	File      string          `json:"file"`
@@ -78,7 +75,6 @@ type migrationLine struct {
 	SQL       string          `json:"sql,omitempty"`
 }
 
-// migrationsOf lists migrations in JSON. If pending is true, they include their SQL.
 func migrationsOf(files []migration.File, pending bool) []migrationLine {
 	out := make([]migrationLine, len(files))
 	for i, f := range files {

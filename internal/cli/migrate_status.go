@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/migration"
 )
 
-// newMigrateStatus builds `migrate status`, which a deployment can run before it replaces a binary: the exit code says
-// whether there is something to do. It only reads, and can run beside servers.
+// newMigrateStatus only reads; its exit code tells a deployment whether migrations are pending.
 func newMigrateStatus(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "status",
@@ -35,7 +34,7 @@ refuse to start on such a database.`,
 			if err := s.printMigrations(schema.DSN, list); err != nil {
 				return err
 			}
-			// Check comes after the table, which shows what conflicts.
+			// The table shows the conflicts.
 			if err := schema.Check(list); err != nil {
 				return err
 			}
@@ -48,8 +47,7 @@ refuse to start on such a database.`,
 	return cmd
 }
 
-// printMigrations prints every migration of the database and the binary, and what to do if some are pending. dsn has no
-// password.
+// dsn has no password.
 func (s *session) printMigrations(dsn string, list []migration.Status) error {
 	if s.json {
 		result := migrateResult{Database: dsn, Migrations: make([]migrationLine, len(list))}

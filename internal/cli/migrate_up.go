@@ -6,9 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/host/app"
 )
 
-// newMigrateUp builds `migrate up`, for databases whose servers run with --migrate=never and
-// whose owner is another role. If it is interrupted, the migrations that committed stay;
-// running it again continues.
+// newMigrateUp is for databases whose servers run with --migrate=never. After an interrupt, committed migrations
+// stay, and a repetition continues.
 func newMigrateUp(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "up",

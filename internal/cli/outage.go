@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/flow"
 )
 
-// newOutage builds `outage`, the group of commands about outages.
 func newOutage(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "outage",
@@ -26,7 +25,7 @@ step at a time is let through as a probe, and the first that succeeds closes the
 	return cmd
 }
 
-// newOutageList builds `outage list`. --json prints a flow.OutagePage. It sends GET /v1/outages.
+// newOutageList reads GET /v1/outages. --json prints a flow.OutagePage.
 func newOutageList(s *session) *cobra.Command {
 	var filter flow.OutageFilter
 	var state string
@@ -53,7 +52,6 @@ func newOutageList(s *session) *cobra.Command {
 	return cmd
 }
 
-// printOutages prints a table.
 func (s *session) printOutages(page *flow.OutagePage) error {
 	if s.json {
 		return s.printJSON(page)
@@ -72,7 +70,6 @@ func (s *session) printOutages(page *flow.OutagePage) error {
 	return s.nextCursor(page.NextCursor)
 }
 
-// nextProbe says when the next step is let through.
 func nextProbe(o *flow.Outage) string {
 	switch {
 	case o.Probe != nil:
@@ -83,7 +80,6 @@ func nextProbe(o *flow.Outage) string {
 	return ""
 }
 
-// outageRoute names the route of an outage.
 func outageRoute(o *flow.Outage) string {
 	text := qualified(o.Namespace, o.Handler)
 	if len(o.Capabilities) > 0 {
@@ -92,7 +88,7 @@ func outageRoute(o *flow.Outage) string {
 	return text
 }
 
-// newOutageShow builds `outage show`. --json prints a flow.Outage. It sends GET /v1/outages/{outage_uuid}.
+// newOutageShow reads GET /v1/outages/{outage_uuid}. --json prints a flow.Outage.
 func newOutageShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show UUID",
@@ -116,7 +112,6 @@ func newOutageShow(s *session) *cobra.Command {
 	}
 }
 
-// outageID reads the UUID of an outage.
 func outageID(text string) (uuid.UUID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil {
@@ -125,7 +120,6 @@ func outageID(text string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// outageFields describes an outage.
 func (s *session) outageFields(o *flow.Outage) string {
 	f := s.newFields("  ")
 	f.add("Outage", o.OutageUUID.String())
@@ -153,7 +147,7 @@ func (s *session) outageFields(o *flow.Outage) string {
 	return f.String()
 }
 
-// newOutageClose builds `outage close`. --json prints a flow.Outage. It sends POST /v1/outages/{outage_uuid}/close.
+// newOutageClose sends POST /v1/outages/{outage_uuid}/close. --json prints a flow.Outage.
 func newOutageClose(s *session) *cobra.Command {
 	var req flow.OutageCloseRequest
 	cmd := &cobra.Command{

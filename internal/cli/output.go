@@ -13,10 +13,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// outputKinds are the values of --output.
 var outputKinds = []string{"table", "json", "yaml"}
 
-// outputFlags adds --output and its short form --json. The last one given holds.
+// The last of --output and --json wins.
 func (s *session) outputFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.VarP((*outputKind)(s), "output", "o", "format of results: table, json or yaml")
@@ -24,10 +23,9 @@ func (s *session) outputFlags(root *cobra.Command) {
 	offer(root, "output", outputKinds...)
 }
 
-// outputKind is a session as the value of --output.
+// outputKind is the session as the value of --output.
 type outputKind session
 
-// Set implements pflag.Value.
 func (k *outputKind) Set(v string) error {
 	if !slices.Contains(outputKinds, v) {
 		return fmt.Errorf("%q is none of %s", v, strings.Join(outputKinds, ", "))
@@ -36,19 +34,17 @@ func (k *outputKind) Set(v string) error {
 	return nil
 }
 
-// String implements pflag.Value.
 func (k *outputKind) String() string { return "table" }
 
-// Type implements pflag.Value.
 func (*outputKind) Type() string { return "kind" }
 
-// textOnly marks a command that prints no result, so that -o json and -o yaml are refused rather than ignored.
+// textOnly marks a command without a result, so that -o json and -o yaml are refused.
 func textOnly(cmd *cobra.Command) *cobra.Command {
 	cmd.Annotations = map[string]string{"output": "text"}
 	return cmd
 }
 
-// checkOutput refuses a format that a command cannot print. --json is accepted: it is about errors as well.
+// checkOutput accepts --json everywhere, because it also formats errors.
 func (s *session) checkOutput(cmd *cobra.Command) error {
 	fixed := cmd.Annotations["output"] == "text" || cmd.Name() == "help" || cmd.HasParent() &&
 		cmd.Parent().Name() == "completion"
@@ -58,14 +54,13 @@ func (s *session) checkOutput(cmd *cobra.Command) error {
 	return nil
 }
 
-// plainYAML matches strings that need no quotes in YAML; words that YAML reads as something else are not among them.
+// plainYAML matches strings that need no quotes, apart from yamlWords.
 var plainYAML = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./-]*( [A-Za-z_/(][A-Za-z0-9_./()-]*)*$`)
 
-// yamlWords are strings that would be read as another type.
+// YAML reads yamlWords as other types.
 var yamlWords = []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
-// toYAML writes a JSON document as YAML, with its members in the same order. Strings that need quotes are written as in
-// JSON, which YAML contains, so that no character of theirs has a meaning of its own.
+// toYAML keeps the order of members. It quotes strings as JSON, which YAML contains.
 func toYAML(document []byte) ([]byte, error) {
 	w := yamlWriter{in: json.NewDecoder(bytes.NewReader(document))}
 	w.in.UseNumber()
@@ -80,7 +75,7 @@ type yamlWriter struct {
 	out bytes.Buffer
 }
 
-// place is what a value stands behind.
+// place is what precedes a value.
 type place int
 
 const (
@@ -89,7 +84,7 @@ const (
 	behindDash
 )
 
-// value copies the next value. Its members or items begin at column indent.
+// Its members or items begin at column indent.
 func (w *yamlWriter) value(indent int, at place) error {
 	token, err := w.in.Token()
 	if err != nil {
@@ -121,7 +116,6 @@ func (w *yamlWriter) value(indent int, at place) error {
 	return err
 }
 
-// member copies one member of an object or one item of a list.
 func (w *yamlWriter) member(indent int, open json.Delim) error {
 	if open == '[' {
 		w.out.WriteByte('-')
@@ -135,7 +129,6 @@ func (w *yamlWriter) member(indent int, open json.Delim) error {
 	return w.value(indent+2, behindKey)
 }
 
-// word writes a value of one line.
 func (w *yamlWriter) word(at place, text string) {
 	if at != atTop {
 		w.out.WriteByte(' ')
@@ -143,7 +136,6 @@ func (w *yamlWriter) word(at place, text string) {
 	w.out.WriteString(text + "\n")
 }
 
-// scalarYAML writes a string, a number, a boolean or null.
 func scalarYAML(token json.Token) string {
 	text, ok := token.(string)
 	if !ok {
@@ -159,7 +151,7 @@ func scalarYAML(token json.Token) string {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(text); err != nil {
-		return `""` // a string has a form in JSON
+		return `""` // a string always marshals
 	}
 	return string(cleanJSON(bytes.TrimSpace(b.Bytes())))
 }

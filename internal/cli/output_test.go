@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/cli"
 )
 
-// A document that is printed as YAML reads as the same values as in JSON, whatever is in its strings.
+// YAML and JSON output have the same values for any strings.
 func TestYAMLIsTheSameAsJSON(t *testing.T) {
 	t.Parallel()
 	words := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "no", "Null", "~", "1e5", "0x1f", "- a", "a: b",
@@ -69,7 +69,7 @@ func TestYAMLIsTheSameAsJSON(t *testing.T) {
 		if err := json.Unmarshal(read, &got); err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(document, &want); err != nil { // what JSON makes of invalid UTF-8
+		if err := json.Unmarshal(document, &want); err != nil { // JSON changes invalid UTF-8
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(got, want) {
@@ -136,7 +136,7 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// TestDetailsWrap: values of details and sentences wrap at the width of a terminal. A pipe gets each on one line.
+// TestDetailsWrap: values wrap at a terminal's width, but not in a pipe.
 func TestDetailsWrap(t *testing.T) {
 	t.Parallel()
 	task := tasker.Task{TaskUUID: uuid.New(), Name: "invoice", State: "error",

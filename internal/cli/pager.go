@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// usualHeight is the height of a terminal that does not tell its own.
+// usualHeight is for terminals of unknown height.
 const usualHeight = 24
 
-// paged makes the text that a command prints go through a pager as one, when it is longer than the terminal. JSON goes
-// as it is, and so do commands that print while they wait.
+// paged collects a command's text for a pager if it is longer than the terminal. JSON, and commands that print
+// while they wait, are not paged.
 func (s *session) paged(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if s.json || s.pager() == "" {
@@ -32,7 +32,7 @@ func (s *session) paged(run func(*cobra.Command, []string) error) func(*cobra.Co
 	}
 }
 
-// page writes a text that may be longer than the terminal, through a pager if it is one. A pipe has none.
+// page writes a text through a pager on a terminal that is too short.
 func (s *session) page(text []byte) error {
 	height := cmp.Or(s.Rows, usualHeight)
 	command := s.pager()
@@ -43,13 +43,13 @@ func (s *session) page(text []byte) error {
 	return nil
 }
 
-// pager returns the command line of the pager, as git selects it; "" for none.
+// pager selects the pager like git; "" for none.
 func (s *session) pager() string {
 	if !s.Terminal || s.noPager || s.getenv("TERM") == "dumb" || runtime.GOOS == "windows" {
 		return ""
 	}
 	for _, name := range []string{"TASKER_PAGER", "PAGER"} {
-		// Unlike a variable that is not set, an empty one asks for no pager.
+		// An empty variable disables the pager.
 		if i := slices.IndexFunc(s.Environ, func(v string) bool { return strings.HasPrefix(v, name+"=") }); i >= 0 {
 			value := strings.TrimPrefix(s.Environ[i], name+"=")
 			if value == "cat" {
@@ -61,9 +61,9 @@ func (s *session) pager() string {
 	return "less"
 }
 
-// runPager runs the pager until its user leaves it. It returns an error if it did not start, so that nothing is lost.
+// runPager runs the pager to its end. It fails if the pager did not start, so that nothing is lost.
 func (s *session) runPager(command string, text []byte) error {
-	// The user's own command line, as in git: it may have arguments and pipes.
+	// The user's command line may have arguments and pipes, as in git.
 	cmd := exec.Command("sh", "-c", "exec "+command) //nolint:gosec // it is the user's, not of anybody's data
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), s.Out, s.Err
 	cmd.Env = s.Environ
@@ -72,7 +72,7 @@ func (s *session) runPager(command string, text []byte) error {
 	}
 	err := cmd.Run()
 	if exit, ok := err.(*exec.ExitError); ok && exit.ExitCode() < 126 { //nolint:errorlint // Run does not wrap it
-		return nil // the user left, or a part of the text was enough
+		return nil // the user left early
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/flow"
 )
 
-// newPause builds `pause`, the group of commands that hold work back. `resume` ends what they begin.
+// `resume` ends what `pause` begins.
 func newPause(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pause",
@@ -28,7 +28,6 @@ explain" tells of a waiting step who paused it, when and why.`,
 	return cmd
 }
 
-// newResume builds `resume`, the group of commands that end a pause.
 func newResume(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume",
@@ -43,7 +42,6 @@ handler of a namespace that is paused too, stays paused.`,
 	return cmd
 }
 
-// pauseKind describes the arguments of the commands of a kind.
 type pauseKind struct {
 	kind      flow.Kind
 	arg, what string
@@ -56,7 +54,6 @@ var pauseKinds = []pauseKind{
 	{flow.Namespace, "NAMESPACE", "all handlers of a namespace"},
 }
 
-// target reads the argument.
 func (k pauseKind) target(arg string, capabilities []string) flow.Target {
 	t := flow.Target{Kind: k.kind, Capabilities: capabilities}
 	namespace, name, found := strings.Cut(arg, "/")
@@ -76,14 +73,13 @@ func (k pauseKind) target(arg string, capabilities []string) flow.Target {
 	return t
 }
 
-// capabilityFlag adds the flag that only a route has.
 func (k pauseKind) capabilityFlag(cmd *cobra.Command, capabilities *[]string) {
 	if k.kind == flow.Route {
 		cmd.Flags().StringSliceVar(capabilities, "capability", nil, "capability that the steps need; repeatable")
 	}
 }
 
-// newPauseOf builds `pause KIND`. --json prints a flow.Pause. It sends POST /v1/pauses.
+// newPauseOf sends POST /v1/pauses. --json prints a flow.Pause.
 func newPauseOf(s *session, k pauseKind) *cobra.Command {
 	var req flow.PauseRequest
 	var capabilities []string
@@ -126,7 +122,6 @@ from now, such as 30m.`,
 	return cmd
 }
 
-// pauseEnd reads the end of a pause: a time, or a duration from now.
 func (s *session) pauseEnd(text string) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return s.Now().Add(d), nil
@@ -138,7 +133,7 @@ func (s *session) pauseEnd(text string) (time.Time, error) {
 	return at, nil
 }
 
-// newResumeOf builds `resume KIND`. --json prints a flow.Pause. It sends POST /v1/pauses/resume.
+// newResumeOf sends POST /v1/pauses/resume. --json prints a flow.Pause.
 func newResumeOf(s *session, k pauseKind) *cobra.Command {
 	var req flow.ResumePausedRequest
 	var capabilities []string
@@ -165,7 +160,7 @@ func newResumeOf(s *session, k pauseKind) *cobra.Command {
 	return cmd
 }
 
-// newPauseList builds `pause list`. --json prints a flow.PausePage. It sends GET /v1/pauses.
+// newPauseList reads GET /v1/pauses. --json prints a flow.PausePage.
 func newPauseList(s *session) *cobra.Command {
 	var filter flow.PauseFilter
 	var kind string
@@ -192,7 +187,6 @@ func newPauseList(s *session) *cobra.Command {
 	return cmd
 }
 
-// printPauses prints a table.
 func (s *session) printPauses(page *flow.PausePage) error {
 	if s.json {
 		return s.printJSON(page)
@@ -216,7 +210,6 @@ func (s *session) printPauses(page *flow.PausePage) error {
 	return s.nextCursor(page.NextCursor)
 }
 
-// targetText names what is paused.
 func targetText(t flow.Target) string {
 	text := string(t.Kind) + " " + t.Namespace
 	switch t.Kind {

@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newPolicy groups the commands about policies. Changes need sources:admin.
+// newPolicy: changes need sources:admin.
 func newPolicy(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
@@ -25,9 +25,8 @@ an operator, and when.`,
 	return cmd
 }
 
-// newPolicySet builds `policy set`. Like `source add` it saves the policy whole: an omitted flag takes its default.
-// Durations are sent as seconds with a fraction. It sends POST /v1/policies. It decides about letters that arrive or
-// come back from then on; those in the inbox stay as they are. An unknown source is exit code 3.
+// newPolicySet, like `source add`, saves the whole policy by POST /v1/policies: an omitted flag takes its default.
+// It decides about letters that arrive or return from then on. An unknown source exits with 3.
 func newPolicySet(s *session) *cobra.Command {
 	var (
 		req                 deadletters.PolicyRequest
@@ -53,17 +52,15 @@ func newPolicySet(s *session) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&req.Namespace, "namespace", "default", "namespace")
 	f.StringVar(&req.Origin, "origin", "", "origin (default: every origin without a policy of its own)")
-	// What happens with a letter, and when that ends.
 	f.StringVar(&strategy, "strategy", "manual", "manual, immediate, fixed, exponential or scheduled")
 	f.IntVar(&req.MaxRetries, "max-retries", 0, "replays after which a letter is discarded with that reason")
 	f.BoolVar(&req.KeepExhausted, "keep-exhausted", false, "leave such letters open instead")
-	// When it is sent back. A strategy ignores what it does not use.
+	// A strategy ignores flags that it does not use.
 	f.DurationVar(&base, "base", 0, "delay before a letter is sent back")
 	f.DurationVar(&limit, "cap", 0, "longest delay")
 	f.Float64Var(&req.Multiplier, "multiplier", 0, "factor of the delay for each replay")
 	f.Float64Var(&req.Jitter, "jitter", 0, "random share of the delay, 0 to 1")
 	f.StringVar(&req.TimeOfDay, "time-of-day", "", "HH:MM in UTC, with strategy scheduled")
-	// Which letters it is for.
 	f.DurationVar(&maxAge, "max-age", 0, "older letters are left to an operator")
 	f.StringSliceVar(&req.OnlyTypes, "only-error-type", nil, "restrict the policy to these error types; repeatable")
 	f.BoolVar(&req.DiscardTests, "discard-test-events", false, "discard letters whose message ID begins with test-")
@@ -74,8 +71,7 @@ func newPolicySet(s *session) *cobra.Command {
 	return cmd
 }
 
-// newPolicyPreset builds `policy preset`. It saves the policies one by one, so a repetition after a lost answer ends
-// with the same policies. Policies of other origins stay.
+// newPolicyPreset saves the policies one by one, and is repeatable. Policies of other origins stay.
 func newPolicyPreset(s *session) *cobra.Command {
 	var (
 		o           deadletters.PresetOptions
@@ -121,8 +117,7 @@ func newPolicyPreset(s *session) *cobra.Command {
 	return cmd
 }
 
-// newPolicyList builds `policy list`. --json prints a list of deadletters.Policy. A source without a row leaves all its
-// letters to operators.
+// newPolicyList: a source without a row leaves its letters to operators. --json prints deadletters.Policies.
 func newPolicyList(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -142,9 +137,8 @@ func newPolicyList(s *session) *cobra.Command {
 	return cmd
 }
 
-// newPolicyRemove builds `policy remove`. Without --origin it removes the policy for every origin, and no policy of a
-// single origin. Letters that were scheduled already keep their time. Removing a policy that is not there is exit code
-// 3, so a repetition after a lost answer fails harmlessly.
+// newPolicyRemove without --origin removes only the policy for every origin. Scheduled letters keep their time. A
+// missing policy exits with 3, so a repetition fails harmlessly.
 func newPolicyRemove(s *session) *cobra.Command {
 	var (
 		namespace, origin string
@@ -174,7 +168,7 @@ func newPolicyRemove(s *session) *cobra.Command {
 	return cmd
 }
 
-// printPolicies prints one row per policy. An empty ORIGIN is the policy for every origin that has none of its own.
+// An empty ORIGIN is the policy for origins without their own.
 func (s *session) printPolicies(list []deadletters.Policy) error {
 	if s.json {
 		return s.printList("policies", list)
@@ -193,7 +187,7 @@ func (s *session) printPolicies(list []deadletters.Policy) error {
 	return t.flush()
 }
 
-// seconds shows a number of seconds as a duration, and 0 as nothing.
+// seconds shows 0 as "".
 func seconds(s float64) string {
 	if s == 0 {
 		return ""

@@ -14,15 +14,15 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/envelope"
 )
 
-// printJSON writes v, indented, as the result of a command, or as YAML with --output yaml. It encodes everything before
-// it writes, so an error leaves no half document on standard output. A list has printList.
+// printJSON encodes v, or writes YAML with --output yaml, before it prints, so an error leaves no half document.
+// Lists use printList.
 func (s *session) printJSON(v any) error {
 	if k := reflect.ValueOf(v).Kind(); k == reflect.Slice {
 		return errors.New("print a list with printList") // a fault of the program, which its tests find
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
-	// The output is for terminals and jq; < and & are no danger there, and \u003c is hard to read.
+	// < and & are harmless for terminals and jq, and \u003c is hard to read.
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
@@ -38,8 +38,8 @@ func (s *session) printJSON(v any) error {
 	return s.write(cleanJSON(buf.Bytes()))
 }
 
-// printList writes a list as JSON: an object with the list under the name of its items, as the pages of lists that have
-// more than one. So all lists are read in the same way, and can get more members.
+// printList prints an object with the list under the name of its items, as a paged list, so all lists read alike
+// and can get more members.
 func (s *session) printList(name string, list any) error {
 	if v := reflect.ValueOf(list); v.Len() == 0 {
 		list = []any{} // not null
@@ -47,7 +47,7 @@ func (s *session) printList(name string, list any) error {
 	return s.printJSON(map[string]any{name: list})
 }
 
-// printJSONLine writes v as one line of JSON, or as one document of YAML, for streams.
+// printJSONLine writes a line of JSON, or a YAML document, for streams.
 func (s *session) printJSONLine(v any) error {
 	if s.output == "yaml" {
 		if err := s.write([]byte("---\n")); err != nil {
@@ -62,12 +62,10 @@ func (s *session) printJSONLine(v any) error {
 	return s.write(append(cleanJSON(line), '\n'))
 }
 
-// printf writes a format of this program with arguments of any origin: string arguments are
-// cleaned of control characters.
+// printf cleans string arguments of control characters.
 func (s *session) printf(format string, args ...any) error {
 	for i, a := range args {
-		// States and priorities are types of their own, so the check is by kind and not by
-		// type.
+		// States and priorities have their own types, so check the kind.
 		if v := reflect.ValueOf(a); v.Kind() == reflect.String {
 			args[i] = clean(v.String())
 		}
@@ -75,8 +73,7 @@ func (s *session) printf(format string, args ...any) error {
 	return s.write(fmt.Appendf(nil, format, args...))
 }
 
-// write writes to standard output as it is; the caller has cleaned b. An error, such as a
-// closed pipe, fails the command.
+// write prints clean bytes. An error, such as a closed pipe, fails the command.
 func (s *session) write(b []byte) error {
 	if !s.json && s.colored(s.Terminal) {
 		b = paintMark(b)
@@ -91,31 +88,26 @@ func (s *session) write(b []byte) error {
 	return nil
 }
 
-// fields builds " Name: value" lines for the details of one object. Empty values have no line,
-// so that optional fields do not clutter the output.
+// fields builds " Name: value" lines without empty values.
 type fields struct {
 	b       strings.Builder
 	indent  string
 	columns int
 }
 
-// newFields starts the details of an object. Long values wrap as tables do.
 func (s *session) newFields(indent string) fields {
 	return fields{indent: indent, columns: s.columns()}
 }
 
-// String returns the lines.
 func (f *fields) String() string { return f.b.String() }
 
-// add adds a value of one line; control characters in it are escaped.
 func (f *fields) add(name, value string) {
 	if value != "" {
 		f.b.WriteString(terminal.Field(f.indent+name+":", clean(value), len(f.indent)+4, f.columns) + "\n")
 	}
 }
 
-// block adds a value of several lines, indented below its name. A value of one line is added as
-// by add.
+// block adds a value of several lines, indented below its name.
 func (f *fields) block(name, value string) {
 	if value = strings.TrimRight(value, "\n"); value == "" {
 		return
@@ -130,7 +122,7 @@ func (f *fields) block(name, value string) {
 	}
 }
 
-// sentence formats a sentence of the server as lines that fit the terminal, each with this indentation; "" for none.
+// sentence wraps a server's sentence with an indentation; "" for none.
 func (s *session) sentence(indent, text string) string {
 	if text == "" {
 		return ""
@@ -139,7 +131,7 @@ func (s *session) sentence(indent, text string) string {
 	return terminal.Field(indent+first, rest, len(indent), s.columns()) + "\n"
 }
 
-// stamp formats a time for details: RFC 3339 in UTC, to the second. It returns "" for no time.
+// stamp is RFC 3339 in UTC to the second; "" for no time.
 func stamp(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
@@ -147,7 +139,6 @@ func stamp(t *time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// stampAgo formats a time with its distance from now, "" for no time.
 func (s *session) stampAgo(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
@@ -155,8 +146,7 @@ func (s *session) stampAgo(t *time.Time) string {
 	return stamp(t) + " (" + s.ago(*t) + ")"
 }
 
-// ago formats the distance of t from now in one unit: "3m ago", "in 20s", "now". Tables use it,
-// because their reader compares rows and does not need the exact time.
+// ago formats a distance from now in one unit: "3m ago", "in 20s", "now".
 func (s *session) ago(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -171,8 +161,7 @@ func (s *session) ago(t time.Time) string {
 	return brief(d) + " ago"
 }
 
-// brief formats a duration in its largest unit, rounded down: 20s, 3m, 5h, 12d. Days begin at
-// 48 hours.
+// brief formats a duration in its largest unit, rounded down: 20s, 3m, 5h, 12d. Days begin at 48 hours.
 func brief(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -185,8 +174,7 @@ func brief(d time.Duration) string {
 	return strconv.Itoa(int(d.Hours()/24)) + "d"
 }
 
-// compact formats JSON on one line. Text that is not JSON is returned unchanged: damaged data
-// must be visible.
+// compact formats JSON on one line, and returns other text, which is damaged, unchanged.
 func compact(raw json.RawMessage) string {
 	var buf bytes.Buffer
 	if json.Compact(&buf, envelope.Shown(raw)) != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 )
 
-// newQueue groups the commands about the queue as a whole. They use the queue API
-// (docs/reference/queue-api.md), whose statuses differ from the states of `task list`.
+// newQueue uses the queue API (docs/reference/queue-api.md), whose statuses differ from the states of `task list`.
 func newQueue(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
@@ -24,8 +23,8 @@ func newQueue(s *session) *cobra.Command {
 	return cmd
 }
 
-// newQueuePosition builds `queue position`. --json prints a queueapi.QueueTask. It sends GET /api/v1/tasks/{id}. The
-// position is of now: a more urgent submission moves the task back.
+// newQueuePosition reads GET /api/v1/tasks/{id}: the current position, which more urgent submissions change. --json
+// prints a queueapi.QueueTask.
 func newQueuePosition(s *session) *cobra.Command {
 	var history bool
 	cmd := &cobra.Command{
@@ -52,8 +51,7 @@ measurement there is no estimate.`,
 	return cmd
 }
 
-// printQueueTask prints a task's place in the queue. The effective priority is shown only if
-// aging has changed it.
+// printQueueTask shows the effective priority only if aging changed it.
 func (s *session) printQueueTask(t *queueapi.QueueTask) error {
 	if s.json {
 		return s.printJSON(t)
@@ -84,8 +82,7 @@ func (s *session) printQueueTask(t *queueapi.QueueTask) error {
 	return s.write([]byte(f.String()))
 }
 
-// positionText formats a position, "" for a task that does not wait for a worker. The server
-// counts up to a limit; a position beyond it is a minimum.
+// A position beyond the server's counting limit is a minimum; "" for a task that does not wait for a worker.
 func positionText(p queueapi.QueuePlace) string {
 	switch {
 	case p.PositionInQueue == nil:
@@ -96,8 +93,7 @@ func positionText(p queueapi.QueuePlace) string {
 	return fmt.Sprint(*p.PositionInQueue)
 }
 
-// waitText formats the estimated wait. The estimate is missing if this server has recently
-// claimed nothing from the queue, since there is no throughput to divide by.
+// The estimate is missing if this server recently claimed nothing, without a throughput.
 func waitText(t *queueapi.QueueTask) string {
 	switch {
 	case t.PositionInQueue == nil:
@@ -108,5 +104,4 @@ func waitText(t *queueapi.QueueTask) string {
 	return briefly(*t.EstimatedWaitSeconds)
 }
 
-// briefly formats a number of seconds like brief.
 func briefly(seconds float64) string { return brief(time.Duration(seconds * float64(time.Second))) }

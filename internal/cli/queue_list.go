@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 )
 
-// queueList holds the flags of `queue list`; statuses, priority and created are unparsed.
 type queueList struct {
 	s        *session
 	filter   queueapi.QueueTaskFilter
@@ -19,8 +18,7 @@ type queueList struct {
 	created  created
 }
 
-// newQueueList builds `queue list`: the tasks of `task list` in the statuses of the queue API. --json prints a
-// queueapi.QueueTaskPage. It sends GET /api/v1/tasks, one page at a time.
+// newQueueList reads pages of GET /api/v1/tasks. --json prints a queueapi.QueueTaskPage.
 func newQueueList(s *session) *cobra.Command {
 	c := &queueList{s: s}
 	cmd := &cobra.Command{
@@ -63,16 +61,14 @@ func newQueueList(s *session) *cobra.Command {
 	return cmd
 }
 
-// run prints one page of tasks, in the words of the queue API: STATUS is a simplified state, RETRIES excludes the first
-// attempt.
+// STATUS is a simplified state, RETRIES excludes the first attempt.
 func (c *queueList) run(ctx context.Context, client *tasker.Client, _ []string) error {
 	page, err := queueapi.Of(client).QueueTasks(ctx, c.filter)
 	if err != nil {
 		return err
 	}
-	// The server examines a bounded number of rows per page, so with a rare filter a page can
-	// be empty and still have a successor. A person wants to see tasks, so run reads on until
-	// it finds some.
+	// A page examines a bounded number of rows, so under a rare filter it may be empty with a successor: read on
+	// until there are tasks.
 	for page.NextCursor != "" && len(page.Tasks) == 0 {
 		c.filter.Cursor = page.NextCursor
 		if page, err = queueapi.Of(client).QueueTasks(ctx, c.filter); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 )
 
-// newQueueRoutes builds `queue routes`. --json prints a queueapi.RoutePage. It sends GET /v1/routes.
+// newQueueRoutes reads GET /v1/routes. --json prints a queueapi.RoutePage.
 func newQueueRoutes(s *session) *cobra.Command {
 	var (
 		filter queueapi.RouteFilter
@@ -43,7 +43,7 @@ longest waits. The numbers of steps may be some seconds old.`,
 	return cmd
 }
 
-// printRoutes prints a table, and below it why the queue of a route does not move.
+// printRoutes adds why the queue of a route does not move.
 func (s *session) printRoutes(page *queueapi.RoutePage) error {
 	if s.json {
 		return s.printJSON(page)
@@ -77,7 +77,6 @@ func (s *session) printRoutes(page *queueapi.RoutePage) error {
 	return s.nextCursor(page.NextCursor)
 }
 
-// routeName names a route: namespace/handler, and the capabilities.
 func routeName(r *queueapi.Route) string {
 	name := r.Namespace + "/" + r.Handler
 	if len(r.Capabilities) > 0 {

@@ -14,9 +14,8 @@ import (
 	"github.com/taskerhq/tasker/internal/api/queueapi"
 )
 
-// newQueueStats builds `queue stats`. --json prints a queueapi.QueueStats. The numbers of the last minute and hour are
-// those of the server that answers. It sends GET /api/v1/queue/stats. The command does not fail when a queue is long:
-// alerts belong to the metrics.
+// newQueueStats reads GET /api/v1/queue/stats. The last minute and hour are the answering server's. --json prints a
+// queueapi.QueueStats.
 func newQueueStats(s *session) *cobra.Command {
 	var filter queueapi.QueueFilter
 	cmd := &cobra.Command{
@@ -36,8 +35,7 @@ func newQueueStats(s *session) *cobra.Command {
 	return cmd
 }
 
-// printQueueStats prints a table by priority and the totals below it. Numbers of a capped or
-// sampled queue are marked, since they are not exact.
+// printQueueStats marks numbers of a capped or sampled queue as inexact.
 func (s *session) printQueueStats(q *queueapi.QueueStats) error {
 	if s.json {
 		return s.printJSON(q)
@@ -58,7 +56,7 @@ func (s *session) printQueueStats(q *queueapi.QueueStats) error {
 	}
 	f := s.newFields("  ")
 	waiting := strconv.Itoa(q.Queue.TotalDepth)
-	// The server stops counting at a limit, so that a long queue costs no more than a short one.
+	// The server counts up to a limit.
 	if q.Queue.Capped {
 		waiting += " or more"
 	}
@@ -97,14 +95,13 @@ func (s *session) printQueueStats(q *queueapi.QueueStats) error {
 	return s.write([]byte("\n" + f.String()))
 }
 
-// byLevel sorts the names of priorities by level, highest first, and by name within a level.
+// byLevel sorts priorities by level, highest first, then by name.
 func byLevel(queues map[string]queueapi.QueueOfPriority) []string {
 	names := slices.Sorted(maps.Keys(queues))
 	slices.SortStableFunc(names, func(a, b string) int { return queues[b].Level - queues[a].Level })
 	return names
 }
 
-// ageText formats optional seconds, "" for none.
 func ageText(seconds *float64) string {
 	if seconds == nil {
 		return ""
@@ -112,7 +109,6 @@ func ageText(seconds *float64) string {
 	return briefly(*seconds)
 }
 
-// workersText formats the number of workers and their load, then the groups that are not empty.
 func workersText(w queueapi.QueueWorkers) string {
 	parts := []string{fmt.Sprintf("%d alive, %d of %d slots used", w.Total, w.UsedCapacity, w.TotalCapacity)}
 	for _, p := range []struct {
@@ -129,7 +125,6 @@ func workersText(w queueapi.QueueWorkers) string {
 	return strings.Join(parts, ", ")
 }
 
-// throughputText formats the counts of the last minute.
 func throughputText(t queueapi.QueueThroughput) string {
 	text := fmt.Sprintf(
 		"%d claimed, %d completed, %d failed permanently",
@@ -143,7 +138,6 @@ func throughputText(t queueapi.QueueThroughput) string {
 	return text
 }
 
-// pressureText formats the state of back-pressure and the number of refused tasks by reason.
 func pressureText(b queueapi.QueueBackpressure) string {
 	text := b.State
 	for _, reason := range slices.Sorted(maps.Keys(b.Refused)) {
@@ -154,7 +148,6 @@ func pressureText(b queueapi.QueueBackpressure) string {
 	return text
 }
 
-// dispatchText names the active dispatcher and, if Redis is configured but not in use, why.
 func dispatchText(d queueapi.QueueDispatch) string {
 	switch {
 	case d.Mode == "redis":

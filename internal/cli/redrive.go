@@ -13,8 +13,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newRedrive groups the commands about operations on many letters and cases. All of them talk to one server; the
-// redrive itself runs in whichever node has the turn, so it goes on when this command, or that server, ends.
+// newRedrive: a redrive runs in the node that has the turn, and continues when this command or the server ends.
 func newRedrive(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "redrive",
@@ -37,9 +36,8 @@ waves, and halts when its stop rule says so.`,
 	return cmd
 }
 
-// redriveFlags describe an operation on many. Selection and edit are those of the commands about letters, so that what
-// `letter list` shows can be redriven with the same flags. req is complete after prepare. Zero values of the plan and
-// the stop rule mean the server's defaults.
+// redriveFlags share selection and edit with the commands about letters, so `letter list` previews a redrive. req
+// is complete after prepare. Zero values mean the server's defaults.
 type redriveFlags struct {
 	selectionFlags
 	editFlags
@@ -47,19 +45,17 @@ type redriveFlags struct {
 	operation string
 	kind      string
 	observe   time.Duration
-	// These select cases, and say how their tasks are replayed.
+	// Selection and replay of cases.
 	reason, retryable, taskState string
 	replayed                     bool
 	firstAfter, firstBefore      string
 	priority                     string
 }
 
-// add defines the flags on cmd.
 func (r *redriveFlags) add(cmd *cobra.Command) {
 	r.selectionFlags.add(cmd)
 	r.editFlags.add(cmd)
 	f := cmd.Flags()
-	// What is selected, besides the flags of selectionFlags.
 	f.StringVar(&r.selection.Namespace, "namespace", "",
 		"namespace of the letters and cases (default: that of --group or --id, else default)")
 	f.StringVar(&r.selection.Template, "name", "", "filter by the template of cases")
@@ -70,10 +66,8 @@ func (r *redriveFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&r.replayed, "replayed", false, "filter by sent back or replayed before (--replayed=false: never)")
 	f.StringVar(&r.firstAfter, "first-after", "", "died first, or case opened, at or after: a time, or an age such as 24h")
 	f.StringVar(&r.firstBefore, "first-before", "", "died first, or case opened, before: a time, or an age such as 24h")
-	// What is done with it, and where letters are sent.
 	f.StringVar(&r.operation, "operation", "redrive", "redrive, discard or restore")
 	f.StringVar(&r.req.Destination, "destination", "", "where letters are sent (default: their origins)")
-	// The plan: the sizes of the waves, and the pauses between them.
 	f.IntVar(&r.req.Plan.Canary, "canary", 0, "size of the first wave (default: the server's)")
 	f.Float64Var(&r.req.Plan.Factor, "factor", 0, "each wave is that many times the one before (default: the server's)")
 	f.IntVar(&r.req.Plan.Largest, "largest", 0, "size of the largest wave (default: the server's)")
@@ -85,7 +79,6 @@ func (r *redriveFlags) add(cmd *cobra.Command) {
 	f.StringVar(&r.priority, "priority", "", "of cases: new priority of the tasks and their open steps")
 	f.BoolVar(&r.req.Plan.AtMostOnce, "at-most-once", false,
 		"leave a letter open whose send had no answer (default: send it again under the same number)")
-	// The stop rule. Each bound that is not given has the server's default.
 	f.Float64Var(&r.req.Stop.ReturnedShare, "stop-share", 0, "halt when this share of a wave came back, above 0 to 1")
 	f.IntVar(&r.req.Stop.SamePrint, "stop-same", 0, "halt when that many of a wave came back with one fingerprint")
 	f.IntVar(&r.req.Stop.Failed, "stop-failed", 0, "halt when that many sends of a wave failed, or have no known outcome")
@@ -96,8 +89,7 @@ func (r *redriveFlags) add(cmd *cobra.Command) {
 	offer(cmd, "retryable", "true", "false")
 }
 
-// prepare parses the flags into req. It fills in only what was given; the server supplies the rest and validates all of
-// it.
+// prepare fills in only given values; the server supplies and validates the rest.
 func (r *redriveFlags) prepare(s *session, cmd *cobra.Command) error {
 	if err := r.selectionFlags.prepare(s, cmd); err != nil {
 		return err
@@ -125,7 +117,7 @@ func (r *redriveFlags) prepare(s *session, cmd *cobra.Command) error {
 		return err
 	}
 	r.req.Plan.Priority = tasker.Priority(r.priority)
-	// The server finds the namespace of a group, or of a letter.
+	// The server finds the namespace of a group or a letter.
 	if r.selection.Namespace == "" && len(r.selection.Groups)+len(r.selection.IDs) == 0 {
 		r.selection.Namespace = "default"
 	}
@@ -134,7 +126,6 @@ func (r *redriveFlags) prepare(s *session, cmd *cobra.Command) error {
 	return nil
 }
 
-// redriveArg reads the argument that names a redrive.
 func redriveArg(arg string) (uuid.UUID, error) {
 	id, err := uuid.Parse(arg)
 	if err != nil {
@@ -143,7 +134,6 @@ func redriveArg(arg string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// printRedrive prints a redrive with its progress.
 func (s *session) printRedrive(r *deadletters.Redrive) error {
 	if s.json {
 		return s.printJSON(r)
@@ -167,8 +157,7 @@ func (s *session) printRedrive(r *deadletters.Redrive) error {
 	return s.write([]byte(f.String()))
 }
 
-// counts lists the results that at least one item has. An item of which a try had no answer counts as uncertain and
-// also under its state.
+// An item with an unanswered try counts as uncertain and under its state.
 func counts(c *deadletters.ItemCounts) string {
 	var out []string
 	for _, n := range []struct {

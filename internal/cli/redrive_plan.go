@@ -12,9 +12,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newRedrivePlan builds `redrive plan`. It takes the flags of `redrive start`, so that replacing the word plan by start
-// does what was shown. It sends POST /v1/redrives/preview, which stores nothing, and needs the permissions of the
-// redrive itself. What arrives between plan and start is selected by the start.
+// newRedrivePlan takes the flags and needs the permissions of `redrive start`. It sends POST /v1/redrives/preview,
+// which stores nothing; the start also selects what arrives in between.
 func newRedrivePlan(s *session) *cobra.Command {
 	var flags redriveFlags
 	cmd := &cobra.Command{
@@ -36,9 +35,8 @@ and 4 if it selects nothing.`,
 	return cmd
 }
 
-// preview asks the server what a request would do and prints it. If the redrive would be refused, preview prints what
-// there is to see and then returns the refusal as an error with code invalid, so that a script sees exit code 7 and a
-// person sees both. Two commands use it: `redrive plan` and `redrive start --dry-run`.
+// preview prints what a request would do. A refused redrive is printed, and then fails with code invalid, exit code
+// 7. `redrive start --dry-run` uses it, too.
 func (s *session) preview(ctx context.Context, c *tasker.Client, req deadletters.RedriveRequest) error {
 	p, err := deadletters.Of(c).PreviewRedrive(ctx, req)
 	if err != nil {
@@ -59,14 +57,12 @@ func (s *session) preview(ctx context.Context, c *tasker.Client, req deadletters
 	return &tasker.Error{Code: tasker.CodeInvalid, Message: "the redrive would be refused", Details: p.Problems}
 }
 
-// printPreview prints the number of items, the effective plan and stop rule with the server's defaults, one line per
-// destination, and the samples. A sample with several changes has one row per change; without an edit it has one row
-// whose last column is the problem, if any.
+// printPreview has a row per change of a sample; without an edit, one row with the problem, if any.
 func (s *session) printPreview(p *deadletters.Preview) error {
 	f := s.newFields("  ")
 	total := strconv.Itoa(p.Total)
 	if p.Capped {
-		// The server looks at a bounded number of the newest letters and cases; the freeze takes all of them.
+		// The preview reads a bounded number of the newest items; the freeze takes all.
 		total = "more than " + total
 	}
 	f.add("Items", total)
@@ -75,7 +71,7 @@ func (s *session) printPreview(p *deadletters.Preview) error {
 	for _, d := range p.Destinations {
 		verdict := "ok"
 		switch {
-		// Not allowed comes first: whether the destination exists was not asked then.
+		// First, because existence is only checked for allowed destinations.
 		case !d.Allowed:
 			verdict = "not allowed by its source"
 		case !d.Exists:
@@ -102,7 +98,7 @@ func (s *session) printPreview(p *deadletters.Preview) error {
 	return t.flush()
 }
 
-// planLine describes a plan in words: "first 10, then 3 times as many, at most 1000; 5m0s between them".
+// planLine words a plan: "first 10, then 3 times as many, at most 1000; 5m0s between them".
 func planLine(p deadletters.Plan) string {
 	line := fmt.Sprintf("first %d, then %g times as many, at most %d; %s between them", p.Canary, p.Factor, p.Largest,
 		time.Duration(p.ObserveSeconds*float64(time.Second)))
@@ -112,8 +108,7 @@ func planLine(p deadletters.Plan) string {
 	return line
 }
 
-// stopLine lists the bounds of a stop rule. A bound of 0 is off. The server replaces a rule without any bound by its
-// default, so the line is empty only if it sent none.
+// stopLine lists the bounds of a stop rule; 0 is off.
 func stopLine(r deadletters.StopRule) string {
 	line := ""
 	add := func(format string, args ...any) {

@@ -10,9 +10,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newRedriveReport builds `redrive report`: the result of each item, in the order in which the items are sent, the
-// earliest death first. It sends GET /v1/redrives/{redrive_uuid}/items for one page, which needs read or
-// dead-letters:read. Items of a running redrive change between pages; their numbers do not, so no item is missed.
+// newRedriveReport lists the items in sending order, the earliest death first, from GET
+// /v1/redrives/{redrive_uuid}/items. Numbers of items are stable between pages, so none is missed.
 func newRedriveReport(s *session) *cobra.Command {
 	var (
 		filter deadletters.ItemFilter
@@ -47,8 +46,8 @@ func newRedriveReport(s *session) *cobra.Command {
 	return cmd
 }
 
-// printItems prints a page of items. "uncertain" marks an item of which a try had no answer: one that was sent may have
-// reached its destination twice, under the same number, and one that failed may have reached it once.
+// "uncertain" marks an item with an unanswered try: a sent one may have arrived twice under its number, a failed
+// one once.
 func (s *session) printItems(page *deadletters.ItemPage) error {
 	if s.json {
 		return s.printJSON(page)
@@ -73,8 +72,8 @@ func (s *session) printItems(page *deadletters.ItemPage) error {
 	return s.nextCursor(page.NextCursor)
 }
 
-// newRedriveList builds `redrive list`. --json prints a deadletters.RedrivePage, whose redrives have no counts. It
-// sends one GET /v1/redrives. An operator who asks what was sent back, when and by whom begins here.
+// newRedriveList reads GET /v1/redrives: what was sent back, when and by whom. --json prints a
+// deadletters.RedrivePage without counts.
 func newRedriveList(s *session) *cobra.Command {
 	var (
 		filter deadletters.RedriveFilter
@@ -106,7 +105,7 @@ func newRedriveList(s *session) *cobra.Command {
 	return cmd
 }
 
-// printRedrives prints one row per redrive. It omits the counts of results, which need a request per redrive.
+// printRedrives omits counts of results, which need a request per redrive.
 func (s *session) printRedrives(page *deadletters.RedrivePage) error {
 	if s.json {
 		return s.printJSON(page)

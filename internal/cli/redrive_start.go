@@ -11,10 +11,9 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newRedriveStart builds `redrive start`. It has two forms: with flags it creates a redrive, with a UUID it starts a
-// draft. A draft has its plan and its selection already, so flags for them are refused with it. Creating is not
-// idempotent: sent again after a lost answer, the same flags freeze a second redrive, whose items are skipped once the
-// first one has sent them. Look at `redrive list` before a second try.
+// newRedriveStart creates a redrive from flags, or starts a draft by UUID, without flags. Creation is not
+// idempotent: repeated after a lost answer it freezes a second redrive, whose items the first one may send. Look at
+// `redrive list` before a second try.
 func newRedriveStart(s *session) *cobra.Command {
 	var (
 		flags                redriveFlags
@@ -65,7 +64,7 @@ opens discarded letters again.`,
 	return cmd
 }
 
-// setFlag returns a flag that is set on cmd and that add defines, "" for none.
+// setFlag returns a flag of add that is set on cmd, "" for none.
 func setFlag(cmd *cobra.Command, add func(*cobra.Command)) (name string) {
 	var of cobra.Command
 	add(&of)
@@ -77,8 +76,6 @@ func setFlag(cmd *cobra.Command, add func(*cobra.Command)) (name string) {
 	return name
 }
 
-// startRedrive starts the draft that the argument names or, without arguments, creates a redrive from req. Creating is
-// not safe to repeat: after a lost answer look at `redrive list` first.
 func startRedrive(ctx context.Context, c *tasker.Client, args []string, req deadletters.RedriveRequest,
 ) (*deadletters.Redrive, error) {
 	if len(args) == 0 {
@@ -91,17 +88,14 @@ func startRedrive(ctx context.Context, c *tasker.Client, args []string, req dead
 	return actOnRedrive(ctx, c, id, deadletters.StartRedrive, req.Act)
 }
 
-// actOnRedrive asks for a change of the state of a redrive. The server refuses an action that its state does not allow
-// with wrong_state.
 func actOnRedrive(ctx context.Context, c *tasker.Client, id uuid.UUID, action deadletters.RedriveAction,
 	act deadletters.Act,
 ) (*deadletters.Redrive, error) {
 	return deadletters.Of(c).ActOnRedrive(ctx, id, deadletters.RedriveAct{Action: action, Act: signed(act)})
 }
 
-// newRedriveAct builds `redrive pause`, `resume` and `cancel`. The action is the name of the command. A pause or a
-// cancellation lets the sends that are under way end, up to one batch. An act that the state does not allow is refused
-// with wrong_state, exit code 4.
+// newRedriveAct builds `redrive pause`, `resume` and `cancel`. Sends under way, up to a batch, are finished. In a
+// wrong state it exits with 4, wrong_state.
 func newRedriveAct(s *session, action deadletters.RedriveAction, short string) *cobra.Command {
 	var act deadletters.Act
 	cmd := &cobra.Command{

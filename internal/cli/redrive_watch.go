@@ -13,12 +13,10 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// watchInterval is the time between two looks at a redrive.
 const watchInterval = 500 * time.Millisecond
 
-// newRedriveWatch builds `redrive watch`. It polls: each answer has the whole state, so one that is lost costs a look
-// and no information. Ctrl-C ends the watching only. The exit code is 0 for a redrive that is done, and not 0 for one
-// that is halted, paused or cancelled, so that a script can wait for the end and know it.
+// newRedriveWatch polls whole states, so a lost answer loses nothing. Ctrl-C ends only the watching. The exit code
+// is 0 for done, otherwise for halted, paused or cancelled it is not 0.
 func newRedriveWatch(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch REDRIVE_UUID",
@@ -38,8 +36,7 @@ is a line. The exit code is 0 when the redrive is done, and 1 when it is not.`,
 	}
 }
 
-// watchRedrive shows progress until there is no more without an operator. It stops at a state in which only an operator
-// can continue: draft, paused or halted, or at an end. An interrupt ends the watching and not the redrive.
+// watchRedrive ends at a state that needs an operator (draft, paused, halted) or is final.
 func (s *session) watchRedrive(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 	r, err := s.followRedrive(ctx, c, id)
 	if err != nil {
@@ -48,14 +45,13 @@ func (s *session) watchRedrive(ctx context.Context, c *tasker.Client, id uuid.UU
 	return s.endWatch(r)
 }
 
-// followRedrive shows progress as watchRedrive does, and returns the redrive as it was seen last; nil if it was never
-// seen.
+// followRedrive returns the last seen redrive, nil for never.
 func (s *session) followRedrive(ctx context.Context, c *tasker.Client, id uuid.UUID) (*deadletters.Redrive, error) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	var shown string
 	var last *deadletters.Redrive
-	// The line of progress is not part of what is printed after it.
+	// The progress must not mix with later output.
 	defer func() {
 		if s.ErrTerminal && !s.json {
 			fmt.Fprint(s.Err, "\r\x1b[K")
@@ -80,8 +76,7 @@ func (s *session) followRedrive(ctx context.Context, c *tasker.Client, id uuid.U
 	}
 }
 
-// endWatch prints the redrive as it is. Any state except done makes the command fail
-// with code 1, so that a script that starts and watches needs no second request.
+// endWatch fails with code 1 in any state except done.
 func (s *session) endWatch(r *deadletters.Redrive) error {
 	if err := s.printRedrive(r); err != nil {
 		return err
@@ -92,9 +87,8 @@ func (s *session) endWatch(r *deadletters.Redrive) error {
 	return nil
 }
 
-// showProgress shows how a redrive stands, and returns what it showed. It prints nothing with --json. Progress is on
-// standard error, so that standard output has the final result only. A terminal gets one line that is overwritten at
-// each look; a log gets a line only when the state or the wave has changed since before.
+// showProgress returns what it showed, on standard error and not with --json. A terminal gets one line that is
+// overwritten; a log gets a line when the state or the wave changed since before.
 func (s *session) showProgress(r *deadletters.Redrive, before string) string {
 	if s.json {
 		return ""
@@ -110,10 +104,9 @@ func (s *session) showProgress(r *deadletters.Redrive, before string) string {
 	return line
 }
 
-// barWidth is the number of characters of a progress bar.
 const barWidth = 30
 
-// progressBar draws which part of a total is done. A redrive of no items is complete.
+// A redrive without items is complete.
 func progressBar(done, total int) string {
 	share := 1.0
 	if total > 0 {

@@ -18,10 +18,10 @@ import (
 
 var _ = flag.Bool("update", false, "rewrite the generated parts of docs/reference")
 
-// common are the flags that all commands, or all that use a server, have. The page explains them once.
+// common flags are explained once on the page.
 var common = []string{"json", "server", "api-key"}
 
-// TestCommandReference holds docs/reference/cli.md to the commands: each is there with its flags and their defaults.
+// TestCommandReference compares docs/reference/cli.md with the commands, their flags and defaults.
 func TestCommandReference(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -42,7 +42,6 @@ func TestCommandReference(t *testing.T) {
 	reference.Check(t, "cli.md", b.String())
 }
 
-// describe writes the section of one command.
 func describe(b *strings.Builder, cmd *cobra.Command) {
 	fmt.Fprintf(b, "%s %s\n\n", strings.Repeat("#", min(strings.Count(cmd.CommandPath(), " ")+1, 4)), cmd.CommandPath())
 	short := strings.TrimSuffix(cmd.Short, ".") + "."
@@ -81,7 +80,7 @@ func describe(b *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
-// TestErrorReference holds docs/reference/errors.md to the codes of the API and the exit codes that follow from them.
+// TestErrorReference compares docs/reference/errors.md with the API's codes and the exit codes.
 func TestErrorReference(t *testing.T) {
 	t.Parallel()
 	var rows [][]string
@@ -100,8 +99,8 @@ func TestErrorReference(t *testing.T) {
 		"\n## Exit codes\n\n```text\n"+codes+"\n```\n")
 }
 
-// TestFlagsOfSettings: docs/reference/configuration.md names the flag of each setting that has one. Package config
-// compares the keys and their defaults.
+// TestFlagsOfSettings: docs/reference/configuration.md names each setting's flag. Package config compares keys and
+// defaults.
 func TestFlagsOfSettings(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/reference/configuration.md")

@@ -18,7 +18,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// reloading is a server whose configuration file a test changes.
 type reloading struct {
 	t      *testing.T
 	file   string
@@ -27,7 +26,6 @@ type reloading struct {
 	log    *watcher
 }
 
-// serveFile starts a server on a configuration. It stops with the test.
 func serveFile(t *testing.T, text string) *reloading {
 	t.Helper()
 	r := &reloading{t: t, file: filepath.Join(t.TempDir(), "tasker.yaml"), hangup: make(chan os.Signal, 1),
@@ -65,7 +63,7 @@ func (r *reloading) write(text string) {
 	}
 }
 
-// reload changes the file, sends SIGHUP and waits until the log says what came of it.
+// reload changes the file, sends SIGHUP and waits for the log's result.
 func (r *reloading) reload(text, says string) {
 	r.t.Helper()
 	r.write(text)
@@ -80,7 +78,7 @@ func (r *reloading) reload(text, says string) {
 	r.t.Fatalf("the log does not say %q:\n%s", says, r.log)
 }
 
-// get returns the answer to a request with a key. The caller closes its body.
+// The caller closes the body.
 func (r *reloading) get(path, key string) *http.Response {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.url+path, http.NoBody)
@@ -95,7 +93,6 @@ func (r *reloading) get(path, key string) *http.Response {
 	return resp
 }
 
-// status wants the status of a list of tasks for a key.
 func (r *reloading) status(key string, want int) {
 	r.t.Helper()
 	resp := r.get("/v1/tasks", key)
@@ -105,8 +102,8 @@ func (r *reloading) status(key string, want int) {
 	}
 }
 
-// TestReload: SIGHUP changes API keys and the level of the log, and nothing of a file that has an error. A stream of a
-// key that is gone ends; one of a key that stays goes on.
+// TestReload: SIGHUP changes API keys and log level, and nothing for a faulty file. A removed key's streams end;
+// others continue.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	ann, annHash := access.Generate()
@@ -155,7 +152,7 @@ func TestReload(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := streams["ben"].ReadString(0) // events never have one: this reads until the end
+		_, err := streams["ben"].ReadString(0) // reads to the end: events have no 0 byte
 		ended <- err
 	}()
 	r.reload("keys:\n"+key("carl", carlHash), `changed="keys, log.level"`)

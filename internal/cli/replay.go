@@ -14,8 +14,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newReplay groups the commands about replays of topics. A replay runs in whichever node has the turn, so it goes on
-// when this command, or that server, ends.
+// newReplay: a replay runs in the node that has the turn, and continues when this command or the server ends.
 func newReplay(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay",
@@ -34,7 +33,6 @@ made, is counted as known.`,
 	return cmd
 }
 
-// replayFlags describe a replay. req is complete after prepare.
 type replayFlags struct {
 	req           deadletters.TopicReplayRequest
 	since, before string
@@ -44,7 +42,6 @@ type replayFlags struct {
 	intake        []string
 }
 
-// add defines the flags on cmd.
 func (r *replayFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&r.req.Namespace, "namespace", "default", "namespace of the source")
@@ -64,7 +61,6 @@ func (r *replayFlags) add(cmd *cobra.Command) {
 	choose(cmd, "into", "inbox", "tasks")
 }
 
-// prepare parses the flags into req.
 func (r *replayFlags) prepare(s *session, cmd *cobra.Command) (err error) {
 	r.req.Since, r.req.Before, err = s.timeFlagsNamed("--since", r.since, "--before", r.before)
 	if err != nil {
@@ -93,8 +89,7 @@ func (r *replayFlags) prepare(s *session, cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// newReplayPlan builds `replay plan`. It takes the flags of `replay start`, so that replacing the word plan by start
-// does what was shown. It sends POST /v1/replays/preview, which stores nothing.
+// newReplayPlan takes the flags of `replay start` and sends POST /v1/replays/preview, which stores nothing.
 func newReplayPlan(s *session) *cobra.Command {
 	var flags replayFlags
 	cmd := &cobra.Command{
@@ -114,8 +109,7 @@ func newReplayPlan(s *session) *cobra.Command {
 	return cmd
 }
 
-// newReplayStart builds `replay start`. It has two forms: with the name of a source it makes a replay, with a UUID it
-// starts a draft.
+// newReplayStart creates a replay for a source, or starts a draft by UUID.
 func newReplayStart(s *session) *cobra.Command {
 	var flags replayFlags
 	var dryRun, draft bool
@@ -160,8 +154,7 @@ func newReplayStart(s *session) *cobra.Command {
 	return cmd
 }
 
-// newReplayAct builds `replay pause`, `resume` and `cancel`. An act that the state does not allow is refused with
-// wrong_state, exit code 4.
+// newReplayAct builds `replay pause`, `resume` and `cancel`. In a wrong state it exits with 4, wrong_state.
 func newReplayAct(s *session, action deadletters.RedriveAction, short string) *cobra.Command {
 	var act deadletters.Act
 	cmd := &cobra.Command{
@@ -181,7 +174,6 @@ func newReplayAct(s *session, action deadletters.RedriveAction, short string) *c
 	return cmd
 }
 
-// actOnReplay asks for a change of the state of a replay, and prints it.
 func (s *session) actOnReplay(ctx context.Context, c *tasker.Client, id uuid.UUID, action deadletters.RedriveAction,
 	act deadletters.Act,
 ) error {
@@ -192,7 +184,6 @@ func (s *session) actOnReplay(ctx context.Context, c *tasker.Client, id uuid.UUI
 	return s.printReplay(r)
 }
 
-// newReplayShow builds `replay show`.
 func newReplayShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show REPLAY_UUID",
@@ -213,7 +204,6 @@ func newReplayShow(s *session) *cobra.Command {
 	}
 }
 
-// replayArg reads the argument that names a replay.
 func replayArg(arg string) (uuid.UUID, error) {
 	id, err := uuid.Parse(arg)
 	if err != nil {
@@ -222,7 +212,7 @@ func replayArg(arg string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// newReplayList builds `replay list`. --json prints a deadletters.ReplayPage.
+// newReplayList: --json prints a deadletters.ReplayPage.
 func newReplayList(s *session) *cobra.Command {
 	var filter deadletters.ReplayFilter
 	cmd := &cobra.Command{
@@ -245,7 +235,6 @@ func newReplayList(s *session) *cobra.Command {
 	return cmd
 }
 
-// printReplays prints one row per replay.
 func (s *session) printReplays(page *deadletters.ReplayPage) error {
 	if s.json {
 		return s.printJSON(page)
@@ -266,7 +255,6 @@ func (s *session) printReplays(page *deadletters.ReplayPage) error {
 	return s.nextCursor(page.NextCursor)
 }
 
-// printReplay prints a replay with its progress.
 func (s *session) printReplay(r *deadletters.TopicReplay) error {
 	if s.json {
 		return s.printJSON(r)
@@ -289,7 +277,7 @@ func (s *session) printReplay(r *deadletters.TopicReplay) error {
 	return s.write([]byte(f.String()))
 }
 
-// rangeLine describes a range: each of up to eight partitions as "3: 1200 to 1299".
+// rangeLine describes up to eight partitions, each as "3: 1200 to 1299".
 func rangeLine(parts []deadletters.ReplayPart) string {
 	var out []string
 	for _, p := range parts[:min(len(parts), 8)] {
@@ -301,7 +289,6 @@ func rangeLine(parts []deadletters.ReplayPart) string {
 	return strings.Join(out, ", ")
 }
 
-// planReplay asks the server what a replay would do, and prints it.
 func (s *session) planReplay(ctx context.Context, c *tasker.Client, req deadletters.TopicReplayRequest) error {
 	p, err := deadletters.Of(c).PreviewReplay(ctx, req)
 	if err != nil {
@@ -340,7 +327,6 @@ func (s *session) planReplay(ctx context.Context, c *tasker.Client, req deadlett
 	return t.flush()
 }
 
-// becomes says in words what a message would become.
 func becomes(m *deadletters.ReplaySample) string {
 	switch {
 	case m.Known:

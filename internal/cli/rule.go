@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newRule groups the commands about rules. Saving, testing and removing need sources:admin, reading needs read: a rule
-// decides about the failures of every program of its namespace.
+// newRule: changing and testing need sources:admin, because a rule decides about all programs of its namespace.
 func newRule(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rule",
@@ -33,8 +32,8 @@ part out. docs/guides/dead-letters.md describes the language.`,
 	return cmd
 }
 
-// ruleFlags adds the flags that describe a rule, which `rule add` saves and `rule test` only tries: with the same flags
-// both mean the same rule. The server compiles the expressions and reports faults with line and column.
+// ruleFlags are shared by `rule add` and `rule test`. The server compiles the expressions and reports faults with
+// line and column.
 func ruleFlags(cmd *cobra.Command, r *deadletters.Rule) {
 	f := cmd.Flags()
 	f.StringVar(&r.Namespace, "namespace", "default", "namespace")
@@ -44,10 +43,9 @@ func ruleFlags(cmd *cobra.Command, r *deadletters.Rule) {
 	f.StringVar(&r.Title, "title", "", "title of the groups (default: the name and the values of the keys)")
 }
 
-// newRuleAdd builds `rule add`. A rule of that name gets a new version with exactly the given flags; an omitted --key
-// removes all keys. Earlier versions are kept. --json prints a list with the deadletters.SavedRule. It sends POST
-// /v1/rules. A faulty expression is refused with line and column, exit code 7, and nothing is stored. All nodes decide
-// by the new version within a second; what is in groups is not moved.
+// newRuleAdd saves a new version with exactly the given flags by POST /v1/rules; an omitted --key removes all keys.
+// A faulty expression exits with 7. All nodes use the version within a second; grouped failures stay. --json prints
+// a list with the deadletters.SavedRule.
 func newRuleAdd(s *session) *cobra.Command {
 	var req deadletters.RuleRequest
 	cmd := &cobra.Command{
@@ -76,8 +74,8 @@ func newRuleAdd(s *session) *cobra.Command {
 	return cmd
 }
 
-// newRuleList builds `rule list`. --json prints a list of deadletters.SavedRule. It has the rules in force, splits
-// included. FAILED is of the node that answers: each node counts its own evaluations.
+// newRuleList has the current rules, including splits. FAILED counts on the answering node. --json prints
+// deadletters.SavedRules.
 func newRuleList(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -97,8 +95,8 @@ func newRuleList(s *session) *cobra.Command {
 	return cmd
 }
 
-// newRuleShow builds `rule show`. It also shows a rule that was removed, since its groups are still there. --json
-// prints a deadletters.RuleStory. It shows at most the latest 100 versions.
+// newRuleShow also shows removed rules, whose groups exist, and at most the latest 100 versions. --json prints a
+// deadletters.RuleStory.
 func newRuleShow(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -121,10 +119,8 @@ func newRuleShow(s *session) *cobra.Command {
 	return cmd
 }
 
-// newRuleTest builds `rule test`. The rule is tried alone: what other rules would decide before it does not matter.
-// --json prints a deadletters.RuleTrial. The server tries at most 100 letters and 100 cases of a group, the latest
-// ones, and stores nothing. On a group it needs dead-letters:read as well as sources:admin, since the answer tells of
-// letters.
+// newRuleTest tries a rule alone on at most the latest 100 letters and 100 cases of a group, and stores nothing. On
+// a group it also needs dead-letters:read. --json prints a deadletters.RuleTrial.
 func newRuleTest(s *session) *cobra.Command {
 	var (
 		test    deadletters.RuleTest
@@ -143,7 +139,7 @@ about a failure that the other flags describe.`,
 			if test.Rule.When == "" {
 				return usagef("--when is required")
 			}
-			// The members of the group are the failures then; flags that describe one have no effect.
+			// The group's members are the failures; flags for one have no effect.
 			if test.GroupID != "" {
 				return groupArgs(test.GroupID)
 			}
@@ -167,10 +163,10 @@ about a failure that the other flags describe.`,
 	}
 	ruleFlags(cmd, &test.Rule)
 	f := cmd.Flags()
-	// The name is part of a group's ID, so give that of the rule to see the groups that it would really make.
+	// The name is part of a group's ID: give the rule's to see its real groups.
 	f.StringVar(&test.Rule.Name, "rule", "test", "name of the rule")
 	f.StringVar(&test.GroupID, "group", "", "group whose recent letters and cases the rule is tried on")
-	// The failure to try it on. Each flag is a variable of the expressions; an omitted one is empty.
+	// Variables of the expressions; omitted ones are empty.
 	f.StringVar((*string)(&sample.Kind), "kind", "", "letter or case")
 	f.StringVar(&sample.ErrorType, "error-type", "", "type of the error")
 	f.StringVar(&sample.Code, "code", "", "code of the error")
@@ -186,9 +182,8 @@ about a failure that the other flags describe.`,
 	return cmd
 }
 
-// newRuleRemove builds `rule remove`. Failures that come afterwards are grouped by the next rule that decides, or by
-// their fingerprints. A rule is never deleted: a last version marks it as removed, because groups name it. A split is
-// removed by `group unsplit` instead, which also moves its members back.
+// newRuleRemove marks a rule as removed by a last version, because groups name it. Later failures go to the next
+// rule or their fingerprints. `group unsplit` removes a split.
 func newRuleRemove(s *session) *cobra.Command {
 	var (
 		namespace string
@@ -216,8 +211,8 @@ func newRuleRemove(s *session) *cobra.Command {
 	return cmd
 }
 
-// printRules prints one row per rule. SPLITS is the group that a rule splits, empty for a rule about all failures;
-// FAILED counts evaluations that failed on the node that answers, since its start or the last change of the rule.
+// SPLITS is the group that a rule splits; FAILED counts failed evaluations on the answering node since its start or
+// the rule's change.
 func (s *session) printRules(list []deadletters.SavedRule) error {
 	if s.json {
 		return s.printList("rules", list)
@@ -234,7 +229,6 @@ func (s *session) printRules(list []deadletters.SavedRule) error {
 	return t.flush()
 }
 
-// printRuleStory prints a rule as it is in force, and its versions, the latest first.
 func (s *session) printRuleStory(r *deadletters.RuleStory) error {
 	f := s.newFields("  ")
 	f.add("Rule", qualified(r.Namespace, r.Name))
@@ -265,8 +259,6 @@ func (s *session) printRuleStory(r *deadletters.RuleStory) error {
 	return t.flush()
 }
 
-// printTrial prints the counts of a trial and a row per failure. A failure about which the rule does not decide has no
-// group.
 func (s *session) printTrial(r *deadletters.RuleTrial) error {
 	if s.json {
 		return s.printJSON(r)

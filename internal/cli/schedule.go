@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// newSchedule groups the commands about schedules. Reading needs read, everything else operate.
+// newSchedule: reading needs read, everything else operate.
 func newSchedule(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schedule",
@@ -27,7 +27,7 @@ nodes. docs/guides/schedules.md describes its file.`,
 	return cmd
 }
 
-// newScheduleList builds `schedule list`. It reads all pages. --json prints a list of schedules.Schedule.
+// newScheduleList reads all pages. --json prints schedules.Schedules.
 func newScheduleList(s *session) *cobra.Command {
 	var filter schedules.Filter
 	cmd := &cobra.Command{
@@ -53,7 +53,6 @@ func newScheduleList(s *session) *cobra.Command {
 	return cmd
 }
 
-// printSchedules prints one row per schedule.
 func (s *session) printSchedules(list []schedules.Schedule) error {
 	if s.json {
 		return s.printList("schedules", list)
@@ -75,7 +74,6 @@ func (s *session) printSchedules(list []schedules.Schedule) error {
 	return t.flush()
 }
 
-// nextOf is the next time of a schedule, in its zone.
 func nextOf(of *schedules.Schedule) string {
 	if len(of.NextTimes) == 0 {
 		return ""
@@ -83,7 +81,7 @@ func nextOf(of *schedules.Schedule) string {
 	return inZone(of, of.NextTimes[0])
 }
 
-// inZone writes a time with the offset of a schedule's zone, which shows what its clock shows.
+// inZone shows the reading of the zone's clock.
 func inZone(of *schedules.Schedule, at time.Time) string {
 	zone, err := time.LoadLocation(of.TimeZone)
 	if err != nil {
@@ -92,7 +90,6 @@ func inZone(of *schedules.Schedule, at time.Time) string {
 	return at.In(zone).Format(time.RFC3339)
 }
 
-// outcomeOf is what became of a firing, in a word.
 func outcomeOf(f *schedules.Firing) string {
 	if f.State == schedules.FiringEnded || f.State == schedules.FiringRunning {
 		return cmp.Or(string(f.TaskState), string(f.State))
@@ -100,19 +97,17 @@ func outcomeOf(f *schedules.Firing) string {
 	return string(f.State)
 }
 
-// scheduleAct are the flags of an act on a schedule.
 type scheduleAct struct {
 	namespace string
 	act       deadletters.Act
 }
 
-// flags adds the flags to a command.
 func (a *scheduleAct) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.namespace, "namespace", "default", "namespace")
 	actFlags(cmd, &a.act)
 }
 
-// scheduleName splits [NAMESPACE/]NAME, which is how schedules are printed. With --namespace, it is all a name.
+// scheduleName splits [NAMESPACE/]NAME as printed; with --namespace all of it is the name.
 func scheduleName(namespace *string, arg string) string {
 	if of, name, found := strings.Cut(arg, "/"); found && *namespace == "default" {
 		*namespace = of
@@ -123,7 +118,7 @@ func scheduleName(namespace *string, arg string) string {
 
 func (a *scheduleAct) signed() schedules.ScheduleAct { return schedules.ScheduleAct(signed(a.act)) }
 
-// newSchedulePause builds `schedule pause`. Running tasks go on. The times of the pause are skipped.
+// newSchedulePause leaves running tasks and skips the times of the pause.
 func newSchedulePause(s *session) *cobra.Command {
 	var a scheduleAct
 	var until string
@@ -161,7 +156,7 @@ func newSchedulePause(s *session) *cobra.Command {
 	return cmd
 }
 
-// momentFlag parses a time in the future: RFC 3339, or a duration from now.
+// momentFlag parses a future time: RFC 3339, or a duration from now.
 func momentFlag(name, value string) (time.Time, error) {
 	if d, err := time.ParseDuration(value); err == nil && d > 0 {
 		return time.Now().Add(d), nil
@@ -173,7 +168,7 @@ func momentFlag(name, value string) (time.Time, error) {
 	return at, nil
 }
 
-// newScheduleResume builds `schedule resume`. What was missed in the pause stays skipped; `schedule backfill` fires it.
+// newScheduleResume leaves skipped times to `schedule backfill`.
 func newScheduleResume(s *session) *cobra.Command {
 	var a scheduleAct
 	cmd := &cobra.Command{
@@ -197,7 +192,7 @@ func newScheduleResume(s *session) *cobra.Command {
 	return cmd
 }
 
-// newScheduleDelete builds `schedule delete`. The tasks stay; the firings are deleted.
+// newScheduleDelete deletes the firings, not the tasks.
 func newScheduleDelete(s *session) *cobra.Command {
 	var a scheduleAct
 	cmd := &cobra.Command{

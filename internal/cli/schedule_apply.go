@@ -19,9 +19,8 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// newScheduleApply builds `schedule apply`. Files are read and checked before anything is saved; then the schedules are
-// saved one by one, and the first refusal ends the command. A schedule with the settings that it has stays as it is, so
-// that a deployment can run the command each time. --json prints a list of schedules.SavedSchedule.
+// newScheduleApply checks all files first, then saves the schedules one by one up to the first refusal. An
+// unchanged schedule stays, so that deployments can repeat the command. --json prints schedules.SavedSchedules.
 func newScheduleApply(s *session) *cobra.Command {
 	var a scheduleAct
 	var dry bool
@@ -52,18 +51,16 @@ Problems have file:line:column. --dry-run checks on the server and shows what wo
 	return cmd
 }
 
-// writtenSchedule is a schedule of a file, with the places of its settings.
+// writtenSchedule is a schedule with the places of its settings in a file.
 type writtenSchedule struct {
 	file string
 	node *document.Node
 	spec schedules.Spec
 }
 
-// scheduleLimits bound the files of schedules.
 var scheduleLimits = document.Limits{Marks: 1_000_000, Entries: 50_000, Depth: 200, Nodes: 1_000_000, Merged: 100_000,
 	Digits: 1000}
 
-// schedulesIn reads the schedules of a file.
 func (s *session) schedulesIn(file string) ([]writtenSchedule, error) {
 	src, err := s.readFile(file)
 	if err != nil {
@@ -104,12 +101,10 @@ func (s *session) schedulesIn(file string) ([]writtenSchedule, error) {
 	return list, nil
 }
 
-// placeOf is a place in a file, for editors.
 func placeOf(file string, at document.Position) string {
 	return fmt.Sprintf("%s:%d:%d", file, at.Line, at.Column)
 }
 
-// scheduleSettings are the names of the settings of a schedule.
 func scheduleSettings() []string {
 	var names []string
 	for t, i := reflect.TypeFor[schedules.Spec](), 0; i < t.NumField(); i++ {
@@ -119,7 +114,7 @@ func scheduleSettings() []string {
 	return names
 }
 
-// readSchedule reads one schedule, and reports what no server could take.
+// readSchedule reports what no server accepts.
 func readSchedule(file string, node *document.Node, report func(document.Position, string)) writtenSchedule {
 	out := writtenSchedule{file: file, node: node}
 	if node.Kind != document.Mapping {
@@ -158,8 +153,7 @@ func readSchedule(file string, node *document.Node, report func(document.Positio
 	return out
 }
 
-// placeOfTime is the place of the first setting that should be a time and is none: the error of the decoder names no
-// field.
+// placeOfTime finds the first invalid time, because the decoder's error names no field.
 func placeOfTime(node *document.Node) document.Position {
 	for _, name := range []string{"start_at", "end_at"} {
 		if n := node.Get(name); n != nil {
@@ -173,7 +167,6 @@ func placeOfTime(node *document.Node) document.Position {
 	return node.At
 }
 
-// applySchedules saves schedules.
 func (s *session) applySchedules(ctx context.Context, c *tasker.Client, list []writtenSchedule,
 	act schedules.ScheduleAct, dry bool,
 ) error {
@@ -197,13 +190,13 @@ func (s *session) applySchedules(ctx context.Context, c *tasker.Client, list []w
 	return nil
 }
 
-// placed returns a refusal with the places of the file.
+// placed adds the places of the file to a refusal.
 func (w *writtenSchedule) placed(err error) error {
 	var e *tasker.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	slices.SortStableFunc(e.Details, func(a, b tasker.Detail) int { // in the order of the file
+	slices.SortStableFunc(e.Details, func(a, b tasker.Detail) int { // in file order
 		x, y := w.node.Follow(a.Location).At, w.node.Follow(b.Location).At
 		return cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column))
 	})
@@ -216,7 +209,6 @@ func (w *writtenSchedule) placed(err error) error {
 	return err
 }
 
-// printSaved prints what became of a schedule, and what has changed.
 func (s *session) printSaved(saved *schedules.SavedSchedule) error {
 	verb := saved.Outcome
 	if saved.DryRun && verb != schedules.Unchanged {

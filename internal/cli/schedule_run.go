@@ -10,15 +10,14 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// overlapFlag adds --overlap to an act that fires.
 func overlapFlag(cmd *cobra.Command, to *schedules.Overlap) {
 	cmd.Flags().StringVar((*string)(to), "overlap", "", "policy of overlap for this (default: that of the schedule)")
 	offer(cmd, "overlap", schedules.OverlapSkip, schedules.OverlapOne, schedules.OverlapAll, schedules.OverlapCancel,
 		schedules.OverlapAllow)
 }
 
-// newScheduleRun builds `schedule run`. It works for a paused schedule too. With the policy skip it is refused with
-// conflict while a task of the schedule runs, exit code 4.
+// newScheduleRun also fires paused schedules. Under the policy skip it exits with 4, conflict, while a task of the
+// schedule runs.
 func newScheduleRun(s *session) *cobra.Command {
 	var a scheduleAct
 	var req schedules.ScheduleRunRequest
@@ -48,7 +47,7 @@ func newScheduleRun(s *session) *cobra.Command {
 	return cmd
 }
 
-// newScheduleBackfill builds `schedule backfill`. Times that have fired do not fire again, so that it may be repeated.
+// newScheduleBackfill is repeatable: fired times do not fire again.
 func newScheduleBackfill(s *session) *cobra.Command {
 	var a scheduleAct
 	var req schedules.BackfillRequest

@@ -13,14 +13,12 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// scheduleStory is a schedule with what became of its last times.
 type scheduleStory struct {
 	*schedules.Schedule
 	*schedules.FiringHistory
 }
 
-// newScheduleShow builds `schedule show`. --json prints a schedules.Schedule with the members of a
-// schedules.FiringHistory.
+// newScheduleShow: --json prints a schedules.Schedule with the members of a schedules.FiringHistory.
 func newScheduleShow(s *session) *cobra.Command {
 	var namespace string
 	var filter schedules.FiringFilter
@@ -54,7 +52,6 @@ func newScheduleShow(s *session) *cobra.Command {
 	return cmd
 }
 
-// scheduleFields describes a schedule.
 func (s *session) scheduleFields(of *schedules.Schedule) string {
 	f := s.newFields("  ")
 	f.add("Schedule", qualified(of.Namespace, of.Name))
@@ -89,7 +86,6 @@ func (s *session) scheduleFields(of *schedules.Schedule) string {
 	return f.String()
 }
 
-// printFirings prints what became of times, the latest first.
 func (s *session) printFirings(of *schedules.Schedule, h *schedules.FiringHistory) error {
 	if len(h.Firings)+len(h.Skips) == 0 {
 		return s.printf("No firings yet.\n")
@@ -116,7 +112,6 @@ func (s *session) printFirings(of *schedules.Schedule, h *schedules.FiringHistor
 	return s.printf("\nMore: --cursor %s\n", h.Cursor)
 }
 
-// skipNote describes a skip of several times.
 func skipNote(of *schedules.Schedule, k *schedules.FiringSkip) string {
 	if k.Times == 1 {
 		return ""

@@ -34,18 +34,16 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, params("testdata", noServer))
 }
 
-// TestPostgresScripts runs the sessions on PostgreSQL. Each has a schema of its
-// own, still empty, in $DB.
+// TestPostgresScripts gives each session an empty schema in $DB.
 func TestPostgresScripts(t *testing.T) {
-	pgtest.DSN(t) // says now, and for all, when there is no server
+	pgtest.DSN(t) // skips without a server
 	testscript.Run(t, params("testdata/postgres", func(env *testscript.Env) error {
 		env.Setenv("DB", pgtest.DSN(t))
 		return noServer(env)
 	}))
 }
 
-// TestStoreScripts runs sessions that are the same on each of the stores that
-// outlive a process; $DB is an empty one.
+// TestStoreScripts runs sessions on each persistent store; $DB is empty.
 func TestStoreScripts(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) {
 		testscript.Run(t, params("testdata/stores", func(env *testscript.Env) error {
@@ -54,7 +52,7 @@ func TestStoreScripts(t *testing.T) {
 		}))
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
-		pgtest.DSN(t) // says now, and for all, when there is no server
+		pgtest.DSN(t) // skips without a server
 		testscript.Run(t, params("testdata/stores", func(env *testscript.Env) error {
 			env.Setenv("DB", pgtest.DSN(t))
 			return noServer(env)
@@ -62,9 +60,9 @@ func TestStoreScripts(t *testing.T) {
 	})
 }
 
-// TestKafkaScripts runs the sessions with a Kafka; see kafkaTopics. They use SQLite.
+// TestKafkaScripts uses SQLite and a Kafka; see kafkaTopics.
 func TestKafkaScripts(t *testing.T) {
-	kafkatest.Shared(t) // says now, and for all, when there is no broker
+	kafkatest.Shared(t) // skips without a broker
 	testscript.Run(t, params("testdata/kafka", func(env *testscript.Env) error {
 		env.Setenv("DB", "sqlite:"+filepath.Join(env.WorkDir, "tasker.db"))
 		if err := kafkaTopics(t, env); err != nil {
@@ -74,7 +72,7 @@ func TestKafkaScripts(t *testing.T) {
 	}))
 }
 
-// kafkaTopics sets $KAFKA to the URL of a broker, $TOPIC to a topic with six records and $QUEUE to an empty one.
+// kafkaTopics sets $KAFKA to a broker's URL, $TOPIC to a topic with six records and $QUEUE to an empty one.
 func kafkaTopics(t *testing.T, env *testscript.Env) error {
 	broker := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, broker, 1)
@@ -104,11 +102,11 @@ func params(dir string, setup func(*testscript.Env) error) testscript.Params {
 }
 
 func noServer(env *testscript.Env) error {
-	// Where nothing listens: no session meets a server by chance.
+	// Nothing listens here.
 	env.Setenv("TASKER_SERVER", "http://127.0.0.1:1")
-	// A program built for the race detector sleeps for a second before it ends.
+	// A program built for the race detector sleeps for a second at its end.
 	env.Setenv("GORACE", "atexit_sleep_ms=10")
-	// Where the binary is, for a session that gives it another name.
+	// For a session that renames the binary.
 	program, err := exec.LookPath("tasker")
 	env.Setenv("TASKER", program)
 	return err

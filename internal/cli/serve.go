@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/host/config"
 )
 
-// newServe builds `serve`. It prints the URL on standard output once the server accepts
-// requests; a script can wait for that line or for --address-file. Logs go to standard error.
+// newServe prints the URL on standard output once the server accepts requests, for scripts, or writes
+// --address-file. Logs go to standard error.
 func newServe(s *session) *cobra.Command {
 	var addressFile string
 	cmd := &cobra.Command{
@@ -34,7 +34,6 @@ TASKER_SERVER_LISTEN. See ` + s.name + ` config print.`,
   tasker serve --config tasker.yaml`,
 		Args: cobra.NoArgs,
 	}
-	// Flags override the environment and the file; see package config.
 	flags := s.configFlags(cmd)
 	cmd.Flags().StringVar(
 		&addressFile,
@@ -47,18 +46,16 @@ TASKER_SERVER_LISTEN. See ` + s.name + ` config print.`,
 		if err != nil {
 			return err
 		}
-		// A server without keys on an address that others reach must be meant.
 		if err := cfg.CheckOpen(); err != nil {
 			return usageError{err}
 		}
 		reloads, stop := s.reloads()
 		defer stop()
-		// It blocks until ctx ends and everything is closed.
 		return startError(app.Run(cmd.Context(), cfg, app.Options{
 			Reload: app.Reload{Now: reloads, Load: func() (*config.Config, error) { return flags.load(cmd) }},
 			Log:    s.Err, Version: s.Version, Drivers: s.Drivers,
 			Ready: func(n app.Node) error {
-				// Ready is called once requests are accepted, so whoever sees the file can connect.
+				// Requests are accepted by now.
 				if addressFile != "" {
 					if err := writeWhole(addressFile, n.URL+"\n"); err != nil {
 						return fmt.Errorf("write address file: %w", err)
@@ -74,8 +71,7 @@ TASKER_SERVER_LISTEN. See ` + s.name + ` config print.`,
 	return cmd
 }
 
-// reloads returns a channel that gets each SIGHUP until stop is called. On a terminal a hangup means that it
-// was closed, and ends the process as it does by default.
+// reloads receives SIGHUPs until stop. On a terminal a hangup ends the process, as usual.
 func (s *session) reloads() (now <-chan os.Signal, stop func()) {
 	if s.Hangups == nil || s.Terminal {
 		return nil, func() {}
@@ -83,9 +79,8 @@ func (s *session) reloads() (now <-chan os.Signal, stop func()) {
 	return s.Hangups()
 }
 
-// startError makes a usage error of what a server refuses to start with: an invalid DSN, or a
-// schema that does not fit this binary. Other errors, such as an unreachable database, keep
-// their codes, because a restart may help.
+// startError makes an invalid DSN or a wrong schema a usage error. Other errors keep their codes, because a restart
+// may help.
 func startError(err error) error {
 	switch tasker.ErrorCode(err) {
 	case tasker.CodeInvalid, tasker.CodeConflict:
@@ -94,8 +89,7 @@ func startError(err error) error {
 	return err
 }
 
-// writeWhole replaces a file by renaming a temporary one over it, so that a reader sees all of
-// the text or none.
+// writeWhole replaces a file atomically by renaming.
 func writeWhole(path, text string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".tasker-*")
 	if err != nil {
@@ -109,7 +103,7 @@ func writeWhole(path, text string) error {
 		err = os.Rename(tmp.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(tmp.Name()) // the first error is the one that matters
+		_ = os.Remove(tmp.Name()) // the first error matters
 	}
 	return err
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/taskerhq/tasker/remote"
 )
 
-// exits runs a program that must end with just this exit code.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE PROGRAM [ARGS...]")
@@ -38,7 +37,6 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// capture sets a variable to what the group matches in the last output.
 func capture(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: capture NAME REGEXP")
@@ -52,11 +50,10 @@ func capture(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], m[1])
 }
 
-// patience only bounds how long a broken program takes to fail its session.
+// patience bounds the failure of a broken program.
 const patience = time.Minute
 
-// eventually calls done until it is true. It polls, since what it waits for
-// happens in other processes.
+// eventually polls, because it waits for other processes.
 func eventually(ts *testscript.TestScript, what string, done func() bool) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -68,7 +65,6 @@ func eventually(ts *testscript.TestScript, what string, done func() bool) {
 	ts.Fatalf("%s did not happen", what)
 }
 
-// until runs a program again and again until its output matches.
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until REGEXP PROGRAM [ARGS...]")
@@ -80,7 +76,6 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// begins compares the beginning of the last output with a file.
 func begins(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: begins FILE")
@@ -91,8 +86,7 @@ func begins(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// awaitServer waits for the address file of a server in the background and
-// makes it the server of the session; $LISTEN is its host and port.
+// awaitServer waits for a background server's address file; $LISTEN is its host and port.
 func awaitServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: server FILE")
@@ -108,7 +102,6 @@ func awaitServer(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// awaitStreams waits until a server has so many streams of events open.
 func awaitStreams(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: streams NUMBER")
@@ -124,7 +117,7 @@ func awaitStreams(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// reportLetters reports failed messages of a source to the server of the session, all of one cause, one for each name.
+// reportLetters reports failed messages of one cause, one for each name.
 func reportLetters(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: report SOURCE NAME...")

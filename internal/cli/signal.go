@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/waits"
 )
 
-// newSignal builds `signal`, the group of commands about signals.
 func newSignal(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "signal",
@@ -21,7 +20,7 @@ func newSignal(s *session) *cobra.Command {
 	return cmd
 }
 
-// newSignalSend builds `signal send`. --json prints a waits.Signal. It sends POST /v1/signals.
+// newSignalSend sends POST /v1/signals. --json prints a waits.Signal.
 func newSignalSend(s *session) *cobra.Command {
 	var req waits.SignalRequest
 	var payload string
@@ -57,7 +56,7 @@ complete with the payload as their result. The signal is kept for a while
 	return cmd
 }
 
-// newSignalList builds `signal list`. --json prints a waits.SignalPage. It sends GET /v1/signals.
+// newSignalList reads GET /v1/signals. --json prints a waits.SignalPage.
 func newSignalList(s *session) *cobra.Command {
 	var filter waits.SignalFilter
 	cmd := &cobra.Command{
@@ -86,7 +85,6 @@ often has another name or key than the step waits for: compare with "tasker task
 	return cmd
 }
 
-// printSignals prints a table.
 func (s *session) printSignals(page *waits.SignalPage) error {
 	if s.json {
 		return s.printJSON(page)

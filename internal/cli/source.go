@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newSource groups the commands about sources of dead letters. Changes need sources:admin: a source tells this server
-// which hosts it connects and sends to.
+// newSource: changes need sources:admin, because a source tells this server which hosts to connect to.
 func newSource(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "source",
@@ -27,10 +26,8 @@ reports its failures over HTTP (driver http).`,
 	return cmd
 }
 
-// newSourceAdd builds `source add`. It saves the settings whole: a flag that is omitted takes its default, also if the
-// source exists. Without --if-match the last writer wins. It sends POST /v1/sources and does not connect: `source test`
-// does, and nodes read the source within a second. Faults are refused together, each with its JSON pointer, exit code
-// 7.
+// newSourceAdd saves whole settings by POST /v1/sources: an omitted flag takes its default, and without --if-match
+// the last writer wins. It does not connect; nodes read the source within a second. Faults exit together with 7.
 func newSourceAdd(s *session) *cobra.Command {
 	var req deadletters.SourceRequest
 	var intake []string
@@ -59,29 +56,24 @@ func newSourceAdd(s *session) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&req.Namespace, "namespace", "default", "namespace")
-	// Where letters come from. A source of reports needs neither URL nor queue.
 	f.StringVar(&req.Driver, "driver", "http", "http for a program that reports, or the driver of a broker")
 	f.StringVar(&req.URL, "url", "", "URL of the broker; its password is stored and never shown")
 	f.StringVar(&req.Queue, "queue", "", "list, stream, queue or topic to read")
 	f.StringVar(&req.Format, "format", "", "convention in which messages tell of their failures (default: detected)")
-	// Where letters may be sent back to, and how often.
 	f.StringArrayVar(&req.Targets, "target", nil,
 		"destination that letters may be sent to; a final * matches any rest; repeatable")
 	f.IntVar(&req.MaxReplays, "max-replays", 0, "park letters that were sent back that often (default 3)")
-	// What its messages become.
 	f.StringArrayVar(&intake, "intake", nil,
 		"make messages tasks: FIELD=VALUE, where a value is a constant, a JSON pointer into the payload, header:NAME or "+
 			"message:FIELD; repeatable")
-	// When it captures.
 	f.IntVar(&req.MaxOpen, "max-open", 0, "open letters at which nothing more is captured (default: no bound)")
 	f.BoolVar(&req.Paused, "paused", false, "do not read it yet")
 	actFlags(cmd, &req.Act)
 	return cmd
 }
 
-// newSourceList builds `source list`. The states follow from stored settings and counts, so the command is cheap and
-// connects to no broker. `source test` does. --json prints a list of deadletters.SourceStatus. OPEN counts up to 10,000
-// letters, so that the list stays cheap with millions of them, and says 10000+ then.
+// newSourceList shows stored states and counts without a connection; `source test` connects. OPEN counts up to
+// 10,000 letters. --json prints deadletters.SourceStatuses.
 func newSourceList(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -101,7 +93,6 @@ func newSourceList(s *session) *cobra.Command {
 	return cmd
 }
 
-// openCount is the number of open letters of a source, with a + if there are more.
 func openCount(of *deadletters.SourceStatus) string {
 	if of.OpenCapped {
 		return strconv.Itoa(of.Open) + "+"
@@ -109,7 +100,7 @@ func openCount(of *deadletters.SourceStatus) string {
 	return strconv.Itoa(of.Open)
 }
 
-// printSources prints one row per source. URLs come from the server without their passwords.
+// URLs come without their passwords.
 func (s *session) printSources(list []deadletters.SourceStatus) error {
 	if s.json {
 		return s.printList("sources", list)

@@ -9,10 +9,9 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newSourceTest builds `source test`. A broker that does not answer is no error of the request: the command prints the
-// state lost with the broker's error and exits with 1. It sends POST /v1/sources/{namespace}/{name}/test, which needs
-// sources:admin and waits for the broker. It takes no message; of a source with an intake it shows what the first ones
-// would become. A source of reports has no broker and is always fine.
+// newSourceTest waits for the broker by POST /v1/sources/{namespace}/{name}/test, which needs sources:admin. A
+// silent broker is printed as lost with its error, exit code 1. It takes no message; an intake previews the first
+// ones. A source of reports is always fine.
 func newSourceTest(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -41,9 +40,8 @@ func newSourceTest(s *session) *cobra.Command {
 	return cmd
 }
 
-// newSourcePause builds `source pause` and `source resume`. A paused source keeps its letters, and they can be sent
-// back; only reading stops. The node that reads the source stops within a second. A source of reports is not read, so a
-// pause keeps no reports away; --max-open does. Pausing twice is fine.
+// newSourcePause stops reading within a second; letters can still be sent back. Reports are not read, so only
+// --max-open stops them. It is idempotent.
 func newSourcePause(s *session, paused bool) *cobra.Command {
 	var (
 		namespace string
@@ -74,9 +72,8 @@ func newSourcePause(s *session, paused bool) *cobra.Command {
 	return cmd
 }
 
-// newSourceRemove builds `source remove`. The letters of the source stay, but cannot be sent back without its settings:
-// they name the broker. A program that goes on reporting under the name makes the source again, with default settings
-// and without its targets.
+// newSourceRemove keeps the letters, which cannot be sent back without the source's settings. A program that still
+// reports recreates the source with defaults and without targets.
 func newSourceRemove(s *session) *cobra.Command {
 	var (
 		namespace string

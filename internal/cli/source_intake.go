@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// intakeOf reads the values of --intake, FIELD=VALUE each; nil without any. The server checks the values.
+// intakeOf reads --intake FIELD=VALUE, which the server checks; nil for none.
 func intakeOf(flags []string) (*deadletters.Intake, error) {
 	if len(flags) == 0 {
 		return nil, nil
@@ -49,7 +49,6 @@ func intakeOf(flags []string) (*deadletters.Intake, error) {
 	return in, nil
 }
 
-// printIntakePreview prints what the first messages of a source would become.
 func (s *session) printIntakePreview(status *deadletters.SourceStatus) error {
 	if s.json || len(status.Preview) == 0 {
 		return nil

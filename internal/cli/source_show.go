@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/wording"
 )
 
-// newSourceShow builds `source show`: a source, and which policy decides about the letters of which origin, with where
-// its settings come from. An unknown source is exit code 3.
+// newSourceShow shows a source, its policies by origin, and where their settings come from. An unknown source exits
+// with 3.
 func newSourceShow(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -62,7 +62,7 @@ func newSourceShow(s *session) *cobra.Command {
 	return cmd
 }
 
-// number shows a number, and 0 as nothing.
+// number shows 0 as "".
 func number(n int) string {
 	if n == 0 {
 		return ""

@@ -8,20 +8,18 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// stepAct describes one of the three acts of an operator on a step. They share arguments, flags
-// and output, and differ in words and in the fields of the API.
+// stepAct describes an operator's act on a step; the acts differ in words and API fields.
 type stepAct struct {
 	use, short, long string
 
-	done      string  // what is said of the act once it is done
-	by        string  // how the actor is called
+	done      string  // message after the act
+	by        string  // word for the actor
 	olderFlag string  // an older name of --actor
-	actor     *string // the field of action that takes him
+	actor     *string // the field of action for the actor
 	action    tasker.StepAction
 }
 
-// newStepAct builds the command of an act. prepare runs after the common checks and before the
-// command connects; it may add to a.action.
+// prepare runs after the common checks and before the connection; it may add to a.action.
 func (s *session) newStepAct(a *stepAct, prepare func() error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   a.use,
@@ -45,15 +43,13 @@ func (s *session) newStepAct(a *stepAct, prepare func() error) *cobra.Command {
 	return cmd
 }
 
-// expectFlag adds --expect, which makes an act conditional on the state that the operator saw.
-// Without it, an act decided on old output could hit a step that has changed since. usual are
-// the values that the shell offers.
+// expectFlag adds --expect, which refuses an act if the step has changed since the operator saw it. usual are
+// completed values.
 func expectFlag[S ~string](cmd *cobra.Command, to *string, usual ...S) {
 	cmd.Flags().StringVar(to, "expect", "", "expected current state; in any other state do nothing and exit with 4")
 	offer(cmd, "expect", usual...)
 }
 
-// act performs the act and prints the new state of the step.
 func (s *session) act(ctx context.Context, c *tasker.Client, args []string, a *stepAct) error {
 	task, id, err := stepArgs(ctx, c, args)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTask groups the commands about tasks and their steps. Those that read need the permission read, submissions
-// submit, acts on steps operate; a cancellation needs submit or operate.
+// newTask: reading needs read, submitting submit, acts on steps operate, cancelling submit or operate.
 func newTask(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "task",
@@ -28,8 +27,7 @@ func newTask(s *session) *cobra.Command {
 	return cmd
 }
 
-// stepArgs parses the arguments TASK_UUID STEP. STEP is a UUID or a name; a name costs one
-// request, and an unknown one is not found with a hint that lists the names of the steps.
+// stepArgs parses TASK_UUID STEP. A step's name costs a request; an unknown one fails with a hint of the names.
 func stepArgs(ctx context.Context, c *tasker.Client, args []string) (task, step uuid.UUID, err error) {
 	if task, err = taskArg(args[0]); err != nil {
 		return task, step, err
@@ -48,7 +46,6 @@ func stepArgs(ctx context.Context, c *tasker.Client, args []string) (task, step 
 	return task, st.StepUUID, nil
 }
 
-// stepOf finds a step of a task by its name or UUID.
 func stepOf(task uuid.UUID, steps []tasker.Step, step string) (*tasker.Step, error) {
 	names := make([]string, len(steps))
 	for i := range steps {
@@ -58,13 +55,11 @@ func stepOf(task uuid.UUID, steps []tasker.Step, step string) (*tasker.Step, err
 		names[i] = steps[i].Name
 	}
 	e := tasker.Errorf(tasker.CodeNotFound, "task %s has no step %q", task, step)
-	// A misspelt name is the usual cause.
 	e.Hint = "its steps: " + strings.Join(names, ", ")
 	return nil, e
 }
 
-// describeFailure formats a failed attempt in one line, without its stack and details. It
-// returns "" for nil.
+// describeFailure is one line without stack and details; "" for nil.
 func describeFailure(f *tasker.Failure) string {
 	if f == nil {
 		return ""

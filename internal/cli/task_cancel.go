@@ -8,9 +8,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskCancel builds `task cancel`. All IDs are parsed before any task is cancelled. --json prints a receipt per
-// task, in the order of the arguments. It sends one POST /v1/tasks/cancel. Each task is decided for itself, so a
-// repetition after a lost answer changes nothing.
+// newTaskCancel parses all IDs before one POST /v1/tasks/cancel. Tasks are decided separately, so a repetition is
+// harmless. --json prints a receipt per task, in order.
 func newTaskCancel(s *session) *cobra.Command {
 	req := tasker.CancelRequest{}
 	cmd := &cobra.Command{
@@ -38,15 +37,13 @@ already terminal is reported and does not stop the others.`,
 	return cmd
 }
 
-// cancel cancels the tasks and prints a line for each. It returns the error of the first task
-// that was refused; the others are cancelled nevertheless.
+// cancel prints a line per task and returns the first refusal; the others are cancelled.
 func (s *session) cancel(ctx context.Context, c *tasker.Client, req tasker.CancelRequest) error {
 	req.CancelledBy = actor(req.CancelledBy)
 	receipts, err := c.CancelTasks(ctx, req)
 	if err != nil {
 		return err
 	}
-	// Each task is decided on its own. The first refusal selects the exit code; --json shows all of them.
 	var first error
 	for i, r := range receipts {
 		if r.Error != nil {

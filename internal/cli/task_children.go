@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newTaskChildren builds `task children`: the child tasks of a step, by index. --json prints an operate.ChildPage. It
-// sends GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}/children, and before that GET .../workflow_steps for a name.
+// newTaskChildren lists by index from GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}/children. --json prints an
+// operate.ChildPage.
 func newTaskChildren(s *session) *cobra.Command {
 	var f operate.ChildFilter
 	cmd := &cobra.Command{
@@ -42,7 +42,7 @@ func newTaskChildren(s *session) *cobra.Command {
 	return cmd
 }
 
-// printChildren prints a row for each child. A child that could not be submitted has no task.
+// A child that could not be submitted has no task.
 func (s *session) printChildren(page *operate.ChildPage) error {
 	if len(page.Children) == 0 {
 		return s.printf("No children.\n")
@@ -61,7 +61,6 @@ func (s *session) printChildren(page *operate.ChildPage) error {
 	return s.printf("\nMore: --from %d\n", page.Next)
 }
 
-// childrenOf describes the child tasks of a step in one line, "" for a step without any.
 func childrenOf(c *tasker.StepChildren) string {
 	if c == nil {
 		return ""
@@ -76,7 +75,6 @@ func childrenOf(c *tasker.StepChildren) string {
 	return text
 }
 
-// parentOf names the step that a child carries out.
 func parentOf(p *tasker.TaskParent) string {
 	if p == nil {
 		return ""

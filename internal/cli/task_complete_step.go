@@ -6,9 +6,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskCompleteStep builds `task complete-step`. It requires a result, even null, since that is its difference to
-// resolve-step. The result is stored as if a worker had sent it, with the operator's name beside it; it is bounded like
-// any result.
+// newTaskCompleteStep requires a result, even null, unlike resolve-step. It is stored and bounded like a worker's,
+// with the operator's name.
 func newTaskCompleteStep(s *session) *cobra.Command {
 	a := &stepAct{
 		use:   "complete-step TASK_UUID STEP",
@@ -21,7 +20,7 @@ func newTaskCompleteStep(s *session) *cobra.Command {
 	a.actor = &a.action.CompletedBy
 	var result, metadata string
 	cmd := s.newStepAct(a, func() error {
-		// null is a result, so the flag must be given to mean it.
+		// null is a result, too.
 		if result == "" {
 			return usagef("--result is required; the dependent steps read it")
 		}

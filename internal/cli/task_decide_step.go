@@ -6,7 +6,6 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskApproveStep builds `task approve-step`, the answer that lets a step that waits for an approval continue.
 func newTaskApproveStep(s *session) *cobra.Command {
 	return newDecision(s, &stepAct{
 		use:   "approve-step TASK_UUID STEP",
@@ -17,7 +16,6 @@ approved it, when and why. The dependent steps continue.`,
 	})
 }
 
-// newTaskRejectStep builds `task reject-step`, the other answer.
 func newTaskRejectStep(s *session) *cobra.Command {
 	return newDecision(s, &stepAct{
 		use:   "reject-step TASK_UUID STEP",
@@ -28,13 +26,11 @@ template says on_reject: continue, it completes, and its result says that it was
 	})
 }
 
-// newDecision builds the command of a decision.
 func newDecision(s *session, a *stepAct) *cobra.Command {
 	a.actor = &a.action.DecidedBy
 	return s.newStepAct(a, func() error { return nil })
 }
 
-// waitText says what a step waits for.
 func (s *session) waitText(w *tasker.StepWait) string {
 	text := w.Kind
 	if w.Approval != "" {

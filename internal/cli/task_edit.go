@@ -10,9 +10,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskEdit builds `task edit`. --expect-version is an int whose zero is a valid version, so only Changed tells
-// whether it was given. --json prints a tasker.EditedContext. It sends PATCH /v1/tasks/{uuid}/context. Run again with
-// the same context it changes nothing and succeeds.
+// newTaskEdit sends PATCH /v1/tasks/{uuid}/context, which is idempotent. 0 is a valid --expect-version, so Changed
+// tells whether it was given. --json prints a tasker.EditedContext.
 func newTaskEdit(s *session) *cobra.Command {
 	var (
 		req            tasker.EditContextRequest
@@ -34,7 +33,6 @@ merge patch (RFC 7396): null removes a member.`,
 		Args: cobra.ExactArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
-			// Exactly one of them: the whole context, or a patch of it.
 			case (whole == "") == (changes == ""):
 				return usagef("give either --context or --merge")
 			case req.Reason == "":
@@ -68,8 +66,7 @@ merge patch (RFC 7396): null removes a member.`,
 	return cmd
 }
 
-// editContext edits the context of a task and prints the old and the new one, so that the
-// terminal keeps what was replaced. A context that is already the same is a success.
+// editContext also prints the old context, so that the terminal keeps it. An equal context is a success.
 func (s *session) editContext(ctx context.Context, c *tasker.Client, arg string, req tasker.EditContextRequest) error {
 	id, err := taskArg(arg)
 	if err != nil {
@@ -92,15 +89,14 @@ func (s *session) editContext(ctx context.Context, c *tasker.Client, arg string,
 	f.add("Steps run again", fmt.Sprint(out.ReplayedSteps))
 	f.add("Actor", req.EditedBy)
 	done := "Context edited!"
-	// Nothing was stored then, and no step runs again.
+	// Nothing was stored, and no step restarts.
 	if !out.Changed {
 		done = "The task already has this context"
 	}
 	return s.write([]byte("✓ " + done + "\n" + f.String()))
 }
 
-// printEdits prints the edits of a task's context. A large old context is omitted by the
-// server; its row says where to find it.
+// The server omits a large old context; its row says where it is.
 func (s *session) printEdits(edits []tasker.ContextEdit) error {
 	if len(edits) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskExplain builds `task explain`. The server composes the sentences, because only it knows workers, limits and
-// timers; the command prints them. --json prints a tasker.Explanation. It sends GET /v1/tasks/{uuid}/explain.
+// newTaskExplain prints the server's sentences from GET /v1/tasks/{uuid}/explain. --json prints a
+// tasker.Explanation.
 func newTaskExplain(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "explain TASK_UUID",
@@ -31,13 +31,11 @@ func newTaskExplain(s *session) *cobra.Command {
 	}
 }
 
-// printTaskExplanation prints why a task and its steps are in their states.
 func (s *session) printTaskExplanation(why *tasker.Explanation) error {
 	if s.json {
 		return s.printJSON(why)
 	}
 	text := s.sentence("", why.Summary) + s.sentence("", why.Unique) + s.sentence("", why.Origin)
-	// A limit is a sentence about a time limit of the whole task.
 	for _, limit := range why.Limits {
 		text += s.sentence("", limit)
 	}

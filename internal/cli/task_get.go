@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskGet builds `task get`. --json prints a tasker.Task. A task that does not exist exits with 3. It sends GET
-// /v1/tasks/{uuid} once, and does not wait: `task wait` does.
+// newTaskGet reads GET /v1/tasks/{uuid} once, without waiting; a missing task exits with 3. --json prints a
+// tasker.Task.
 func newTaskGet(s *session) *cobra.Command {
 	var show bool
 	cmd := &cobra.Command{
@@ -25,7 +25,7 @@ func newTaskGet(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// 0 answers at once; `task wait` waits for the end.
+			// 0 answers immediately.
 			task, err := c.Task(showing(ctx, show), id, 0)
 			if err != nil {
 				return err
@@ -37,12 +37,10 @@ func newTaskGet(s *session) *cobra.Command {
 	return cmd
 }
 
-// addShowSensitive adds the flag of commands that print payloads.
 func addShowSensitive(cmd *cobra.Command, show *bool) {
 	cmd.Flags().BoolVar(show, "show-sensitive", false, "show sensitive values in clear text; the audit trail records it")
 }
 
-// showing returns the context of a call that reads payloads.
 func showing(ctx context.Context, show bool) context.Context {
 	if show {
 		return tasker.ShowSensitive(ctx)
@@ -50,8 +48,7 @@ func showing(ctx context.Context, show bool) context.Context {
 	return ctx
 }
 
-// printTask prints every field of a task that has a value, the context in one line. `task submit --wait` and `task
-// wait` print the same.
+// printTask prints every field with a value; `task submit --wait` and `task wait` use it, too.
 func (s *session) printTask(t *tasker.Task) error {
 	if s.json {
 		return s.printJSON(t)
@@ -96,7 +93,6 @@ func (s *session) printTask(t *tasker.Task) error {
 	return s.write([]byte("✓ Task Details:\n\n" + f.String()))
 }
 
-// uniqueOf describes the rule of uniqueness of a task.
 func uniqueOf(u *tasker.TaskUnique) string {
 	if u == nil {
 		return ""
@@ -111,7 +107,7 @@ func uniqueOf(u *tasker.TaskUnique) string {
 	return text
 }
 
-// stepCounts formats the number of steps by state and omits zeros. "done" includes steps that were resolved manually.
+// stepCounts counts steps by state without zeros; "done" includes manual resolutions.
 func stepCounts(t *tasker.Task) string {
 	text := fmt.Sprintf("%d of %d done (%.0f%%)", t.CompletedSteps, t.TotalSteps, t.CompletionPercentage)
 	for _, part := range []struct {

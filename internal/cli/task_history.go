@@ -10,9 +10,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskHistory builds `task history`: transitions, attempts and edits of the context, each oldest first. --json
-// prints a tasker.TaskHistory, in which large results and contexts may be omitted. It sends GET
-// /v1/tasks/{uuid}/history once.
+// newTaskHistory prints transitions, attempts and context edits, oldest first, from GET /v1/tasks/{uuid}/history.
+// --json prints a tasker.TaskHistory, perhaps without large results and contexts.
 func newTaskHistory(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "history TASK_UUID",
@@ -42,11 +41,10 @@ func newTaskHistory(s *session) *cobra.Command {
 	}
 }
 
-// printTransitions prints the transitions of the task and its steps in one table, so that cause
-// and effect stand next to each other.
+// One table for task and steps shows cause and effect together.
 func (s *session) printTransitions(transitions []tasker.Transition) error {
-	// Times are exact to the millisecond, because a whole workflow can finish within one second. On a terminal, the day
-	// is said once if it is one, so that there is room for the reason.
+	// Times have milliseconds, because a workflow can take less than a second. On a terminal a single day is
+	// printed once, to leave room for the reason.
 	layout := "2006-01-02T15:04:05.000Z07:00"
 	if n := len(transitions); n > 0 && s.columns() > 0 {
 		first, last := transitions[0].At.UTC(), transitions[n-1].At.UTC()
@@ -76,8 +74,7 @@ func (s *session) printTransitions(transitions []tasker.Transition) error {
 	return t.flush()
 }
 
-// printAttempts prints the attempts of all steps. An attempt that never started has neither a start nor a duration; it
-// was assigned, and its worker did not begin in time.
+// An attempt that never started has neither start nor duration.
 func (s *session) printAttempts(attempts []tasker.Attempt) error {
 	if len(attempts) == 0 {
 		return nil
@@ -101,8 +98,7 @@ func (s *session) printAttempts(attempts []tasker.Attempt) error {
 	return t.flush()
 }
 
-// took formats how long an attempt ran, to the millisecond; "" if it did not start or has not
-// ended.
+// took is to the millisecond; "" before the start or the end.
 func took(from, to *time.Time) string {
 	if from == nil || to == nil {
 		return ""

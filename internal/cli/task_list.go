@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// taskList holds the flags of `task list`; states, priority and created are unparsed.
 type taskList struct {
 	s        *session
 	filter   tasker.TaskFilter
@@ -21,8 +20,7 @@ type taskList struct {
 	all      bool
 }
 
-// newTaskList builds `task list`. --json prints a tasker.TaskPage; with --all it has all tasks and no cursor. It sends
-// GET /v1/tasks, with --all page after page.
+// newTaskList pages GET /v1/tasks. --json prints a tasker.TaskPage; with --all one with all tasks and no cursor.
 func newTaskList(s *session) *cobra.Command {
 	c := &taskList{s: s}
 	cmd := &cobra.Command{
@@ -52,7 +50,6 @@ func newTaskList(s *session) *cobra.Command {
 	return cmd
 }
 
-// taskStates lists all states for completion. The server validates what the user types.
 func taskStates() []tasker.TaskState {
 	return []tasker.TaskState{
 		tasker.TaskPending, tasker.TaskInitializing, tasker.TaskEnqueuingSteps,
@@ -62,7 +59,6 @@ func taskStates() []tasker.TaskState {
 	}
 }
 
-// prepare parses the flags into the filter.
 func (c *taskList) prepare() error {
 	for _, state := range c.states {
 		c.filter.States = append(c.filter.States, tasker.TaskState(state))
@@ -73,17 +69,16 @@ func (c *taskList) prepare() error {
 	return err
 }
 
-// created holds the unparsed flags for the time of creation, which two commands share.
+// created has the unparsed flags for the creation time.
 type created struct{ after, before string }
 
-// register defines the flags on cmd.
 func (c *created) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.after, "created-after", "", "created at or after: a time, or an age such as 24h")
 	f.StringVar(&c.before, "created-before", "", "created before: a time, or an age such as 24h")
 }
 
-// read parses the flags; nil means no bound.
+// nil is no bound.
 func (c *created) read(s *session) (after, before *time.Time, err error) {
 	if after, err = s.timeFlag("--created-after", c.after); err != nil {
 		return nil, nil, err
@@ -92,8 +87,7 @@ func (c *created) read(s *session) (after, before *time.Time, err error) {
 	return after, before, err
 }
 
-// timeFlag parses an RFC 3339 time, or a Go duration as an age before now. It returns nil for
-// "". A negative age is an error: it would be a time in the future, which no filter needs.
+// timeFlag parses an RFC 3339 time, or a duration as an age; nil for "". A negative age is an error.
 func (s *session) timeFlag(flag, value string) (*time.Time, error) {
 	if value == "" {
 		return nil, nil
@@ -108,19 +102,16 @@ func (s *session) timeFlag(flag, value string) (*time.Time, error) {
 	return nil, usagef("%s must be a time such as 2026-03-01T08:00:00Z or an age such as 24h, not %q", flag, value)
 }
 
-// run prints one page, or with --all every page as one. --all holds all tasks in memory; for a
-// large export, use pages with --json.
+// --all holds all tasks in memory; for a large export, use pages with --json.
 func (c *taskList) run(ctx context.Context, client *tasker.Client, _ []string) error {
 	page, err := client.Tasks(ctx, c.filter)
 	if err != nil {
 		return err
 	}
-	// A page can be shorter than its limit and still have a successor: the server examines a
-	// bounded number of rows, and returns a bounded number of bytes of contexts. run fills the
-	// page that the user asked for.
+	// The server examines bounded rows and bytes, so a page may be short with a successor; run fills it.
 	limit := c.filter.Limit
 	for page.NextCursor != "" && (c.all || len(page.Tasks) == 0 || c.filter.WithContext && len(page.Tasks) < limit) {
-		// With --all each page has the full size; without it only what the page still lacks is asked for.
+		// With --all pages have the full size; otherwise request only the rest.
 		if c.filter.Cursor = page.NextCursor; !c.all {
 			c.filter.Limit = limit - len(page.Tasks)
 		}
@@ -154,7 +145,7 @@ func (c *taskList) run(ctx context.Context, client *tasker.Client, _ []string) e
 	return nil
 }
 
-// qualified formats a name with its namespace, which is omitted if it is the default one.
+// qualified omits the default namespace.
 func qualified(namespace, name string) string {
 	if namespace == "" || namespace == "default" {
 		return name

@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskLogs builds `task logs`. --json prints a list of tasker.AttemptLog. It sends GET
-// /v1/tasks/{uuid}/workflow_steps, and .../{step_uuid}/logs for each step that it prints.
+// newTaskLogs reads GET /v1/tasks/{uuid}/workflow_steps, and .../{step_uuid}/logs for each printed step. --json
+// prints tasker.AttemptLogs.
 func newTaskLogs(s *session) *cobra.Command {
 	var step string
 	var attempt int
@@ -71,7 +71,6 @@ fields are not masked in them.`,
 	return cmd
 }
 
-// printLog prints a log under a line that says whose it is.
 func (s *session) printLog(step string, l *tasker.AttemptLog) error {
 	head := fmt.Sprintf("== %s, attempt %d, %s", clean(step), l.Attempt, s.stampAgo(&l.At))
 	if left := l.Bytes - int64(len(l.Text)); left > 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskResetStep builds `task reset-step`, the act to choose once the cause of a failure is fixed. It sends PATCH
-// /v1/tasks/{uuid}/workflow_steps/{step_uuid} with the act reset_for_retry; so do its siblings with theirs.
+// newTaskResetStep, for a fixed cause, sends PATCH /v1/tasks/{uuid}/workflow_steps/{step_uuid} with
+// reset_for_retry; its siblings send their acts.
 func newTaskResetStep(s *session) *cobra.Command {
 	a := &stepAct{
 		use:   "reset-step TASK_UUID STEP",

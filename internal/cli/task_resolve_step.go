@@ -6,8 +6,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskResolveStep builds `task resolve-step`, for a step whose result nobody needs. Steps that depend on it run, and
-// find no result of it.
+// newTaskResolveStep lets dependants run without a result.
 func newTaskResolveStep(s *session) *cobra.Command {
 	a := &stepAct{
 		use:   "resolve-step TASK_UUID STEP",

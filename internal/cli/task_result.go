@@ -9,9 +9,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskResult builds `task result`. It prints the result of a step as it is, JSON with or without --json. It sends
-// GET /v1/tasks/{uuid}/workflow_steps, .../{step_uuid}, and .../{step_uuid}/large_result for a large result, which it
-// passes on as a stream.
+// newTaskResult prints a step's result unchanged, with or without --json, a large one as a stream from
+// .../{step_uuid}/large_result.
 func newTaskResult(s *session) *cobra.Command {
 	var step string
 	cmd := &cobra.Command{
@@ -61,7 +60,6 @@ commands only describe, come as a stream.`,
 	return cmd
 }
 
-// printLarge passes a large result on.
 func (s *session) printLarge(ctx context.Context, c *tasker.Client, step *tasker.Step) error {
 	content, err := c.LargeResult(ctx, step.TaskUUID, step)
 	if err != nil {

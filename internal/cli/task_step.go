@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskStep builds `task step`. --json prints a tasker.Step with its result.
+// newTaskStep: --json prints a tasker.Step with its result.
 func newTaskStep(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "step TASK_UUID STEP",
@@ -35,7 +35,7 @@ func newTaskStep(s *session) *cobra.Command {
 	}
 }
 
-// printStep prints every field of a step that has a value, and its last failure whole, with stack and response body.
+// printStep prints every field with a value, and the whole last failure.
 func (s *session) printStep(st *tasker.Step) error {
 	f := s.newFields("  ")
 	f.add("UUID", st.StepUUID.String())
@@ -76,8 +76,7 @@ func (s *session) printStep(st *tasker.Step) error {
 	return s.write([]byte("✓ Step Details:\n\n" + f.String()))
 }
 
-// addFailure adds every field of a failure, including the stack trace and the response body,
-// which tables omit.
+// addFailure includes stack trace and response body, which tables omit.
 func addFailure(f *fields, e *tasker.Failure) {
 	if e == nil {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskSteps builds `task steps`: the steps in the order of the template. --json prints a list of tasker.Step; beyond
-// the server's limit of bytes the later ones lack their results. It sends GET /v1/tasks/{uuid}/workflow_steps once.
+// newTaskSteps reads GET /v1/tasks/{uuid}/workflow_steps in template order. --json prints tasker.Steps; beyond the
+// server's limit of bytes later ones lack results.
 func newTaskSteps(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "steps TASK_UUID",
@@ -48,8 +48,6 @@ func newTaskSteps(s *session) *cobra.Command {
 	}
 }
 
-// printStepInList prints one step of a list, with a warning if it waits for a retry or is
-// damaged.
 func (s *session) printStepInList(st *tasker.Step) error {
 	f := s.newFields("    ")
 	f.add("State", string(st.State))
@@ -62,7 +60,7 @@ func (s *session) printStepInList(st *tasker.Step) error {
 	f.add("Children", childrenOf(st.Children))
 	warning := ""
 	switch {
-	// A damaged step has no reliable state, so nothing about retries is shown.
+	// A damaged step has no reliable state.
 	case st.Damage != "":
 		f.add("Damaged", st.Damage)
 	case st.Wait != nil:

@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// taskSubmit holds the flags of `task submit`. The fields besides req are unparsed; prepare
-// reads them into req.
+// taskSubmit has the flags of `task submit`; prepare reads the unparsed ones into req.
 type taskSubmit struct {
 	s          *session
 	req        tasker.TaskRequest
@@ -29,9 +28,9 @@ type taskSubmit struct {
 	quiet      bool
 }
 
-// newTaskSubmit builds `task submit`. It is safe to repeat after a lost answer only with --idempotency-key. --json
-// prints a tasker.TaskReceipt, with --wait the settled tasker.Task, with --file a submitted. It sends POST /v1/tasks,
-// and with --file batches to POST /v1/tasks/batch. When it returns, the task is on disk.
+// newTaskSubmit returns when the task is on disk. It sends POST /v1/tasks, with --file batches to POST
+// /v1/tasks/batch. A repetition is safe only with --idempotency-key. --json prints a tasker.TaskReceipt, with
+// --wait the settled tasker.Task, with --file a submitted.
 func newTaskSubmit(s *session) *cobra.Command {
 	c := &taskSubmit{s: s}
 	cmd := &cobra.Command{
@@ -48,7 +47,7 @@ batch of 1,000 lines completely or not at all.`,
 		RunE: s.onServer(c.run),
 	}
 	f := cmd.Flags()
-	// What to run, and on what. A template has its own steps; --type makes a template of one step for this task alone.
+	// --type makes a template of one step for this task.
 	f.StringVar(&c.req.TaskType, "type", "", "handler to run as a task with one step, instead of a template")
 	f.StringVar(&c.req.Namespace, "namespace", "", "namespace of the template or handler (default \"default\")")
 	f.StringVar(&c.req.Version, "version", "", "version of the template (default: the last registered version)")
@@ -59,7 +58,7 @@ batch of 1,000 lines completely or not at all.`,
 		"",
 		"high, medium, low, or a level from 0 to 100 (default: set by the template, else medium)",
 	)
-	// The next three are properties of a single step; a template has them in its steps.
+	// Properties of a single step; a template sets them in its steps.
 	f.StringSliceVar(&c.req.RequiredCapabilities, "capability", nil, "required worker capability; with --type; repeatable")
 	f.DurationVar(
 		&c.timeout,
@@ -73,7 +72,6 @@ batch of 1,000 lines completely or not at all.`,
 		0,
 		"retries after the first attempt; with --type (default: set by the priority)",
 	)
-	// When it may start.
 	f.StringVar(&c.runAt, "run-at", "", "earliest start, such as 2026-03-01T08:00:00Z")
 	f.DurationVar(&c.delay, "delay", 0, "earliest start, as a delay from now")
 	f.StringVar(&c.deadline, "deadline", "", "time by which the task must be over, or a duration from now, such as 2h")
@@ -86,18 +84,17 @@ batch of 1,000 lines completely or not at all.`,
 	f.StringVar(&c.req.OrderingKey, "ordering-key", "",
 		"key of tasks that run one at a time, in the order of submission")
 	c.addUnique(f)
-	// How it is found again, and who wanted it. The server stores these and does not interpret them.
+	// The server stores these without interpretation.
 	f.StringSliceVar(&c.req.Tags, "tag", nil, "tag of the task; repeatable")
 	f.StringVar(&c.req.CorrelationID, "correlation-id", "", "ID of the business process")
 	f.StringVar(&c.req.ParentCorrelationID, "parent-correlation-id", "", "ID of the parent business process")
 	f.StringVar(&c.req.Initiator, "initiator", "", "person or system that requests the task")
 	f.StringVar(&c.req.SourceSystem, "source-system", "", "system that submits the task")
 	f.StringVar(&c.req.Reason, "reason", "", "reason for the task")
-	// Where the tasks come from, and what is printed.
 	f.StringVar(&c.file, "file", "", "file with one task per line, - for standard input")
 	f.BoolVar(&c.wait, "wait", false, "wait until the task is settled, like the command wait")
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "print only the UUID of the task")
-	// cobra refuses these before PreRunE. Only pairs that are often combined by mistake are listed.
+	// cobra refuses pairs that are often combined by mistake.
 	cmd.MarkFlagsMutuallyExclusive("run-at", "delay")
 	cmd.MarkFlagsMutuallyExclusive("file", "context")
 	cmd.MarkFlagsMutuallyExclusive("file", "type")
@@ -106,8 +103,7 @@ batch of 1,000 lines completely or not at all.`,
 	return cmd
 }
 
-// prepare parses the flags into the request before anything is sent. With --file the flags for
-// a single task are not used.
+// With --file the flags for a single task are ignored.
 func (c *taskSubmit) prepare(cmd *cobra.Command, args []string) error {
 	switch named := len(args) == 1; {
 	case c.file != "":
@@ -130,12 +126,12 @@ func (c *taskSubmit) prepare(cmd *cobra.Command, args []string) error {
 	if u := c.unique; len(u.By) > 0 || u.Period != "" || len(u.While) > 0 || u.OnConflict != "" {
 		c.req.Unique = &u
 	}
-	// The API counts in whole seconds; rounding would change what the user asked for.
+	// The API counts whole seconds; rounding would change the request.
 	if c.timeout%time.Second != 0 || c.timeout < 0 {
 		return usagef("--timeout must be whole seconds, not %s", c.timeout)
 	}
 	c.req.TimeoutSeconds = int(c.timeout / time.Second)
-	// 0 retries is a value, so only Changed tells whether the flag was given.
+	// 0 retries is a value.
 	if cmd.Flags().Changed("max-retries") {
 		c.req.MaxRetries = &c.maxRetries
 	}
@@ -149,14 +145,14 @@ func (c *taskSubmit) prepare(cmd *cobra.Command, args []string) error {
 	case c.delay < 0:
 		return usagef("--delay must not be negative")
 	case c.delay > 0:
-		// The delay counts from now on this machine's clock. A clock that differs from the server's shifts the start.
+		// This machine's clock counts, so a difference from the server's shifts the start.
 		at := c.s.Now().Add(c.delay)
 		c.req.RunAt = &at
 	}
 	return c.prepareDeadline()
 }
 
-// name reads the template from the argument. Its namespace and version may be flags, but not both and different.
+// name reads the template; namespace and version may be flags, but must not contradict it.
 func (c *taskSubmit) name(arg string) error {
 	namespace, name, version := templateName(arg)
 	if strings.Contains(arg, "/") {
@@ -175,7 +171,7 @@ func (c *taskSubmit) name(arg string) error {
 	return nil
 }
 
-// prepareDeadline parses --deadline: a time, or a duration from now on this machine's clock.
+// --deadline is a time, or a duration from now.
 func (c *taskSubmit) prepareDeadline() error {
 	if c.deadline == "" {
 		return nil
@@ -191,8 +187,7 @@ func (c *taskSubmit) prepareDeadline() error {
 	return nil
 }
 
-// run submits one task and prints its receipt, or with --wait the settled task. A task that
-// exists under the same idempotency key is a success.
+// An existing task with the same idempotency key is a success.
 func (c *taskSubmit) run(ctx context.Context, client *tasker.Client, _ []string) error {
 	if c.file != "" {
 		return c.submitFile(ctx, client)
@@ -225,7 +220,6 @@ func (c *taskSubmit) run(ctx context.Context, client *tasker.Client, _ []string)
 	return err
 }
 
-// addUnique adds the flags of the rule of uniqueness.
 func (c *taskSubmit) addUnique(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.unique.By, "unique-by", nil,
 		"fields of the context that make tasks equal, as JSON pointers; or all, template, none; repeatable")
@@ -236,15 +230,14 @@ func (c *taskSubmit) addUnique(f *pflag.FlagSet) {
 		"if an equal task is there: return it, refuse this one, or replace it (default \"return\")")
 }
 
-// submitted is the result of `task submit --file`. Receipts are in the order of the lines.
+// submitted is the result of `task submit --file`, in line order.
 type submitted struct {
 	Submitted int                  `json:"submitted"`
 	Existing  int                  `json:"existing"`
 	Receipts  []tasker.TaskReceipt `json:"receipts"`
 }
 
-// submitFile submits the lines of a file in batches. After an error it still prints the
-// receipts of the earlier batches, which are stored.
+// After an error submitFile still prints the receipts of earlier batches, which are stored.
 func (c *taskSubmit) submitFile(ctx context.Context, client *tasker.Client) error {
 	var sum submitted
 	err := c.s.batches(c.file, func(tasks []tasker.TaskRequest) error {
@@ -265,7 +258,6 @@ func (c *taskSubmit) submitFile(ctx context.Context, client *tasker.Client) erro
 	return err
 }
 
-// report prints what was stored, also if a later batch was refused.
 func (c *taskSubmit) report(sum submitted) error {
 	if c.s.json && !c.quiet {
 		return c.s.printJSON(sum)

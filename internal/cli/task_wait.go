@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskWait builds `task wait`. --json prints the settled tasker.Task, whatever its state; the exit code tells the
-// state. It holds an event stream and asks again when that breaks, so a restart of the server does not end the wait.
+// newTaskWait survives a server's restart, because it reopens its event stream. --json prints the settled
+// tasker.Task; the exit code tells the state.
 func newTaskWait(s *session) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -38,9 +38,8 @@ to one minute.`,
 	return cmd
 }
 
-// waitFor waits until a task is settled, shows it, and returns an error unless it is complete
-// or resolved manually. A timeout of 0 waits without a limit. A timeout ends with exit code 8
-// and leaves the task running.
+// waitFor shows the settled task, and fails unless it is complete or resolved manually. A time-out of 0 is
+// unlimited; another one exits with 8 and leaves the task running.
 func (s *session) waitFor(ctx context.Context, c *tasker.Client, id uuid.UUID, timeout time.Duration,
 	show func(*tasker.Task) error,
 ) error {
@@ -51,7 +50,7 @@ func (s *session) waitFor(ctx context.Context, c *tasker.Client, id uuid.UUID, t
 	}
 	task, err := c.Wait(ctx, id)
 	if err != nil {
-		// The cause tells the timeout from an interrupt; both end the same context.
+		// The cause separates the time-out from an interrupt.
 		if errors.Is(context.Cause(ctx), errTimedOut) {
 			return fmt.Errorf("task %s is not settled after %s: %w", id, timeout, errTimedOut)
 		}

@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTemplate groups the commands about templates. `template validate` is one of them although it uses no server, and
-// ignores the flags of the connection. Registering needs the permission operate, the others read.
+// newTemplate: registering needs operate, the others read. `template validate` ignores the connection flags.
 func newTemplate(s *session) *cobra.Command {
 	cmd := &cobra.Command{Use: "template", Short: "Validate, simulate, register and show workflow templates"}
 	s.connectFlags(cmd)
@@ -19,8 +18,7 @@ func newTemplate(s *session) *cobra.Command {
 	return cmd
 }
 
-// templateSource reads the file of a template; - is standard input. The file name appears in
-// the locations of problems.
+// - is standard input. Problems name the file.
 func (s *session) templateSource(name string) (tasker.TemplateSource, error) {
 	src, err := s.readFile(name)
 	if err != nil {
@@ -32,8 +30,8 @@ func (s *session) templateSource(name string) (tasker.TemplateSource, error) {
 	return tasker.TemplateSource{YAML: string(src), Filename: name}, nil
 }
 
-// templateName splits [NAMESPACE/]NAME[@VERSION]. The namespace defaults to "default", the
-// version to "", the last registered one.
+// templateName splits [NAMESPACE/]NAME[@VERSION], with the namespace "default" and the version "", the last
+// registered one, by default.
 func templateName(arg string) (namespace, name, version string) {
 	namespace = "default"
 	if ns, rest, ok := strings.Cut(arg, "/"); ok {

@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTemplateList builds `template list`. Each version of a template is a row of its own. --json prints a
-// tasker.TemplatePage. It sends GET /v1/templates, one page at a time.
+// newTemplateList has a row per version, from pages of GET /v1/templates. --json prints a tasker.TemplatePage.
 func newTemplateList(s *session) *cobra.Command {
 	var filter tasker.TemplateFilter
 	var all bool
@@ -31,7 +30,7 @@ func newTemplateList(s *session) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		// The pages are joined in memory: with --json the result is one document.
+		// Joined in memory, because --json prints one document.
 		for all && page.NextCursor != "" {
 			filter.Cursor = page.NextCursor
 			next, err := c.Templates(ctx, filter)
@@ -46,7 +45,6 @@ func newTemplateList(s *session) *cobra.Command {
 	return cmd
 }
 
-// printTemplates prints one row per version, with the first line of its description.
 func (s *session) printTemplates(page *tasker.TemplatePage) error {
 	if s.json {
 		return s.printJSON(page)

@@ -8,9 +8,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTemplateRegister builds `template register`. Files are registered one by one; the first error ends the command,
-// and the templates before it stay registered. It sends POST /v1/templates for each. The same document again is a
-// success; another document under a version that exists is refused with conflict: a version never changes.
+// newTemplateRegister sends POST /v1/templates per file; the first error ends the command, and earlier templates
+// stay registered. The same document is a success; a different one under an existing version is a conflict.
 func newTemplateRegister(s *session) *cobra.Command {
 	var by, reason string
 	cmd := &cobra.Command{
@@ -22,7 +21,7 @@ registering the same content again has no effect; different content under the sa
 version is a conflict.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			// Not nil: with --json an empty list is [], not null.
+			// With --json an empty list is [], not null.
 			registered := []*tasker.Template{}
 			for _, file := range args {
 				src, err := s.templateSource(file)
@@ -39,7 +38,7 @@ version is a conflict.`,
 					continue
 				}
 				what := "Template registered"
-				// Registering the same content again is a success, so that a deployment can run the command each time.
+				// Deployments can repeat the command.
 				if !t.Created {
 					what = "Template is already registered"
 				}

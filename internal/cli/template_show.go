@@ -13,8 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTemplateShow builds `template show`. --json prints a tasker.Template, --yaml its source. Without a version it asks
-// for the latest one.
+// newTemplateShow takes the latest version by default. --json prints a tasker.Template, --yaml its source.
 func newTemplateShow(s *session) *cobra.Command {
 	var version string
 	var source bool
@@ -35,7 +34,7 @@ func newTemplateShow(s *session) *cobra.Command {
 			switch {
 			case s.json:
 				return s.printJSON(t)
-			// The YAML is printed as it was registered, with comments, so that it can be edited and registered again.
+			// The registered YAML with comments can be edited and registered again.
 			case source:
 				return s.write([]byte(cleanLines(t.YAML)))
 			}
@@ -47,8 +46,7 @@ func newTemplateShow(s *session) *cobra.Command {
 	return cmd
 }
 
-// printTemplate prints a template and a table of its steps. Attempts and timeouts that the template does not set come
-// from the priority of each task, which the server's configuration describes.
+// Missing attempts and time-outs come from each task's priority, which the server's configuration defines.
 func (s *session) printTemplate(t *tasker.Template) error {
 	f := s.newFields("  ")
 	f.add("Name", qualified(t.Namespace, t.Name))
@@ -82,7 +80,6 @@ func (s *session) printTemplate(t *tasker.Template) error {
 	return tbl.flush()
 }
 
-// runsIf says under which condition a step runs, "" for one that always runs.
 func runsIf(st *tasker.TemplateStep) string {
 	when := strings.Join(strings.Fields(st.When), " ")
 	switch {
@@ -94,7 +91,7 @@ func runsIf(st *tasker.TemplateStep) string {
 	return "the task fails and " + when
 }
 
-// limitsOf says what limits allow, such as "1 at once for each {{customer}}, 10 per 1s"; "" without any.
+// limitsOf words limits, such as "1 at once for each {{customer}}, 10 per 1s"; "" for none.
 func limitsOf(concurrency, rate *tasker.StepLimit) string {
 	var texts []string
 	for _, l := range []*tasker.StepLimit{concurrency, rate} {
@@ -116,15 +113,15 @@ func limitsOf(concurrency, rate *tasker.StepLimit) string {
 	return strings.Join(texts, ", ")
 }
 
-// setByPriority stands for a value that the template leaves to the level of the priority of a task.
+// setByPriority marks a value from the task's priority level.
 const setByPriority = "(by priority)"
 
-// attemptsOf formats the maximum number of attempts of a step. Only steps that workers run have attempts.
+// Only workers' steps have attempts.
 func attemptsOf(st *tasker.TemplateStep) string {
 	switch {
 	case st.Handler == "":
 		return ""
-	case !st.Retry.Retryable: // MaxAttempts does not matter then
+	case !st.Retry.Retryable: // MaxAttempts has no effect
 		return "1"
 	case st.Retry.MaxAttempts == 0:
 		return setByPriority
@@ -132,7 +129,6 @@ func attemptsOf(st *tasker.TemplateStep) string {
 	return strconv.Itoa(st.Retry.MaxAttempts)
 }
 
-// backoffOf names how the delay between attempts grows.
 func backoffOf(st *tasker.TemplateStep) string {
 	if st.Handler == "" {
 		return ""
@@ -140,7 +136,6 @@ func backoffOf(st *tasker.TemplateStep) string {
 	return st.Retry.Backoff
 }
 
-// timeoutOf formats the time limit of an attempt of a step.
 func timeoutOf(st *tasker.TemplateStep) string {
 	switch {
 	case st.Handler == "":

@@ -21,7 +21,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newTemplateSimulate builds `template simulate`. A template in a file needs no server.
+// newTemplateSimulate needs no server for a template in a file.
 func newTemplateSimulate(s *session) *cobra.Command {
 	var script, input, file string
 	cmd := &cobra.Command{
@@ -68,7 +68,7 @@ The command exits with 1 unless the task is complete.`,
 	return cmd
 }
 
-// scriptOf reads the script, if there is one; a context that is given replaces its own.
+// scriptOf replaces the script's context by a given one.
 func (s *session) scriptOf(file, input string) (*simulate.Script, error) {
 	script := &simulate.Script{}
 	if file != "" {
@@ -90,7 +90,7 @@ func (s *session) scriptOf(file, input string) (*simulate.Script, error) {
 	return script, nil
 }
 
-// templateToSimulate reads a template from a file, or from the server if there is no file of that name.
+// templateToSimulate reads a file, else the server's template.
 func (s *session) templateToSimulate(ctx context.Context, arg string, levels []settings.PriorityLevel,
 ) (*task.Template, error) {
 	_, missing := os.Stat(arg)
@@ -156,7 +156,6 @@ func (s *session) printOutcome(out *operate.Simulation) error {
 	return cmp.Or(t.flush(), end)
 }
 
-// after formats a time after the submission.
 func after(ms int64) string { return "+" + (time.Duration(ms) * time.Millisecond).String() }
 
 func afterOrNone(ms *int64) string {

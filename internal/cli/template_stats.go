@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newTemplateStats builds `template stats`. --json prints an operate.TemplateStats. It sends
-// GET /v1/templates/{namespace}/{name}/{version}/stats, after it has asked for the latest version if none was given.
+// newTemplateStats reads GET /v1/templates/{namespace}/{name}/{version}/stats, of the latest version by default.
+// --json prints an operate.TemplateStats.
 func newTemplateStats(s *session) *cobra.Command {
 	var tasks int
 	cmd := &cobra.Command{
@@ -45,7 +45,6 @@ queue before it. FAILED is the share of the attempts that failed.`,
 	return cmd
 }
 
-// printTemplateStats prints the outcome of the tasks, and a table of the steps.
 func (s *session) printTemplateStats(t *operate.TemplateStats) error {
 	if s.json {
 		return s.printJSON(t)
@@ -74,7 +73,7 @@ func (s *session) printTemplateStats(t *operate.TemplateStats) error {
 	return tbl.flush()
 }
 
-// lasted formats a duration that may be shorter than a second, with three digits.
+// lasted formats a duration, perhaps below a second, with three digits.
 func lasted(s float64) string {
 	return time.Duration(s * float64(time.Second)).Round(time.Millisecond).String()
 }

@@ -13,9 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// newTemplateValidate builds `template validate`. It needs no server, so it can run before a
-// commit. The names of the priorities are the only thing that a template takes from a server;
-// they are read from its configuration.
+// newTemplateValidate needs no server; names of priorities come from its configuration.
 func newTemplateValidate(s *session) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
@@ -43,7 +41,6 @@ reads directories.`,
 	return cmd
 }
 
-// validated describes one valid template in the output.
 type validated struct {
 	File        string `json:"file"`
 	Namespace   string `json:"namespace_name"`
@@ -53,8 +50,7 @@ type validated struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-// validate parses all files and reports all their problems at once, instead of stopping at the
-// first invalid file.
+// validate reports the problems of all files together.
 func (s *session) validate(files []string, priorities []settings.PriorityLevel) error {
 	level := levelsOf(priorities)
 	good := []validated{}
@@ -77,11 +73,11 @@ func (s *session) validate(files []string, priorities []settings.PriorityLevel) 
 	if err := s.printValidated(good); err != nil {
 		return err
 	}
-	// The valid templates are printed first: one invalid file does not hide the result of the others.
+	// The valid templates are printed first.
 	return merge(bad)
 }
 
-// parseTemplate reads a template. If the template is refused, the second result has a detail for each of its problems.
+// A refused template has a detail per problem in the second result.
 func parseTemplate(src tasker.TemplateSource, levels template.Levels) (*task.Template, *tasker.Error, error) {
 	t, err := template.Parse(src.Filename, []byte(src.YAML), levels)
 	var problem *task.Error
@@ -94,7 +90,7 @@ func parseTemplate(src tasker.TemplateSource, levels template.Levels) (*task.Tem
 	return t, nil, nil
 }
 
-// levelsOf returns the levels that templates may name. An unknown name is a problem of the template.
+// An unknown name is a problem of the template.
 func levelsOf(priorities []settings.PriorityLevel) template.Levels {
 	return func(name string) (int, bool) {
 		i := slices.IndexFunc(priorities, func(p settings.PriorityLevel) bool { return p.Name == name })
@@ -105,7 +101,6 @@ func levelsOf(priorities []settings.PriorityLevel) template.Levels {
 	}
 }
 
-// printValidated prints the valid templates.
 func (s *session) printValidated(good []validated) error {
 	if s.json {
 		return s.printList("templates", good)
@@ -119,8 +114,7 @@ func (s *session) printValidated(good []validated) error {
 	return nil
 }
 
-// publicError converts the parser's problems to the API's error. A problem of the whole file gets the file's
-// name.
+// publicError converts the parser's problems; one of the whole file has the file's name.
 func publicError(file string, e *task.Error) *tasker.Error {
 	out := &tasker.Error{Code: tasker.Code(e.Code), Message: e.Message, Hint: e.Hint}
 	for _, p := range e.Problems {
@@ -132,7 +126,6 @@ func publicError(file string, e *task.Error) *tasker.Error {
 	return out
 }
 
-// merge makes one error of the errors of several files: its details are theirs.
 func merge(errs []*tasker.Error) error {
 	if len(errs) == 0 {
 		return nil

@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newTopic groups the commands about dead letters as messages of topics, as the family /api/v1/dlq shows them. The
-// messages are the letters of `letter`; their IDs are those of their senders.
+// newTopic shows letters as messages of topics, like /api/v1/dlq; their IDs are the senders'.
 func newTopic(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "topic",
@@ -27,14 +26,13 @@ ID that the sender gave a message, or the UUID of the letter.`,
 	return cmd
 }
 
-// topicNamespace adds the flag of the namespace. Without it the server takes that of the key if it has only one, else
-// default.
+// The default is the key's only namespace, else default.
 func topicNamespace(cmd *cobra.Command, namespace *string) {
 	cmd.Flags().StringVar(namespace, "namespace", "", "namespace (default: that of the API key, or default)")
 }
 
-// newTopicList builds `topic list`. --json prints a list of deadletters.DeadTopic. OLDEST is when the oldest message
-// died first, NEWEST when the newest one died last; RETRIES is the mean and the greatest number of a message.
+// newTopicList: OLDEST is the oldest message's first death, NEWEST the newest one's last; RETRIES is the mean and
+// maximum per message. --json prints deadletters.DeadTopics.
 func newTopicList(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -67,7 +65,7 @@ func newTopicList(s *session) *cobra.Command {
 	return cmd
 }
 
-// newTopicStats builds `topic stats`. --json prints deadletters.MessageStats. The ages are those of messages that wait.
+// newTopicStats shows ages of waiting messages. --json prints deadletters.MessageStats.
 func newTopicStats(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -118,8 +116,8 @@ func (s *session) printMessageStats(stats *deadletters.MessageStats) error {
 	return t.flush()
 }
 
-// newTopicPolicy builds `topic policy`. A flag that is omitted takes its default; those of the greatest age, of test
-// events and of copies keep what the policy before says. It needs sources:admin. `policy list` shows the policies.
+// newTopicPolicy: an omitted flag takes its default, but the greatest age, test events and copies keep the previous
+// values. It needs sources:admin.
 func newTopicPolicy(s *session) *cobra.Command {
 	var (
 		req                 deadletters.TopicPolicy
@@ -177,7 +175,6 @@ func newTopicPolicy(s *session) *cobra.Command {
 	return cmd
 }
 
-// printDone prints what an act has done.
 func (s *session) printDone(done *deadletters.MessageDone) error {
 	if s.json {
 		return s.printJSON(done)

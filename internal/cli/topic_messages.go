@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newTopicMessages builds `topic messages`. --json prints a deadletters.MessagePage, whose messages lack headers and
-// larger events; `topic show` has them.
+// newTopicMessages: --json prints a deadletters.MessagePage without headers and larger events, which `topic show`
+// has.
 func newTopicMessages(s *session) *cobra.Command {
 	var (
 		filter deadletters.MessageFilter
@@ -45,7 +45,7 @@ func newTopicMessages(s *session) *cobra.Command {
 	return cmd
 }
 
-// printMessages prints one row per message. NEXT is when a scheduled message is sent back.
+// NEXT is when a scheduled message is sent back.
 func (s *session) printMessages(page *deadletters.MessagePage) error {
 	if s.json {
 		return s.printJSON(page)
@@ -69,7 +69,6 @@ func (s *session) printMessages(page *deadletters.MessagePage) error {
 	return nil
 }
 
-// messageError is the error of a message with its type.
 func messageError(m *deadletters.DeadMessage) string {
 	if m.ErrorType == "" {
 		return m.Error
@@ -77,14 +76,13 @@ func messageError(m *deadletters.DeadMessage) string {
 	return m.ErrorType + ": " + m.Error
 }
 
-// messageFlags adds the flags that name a message beside its ID.
 func messageFlags(cmd *cobra.Command, name *deadletters.MessageName) {
 	topicNamespace(cmd, &name.Namespace)
 	cmd.Flags().StringVar(&name.Source, "source", "", "source of the message, where several have the ID")
 }
 
-// newTopicShow builds `topic show`. --json prints a deadletters.DeadMessage. An unknown ID is exit code 3, one that
-// messages of several sources have is exit code 4.
+// newTopicShow exits with 3 for an unknown ID, and with 4 for one in several sources. --json prints a
+// deadletters.DeadMessage.
 func newTopicShow(s *session) *cobra.Command {
 	var name deadletters.MessageName
 	cmd := &cobra.Command{
@@ -108,7 +106,6 @@ func newTopicShow(s *session) *cobra.Command {
 	return cmd
 }
 
-// printMessage prints what a message is, one fact a line; a fact that it has not is left out.
 func (s *session) printMessage(m *deadletters.DeadMessage) error {
 	text := func(p *string) string {
 		if p == nil {
@@ -147,9 +144,9 @@ func (s *session) printMessage(m *deadletters.DeadMessage) error {
 	return nil
 }
 
-// newTopicRetry builds `topic retry`. The server sends the messages back at once and answers after at most 25 seconds;
-// what is not sent by then is "pending", and is sent later. --json prints a deadletters.MessageRetryAnswer. The exit
-// code is 1 if a message could not be sent. It needs dead-letters:redrive, and dead-letters:discard for discarded ones.
+// newTopicRetry sends immediately and answers after at most 25 seconds; unsent messages are "pending" and follow
+// later. The exit code is 1 after a failed send. It needs dead-letters:redrive, and dead-letters:discard for
+// discarded ones. --json prints a deadletters.MessageRetryAnswer.
 func newTopicRetry(s *session) *cobra.Command {
 	var (
 		req deadletters.MessageRetry
@@ -207,8 +204,8 @@ func (s *session) printRetries(answer *deadletters.MessageRetryAnswer) error {
 	return nil
 }
 
-// newTopicDiscard builds `topic discard`. It requires a reason, which is kept with the message. A message that is
-// neither pending nor scheduled is refused with wrong_state, exit code 4, also after a lost answer.
+// newTopicDiscard stores the required reason with the message. A message neither pending nor scheduled exits with
+// 4, wrong_state, also after a lost answer.
 func newTopicDiscard(s *session) *cobra.Command {
 	var (
 		name deadletters.MessageName

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newVersion builds `version`. It asks no server: `GET /version` tells the version of one.
+// newVersion contacts no server; a server has `GET /version`.
 func newVersion(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -24,7 +24,6 @@ func newVersion(s *session) *cobra.Command {
 	}
 }
 
-// versionLine is what version and --version print.
 func (s *session) versionLine() string {
 	return fmt.Sprintf("tasker %s (%s, %s/%s)", s.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newWebhook groups the commands about webhooks. There is no command to add one: a webhook has secrets, and the
-// configuration is where those are. Both commands need admin.
+// newWebhook: both commands need admin. Webhooks have secrets, so only the configuration adds them.
 func newWebhook(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "webhook",
@@ -26,8 +25,8 @@ and lost sources. Webhooks are configuration of the server; see docs/reference/c
 	return cmd
 }
 
-// newWebhookList builds `webhook list`: the webhooks of the node that answers, with scheme and host of their URLs and
-// the number of their secrets. --json prints a list of deadletters.Webhook.
+// newWebhookList shows the answering node's webhooks with scheme and host, and the number of secrets. --json prints
+// deadletters.Webhooks.
 func newWebhookList(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
@@ -44,7 +43,7 @@ func newWebhookList(s *session) *cobra.Command {
 	}
 }
 
-// printWebhooks prints one row per webhook. NAMESPACES is "all" for one without a limit; the JSON omits the field then.
+// NAMESPACES is "all" without a limit; the JSON omits the field then.
 func (s *session) printWebhooks(list []deadletters.Webhook) error {
 	if s.json {
 		return s.printList("webhooks", list)
@@ -67,9 +66,8 @@ func (s *session) printWebhooks(list []deadletters.Webhook) error {
 	return t.flush()
 }
 
-// newWebhookTest builds `webhook test`. It sends POST /v1/webhooks/{name}/test, and the server sends one request to the
-// webhook and waits up to 10 seconds for its answer. The event is tried once, makes no task and is not in the audit
-// trail. --json prints a deadletters.WebhookAnswer.
+// newWebhookTest sends one event by POST /v1/webhooks/{name}/test and waits up to 10 seconds. It makes no task and
+// no audit entry. --json prints a deadletters.WebhookAnswer.
 func newWebhookTest(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "test NAME",
@@ -88,8 +86,7 @@ how it answered. The exit code is 1 if it did not accept the event.`,
 	}
 }
 
-// printWebhookAnswer prints how a webhook answered. An answer other than 2xx, or none, is no error of the request: it
-// is printed like a success, on standard output, and then exits with 1.
+// Any answer but 2xx, or none, is printed and exits with 1.
 func (s *session) printWebhookAnswer(a *deadletters.WebhookAnswer) error {
 	var err error
 	switch {

@@ -19,7 +19,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// workerCommand holds the flags of `worker`.
 type workerCommand struct {
 	s           *session
 	handlers    []string
@@ -32,9 +31,8 @@ type workerCommand struct {
 	abort       chan struct{} // closed when the programs must end at once
 }
 
-// newWorker builds `worker`, both a command that runs a worker and the group of commands about workers. package script
-// runs the programs and defines their protocol. The worker runs until it is interrupted; then it drains: it takes no
-// more steps and finishes the current ones.
+// newWorker runs a worker and groups the commands about workers; package script defines the programs' protocol.
+// After an interrupt it drains: it takes no more steps and finishes the current ones.
 func newWorker(s *session) *cobra.Command {
 	c := &workerCommand{s: s}
 	cmd := &cobra.Command{
@@ -75,17 +73,16 @@ one ends the worker where it is.`,
 	}
 	s.connectFlags(cmd)
 	f := cmd.Flags()
-	// What it executes: StringArray and not StringSlice, since a command line may contain commas.
+	// StringArray, because a command line may contain commas.
 	f.StringArrayVar(&c.handlers, "handler", nil, "NAME=COMMAND: command line for the steps of a handler; repeatable")
 	f.StringArrayVar(&c.env, "env", nil, "NAME or NAME=VALUE: variable to pass to the programs; repeatable")
 	f.StringVar(&c.opts.Name, "name", "", "name of the worker (default: host and process ID)")
 	f.IntVar(&c.concurrency, "concurrency", 10, "maximum number of concurrent programs")
-	// What it gets: a server assigns only steps of these namespaces, and steps whose required capabilities the worker
-	// has.
+	// The server assigns only steps of these namespaces, and with capabilities that the worker has.
 	f.StringSliceVar(&c.opts.Namespaces, "namespace", nil,
 		"namespace to serve, * for all; repeatable (default those of the key, else default)")
 	f.StringSliceVar(&c.opts.Capabilities, "capability", nil, "capability of the worker; repeatable")
-	// How it gets them. The URL has a password, so it may come from the environment, which other users cannot see.
+	// The URL has a password, so it may come from the environment, which other users cannot see.
 	f.StringVar(&c.transport, "transport", "",
 		"http, or the URL of RabbitMQ: amqp://USER:PASSWORD@HOST/VHOST (default $TASKER_TRANSPORT, else http)")
 	f.DurationVar(
@@ -96,7 +93,6 @@ one ends the worker where it is.`,
 	)
 	f.DurationVar(&c.opts.HeartbeatInterval, "heartbeat-interval", 0,
 		"interval of heartbeats, at most a third of the lease (default: set by the server)")
-	// How its health is checked.
 	f.StringVar(&c.health.Addr, "health-addr", "", "address to serve GET /health on, such as :8090")
 	f.StringVar(
 		&c.health.URL,
@@ -110,8 +106,7 @@ one ends the worker where it is.`,
 	return textOnly(cmd)
 }
 
-// run checks the flags, registers the handlers and runs the worker until ctx ends and its
-// programs have finished or the drain timeout is over. The end by a signal is a success.
+// run ends after ctx when its programs have finished, or after the drain time-out. An end by a signal is a success.
 func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 	if c.concurrency < 1 {
 		return usagef("--concurrency must be positive")
@@ -121,10 +116,10 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 	}
 	c.opts.Concurrency, c.opts.DrainTimeout = c.concurrency, c.drain
 	if c.drain == 0 {
-		c.opts.DrainTimeout = -1 // at once; 0 would be the default
+		c.opts.DrainTimeout = -1 // immediately; 0 is the default
 	}
 	switch {
-	// Without an address the worker serves no health checks, and a URL would lead nowhere.
+	// Without an address the URL would lead nowhere.
 	case c.health.Addr != "":
 		c.opts.Health = &c.health
 	case c.health.URL != "":
@@ -146,23 +141,22 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 	}
 	script.Sweep()
 	defer c.watchSignals(ctx)()
-	// To standard error: standard output is for results, and a worker has none.
+	// Standard output is for results.
 	fmt.Fprintf(
 		c.s.Err,
 		"worker serves %s at %s; press Ctrl-C to stop it\n",
 		cleanLines(strings.Join(names, ", ")),
 		cleanLines(c.s.serverURL()),
 	)
-	// After a signal the context's error is expected. Any other error, such as steps that did not end in time, fails
-	// the command even then.
+	// After a signal only the context's error is expected.
 	if err := worker.Run(ctx); err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) {
 		return err
 	}
 	return nil
 }
 
-// setTransport selects the transport of --transport or the environment. Without one the worker polls. No message
-// contains the URL, which has a password.
+// setTransport reads --transport or the environment; by default the worker polls. No message contains the URL,
+// which has a password.
 func (c *workerCommand) setTransport() error {
 	text := cmp.Or(c.transport, c.s.getenv("TASKER_TRANSPORT"))
 	switch {

@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// newWorkerDrain builds `worker drain`. It returns at once; the workers finish their steps afterwards, which
-// `worker show` tells.
+// newWorkerDrain returns immediately; `worker show` follows the drain.
 func newWorkerDrain(s *session) *cobra.Command {
 	var act protocol.WorkerAct
 	cmd := &cobra.Command{
@@ -39,7 +38,7 @@ name; if any name is ambiguous, the command changes no worker.`,
 	return cmd
 }
 
-// newWorkerResume builds `worker resume`, for a drain that was a mistake or is over. A worker that has ended stays so.
+// newWorkerResume does not revive an ended worker.
 func newWorkerResume(s *session) *cobra.Command {
 	var act protocol.WorkerAct
 	cmd := &cobra.Command{
@@ -59,7 +58,6 @@ name is ambiguous, the command changes no worker.`,
 	return cmd
 }
 
-// newWorkerCordon builds `worker cordon`, for a worker that an operator suspects. The worker keeps running.
 func newWorkerCordon(s *session) *cobra.Command {
 	var act protocol.WorkerAct
 	cmd := &cobra.Command{
@@ -80,7 +78,6 @@ name is ambiguous, the command changes no worker.`,
 	return cmd
 }
 
-// newWorkerUncordon builds `worker uncordon`.
 func newWorkerUncordon(s *session) *cobra.Command {
 	var act protocol.WorkerAct
 	cmd := &cobra.Command{
@@ -132,7 +129,7 @@ func (s *session) eachWorker(
 		if err != nil {
 			return err
 		}
-		// A drain of a whole fleet should not stop at one worker that has ended meanwhile.
+		// A drain of a fleet must not stop at an ended worker.
 		var first error
 		done := []*protocol.WorkerInfo{}
 		for _, id := range ids {
@@ -163,8 +160,7 @@ func (s *session) eachWorker(
 	})
 }
 
-// workerArgs resolves the arguments that name workers: UUIDs, or unique names. It resolves all
-// of them before the command acts on any. The list of workers is requested at most once.
+// workerArgs resolves UUIDs, or unique names, all before the first act. It requests the list at most once.
 func workerArgs(ctx context.Context, c *tasker.Client, args []string) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, len(args))
 	var workers []protocol.WorkerInfo
@@ -173,7 +169,7 @@ func workerArgs(ctx context.Context, c *tasker.Client, args []string) ([]uuid.UU
 		if ids[i], err = uuid.Parse(arg); err == nil {
 			continue
 		}
-		// The list has the workers that died within the last day too, because `worker show` explains those as well.
+		// The list includes workers that died within a day, for `worker show`.
 		if workers == nil {
 			if workers, err = protocol.Of(c).Workers(ctx); err != nil {
 				return nil, err

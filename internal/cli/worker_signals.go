@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// watchSignals tells the user what the first signal to end does, and closes the channel that aborts the worker at the
-// second one. The third ends the process, as it would without us. The returned function ends the watch.
+// watchSignals explains the effect of the first signal, closes abort at the second, and the third ends the process
+// as usual. stop ends the watch.
 func (c *workerCommand) watchSignals(ctx context.Context) (stop func()) {
 	if c.s.Interrupts == nil {
 		return func() {}

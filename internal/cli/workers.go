@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// newWorkers builds `workers`, a shorter name of `worker list`. It needs the flags of the connection itself, since it
-// is in no group.
+// newWorkers is short for `worker list`, with its own connection flags.
 func newWorkers(s *session) *cobra.Command {
 	cmd := newWorkerList(s)
 	cmd.Use = "workers"
@@ -78,10 +77,8 @@ func workerStatus(w *protocol.WorkerInfo) string {
 	return w.State + ", breaker " + w.Breaker
 }
 
-// joined formats a list in which the empty list means nothing.
 func joined(names []string) string { return strings.Join(names, ", ") }
 
-// orAll formats a list in which the empty list means everything.
 func orAll(names []string) string {
 	if len(names) == 0 {
 		return "(all)"

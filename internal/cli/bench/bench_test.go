@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// Every phase runs and counts; what it measures is not judged here.
+// Every phase runs and counts; the measurements are not judged.
 func TestThroughput(t *testing.T) {
 	t.Parallel()
 	r, err := bench.Run(t.Context(), bench.Options{DB: filepath.Join(t.TempDir(), "b.db"), Tasks: 300, Workers: 10,
@@ -38,7 +38,6 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-// TestLetters: every letter is captured, and as many as are sent back arrive; the run itself checks both.
 func TestLetters(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
@@ -51,7 +50,6 @@ func TestLetters(t *testing.T) {
 	}
 }
 
-// TestIntake: every message becomes one task; the run itself checks that.
 func TestIntake(t *testing.T) {
 	t.Parallel()
 	r, err := bench.Run(t.Context(), bench.Options{DB: filepath.Join(t.TempDir(), "b.db"), Mode: bench.Intake,

@@ -1,16 +1,12 @@
-// Package bench measures what a Tasker does on the machine it runs on: how many single-step tasks per second are
-// submitted, executed and settled, at what cost in CPU, and how long an idle system takes from the submit call to the
-// start of the handler.
+// Package bench measures a Tasker on this machine: single-step tasks per second submitted, executed and settled,
+// their CPU cost, and the time from the submit call to the handler on an idle system.
 //
-// Durable settings only: every acknowledged submission and result is on disk. A task counts as done when the
-// acknowledgement of its result has come back, not when its handler has returned.
+// Settings are durable: every acknowledged submission and result is on disk. A task is done when its result is
+// acknowledged, not when its handler returns.
 //
-// The phases are methods of [Load] and run on any [System], so that another queue can be measured in the same way; a
-// [Rig] is all that a measurement of Tasker needs. The module in the directory bench uses both, for other queues and
-// for experiments.
+// The phases are methods of [Load] and run on any [System]; a [Rig] is a complete measurement of Tasker. The module
+// in the directory bench uses both for other queues and experiments.
 //
-// Read load.go and idle.go first, which have the phases, then run.go, which puts them together. ledger.go is why a
-// number is only printed if no guarantee was broken; meter.go reads the CPU time.
-//
-// letters.go measures dead letters: capture, freeze, the pages of an operator, and a redrive.
+// Read load.go and idle.go first, which have the phases, then run.go. ledger.go checks the guarantees before a
+// number is printed; meter.go reads the CPU time; letters.go measures dead letters.
 package bench

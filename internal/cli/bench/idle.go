@@ -9,13 +9,12 @@ import (
 const (
 	// pace is the time between two tasks on an otherwise idle system.
 	pace = 20 * time.Millisecond
-	// throwAway tasks go first: workers register, caches fill.
+	// throwAway tasks warm up: workers register, caches fill.
 	throwAway = 20
 )
 
-// Idle submits n tasks one by one, one each 20 ms, to an otherwise idle system. It
-// measures the submit call, and the time from just before it to the start of the
-// handler.
+// Idle submits n tasks at the pace to an idle system. It measures the submit call, and the time from its beginning
+// to the start of the handler.
 func (l *Load) Idle(ctx context.Context, n int) (submit, start *Percentiles, err error) {
 	begun := make(chan time.Time, 1)
 	stop, err := l.System.Work(ctx, l.Workers, func() { begun <- time.Now() })
@@ -29,8 +28,8 @@ func (l *Load) Idle(ctx context.Context, n int) (submit, start *Percentiles, err
 	return Summary(submits[throwAway:]), Summary(starts[throwAway:]), nil
 }
 
-// paced submits n tasks at the pace and waits for the start of each before the next. begun gets the time from the
-// handler. A task that is not begun within a minute is an error.
+// paced waits for the start of each task, which begun receives, before the next. A start later than a minute is an
+// error.
 func (l *Load) paced(ctx context.Context, n int, begun <-chan time.Time) (submits, starts []time.Duration, err error) {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()

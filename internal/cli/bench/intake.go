@@ -14,10 +14,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 )
 
-// handler is the task type of the tasks that are taken in. No worker runs it.
+// handler is the task type of the intake, without a worker.
 const handler = "bench"
 
-// intakeCount counts what became of messages.
 type intakeCount struct{ tasks, known, letters atomic.Int64 }
 
 func (c *intakeCount) add(_, _ string, of inbox.Intaken) {
@@ -26,13 +25,13 @@ func (c *intakeCount) add(_, _ string, of inbox.Intaken) {
 	c.letters.Add(int64(of.Letters))
 }
 
-// unlimited is a configuration without back-pressure: nothing takes the tasks out again.
+// unlimited has no back-pressure, because nothing removes the tasks.
 func unlimited() settings.Config {
 	return settings.Config{Backpressure: settings.Backpressure{Soft: -1, HighOnly: -1, AllowListOnly: -1}}
 }
 
-// runIntake measures how fast messages of a broker become tasks on one node: from a queue that is full until each of
-// them is a task, and acknowledged. Another number of tasks than of messages is an error.
+// runIntake measures how fast one node turns a full queue's messages into tasks and acknowledges them. It fails if
+// the counts differ.
 func runIntake(ctx context.Context, opts Options) (report Report, err error) {
 	report.Setting = opts.setting()
 	r, err := mountLetters(ctx, opts)

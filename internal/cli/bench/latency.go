@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// latency submits one task at a time to an idle system, and then workflows of
-// four linear steps.
+// latency submits single tasks to an idle system, then workflows of four linear steps.
 func (r *run) latency(ctx context.Context) error {
 	if err := r.Load.WarmUp(ctx); err != nil {
 		return fmt.Errorf("warm up: %w", err)
@@ -30,7 +29,7 @@ func (r *run) latency(ctx context.Context) error {
 	return nil
 }
 
-// workflowTemplate is four steps in a row, each of which does nothing: what is measured is the time between them.
+// workflowTemplate has four empty steps in a row, to measure the time between them.
 const workflowTemplate = `name: bench_linear
 namespace_name: bench
 version: "1"
@@ -41,8 +40,8 @@ steps:
   - {name: four, handler: bench_linear, dependencies: [three]}
 `
 
-// workflows measures four linear steps from the submit call to the moment when a waiting caller learns that the task is
-// complete. It runs a third of the tasks, 30 at least, and leaves out the first ones.
+// workflows measures from the submit call until a waiting caller learns of the completion. It runs a third of the
+// tasks, at least 30, and drops the first ones.
 func (r *run) workflows(ctx context.Context) ([]time.Duration, error) {
 	client := r.Tasker.Client()
 	if _, err := client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: workflowTemplate}); err != nil {
@@ -67,7 +66,7 @@ func (r *run) workflows(ctx context.Context) ([]time.Duration, error) {
 	return took, nil
 }
 
-// Complete waits until a task is complete; another end of it is an error.
+// Complete waits until a task is complete; any other end is an error.
 func Complete(ctx context.Context, client *tasker.Client, id uuid.UUID) error {
 	t, err := client.Wait(ctx, id)
 	if err == nil && t.State != tasker.TaskComplete {

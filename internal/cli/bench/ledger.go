@@ -10,39 +10,35 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// LedgerReport is the result of the ledger of a run over several nodes. A run that breaks a promise ends with
-// an error instead.
+// LedgerReport is the ledger of a run over several nodes. A broken promise ends the run with an error instead.
 type LedgerReport struct {
-	Submitted int `json:"submitted"` // tasks, acknowledged
-	Leases    int `json:"leases"`    // handed out, each of them once
-	Settled   int `json:"settled"`   // tasks, each of them once
+	Submitted int `json:"submitted"` // acknowledged tasks
+	Leases    int `json:"leases"`    // each handed out once
+	Settled   int `json:"settled"`   // tasks, each once
 }
 
-// ledger holds what was handed out and taken back, whichever the node. It is kept by the callers' side, which is what a
-// user would see. It is only kept for several nodes, since it costs a lock for every step. Safe for concurrent use.
+// ledger records leases and results of all nodes on the callers' side, as a user sees them. It costs a lock per
+// step, so only runs over several nodes have one. It is safe for concurrent use.
 type ledger struct {
 	mu     sync.Mutex
 	tasks  map[uuid.UUID]bool // submitted
 	leases map[lease]bool
-	owner  map[uuid.UUID]uuid.UUID // task of a step
-	done   map[uuid.UUID]int       // how often a task was settled as complete
+	owner  map[uuid.UUID]uuid.UUID // tasks of steps
+	done   map[uuid.UUID]int       // times a task was settled as complete
 	twice  []lease
-	orphan int // settled steps that no worker was assigned
+	orphan int // settled steps without an assignment
 }
 
-// lease identifies a lease: a step and a token.
 type lease struct {
 	step  uuid.UUID
 	token string
 }
 
-// newLedger returns an empty ledger.
 func newLedger() *ledger {
 	return &ledger{tasks: map[uuid.UUID]bool{}, leases: map[lease]bool{}, owner: map[uuid.UUID]uuid.UUID{},
 		done: map[uuid.UUID]int{}}
 }
 
-// submitted notes a task whose submission was acknowledged.
 func (l *ledger) submitted(task uuid.UUID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,8 +75,8 @@ func (l *ledger) settled(answers []protocol.SettleAnswer) {
 	}
 }
 
-// check compares the ledger with the guarantees: no lease is handed out twice, and every task that was acknowledged is
-// settled once. It returns the counts also with an error.
+// check verifies that no lease was handed out twice, and that every acknowledged task is settled once. It returns
+// the counts also with an error.
 func (l *ledger) check() (*LedgerReport, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

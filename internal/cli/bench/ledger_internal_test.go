@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// The ledger has to notice what a broken store would do.
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	task, step := uuid.New(), uuid.New()

@@ -16,25 +16,25 @@ import (
 	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
-// The queue of the work, on a broker of this process, and the source of the letters.
+// The work queue on this process's broker, and the source of the letters.
 const letterWork, letterSource = "bench", "bench"
 
-// queued bounds the messages that wait in the broker, so that it does not count for the memory of the measurement.
+// queued bounds the messages in the broker, to keep them out of the memory measurement.
 const queued = 20_000
 
-// pollEvery is the pause between two looks at the progress of a phase, which cost time themselves.
+// pollEvery is the pause between looks at a phase, which cost time.
 const pollEvery = 50 * time.Millisecond
 
-// redriven bounds the letters that are sent back.
+// redriven bounds the letters sent back.
 const redriven = 100_000
 
-// letterRig is a node that captures letters of a broker, and sends them back to it.
+// letterRig is a node that captures letters of a broker and sends them back.
 type letterRig struct {
 	opts   Options
 	causes []letterCause
 	conn   driver.Driver
-	work   string // the queue of the consumers
-	dead   string // that of the letters
+	work   string // the consumers' queue
+	dead   string // the letters' queue
 	forget func() error
 	node   *node.Node
 	inbox  deadletters.Backend
@@ -45,8 +45,8 @@ type letterRig struct {
 	taken  intakeCount
 }
 
-// runLetters measures dead letters, phase by phase, on one node: what capture stores is what the other phases work on.
-// After an error the report has the phases before it.
+// runLetters measures dead letters on one node, phase by phase on the captured letters. After an error the report
+// has the earlier phases.
 func runLetters(ctx context.Context, opts Options) (report Report, err error) {
 	report.Setting = opts.setting()
 	r, err := mountLetters(ctx, opts)
@@ -72,8 +72,8 @@ func runLetters(ctx context.Context, opts Options) (report Report, err error) {
 	return report, err
 }
 
-// mountLetters starts a node on the database, in a schema of its own on PostgreSQL. Close what it
-// returns; after an error nothing is left behind.
+// mountLetters starts a node on the database, with its own schema on PostgreSQL. Close it; after an error nothing
+// is left.
 func mountLetters(ctx context.Context, opts Options) (r *letterRig, err error) {
 	own, drop, err := ownSchema(ctx, opts.DB)
 	if err != nil {
@@ -99,7 +99,6 @@ func mountLetters(ctx context.Context, opts Options) (r *letterRig, err error) {
 	return r, nil
 }
 
-// close stops the node, and drops the schema.
 func (r *letterRig) close() error {
 	r.stop()
 	err := <-r.ended
@@ -109,8 +108,8 @@ func (r *letterRig) close() error {
 	return errors.Join(err, r.conn.Close(), r.node.Close(), r.forget(), r.drop())
 }
 
-// fingerprint measures the fingerprint of one failure, in microseconds: the best of several rounds, because a machine
-// that does other things too interrupts the others. It is the one part of a capture that needs no database.
+// fingerprint measures the fingerprint of a failure, the part of a capture without a database, in microseconds: the
+// best of several rounds, because other work interrupts some.
 func (r *letterRig) fingerprint() float64 {
 	const rounds, each = 20, 1000
 	messages := make([]string, each)
@@ -129,8 +128,8 @@ func (r *letterRig) fingerprint() float64 {
 	return Round3(float64(best.Nanoseconds()) / 1000 / each)
 }
 
-// capture publishes all letters and waits until the inbox has them: stored, acknowledged, and counted in their groups.
-// The broker holds a bounded number of messages at a time.
+// capture publishes all letters, at most queued at a time, and waits until they are stored, acknowledged, and
+// counted in their groups.
 func (r *letterRig) capture(ctx context.Context) (*Phase, error) {
 	load := Load{Meter: r.meter}
 	return load.Measure(r.opts.Letters, func() error {
@@ -157,7 +156,7 @@ func (r *letterRig) capture(ctx context.Context) (*Phase, error) {
 	})
 }
 
-// room waits until not more than a number of messages wait in the queue of dead letters.
+// room waits until at most most messages wait in the dead-letter queue.
 func (r *letterRig) room(ctx context.Context, most int) error {
 	return r.until(ctx, func() (int, error) {
 		_, depth, err := r.conn.Stat(ctx, r.dead)
@@ -165,7 +164,6 @@ func (r *letterRig) room(ctx context.Context, most int) error {
 	}, -most)
 }
 
-// open counts the open letters of all groups.
 func (r *letterRig) open(ctx context.Context) (n int, err error) {
 	filter := deadletters.GroupFilter{Limit: 1000}
 	for {
@@ -182,8 +180,7 @@ func (r *letterRig) open(ctx context.Context) (n int, err error) {
 	}
 }
 
-// until waits until a number has reached a goal. It gives up when the number has not changed for a minute, or the node
-// has ended.
+// until waits for a goal. It fails after a minute without a change, or when the node has ended.
 func (r *letterRig) until(ctx context.Context, count func() (int, error), goal int) error {
 	last, since := 0, time.Now()
 	for {
@@ -208,8 +205,7 @@ func (r *letterRig) until(ctx context.Context, count func() (int, error), goal i
 	}
 }
 
-// freeze measures how long it takes to write down a selection of all letters. The redrive is cancelled afterwards;
-// nothing is sent.
+// freeze measures freezing a selection of all letters; it cancels the redrive without sending.
 func (r *letterRig) freeze(ctx context.Context) (*Phase, error) {
 	load := Load{Meter: r.meter}
 	var made *deadletters.Redrive
@@ -228,8 +224,8 @@ func (r *letterRig) freeze(ctx context.Context) (*Phase, error) {
 	return phase, err
 }
 
-// redrive sends the letters of as many groups back as the bound allows, in one wave and without a rate, and waits until
-// the redrive is done.
+// redrive sends the letters of as many groups as the bound allows in one wave without a rate, and waits for the
+// end.
 func (r *letterRig) redrive(ctx context.Context) (*Phase, int, error) {
 	sel := deadletters.Selection{Namespace: "default", Source: letterSource}
 	if r.opts.Letters > redriven {
@@ -256,7 +252,7 @@ func (r *letterRig) redrive(ctx context.Context) (*Phase, int, error) {
 			deadletters.RedriveAct{Action: deadletters.StartRedrive}); err != nil {
 			return err
 		}
-		// What has arrived is asked for while it runs: a look at the redrive counts its items.
+		// Poll the arrivals, because a look at the redrive counts its items.
 		if err := r.until(ctx, func() (int, error) { return int(received.Load()), nil }, made.Total); err != nil {
 			return err
 		}

@@ -22,8 +22,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/redisurl"
 )
 
-// The brokers that a measurement of letters can use. That of the process is the quickest that there is; the others
-// do their own work on the same machine.
+// The brokers of a letters measurement. The process's own is the fastest; the others compete for the same machine.
 const (
 	brokerMemory = "memory"
 	brokerList   = "redis-list"
@@ -34,7 +33,7 @@ const (
 
 var brokers = []string{brokerMemory, brokerList, brokerStream, brokerRabbit, brokerKafka}
 
-// openBroker makes the queues of the letters and of the work on a broker, and connects. After close nothing is left.
+// openBroker creates the queues and connects. After close nothing is left.
 func (r *letterRig) openBroker(ctx context.Context) (drivers driver.Registry, err error) {
 	r.work, r.dead, r.forget = letterWork, letterWork+".dlq", func() error { return nil }
 	if r.opts.Broker == brokerMemory {
@@ -46,7 +45,7 @@ func (r *letterRig) openBroker(ctx context.Context) (drivers driver.Registry, er
 	}
 	r.work = "tasker_bench:" + rand.Text()[:10]
 	r.dead = r.work + ":dead"
-	if r.opts.Broker == brokerKafka { // which has no colons in names
+	if r.opts.Broker == brokerKafka { // its names have no colons
 		r.work, r.dead = strings.ReplaceAll(r.work, ":", "."), strings.ReplaceAll(r.dead, ":", ".")
 	}
 	if err := r.makeQueues(ctx); err != nil {
@@ -62,12 +61,12 @@ func (r *letterRig) openBroker(ctx context.Context) (drivers driver.Registry, er
 	if r.opts.Broker == brokerKafka {
 		open = kafka.Open
 	}
-	// The node has these drivers already.
+	// The node already has these drivers.
 	r.conn, err = open(ctx, r.opts.BrokerURL)
 	return nil, err
 }
 
-// makeQueues makes streams, topics and queues of RabbitMQ, which nothing else does, and says how all is removed.
+// makeQueues creates streams, topics and RabbitMQ queues, which nothing else does, and sets how to remove them.
 func (r *letterRig) makeQueues(ctx context.Context) error {
 	switch r.opts.Broker {
 	case brokerRabbit:
@@ -105,7 +104,6 @@ func (r *letterRig) makeQueues(ctx context.Context) error {
 	return nil
 }
 
-// declareQueues makes durable classic queues in RabbitMQ.
 func (r *letterRig) declareQueues(ctx context.Context) error {
 	target, err := amqp.Parse(r.opts.BrokerURL)
 	if err != nil {
@@ -137,10 +135,9 @@ func (r *letterRig) declareQueues(ctx context.Context) error {
 	return nil
 }
 
-// topicParts is the number of partitions of a topic of the benchmark.
 const topicParts = 4
 
-// createTopics makes topics in Kafka with the cluster's default replication.
+// createTopics uses the cluster's default replication.
 func (r *letterRig) createTopics(ctx context.Context) error {
 	target, err := kafkaurl.Parse(r.opts.BrokerURL, "group", "start", "isolation", "session", "max_message")
 	if err != nil {
@@ -169,10 +166,9 @@ func (r *letterRig) createTopics(ctx context.Context) error {
 	return nil
 }
 
-// forgetTime bounds the removal of topics.
 const forgetTime = 30 * time.Second
 
-// jobFailure is dead letter n as an application pushes it to a Redis list: a list has no headers.
+// jobFailure is dead letter n in a Redis list, which has no headers.
 func (r *letterRig) jobFailure(n int) driver.Message {
 	of := r.causes[n%len(r.causes)]
 	payload, err := json.Marshal(map[string]any{
@@ -182,7 +178,7 @@ func (r *letterRig) jobFailure(n int) driver.Message {
 		"retry_delays": []float64{1, 2.1}, "context": map[string]any{"detection_queue_depth": 15},
 	})
 	if err != nil {
-		panic(err) // texts and numbers always have a JSON form
+		panic(err) // texts and numbers always marshal
 	}
 	return driver.Message{Payload: payload}
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// letterCause is what the letters of one group have in common.
+// letterCause is the common part of a group's letters.
 type letterCause struct {
 	kind, stack, consumer string
 }
 
-// letterCauses returns the causes of groups. Stacks are made once: what makes letters is not to be measured.
+// letterCauses makes stacks once, because making letters must not be measured.
 func letterCauses(groups int) []letterCause {
 	causes := make([]letterCause, groups)
 	for i := range causes {
@@ -25,7 +25,7 @@ func letterCauses(groups int) []letterCause {
 	return causes
 }
 
-// message is dead letter n, in the headers of Spring for Apache Kafka: with error, stack and origin; in a list as JSON.
+// message is dead letter n with the headers of Spring for Apache Kafka (error, stack, origin); in a list as JSON.
 func (r *letterRig) message(n int) driver.Message {
 	if r.opts.Broker == brokerList {
 		return r.jobFailure(n)
@@ -46,7 +46,6 @@ func (r *letterRig) message(n int) driver.Message {
 	}
 }
 
-// letterPayload is an order of about size bytes.
 func letterPayload(n, size int) []byte {
 	p := fmt.Appendf(make([]byte, 0, size+64), `{"order":%d,"customer":"c-%d","amount":"%d.%02d","note":"`, n, n%977,
 		n%1000, n%100)
@@ -56,18 +55,17 @@ func letterPayload(n, size int) []byte {
 	return append(p, `"}`...)
 }
 
-// errorType is the class of the exceptions of a group.
 func errorType(group int) string {
 	return "com.example.orders.Error" + strings.ToUpper(string(rune('a'+group%26))) + strings.Repeat("x", group/26)
 }
 
-// errorMessage has parts that vary, as messages have.
+// errorMessage has varying parts.
 func errorMessage(n int) string {
 	return fmt.Sprintf("order %d of customer 'c-%d' was refused by 10.0.%d.%d:8443 after %d ms", n, n%977, n%250, n%199,
 		n%5000)
 }
 
-// letterStack is the stack of an exception, of about 1.5 KiB.
+// letterStack is an exception's stack of about 1.5 KiB.
 func letterStack(kind string) string {
 	var b strings.Builder
 	b.WriteString(kind + ": refused\n")
@@ -78,7 +76,7 @@ func letterStack(kind string) string {
 	return b.String()
 }
 
-// drain takes what is sent back, as a consumer does, and counts it. stop ends that.
+// drain consumes and counts returned messages until stop.
 func (r *letterRig) drain(ctx context.Context) (received *atomic.Int64, stop func()) {
 	received = &atomic.Int64{}
 	ctx, cancel := context.WithCancel(ctx)
@@ -87,7 +85,7 @@ func (r *letterRig) drain(ctx context.Context) (received *atomic.Int64, stop fun
 		defer close(ended)
 		in, err := r.conn.Open(ctx, r.work)
 		if err != nil {
-			return // the caller misses what does not arrive
+			return // the caller notices missing messages
 		}
 		for {
 			batch, err := in.Receive(ctx, 500)

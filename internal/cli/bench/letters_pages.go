@@ -9,10 +9,9 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// asked is how often each page is read.
+// asked is the number of reads of each page.
 const asked = 15
 
-// pages measures the pages that an operator reads.
 func (r *letterRig) pages(ctx context.Context) ([]PageReport, error) {
 	groups, err := r.inbox.Groups(ctx, deadletters.GroupFilter{Order: "open", Limit: 100})
 	if err != nil {

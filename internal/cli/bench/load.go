@@ -10,41 +10,41 @@ import (
 )
 
 const (
-	// BulkSize is how many tasks a call submits that submits many.
+	// BulkSize is the number of tasks in a bulk call.
 	BulkSize = 1000
 	warmUp   = 500
-	// stall is how long nothing may be settled before a phase is given up.
+	// stall ends a phase without progress.
 	stall = time.Minute
 )
 
-// Load is what a System is put under. Its phases are run one at a time, by one goroutine. A phase returns its cost, or
-// the first error; then the System may hold tasks that are not settled.
+// Load runs phases on a System, one at a time in one goroutine. A phase returns its cost or the first error; after
+// an error the System may hold unsettled tasks.
 type Load struct {
 	System       System
-	Workers      int    // tasks that are carried out at once
-	Producers    int    // callers that submit one task a call
+	Workers      int    // concurrent tasks
+	Producers    int    // callers with one task per call
 	PayloadBytes int    // of a task
-	Meter        *Meter // of the CPU that is used; nil measures none
+	Meter        *Meter // of CPU time; nil measures none
 }
 
-// WarmUp brings caches, statements and connections up.
+// WarmUp fills caches and opens connections.
 func (l *Load) WarmUp(ctx context.Context) error {
 	_, err := l.EndToEnd(ctx, warmUp)
 	return err
 }
 
-// Insert submits n tasks by the producers, one task a call.
+// Insert submits n tasks by all producers, one per call.
 func (l *Load) Insert(ctx context.Context, n int) (*Phase, error) {
 	return l.Measure(n, func() error { return l.insert(ctx, n) })
 }
 
-// BulkInsert submits n tasks by one caller, 1,000 a call.
+// BulkInsert submits n tasks by one caller, BulkSize per call.
 func (l *Load) BulkInsert(ctx context.Context, n int) (*Phase, error) {
 	return l.Measure(n, func() error { return l.bulk(ctx, n) })
 }
 
-// Drain executes n tasks that are queued. The time begins before the workers start, as it would for a queue that has
-// filled up while there were none.
+// Drain executes n queued tasks. The time begins before the workers start, as for a queue that filled up without
+// any.
 func (l *Load) Drain(ctx context.Context, n int) (*Phase, error) {
 	goal := l.System.Settled() + int64(n)
 	stop := func() error { return nil }
@@ -57,7 +57,7 @@ func (l *Load) Drain(ctx context.Context, n int) (*Phase, error) {
 	return phase, first(err, stop())
 }
 
-// EndToEnd submits n tasks, one a call, while workers execute them. It ends when the last one is settled.
+// EndToEnd submits n tasks, one per call, while workers execute them, until all are settled.
 func (l *Load) EndToEnd(ctx context.Context, n int) (*Phase, error) {
 	goal := l.System.Settled() + int64(n)
 	stop, err := l.work(ctx)
@@ -73,7 +73,6 @@ func (l *Load) EndToEnd(ctx context.Context, n int) (*Phase, error) {
 	return phase, first(err, stop())
 }
 
-// work starts workers whose handlers do nothing.
 func (l *Load) work(ctx context.Context) (func() error, error) {
 	stop, err := l.System.Work(ctx, l.Workers, func() {})
 	if err != nil {
@@ -82,8 +81,7 @@ func (l *Load) work(ctx context.Context) (func() error, error) {
 	return stop, nil
 }
 
-// insert submits n tasks by all producers at the same time. They share one counter, so that none is idle before the
-// end.
+// insert shares one counter among the producers, so that none is idle before the end.
 func (l *Load) insert(ctx context.Context, n int) error {
 	g, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64
@@ -101,7 +99,6 @@ func (l *Load) insert(ctx context.Context, n int) error {
 	return g.Wait()
 }
 
-// bulk submits n tasks in calls of BulkSize, one after the other.
 func (l *Load) bulk(ctx context.Context, n int) error {
 	body := Payload(l.PayloadBytes)
 	for n > 0 {
@@ -114,8 +111,7 @@ func (l *Load) bulk(ctx context.Context, n int) error {
 	return nil
 }
 
-// until waits until as many tasks have been settled as the goal. It looks every millisecond, and gives up after a
-// minute without progress.
+// until polls every millisecond for the goal, and fails after stall.
 func (l *Load) until(ctx context.Context, goal int64) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -135,7 +131,7 @@ func (l *Load) until(ctx context.Context, goal int64) error {
 	return nil
 }
 
-// Measure runs fn, which does something n times, and returns its cost: time, and CPU of all processes of the Meter.
+// Measure runs fn, which handles n tasks, and returns its time and the CPU time of the Meter's processes.
 func (l *Load) Measure(n int, fn func() error) (*Phase, error) {
 	before, err := l.Meter.CPU()
 	if err != nil {
@@ -154,7 +150,6 @@ func (l *Load) Measure(n int, fn func() error) (*Phase, error) {
 		CPUPerTask: Round3(float64((after - before).Microseconds()) / float64(n))}, nil
 }
 
-// first returns the first error that is not nil.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

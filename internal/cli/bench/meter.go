@@ -14,18 +14,16 @@ import (
 	"time"
 )
 
-// clockTick is the unit of CPU time in /proc, fixed at 100 Hz for user space.
+// clockTick is the unit of CPU time in /proc: 100 Hz in user space.
 const clockTick = 10 * time.Millisecond
 
-// Meter reads the CPU time of the processes that take part in a measurement. Where
-// there is no /proc it reads 0.
+// Meter reads the CPU time of the measured processes; 0 without /proc.
 type Meter struct {
 	pids       []int
-	postmaster int // whose children count too; 0: no database process to be seen
+	postmaster int // its children count, too; 0: none visible
 }
 
-// Watch returns a Meter for processes, and for the PostgreSQL that a DSN names, if
-// it names one, which runs on this machine.
+// Watch returns a Meter for processes, and for the DSN's PostgreSQL if it runs on this machine.
 func Watch(ctx context.Context, dsn string, pids []int) (*Meter, error) {
 	m := &Meter{pids: pids}
 	if !IsPostgres(dsn) {
@@ -40,8 +38,7 @@ func Watch(ctx context.Context, dsn string, pids []int) (*Meter, error) {
 	if err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&backend); err != nil {
 		return nil, fmt.Errorf("ask for the server's process: %w", err)
 	}
-	// A server elsewhere has numbers too: they count only if they are those of a
-	// PostgreSQL here.
+	// A remote server's process IDs may match local ones: only a PostgreSQL counts.
 	if s, ok, err := statOf(backend); err != nil || !ok || s.name != "postgres" {
 		return m, err
 	} else if p, ok, err := statOf(s.parent); err != nil || !ok || p.name != "postgres" {
@@ -52,8 +49,7 @@ func Watch(ctx context.Context, dsn string, pids []int) (*Meter, error) {
 	return m, nil
 }
 
-// CPU is the processor time of all its processes since their start, to 10 ms; measure over seconds. A nil Meter reads
-// 0.
+// CPU is the processes' CPU time since their start, in steps of 10 ms. A nil Meter reads 0.
 func (m *Meter) CPU() (time.Duration, error) {
 	if m == nil {
 		return 0, nil
@@ -73,8 +69,7 @@ func (m *Meter) CPU() (time.Duration, error) {
 	return total + database, err
 }
 
-// tree is the time of a process and its children, ended ones included: PostgreSQL has a process per connection, which
-// may have ended since.
+// tree includes ended children, because PostgreSQL has a process per connection.
 func tree(parent int) (time.Duration, error) {
 	s, _, err := statOf(parent)
 	if err != nil {
@@ -101,24 +96,24 @@ func tree(parent int) (time.Duration, error) {
 	return total, nil
 }
 
-// stat is the name, parent and CPU times of a process, from /proc.
+// stat has a process's name, parent and CPU times from /proc.
 type stat struct {
 	name   string
 	parent int
 	own    time.Duration // of itself
-	ended  time.Duration // of its children that have ended
+	ended  time.Duration // ended children
 }
 
-// statOf reads the CPU times of a process; not ok: there is none.
+// statOf returns ok false for a missing process.
 func statOf(pid int) (s stat, ok bool, err error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) { // ESRCH: it ended meanwhile
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) { // ESRCH: it just ended
 		return stat{}, false, nil
 	}
 	if err != nil {
 		return stat{}, false, err
 	}
-	// the name, in parentheses, may hold anything
+	// the name in parentheses can contain anything
 	from, to := bytes.IndexByte(raw, '('), bytes.LastIndexByte(raw, ')')
 	fields := strings.Fields(string(raw[to+1:]))
 	if from < 0 || to < from || len(fields) < 15 {
@@ -134,8 +129,7 @@ func statOf(pid int) (s stat, ok bool, err error) {
 		own: time.Duration(n[1]+n[2]) * clockTick, ended: time.Duration(n[3]+n[4]) * clockTick}, true, nil
 }
 
-// maxRSS is the sum of the highest resident sizes of processes, 0 where there
-// is no /proc.
+// maxRSS is the sum of peak resident sizes, 0 without /proc.
 func maxRSS(pids []int) (int64, error) {
 	var total int64
 	for _, pid := range pids {

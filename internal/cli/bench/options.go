@@ -8,77 +8,71 @@ import (
 
 // Options configures a measurement.
 type Options struct {
-	// DB is the DSN of a database; the run leaves its tasks in it. On PostgreSQL a
-	// DSN without schema=NAME gets a schema for the run, which is dropped after it.
+	// DB is a DSN; the run leaves its tasks there. On PostgreSQL a DSN without schema=NAME gets a temporary schema.
 	DB string
-	// Tasks per phase. Defaults to 20,000 (300 in latency mode).
+	// Tasks per phase, by default 20,000 (300 in latency mode).
 	Tasks int
-	// Workers is how many steps run at once, on all nodes together. Defaults to 100.
+	// Workers is the number of concurrent steps on all nodes, by default 100.
 	Workers int
-	// Producers is how many callers submit one task a call. Defaults to 16.
+	// Producers is the number of callers with one task per call, by default 16.
 	Producers int
-	// PayloadBytes is the size of a task's context. Defaults to 100.
+	// PayloadBytes is the size of a task's context, by default 100.
 	PayloadBytes int
-	// Via is how callers and workers reach the engine.
-	Via Via
-	// Nodes is how many servers share the database, for ViaHTTP. Callers and
-	// workers are spread over them. Defaults to 1; more need PostgreSQL.
+	Via          Via
+	// Nodes is the number of servers on the database, for ViaHTTP, by default 1; more need PostgreSQL. Callers and
+	// workers are spread over them.
 	Nodes int
-	// Mode is what is measured.
-	Mode Mode
-	// Dispatch is the URL of a Redis through which steps are dispatched; "" for none.
+	Mode  Mode
+	// Dispatch is the URL of a Redis dispatcher, or "".
 	Dispatch string
-	// Transport is the URL of a RabbitMQ through which workers get their steps, for ViaHTTP; "" for polls. The run leaves
-	// its queues in the virtual host of the URL.
+	// Transport is the URL of a RabbitMQ that delivers steps, for ViaHTTP; "" polls. The run leaves its queues in
+	// the URL's virtual host.
 	Transport string
-	// Letters and Groups are the number of dead letters, and of their causes, in letters mode. They default to 100,000
-	// and 500.
+	// Letters and Groups are the numbers of dead letters and causes in letters mode, by default 100,000 and 500.
 	Letters, Groups int
-	// Broker is where the letters come from and go to: "memory", in this process, or "redis-list", "redis-stream",
-	// "rabbitmq" or "kafka", on the server of BrokerURL. Defaults to "memory".
+	// Broker of the letters: "memory" (the default), or "redis-list", "redis-stream", "rabbitmq" or "kafka" on the
+	// server of BrokerURL.
 	Broker, BrokerURL string
-	// Minutes and Rate are the length of a soak and its tasks per second. They default to 10 and 400. Unattended leaves
-	// what fails for good: nothing deletes it. EachMinute is told what was seen; nil: nobody is.
+	// Minutes and Rate are the length of a soak and its tasks per second, by default 10 and 400. Unattended keeps
+	// permanent failures. EachMinute, if set, receives each minute.
 	Minutes, Rate int
 	Unattended    bool
 	EachMinute    func(SoakMinute)
-	// Executable is the tasker binary that serves, for ViaHTTP.
+	// Executable is the serving tasker binary for ViaHTTP.
 	Executable string
 }
 
-// Via is how callers and workers reach the engine.
+// Via is the way of callers and workers to the engine.
 type Via string
 
 // The ways.
 const (
 	InProcess Via = "inproc"
-	ViaHTTP   Via = "http" // a server in another process, over loopback
+	ViaHTTP   Via = "http" // a server process, over loopback
 )
 
-// Mode is what is measured.
+// Mode selects the measurement.
 type Mode string
 
-// The modes.
 const (
 	Throughput Mode = "throughput" // tasks per second in, through and out
 	Latency    Mode = "latency"    // of an idle system
 	Letters    Mode = "letters"    // dead letters in, on pages and back
-	Intake     Mode = "intake"     // messages of a broker that become tasks
-	Soak       Mode = "soak"       // what grows under a steady load
+	Intake     Mode = "intake"     // broker messages that become tasks
+	Soak       Mode = "soak"       // growth under a steady load
 )
 
 var modes = []Mode{Throughput, Latency, Letters, Intake, Soak}
 
-// maxLetters is what one redrive takes.
+// maxLetters is the limit of a redrive.
 const maxLetters = 1_000_000
 
-// maxRate bounds the tasks per second of a soak, against a slip of the hand.
+// maxRate bounds the tasks per second of a soak, against slips.
 const maxRate = 1_000_000
 
-// maxNodes bounds the servers of one run, against a slip of the hand.
+// maxNodes bounds the servers of a run, against slips.
 const maxNodes = 64
 
-// withDefaults fills in what is zero.
 func (o Options) withDefaults() Options {
 	def := func(v *int, d int) {
 		if *v == 0 {
@@ -109,15 +103,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// setting is what a report says of the options.
 func (o Options) setting() Setting {
 	return Setting{Mode: o.Mode, Via: o.Via, Nodes: o.Nodes, DB: o.DB, Dispatch: o.Dispatch, Transport: o.Transport,
 		Tasks: o.Tasks, Workers: o.Workers, Producers: o.Producers, PayloadBytes: o.PayloadBytes}
 }
 
-// Validate reports what cannot be measured, without touching a database. Its
-// errors begin with the name of the option, as it is on the command line. An
-// empty DB stands for a new SQLite database.
+// Validate checks the options without a database. Its errors begin with the name of the command-line flag. An empty
+// DB is a new SQLite database.
 func (o Options) Validate() error {
 	o = o.withDefaults()
 	switch {

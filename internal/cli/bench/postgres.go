@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
 
-// Connect opens a connection of our own to the PostgreSQL of a DSN, past Tasker.
+// Connect connects to the PostgreSQL of a DSN directly.
 func Connect(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	d, err := postgres.ParseDSN(dsn)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// The test binary is also the program that serves.
+// The test binary is also the server.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "serve" {
 		os.Exit(cli.Main("test"))
@@ -27,7 +27,7 @@ func TestNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// insert, bulk insert and end to end, and what warms up
+	// insert, bulk insert, end to end, and the warm-up
 	if l := r.Ledger; l == nil || l.Submitted < 3*300 || l.Settled != l.Submitted || l.Leases < l.Settled {
 		t.Errorf("the ledger: %+v", l)
 	}
@@ -45,7 +45,7 @@ func executable(t *testing.T) string {
 	return path
 }
 
-// A measurement does not touch what is in a database, and leaves nothing in it.
+// A measurement leaves a database as it was.
 func TestSchemaOfItsOwn(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t, "fsync=off").DSN()

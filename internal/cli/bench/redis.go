@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/dispatch/redis"
 )
 
-// OwnPrefix gives a run keys of its own, unless the URL names some. They are few
-// when all tasks are done, and the next run does not find them.
+// OwnPrefix gives a run its own keys, unless the URL has a prefix. Few remain after the tasks are done, and the
+// next run does not find them.
 func OwnPrefix(dispatch string) string {
 	u, err := url.Parse(dispatch)
 	if err != nil || dispatch == "" || u.Query().Has("prefix") {
@@ -21,7 +21,7 @@ func OwnPrefix(dispatch string) string {
 	return u.String()
 }
 
-// RedisHere returns the process of a Redis server, if it runs on this machine.
+// RedisHere returns the process of a local Redis server.
 func RedisHere(ctx context.Context, dispatch string) (pid int, ok bool) {
 	if dispatch == "" {
 		return 0, false

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Report is what was measured. Phases that did not run are absent. It is the JSON of `tasker bench --json`.
+// Report is the JSON of `tasker bench --json`. Phases that did not run are absent.
 type Report struct {
 	Setting
 
@@ -19,35 +19,35 @@ type Report struct {
 	Workflow      *Percentiles `json:"workflow_4_steps,omitempty"`
 
 	Dead   *LettersReport `json:"dead_letters,omitempty"`
-	Intake *Phase         `json:"intake,omitempty"` // from a full queue of a broker until each message is a task
+	Intake *Phase         `json:"intake,omitempty"` // from a full broker queue until each message is a task
 
 	Soak *SoakReport `json:"soak,omitempty"`
 
 	Outcome
 }
 
-// Setting is what a measurement was made with.
+// Setting is the configuration of a measurement.
 type Setting struct {
 	Mode         Mode   `json:"mode"`
 	Via          Via    `json:"via"`
 	Nodes        int    `json:"nodes"`
-	DB           string `json:"db"`                  // as given: hide its password before showing it
-	Dispatch     string `json:"dispatch,omitempty"`  // likewise; empty: through the database
-	Transport    string `json:"transport,omitempty"` // likewise; empty: workers poll
+	DB           string `json:"db"`                  // as given: hide its password
+	Dispatch     string `json:"dispatch,omitempty"`  // likewise; "": through the database
+	Transport    string `json:"transport,omitempty"` // likewise; "": polling
 	Tasks        int    `json:"tasks"`
 	Workers      int    `json:"workers"`
 	Producers    int    `json:"producers"`
 	PayloadBytes int    `json:"payload_bytes"`
 }
 
-// LettersReport is what was measured of dead letters. The "tasks" of its phases are letters.
+// LettersReport has the measurements of dead letters, which are the "tasks" of its phases.
 type LettersReport struct {
 	Letters           int          `json:"letters"`
 	Groups            int          `json:"groups"`
 	FingerprintMicros float64      `json:"fingerprint_us"`
-	Capture           *Phase       `json:"capture"` // from the queue of a broker until they are in the inbox
-	Freeze            *Phase       `json:"freeze"`  // of a selection of all letters
-	Redrive           *Phase       `json:"redrive"` // without a rate, until the redrive is done
+	Capture           *Phase       `json:"capture"` // from the broker's queue to the inbox
+	Freeze            *Phase       `json:"freeze"`  // a selection of all letters
+	Redrive           *Phase       `json:"redrive"` // without a rate, until done
 	Redriven          int          `json:"redriven"`
 	Pages             []PageReport `json:"pages"`
 }
@@ -58,7 +58,7 @@ type PageReport struct {
 	Percentiles
 }
 
-// Outcome is what is known at the end of every measurement.
+// Outcome is the common result of every measurement.
 type Outcome struct {
 	Ledger      *LedgerReport `json:"ledger,omitempty"`
 	MaxRSSBytes int64         `json:"max_rss_bytes"` // of callers, workers and servers of Tasker
@@ -68,8 +68,7 @@ type Outcome struct {
 type Phase struct {
 	PerSecond float64 `json:"per_s"`
 	Seconds   float64 `json:"s"`
-	// CPUPerTask is that of all processes taking part: callers, workers, servers,
-	// and the processes of a PostgreSQL if it runs on this machine.
+	// CPUPerTask includes callers, workers, servers, and a local PostgreSQL.
 	CPUPerTask float64 `json:"cpu_us_per_task"`
 }
 
@@ -81,7 +80,7 @@ type Percentiles struct {
 	Max int64 `json:"max"`
 }
 
-// Summary returns the percentiles of d, which it sorts; nil when there are none.
+// Summary sorts d and returns its percentiles; nil without any.
 func Summary(d []time.Duration) *Percentiles {
 	if len(d) == 0 {
 		return nil
@@ -91,11 +90,10 @@ func Summary(d []time.Duration) *Percentiles {
 	return &Percentiles{P50: at(0.50), P95: at(0.95), P99: at(0.99), Max: d[len(d)-1].Microseconds()}
 }
 
-// Milliseconds is d with three digits behind the point.
+// Milliseconds is d with three decimals.
 func Milliseconds(d time.Duration) float64 { return Round3(float64(d.Microseconds()) / 1000) }
 
-// Round3 rounds to three digits behind the point.
+// Round3 rounds to three decimals.
 func Round3(v float64) float64 { return float64(int64(v*1000+0.5)) / 1000 }
 
-// round rounds to a whole number.
 func round(v float64) float64 { return float64(int64(v + 0.5)) }

@@ -8,19 +8,18 @@ import (
 	"path/filepath"
 )
 
-// Rig is all that a measurement needs: a Tasker, a load for it, and a meter of the CPU of
-// everybody who takes part.
+// Rig is a complete measurement: a Tasker, a load, and a meter of all processes.
 type Rig struct {
-	Options Options // with their defaults; DB and Dispatch are those of this run alone
-	Setting Setting // as it was given, for the report
+	Options Options // with defaults; DB and Dispatch are this run's own
+	Setting Setting // as given, for the report
 	Tasker  *Tasker
 	Load    *Load
 
 	drop func() error
 }
 
-// Mount makes a Rig. On PostgreSQL a DSN without schema=NAME gets a schema for the run. Close what it returns. After an
-// error nothing is left behind.
+// Mount makes a Rig. On PostgreSQL a DSN without schema=NAME gets a temporary schema. Close the Rig; after an error
+// nothing is left.
 func Mount(ctx context.Context, opts Options) (*Rig, error) {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {
@@ -40,7 +39,7 @@ func Mount(ctx context.Context, opts Options) (*Rig, error) {
 	if pid, ok := RedisHere(ctx, opts.Dispatch); ok {
 		pids = append(pids, pid)
 	}
-	// After the servers have started: it needs their processes.
+	// It needs the servers' processes.
 	meter, err := Watch(ctx, opts.DB, pids)
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -50,7 +49,7 @@ func Mount(ctx context.Context, opts Options) (*Rig, error) {
 	return r, nil
 }
 
-// Check compares the observations with the promises, and returns the figures of the run.
+// Check compares the observations with the promises, and returns the run's figures.
 func (r *Rig) Check() (o Outcome, err error) {
 	if o.Ledger, err = r.Tasker.check(); err != nil {
 		return o, err
@@ -59,11 +58,11 @@ func (r *Rig) Check() (o Outcome, err error) {
 	return o, err
 }
 
-// Close stops the Tasker, and drops the schema that was made for it. Workers must have been stopped before.
+// Close stops the Tasker and drops a temporary schema. Stop the workers first.
 func (r *Rig) Close() error { return errors.Join(r.Tasker.Close(), r.drop()) }
 
-// TempDatabase returns the DSN of a new SQLite database below the working directory, and its cleanup
-// function. The system's directory for temporary files is often in memory, where durability costs nothing.
+// TempDatabase returns a new SQLite database below the working directory, and how to remove it. The system's
+// temporary directory is often in memory, where durability is free.
 func TempDatabase() (dsn string, remove func(), err error) {
 	dir, err := os.MkdirTemp(".", ".tasker-bench-")
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Run measures. It blocks for as long as that takes. An error is also a broken guarantee: then the numbers of the
-// report must not be used.
+// Run measures. It blocks meanwhile. A broken guarantee is an error, too: the report is invalid then.
 func Run(ctx context.Context, opts Options) (report Report, err error) {
 	if opts = opts.withDefaults(); opts.Mode == Soak {
 		return runSoak(ctx, opts, time.Minute)
@@ -37,14 +36,12 @@ func Run(ctx context.Context, opts Options) (report Report, err error) {
 	return report, err
 }
 
-// run is one run of one mode.
 type run struct {
 	*Rig
 	report *Report
 }
 
-// throughput runs the phases one after the other on one database: what insert
-// and bulk_insert queue is what drain carries out.
+// throughput runs the phases on one database: drain executes the tasks of insert and bulk_insert.
 func (r *run) throughput(ctx context.Context) error {
 	n := r.Options.Tasks
 	if err := r.Load.WarmUp(ctx); err != nil {

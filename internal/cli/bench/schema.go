@@ -10,16 +10,15 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
 
-// Schema is a schema of PostgreSQL that exists for one measurement, so that what
-// is in the database already is neither touched nor measured along.
+// Schema is a temporary PostgreSQL schema of a measurement, which keeps existing data out of it.
 type Schema struct {
 	Name string
 	DSN  string // of the schema
 
-	database string // DSN that was given
+	database string // the given DSN
 }
 
-// NewSchema makes a schema with a name that begins as said. The DSN names none.
+// NewSchema makes a schema named with a prefix, for a DSN without a schema.
 func NewSchema(ctx context.Context, dsn, prefix string) (*Schema, error) {
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -33,13 +32,11 @@ func NewSchema(ctx context.Context, dsn, prefix string) (*Schema, error) {
 	return s, s.execute(ctx, "CREATE SCHEMA "+name)
 }
 
-// Drop removes the schema and all that is in it, also when ctx has ended: what was
-// measured is not left behind by an interrupt.
+// Drop removes the schema even after ctx has ended, so that an interrupt leaves nothing.
 func (s *Schema) Drop(ctx context.Context) error {
 	return s.execute(context.WithoutCancel(ctx), "DROP SCHEMA "+s.Name+" CASCADE")
 }
 
-// execute runs a statement on a connection of its own.
 func (s *Schema) execute(ctx context.Context, statement string) error {
 	conn, err := Connect(ctx, s.database)
 	if err != nil {
@@ -52,7 +49,7 @@ func (s *Schema) execute(ctx context.Context, statement string) error {
 	return nil
 }
 
-// ownSchema gives a measurement on PostgreSQL a schema, unless the DSN names one.
+// ownSchema gives a PostgreSQL measurement a schema, unless the DSN names one.
 func ownSchema(ctx context.Context, dsn string) (own string, drop func() error, err error) {
 	nothing := func() error { return nil }
 	if !IsPostgres(dsn) {

@@ -11,17 +11,17 @@ import (
 	"syscall"
 )
 
-// server is a tasker that serves in a process of its own.
+// server is a tasker server in another process.
 type server struct {
 	cmd *exec.Cmd
 	url string
 }
 
-// serve starts a server and waits until it answers. It ends with ctx too.
+// serve starts a server, which ends with ctx, and waits until it answers.
 func serve(ctx context.Context, opts Options) (*server, error) {
 	cmd := exec.CommandContext(ctx, opts.Executable, "serve", "--listen", "127.0.0.1:0")
 	cmd.Env = append([]string{"TASKER_LOG_LEVEL=warn"}, os.Environ()...)
-	cmd.Env = append(cmd.Env, "TASKER_DB="+opts.DB) // on the command line everybody could read a password
+	cmd.Env = append(cmd.Env, "TASKER_DB="+opts.DB) // the command line would show a password to everybody
 	if opts.Dispatch != "" {
 		cmd.Env = append(cmd.Env, "TASKER_DISPATCH="+opts.Dispatch)
 	}
@@ -49,7 +49,7 @@ func serve(ctx context.Context, opts Options) (*server, error) {
 	return nil, errors.Join(fmt.Errorf("the server ended without saying where it listens"), s.stop())
 }
 
-// stop ends the server in good order and waits for it. A bad exit code is an error, as it may hide a fault of the run.
+// stop shuts the server down and waits. A bad exit code is an error, as it may hide a fault.
 func (s *server) stop() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop the server: %w", err)

@@ -14,11 +14,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 )
 
-// soakRetention is how long finished tasks and resolved cases stay: so short that a soak of minutes sees many
-// generations of rows come and go.
+// soakRetention of finished tasks and resolved cases is short, so that a soak of minutes covers many generations of
+// rows.
 const soakRetention = time.Minute
 
-// soaked is one soak.
 type soaked struct {
 	opts   Options
 	minute time.Duration // shorter in tests
@@ -29,8 +28,8 @@ type soaked struct {
 	told   func(SoakMinute)
 }
 
-// runSoak keeps one node under a steady load for some minutes, and looks once a minute at what could grow. tell is
-// called with each minute; nil: by nobody.
+// runSoak keeps one node under a steady load, and measures growth each minute. tell, if not nil, receives each
+// minute.
 func runSoak(ctx context.Context, opts Options, minute time.Duration) (report Report, err error) {
 	if err := opts.Validate(); err != nil {
 		return report, err
@@ -69,7 +68,6 @@ func runSoak(ctx context.Context, opts Options, minute time.Duration) (report Re
 	return report, err
 }
 
-// run applies the load for all minutes, and looks at the end of each.
 func (s *soaked) run(ctx context.Context) (*SoakReport, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -102,7 +100,6 @@ func (s *soaked) run(ctx context.Context) (*SoakReport, error) {
 	return r, nil
 }
 
-// look measures everything that could grow.
 func (s *soaked) look(ctx context.Context, minute int) (m SoakMinute, err error) {
 	m = s.load.sample()
 	m.Minute = minute

@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// TestSoak: the load runs, tasks fail and are resolved, and every minute is measured. Whether something grows in so
-// short a time is not judged here.
+// TestSoak: the load runs, tasks fail and are resolved, and every minute is measured, but growth is not judged.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	for name, dsn := range map[string]string{"SQLite": filepath.Join(t.TempDir(), "b.db"), "PostgreSQL": ""} {

@@ -19,34 +19,32 @@ import (
 )
 
 const (
-	// soakFails and soakFatal are the shares of tasks whose first attempt fails, and of those that fail for good: one in
-	// so many.
+	// One in soakFails tasks fails its first attempt, one in soakFatal permanently.
 	soakFails, soakFatal = 50, 1000
-	// soakTick is the pace of the load: what is due is submitted so often.
+	// soakTick is the interval of submissions.
 	soakTick = 10 * time.Millisecond
-	// soakOperator is who resolves what has failed for good.
+	// soakOperator resolves permanent failures.
 	soakOperator = "bench"
 )
 
-// soakTask is the context of a task of the load.
 type soakTask struct {
 	Number int64  `json:"n"`
-	At     int64  `json:"at"` // of its submission, in nanoseconds
+	At     int64  `json:"at"` // submission, in nanoseconds
 	Filler string `json:"d"`
 }
 
-// soakLoad submits and carries out tasks at a steady rate, and notes how long they take.
+// soakLoad submits and executes tasks at a steady rate, and measures their time.
 type soakLoad struct {
 	number atomic.Int64
-	behind atomic.Int64 // tasks that were due and could not be submitted in time
+	behind atomic.Int64 // due tasks that were not submitted in time
 
 	mu    sync.Mutex
-	since map[uuid.UUID]int64 // submission of the tasks of steps in work, in nanoseconds
-	took  []time.Duration     // from the submission to the acknowledged result, in this minute
-	err   error               // the first of a submission
+	since map[uuid.UUID]int64 // submissions of the tasks of leased steps, in nanoseconds
+	took  []time.Duration     // from submission to acknowledged result, this minute
+	err   error               // of the first failed submission
 }
 
-// start begins the load. stop ends it and returns what went wrong in it.
+// start begins the load; stop ends it and returns its error.
 func (l *soakLoad) start(ctx context.Context, client *tasker.Client, opts Options) (stop func() error) {
 	l.since = map[uuid.UUID]int64{}
 	ctx, cancel := context.WithCancel(ctx)
@@ -73,7 +71,7 @@ func (l *soakLoad) start(ctx context.Context, client *tasker.Client, opts Option
 	})
 }
 
-// pace puts into due what the rate asks for. What does not fit is behind: the callers are too slow.
+// pace queues the due tasks; those that do not fit are behind, because the callers are too slow.
 func (l *soakLoad) pace(ctx context.Context, due chan<- struct{}, rate int) {
 	defer close(due)
 	tick := time.NewTicker(soakTick)
@@ -95,7 +93,6 @@ func (l *soakLoad) pace(ctx context.Context, due chan<- struct{}, rate int) {
 	}
 }
 
-// submit is one caller.
 func (l *soakLoad) submit(ctx context.Context, client *tasker.Client, due <-chan struct{}, size int) {
 	filler := string(Payload(size))
 	for range due {
@@ -123,7 +120,7 @@ func (l *soakLoad) handle(_ context.Context, job *worker.Job) (any, error) {
 		return nil, worker.NonRetryable(fmt.Errorf("record %d is not valid", t.Number))
 	case t.Number%soakFails == 0 && job.Attempt == 1:
 		return nil, fmt.Errorf("connection %d was refused", t.Number)
-	case job.Attempt == 1: // a pause before another attempt is not the engine's
+	case job.Attempt == 1: // the pause before a retry is not the engine's
 		l.mu.Lock()
 		l.since[job.StepUUID] = t.At
 		l.mu.Unlock()
@@ -131,7 +128,7 @@ func (l *soakLoad) handle(_ context.Context, job *worker.Job) (any, error) {
 	return nil, nil
 }
 
-// sample returns what the load noted since the last one.
+// sample returns and resets the load's counts.
 func (l *soakLoad) sample() SoakMinute {
 	l.mu.Lock()
 	took := l.took
@@ -144,7 +141,8 @@ func (l *soakLoad) sample() SoakMinute {
 	return m
 }
 
-// attend is the operator: failed steps are resolved, and their cases closed, so that retention may have the tasks.
+// attend plays the operator: it resolves failed steps and closes their cases, so that retention can delete the
+// tasks.
 func (*soakLoad) attend(ctx context.Context, client *tasker.Client, before time.Time) error {
 	desk := operate.Of(client)
 	filter := operate.CaseFilter{ResolutionStatus: tasker.CasePending, Before: before}
@@ -169,7 +167,7 @@ func (*soakLoad) attend(ctx context.Context, client *tasker.Client, before time.
 	}
 }
 
-// soakBackend notes when results are acknowledged.
+// soakBackend times acknowledged results.
 type soakBackend struct {
 	protocol.Backend
 	load *soakLoad

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// SoakReport is what was seen in a soak.
+// SoakReport is the result of a soak.
 type SoakReport struct {
 	Rate    int          `json:"rate"`    // tasks/s
-	WarmUp  int          `json:"warm_up"` // minutes that are not judged
+	WarmUp  int          `json:"warm_up"` // unjudged minutes
 	Minutes []SoakMinute `json:"minutes"`
-	// Grew names what grew by more than a tenth after the warm-up, with figures; empty: the soak is passed.
+	// Grew names measures that grew by more than a tenth after the warm-up; empty: passed.
 	Grew []string `json:"grew,omitempty"`
 }
 
-// SoakMinute is what was seen at the end of a minute. Times are those of the minute's tasks that needed one attempt.
+// SoakMinute is the state at the end of a minute. Times are of the minute's single-attempt tasks.
 type SoakMinute struct {
 	Minute        int            `json:"minute"`
 	Tasks         int            `json:"tasks"`
-	Behind        int64          `json:"behind"` // tasks that were due, but not submitted
-	P50           int64          `json:"p50_us"` // from the submission to the acknowledged result
+	Behind        int64          `json:"behind"` // due tasks that were not submitted
+	P50           int64          `json:"p50_us"` // from submission to acknowledged result
 	P99           int64          `json:"p99_us"`
 	HeapBytes     int64          `json:"heap_bytes"` // in use after a collection
 	RSSBytes      int64          `json:"rss_bytes"`
@@ -36,7 +36,7 @@ type SoakRelation struct {
 	DeadRows int64  `json:"dead_rows,omitempty"`
 }
 
-// soakMeasures are judged: each may grow by a tenth, or by its slack, which is noise.
+// soakMeasures may each grow by a tenth, or by their slack, which is noise.
 var soakMeasures = []struct {
 	name, unit string
 	slack      float64
@@ -50,11 +50,11 @@ var soakMeasures = []struct {
 	{"p99", "ms", 10, func(m SoakMinute) float64 { return float64(m.P99) / 1000 }},
 }
 
-// soakWarmUp is how many minutes are not judged: a third, and at most ten.
+// soakWarmUp is a third of the minutes, at most ten.
 func soakWarmUp(minutes int) int { return min(minutes/3, 10) }
 
-// judge compares the first and the last third of the minutes after the warm-up, each by its lowest figure: what leaks
-// raises that too, and what else the machine does, or a vacuum that is due, only raises the others.
+// judge compares the lowest figures of the first and last third after the warm-up: a leak raises the minimum, while
+// other work, or a pending vacuum, raises only some values.
 func (r *SoakReport) judge() {
 	rest := r.Minutes[r.WarmUp:]
 	third := max(len(rest)/3, 1)

@@ -14,13 +14,13 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
 
-// sizer tells what takes how much room in a database.
+// sizer measures the relations of a database.
 type sizer interface {
 	relations(context.Context) ([]SoakRelation, error)
 	close() error
 }
 
-// openSizer opens a connection of its own to a database. Close what it returns.
+// Close the sizer.
 func openSizer(ctx context.Context, dsn string) (sizer, error) {
 	if IsPostgres(dsn) {
 		d, err := postgres.ParseDSN(dsn)
@@ -42,7 +42,6 @@ type postgresSizer struct {
 	schema string
 }
 
-// relations returns the tables and indexes of the schema.
 func (s postgresSizer) relations(ctx context.Context) ([]SoakRelation, error) {
 	const query = `SELECT c.relname, CASE c.relkind WHEN 'r' THEN pg_table_size(c.oid) ELSE pg_relation_size(c.oid) END,
  coalesce(pg_stat_get_dead_tuples(c.oid), 0) FROM pg_class c
@@ -59,7 +58,7 @@ func (s postgresSizer) close() error { return s.conn.Close(context.Background())
 
 type sqliteSizer struct{ db *sql.DB }
 
-// relations returns the tables and indexes of the file, and its free pages. The log beside it is bounded, and left out.
+// relations includes free pages, but not the log, which is bounded.
 func (s sqliteSizer) relations(ctx context.Context) ([]SoakRelation, error) {
 	const query = `SELECT name, pgsize FROM dbstat WHERE aggregate = TRUE UNION ALL
  SELECT 'free pages', f.freelist_count * p.page_size FROM pragma_freelist_count f, pragma_page_size p ORDER BY 2 DESC`
@@ -81,7 +80,7 @@ func (s sqliteSizer) relations(ctx context.Context) ([]SoakRelation, error) {
 
 func (s sqliteSizer) close() error { return s.db.Close() }
 
-// residentSize is the memory of this process, 0 where there is no /proc.
+// residentSize is this process's memory, 0 without /proc.
 func residentSize() (int64, error) {
 	raw, err := os.ReadFile("/proc/self/statm")
 	if os.IsNotExist(err) {

@@ -6,18 +6,16 @@ import (
 	"strings"
 )
 
-// System is a queue that is measured. All methods may be called concurrently.
+// System is a measured queue. All methods may be called concurrently.
 type System interface {
-	// Submit stores one task and returns when it is durable. Callers are counted
-	// from 0; a system with several doors spreads them.
+	// Submit stores one task and returns when it is durable. Callers count from 0; a system with several entries
+	// spreads them.
 	Submit(ctx context.Context, caller int, body json.RawMessage) error
-	// SubmitMany stores n tasks with one call and returns when they are durable.
+	// SubmitMany stores n tasks in one call and returns when they are durable.
 	SubmitMany(ctx context.Context, n int, body json.RawMessage) error
-	// Work calls handle for every task, up to n at once, until stop is called.
-	// stop waits for the tasks that are being carried out.
+	// Work calls handle for every task, up to n at a time, until stop, which waits for running tasks.
 	Work(ctx context.Context, n int, handle func()) (stop func() error, err error)
-	// Settled is how many tasks have been recorded as complete since the System
-	// was opened: durable, and nothing left to be done.
+	// Settled counts durably completed tasks since the System was opened.
 	Settled() int64
 }
 

@@ -18,27 +18,27 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// Handler is what tasks are submitted for.
+// Handler is the handler of the tasks.
 const Handler = "bench"
 
-// Tasker is Tasker as a System: the engine in this process, or servers in others.
+// Tasker is a System: the engine in this process, or servers.
 type Tasker struct {
 	opts    Options
 	nodes   []*peer
-	ledger  *ledger // nil: not kept
+	ledger  *ledger // nil: none
 	settled atomic.Int64
 	refused atomic.Int64
 }
 
 var _ System = (*Tasker)(nil)
 
-// peer is one server, or the engine in this process.
+// peer is a server, or the engine in this process.
 type peer struct {
 	*server // nil in process
 	client  *tasker.Client
 }
 
-// Open brings up what callers and workers speak to. Close what it returns.
+// Open starts the nodes. Close the result.
 func Open(ctx context.Context, opts Options) (*Tasker, error) {
 	opts = opts.withDefaults()
 	switch {
@@ -61,7 +61,6 @@ func Open(ctx context.Context, opts Options) (*Tasker, error) {
 	return t, nil
 }
 
-// open brings up one node.
 func (t *Tasker) open(ctx context.Context) (*peer, error) {
 	if t.opts.Via == InProcess {
 		client, err := embedded.Open(ctx, t.opts.DB, &embedded.Options{Dispatch: t.opts.Dispatch})
@@ -81,7 +80,7 @@ func (t *Tasker) open(ctx context.Context) (*peer, error) {
 	return &peer{s, t.watch(client)}, nil
 }
 
-// Close stops the servers, or the engine. Workers must have been stopped before.
+// Close stops the servers or the engine. Stop the workers first.
 func (t *Tasker) Close() error {
 	var errs []error
 	for _, n := range t.nodes {
@@ -94,10 +93,10 @@ func (t *Tasker) Close() error {
 	return errors.Join(errs...)
 }
 
-// Client is that of the first node.
+// Client returns the first node's client.
 func (t *Tasker) Client() *tasker.Client { return t.nodes[0].client }
 
-// URLs are those of the servers; none in process.
+// URLs returns the servers' URLs; none in process.
 func (t *Tasker) URLs() []string {
 	var urls []string
 	for _, n := range t.nodes {
@@ -108,7 +107,7 @@ func (t *Tasker) URLs() []string {
 	return urls
 }
 
-// Reopen closes everything, opens one node, and returns how long the opening took.
+// Reopen closes everything, opens one node, and returns how long that took.
 func (t *Tasker) Reopen(ctx context.Context) (time.Duration, error) {
 	if err := t.Close(); err != nil {
 		return 0, err
@@ -122,7 +121,7 @@ func (t *Tasker) Reopen(ctx context.Context) (time.Duration, error) {
 	return time.Since(begin), nil
 }
 
-// Submit implements System. Callers are spread over the nodes.
+// Submit implements System. It spreads callers over the nodes.
 func (t *Tasker) Submit(ctx context.Context, caller int, body json.RawMessage) error {
 	receipt, err := t.nodes[caller%len(t.nodes)].client.Submit(ctx, tasker.TaskRequest{TaskType: Handler, Context: body})
 	if err == nil && t.ledger != nil {
@@ -157,8 +156,8 @@ func (t *Tasker) Work(ctx context.Context, n int, handle func()) (func() error, 
 	return t.WorkOn(ctx, Handler, n, handle), nil
 }
 
-// WorkOn runs a worker for one handler on every node. They share n. stop drains them and returns their errors; it may
-// be called more than once.
+// WorkOn runs a worker for one handler on every node, which share n. stop drains them and returns their errors; it
+// may be called repeatedly.
 func (t *Tasker) WorkOn(ctx context.Context, handler string, n int, handle func()) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, len(t.nodes))
@@ -192,8 +191,7 @@ func (t *Tasker) WorkOn(ctx context.Context, handler string, n int, handle func(
 // Settled implements System.
 func (t *Tasker) Settled() int64 { return t.settled.Load() }
 
-// check reports what must never be: a result that was refused although its worker
-// was alive, a claim that was handed out twice, a task that was lost.
+// check reports impossible events: a refused result of a live worker, a claim handed out twice, a lost task.
 func (t *Tasker) check() (*LedgerReport, error) {
 	if refused := t.refused.Load(); refused > 0 {
 		return nil, fmt.Errorf("%d results were refused", refused)
@@ -204,7 +202,7 @@ func (t *Tasker) check() (*LedgerReport, error) {
 	return t.ledger.check()
 }
 
-// PIDs are the processes that take part.
+// PIDs returns the measured processes.
 func (t *Tasker) PIDs() []int {
 	pids := []int{os.Getpid()}
 	for _, n := range t.nodes {
@@ -215,13 +213,12 @@ func (t *Tasker) PIDs() []int {
 	return pids
 }
 
-// watched is a Backend that is looked at as the work passes.
+// watched is an observed Backend.
 type watched struct {
 	protocol.Backend
 	t *Tasker
 }
 
-// watch returns a client that looks at what passes through c.
 func (t *Tasker) watch(c *tasker.Client) *tasker.Client {
 	return tasker.NewClient(&watched{protocol.Of(c), t})
 }

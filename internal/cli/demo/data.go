@@ -3,7 +3,7 @@ package demo
 import (
 	"bytes"
 	"compress/gzip"
-	_ "embed" // the data set and the template are part of the binary
+	_ "embed" // embeds the data set and the template
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -16,23 +16,21 @@ var birdstrikes []byte
 //go:embed data/strike_report.yaml
 var strikeReportYAML string
 
-// The workflow that the embedded template defines.
+// The workflow of the embedded template.
 const (
 	namespace       = "demo"
 	templateName    = "strike_report"
 	templateVersion = "1.0.0"
 )
 
-// columns is the header that the file must have: a column that moved would
-// otherwise turn every report into dirt.
+// columns is the required header: a moved column would make every report dirty.
 var columns = []string{
 	"Airport Name", "Aircraft Make Model", "Effect Amount of damage", "Flight Date",
 	"Aircraft Airline Operator", "Origin State", "Phase of flight", "Wildlife Size", "Wildlife Species",
 	"Time of day", "Cost Other", "Cost Repair", "Cost Total $", "Speed IAS in knots",
 }
 
-// Row is one report as it was filed: text, none of it trusted. It is the
-// context of a task.
+// Row is one report as filed: untrusted text. It is the context of a task.
 type Row struct {
 	Record   int    `json:"record"` // place in the file, from 1
 	Airport  string `json:"airport"`
@@ -51,7 +49,7 @@ type Row struct {
 	Speed    string `json:"speed,omitempty"`
 }
 
-// Rows returns all reports of the embedded data set in file order.
+// Rows returns all embedded reports in file order.
 func Rows() ([]Row, error) {
 	unzipped, err := gzip.NewReader(bytes.NewReader(birdstrikes))
 	if err != nil {
@@ -62,7 +60,7 @@ func Rows() ([]Row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read header of bird strikes: %w", err)
 	}
-	// A later export may have other columns; better to stop than to price an airport.
+	// A later export may have other columns.
 	if !slices.Equal(header, columns) {
 		return nil, fmt.Errorf("read header of bird strikes: columns are %q, want %q", header, columns)
 	}

@@ -11,7 +11,6 @@ import (
 	"testing"
 )
 
-// rowsOf loads the data set.
 func rowsOf(t *testing.T) []Row {
 	t.Helper()
 	rows, err := Rows()
@@ -40,7 +39,7 @@ func TestRows(t *testing.T) {
 		}
 	})
 
-	// The README beside the data promises that nothing was changed.
+	// The README beside the data promises this.
 	t.Run("UnchangedSinceTheSource", func(t *testing.T) {
 		t.Parallel()
 		unzipped, err := gzip.NewReader(bytes.NewReader(birdstrikes))
@@ -58,8 +57,7 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// TestUsualSpeeds checks the medians of the speed table against the data that
-// they claim to come from.
+// TestUsualSpeeds compares the speed table with the medians of the data.
 func TestUsualSpeeds(t *testing.T) {
 	t.Parallel()
 	speeds := map[string][]int{}
@@ -70,7 +68,7 @@ func TestUsualSpeeds(t *testing.T) {
 	}
 	for phase, rule := range speedRules {
 		if phase == parked {
-			continue // an aircraft that stands has no speed
+			continue // a parked aircraft has no speed
 		}
 		kts := speeds[phase]
 		slices.Sort(kts)

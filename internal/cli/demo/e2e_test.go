@@ -14,17 +14,15 @@ import (
 	"github.com/taskerhq/tasker/embedded"
 )
 
-// endToEnd is how many reports go through the engine under test: record 277 is
-// dirty in two branches, and 342 repeats 341.
+// endToEnd is the number of tested reports: record 277 is dirty in two branches, and 342 repeats 341.
 const endToEnd = 400
 
-// expected is what the pure functions say about the first reports.
+// expected is the pure functions' result for the first reports.
 type expected struct {
 	tasks, failed, duplicates int
 	causes                    map[cause]int
 }
 
-// expect predicts a run without an engine.
 func expect(t *testing.T, rows []Row) expected {
 	t.Helper()
 	e := expected{causes: map[cause]int{}}
@@ -49,7 +47,7 @@ func expect(t *testing.T, rows []Row) expected {
 	return e
 }
 
-// TestWholeRun pins what a run of the whole file comes to; docs/start/demo.md quotes it.
+// TestWholeRun pins the figures that docs/start/demo.md quotes.
 func TestWholeRun(t *testing.T) {
 	t.Parallel()
 	e := expect(t, rowsOf(t))
@@ -63,8 +61,7 @@ func TestWholeRun(t *testing.T) {
 	}
 }
 
-// TestEndToEnd runs the demo over a real engine on a file, and repairs failures
-// as the summary tells a person to.
+// TestEndToEnd runs the demo over a real engine on a file, and repairs failures as the summary proposes.
 func TestEndToEnd(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -84,7 +81,7 @@ func TestEndToEnd(t *testing.T) {
 		t.Fatalf("the first %d rows are too clean to prove anything: %+v", endToEnd, want)
 	}
 
-	// The second run is on the same file: it must not count the first one's.
+	// The second run on the file must not count the first one's.
 	var sum Summary
 	for range 2 {
 		if sum, err = Run(ctx, client, opts); err != nil {
@@ -95,7 +92,6 @@ func TestEndToEnd(t *testing.T) {
 	repairs(t, client, opts, sum)
 }
 
-// checkSummary compares a summary with the prediction.
 func checkSummary(t *testing.T, sum Summary, want expected) {
 	t.Helper()
 	if sum.Tasks != want.tasks || sum.Duplicates != want.duplicates || sum.Failed != want.failed ||
@@ -122,8 +118,7 @@ func checkSummary(t *testing.T, sum Summary, want expected) {
 	}
 }
 
-// repairs has a person put right the first failures for a missing price: one
-// as the summary proposes, one by going on without a price.
+// repairs repairs the first missing prices: one as the summary proposes, one by continuing without a price.
 func repairs(t *testing.T, client *tasker.Client, opts Options, sum Summary) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -155,7 +150,6 @@ func repairs(t *testing.T, client *tasker.Client, opts Options, sum Summary) {
 	}
 }
 
-// putRight acts on a failed step and waits for the report of its task.
 func putRight(ctx context.Context, t *testing.T, client *tasker.Client, e Example, deed tasker.StepAction,
 	ending string,
 ) {

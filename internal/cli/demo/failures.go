@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// FailureGroup is all failures with one cause.
+// FailureGroup has all failures of one cause.
 type FailureGroup struct {
 	Step      string  `json:"step"`
 	ErrorType string  `json:"error_type"`
@@ -23,7 +23,7 @@ type FailureGroup struct {
 	Example   Example `json:"example"`
 }
 
-// Example is one failed step of a group: the one first in the file.
+// Example is a group's first failed step in the file.
 type Example struct {
 	TaskUUID uuid.UUID `json:"task_uuid"`
 	StepUUID uuid.UUID `json:"step_uuid"`
@@ -33,11 +33,11 @@ type Example struct {
 	Message  string    `json:"message"`
 }
 
-// readers is how many tasks are read at once.
+// readers bounds concurrent reads of tasks.
 const readers = 8
 
-// failures reads the failed steps of all tasks in error and groups them by step, error type and code, the most frequent
-// first. It reads them from the server, as an operator would, and not from what the worker has seen.
+// failures reads the failed steps of all tasks in error from the server, as an operator would, and groups them by
+// step, error type and code, the most frequent first.
 func failures(ctx context.Context, client *tasker.Client,
 	settled map[uuid.UUID]tasker.TaskState,
 ) ([]FailureGroup, error) {
@@ -72,7 +72,6 @@ func failures(ctx context.Context, client *tasker.Client,
 	return group(failed), nil
 }
 
-// group groups failed steps by cause.
 func group(failed []tasker.Step) []FailureGroup {
 	type cause struct{ step, errorType, code string }
 	byCause := map[cause]*FailureGroup{}
@@ -88,7 +87,7 @@ func group(failed []tasker.Step) []FailureGroup {
 			byCause[key] = g
 		}
 		g.Count++
-		// The first record of the file is the example, so that each run shows the same.
+		// The first record in the file makes runs repeatable.
 		e := example(s, f)
 		if g.Count == 1 || cmp.Or(cmp.Compare(e.Record, g.Example.Record),
 			cmp.Compare(e.StepUUID.String(), g.Example.StepUUID.String())) < 0 {
@@ -105,8 +104,7 @@ func group(failed []tasker.Step) []FailureGroup {
 	return groups
 }
 
-// example describes one failed step. A failure that is not of this package,
-// such as a time-out, has no details to read; it then stays at the message.
+// A failure from elsewhere, such as a time-out, has no details, only its message.
 func example(s tasker.Step, f tasker.Failure) Example {
 	e := Example{TaskUUID: s.TaskUUID, StepUUID: s.StepUUID, Message: f.Message}
 	var d dirt

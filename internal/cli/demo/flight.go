@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// Flight is what the aircraft did when it struck.
+// Flight is the aircraft's state at the strike.
 type Flight struct {
 	Phase     string `json:"phase"`
 	SpeedKt   int    `json:"speed_kt"`
-	Estimated bool   `json:"speed_estimated,omitempty"` // not reported: the usual speed of the phase
+	Estimated bool   `json:"speed_estimated,omitempty"` // not reported: the phase's usual speed
 }
 
-// speedRule is the plausible range of the speed in one phase, in knots.
+// speedRule is the plausible speed in a phase, in knots.
 type speedRule struct {
 	Min, Max int
-	Usual    int // the median of what the data set reports; stands in for a missing speed
+	Usual    int // the median of the data set, for missing speeds
 }
 
-// speedRules is generous: it refuses only speeds that no aeroplane of this fleet reaches. The heaviest have
-// left the runway by 180 kt, and none taxis at 60.
+// speedRules refuses only speeds that no aeroplane of this fleet reaches. The heaviest have left the runway by 180
+// kt, and none taxis at 60.
 var speedRules = map[string]speedRule{
 	parked:   {0, 0, 0},
 	taxi:     {1, 60, 15},
@@ -32,16 +32,15 @@ var speedRules = map[string]speedRule{
 	landing:  {1, 180, 115},
 }
 
-// helicopters are the types that may be slower than 60 kt in the air.
+// helicopters may fly slower than 60 kt.
 var helicopters = []string{"AEROS 350", "AEROS SA365", "BELL-206", "BELL-212", "HUGHES 500", "ROBINSON R22",
 	"SIKORSKY S-76"}
 
-// walkers are the animals that cannot be met in the air.
+// walkers are never met in the air.
 var walkers = []string{"Coyote", "White-tailed deer"}
 
-// checkFlight refuses a strike that cannot have happened as told. Rules come from the strictest to the most lenient: an
-// unknown phase, an animal that cannot be there, a speed that cannot be true. A missing speed is no fault; it is
-// estimated.
+// checkFlight refuses impossible strikes: an unknown phase, an impossible animal, an impossible speed. A missing
+// speed is estimated.
 func checkFlight(s Strike) (Flight, error) {
 	rule, ok := speedRules[s.Phase]
 	if !ok {
@@ -62,7 +61,7 @@ func checkFlight(s Strike) (Flight, error) {
 	}
 	switch {
 	case kt == 0 && least > 0:
-		// A reporter who did not know the speed wrote 0: as a number, it would mean a strike without energy.
+		// Reporters wrote 0 for an unknown speed, which would mean no energy.
 		return Flight{}, found(missingValue, "speed_zero", s.Record, "speed", text,
 			"stands for a speed that is not known: the phase is "+strings.ToLower(s.Phase))
 	case kt < least || kt > rule.Max:
@@ -72,7 +71,6 @@ func checkFlight(s Strike) (Flight, error) {
 	return Flight{Phase: s.Phase, SpeedKt: kt}, nil
 }
 
-// airborne reports whether the wheels are off the ground.
 func airborne(phase string) bool {
 	return phase == climb || phase == descent || phase == approach
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// The steps of the workflow; each is carried out by the handler of its name.
+// The steps of the workflow, named as their handlers.
 const (
 	stepParse    = "parse_record"
 	stepFlight   = "check_flight"
@@ -26,7 +26,7 @@ const (
 func newWorker(client *tasker.Client, opts Options) *worker.Worker {
 	w := worker.New(client, &worker.Options{
 		Name: "demo", Namespaces: []string{namespace}, Concurrency: opts.Concurrency, Logger: opts.Logger,
-		Quiet: true, // most of its steps fail, and what is said of them is the demo
+		Quiet: true, // the demo reports its many failures itself
 	})
 	worker.Handle(w, stepParse, func(_ context.Context, row Row) (Strike, error) {
 		s, err := parseRecord(row)
@@ -40,8 +40,7 @@ func newWorker(client *tasker.Client, opts Options) *worker.Worker {
 	return w
 }
 
-// check makes the handler of one of the three checks: they differ only in the
-// pure function that they ask.
+// check makes the handler of a check from its pure function.
 func check[Out any](ask func(Strike) (Out, error)) func(context.Context, Row) (Out, error) {
 	return func(ctx context.Context, row Row) (Out, error) {
 		var none Out
@@ -50,8 +49,7 @@ func check[Out any](ask func(Strike) (Out, error)) func(context.Context, Row) (O
 			return none, err
 		}
 		if s == nil {
-			// parse_record was resolved by hand without a result: the row
-			// is all there is.
+			// parse_record was resolved without a result: use the row.
 			parsed, err := parseRecord(row)
 			if err != nil {
 				return none, refusal(err)
@@ -63,7 +61,6 @@ func check[Out any](ask func(Strike) (Out, error)) func(context.Context, Row) (O
 	}
 }
 
-// handleSeverity joins the available findings of the checks.
 func handleSeverity(ctx context.Context, row Row) (Assessment, error) {
 	f, err := parent[Flight](ctx, stepFlight)
 	if err != nil {
@@ -80,7 +77,6 @@ func handleSeverity(ctx context.Context, row Row) (Assessment, error) {
 	return assessSeverity(row.Size, f, n, p), nil
 }
 
-// handlePublish writes the report.
 func handlePublish(ctx context.Context, row Row) (Report, error) {
 	a, err := parent[Assessment](ctx, stepSeverity)
 	if err != nil {
@@ -92,8 +88,8 @@ func handlePublish(ctx context.Context, row Row) (Report, error) {
 	return publishReport(row, *a), nil
 }
 
-// parent reads the result of a direct dependency. It is nil when there is none
-// because an operator resolved that step without a result; null is none too.
+// parent reads the result of a direct dependency, nil without one or for null: an operator may resolve a step
+// without a result.
 func parent[T any](ctx context.Context, step string) (*T, error) {
 	var result *T
 	err := worker.JobFrom(ctx).ParentResult(step, &result)
@@ -107,8 +103,7 @@ func parent[T any](ctx context.Context, step string) (*T, error) {
 	return result, nil
 }
 
-// refusal makes dirt a failure for good, with everything that an operator needs
-// to look the field up. Other errors stay what they are.
+// refusal makes dirt a permanent failure with details for an operator. Other errors pass.
 func refusal(err error) error {
 	var d *dirt
 	if !errors.As(err, &d) {

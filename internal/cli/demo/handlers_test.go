@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// onestep is a Backend that hands out one step and keeps its result.
+// onestep is a Backend with one step, whose result it keeps.
 type onestep struct {
 	protocol.Backend
 	step   chan protocol.Assignment

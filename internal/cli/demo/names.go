@@ -5,18 +5,17 @@ import (
 	"unicode"
 )
 
-// Names is who and where, in one spelling.
+// Names has the operator and places in one spelling.
 type Names struct {
 	Airport  string `json:"airport"`
 	State    string `json:"state"` // postal code
 	Aircraft string `json:"aircraft"`
 	Operator string `json:"operator"`
-	// Corrected lists the fields that were not merely respelled but changed.
+	// Corrected lists changed fields, not merely respelled ones.
 	Corrected []string `json:"corrected,omitempty"`
 }
 
-// states maps the names that the column holds to postal codes. The reports are
-// from the fifty airports with the most strikes, so not all states occur.
+// states maps the column's names to postal codes, for the fifty airports with the most strikes.
 var states = map[string]string{
 	"Arizona": "AZ", "California": "CA", "Colorado": "CO", "DC": "DC", "Florida": "FL", "Georgia": "GA", "Hawaii": "HI",
 	"Illinois": "IL", "Indiana": "IN", "Kentucky": "KY", "Louisiana": "LA", "Maryland": "MD", "Massachusetts": "MA",
@@ -25,14 +24,13 @@ var states = map[string]string{
 	"Tennessee": "TN", "Texas": "TX", "Utah": "UT", "Washington": "WA",
 }
 
-// misplaced holds the airports that the reports put into the wrong state: both
-// serve Washington, DC, and stand in Virginia.
+// misplaced airports are reported in the wrong state: both serve Washington, DC, but are in Virginia.
 var misplaced = map[string]string{
 	"WASHINGTON DULLES INTL ARPT":   "VA",
 	"RONALD REAGAN WASHINGTON NATL": "VA",
 }
 
-// operators holds the names that rules cannot put right.
+// operators has the names that rules cannot correct.
 var operators = map[string]string{
 	"ALLEGHENYAIRLINES":              "Allegheny Airlines",
 	"EXPRESSJET (CONTINENTAL EXPRS)": "ExpressJet Airlines",
@@ -49,14 +47,13 @@ var airportWords = map[string]string{
 	"WASH": "Washington", "LAGUARDIA": "LaGuardia", "(OR)": "", "NY": "",
 }
 
-// shortWords are initials, which keep their capitals.
+// shortWords are initials.
 var shortWords = map[string]bool{"US": true, "UPS": true, "ABX": true, "PSA": true}
 
-// unknownOperator is the form's value for an unnamed operator.
+// unknownOperator is the form's unnamed operator.
 const unknownOperator = "UNKNOWN"
 
-// normaliseNames refuses a report without an operator or about an unknown aircraft; it corrects everything
-// else.
+// normaliseNames refuses a report without an operator or about an unknown aircraft, and corrects everything else.
 func normaliseNames(s Strike) (Names, error) {
 	if s.Operator == unknownOperator {
 		return Names{}, found(missingValue, "operator_unknown", s.Record, "operator", s.Operator,
@@ -100,8 +97,7 @@ func airportName(s string) string {
 	return strings.Join(words, " ")
 }
 
-// operatorName turns "US AIRWAYS*" into "US Airways": the star pointed at a
-// footnote that the export has lost.
+// operatorName turns "US AIRWAYS*" into "US Airways": the export lost the footnote.
 func operatorName(s string) string {
 	s = strings.TrimRight(s, "*")
 	if name, ok := operators[s]; ok {
@@ -116,8 +112,7 @@ func operatorName(s string) string {
 	return strings.Join(words, " ")
 }
 
-// capitalise puts all letters of w in lower case but those that follow
-// something that is no letter: "DALLAS/FORT" becomes "Dallas/Fort".
+// capitalise keeps capitals behind non-letters: "DALLAS/FORT" becomes "Dallas/Fort".
 func capitalise(w string) string {
 	start := true
 	return strings.Map(func(r rune) rune {

@@ -10,22 +10,21 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// observer is a Backend that watches the answers to its workers' results. It changes nothing. It counts the
-// acknowledgements, so that the demo checks "never settled twice" without trusting the engine.
+// observer is a Backend that counts acknowledged results, so that the demo checks "never settled twice" without
+// trusting the engine.
 type observer struct {
 	protocol.Backend
 
-	correlationID string // of the run: the queue may hold work of an earlier one
+	correlationID string // of the run: the queue may have steps of an earlier one
 	sink          string // the step whose completion ends a task
 
 	mu     sync.Mutex
-	held   map[uuid.UUID]held // steps that were handed out
+	held   map[uuid.UUID]held
 	final  map[uuid.UUID]int  // acknowledged final results, by step
-	ended  map[uuid.UUID]bool // tasks seen to have ended: true when a step failed
-	failed int                // how many of ended are true
+	ended  map[uuid.UUID]bool // ended tasks; true: a step failed
+	failed int                // count of true in ended
 }
 
-// held is a step that a worker was given.
 type held struct {
 	task uuid.UUID
 	name string
@@ -79,7 +78,7 @@ func (o *observer) Settle(ctx context.Context, req protocol.SettleRequest) ([]pr
 	return answers, nil
 }
 
-// settled books one acknowledged final result. The caller holds mu.
+// The caller holds mu.
 func (o *observer) settled(step uuid.UUID, failed bool) {
 	h, ok := o.held[step]
 	if !ok {
@@ -95,21 +94,20 @@ func (o *observer) settled(step uuid.UUID, failed bool) {
 	o.ended[h.task] = o.ended[h.task] || failed
 }
 
-// counts is the progress of a run, from the observer's view.
+// counts is the observed progress of a run.
 type counts struct {
-	steps  int // settled
-	ended  int // tasks; one that failed may still have steps running on other branches
+	steps  int
+	ended  int // tasks; other branches of a failed one may still run
 	failed int // of ended
 }
 
-// counts returns the progress of the run. It is cheap.
 func (o *observer) counts() counts {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return counts{steps: len(o.final), ended: len(o.ended), failed: o.failed}
 }
 
-// totals returns the number of settled steps, and of those settled more than once.
+// totals counts the settled steps, and those settled more than once.
 func (o *observer) totals() (steps, twice int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

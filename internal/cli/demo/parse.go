@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// The phases of flight that the form offers.
 const (
 	parked   = "Parked"
 	taxi     = "Taxi"
@@ -17,15 +16,14 @@ const (
 	landing  = "Landing Roll"
 )
 
-// Vocabularies of the columns with a closed list.
+// Vocabularies of closed columns.
 var (
 	phases = []string{parked, taxi, takeOff, climb, descent, approach, landing}
 	times  = []string{"Dawn", "Day", "Dusk", "Night"}
 	sizes  = []string{"Small", "Medium", "Large"}
 )
 
-// Strike is a report whose fields have types. What the words mean is still
-// open: that is for the three checks.
+// Strike is a report with typed fields. Its meaning is left to the three checks.
 type Strike struct {
 	Record    int    `json:"record"`
 	Date      string `json:"date"`
@@ -43,15 +41,12 @@ type Strike struct {
 	SpeedKt   *int   `json:"speed_kt,omitempty"` // absent when not reported
 }
 
-// totalUSD is the whole cost of the strike.
 func (s Strike) totalUSD() int { return s.OtherUSD + s.RepairUSD }
 
-// firstStrike is when the FAA began to collect reports: an earlier date is a
-// slip of the pen.
+// firstStrike is the start of the FAA's collection: an earlier date is a typing error.
 const firstStrike = "1990-01-01"
 
-// parseRecord gives every field its type, and refuses the report when a field
-// that everything else needs is empty, unreadable or outside its vocabulary.
+// parseRecord refuses a report with a required field that is empty, unreadable or outside its vocabulary.
 func parseRecord(r Row) (Strike, error) {
 	for _, f := range []struct{ field, value string }{
 		{"airport", r.Airport}, {"state", r.State}, {"aircraft", r.Aircraft}, {"operator", r.Operator},
@@ -86,8 +81,7 @@ func parseRecord(r Row) (Strike, error) {
 	return s, nil
 }
 
-// parseNumbers fills the costs and the speed. The total is not stored, only compared: it must be the sum of
-// the other two.
+// parseNumbers compares the total with the sum of the other two costs and does not store it.
 func parseNumbers(r Row, s *Strike) error {
 	var total int
 	for _, f := range []struct {

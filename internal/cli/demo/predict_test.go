@@ -7,15 +7,13 @@ import (
 	"testing"
 )
 
-// outcome is what the pure functions say about one row: the dirt that each step
-// refuses it for, or the report.
+// outcome is the pure functions' result for a row: the dirt by step, or the report.
 type outcome struct {
 	refused map[string]*dirt // by step
 	report  Report
 }
 
-// predict takes a row through the workflow without an engine: all three checks,
-// whatever the others say, as the diamond does.
+// predict takes a row through the workflow without an engine, through all three checks as the diamond does.
 func predict(t *testing.T, row Row) outcome {
 	t.Helper()
 	o := outcome{refused: map[string]*dirt{}}
@@ -46,14 +44,12 @@ func predict(t *testing.T, row Row) outcome {
 	return o
 }
 
-// cause names a group of failures.
 type cause struct {
 	step, code string
 	kind       dirtKind
 }
 
-// TestDirtOfTheWholeFile pins what the rules find in all 10,000 rows.
-// docs/start/demo.md quotes these numbers.
+// TestDirtOfTheWholeFile pins the numbers in docs/start/demo.md.
 func TestDirtOfTheWholeFile(t *testing.T) {
 	t.Parallel()
 	got, severities, refused := map[cause]int{}, map[Severity]int{}, map[int]int{}
@@ -89,8 +85,7 @@ func TestDirtOfTheWholeFile(t *testing.T) {
 	}
 }
 
-// TestDirtThatPasses pins how often the rules put something right, or live
-// with it.
+// TestDirtThatPasses pins how often the rules correct or accept something.
 func TestDirtThatPasses(t *testing.T) {
 	t.Parallel()
 	got := map[string]int{}
@@ -127,7 +122,6 @@ func TestDirtThatPasses(t *testing.T) {
 	}
 }
 
-// TestRealRows looks at single rows of the file, dirty and clean.
 func TestRealRows(t *testing.T) {
 	t.Parallel()
 	rows := rowsOf(t)

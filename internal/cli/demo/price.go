@@ -2,14 +2,13 @@ package demo
 
 import "fmt"
 
-// Price is what the strike did to the aircraft and what that cost.
+// Price is the damage of the strike and its cost.
 type Price struct {
 	Damage  string `json:"damage"` // none, minor, medium, substantial
 	CostUSD int    `json:"cost_usd"`
 	Known   bool   `json:"cost_known"` // false for minor damage without a bill
 }
 
-// Grades of damage, from nothing to the worst.
 const (
 	damageNone        = "none"
 	damageMinor       = "minor"
@@ -17,16 +16,12 @@ const (
 	damageSubstantial = "substantial"
 )
 
-// grades maps the form's words to grades.
 var grades = map[string]string{
 	"None": damageNone, "Minor": damageMinor, "Medium": damageMedium, "Substantial": damageSubstantial,
 }
 
-// priceDamage refuses a report whose damage and bill do not go together.
-//
-// A cost of 0 is the form's way to leave the cost out. For minor damage that is
-// accepted as "not known"; an aircraft with medium or substantial damage has a
-// bill somewhere, and a sum over such reports without it would be wrong.
+// priceDamage refuses contradicting damage and cost. A cost of 0 means a missing cost: accepted as unknown for
+// minor damage, but refused for more, because a sum without it would be wrong.
 func priceDamage(s Strike) (Price, error) {
 	grade, ok := grades[s.Damage]
 	cost := s.totalUSD()

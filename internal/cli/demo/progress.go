@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// How often the progress is shown: a bar is redrawn, plain lines pile up.
+// The bar is redrawn often; plain lines pile up.
 const (
 	barEvery  = 100 * time.Millisecond
 	lineEvery = 2 * time.Second
 	barWidth  = 30
 )
 
-// progress shows how far the run is. A nil *progress shows nothing.
+// A nil *progress shows nothing.
 type progress struct {
 	to       io.Writer
 	redraw   bool
@@ -22,7 +22,7 @@ type progress struct {
 	lastShow time.Time
 }
 
-// newProgress returns nil when there is nowhere to show anything.
+// newProgress returns nil without an output.
 func newProgress(opts Options, now time.Time) *progress {
 	if opts.Progress == nil {
 		return nil
@@ -30,8 +30,7 @@ func newProgress(opts Options, now time.Time) *progress {
 	return &progress{to: opts.Progress, redraw: opts.IsTerminal, started: now, lastShow: now}
 }
 
-// show writes the state of the run unless it has just done so. That a progress
-// line cannot be written is no reason to stop, so errors are not looked at.
+// show writes the progress unless it was just shown. It ignores write errors, which are no reason to stop.
 func (p *progress) show(now time.Time, c counts, total int) {
 	if p == nil {
 		return
@@ -47,7 +46,6 @@ func (p *progress) show(now time.Time, c counts, total int) {
 	p.write(now, c, total)
 }
 
-// finish writes the last state and leaves the line.
 func (p *progress) finish(now time.Time, c counts, total int) {
 	if p == nil {
 		return
@@ -58,8 +56,8 @@ func (p *progress) finish(now time.Time, c counts, total int) {
 	}
 }
 
-// write writes one line, in place on a terminal. The bar follows the steps:
-// ready steps go first come, first served, so the reports end close together.
+// write shows the steps in the bar, because ready steps are first come, first served, and the reports end close
+// together.
 func (p *progress) write(now time.Time, c counts, total int) {
 	rate := float64(c.steps) / max(now.Sub(p.started).Seconds(), 0.001)
 	text := fmt.Sprintf("%s steps, %s/s; %s of %s reports through, %s failed",
@@ -69,14 +67,13 @@ func (p *progress) write(now time.Time, c counts, total int) {
 		return
 	}
 	full := barWidth
-	if c.ended < total { // the steps behind a failed one never run, so the end is known by the reports
+	if c.ended < total { // steps behind a failed one never run, so the reports mark the end
 		full = min(barWidth, c.steps*barWidth/(total*stepsPerReport))
 	}
-	// \x1b[K clears what a longer line has left behind.
+	// \x1b[K clears the rest of a longer line.
 	fmt.Fprintf(p.to, "\r[%s%s] %s\x1b[K", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), text)
 }
 
-// grouped writes n with commas: 9,976.
 func grouped(n int) string {
 	if n < 0 {
 		return "-" + grouped(-n)

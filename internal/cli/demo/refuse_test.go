@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// stubborn is a Backend that takes work and lets nobody do it.
+// stubborn is a Backend that accepts tasks and hands out none.
 type stubborn struct {
 	protocol.Backend
 	template, worker error
@@ -79,7 +79,7 @@ func TestRunRefused(t *testing.T) {
 		}
 	})
 
-	// A task that nobody settles is lost after a while, not waited for.
+	// A task that nobody settles is lost after a while.
 	t.Run("NothingSettles", func(t *testing.T) {
 		t.Parallel()
 		impatient := opts

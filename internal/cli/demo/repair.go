@@ -5,15 +5,13 @@ import (
 	"strings"
 )
 
-// repair is a result that an operator could supply for a failed step, and the
-// reason he would give.
+// repair is an operator's possible result for a failed step, and the reason.
 type repair struct {
-	Result string // JSON, what the handler would have returned
+	Result string // JSON of the handler's result
 	Reason string
 }
 
-// proposeRepair returns the repair that an operator would type. It returns false for a step without a result worth
-// typing: such a step is only reset. The values are plausible and invented.
+// proposeRepair invents a plausible repair, or returns false for a step that should only be reset.
 func proposeRepair(step string, row Row) (repair, bool) {
 	s, err := parseRecord(row)
 	if err != nil {
@@ -53,7 +51,6 @@ func proposeRepair(step string, row Row) (repair, bool) {
 	return repair{Result: string(body), Reason: reason}, true
 }
 
-// quote quotes s for a POSIX shell.
 func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

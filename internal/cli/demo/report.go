@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// Report is what goes out in the end.
+// Report is the published result.
 type Report struct {
 	Record   int      `json:"record"`
 	Severity Severity `json:"severity"`
 	Headline string   `json:"headline"`
 }
 
-// publishReport writes the assessment in one line. Where a check was resolved manually without a result, it
-// uses the words of the filed report.
+// publishReport falls back to the words of the filed report where a check was resolved without a result.
 func publishReport(r Row, a Assessment) Report {
 	n := Names{Airport: r.Airport, State: r.State, Aircraft: r.Aircraft, Operator: r.Operator}
 	if a.Names != nil {
@@ -35,7 +34,6 @@ func publishReport(r Row, a Assessment) Report {
 	}
 }
 
-// animal turns the species column into words of a sentence.
 func animal(species string) string {
 	if kind, size, ok := strings.Cut(species, " - "); ok {
 		return strings.ToLower(size + " " + kind) // "Unknown bird - small"
@@ -43,7 +41,6 @@ func animal(species string) string {
 	return strings.ToLower(species)
 }
 
-// consequence describes the effect and cost of the strike.
 func consequence(p *Price) string {
 	switch {
 	case p == nil:

@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// clean is a row without dirt, to be soiled by a test.
 func clean() Row {
 	return Row{
 		Record: 7, Airport: "DENVER INTL AIRPORT", State: "Colorado", Aircraft: "B-757-200", Operator: "UNITED AIRLINES",
@@ -14,7 +13,6 @@ func clean() Row {
 	}
 }
 
-// codeOf returns the code of the dirt in err, "" for none.
 func codeOf(err error) string {
 	var d *dirt
 	if errors.As(err, &d) {
@@ -23,8 +21,7 @@ func codeOf(err error) string {
 	return ""
 }
 
-// TestParseRecord holds the rules that this extract never breaks, though the
-// column types allow it.
+// TestParseRecord covers rules that this extract never breaks.
 func TestParseRecord(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -153,7 +150,6 @@ func TestAssessSeverity(t *testing.T) {
 	}
 }
 
-// TestPublishReport checks the words for what a person has left open.
 func TestPublishReport(t *testing.T) {
 	t.Parallel()
 	got := publishReport(clean(), Assessment{Severity: low}).Headline

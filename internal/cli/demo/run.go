@@ -12,13 +12,11 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// Run registers the workflow, works on it with a worker in this process, puts
-// the reports through and returns what became of them once all have settled.
+// Run registers the workflow, runs a worker in this process, submits the reports and returns their results when all
+// have settled.
 //
-// It blocks. It may be called again on the same Backend: every run has its own
-// correlation id and counts only its own tasks. Dirty reports are the point,
-// not an error; an error means that the run could not be carried out, and the
-// Summary then holds what was known.
+// It blocks. It may run repeatedly on one Backend: every run has its own correlation ID and counts only its own
+// tasks. Dirty reports are no error; after an error the Summary has what is known.
 func Run(ctx context.Context, client *tasker.Client, opts Options) (Summary, error) {
 	opts = opts.withDefaults()
 	rows, err := Rows()
@@ -39,18 +37,16 @@ func Run(ctx context.Context, client *tasker.Client, opts Options) (Summary, err
 	return r.work(ctx)
 }
 
-// Work runs the demo's steps until ctx ends, and then drains. The command keeps it running while it stays up,
-// so that repaired reports continue.
+// Work runs the demo's steps until ctx ends, and then drains, so that repaired reports continue.
 func Work(ctx context.Context, client *tasker.Client, opts Options) error {
 	return newWorker(client, opts.withDefaults()).Run(ctx)
 }
 
-// TemplateSource returns the workflow of the demo as its author wrote it.
+// TemplateSource returns the demo's workflow source.
 func TemplateSource() tasker.TemplateSource {
 	return tasker.TemplateSource{YAML: strikeReportYAML, Filename: "strike_report.yaml"}
 }
 
-// run is one run of the demo.
 type run struct {
 	client        *tasker.Client
 	opts          Options
@@ -61,7 +57,6 @@ type run struct {
 	got           receipts
 }
 
-// work runs the worker beside the rest, and ends it when the rest is done.
 func (r *run) work(ctx context.Context) (Summary, error) {
 	workerCtx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -71,7 +66,7 @@ func (r *run) work(ctx context.Context) (Summary, error) {
 	go func() {
 		err := Work(workerCtx, tasker.NewClient(r.seen), r.opts)
 		if workerCtx.Err() == nil {
-			// Without a worker nothing would settle any more.
+			// Without a worker nothing would settle.
 			giveUp(fmt.Errorf("work on the demo: %w", errors.Join(errWorkerEnded, err)))
 		}
 		ended <- err
@@ -87,10 +82,9 @@ func (r *run) work(ctx context.Context) (Summary, error) {
 	return sum, err
 }
 
-// errWorkerEnded is the cause of a run that has lost its worker.
 var errWorkerEnded = errors.New("the worker has ended before the work")
 
-// carryOut submits, waits and sums up. After an error it returns what was known until then.
+// carryOut submits, waits and summarises; after an error it returns what is known.
 func (r *run) carryOut(ctx context.Context) (Summary, error) {
 	r.started = time.Now()
 	var err error

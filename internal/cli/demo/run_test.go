@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// scripted is a Backend whose polls and answers are given.
+// scripted is a Backend with given polls and answers.
 type scripted struct {
 	protocol.Backend
 	steps   []protocol.Assignment

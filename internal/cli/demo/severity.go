@@ -3,7 +3,6 @@ package demo
 // Severity grades a strike.
 type Severity string
 
-// The grades, from nothing to the worst.
 const (
 	low      Severity = "low"
 	moderate Severity = "moderate"
@@ -11,26 +10,24 @@ const (
 	severe   Severity = "severe"
 )
 
-// Assessment is a whole report: what was found by the three checks, and the grade that follows. A check that an
-// operator has resolved without a result is absent; the grade then rests on the others. It is the result of
-// assess_severity.
+// Assessment is the result of assess_severity: the findings of the three checks and the grade. A check resolved
+// without a result is absent, and the others decide.
 type Assessment struct {
 	Severity Severity `json:"severity"`
-	EnergyKJ float64  `json:"energy_kj"` // of the animal, seen from the aircraft
+	EnergyKJ float64  `json:"energy_kj"` // of the animal relative to the aircraft
 	Flight   *Flight  `json:"flight,omitempty"`
 	Names    *Names   `json:"names,omitempty"`
 	Price    *Price   `json:"price,omitempty"`
 }
 
-// massKG is the weight at which the energy is calculated, by size of the animal: a sparrow, a gull, a goose. An unknown
-// size weighs nothing.
+// massKG by size: a sparrow, a gull, a goose. An unknown size weighs nothing.
 var massKG = map[string]float64{"Small": 0.1, "Medium": 0.7, "Large": 4}
 
-// knot is one knot in metres per second.
+// in metres per second
 const knot = 1852.0 / 3600.0
 
-// assessSeverity joins the three checks. The damage decides; where there is none or it is unknown, the energy shows how
-// bad the strike could have been. It refuses nothing: what is missing lowers the grade at most.
+// assessSeverity grades by the damage; without a known one, by the energy. It refuses nothing: missing values at
+// most lower the grade.
 func assessSeverity(size string, f *Flight, n *Names, p *Price) Assessment {
 	a := Assessment{Severity: low, Flight: f, Names: n, Price: p}
 	if f != nil {
@@ -38,7 +35,7 @@ func assessSeverity(size string, f *Flight, n *Names, p *Price) Assessment {
 		// Half the mass times the square of the speed, in kJ with one decimal.
 		a.EnergyKJ = float64(int(massKG[size]*v*v/2/1000*10+0.5)) / 10
 	}
-	// A medium bird at 250 kt is about 6 kJ, a goose on approach about 10.
+	// A medium bird at 250 kt has about 6 kJ, a goose on approach about 10.
 	if a.EnergyKJ >= 5 {
 		a.Severity = moderate
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// pageSize is the largest page that a Backend gives.
+// pageSize is the largest page of a Backend.
 const pageSize = 1000
 
-// finalStates asks the Backend for the state of every task of the run, and returns those that have settled. Ten
-// thousand tasks are ten pages. since bounds the search; it may be too early, never too late.
+// finalStates returns the states of the run's settled tasks, in ten pages for ten thousand. since bounds the
+// search; it may be too early, never too late.
 func finalStates(ctx context.Context, client *tasker.Client, correlationID string,
 	since time.Time,
 ) (map[uuid.UUID]tasker.TaskState, error) {
@@ -39,7 +39,6 @@ func finalStates(ctx context.Context, client *tasker.Client, correlationID strin
 	}
 }
 
-// open counts the accepted tasks that have not settled.
 func open(accepted map[uuid.UUID]bool, settled map[uuid.UUID]tasker.TaskState) int {
 	n := 0
 	for id := range accepted {

@@ -13,13 +13,13 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// receipts is what the engine has answered for. Every ID in accepted must be settled in the end, or it counts as lost.
+// receipts records the engine's answers. Every accepted ID must settle, or it is lost.
 type receipts struct {
 	accepted   map[uuid.UUID]bool
-	duplicates int // rows that the engine recognised as filed before
+	duplicates int // rows known by their idempotency key
 }
 
-// submit submits all rows, one transaction a batch. After an error it returns what was accepted before.
+// submit submits all rows, one transaction per batch. After an error it returns the accepted ones.
 func submit(ctx context.Context, client *tasker.Client, correlationID string, rows []Row, batch int) (receipts, error) {
 	got := receipts{accepted: make(map[uuid.UUID]bool, len(rows))}
 	for part := range slices.Chunk(rows, batch) {
@@ -35,7 +35,7 @@ func submit(ctx context.Context, client *tasker.Client, correlationID string, ro
 		if err != nil {
 			return got, fmt.Errorf("submit reports from record %d: %w", part[0].Record, err)
 		}
-		// A duplicate has the ID of the first task, so it adds none to the accepted.
+		// A duplicate has the first task's ID and adds none.
 		for _, a := range answers {
 			if !a.Created {
 				got.duplicates++
@@ -46,7 +46,7 @@ func submit(ctx context.Context, client *tasker.Client, correlationID string, ro
 	return got, nil
 }
 
-// request makes the task of one row. All tasks of a run share a correlation ID, by which they are found again.
+// All tasks of a run share a correlation ID, which finds them again.
 func request(row Row, correlationID string) (tasker.TaskRequest, error) {
 	body, err := json.Marshal(row)
 	if err != nil {
@@ -64,10 +64,10 @@ func request(row Row, correlationID string) (tasker.TaskRequest, error) {
 	}, nil
 }
 
-// idempotencyKey is the same for two rows of a run that agree in every column: a strike that was filed twice is
-// reported once. Another run has other keys, so that the demo can be repeated on one database.
+// idempotencyKey is equal for rows of a run with equal columns, so a strike filed twice is reported once. Another
+// run has other keys, so the demo is repeatable on one database.
 func idempotencyKey(row Row, correlationID string) (string, error) {
-	row.Record = 0 // the place in the file is not part of the report
+	row.Record = 0 // the place in the file does not count
 	body, err := json.Marshal(row)
 	if err != nil {
 		return "", fmt.Errorf("encode row: %w", err)

@@ -10,10 +10,9 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Summary is what became of the reports.
+// Summary has the results of the reports.
 type Summary struct {
-	// Records are the rows read, Duplicates those that repeat another row and
-	// were recognised by their idempotency key, Tasks the rest.
+	// Records are the rows, Duplicates those recognised by their idempotency key, Tasks the rest.
 	Records    int `json:"records"`
 	Duplicates int `json:"duplicates"`
 	Tasks      int `json:"tasks"`
@@ -22,15 +21,14 @@ type Summary struct {
 	Failed    int                      `json:"failed"`
 	States    map[tasker.TaskState]int `json:"states"`
 
-	// Lost are tasks that were accepted and had not settled in the end,
-	// SettledTwice steps of which two final results were acknowledged. Both
-	// must be 0.
+	// Lost are accepted tasks that never settled, SettledTwice steps with two acknowledged final results. Both must
+	// be 0.
 	Lost         int `json:"lost"`
 	SettledTwice int `json:"settled_twice"`
 
-	// Steps were settled by the worker of this run.
+	// Steps were settled by this run's worker.
 	Steps           int     `json:"steps"`
-	Seconds         float64 `json:"seconds"` // from the first submission until all had settled
+	Seconds         float64 `json:"seconds"` // from the first submission until all settled
 	TasksPerSecond  float64 `json:"tasks_per_s"`
 	StepsPerSecond  float64 `json:"steps_per_s"`
 	CorrelationID   string  `json:"correlation_id"`
@@ -38,12 +36,12 @@ type Summary struct {
 
 	Failures []FailureGroup `json:"failures"`
 
-	command   string // how to spell the program
+	command   string // how to type the program
 	serverURL string
-	rows      []Row // to propose a repair
+	rows      []Row // for proposed repairs
 }
 
-// summary counts what is known. A task without a final state is lost; rates leave those out.
+// A task without a final state is lost; rates omit those.
 func (r *run) summary(settled map[uuid.UUID]tasker.TaskState, seconds float64) Summary {
 	s := Summary{
 		Records: len(r.rows), Duplicates: r.got.duplicates, Tasks: len(r.got.accepted),
@@ -68,8 +66,7 @@ func (r *run) summary(settled map[uuid.UUID]tasker.TaskState, seconds float64) S
 	return s
 }
 
-// Sound reports whether the engine has kept its promise: nothing that was
-// accepted is lost, nothing is settled twice. Failed reports are sound.
+// Sound reports whether nothing accepted is lost and nothing was settled twice. Failed reports are sound.
 func (s Summary) Sound() bool { return s.Lost == 0 && s.SettledTwice == 0 }
 
 // JSON returns the summary as one line, without a newline.
@@ -81,5 +78,4 @@ func (s Summary) JSON() ([]byte, error) {
 	return line, nil
 }
 
-// round keeps three decimals: more would be noise.
 func round(f float64) float64 { return math.Round(f*1000) / 1000 }

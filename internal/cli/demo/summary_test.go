@@ -18,10 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// id makes a readable UUID for canned data.
 func id(n byte) uuid.UUID { return uuid.UUID{0: 0x01, 1: 0x93, 15: n} }
 
-// canned is a summary as a run leaves it.
 func canned(t *testing.T) Summary {
 	t.Helper()
 	return Summary{
@@ -47,7 +45,6 @@ func canned(t *testing.T) Summary {
 	}
 }
 
-// golden compares got with a file in testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -113,7 +110,6 @@ func TestWriteText(t *testing.T) {
 	})
 }
 
-// brokenPipe is a writer that does not write.
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, os.ErrClosed }
@@ -144,8 +140,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestProposeRepair checks that what the summary tells a person to type is
-// what the handler would have returned for every failing row.
+// TestProposeRepair: proposed results equal the handler's for every failing row.
 func TestProposeRepair(t *testing.T) {
 	t.Parallel()
 	for _, row := range rowsOf(t) {

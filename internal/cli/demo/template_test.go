@@ -9,8 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// TestTemplate checks that the embedded workflow is valid, has the diamond, and
-// uses the words of the code.
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	src := TemplateSource()
@@ -52,8 +50,7 @@ func TestTemplate(t *testing.T) {
 		}
 	})
 
-	// A dirty report must get as far as the step that can say what is wrong
-	// with it: the schema only keeps out what is no report.
+	// A dirty report must reach the step that can explain it: the schema only refuses what is no report.
 	t.Run("SchemaTakesEveryRow", func(t *testing.T) {
 		t.Parallel()
 		schema, err := template.CompileSchema(parsed.InputSchema)

@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// WriteText writes the summary for people: counts by state, failures by cause,
-// and what to type next.
+// WriteText writes the summary for people: counts by state, failures by cause, and commands to type next.
 func (s Summary) WriteText(w io.Writer) error {
 	var b strings.Builder
 	s.writeCounts(&b)
@@ -20,7 +19,7 @@ func (s Summary) WriteText(w io.Writer) error {
 	return err
 }
 
-// writeCounts writes what became of the reports. The lines that must be 0 are always there.
+// The lines that must be 0 are always shown.
 func (s Summary) writeCounts(b *strings.Builder) {
 	fmt.Fprintf(
 		b,
@@ -53,7 +52,6 @@ func (s Summary) writeCounts(b *strings.Builder) {
 	}
 }
 
-// otherStates lists the states that few runs see, in a fixed order.
 func (s Summary) otherStates() []tasker.TaskState {
 	var rest []tasker.TaskState
 	for state := range s.States {
@@ -65,7 +63,6 @@ func (s Summary) otherStates() []tasker.TaskState {
 	return rest
 }
 
-// writeFailures writes one paragraph a cause, with an example.
 func (s Summary) writeFailures(b *strings.Builder) {
 	if len(s.Failures) == 0 {
 		return
@@ -89,8 +86,8 @@ func (s Summary) writeFailures(b *strings.Builder) {
 	}
 }
 
-// writeNext writes how to inspect and repair one failure, with the identifiers of the most frequent cause, so that it
-// can be copied as it is. Without a server, nothing of that would work.
+// writeNext writes copyable commands to inspect and repair a failure of the most frequent cause. They need a
+// server.
 func (s Summary) writeNext(b *strings.Builder) {
 	if len(s.Failures) == 0 || s.serverURL == "" {
 		return
@@ -113,7 +110,6 @@ func (s Summary) writeNext(b *strings.Builder) {
 	fmt.Fprintf(b, "  %s\n", s.spell("wait "+task))
 }
 
-// repair proposes a result for the example of g.
 func (s Summary) repair(g FailureGroup) (repair, bool) {
 	if g.Example.Record < 1 || g.Example.Record > len(s.rows) {
 		return repair{}, false
@@ -121,7 +117,6 @@ func (s Summary) repair(g FailureGroup) (repair, bool) {
 	return proposeRepair(g.Step, s.rows[g.Example.Record-1])
 }
 
-// spell writes one command of the noun task.
 func (s Summary) spell(args string) string {
 	return s.command + " task " + args + " --server " + s.serverURL
 }

@@ -9,18 +9,16 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// How the wait for the last task goes on.
+// Intervals of the wait for the last task.
 const (
 	tickEvery    = 20 * time.Millisecond
-	recheckEvery = 250 * time.Millisecond // between two reads of the store when all seem done
-	lookEvery    = 5 * time.Second        // when not: another process may be working too
+	recheckEvery = 250 * time.Millisecond // between reads of the store when all seem done
+	lookEvery    = 5 * time.Second        // otherwise: another process may work, too
 	clockSkew    = time.Hour              // the server's clock may be behind ours
 )
 
-// wait blocks until every accepted task has settled, or none has for Options.Patience. It returns the latest
-// states from the store.
-//
-// The observer cheaply decides when a query is worthwhile; only the store's answer counts.
+// wait blocks until every accepted task has settled, or none for Options.Patience, and returns the stored states.
+// The observer only decides when a query is worthwhile.
 func (r *run) wait(ctx context.Context, bar *progress) (map[uuid.UUID]tasker.TaskState, error) {
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
@@ -50,16 +48,15 @@ func (r *run) wait(ctx context.Context, bar *progress) (map[uuid.UUID]tasker.Tas
 	}
 }
 
-// looks decides when to read the store, and records the time of the last change.
+// looks decides when to read the store, and records the last change.
 type looks struct {
-	every              time.Duration // while tasks are on their way
+	every              time.Duration // while tasks run
 	lastLook, lastMove time.Time
 	ended, open        int
 	allEnded           bool
 }
 
-// due reports whether to look now: at once when the last task has ended as far as the observer can tell, else after a
-// pause. Looking costs ten pages, so it is not done at every tick.
+// due looks immediately when the last task seems to have ended, else after a pause, because a look costs ten pages.
 func (l *looks) due(now time.Time, ended, total int) bool {
 	if ended != l.ended {
 		l.ended, l.lastMove = ended, now
@@ -72,7 +69,7 @@ func (l *looks) due(now time.Time, ended, total int) bool {
 	return first || now.Sub(l.lastLook) >= recheckEvery
 }
 
-// found notes what a look has found: fewer open tasks are progress, which renews the patience.
+// found renews the patience when fewer tasks are open.
 func (l *looks) found(now time.Time, open int) {
 	l.lastLook = now
 	if open < l.open {

@@ -1,5 +1,5 @@
-// Package manual shows the documentation in a browser, from the binary: the pages of folder docs, a search over their
-// sections, and the page of the HTTP API. It works without a network and without JavaScript.
+// Package manual shows the documentation in a browser, from the binary: the pages of folder docs, a search over
+// their sections, and the page of the HTTP API. It needs neither network nor JavaScript.
 //
-// A page has the address of its file below /pages, so that relative links of Markdown work as they are written.
+// A page has its file's address below /pages, so that relative links work.
 package manual

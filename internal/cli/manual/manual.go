@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/api/httpapi"
 )
 
-// policy allows a page its style sheet, its pictures and the search, nothing else.
+// policy allows style sheet, pictures and search, nothing else.
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
 	"frame-ancestors 'none'"
 
@@ -33,7 +33,7 @@ func Handler(files fs.FS, version string) (http.Handler, error) {
 	if m.sections, err = m.split(); err != nil {
 		return nil, err
 	}
-	// The API is only described here, so it has no backend: what would ask one is not routed to it.
+	// The API has no backend: only its description is routed.
 	api := httpapi.New(nil, httpapi.Options{Version: version})
 	mux := http.NewServeMux()
 	for _, pattern := range []string{"GET /docs", "GET /docs/", "GET /openapi.json", "GET /openapi.yaml"} {
@@ -58,7 +58,6 @@ func Handler(files fs.FS, version string) (http.Handler, error) {
 	}), nil
 }
 
-// manual is the documentation of one version.
 type manual struct {
 	files    fs.FS
 	layout   *template.Template
@@ -68,7 +67,6 @@ type manual struct {
 	sections []section
 }
 
-// view is what the layout shows.
 type view struct {
 	Title, Path, Query, Version string
 	Groups                      []group
@@ -78,7 +76,6 @@ type view struct {
 	Missing                     string
 }
 
-// page serves a page, a picture, or the list of a folder.
 func (m *manual) page(w http.ResponseWriter, r *http.Request) {
 	name := path.Clean(r.PathValue("name"))
 	info, err := fs.Stat(m.files, name)
@@ -112,7 +109,6 @@ func (m *manual) page(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// folder lists the pages of a folder.
 func (m *manual) folder(w http.ResponseWriter, r *http.Request, name string) {
 	v := view{Title: "Pages in " + name, Path: name}
 	for _, s := range m.sections {
@@ -127,7 +123,7 @@ func (m *manual) folder(w http.ResponseWriter, r *http.Request, name string) {
 	m.show(w, http.StatusOK, v)
 }
 
-// missing answers for what is not in the binary: links of pages may lead to other files of the repository.
+// missing answers for other files of the repository.
 func (m *manual) missing(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/pages"), "/")
 	m.show(w, http.StatusNotFound, view{Title: "Not in these pages", Missing: name})

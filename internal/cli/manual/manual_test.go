@@ -22,7 +22,6 @@ func handler(t *testing.T) http.Handler {
 	return h
 }
 
-// get returns the answer for an address, after redirects.
 func get(t *testing.T, h http.Handler, address string) *httptest.ResponseRecorder {
 	t.Helper()
 	for range 3 {
@@ -42,8 +41,8 @@ var (
 	mainPart  = regexp.MustCompile(`(?s)<main.*</main>`)
 )
 
-// TestEveryPage: each page is shown, by text alone, and its links and pictures lead to something in the binary, or to a
-// page that says that the file is in the repository.
+// TestEveryPage: links and pictures of each page lead into the binary, or to a page that names the file in the
+// repository.
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	h := handler(t)
@@ -70,7 +69,6 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
-// follow wants a link of a page to lead to another, and its fragment to a heading.
 func follow(t *testing.T, h http.Handler, from, link string) {
 	t.Helper()
 	base, err := url.Parse(from)
@@ -110,7 +108,6 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestOffline: pages may load nothing from elsewhere, and the API is described, without a server behind it.
 func TestOffline(t *testing.T) {
 	t.Parallel()
 	h := handler(t)

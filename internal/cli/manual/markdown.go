@@ -13,7 +13,7 @@ import (
 	"github.com/yuin/goldmark/parser"
 )
 
-// markdown converts pages. HTML in them is left out.
+// HTML in pages is dropped.
 type markdown struct{ goldmark.Markdown }
 
 func newMarkdown() markdown {
@@ -23,12 +23,12 @@ func newMarkdown() markdown {
 		goldmark.WithParserOptions(parser.WithAutoHeadingID()))}
 }
 
-// convert writes a page as HTML. Headings have the fragments that links to them use.
+// Headings have the fragments of links to them.
 func (m markdown) convert(source []byte, w io.Writer) error {
 	return m.Convert(source, w, parser.WithContext(parser.NewContext(parser.WithIDs(Fragments{}))))
 }
 
-// Fragments makes the fragments of the headings of one page, as GitHub does.
+// Fragments makes the fragments of one page's headings, as GitHub does.
 type Fragments map[string]bool
 
 // Generate returns the fragment of a heading.
@@ -42,13 +42,13 @@ func (f Fragments) Generate(heading []byte, _ ast.NodeKind) []byte {
 	return []byte(unique)
 }
 
-// Put notes a fragment that a page names itself.
+// Put adds a page's explicit fragment.
 func (f Fragments) Put(fragment []byte) { f[string(fragment)] = true }
 
 var linkText = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
-// Slug returns the fragment of the first heading with this title: letters, digits, hyphens and underscores, in small
-// letters.
+// Slug returns the fragment of the first heading with this title: letters, digits, hyphens and underscores, in
+// lower case.
 func Slug(title string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -61,10 +61,9 @@ func Slug(title string) string {
 	}, linkText.ReplaceAllString(strings.TrimSpace(title), "$1"))
 }
 
-// cells are the bars between the cells of a row, with empty cells between them.
+// cells are the bars of a row, with empty cells between them.
 var cells = regexp.MustCompile(`( *\| )+`)
 
-// plain returns the text of a line of Markdown, for lists and snippets.
 func plain(line string) string {
 	line = linkText.ReplaceAllString(line, "$1")
 	if row := strings.Trim(line, "|- "); strings.HasPrefix(line, "|") { // of a table
@@ -73,7 +72,6 @@ func plain(line string) string {
 	return strings.Trim(strings.NewReplacer("`", "", "**", "", "*", "", "\\|", "|").Replace(line), "# ")
 }
 
-// title returns the first heading of a page.
 func title(source string) string {
 	for line := range strings.Lines(source) {
 		if t, ok := strings.CutPrefix(line, "# "); ok {

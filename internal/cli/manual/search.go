@@ -10,18 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// group is a heading of the index and the pages below it.
 type group struct {
 	Title string
 	Pages []entry
 }
 
-// entry is a page in the index. A label between pages has no path.
+// entry is a page in the index, or a label without a path.
 type entry struct{ Title, Path, About string }
 
 var line = regexp.MustCompile(`^- \[([^\]]+)\]\(([^)#]+)\): (.+)$`)
 
-// index reads the groups from README.md, so that the order of pages is said once.
+// index reads the groups from README.md, the one place of the order.
 func (m *manual) index() ([]group, error) {
 	source, err := fs.ReadFile(m.files, "README.md")
 	if err != nil {
@@ -46,15 +45,14 @@ func (m *manual) index() ([]group, error) {
 	return groups, nil
 }
 
-// section is a heading of a page and the text below it, up to the next heading.
+// section is a heading and its text.
 type section struct {
 	Path, Page, Title, Fragment string
 	Level                       int
 	lines                       []string
-	lower                       string // the text in small letters, for the search
+	lower                       string // in lower case, for the search
 }
 
-// split reads all pages as sections.
 func (m *manual) split() ([]section, error) {
 	var all []section
 	err := fs.WalkDir(m.files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -87,7 +85,6 @@ func (m *manual) split() ([]section, error) {
 	return all, err
 }
 
-// hit is a section that a search has found.
 type hit struct {
 	section
 	Snippet string
@@ -99,7 +96,7 @@ const (
 	maxQuery = 200
 )
 
-// search finds the sections that have all words, best first: words in titles count most.
+// search finds the sections with all words; words in titles count most.
 func (m *manual) search(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query().Get("q")
 	if len(query) > maxQuery {
@@ -116,7 +113,7 @@ func (m *manual) search(w http.ResponseWriter, r *http.Request) {
 	m.show(w, http.StatusOK, view{Title: "Search", Query: query, Found: found[:min(len(found), maxHits)]})
 }
 
-// rank scores a section, and takes the first line with a word as its snippet. It reports whether all words are there.
+// rank scores a section, takes the first matching line as snippet, and reports whether all words match.
 func (h *hit) rank(words []string) bool {
 	title, page := strings.ToLower(h.Title), strings.ToLower(h.Page)
 	for _, word := range words {
@@ -131,7 +128,7 @@ func (h *hit) rank(words []string) bool {
 			h.score += 10
 		}
 	}
-	if strings.HasPrefix(h.Path, "design/") { // what was decided matters less than what is
+	if strings.HasPrefix(h.Path, "design/") { // decisions rank lower
 		h.score -= 15
 	}
 	for _, text := range h.lines {
@@ -144,7 +141,6 @@ func (h *hit) rank(words []string) bool {
 	return true
 }
 
-// first returns the beginning of the section.
 func (s section) first() string {
 	for _, text := range s.lines {
 		if text = plain(text); text != "" {

@@ -5,9 +5,8 @@ import (
 	"os/exec"
 )
 
-// killOn kills the group of a program, which is being ended because ctx is over, when abort is closed. A program whose
-// ctx goes on is left to who ends it: only then is it known what becomes of its step. The returned function ends the
-// watch.
+// killOn kills the group of a program whose ctx has ended when abort is closed. While ctx lives, the program is
+// left alone, because the fate of its step is unknown. stop ends the watch.
 func killOn(ctx context.Context, abort <-chan struct{}, cmd *exec.Cmd) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -19,7 +18,7 @@ func killOn(ctx context.Context, abort <-chan struct{}, cmd *exec.Cmd) (stop fun
 			}
 		}
 		select {
-		case <-done: // its number may be that of another process by now
+		case <-done: // another process may have the number by now
 		default:
 			killGroup(cmd)
 		}

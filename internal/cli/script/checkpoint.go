@@ -12,17 +12,17 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// maxCheckpoint bounds what is read of a file. A server takes less.
+// maxCheckpoint bounds the bytes read of a file, above any server's limit.
 const maxCheckpoint = 16 << 20
 
-// checkpointFile is the file in which a program leaves its checkpoints.
+// checkpointFile is a program's file for checkpoints.
 type checkpointFile struct {
 	job  *worker.Job
 	dir  string
 	path string
-	lock *os.File // of dir; nil where there is none
+	lock *os.File // of dir; nil for none
 
-	seen os.FileInfo // of what was sent last
+	seen os.FileInfo // of the last sent checkpoint
 	sent []byte
 }
 
@@ -36,7 +36,7 @@ func newCheckpointFile(job *worker.Job) (*checkpointFile, error) {
 	return &checkpointFile{job: job, dir: dir, path: filepath.Join(dir, "checkpoint.json"), lock: own(dir)}, nil
 }
 
-// watch sends new checkpoints until the returned function is called, which waits for the last look to end.
+// watch sends new checkpoints until stop, which waits for the last look.
 func (c *checkpointFile) watch(every time.Duration) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -58,8 +58,8 @@ func (c *checkpointFile) watch(every time.Duration) (stop func()) {
 	}
 }
 
-// send stores what the file has, if it is new. A file that is no JSON document is being written. What cannot be stored
-// is left for the next look: the program goes on in any case, as it would without a checkpoint.
+// send stores a new, complete document. A failure is left to the next look: the program runs on without a
+// checkpoint.
 func (c *checkpointFile) send() {
 	info, err := os.Stat(c.path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxCheckpoint || c.same(info) {
@@ -81,7 +81,6 @@ func (c *checkpointFile) send() {
 	c.seen, c.sent = info, content
 }
 
-// same reports whether the file is unchanged since it was sent.
 func (c *checkpointFile) same(now os.FileInfo) bool {
 	return c.seen != nil && os.SameFile(c.seen, now) && c.seen.Size() == now.Size() &&
 		c.seen.ModTime().Equal(now.ModTime())
@@ -89,5 +88,5 @@ func (c *checkpointFile) same(now os.FileInfo) bool {
 
 func (c *checkpointFile) remove() {
 	_ = os.RemoveAll(c.dir)
-	_ = c.lock.Close() // an error of nil too
+	_ = c.lock.Close() // fine for nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestCheckpoint: a program reads the checkpoint of an earlier attempt and stores its own, while it runs and at its
-// end, also when it is told to stop.
+// TestCheckpoint: a program reads an earlier checkpoint and stores its own, during the run and at its end, even
+// when it is stopped.
 func TestCheckpoint(t *testing.T) {
 	t.Parallel()
 	const put = `put() { echo "$1" > "$TASKER_CHECKPOINT_FILE.new"
@@ -47,7 +47,7 @@ mv "$TASKER_CHECKPOINT_FILE.new" "$TASKER_CHECKPOINT_FILE"; };`
 	}
 	t.Run("WhileItRuns", func(t *testing.T) {
 		t.Parallel()
-		// It succeeds, so that nothing is stored at its end. A second is a hundred looks.
+		// A success stores nothing at its end. A second is a hundred looks.
 		h := handler(t, put+`cat > in; put 1; put 2; sleep 1; cat in`,
 			&script.Options{CheckpointInterval: 10 * time.Millisecond, Dir: t.TempDir()})
 		out := tasktest.RunHandler(t, h, tasktest.Step{Checkpoint: map[string]int{"row": 7}})

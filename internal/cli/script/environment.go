@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// inherited are the variables of our own environment that every program gets: what a
-// program needs in order to find its files and to speak the user's language. Anything
-// else may be a secret (an API key, a cloud credential) and has to be named.
+// inherited variables are needed to find files and speak the user's language. Others may be secrets (an API key, a
+// cloud credential) and must be named.
 var inherited = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM",
 	"SSL_CERT_FILE", "SSL_CERT_DIR",
@@ -18,11 +17,11 @@ var inherited = []string{
 	"LOCALAPPDATA", "PROGRAMDATA",
 }
 
-// reserved begins the names of our own variables, such as the API key.
+// reserved is the prefix of Tasker's variables, such as the API key.
 const reserved = "TASKER_"
 
-// environment returns the environment of the programs: of own what is inherited, and
-// what extra adds to it, each as NAME or NAME=VALUE. A NAME that own has not is left out.
+// environment returns the inherited part of own plus extra, each NAME or NAME=VALUE. A NAME missing in own is
+// dropped.
 func environment(own, extra []string) ([]string, error) {
 	values := map[string]string{}
 	for _, v := range own {
@@ -50,7 +49,7 @@ func environment(own, extra []string) ([]string, error) {
 				continue
 			}
 		}
-		env = append(env, name+"="+value) // of two values for a name, os/exec takes the last
+		env = append(env, name+"="+value) // os/exec takes the last value of a name
 	}
 	return env, nil
 }
@@ -66,7 +65,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// canonical is a name as it is compared: Windows does not tell cases apart.
+// Windows ignores case.
 func canonical(name string) string {
 	if runtime.GOOS == "windows" {
 		return strings.ToUpper(name)

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/tasktest"
 )
 
-// TestLog: both outputs of a program are the log of its attempt, whatever becomes of it, and only their end.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ command, want string }{

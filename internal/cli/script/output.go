@@ -5,8 +5,7 @@ import (
 	"errors"
 )
 
-// limited keeps what is written to it, up to a limit. A write past the limit
-// calls over and fails.
+// limited keeps writes up to a limit; one beyond it calls over and fails.
 type limited struct {
 	limit    int
 	over     func()
@@ -25,17 +24,17 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of its writes.
 type tail struct {
 	limit int
 	buf   []byte
-	lost  bool // something was written before what is kept
+	lost  bool // earlier bytes were dropped
 }
 
 func (t *tail) Write(p []byte) (int, error) {
 	n := len(p)
 	t.buf = append(t.buf, p...)
-	// Cut only now and then: a program may write a lot in small pieces.
+	// Cut rarely, because a program may write many small pieces.
 	if len(t.buf) > 2*t.limit {
 		t.cut()
 	}
@@ -49,7 +48,7 @@ func (t *tail) cut() {
 	}
 }
 
-// String returns the end, marked when it is not the whole.
+// String marks an incomplete end.
 func (t *tail) String() string {
 	t.cut()
 	if t.lost {

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// own locks a new directory for as long as the returned file is open. The lock gets its name when it is held: Sweep
-// finds no lock that is about to be taken. A directory that cannot be locked, for which own returns nil, has none and
-// is never swept.
+// own locks a new directory while the returned file is open. The lock file gets its name after it is locked, so
+// that Sweep finds no lock about to be taken. A directory that cannot be locked (nil) has no lock file and is never
+// swept.
 func own(dir string) *os.File {
 	path := filepath.Join(dir, ownerFile)
 	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -24,8 +24,7 @@ func own(dir string) *os.File {
 	return f
 }
 
-// takeOver locks a directory whose owner is gone; nil for any other. Nobody can make us wait with a file of another
-// kind.
+// takeOver locks a directory whose owner is gone; nil for others. It never blocks on a file of another kind.
 func takeOver(dir string) *os.File {
 	f, err := os.OpenFile(filepath.Join(dir, ownerFile), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

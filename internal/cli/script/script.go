@@ -1,5 +1,4 @@
-// Package script runs a program per step, so that a handler can be written in
-// any language.
+// Package script runs a program per step, so that a handler can be written in any language.
 //
 // The program reads one JSON document on its standard input:
 //
@@ -8,25 +7,22 @@
 //	          "task_name": "...", "attempt": 1, "max_attempts": 3, "timeout_seconds": 30},
 //	 "checkpoint": ...}
 //
-// where the checkpoint is the last one that an earlier attempt has stored, if any. To store one, the program writes a
-// JSON document to the file that TASKER_CHECKPOINT_FILE names, as a whole: under another name first, then renamed.
+// The checkpoint is the last one of an earlier attempt, if any. To store one, the program writes a whole JSON document
+// to the file that TASKER_CHECKPOINT_FILE names: under another name first, then renamed.
 //
-// and writes the step's result, one JSON document, on its standard output.
-// Nothing on standard output is no result. How it ends decides about the step:
+// It writes the step's result, one JSON document or nothing, on its standard output. Its end decides about the step:
 //
-//	exit 0                   the step is complete, if the output is JSON; other output fails it for good
-//	exit 64, 65, 66, 77, 78  the step failed for good
+//	exit 0                   the step is complete if the output is JSON; other output fails it permanently
+//	exit 64, 65, 66, 77, 78  the step failed permanently
 //	any other exit           the attempt failed; the template says how often it is repeated
 //	killed by a signal       the attempt failed; the template says how often it is repeated
 //
-// The final codes are those of sysexits.h that blame what the program was given: EX_USAGE, EX_DATAERR, EX_NOINPUT,
-// EX_NOPERM and EX_CONFIG.
+// The permanent codes are those of sysexits.h that blame the input: EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_NOPERM and
+// EX_CONFIG.
 //
-// Both outputs are the log of the attempt, whose end the server keeps. The end of standard error becomes part of the
-// failure. When the step times out,
-// is cancelled or its lease is lost, the program and all it started get SIGTERM
-// and, a little later, SIGKILL. On Linux a program gets SIGKILL when its worker is
-// killed.
+// Both outputs are the attempt's log, whose end the server keeps. The end of standard error becomes part of the
+// failure. When the step times out, is cancelled or loses its lease, the program and its children get SIGTERM and, a
+// little later, SIGKILL. On Linux a program gets SIGKILL when its worker is killed.
 package script
 
 import (
@@ -50,30 +46,26 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// final lists the exit codes with which a program says that another attempt would end in the same way.
+// final exit codes rule out another attempt.
 var final = []int{64, 65, 66, 77, 78}
 
-// Options tune New. The zero value of each field, and nil for the whole, mean
-// the default.
+// Options tune New. Zero fields, or nil, take defaults.
 type Options struct {
-	// Dir is the working directory of the program. Defaults to our own.
+	// Dir is the program's working directory, by default our own.
 	Dir string
-	// MaxOutput bounds standard output in bytes; a program that writes more is
-	// killed, and its step fails for good. Defaults to 1 MiB.
+	// MaxOutput bounds standard output in bytes, by default 1 MiB; a program that exceeds it is killed, and its
+	// step fails permanently.
 	MaxOutput int
-	// MaxStderr is how many bytes of the end of standard error are kept.
-	// Defaults to 8 KiB.
+	// MaxStderr is the kept end of standard error in bytes, by default 8 KiB.
 	MaxStderr int
-	// KillDelay is the time between SIGTERM and SIGKILL. Defaults to 2 seconds.
+	// KillDelay is the time between SIGTERM and SIGKILL, by default 2 seconds.
 	KillDelay time.Duration
-	// Abort, when it is closed, leaves the programs that are being ended, then or later, no time between the two.
-	// Defaults to never.
+	// Abort, when closed, skips the KillDelay of all programs.
 	Abort <-chan struct{}
-	// CheckpointInterval is how often the checkpoint of a running program is looked for. Defaults to 1 second.
+	// CheckpointInterval is the interval of looks for a checkpoint, by default 1 second.
 	CheckpointInterval time.Duration
-	// Env adds to the environment of the program, which is else a small part of our
-	// own: NAME passes on a variable that we have, NAME=VALUE sets one. Names that
-	// begin with TASKER_ are refused. Defaults to none.
+	// Env adds to the program's small environment: NAME passes a variable on, NAME=VALUE sets one. Names with
+	// TASKER_ are refused.
 	Env []string
 }
 
@@ -93,8 +85,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// New returns a Handler that runs the program argv[0] with the arguments
-// argv[1:] once per step. The program must exist. See Shell for a command line.
+// New returns a Handler that runs the existing program argv[0] with the arguments argv[1:] once per step. See Shell
+// for a command line.
 //
 // The program gets PATH, HOME, the locale and the like of our environment, what
 // Options.Env adds, TASKER_STEP_UUID, TASKER_CHECKPOINT_FILE and TRACEPARENT, and nothing
@@ -119,7 +111,6 @@ func New(argv []string, opts *Options) (worker.Handler, error) {
 	return p.handle, nil
 }
 
-// program is one command, run once per step.
 type program struct {
 	path string
 	argv []string
@@ -127,7 +118,6 @@ type program struct {
 	opts Options
 }
 
-// input is what a program reads.
 type input struct {
 	Parameters    json.RawMessage            `json:"parameters"`
 	ParentResults map[string]json.RawMessage `json:"parent_results"`
@@ -209,7 +199,7 @@ func (p *program) handle(ctx context.Context, job *worker.Job) (any, error) {
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(log, stdout), io.MultiWriter(log, stderr)
 	cmd.WaitDelay = p.opts.KillDelay
 	inOwnGroup(cmd)
-	// The kernel ends a program with the thread that started it, where it ends it with its worker.
+	// The kernel ends a program with its starting thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
@@ -219,10 +209,10 @@ func (p *program) handle(ctx context.Context, job *worker.Job) (any, error) {
 	stopLooking := checkpoints.watch(p.opts.CheckpointInterval)
 	err = cmd.Wait()
 	stopLooking()
-	// Whatever the program left running must not outlive its step.
+	// Children must not outlive the step.
 	killGroup(cmd)
 	if err != nil || !cmd.ProcessState.Success() {
-		checkpoints.send() // what it wrote last, for the next attempt
+		checkpoints.send() // the last one, for the next attempt
 	}
 
 	if stdout.exceeded {
@@ -232,7 +222,6 @@ func (p *program) handle(ctx context.Context, job *worker.Job) (any, error) {
 	return result(cmd, err, stdout.buf.Bytes(), stderr)
 }
 
-// result decides what the end of a program means.
 func result(cmd *exec.Cmd, err error, stdout []byte, stderr *tail) (any, error) {
 	state := cmd.ProcessState
 	switch code := state.ExitCode(); {
@@ -242,8 +231,8 @@ func result(cmd *exec.Cmd, err error, stdout []byte, stderr *tail) (any, error) 
 		return nil, failure(cmd, stderr, "signal", state.String(), false)
 	}
 	if errors.Is(err, exec.ErrWaitDelay) {
-		// It succeeded but left a child that held the pipes open. The child is
-		// gone, and so may be the end of its output, which is then no whole document.
+		// A child held the pipes open after success. It is gone, perhaps with the end of its output, which is then
+		// no whole document.
 		err = nil
 	}
 	if err != nil {
@@ -260,15 +249,14 @@ func result(cmd *exec.Cmd, err error, stdout []byte, stderr *tail) (any, error) 
 	return json.RawMessage(document), nil
 }
 
-// details is the application/JSON part of a failure.
+// details is the JSON part of a failure.
 type details struct {
 	Command  []string `json:"command"`
 	ExitCode int      `json:"exit_code"` // -1: killed by a signal
 	Stderr   string   `json:"stderr,omitempty"`
 }
 
-// failure describes how a program failed. Its last line on standard error is
-// usually the reason in one sentence, so the message contains it.
+// failure puts the last line of standard error, usually the reason, into the message.
 func failure(cmd *exec.Cmd, stderr *tail, kind, message string, final bool) error {
 	text := strings.ToValidUTF8(stderr.String(), "\uFFFD")
 	if last := lastLine(text); last != "" {
@@ -295,7 +283,6 @@ func lastLine(s string) string {
 	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
 }
 
-// excerpt quotes the beginning of what should have been JSON.
 func excerpt(b []byte) string {
 	const most = 100
 	if len(b) > most {

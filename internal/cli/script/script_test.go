@@ -80,8 +80,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestEnvironmentIsSmall runs a program beside variables of ours that are not its
-// business. Not in parallel: the environment is the process's.
+// TestEnvironmentIsSmall sets foreign variables in the process's environment, so it is not parallel.
 func TestEnvironmentIsSmall(t *testing.T) {
 	for name, value := range map[string]string{
 		"TASKER_API_KEY": "secret", "tasker_other": "secret", "AWS_SECRET_ACCESS_KEY": "secret", "LC_TIME": "C", "TZ": "UTC",
@@ -122,7 +121,7 @@ func TestOutcomes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		command string
 		result  string
-		kind    string // of the failure; "" means success
+		kind    string // of the failure; "" is success
 		message string
 		final   bool
 	}{
@@ -187,15 +186,14 @@ func TestStderrTail(t *testing.T) {
 	}
 }
 
-// TestCancel: when the context ends, the program and its children are gone,
-// whether they listen to SIGTERM or not.
+// TestCancel: after the context ends, the program and its children are gone, even if they ignore SIGTERM.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ trap, kind string }{
 		"Obedient": {"", "signal"},
 		"Tidy":     {"trap 'echo tidied up >&2; exit 75' TERM;", "exit"},
 		"Deaf":     {"trap '' TERM;", "signal"},
-		"Late":     {"trap 'exit 0' TERM;", "program"}, // too late to be a success
+		"Late":     {"trap 'exit 0' TERM;", "program"}, // too late for a success
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,8 +201,7 @@ func TestCancel(t *testing.T) {
 			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			// All processes of the program hold the pipe open, so that its end
-			// says that the last of them is gone.
+			// All processes hold the pipe open: its end shows that they are gone.
 			command := `exec 3>` + pipe + `; ` + tc.trap + ` (while :; do sleep 1000; done) & echo ready >&3; wait; wait`
 			h := handler(t, command, &script.Options{KillDelay: 200 * time.Millisecond})
 			ctx, cancel := context.WithCancel(t.Context())

@@ -7,15 +7,13 @@ import (
 )
 
 const (
-	// dirPrefix begins the names of the directories of steps.
 	dirPrefix = "tasker-step-"
-	// ownerFile is the file in such a directory that its worker has locked. The kernel releases the lock when the worker
-	// ends, for any reason. A number of a process would not do: workers in several containers may share the directory.
+	// ownerFile is locked by the worker of its directory. The kernel releases the lock when the worker ends for any
+	// reason. Process numbers would clash between containers that share the directory.
 	ownerFile = ".owner"
 )
 
-// Sweep removes the directories that killed workers have left behind, those with a lock that nobody holds. It leaves
-// alone what it cannot remove.
+// Sweep removes directories of killed workers, whose lock nobody holds, as far as it can.
 func Sweep() {
 	entries, err := os.ReadDir(os.TempDir())
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/script"
 )
 
-// TestSweep: of the directories of steps, those go whose worker is gone. The others stay: of a program that runs, even
-// where its own process sweeps, and those of which nothing is known.
+// TestSweep: directories of dead workers go; those of running programs, even of this process, and unknown ones
+// stay.
 func TestSweep(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

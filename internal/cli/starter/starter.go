@@ -16,11 +16,10 @@ import (
 //go:embed files
 var files embed.FS
 
-// kind is a way to write a worker.
 type kind struct {
-	files []string // below files; without .txt, the name that each gets
-	needs string   // what a reader needs first, in the README; may be empty
-	start string   // the commands that start the worker, in the README
+	files []string // below files; without .txt, the written name
+	needs string   // prerequisites for the README; may be empty
+	start string   // commands that start the worker, for the README
 }
 
 var kinds = map[string]kind{
@@ -42,11 +41,11 @@ var kinds = map[string]kind{
 	},
 }
 
-// Workers returns the names of the ways to write a worker.
+// Workers returns the kinds of workers.
 func Workers() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// Write writes the files for a way to write a worker into a directory, which it makes if it is missing, and returns
-// their names. It overwrites nothing: if one of the files is there, the error names it, and nothing is written.
+// Write writes the files for a kind of worker into a directory, which it creates if necessary, and returns their
+// names. If a file exists, it writes nothing and names it in the error.
 func Write(dir, worker string) ([]string, error) {
 	k, known := kinds[worker]
 	if !known {

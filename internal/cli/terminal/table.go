@@ -6,47 +6,46 @@ import (
 )
 
 const (
-	gap = 2 // columns between two columns of a table
-	// What a column whose values may be broken keeps at least.
+	gap = 2 // between two columns
+	// Least widths of columns that may be broken.
 	minText = 20
 	minName = 12
 )
 
 // Table has rows of cells below a header.
 type Table struct {
-	// Columns is the width to fit. 0 or less is unlimited: every row takes one line.
+	// Columns is the width to fit; 0 or less is unlimited, one line per row.
 	Columns int
-	// Style decorates a cell that is laid out, with escape sequences that take no columns. nil leaves all plain.
+	// Style decorates a laid-out cell with escape sequences of no width; nil is plain.
 	Style func(column, value, laidOut string) string
 
 	header  []string
 	rows    [][]string
-	whole   []bool   // of each column: its values are never broken
-	dropped []string // names of columns, the least important first
+	whole   []bool   // of each column: never broken
+	dropped []string // the least important first
 }
 
-// NewTable starts a table. The names of its columns are different from each other.
+// NewTable starts a table with distinct column names.
 func NewTable(columns int, header ...string) *Table {
 	return &Table{Columns: columns, header: header, whole: make([]bool, len(header))}
 }
 
-// Whole marks columns whose values are never broken, because a user copies them.
+// Whole marks columns that are never broken, because users copy them.
 func (t *Table) Whole(columns ...string) {
 	for i, name := range t.header {
 		t.whole[i] = t.whole[i] || slices.Contains(columns, name)
 	}
 }
 
-// DropFirst names the columns that are the first to go when there is no room, the least important first. The others
-// follow from the right, except the first one.
+// DropFirst names the first columns to disappear, the least important first; then the others from the right, except
+// the first column.
 func (t *Table) DropFirst(columns ...string) { t.dropped = columns }
 
 // Row adds a row with one cell for each column.
 func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// Render returns the lines of the table, each with a line break, and the columns that had no room. If not even the
-// first column and those that Whole marks have room together, each row becomes a block of lines, and no column is
-// missing.
+// Render returns the lines, and the columns without room. If not even the first column and the Whole ones fit, each
+// row becomes a block with all columns.
 func (t *Table) Render() (text string, hidden []string) {
 	natural := t.natural()
 	if t.Columns <= 0 || total(natural) <= t.Columns {
@@ -65,7 +64,7 @@ func (t *Table) Render() (text string, hidden []string) {
 	if !ok {
 		return t.blocks(), nil
 	}
-	// A wide column that went last may have made room for those before it.
+	// A wide column that went last may leave room for earlier ones.
 	for i := gone - 1; i >= 0; i-- {
 		shown[order[i]] = true
 		if wider, fits := t.fit(natural, shown); fits {
@@ -77,7 +76,7 @@ func (t *Table) Render() (text string, hidden []string) {
 	return t.grid(widths), t.missing(shown)
 }
 
-// missing lists the columns that are not shown and have values.
+// missing lists hidden columns with values.
 func (t *Table) missing(shown []bool) (names []string) {
 	for i, name := range t.header {
 		if !shown[i] && !t.empty(i) {
@@ -87,12 +86,10 @@ func (t *Table) missing(shown []bool) (names []string) {
 	return names
 }
 
-// empty reports whether a column has no values.
 func (t *Table) empty(column int) bool {
 	return !slices.ContainsFunc(t.rows, func(row []string) bool { return row[column] != "" && row[column] != "-" })
 }
 
-// natural returns the width of each column without any limit.
 func (t *Table) natural() []int {
 	widths := make([]int, len(t.header))
 	for i, h := range t.header {
@@ -106,7 +103,6 @@ func (t *Table) natural() []int {
 	return widths
 }
 
-// total returns the width of a line. A column of no width does not exist.
 func total(widths []int) int {
 	sum := -gap
 	for _, w := range widths {
@@ -117,8 +113,7 @@ func total(widths []int) int {
 	return sum
 }
 
-// order lists the columns that may be dropped, in this order: what is empty, what DropFirst named, the others from the
-// right.
+// order lists the droppable columns: empty ones, those of DropFirst, the others from the right.
 func (t *Table) order() []int {
 	var order []int
 	add := func(i int) {
@@ -142,8 +137,8 @@ func (t *Table) order() []int {
 	return order
 }
 
-// fit returns the widths of the columns that are shown, if they have room. Columns that can be broken share what the
-// others leave: each has its least width, then the narrowest get what they need first.
+// fit returns the widths of the shown columns, if they fit. Breakable columns share the rest: each has its least
+// width, then the narrowest get their needs first.
 func (t *Table) fit(natural []int, shown []bool) (widths []int, ok bool) {
 	widths = make([]int, len(natural))
 	for i, n := range natural {
@@ -171,8 +166,7 @@ func (t *Table) fit(natural []int, shown []bool) (widths []int, ok bool) {
 	return widths, true
 }
 
-// least returns the width below which a column makes no sense. What has no spaces, such as a name or a time, is not
-// broken unless it is long; texts are.
+// least is the least sensible width. Values without spaces, such as a name or a time, are only broken if long.
 func (t *Table) least(column, natural int) int {
 	if t.whole[column] {
 		return natural
@@ -189,7 +183,7 @@ func (t *Table) least(column, natural int) int {
 	return least
 }
 
-// grid returns the rows with columns of these widths, without those of width 0.
+// Columns of width 0 are hidden.
 func (t *Table) grid(widths []int) string {
 	var b strings.Builder
 	for n := -1; n < len(t.rows); n++ {
@@ -202,7 +196,6 @@ func (t *Table) grid(widths []int) string {
 	return b.String()
 }
 
-// line writes one row, which takes as many lines as its longest cell.
 func (t *Table) line(b *strings.Builder, cells []string, widths []int, header bool) {
 	parts, height := make([][]string, len(cells)), 1
 	for i, c := range cells {
@@ -215,7 +208,7 @@ func (t *Table) line(b *strings.Builder, cells []string, widths []int, header bo
 		}
 	}
 	for n := range height {
-		pending := 0 // spaces before the next text: a line has none at its end
+		pending := 0 // spaces before the next text, not at the end
 		for i := range cells {
 			if widths[i] == 0 {
 				continue
@@ -235,7 +228,6 @@ func (t *Table) line(b *strings.Builder, cells []string, widths []int, header bo
 	}
 }
 
-// styled returns the text of a cell as it is written.
 func (t *Table) styled(column int, value, text string, header bool) string {
 	if t.Style == nil {
 		return text
@@ -246,8 +238,7 @@ func (t *Table) styled(column int, value, text string, header bool) string {
 	return t.Style(t.header[column], value, text)
 }
 
-// blocks returns each row as lines "NAME  value". An empty cell has none. A value that may not be broken is written as
-// it is, even if it is longer than a line.
+// blocks returns rows as lines "NAME value" without empty cells. An unbreakable value may exceed a line.
 func (t *Table) blocks() string {
 	indent := 0
 	for _, h := range t.header {

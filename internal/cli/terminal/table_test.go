@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/terminal"
 )
 
-// A table of any values fits the terminal, keeps what is copied in one piece, and names each column that it leaves out.
+// Any table fits the terminal, keeps copied values whole, and names each hidden column.
 func TestTablesFit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,8 +1,5 @@
-// Package terminal lays out text for people: tables that fit the width of a terminal, and paragraphs that wrap at
-// words.
-//
-// It knows neither commands nor what the text is about, and writes to no terminal itself. Callers have cleaned the text
-// of control characters.
+// Package terminal lays out clean text for people: tables that fit a terminal, and paragraphs that wrap at words.
+// It writes to no terminal.
 package terminal
 
 import (
@@ -14,7 +11,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Width returns how many columns s takes on a terminal.
+// Width returns the columns of s on a terminal.
 func Width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -23,11 +20,11 @@ func Width(s string) int {
 	return n
 }
 
-// runeWidth returns the columns of one character: 0 for a mark on another one, 2 for a wide one.
+// 0 for a combining mark, 2 for a wide character.
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x300:
-		return 1 // most text needs no look into a table
+		return 1 // fast path
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0
 	}
@@ -38,13 +35,12 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// Wrap breaks s into lines of at most columns, at spaces where it can. A word that is longer than a line is broken
-// anywhere: a long name takes several lines rather than losing its end.
+// Wrap breaks s into lines of at most columns, at spaces if possible; a longer word is broken anywhere.
 func Wrap(s string, columns int) []string {
 	return wrap(s, columns, true)
 }
 
-// wrap is Wrap; without breaks, a word that is too long has a line of its own.
+// Without breaks a long word has its own line.
 func wrap(s string, columns int, breaks bool) []string {
 	if columns <= 0 || Width(s) <= columns {
 		return []string{s}
@@ -77,7 +73,7 @@ func wrap(s string, columns int, breaks bool) []string {
 	return lines
 }
 
-// split cuts off the beginning of a word that fits in so many columns, at least one character.
+// split cuts a fitting beginning off a word, at least one character.
 func split(word string, columns int) (head, rest string) {
 	used := 0
 	for i, r := range word {
@@ -89,9 +85,8 @@ func split(word string, columns int) (head, rest string) {
 	return word, ""
 }
 
-// Reflow wraps the paragraphs of a text again. Lines that begin with a space are a block of their own, such as a
-// command line or a list: they keep their breaks, and what is too long continues below its beginning. A line that
-// begins where the meaning of a term begins above continues it, and is wrapped with it.
+// Reflow wraps paragraphs again. Indented lines, such as a command line or a list, keep their breaks and hang. A
+// line at the column of a term's meaning continues it.
 func Reflow(text string, columns int) string {
 	var out, paragraph []string
 	var term entry
@@ -136,13 +131,13 @@ func Reflow(text string, columns int) string {
 	return strings.Join(out, "\n")
 }
 
-// entry is a term of a list, and what it means from a column on.
+// entry is a term of a list with the column of its meaning.
 type entry struct {
 	head, meaning string
 	column        int
 }
 
-// Hang writes text behind a head, which takes indent columns. Further lines begin below the first one's text.
+// Hang writes text behind a head of indent columns; further lines align.
 func Hang(head, text string, indent, columns int) string {
 	space := strings.Repeat(" ", indent)
 	head += strings.Repeat(" ", max(1, indent-Width(head)))
@@ -150,9 +145,9 @@ func Hang(head, text string, indent, columns int) string {
 	return strings.TrimRight(head+strings.Join(lines, "\n"+space), " ")
 }
 
-// Field writes "head value" in lines of at most columns; further lines are indented. A value in JSON is broken behind
-// commas outside its strings, so that a copy of it is still JSON; other values are broken at spaces. A word that is
-// longer than a line is not broken: it may be copied. 0 columns are unlimited.
+// Field writes "head value" in lines of at most columns; further lines are indented. JSON is broken behind commas
+// outside strings, so a copy is still JSON; other values at spaces. A long word is not broken, because it may be
+// copied. 0 columns are unlimited.
 func Field(head, value string, indent, columns int) string {
 	if columns <= 0 || Width(head)+1+Width(value) <= columns {
 		return strings.TrimRight(head+" "+value, " ")
@@ -166,7 +161,7 @@ func Field(head, value string, indent, columns int) string {
 	used := Width(head)
 	for i, word := range words {
 		n := Width(word)
-		// The first word leaves its head only for a line in which it has room.
+		// The first word only leaves its head for a line that fits it.
 		if used+len(gap)+n > columns && (i > 0 || indent+n <= columns) {
 			b.WriteString("\n" + strings.Repeat(" ", indent) + word)
 			used = indent + n
@@ -182,7 +177,6 @@ func Field(head, value string, indent, columns int) string {
 	return b.String()
 }
 
-// membersOf cuts JSON behind the commas that are outside strings.
 func membersOf(document string) (parts []string) {
 	quoted, escaped, from := false, false, 0
 	for i, r := range document {
@@ -200,11 +194,11 @@ func membersOf(document string) (parts []string) {
 	return append(parts, document[from:])
 }
 
-// continued matches the end of a line that goes on in the next one.
+// continued matches a continued end of line.
 var continued = regexp.MustCompile(`[ ]*\\\n[ ]*`)
 
-// WrapCommands breaks the long command lines of an example at spaces outside quotes, with the backslash that continues
-// a line in a shell. Lines that the text continues so are joined before.
+// WrapCommands breaks long command lines of an example at spaces outside quotes with a backslash, after joining
+// continued lines.
 func WrapCommands(text string, columns int) string {
 	text = continued.ReplaceAllString(text, " ")
 	var out []string
@@ -225,8 +219,8 @@ func WrapCommands(text string, columns int) string {
 	return strings.Join(out, "\n")
 }
 
-// breakOutsideQuotes returns where the last space outside quotes is that has at most columns before it, 0 for none.
-// It prefers one before a flag, so that a flag and its value stay together.
+// breakOutsideQuotes returns the last space outside quotes within columns, preferably before a flag, to keep it
+// with its value; 0 for none.
 func breakOutsideQuotes(command string, columns int) int {
 	var quote rune
 	last, flag := 0, 0

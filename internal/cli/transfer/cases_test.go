@@ -52,7 +52,7 @@ func inUse(t *testing.T) string {
 	return dsn
 }
 
-// served is a schema on which a process has a turn.
+// served is a schema with a running process.
 func served(t *testing.T) string {
 	t.Helper()
 	dsn := pgtest.DSN(t)
@@ -67,7 +67,6 @@ func served(t *testing.T) string {
 	return dsn
 }
 
-// connect opens a database past everything that looks after it.
 func connect(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
 	if file, ok := strings.CutPrefix(dsn, "sqlite:"); ok {

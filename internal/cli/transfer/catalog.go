@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// readCatalog builds tables from the rows of a query: table, column, type, and place in the
-// primary key, -1 outside it. Rows of one table come together. An unknown type, or a table
-// without a primary key, is an error: a copy that leaves something out is worse than none.
-// The tables that describe a database and not its content (own) are left out.
+// readCatalog builds tables from rows of table, column, type, and place in the primary key (-1 outside it), grouped
+// by table. An unknown type or a missing primary key is an error, because an incomplete copy is worse than none. It
+// skips own.
 func readCatalog(ctx context.Context, tx *sql.Tx, query string, kinds map[string]kind) ([]table, error) {
 	rows, err := tx.QueryContext(ctx, query)
 	if err != nil {

@@ -8,45 +8,40 @@ import (
 	"strings"
 )
 
-// database is one side of a copy. One goroutine uses it at a time.
+// database is one side of a copy, for one goroutine at a time.
 type database struct {
 	dialect
 
 	reads *sql.Tx // the transaction of snapshot
-	where string  // the path, or the DSN without its password, for messages
-	// closers release what was opened, in this order.
+	where string  // the path, or the DSN without its password
+	// closers run in this order.
 	closers []func() error
 }
 
-// dialect is the difference between the engines. Each method that writes is one transaction,
-// because PgBouncer gives no session.
+// dialect is the difference between the engines. Each writing method is one transaction, because PgBouncer gives no
+// session.
 type dialect interface {
 	// begin starts a read-only transaction on one snapshot, without a time limit.
 	begin(ctx context.Context) (*sql.Tx, error)
 	// catalog describes the tables, columns sorted by name.
 	catalog(ctx context.Context, tx *sql.Tx) ([]table, error)
-	// read returns the expression that selects a column, in a form that decode accepts.
+	// read returns the expression that selects a column for decode.
 	read(c column) string
-	// decode converts what the driver returned for read to the canonical form. An error means damage, or a value of
-	// another type than its column.
+	// decode converts a driver's value of read to the canonical form. An error means damage, or a wrong type.
 	decode(c column, v any) (value, error)
-	// param returns the expression of the n-th parameter in a comparison with a column.
 	param(n int, c column) string
 	// encode converts a canonical value to an argument. Conflict: this database cannot store it.
 	encode(c column, v value) (any, error)
-	// insert adds the rows whose keys do not exist, as one transaction, and returns their
-	// number.
+	// insert adds the rows with new keys in one transaction, and returns their number.
 	insert(ctx context.Context, t *table, rows []row) (int64, error)
-	// counter returns the last number that the database issued for the key of a table, 0 if it
-	// issues none.
+	// counter returns the last issued number for a table's key, 0 without a counter.
 	counter(ctx context.Context, tx *sql.Tx, t *table) (int64, error)
-	// advance raises that number to at least to. It never lowers it.
+	// advance raises counter to at least to, and never lowers it.
 	advance(ctx context.Context, t *table, to int64) error
-	// settled is called once when all tables are copied.
+	// settled follows the copy of all tables.
 	settled(ctx context.Context, tables []table) error
 }
 
-// close closes everything that was opened and returns all errors.
 func (d *database) close() error {
 	var errs []error
 	for _, c := range d.closers {
@@ -55,8 +50,7 @@ func (d *database) close() error {
 	return errors.Join(errs...)
 }
 
-// snapshot calls fn within a transaction in which all reads see the same state.
-// Snapshots of one database do not nest.
+// All reads in fn see the same state. Snapshots of a database do not nest.
 func (d *database) snapshot(ctx context.Context, fn func() error) error {
 	tx, err := d.begin(ctx)
 	if err != nil {
@@ -64,16 +58,14 @@ func (d *database) snapshot(ctx context.Context, fn func() error) error {
 	}
 	d.reads = tx
 	defer func() {
-		_ = tx.Rollback() // it has only read
+		_ = tx.Rollback() // read-only
 		d.reads = nil
 	}()
 	return fn()
 }
 
-// page calls each with up to limit rows whose keys are above after, in key order, and returns
-// the last key, nil if there was no row. Pages by key cost the same at the end of a table as at
-// its start.
-// An error of each ends the page and is returned as it is.
+// page calls each with up to limit rows above the key after, in key order, and returns the last key, nil for none.
+// Pages by key cost the same everywhere in a table. An error of each ends the page unchanged.
 func (d *database) page(ctx context.Context, t *table, after row, limit int, each func(row) error) (row, error) {
 	var conds []string
 	var args []any
@@ -101,8 +93,8 @@ func (d *database) page(ctx context.Context, t *table, after row, limit int, eac
 	return t.keyOf(last), nil
 }
 
-// find returns the existing rows among those with the given keys, by row.name of the key.
-// wanted may have lookupRows keys at most: each value is one parameter of the statement.
+// find returns the existing rows of given keys, at most lookupRows (each value is a parameter), by row.name of the
+// key.
 func (d *database) find(ctx context.Context, t *table, wanted []row) (map[string]row, error) {
 	found := make(map[string]row, len(wanted))
 	if len(wanted) == 0 {
@@ -125,12 +117,10 @@ func (d *database) find(ctx context.Context, t *table, wanted []row) (map[string
 	return found, err
 }
 
-// keys lists the columns of the key for SQL. They are qualified: in ORDER BY a bare name would
-// mean the selected expression, which is text.
-// The key is in the order of the primary key's index, so the database can read along it.
+// keys qualifies the columns: in ORDER BY a bare name would mean the selected expression, which is text. They are
+// in the order of the primary key's index.
 func keys(t *table) string { return "t." + strings.Join(t.keyNames(), ", t.") }
 
-// tuple appends the values of a key to args and returns their expression.
 func (d *database) tuple(t *table, key row, args *[]any) (string, error) {
 	var params []string
 	for i, k := range t.key {
@@ -144,8 +134,7 @@ func (d *database) tuple(t *table, key row, args *[]any) (string, error) {
 	return "(" + strings.Join(params, ", ") + ")", nil
 }
 
-// selects returns the query for a table's rows under conditions.
-// The columns are in the order of the table's, which decode relies on.
+// The columns are in table order, as decode expects.
 func (d *database) selects(t *table, conds []string) string {
 	cols := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -158,7 +147,6 @@ func (d *database) selects(t *table, conds []string) string {
 	return query
 }
 
-// query runs a query of selects and calls each with every row.
 func (d *database) query(ctx context.Context, t *table, query string, args []any, each func(row) error) error {
 	rows, err := d.reads.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -190,8 +178,7 @@ func (d *database) query(ctx context.Context, t *table, query string, args []any
 	return nil
 }
 
-// each calls fn with every row of a table, in pages.
-// It reads within the snapshot, so rows that are written meanwhile do not appear.
+// each pages within the snapshot, so concurrent writes do not appear.
 func (d *database) each(ctx context.Context, t *table, fn func(row) error) error {
 	var after row
 	for {
@@ -203,8 +190,6 @@ func (d *database) each(ctx context.Context, t *table, fn func(row) error) error
 	}
 }
 
-// sum computes the checksum of a table.
-// It reads the whole table; nothing is kept except the sum.
 func (d *database) sum(ctx context.Context, t *table) (*digest, error) {
 	sum := &digest{}
 	err := d.each(ctx, t, func(r row) error {
@@ -214,14 +199,13 @@ func (d *database) sum(ctx context.Context, t *table) (*digest, error) {
 	return sum, err
 }
 
-// number reads one integer, 0 for no row or NULL.
+// number returns 0 for no row or NULL.
 func number(ctx context.Context, tx *sql.Tx, query string, args ...any) (int64, error) {
 	var n sql.NullInt64
 	err := one(ctx, tx, query, args, &n)
 	return n.Int64, err
 }
 
-// one scans the first row of a query, if there is one.
 func one(ctx context.Context, tx *sql.Tx, query string, args []any, dest ...any) error {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// installation is an engine on a store, with one worker that serves everything.
 type installation struct {
 	*tasker.Client
 	worker uuid.UUID
@@ -83,7 +82,7 @@ steps:
   - {name: store, handler: store, dependencies: [parse]}
 `
 
-// fill leaves tasks in every state that a task can rest in, n of each.
+// fill leaves n tasks in every state of rest.
 func (in *installation) fill(t *testing.T, n int) {
 	t.Helper()
 	if _, err := in.RegisterTemplate(t.Context(), tasker.TemplateSource{YAML: report}); err != nil {
@@ -95,7 +94,6 @@ func (in *installation) fill(t *testing.T, n int) {
 	}
 }
 
-// steps takes tasks of a template some of their ways.
 func (in *installation) steps(t *testing.T, i int) {
 	t.Helper()
 	req := tasker.TaskRequest{Name: "report", Namespace: "büro",
@@ -139,7 +137,6 @@ func (in *installation) steps(t *testing.T, i int) {
 	}
 }
 
-// investigate leaves cases that are pending, resolved, and opened by hand.
 func (in *installation) investigate(t *testing.T, broken, cancelled uuid.UUID) {
 	t.Helper()
 	if _, err := operate.Of(in.Client).OpenCase(t.Context(), cancelled,
@@ -159,7 +156,6 @@ func (in *installation) investigate(t *testing.T, broken, cancelled uuid.UUID) {
 	}
 }
 
-// singles leaves tasks of one step: held, scheduled and ready.
 func (in *installation) singles(t *testing.T, i int) {
 	t.Helper()
 	in.submit(t, tasker.TaskRequest{TaskType: "held"})
@@ -177,7 +173,6 @@ func (in *installation) singles(t *testing.T, i int) {
 		Priority: "high"})
 }
 
-// large leaves a task with a large result.
 func (in *installation) large(t *testing.T) {
 	t.Helper()
 	in.submit(t, tasker.TaskRequest{TaskType: "large"})
@@ -190,7 +185,6 @@ func (in *installation) large(t *testing.T) {
 	in.report(t, a, protocol.StepResult{Status: protocol.ResultCompleted, LargeResult: sent.Reference})
 }
 
-// signals leaves a signal, and a step that waits for another one.
 func (in *installation) signals(t *testing.T, i int) {
 	t.Helper()
 	if _, err := in.RegisterTemplate(t.Context(), tasker.TemplateSource{YAML: "name: paid\nversion: '1'\nsteps:\n" +
@@ -206,7 +200,6 @@ func (in *installation) signals(t *testing.T, i int) {
 	}
 }
 
-// bulk leaves n ready tasks.
 func (in *installation) bulk(t *testing.T, n int) {
 	t.Helper()
 	for n > 0 {
@@ -249,7 +242,7 @@ func (in *installation) report(t *testing.T, a protocol.Assignment, res protocol
 	}
 }
 
-// show returns all that the API says of an installation, as text.
+// show returns all answers of the API as text.
 func (in *installation) show(t *testing.T) string {
 	t.Helper()
 	var out []any
@@ -298,7 +291,6 @@ func (in *installation) show(t *testing.T) string {
 	return string(text)
 }
 
-// filled returns the DSN of a SQLite file with n tasks of each kind in it.
 func filled(t *testing.T, n int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tasker.db")

@@ -12,13 +12,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// inboxStore is a store with dead letters.
 type inboxStore interface {
 	engine.Database
 	Inbox() inbox.Store
 }
 
-// fillInbox leaves rows in every table of dead letters, and bytes of every kind in a letter.
+// fillInbox leaves rows in every table of dead letters, and a letter with all kinds of bytes.
 func fillInbox(t *testing.T, s inboxStore) {
 	t.Helper()
 	in, now := s.Inbox(), task.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
@@ -67,7 +66,6 @@ func fillInbox(t *testing.T, s inboxStore) {
 	}
 }
 
-// showInbox returns what the readers of dead letters answer.
 func showInbox(t *testing.T, s inboxStore) (all []any) {
 	t.Helper()
 	in := s.Inbox()

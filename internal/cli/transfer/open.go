@@ -20,8 +20,8 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
-// openSource opens the source, whose schema must be up to date: a copy must not change it.
-// NotFound: there is no such file. It is locked against servers until it is closed.
+// openSource opens an up-to-date source, which a copy must not change, and locks it against servers until close.
+// NotFound: no such file.
 func openSource(ctx context.Context, at config.DSN) (*database, error) {
 	path, err := locate(at)
 	switch {
@@ -41,8 +41,8 @@ func openSource(ctx context.Context, at config.DSN) (*database, error) {
 	return openSQLite(ctx, path, sqlite.Options{Migrate: migration.Never}, "query_only(1)")
 }
 
-// locate returns the path of a SQLite file, "" for PostgreSQL.
-// Invalid: a database in memory, which no other process can reach.
+// locate returns the path of a SQLite file, "" for PostgreSQL. Invalid: a database in memory, unreachable by other
+// processes.
 func locate(at config.DSN) (string, error) {
 	switch at.Engine {
 	case "postgres":
@@ -53,11 +53,9 @@ func locate(at config.DSN) (string, error) {
 	return "", task.Errorf(task.Invalid, "%s is gone with its process, so there is nothing to copy", at)
 }
 
-// openTarget opens the target, and creates or migrates it. A SQLite file needs a seed from
-// which all IDs of the source can be rebuilt; without one openTarget fails before anything is
-// written.
-// It runs inside the snapshot of the source, which supplies the IDs. Invalid: source and target are the same file.
-// Conflict: an existing file has another seed.
+// openTarget opens, creates or migrates the target. A SQLite file needs a seed that rebuilds all IDs of the source;
+// without one it fails before writing. It runs inside the source's snapshot, which supplies the IDs. Invalid:
+// source and target are one file. Conflict: an existing file has another seed.
 func openTarget(ctx context.Context, at config.DSN, source *database) (*database, error) {
 	path, err := locate(at)
 	switch {
@@ -85,9 +83,8 @@ func openTarget(ctx context.Context, at config.DSN, source *database) (*database
 	return d, nil
 }
 
-// seedsFor returns the seeds that a SQLite file with the source's IDs can have. For a
-// PostgreSQL source it reads every ID.
-// Without any ID every seed fits.
+// seedsFor returns the possible seeds for the source's IDs. For PostgreSQL it reads every ID. Without IDs every
+// seed fits.
 func seedsFor(ctx context.Context, source *database) (*seeds, error) {
 	if l, ok := source.dialect.(*lite); ok {
 		return &seeds{seen: true, left: []uint64{l.seed}}, nil
@@ -105,7 +102,7 @@ func seedsFor(ctx context.Context, source *database) (*seeds, error) {
 	return s, nil
 }
 
-// addTable adds all IDs of a table. It fails with the first ID for which no seed is left.
+// addTable fails with the first ID that leaves no seed.
 func (s *seeds) addTable(ctx context.Context, source *database, t *table) error {
 	narrow, ok := onlyIDs(t)
 	if !ok {
@@ -128,8 +125,7 @@ func (s *seeds) addTable(ctx context.Context, source *database, t *table) error 
 	})
 }
 
-// onlyIDs reduces a table to its key and its IDs, and reports whether it has IDs.
-// Reading the other columns for the search of a seed would double the time of a copy.
+// onlyIDs reduces a table to its key and IDs, because reading other columns would double the time of a copy.
 func onlyIDs(t *table) (narrow table, has bool) {
 	narrow = table{name: t.name, key: make([]int, len(t.key))}
 	for i, c := range t.columns {
@@ -146,7 +142,7 @@ func onlyIDs(t *table) (narrow table, has bool) {
 	return narrow, has
 }
 
-// openSQLite opens a file and keeps servers out of it: opening the store takes its lock.
+// openSQLite keeps servers out: opening the store takes its lock.
 func openSQLite(ctx context.Context, path string, opts sqlite.Options, pragma string) (*database, error) {
 	lock, err := sqlite.Open(ctx, path, &opts)
 	if err != nil {
@@ -169,8 +165,7 @@ func openSQLite(ctx context.Context, path string, opts sqlite.Options, pragma st
 	return d, nil
 }
 
-// openPostgres opens a schema that is up to date, or is migrated if mode allows it. It fails
-// while a server uses it.
+// openPostgres opens an up-to-date schema, or migrates it if mode allows. It fails while a server uses it.
 func openPostgres(ctx context.Context, dsn string, mode migration.Mode) (*database, error) {
 	at, err := postgres.ParseDSN(dsn)
 	if err != nil {
@@ -196,9 +191,8 @@ func openPostgres(ctx context.Context, dsn string, mode migration.Mode) (*databa
 	return d, nil
 }
 
-// idle fails while a server uses the database, because it would change the rows during the
-// copy.
-// A server renews its turns every few seconds, so one that was killed is noticed after the turn has expired.
+// idle fails while a server uses the database. A server renews its turns every few seconds; a killed one counts
+// until its turn expires.
 func idle(ctx context.Context, d *database) error {
 	n, err := aliveNodes(ctx, d.reads)
 	if err != nil || n == 0 {

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// restrained is an engine with a clock of its own and the breaker of outages.
 type restrained struct {
 	*engine.Engine
 	t   *testing.T
@@ -32,7 +31,6 @@ func restrain(t *testing.T, s engine.Database, now *time.Time) restrained {
 	return restrained{e, t, now}
 }
 
-// restraints are what readers say that holds steps back.
 type restraints struct {
 	Outages []*task.Outage
 	Limits  []engine.OperatorLimitView
@@ -53,7 +51,6 @@ func (r restrained) show() (all restraints) {
 	return all
 }
 
-// claim begins up to n steps for a new worker of a handler, and wants so many.
 func (r restrained) claim(handler string, n, want int) []engine.Lease {
 	r.t.Helper()
 	w, err := r.Register(r.t.Context(), task.Worker{Name: "größe", Handlers: []string{handler}})
@@ -84,9 +81,8 @@ func (r restrained) settle(leases []engine.Lease, status engine.ResultStatus) {
 	}
 }
 
-// TestCopyOutagesAndLimits: what holds steps back holds them back at the target: an open outage, of which a probe was
-// under way, limits with their permits and what was used of a rate, and a pause. The outage closes there, and permits
-// end with their attempts.
+// TestCopyOutagesAndLimits: an open outage with a running probe, limits with permits and used rates, and a pause
+// hold steps back at the target, too. The outage closes there, and permits end with their attempts.
 func TestCopyOutagesAndLimits(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -11,23 +11,21 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// pg is the dialect of PostgreSQL. All values are sent and received as text, which the server
-// converts, so the driver's own conversions do not matter.
+// pg exchanges all values as text, which the server converts.
 type pg struct {
 	db     *sql.DB
-	schema string // to set for each transaction; "" when the session has it
+	schema string // set for each transaction; "" if the session has it
 }
 
 var _ dialect = (*pg)(nil)
 
-// pgTypes are the types of each kind; parameters are cast to the first one.
+// Parameters are cast to the first type of a kind.
 var pgTypes = map[kind][]string{
 	integers: {"int8", "int4", "int2"}, texts: {"text"}, documents: {"json"}, ids: {"uuid"},
 	blobs: {"bytea"},
 }
 
-// catalog implements dialect. Generated columns and partitions are left out: the target
-// computes them.
+// catalog skips generated columns and partitions, which the target computes.
 func (p *pg) catalog(ctx context.Context, tx *sql.Tx) ([]table, error) {
 	kinds := map[string]kind{}
 	for k, types := range pgTypes {
@@ -46,14 +44,12 @@ func (p *pg) catalog(ctx context.Context, tx *sql.Tx) ([]table, error) {
 	return readCatalog(ctx, tx, query, kinds)
 }
 
-// begin implements dialect.
 // REPEATABLE READ takes its snapshot with the first statement.
 func (p *pg) begin(ctx context.Context) (*sql.Tx, error) {
 	return p.transaction(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 }
 
-// transaction begins a transaction without a timeout: a copy takes as long as it takes. Reading in the order
-// of the keys uses the index, whatever the statistics of a table that was just empty suggest.
+// transaction has no time-out. Key order must use the index, whatever the statistics of a recently empty table say.
 func (p *pg) transaction(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error) {
 	tx, err := p.db.BeginTx(ctx, opts)
 	if err != nil {
@@ -65,28 +61,26 @@ func (p *pg) transaction(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, err
   set_config('enable_mergejoin', 'off', true), set_config('search_path', coalesce(nullif($1::text, ''),
   current_setting('search_path')), true)`
 	if _, err := tx.ExecContext(ctx, settings, p.schema); err != nil {
-		_ = tx.Rollback() // the reason of the failure matters, not this error
+		_ = tx.Rollback() // the first failure matters
 		return nil, err
 	}
 	return tx, nil
 }
 
-// write runs fn in a transaction.
-// It is one transaction, so an interrupted insert leaves nothing of its batch.
+// In one transaction an interrupted insert leaves nothing.
 func (p *pg) write(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	tx, err := p.transaction(ctx, nil)
 	if err != nil {
 		return err
 	}
 	if err := fn(tx); err != nil {
-		_ = tx.Rollback() // the reason of the failure matters, not this error
+		_ = tx.Rollback() // the first failure matters
 		return err
 	}
 	return tx.Commit()
 }
 
-// read implements dialect. The text that PostgreSQL makes of an integer or a
-// UUID is the canonical one, and a json column keeps its text.
+// PostgreSQL's text of an integer or a UUID is canonical, and a json column keeps its text.
 func (p *pg) read(c column) string {
 	switch c.kind {
 	case texts:
@@ -98,7 +92,6 @@ func (p *pg) read(c column) string {
 	}
 }
 
-// decode implements dialect.
 func (p *pg) decode(_ column, v any) (value, error) {
 	switch v := v.(type) {
 	case nil:
@@ -109,12 +102,10 @@ func (p *pg) decode(_ column, v any) (value, error) {
 	return value{}, fmt.Errorf("the driver returns %T", v)
 }
 
-// param implements dialect.
 func (p *pg) param(n int, c column) string {
 	return cast("$"+strconv.Itoa(n)+"::text", c.kind)
 }
 
-// cast makes a value of a kind of its canonical form.
 func cast(text string, k kind) string {
 	if k == blobs {
 		return "decode(" + text + ", 'hex')"
@@ -122,8 +113,8 @@ func cast(text string, k kind) string {
 	return text + "::" + pgTypes[k][0]
 }
 
-// encode implements dialect. SQLite accepts any bytes as text; PostgreSQL refuses NUL and
-// invalid UTF-8, so such a row stops the copy with its key.
+// SQLite accepts any bytes as text; PostgreSQL refuses NUL and invalid UTF-8, which stops the copy with the row's
+// key.
 func (p *pg) encode(_ column, v value) (any, error) {
 	switch {
 	case v.null:
@@ -136,8 +127,7 @@ func (p *pg) encode(_ column, v value) (any, error) {
 	return v.text, nil
 }
 
-// insert implements dialect. It sends each column as one array, which needs two parameters per
-// column and not per value.
+// insert sends each column as an array: two parameters per column instead of per value.
 func (p *pg) insert(ctx context.Context, t *table, rows []row) (int64, error) {
 	names, places := make([]string, len(t.columns)), make([]string, len(t.columns))
 	fields, args := make([]string, len(t.columns)), make([]any, len(t.columns))
@@ -169,8 +159,7 @@ func (p *pg) insert(ctx context.Context, t *table, rows []row) (int64, error) {
 	return added, err
 }
 
-// sequence returns the sequence of an identity column, "" if t has none.
-// The name comes quoted and qualified, ready for a statement.
+// sequence returns the quoted, qualified sequence of an identity column, "" for none.
 func (p *pg) sequence(ctx context.Context, tx *sql.Tx, t *table) (string, error) {
 	if len(t.key) != 1 || t.columns[t.key[0]].kind != integers {
 		return "", nil
@@ -180,8 +169,7 @@ func (p *pg) sequence(ctx context.Context, tx *sql.Tx, t *table) (string, error)
 	return name.String, err
 }
 
-// counter implements dialect.
-// A sequence that was never used has a last_value that was not issued; is_called tells.
+// is_called marks whether last_value was issued.
 func (p *pg) counter(ctx context.Context, tx *sql.Tx, t *table) (int64, error) {
 	seq, err := p.sequence(ctx, tx, t)
 	if err != nil || seq == "" {
@@ -190,7 +178,6 @@ func (p *pg) counter(ctx context.Context, tx *sql.Tx, t *table) (int64, error) {
 	return number(ctx, tx, `SELECT last_value FROM `+seq+` WHERE is_called`) // the name comes quoted
 }
 
-// advance implements dialect.
 func (p *pg) advance(ctx context.Context, t *table, to int64) error {
 	return p.write(ctx, func(tx *sql.Tx) error {
 		seq, err := p.sequence(ctx, tx, t)
@@ -201,7 +188,7 @@ func (p *pg) advance(ctx context.Context, t *table, to int64) error {
 		query := `SELECT greatest(max(` + t.keyNames()[0] + `), $1::bigint, (SELECT last_value FROM ` + seq +
 			` WHERE is_called)) FROM ` + t.name
 		last, err := number(ctx, tx, query, to)
-		// A sequence starts at 1; without rows it stays as it is.
+		// A sequence starts at 1; without rows it stays.
 		if err != nil || last < 1 {
 			return err
 		}
@@ -210,8 +197,7 @@ func (p *pg) advance(ctx context.Context, t *table, to int64) error {
 	})
 }
 
-// settled implements dialect: it runs ANALYZE, because without statistics the planner would
-// read whole tables until autovacuum runs.
+// settled runs ANALYZE: without statistics the planner would read whole tables until autovacuum.
 func (p *pg) settled(ctx context.Context, tables []table) error {
 	return p.write(ctx, func(tx *sql.Tx) error {
 		for _, t := range tables {
@@ -223,7 +209,7 @@ func (p *pg) settled(ctx context.Context, tables []table) error {
 	})
 }
 
-// aliveNodes returns the number of processes that hold a turn, which every running server does.
+// aliveNodes counts processes with a turn, which every running server has.
 func aliveNodes(ctx context.Context, tx *sql.Tx) (int64, error) {
 	const query = `SELECT count(DISTINCT node) FROM tasker_turns
   WHERE held_until > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`

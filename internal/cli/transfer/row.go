@@ -7,14 +7,12 @@ import (
 	"strings"
 )
 
-// value is a value in its canonical form: integers in decimal, IDs as UUIDs,
-// bytes in hexadecimal, everything else as it is.
+// value is canonical: integers in decimal, IDs as UUIDs, bytes in hexadecimal, everything else unchanged.
 type value struct {
 	text string
 	null bool
 }
 
-// String formats a value for messages.
 func (v value) String() string {
 	if v.null {
 		return "NULL"
@@ -22,12 +20,10 @@ func (v value) String() string {
 	return v.text
 }
 
-// row holds the values of a table's columns.
-// It is not changed after it was read; slices of rows may share its values.
+// row is immutable; slices of rows may share its values.
 type row []value
 
-// size estimates the memory of a row in bytes.
-// 8 bytes stand for what a value costs besides its text.
+// size estimates the memory of a row, with 8 bytes per value besides its text.
 func (r row) size() int {
 	n := 0
 	for _, v := range r {
@@ -36,7 +32,7 @@ func (r row) size() int {
 	return n
 }
 
-// name formats a key for messages and as the key of a map.
+// name formats a key for messages and map keys.
 func (r row) name() string {
 	parts := make([]string, len(r))
 	for i, v := range r {
@@ -45,18 +41,15 @@ func (r row) name() string {
 	return strings.Join(parts, ", ")
 }
 
-// digest is the checksum of a set of rows. It does not depend on their order,
-// because two engines sort text differently.
-// The sums are added without a carry, so rows can be added in any order. Unlike with XOR, a row that appears twice
-// counts twice.
+// digest is an order-independent checksum of rows, because engines sort text differently. The sums are added
+// without carry; unlike with XOR, a duplicate row counts twice.
 type digest struct {
 	rows int64
 	sums [4]uint64
 	buf  []byte
 }
 
-// add adds a row. The lengths of values are hashed too, so that moving text from one column to
-// the next changes the sum.
+// add hashes lengths, too, so that moving text between columns changes the sum.
 func (d *digest) add(r row) {
 	d.buf = d.buf[:0]
 	for _, v := range r {
@@ -75,8 +68,7 @@ func (d *digest) add(r row) {
 	d.rows++
 }
 
-// String returns half of the checksum in hexadecimal. It is for people; same compares the
-// whole.
+// String is half of the checksum, for people.
 func (d *digest) String() string {
 	var b []byte
 	for _, s := range d.sums[:2] {
@@ -85,5 +77,4 @@ func (d *digest) String() string {
 	return hex.EncodeToString(b)
 }
 
-// same reports whether both sums are of equal rows.
 func (d *digest) same(o *digest) bool { return d.rows == o.rows && d.sums == o.sums }

@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// scheduling is a node whose clock a test sets.
 func scheduling(t *testing.T, s engine.Database, now *time.Time) *node.Node {
 	t.Helper()
 	n, err := node.New(t.Context(), s, node.Options{Now: func() time.Time { return *now }})
@@ -29,7 +28,6 @@ func scheduling(t *testing.T, s engine.Database, now *time.Time) *node.Node {
 	return n
 }
 
-// fires does what is due.
 func fires(t *testing.T, n *node.Node) {
 	t.Helper()
 	for more := true; more; {
@@ -40,7 +38,6 @@ func fires(t *testing.T, n *node.Node) {
 	}
 }
 
-// showSchedules returns what the readers of schedules answer.
 func showSchedules(t *testing.T, n *node.Node) (all []any) {
 	t.Helper()
 	list, err := n.Schedules().Schedules(t.Context(), schedules.Filter{})
@@ -62,8 +59,8 @@ func showSchedules(t *testing.T, n *node.Node) (all []any) {
 	return all
 }
 
-// TestCopySchedules: schedules go on at the target where they were: with their firings, those that wait, what was
-// skipped, and a pause. What has fired at the source does not fire again.
+// TestCopySchedules: schedules continue at the target with firings, waiting ones, skips, and a pause. Fired times
+// do not fire again.
 func TestCopySchedules(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

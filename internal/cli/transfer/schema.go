@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// kind is the kind of values of a column, the same on both engines.
+// kind is a column's kind of values, the same on both engines.
 type kind string
 
 const (
@@ -19,22 +19,19 @@ const (
 	blobs     kind = "bytes"
 )
 
-// column is one column of a table.
 type column struct {
 	name string
 	kind kind
 }
 
-// table describes which columns and rows of a table are copied, and in which order.
-// A table of one side becomes the table of both in match.
+// table describes the copied columns and rows. match makes one of both sides' tables.
 type table struct {
 	name    string
 	columns []column // sorted by name
-	key     []int    // the primary key: places in columns
-	filter  string   // SQL that rows have to satisfy, if any
+	key     []int    // the primary key, as places in columns
+	filter  string   // SQL condition for rows, if any
 }
 
-// keyNames returns the columns of the primary key, in the order of the key.
 func (t *table) keyNames() []string {
 	names := make([]string, len(t.key))
 	for i, k := range t.key {
@@ -43,7 +40,6 @@ func (t *table) keyNames() []string {
 	return names
 }
 
-// keyOf returns the values of the primary key.
 func (t *table) keyOf(r row) row {
 	key := make(row, len(t.key))
 	for i, k := range t.key {
@@ -52,26 +48,23 @@ func (t *table) keyOf(r row) row {
 	return key
 }
 
-// prefix is the prefix of the names of all tables of Tasker.
 const prefix = "tasker_"
 
 // own are the tables that describe a database and not its content: schema version, turns, the
 // settings of its servers, and who is signed in at them. They are not copied.
 var own = []string{prefix + "migrations", prefix + "turns", prefix + "settings", prefix + "sessions"}
 
-// notes is the table in which servers store the progress of background work.
+// notes has the progress of background loops.
 const notes = prefix + "meta"
 
-// filters exclude rows that belong to the database: the seed from which a SQLite file rebuilds its IDs,
-// the name that identifies a PostgreSQL schema, and what its nodes say of its clock.
+// filters exclude rows of the database itself: the seed of a SQLite file's IDs, the name of a PostgreSQL schema,
+// and its nodes' notes about its clock.
 var filters = map[string]string{notes: "key NOT IN ('" + seedKey + "', 'installation') AND key NOT LIKE 'pulse %'"}
 
-// late are copied last, in this order. If a server is started on an incomplete target, it finds
-// no task without its steps.
+// late tables are copied last, in this order: on an incomplete target a server finds no task without steps.
 var late = []string{prefix + "workflow_steps", prefix + "tasks"}
 
-// notesLast returns the tables in the order of comparison. A difference in notes usually
-// follows from another one, which is the better message.
+// notesLast orders the comparison: a difference in notes usually follows from another, more telling one.
 func notesLast(tables []table) []table {
 	at := slices.IndexFunc(tables, func(t table) bool { return t.name == notes })
 	if at < 0 {
@@ -80,9 +73,7 @@ func notesLast(tables []table) []table {
 	return append(slices.Delete(slices.Clone(tables), at, at+1), tables[at])
 }
 
-// match returns the tables to copy. It fails with a list of all differences if the databases
-// differ in more than the representation of values.
-// It reports every difference at once, sorted by name.
+// match returns the tables to copy, or all differences beyond the representation of values, sorted by name.
 func match(from, to []table) ([]table, error) {
 	var problems []string
 	others := byName(to)
@@ -115,7 +106,6 @@ func match(from, to []table) ([]table, error) {
 	return out, nil
 }
 
-// byName indexes tables by name.
 func byName(tables []table) map[string]table {
 	m := make(map[string]table, len(tables))
 	for _, t := range tables {
@@ -125,7 +115,6 @@ func byName(tables []table) map[string]table {
 }
 
 // join merges two descriptions of a table, and returns the differences that forbid a copy.
-// Its result is complete only without differences.
 func join(a, b table) (table, []string) {
 	var faults []string
 	out := table{name: a.name, filter: filters[a.name]}
@@ -148,8 +137,7 @@ func join(a, b table) (table, []string) {
 	return out, faults
 }
 
-// common returns the narrower of two kinds, if one can represent the other.
-// An INTEGER of SQLite may be an ID on the other side, and its TEXT a document.
+// common returns the narrower kind: SQLite's INTEGER may be an ID on the other side, and its TEXT a document.
 func common(a, b kind) (kind, bool) {
 	if a == b {
 		return a, true
@@ -162,8 +150,7 @@ func common(a, b kind) (kind, bool) {
 	return a, false
 }
 
-// arrange sorts the columns of a table from the catalog; positions holds the place of each in the primary
-// key, from 0, and -1 for a column outside the key.
+// arrange sorts the columns; positions has their places in the primary key from 0, -1 outside it.
 func arrange(t *table, positions []int) {
 	place := make(map[string]int, len(positions))
 	for i, c := range t.columns {

@@ -2,18 +2,17 @@ package transfer
 
 import "github.com/taskerhq/tasker/internal/model/task"
 
-// seedKey is the key of the row of tasker_meta with the seed of a SQLite file.
+// seedKey is the tasker_meta key of a SQLite file's seed.
 const seedKey = "id_seed"
 
-// seeds are the seeds from which every added ID can be rebuilt. SQLite stores only the
-// sequence of an ID, so all IDs of a file must come from one seed.
-// Only the first ID is costly; each further one compares a handful of seeds.
+// seeds rebuild every added ID. SQLite stores only sequences, so all IDs of a file must come from one seed. Only
+// the first ID is costly; each further one compares a handful of seeds.
 type seeds struct {
 	seen bool
 	left []uint64
 }
 
-// add removes the seeds that do not fit an ID, and reports whether any is left.
+// add keeps the seeds that fit an ID, and reports whether any is left.
 func (s *seeds) add(id task.ID) bool {
 	if !s.seen {
 		s.seen, s.left = true, seedsOf(id)
@@ -29,8 +28,7 @@ func (s *seeds) add(id task.ID) bool {
 	return len(left) > 0
 }
 
-// allow reports whether a file with this seed can hold the IDs that were added.
-// Without any ID every seed is allowed.
+// Without IDs every seed is allowed.
 func (s *seeds) allow(seed uint64) bool {
 	if !s.seen {
 		return true
@@ -51,11 +49,9 @@ func (s *seeds) pick() uint64 {
 	return s.left[0]
 }
 
-// rebuilds reports whether a seed gives an ID for its sequence.
 func rebuilds(seed uint64, id task.ID) bool { return task.NewSource(seed, 0).ID(id.Seq()) == id }
 
-// seedsOf returns the seeds that give an ID its low bits: four, because the ID lacks two of the
-// 64 bits that the seed is mixed into; none for an ID that Tasker did not make.
+// seedsOf returns the four possible seeds of an ID, which lacks two of the 64 mixed bits; none for a foreign ID.
 func seedsOf(id task.ID) []uint64 {
 	var found []uint64
 	for top := range uint64(4) {
@@ -67,8 +63,7 @@ func seedsOf(id task.ID) []uint64 {
 	return found
 }
 
-// unmix is the inverse of SplitMix64's finalizer, which mixes seed and sequence. The factors
-// are the inverses modulo 2^64 of SplitMix64's.
+// unmix inverts SplitMix64's finalizer, which mixes seed and sequence; its factors are the inverses modulo 2^64.
 func unmix(x uint64) uint64 {
 	x = (x ^ x>>31 ^ x>>62) * 0x319642b2d24d8ec3
 	x = (x ^ x>>27 ^ x>>54) * 0x96de1b173f119089

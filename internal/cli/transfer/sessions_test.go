@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// TestSessionsAreNotCopied: who was signed in at the source is not signed in at the target.
 func TestSessionsAreNotCopied(t *testing.T) {
 	t.Parallel()
 	from := filled(t, 1)

@@ -12,9 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// lite is the dialect of SQLite. IDs are stored as sequences and converted with the seed of the
-// file.
-// db writes through connections of its own, while the lock of the store keeps servers away.
+// lite converts IDs, stored as sequences, with the file's seed. db writes through separate connections, while the
+// store's lock keeps servers away.
 type lite struct {
 	db   *sql.DB
 	ids  *task.Source
@@ -23,21 +22,18 @@ type lite struct {
 
 var _ dialect = (*lite)(nil)
 
-// catalog implements dialect. SQLite has two types for the four kinds; match takes the narrower
-// kind from the other side.
+// SQLite has two types for the four kinds; match takes the other side's narrower kind.
 func (l *lite) catalog(ctx context.Context, tx *sql.Tx) ([]table, error) {
 	const query = `SELECT m.name, c.name, c.type, c.pk - 1 FROM sqlite_schema m JOIN pragma_table_xinfo(m.name) c
  WHERE m.type = 'table' AND m.name LIKE 'tasker\_%' ESCAPE '\' AND c.hidden = 0 ORDER BY m.name`
 	return readCatalog(ctx, tx, query, map[string]kind{"INTEGER": integers, "TEXT": texts, "BLOB": blobs})
 }
 
-// begin implements dialect. The snapshot is that of the first read.
+// The snapshot is that of the first read.
 func (l *lite) begin(ctx context.Context) (*sql.Tx, error) { return l.db.BeginTx(ctx, nil) }
 
-// read implements dialect.
 func (l *lite) read(c column) string { return c.name }
 
-// decode implements dialect.
 func (l *lite) decode(c column, v any) (value, error) {
 	switch v := v.(type) {
 	case nil:
@@ -61,11 +57,9 @@ func (l *lite) decode(c column, v any) (value, error) {
 	return value{}, fmt.Errorf("a column of kind %s holds %T", c.kind, v)
 }
 
-// param implements dialect.
 func (l *lite) param(n int, _ column) string { return "?" + strconv.Itoa(n) }
 
-// encode implements dialect. An ID that the file's seed does not rebuild is an error: storing
-// its sequence would change it.
+// An ID that the file's seed does not rebuild is an error: its sequence would change it.
 func (l *lite) encode(c column, v value) (any, error) {
 	switch {
 	case v.null:
@@ -87,8 +81,7 @@ func (l *lite) encode(c column, v value) (any, error) {
 	return v.text, nil
 }
 
-// insert implements dialect.
-// An error rolls back all of its rows.
+// An error rolls back all rows.
 func (l *lite) insert(ctx context.Context, t *table, rows []row) (added int64, err error) {
 	names, params := make([]string, len(t.columns)), make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -100,7 +93,7 @@ func (l *lite) insert(ctx context.Context, t *table, rows []row) (added int64, e
 	}
 	defer func() {
 		if err != nil {
-			_ = tx.Rollback() // the reason of the failure matters, not this error
+			_ = tx.Rollback() // the first failure matters
 		}
 	}()
 	stmt, err := tx.PrepareContext(ctx, "INSERT INTO "+t.name+" ("+strings.Join(names, ", ")+") VALUES ("+
@@ -129,15 +122,13 @@ func (l *lite) insert(ctx context.Context, t *table, rows []row) (added int64, e
 	return added, tx.Commit()
 }
 
-// counter implements dialect. Only tables with AUTOINCREMENT have one.
-// For other tables the query finds no row and gives 0.
+// Only AUTOINCREMENT tables have a counter; others give 0.
 func (l *lite) counter(ctx context.Context, tx *sql.Tx, t *table) (int64, error) {
 	return number(ctx, tx, `SELECT seq FROM sqlite_sequence WHERE name = ?1`, t.name)
 }
 
-// advance implements dialect.
 func (l *lite) advance(ctx context.Context, t *table, to int64) error {
-	// Inserting rows with explicit numbers has already raised the counter.
+	// Inserting explicit numbers has raised the counter.
 	_, err := l.db.ExecContext(ctx, `UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1`, t.name, to)
 	if err != nil || to == 0 {
 		return err
@@ -149,8 +140,7 @@ func (l *lite) advance(ctx context.Context, t *table, to int64) error {
 	return err
 }
 
-// settled implements dialect: it moves the log into the file, so that the file alone is the
-// copy.
+// settled moves the log into the file, which alone is the copy.
 func (l *lite) settled(ctx context.Context, _ []table) error {
 	if _, err := l.db.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
 		return fmt.Errorf("move the log into the file: %w", err)
@@ -158,7 +148,6 @@ func (l *lite) settled(ctx context.Context, _ []table) error {
 	return nil
 }
 
-// seedOf reads the seed of a file's IDs.
 func seedOf(ctx context.Context, tx *sql.Tx) (uint64, error) {
 	var text sql.NullString
 	if err := one(ctx, tx, `SELECT value FROM tasker_meta WHERE key = ?1`, []any{seedKey}, &text); err != nil {
@@ -174,7 +163,6 @@ func seedOf(ctx context.Context, tx *sql.Tx) (uint64, error) {
 	return seed, nil
 }
 
-// foreignID is the error for an ID of another seed.
 func foreignID(id string) error {
 	return &task.Error{Code: task.Conflict,
 		Message: "the ID " + id +

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// pageRows bounds the rows of one query and of one insert.
+	// pageRows bounds the rows of a query or an insert.
 	pageRows = 1000
 	// batchBytes bounds the rows in memory, except for a single row.
 	batchBytes = 4 << 20
@@ -19,9 +19,7 @@ const (
 
 // Options are the settings of a copy; the zero value is valid.
 type Options struct {
-	// Progress is called with a table's rows as they are read from the source.
-	// rows is the number of the table's rows read until now, already present ones included. The goroutine of Copy
-	// makes the calls.
+	// Progress receives a table's rows read so far, already present ones included, in the goroutine of Copy.
 	Progress func(table string, rows int64)
 }
 
@@ -44,14 +42,14 @@ type Table struct {
 	Same         bool   `json:"same"`
 }
 
-// Copy copies everything from one database to another and then compares both. It blocks until it is done.
+// Copy copies one database to another and compares both. It blocks until it is done.
 //
-// Copy creates or migrates the target as needed. Rows already in the target must be the same in the source: a
-// second run completes an interrupted copy, and a further one changes nothing. Errors: Invalid (a DSN),
-// NotFound (no such source), Unavailable (a server has one of them open), Conflict (the target holds
-// something else, or cannot hold the rows to copy; nothing was written).
+// It creates or migrates the target. Rows in the target must be the same in the source: a second run completes an
+// interrupted copy, and a further one changes nothing. Errors: Invalid (a DSN), NotFound (no such source),
+// Unavailable (a server has one open), Conflict (the target has other content, or cannot hold the rows; nothing was
+// written).
 //
-// A Report comes without an error also when the databases differ: check Same.
+// A difference is no error: check Report.Same.
 func Copy(ctx context.Context, from, to config.DSN, opts Options) (*Report, error) {
 	if opts.Progress == nil {
 		opts.Progress = func(string, int64) {}
@@ -76,9 +74,8 @@ func Copy(ctx context.Context, from, to config.DSN, opts Options) (*Report, erro
 	return report, err
 }
 
-// copyAll compares the schemas, makes sure that the target holds nothing else, copies, and
-// compares the content.
-// The source is read in one snapshot, and the target in two: before the first write and after the last.
+// copyAll compares the schemas, refuses other content in the target, copies, and compares the content. It reads the
+// source in one snapshot, and the target in two: before the first write and after the last.
 func copyAll(ctx context.Context, source, target *database, opts Options) (*Report, error) {
 	var tables []table
 	err := target.snapshot(ctx, func() (err error) {
@@ -99,7 +96,7 @@ func copyAll(ctx context.Context, source, target *database, opts Options) (*Repo
 	if err != nil {
 		return nil, err
 	}
-	// It comes before the comparison, which reads all rows and profits from it.
+	// The comparison, which reads all rows, profits from it.
 	if err := target.settled(ctx, tables); err != nil {
 		return nil, err
 	}
@@ -115,7 +112,6 @@ func copyAll(ctx context.Context, source, target *database, opts Options) (*Repo
 	return report, err
 }
 
-// eachTable calls fn for each table until an error.
 func eachTable(tables []table, fn func(*table) error) error {
 	for i := range tables {
 		if err := fn(&tables[i]); err != nil {
@@ -125,7 +121,7 @@ func eachTable(tables []table, fn func(*table) error) error {
 	return nil
 }
 
-// agree returns the tables of both databases, or why they do not match.
+// agree returns the common tables, or why they do not match.
 func agree(ctx context.Context, source, target *database) ([]table, error) {
 	here, err := source.catalog(ctx, source.reads)
 	if err != nil {
@@ -138,8 +134,7 @@ func agree(ctx context.Context, source, target *database) ([]table, error) {
 	return match(here, there)
 }
 
-// onlySame fails if the target has a row that the source lacks or has differently. It runs
-// before the first write, so that a wrong target stays as it was.
+// onlySame fails if the target has a row that the source lacks or has differently, before the first write.
 func onlySame(ctx context.Context, source, target *database, t *table) error {
 	var rows []row
 	compare := func() error {
@@ -175,7 +170,6 @@ func onlySame(ctx context.Context, source, target *database, t *table) error {
 	}
 }
 
-// sameRow compares a row of the target with that of the source, nil for none.
 func sameRow(t *table, key, there, here row) error {
 	hint := "copy into a database that is empty, or that an interrupted copy of this source has left"
 	if here == nil {
@@ -192,8 +186,7 @@ func sameRow(t *table, key, there, here row) error {
 	return nil
 }
 
-// copyTable adds the rows that the target lacks and returns their number. Every batch is a
-// transaction of its own; an interrupted copy continues with the rows that are missing.
+// copyTable adds missing rows, one transaction per batch, so an interrupted copy continues.
 func copyTable(ctx context.Context, source, target *database, t *table, progress func(string, int64)) (int64, error) {
 	var (
 		batch       []row
@@ -233,8 +226,7 @@ func copyTable(ctx context.Context, source, target *database, t *table, progress
 	return added, nil
 }
 
-// verify reads both tables again and compares their checksums.
-// It reads what was stored, not what was sent.
+// verify compares checksums of the stored rows.
 func verify(ctx context.Context, source, target *database, t *table, out *Table) error {
 	here, err := source.sum(ctx, t)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// copyAll copies what one DSN names to what the other does.
 func copyAll(ctx context.Context, t *testing.T, from, to string, opts transfer.Options) (*transfer.Report, error) {
 	t.Helper()
 	source, err := config.ParseDSN(from)
@@ -29,7 +28,6 @@ func copyAll(ctx context.Context, t *testing.T, from, to string, opts transfer.O
 	return transfer.Copy(ctx, source, target, opts)
 }
 
-// mustCopy copies and wants both sides to be the same afterwards.
 func mustCopy(t *testing.T, from, to string) *transfer.Report {
 	t.Helper()
 	r, err := copyAll(t.Context(), t, from, to, transfer.Options{})
@@ -51,13 +49,13 @@ func added(r *transfer.Report) (n int64) {
 
 func path(dsn string) string { return strings.TrimPrefix(dsn, "sqlite:") }
 
-// TestCopyThroughPostgres takes an installation from SQLite to PostgreSQL, to
-// another PostgreSQL, and back into a file, and compares what the API says.
+// TestCopyThroughPostgres copies SQLite to PostgreSQL, to another PostgreSQL, and back, and compares the API's
+// answers.
 func TestCopyThroughPostgres(t *testing.T) {
 	t.Parallel()
 	from := filled(t, 4)
 	in := install(t, openSQLite(t, path(from)))
-	in.bulk(t, 1300) // more than fits a page
+	in.bulk(t, 1300) // more than a page
 	in.close(t)
 	first, second, back := pgtest.DSN(t), pgtest.DSN(t), "sqlite:"+filepath.Join(t.TempDir(), "back.db")
 	r := mustCopy(t, from, first)
@@ -85,7 +83,7 @@ func TestCopyThroughPostgres(t *testing.T) {
 		if diff := cmp.Diff(want, in.show(t)); diff != "" {
 			t.Errorf("on %s the API says something else (-source +target):\n%s", name, diff)
 		}
-		in.fill(t, 1) // numbers and IDs go on
+		in.fill(t, 1) // numbers and IDs continue
 		in.close(t)
 	}
 }
@@ -145,7 +143,6 @@ func TestCopyRefuses(t *testing.T) {
 	}
 }
 
-// TestChangedRowIsOtherData has one row of the target changed by hand.
 func TestChangedRowIsOtherData(t *testing.T) {
 	t.Parallel()
 	from, to := filled(t, 1), pgtest.DSN(t)
@@ -157,8 +154,7 @@ func TestChangedRowIsOtherData(t *testing.T) {
 	}
 }
 
-// TestDeletedRowsKeepTheirNumbers: a number that was given out once is not given
-// out again, though its row is gone.
+// TestDeletedRowsKeepTheirNumbers: a deleted row's number is not issued again.
 func TestDeletedRowsKeepTheirNumbers(t *testing.T) {
 	t.Parallel()
 	from, there, back := filled(t, 1), pgtest.DSN(t), "sqlite:"+filepath.Join(t.TempDir(), "back.db")
@@ -175,7 +171,6 @@ func TestDeletedRowsKeepTheirNumbers(t *testing.T) {
 	}
 }
 
-// TestTextThatPostgresCannotKeep names the row.
 func TestTextThatPostgresCannotKeep(t *testing.T) {
 	t.Parallel()
 	from := filled(t, 1)
@@ -186,8 +181,7 @@ func TestTextThatPostgresCannotKeep(t *testing.T) {
 	}
 }
 
-// TestCopyThroughPgBouncer: between transactions the connection is somebody
-// else's, so nothing may depend on it.
+// TestCopyThroughPgBouncer: nothing may depend on the connection between transactions.
 func TestCopyThroughPgBouncer(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -199,8 +193,7 @@ func TestCopyThroughPgBouncer(t *testing.T) {
 	mustCopy(t, from, back)
 }
 
-// TestCopyNoticesWhoWritesMeanwhile has a row written into the target that is
-// checked already.
+// TestCopyNoticesWhoWritesMeanwhile writes a row into the checked target.
 func TestCopyNoticesWhoWritesMeanwhile(t *testing.T) {
 	t.Parallel()
 	from, to := filled(t, 1), pgtest.DSN(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/doctor"
 )
 
-// about is what the dashboard shows of this process. Settings come without secrets.
+// about describes this process to the dashboard, without secrets.
 func about(current func() *config.Config, store backend, version string) system.About {
 	cfg := current()
 	out := system.About{Version: version, Since: time.Now(), Ready: (&readiness{ask: store.Ready}).within,

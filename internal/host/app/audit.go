@@ -15,5 +15,5 @@ func OpenAuditTrail(ctx context.Context, at config.DSN) (*AuditTrail, error) {
 	return node.OpenAuditTrail(ctx, at.Source())
 }
 
-// AuditArchive says which acts were archived, by whom and why.
+// AuditArchive records which acts were archived, by whom and why.
 type AuditArchive = node.AuditArchive

@@ -15,7 +15,7 @@ type Copied struct {
 	Bytes    int64  `json:"bytes"`
 }
 
-// CopyFile copies the SQLite file that the configuration names to a new file, whoever has it open.
+// CopyFile copies the configured SQLite file, even while it is open, to a new file.
 func CopyFile(ctx context.Context, cfg *config.Config, file string) (*Copied, error) {
 	dsn, err := config.ParseDSN(cfg.DB.DSN)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/telemetry"
 )
 
-// counted is a blob store whose requests are counted; nil for none.
+// counted is a blob store with request metrics; nil for none.
 func counted(s blob.Store, in *telemetry.Blobs) blob.Store {
 	if s == nil {
 		return nil
@@ -23,7 +23,6 @@ type countedBlobs struct {
 	in    *telemetry.Blobs
 }
 
-// count counts a request by its error, which it returns.
 func (c *countedBlobs) count(verb string, err error) error {
 	switch {
 	case err == nil:

@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// listen receives the events of a node until the test ends.
 func listen(t *testing.T, n *node, filter tasker.EventFilter) <-chan tasker.Event {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -33,7 +32,6 @@ func listen(t *testing.T, n *node, filter tasker.EventFilter) <-chan tasker.Even
 	return heard
 }
 
-// next returns the next event, which must be of this type.
 func next(t *testing.T, heard <-chan tasker.Event, want tasker.EventType) tasker.Event {
 	t.Helper()
 	select {
@@ -48,7 +46,6 @@ func next(t *testing.T, heard <-chan tasker.Event, want tasker.EventType) tasker
 	return tasker.Event{}
 }
 
-// carryOut does one step at a node.
 func carryOut(t *testing.T, n *node, handler string) {
 	t.Helper()
 	w, err := protocol.Of(n.Client).RegisterWorker(t.Context(),
@@ -69,14 +66,13 @@ func carryOut(t *testing.T, n *node, handler string) {
 	}
 }
 
-// TestEventsAcrossNodes: who listens at one node hears what is committed at another.
 func TestEventsAcrossNodes(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.DSN(t)
 	a, b := runNode(t, dsn), runNode(t, dsn)
 	heard := listen(t, a, tasker.EventFilter{Name: "job"})
 	opened := next(t, heard, tasker.EventStreamOpen)
-	next(t, heard, tasker.EventStreamGap) // the other node has begun to tell
+	next(t, heard, tasker.EventStreamGap) // the other node has begun to send
 	receipt, err := b.Submit(t.Context(), tasker.TaskRequest{TaskType: "job", Tags: []string{"x"}})
 	if err != nil {
 		t.Fatal(err)
@@ -96,12 +92,10 @@ func TestEventsAcrossNodes(t *testing.T) {
 	if opened.ID == e.ID {
 		t.Errorf("two events have the id %s", e.ID)
 	}
-	// The other node did not see this stream, and says so.
+	// The other node did not see this stream.
 	next(t, listen(t, b, tasker.EventFilter{LastEventID: e.ID}), tasker.EventStreamGap)
 }
 
-// TestWaitAcrossNodes: a task is settled at another node than the one that is waited at,
-// with notifications and without.
 func TestWaitAcrossNodes(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string]string{"News": "", "NoNews": "&pgbouncer=true"} {

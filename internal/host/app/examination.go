@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/host/doctor"
 )
 
-// examination is the examination of the database for a page. One runs at a time, and viewers within half a minute get
-// the same report: its checks cost the database more than a page may.
+// examination examines the database for a page. One runs at a time, and viewers within half a minute share a
+// report, because the checks are expensive.
 type examination struct {
 	dsn  config.DSN
 	opts doctor.Options
@@ -23,13 +23,12 @@ type examination struct {
 	checks []system.Check
 }
 
-// Bounds of an examination for a page.
 const (
 	examinationKept = 30 * time.Second
 	checkTime       = 3 * time.Second
 )
 
-// report returns the checks, worst first, and when they were made.
+// report returns the checks, worst first, and their time.
 func (e *examination) report(ctx context.Context) ([]system.Check, time.Time, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 )
 
-// TestExamination: the report is kept for half a minute, and not after the clock went back.
+// TestExamination: the report is kept for half a minute, but not after the clock went back.
 func TestExamination(t *testing.T) {
 	t.Parallel()
 	dsn, err := config.ParseDSN("sqlite:" + sqlitetest.File(t))
@@ -43,8 +43,8 @@ func TestExamination(t *testing.T) {
 	}
 }
 
-// TestExaminationKnowsTheBlobStore: the page looks at what the command looks at. It once warned of large results
-// without a blob store beside one that was configured.
+// TestExaminationKnowsTheBlobStore: the page makes the checks of the command, for example without a warning about a
+// configured blob store.
 func TestExaminationKnowsTheBlobStore(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
@@ -58,5 +58,4 @@ func TestExaminationKnowsTheBlobStore(t *testing.T) {
 	}
 }
 
-// nobody is a backend of which nothing is asked.
 type nobody struct{ backend }

@@ -1,4 +1,3 @@
 package app
 
-// Serve is tested with a store that tells what happens to it.
 var Serve = serve

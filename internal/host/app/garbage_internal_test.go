@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestBallast: the collector runs less often, unless somebody has set it, or memory is scarce.
 func TestBallast(t *testing.T) {
-	t.Setenv("GOGC", "") // which puts back what is there
+	t.Setenv("GOGC", "") // restores the previous value
 	if err := os.Unsetenv("GOGC"); err != nil {
 		t.Fatal(err)
 	}

@@ -19,13 +19,11 @@ const (
 	overflowDLQ  = "dlq:overflow:detection_queue"
 )
 
-// jobStory is a server, and the application whose lists it reads.
 type jobStory struct {
 	*jobServer
 	lists
 }
 
-// at returns the same story for a subtest, with no job anywhere.
 func (s jobStory) at(t *testing.T) jobStory {
 	t.Helper()
 	s = jobStory{s.with(t, s.key), lists{t, s.on}}
@@ -36,7 +34,6 @@ func (s jobStory) at(t *testing.T) jobStory {
 	return s
 }
 
-// fail puts a failed job into the list of dead letters of a queue, and waits until the server has it.
 func (s jobStory) fail(queue, camera, text string) {
 	s.jobServer.t.Helper()
 	body, err := json.Marshal(failure(queue, camera, text))
@@ -46,7 +43,6 @@ func (s jobStory) fail(queue, camera, text string) {
 	s.add("dlq:"+queue, string(body))
 }
 
-// add puts an entry into a list of dead letters. The next question sees it.
 func (s jobStory) add(list, entry string) {
 	s.jobServer.t.Helper()
 	want := len(s.jobs(list)) + 1
@@ -56,9 +52,8 @@ func (s jobStory) add(list, entry string) {
 	}
 }
 
-// TestJobsContract goes through what an application that manages its failed jobs over /api/dlq relies on: operations,
-// parameters, answers, the patterns of reprocessing and what is monitored, each in a subtest of its name. A name with
-// Differs is where we do not do what applications had to live with before; docs/reference/dlq-api.md says so.
+// TestJobsContract covers the uses of /api/dlq by applications that manage failed jobs. A name with Differs marks a
+// deliberate difference; see docs/reference/dlq-api.md.
 func TestJobsContract(t *testing.T) {
 	t.Parallel()
 	onJobStores(t, func(t *testing.T, dsn string) {
@@ -293,8 +288,6 @@ func contractClear(t *testing.T, s jobStory) {
 	})
 }
 
-// contractNamesOfRoutes has queues with the names of routes. Where the path is that of a route, the name with its
-// prefix leads to the queue.
 func contractNamesOfRoutes(t *testing.T, s jobStory) {
 	for _, name := range []string{"stats", "jobs"} {
 		t.Run("Names/"+name, func(t *testing.T) {
@@ -364,7 +357,7 @@ func contractMonitoring(t *testing.T, s jobStory) {
 	t.Run("Monitoring/Metrics", func(t *testing.T) {
 		_, out := s.with(t, "").call("GET", "/metrics")
 		text, _ = out["text"].(string)
-		// Counted at most once in 5 s: the value is that of any time since the start.
+		// Counted at most once in 5 s: any value since the start.
 		for _, series := range []string{`hsi_dlq_depth{queue="detection_queue",queue_name="dlq:detection_queue"} `,
 			`hsi_circuit_breaker_state{namespace="default",service="detection_queue"} 0`} {
 			if !strings.Contains(text, "\n"+series) {
@@ -385,7 +378,6 @@ func contractMonitoring(t *testing.T, s jobStory) {
 	})
 }
 
-// contractOutage comes last: Redis is gone then.
 func contractOutage(t *testing.T, s jobStory) {
 	s = s.at(t)
 	if err := s.on.Stop(); err != nil {
@@ -400,7 +392,6 @@ func contractOutage(t *testing.T, s jobStory) {
 	}
 }
 
-// TestJobsKeys: which requests need a key, and how it is sent.
 func TestJobsKeys(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
@@ -425,7 +416,7 @@ func TestJobsKeys(t *testing.T) {
 	t.Run("Disabled", func(t *testing.T) {
 		s := open(t, nil)
 		want(t, s, slices.Concat(changes, questions), "", 200, "")
-		// What is sent nevertheless does no harm, and the parameter is none here.
+		// An unneeded key does no harm, and the parameter is no key here.
 		want(t, s.with(t, "anything"), questions, "", 200, "")
 		want(t, s, changes, parameter("anything"), 400, "")
 	})

@@ -19,7 +19,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// onJobStores runs a test on each store that keeps dead letters.
 func onJobStores(t *testing.T, test func(t *testing.T, dsn string)) {
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
@@ -31,7 +30,6 @@ func onJobStores(t *testing.T, test func(t *testing.T, dsn string)) {
 	})
 }
 
-// jobServer is a server whose sources read the lists of an application.
 type jobServer struct {
 	t    *testing.T
 	url  string
@@ -39,7 +37,6 @@ type jobServer struct {
 	key  string // sent as X-API-Key; "": none
 }
 
-// startJobs starts a server that reads the queues of a Redis, as a configuration says.
 func startJobs(t *testing.T, dsn, redis string, set func(*config.Config), queues ...string) *jobServer {
 	t.Helper()
 	cfg := config.Default()
@@ -77,10 +74,8 @@ func startJobs(t *testing.T, dsn, redis string, set func(*config.Config), queues
 	return s
 }
 
-// object is a decoded answer.
 type object map[string]any
 
-// call sends a request, and returns the status and the answer.
 func (s *jobServer) call(method, path string) (int, object) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, nil)
@@ -106,7 +101,6 @@ func (s *jobServer) call(method, path string) (int, object) {
 	return resp.StatusCode, out
 }
 
-// ok is the answer of a request that must succeed.
 func (s *jobServer) ok(method, path string) object {
 	s.t.Helper()
 	status, out := s.call(method, path)
@@ -116,14 +110,12 @@ func (s *jobServer) ok(method, path string) object {
 	return out
 }
 
-// with returns the same server for a test and a key.
 func (s *jobServer) with(t *testing.T, key string) *jobServer {
 	c := *s
 	c.t, c.key = t, key
 	return &c
 }
 
-// jobs are the items of a queue.
 func (s *jobServer) jobs(queue string) []object {
 	s.t.Helper()
 	var out []object
@@ -135,7 +127,6 @@ func (s *jobServer) jobs(queue string) []object {
 	return out
 }
 
-// has compares members of an answer.
 func (o object) has(t *testing.T, want object) {
 	t.Helper()
 	for name, w := range want {
@@ -145,7 +136,6 @@ func (o object) has(t *testing.T, want object) {
 	}
 }
 
-// names are the names of the members, sorted.
 func (o object) names() []string {
 	var out []string
 	for name := range o {
@@ -155,7 +145,6 @@ func (o object) names() []string {
 	return out
 }
 
-// lists are the lists of an application.
 type lists struct {
 	t  *testing.T
 	on *redistest.Server
@@ -170,7 +159,6 @@ func (l lists) do(words ...string) any {
 	return out
 }
 
-// failure is a failed job as an application writes it.
 func failure(queue, camera, text string) map[string]any {
 	return map[string]any{"original_job": map[string]any{"camera_id": camera}, "error": text, "attempt_count": 3,
 		"first_failed_at": "2024-01-15T10:30:01.000000", "last_failed_at": "2024-01-15T10:30:15.000000",
@@ -179,7 +167,6 @@ func failure(queue, camera, text string) map[string]any {
 		"context": map[string]any{"detection_queue_depth": 15, "dlq_circuit_breaker_state": "closed"}}
 }
 
-// cameras returns the cameras of the jobs in a queue.
 func (l lists) cameras(queue string) []string {
 	l.t.Helper()
 	all, _ := l.do("LRANGE", queue, "0", "-1").([]any)
@@ -196,7 +183,6 @@ func (l lists) cameras(queue string) []string {
 	return out
 }
 
-// newKey returns a key and its entry in the configuration.
 func newKey(name string, may ...access.Permission) (string, access.Key) {
 	secret, hash := access.Generate()
 	key := access.Key{Name: name, SHA256: hash}
@@ -206,5 +192,4 @@ func newKey(name string, may ...access.Permission) (string, access.Key) {
 	return secret, key
 }
 
-// parameter is a key as a parameter.
 func parameter(key string) string { return "?api_key=" + url.QueryEscape(key) }

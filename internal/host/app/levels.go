@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 )
 
-// SourceCounter returns what metrics show of the sources of dead letters of a node.
+// SourceCounter returns the metrics of a node's sources of dead letters.
 func SourceCounter(node interface {
 	Levels(ctx context.Context) ([]inbox.Level, error)
 },
@@ -22,14 +22,14 @@ func SourceCounter(node interface {
 				Open: int64(l.Letters), Waiting: l.Waiting, Broker: l.Source.Driver != inbox.HTTP,
 				Answers: l.Err == nil, Oversized: l.Oversized, Lag: l.Lag, Breaker: l.Breaker}
 			if l.Source.Intake != nil {
-				out[i].Queue = "" // its messages are jobs, and no failures
+				out[i].Queue = "" // its messages are jobs, not failures
 			}
 		}
 		return out, err
 	}
 }
 
-// OriginCounter returns what metrics show of the origins of letters.
+// OriginCounter returns the metrics of the origins of letters.
 func OriginCounter(node interface {
 	OriginLevels(ctx context.Context) ([]inbox.OriginLevel, error)
 },
@@ -44,7 +44,7 @@ func OriginCounter(node interface {
 	}
 }
 
-// FailureCounter returns what metrics show of failures of tasks that a node has still to write to queues.
+// FailureCounter returns the metrics of task failures that a node has yet to write to queues.
 func FailureCounter(node interface {
 	IntakeFailures(ctx context.Context) (waiting int, oldest time.Time, err error)
 },

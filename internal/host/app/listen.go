@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// listen opens the address. Its error for a used address includes the remedy.
-// CodeUnavailable: the address is in use, or not one of this machine.
+// listen fails with CodeUnavailable and a remedy if the address is in use, or not one of this machine.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", addr)
@@ -31,8 +30,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	return nil, e
 }
 
-// reachable is an address for clients on this machine: the loopback for a server that listens on all
-// addresses.
+// reachable is an address for local clients: the loopback for a server on all addresses.
 func reachable(addr net.Addr) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok {
@@ -44,7 +42,6 @@ func reachable(addr net.Addr) string {
 	return tcp.String()
 }
 
-// keyring converts the configured keys to those of the API.
 func keyring(cfg *config.Config) (*access.Keyring, error) {
 	keys, err := access.New(cfg.Keys)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/host/telemetry"
 )
 
-// newLogger returns the log that the configuration selects, and its level, which may change.
-// A nil w means no log. Records get the trace of their context.
+// newLogger returns the configured log and its level, which may change. A nil w means no log. Records have the
+// trace of their context.
 func newLogger(cfg config.Log, w io.Writer) (*slog.Logger, *slog.LevelVar) {
 	var threshold slog.LevelVar
 	threshold.Set(level(cfg))
@@ -23,8 +23,7 @@ func newLogger(cfg config.Log, w io.Writer) (*slog.Logger, *slog.LevelVar) {
 	return slog.New(telemetry.LogHandler(slog.NewTextHandler(w, opts))), &threshold
 }
 
-// level returns the level of the log. The configuration is validated, so an unknown one cannot occur; it would mean
-// info.
+// The configuration is validated, so the default cannot occur.
 func level(cfg config.Log) slog.Level {
 	var out slog.Level
 	if err := out.UnmarshalText([]byte(cfg.Level)); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// TestNewestVersion: a submission without a version means the version registered last, on whatever node, also where an
-// older one was just used.
+// TestNewestVersion: a submission without a version means the last registered one on any node, even where an older
+// one was just used.
 func TestNewestVersion(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.DSN(t)

@@ -21,31 +21,26 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// backend is the engine over its store, as Run needs it.
+// backend is the engine on its store, as Run uses it.
 type backend interface {
 	protocol.Backend
 	httpapi.Backend
 	web.KeyUse
 	session.Store
 	httpapi.SensitiveRules
-	// DeadLetters returns the use cases of dead letters; nil for a store without them.
+	// DeadLetters, Schedules, Jobs and Messages are nil for a store without them.
 	DeadLetters() deadletters.Backend
-	// Schedules returns the use cases of schedules; nil for a store without them.
 	Schedules() schedules.Backend
-	// Jobs returns dead letters as failed jobs in queues; nil likewise.
 	Jobs() dlqapi.Backend
-	// Messages returns them as messages of topics; nil likewise.
 	Messages() deadletters.TopicBackend
-	// Run runs the background loops until ctx ends. It blocks.
 	Run(ctx context.Context) error
-	// Turns returns which process runs each loop that must run in one process only; nil for a store of this process.
+	// Turns returns the process of each exclusive loop; nil for a store of this process.
 	Turns(ctx context.Context) ([]operate.Turn, error)
-	// Ready returns the reason why the store does not answer or refuses writes, or nil.
+	// Ready says why the store does not answer or refuses writes, or returns nil.
 	Ready(ctx context.Context) error
 }
 
-// open opens the engine on the store that the configuration names.
-// tel gets its numbers of tasks and queues from the engine from then on.
+// open opens the engine on the configured store, from which tel then gets its counts of tasks and queues.
 func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers driver.Registry, log *slog.Logger,
 	tel *telemetry.Telemetry,
 ) (backend, error) {
@@ -73,7 +68,7 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 		},
 		Transitions: cfg.Log.Transitions && log.Enabled(ctx, slog.LevelInfo)})
 	if err != nil {
-		return nil, err // not b: an interface that holds a nil pointer is not nil
+		return nil, err // a nil *node in the interface would not be nil
 	}
 	tel.Watch(b.Census)
 	tel.WatchSources(SourceCounter(b))
@@ -82,7 +77,6 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 	return b, nil
 }
 
-// rabbit returns the options of the dispatch over RabbitMQ.
 func rabbit(cfg *config.Config, tel *telemetry.Telemetry) node.RabbitMQ {
 	r := &cfg.MessageQueue.Rabbitmq
 	return node.RabbitMQ{URL: r.URL, Prefetch: r.Prefetch, Observer: tel.Deliveries(), Topology: node.Topology{

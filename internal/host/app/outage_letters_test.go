@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 )
 
-// deadLetterOperations returns the operations on dead letters, with letters, groups and redrives that exist.
+// deadLetterOperations calls the operations on dead letters with existing letters, groups and redrives.
 func (n *node) deadLetterOperations(t *testing.T) map[string][2]string {
 	t.Helper()
 	ask := func(path, body string, into any) {
@@ -36,7 +36,7 @@ func (n *node) deadLetterOperations(t *testing.T) map[string][2]string {
 		`{"message_id":"1","payload":{},"failure":{"error_type":"A","message":"a"}},` +
 		`{"message_id":"2","payload":{},"failure":{"error_type":"B","message":"b"}}]}`
 	ask("/v1/dead-letters", report, &reported)
-	ask("/v1/dead-letters", strings.Replace(report, "web", "still", 1), nil) // nothing is done to these
+	ask("/v1/dead-letters", strings.Replace(report, "web", "still", 1), nil) // stays untouched
 	queued := reported
 	ask("/v1/dead-letters", strings.Replace(report, "web", "queued", 1), &queued)
 	job := "/queued/" + queued.Results[0].LetterUUID
@@ -53,7 +53,7 @@ func (n *node) deadLetterOperations(t *testing.T) map[string][2]string {
 	part := reported
 	ask("/v1/dead-letters", third, &part)
 	ask("/v1/groups/"+part.Results[0].GroupID+"/split", `{"when":"true"}`, nil)
-	ask("/v1/dead-letters", third, &part) // what comes now is in the group that the split makes
+	ask("/v1/dead-letters", third, &part) // later ones join the group of the split
 	letter := "/v1/dead-letters/" + reported.Results[0].LetterUUID
 	group, other := "/v1/groups/"+reported.Results[0].GroupID, reported.Results[1].GroupID
 	replay := "/v1/replays/" + n.replay(t, ask)
@@ -124,7 +124,7 @@ func (n *node) deadLetterOperations(t *testing.T) map[string][2]string {
 	}
 }
 
-// replay makes a source "log" of a topic with one record, and a replay of it that is not started. It returns its UUID.
+// replay makes a source "log" of a topic with one record, and an unstarted replay. It returns its UUID.
 func (n *node) replay(t *testing.T, ask func(path, body string, into any)) string {
 	t.Helper()
 	url := kafkatest.Shared(t)

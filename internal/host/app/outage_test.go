@@ -27,7 +27,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// node is a whole server on a PostgreSQL that the test can stop.
+// node is a server on a PostgreSQL that the test can stop.
 type node struct {
 	*tasker.Client
 	url  string
@@ -73,7 +73,6 @@ func runNode(t *testing.T, dsn string) *node {
 	return &n
 }
 
-// send sends a request and returns the answer and its body.
 func (n *node) send(t *testing.T, method, path, body string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, n.url+path, strings.NewReader(body))
@@ -95,7 +94,7 @@ func (n *node) send(t *testing.T, method, path, body string) (*http.Response, st
 	return resp, string(answer)
 }
 
-// openOutage opens an outage, for which one failure is enough here.
+// openOutage opens an outage with a single failure.
 func (n *node) openOutage(t *testing.T) uuid.UUID {
 	t.Helper()
 	ctx := t.Context()
@@ -128,8 +127,7 @@ func (n *node) openOutage(t *testing.T) uuid.UUID {
 	}
 }
 
-// operations returns every operation of the API that asks the database, as
-// "METHOD path", and how it is called with things that exist.
+// operations returns every operation that uses the database, as "METHOD path", with a call for existing objects.
 func (n *node) operations(t *testing.T) map[string][2]string {
 	t.Helper()
 	n.send(t, http.MethodPost, "/v1/pauses", `{"kind":"namespace","namespace":"shop","reason":"r","paused_by":"ann"}`)
@@ -305,7 +303,6 @@ func join(a, b map[string][2]string) map[string][2]string {
 	return a
 }
 
-// documented returns every operation that the server says it has.
 func (n *node) documented(t *testing.T) []string {
 	t.Helper()
 	_, body := n.send(t, http.MethodGet, "/openapi.json", "")
@@ -324,14 +321,13 @@ func (n *node) documented(t *testing.T) []string {
 	return out
 }
 
-// withoutDatabase are the operations that do without the database.
-// Webhooks are configuration, and a test of one stores nothing.
+// withoutDatabase are the operations that need no database. Webhooks are configuration, and a test of one stores
+// nothing.
 var withoutDatabase = []string{"GET /health/live", "GET /version", "GET /metrics", "GET /v1/webhooks",
 	"POST /v1/webhooks/{name}/test"}
 
-// remembered are operations that a server may answer from memory, and what such an
-// answer has: a template's version never changes, and of a worker a server believes
-// for a moment what it has seen. One that drains gets nothing, whatever is stored.
+// remembered are operations that a server may answer from memory, with such an answer: template versions never
+// change, a server trusts a worker's state for a moment, and a draining worker gets nothing anyway.
 var remembered = map[string]string{
 	"POST /internal/workers/{id}/poll":               `"should_drain":true`,
 	"POST /api/v1/workers/{id}/poll":                 `"should_drain":true`,
@@ -339,9 +335,8 @@ var remembered = map[string]string{
 	"GET /internal/workers/{id}":                     `"worker_id"`,
 }
 
-// TestDatabaseDown stops PostgreSQL under a server: every operation says that it
-// is unavailable, and when to come back; none answers that there is nothing. When
-// the database is back, so is the server.
+// TestDatabaseDown stops PostgreSQL under a server: every operation is unavailable with a time to retry, and none
+// answers that there is nothing. The server recovers with the database.
 func TestDatabaseDown(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -354,7 +349,7 @@ func TestDatabaseDown(t *testing.T) {
 	}
 	for op, call := range operations {
 		method, path, _ := strings.Cut(op, " ")
-		// A worker that has said good-bye is not found any more, whatever comes first.
+		// A worker that has signed off is not found, whatever comes first.
 		resp, body := n.send(t, method, call[0], call[1])
 		missed := resp.StatusCode == http.StatusNotFound && !strings.Contains(path, "/workers/") &&
 			!strings.HasSuffix(path, "/large_result") // the step has none
@@ -367,7 +362,7 @@ func TestDatabaseDown(t *testing.T) {
 	}
 	for _, op := range slices.Sorted(maps.Keys(operations)) {
 		method, _, _ := strings.Cut(op, " ")
-		// Another template: one that is known is known without the database.
+		// Another template, because known ones need no database.
 		resp, body := n.send(t, method, operations[op][0], strings.Replace(operations[op][1], "export", "backup", 1))
 		if what := remembered[op]; what != "" && resp.StatusCode == http.StatusOK && strings.Contains(body, what) {
 			continue
@@ -419,7 +414,6 @@ func checkUnavailable(resp *http.Response, body string) error {
 	return nil
 }
 
-// checkGauges wants metrics to show an outage, and not that there is nothing.
 func checkGauges(resp *http.Response, body string) error {
 	switch {
 	case resp.StatusCode != http.StatusOK:
@@ -435,7 +429,7 @@ func checkGauges(resp *http.Response, body string) error {
 	return nil
 }
 
-// awaitReady polls until the server answers again; nothing tells of it.
+// awaitReady polls until the server answers again; nothing signals it.
 func awaitReady(t *testing.T, n *node) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -8,25 +8,24 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// readyTimeout bounds the response to a probe of the server.
+// readyTimeout bounds the response to a probe.
 const readyTimeout = 2 * time.Second
 
-// readiness asks whether the store works, for probes that need an answer within a bound even while the
-// database hangs. All waiting probes share one pending question.
+// readiness checks the store for probes, within a bound even while the database hangs. Waiting probes share one
+// check.
 type readiness struct {
 	ask func(context.Context) error
 
 	mu      sync.Mutex
-	running *readyCheck // nil: no check is pending
+	running *readyCheck // nil: none pending
 }
 
-// readyCheck is one question to the store. It may outlast its waiters.
+// readyCheck may outlast its waiters.
 type readyCheck struct {
 	done chan struct{} // closed when err is set
 	err  error
 }
 
-// within returns the store's answer, or an error after readyTimeout.
 func (r *readiness) within(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout,
 		tasker.Errorf(tasker.CodeUnavailable, "the database does not answer within %v", readyTimeout))
@@ -40,7 +39,6 @@ func (r *readiness) within(ctx context.Context) error {
 	}
 }
 
-// join returns the pending check, or starts one.
 // The check outlives ctx, because others may have joined it; five times the timeout bounds it.
 func (r *readiness) join(ctx context.Context) *readyCheck {
 	r.mu.Lock()

@@ -16,7 +16,7 @@ func TestReadyWhileTheStoreHangs(t *testing.T) {
 		hang, asked := make(chan struct{}), atomic.Int32{}
 		r := &readiness{ask: func(context.Context) error {
 			asked.Add(1)
-			<-hang // whatever becomes of ctx
+			<-hang // ignores ctx
 			return nil
 		}}
 		for range 3 {

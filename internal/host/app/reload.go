@@ -12,15 +12,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/access"
 )
 
-// Reload reads the configuration of a running server again.
+// Reload rereads the configuration of a running server.
 type Reload struct {
-	// Now gets a value whenever that is to be done.
+	// Now receives a value for each reload.
 	Now <-chan os.Signal
-	// Load reads the configuration, from the sources from which that of the server came.
+	// Load reads the configuration from the server's original sources.
 	Load func() (*config.Config, error)
 }
 
-// live is what of the configuration can change while the server runs.
+// live is the changeable part of the configuration.
 type live struct {
 	cfg   atomic.Pointer[config.Config]
 	keys  *access.Keyring
@@ -28,7 +28,7 @@ type live struct {
 	log   *slog.Logger
 }
 
-// run takes over changes until ctx ends. It blocks.
+// run applies changes until ctx ends.
 func (l *live) run(ctx context.Context, r Reload) {
 	for {
 		select {
@@ -42,7 +42,7 @@ func (l *live) run(ctx context.Context, r Reload) {
 	}
 }
 
-// reload takes over the settings that can change. After an error nothing has changed.
+// After an error nothing has changed.
 func (l *live) reload(load func() (*config.Config, error)) error {
 	next, err := load()
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/telemetry"
 )
 
-// upkeepTimeout bounds how long the background loops may take to finish when the process stops.
+// upkeepTimeout bounds the end of the background loops.
 const upkeepTimeout = 10 * time.Second
 
 // telemetryTimeout bounds the sending of the last spans.
@@ -32,31 +32,31 @@ const telemetryTimeout = 5 * time.Second
 
 // Options are the optional arguments of Run.
 type Options struct {
-	// Log receives the log. Defaults to none.
+	// Log defaults to none.
 	Log io.Writer
-	// Version is the version that the server reports.
+	// Version is reported by the server.
 	Version string
-	// Drivers connect to brokers of dead letters in addition to those that every server has.
+	// Drivers connect to additional brokers of dead letters.
 	Drivers driver.Registry
-	// Reload reads the configuration again while the server runs. Defaults to never.
+	// Reload rereads the configuration; by default never.
 	Reload Reload
-	// Ready is called once, when the server accepts requests. An error ends Run.
+	// Ready is called once when the server accepts requests. An error ends Run.
 	Ready func(Node) error
 }
 
 // Node is a running server.
 type Node struct {
 	URL string
-	DSN string // with its scheme, and without a password
-	// Client reaches the engine in this process, without HTTP.
+	DSN string // with its scheme, without a password
+	// Client reaches the engine without HTTP.
 	Client *tasker.Client
 }
 
-// Run opens the store, starts the background loops and serves the API until ctx ends. It blocks.
+// Run opens the store, starts the background loops and serves the API until ctx ends.
 //
-// It stops in an order that charges no attempt: it accepts no more connections, long polls return the
-// results they have, open requests get their responses, the loops end, and the store closes last. Workers keep
-// their leases meanwhile and continue when a server is back.
+// The order of stopping charges no attempt: it accepts no more connections, long polls return their results, open
+// requests get their responses, the loops end, and the store closes last. Workers keep their leases and continue
+// with the next server.
 func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 	if err := cfg.CheckOpen(); err != nil {
 		return err
@@ -74,7 +74,7 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 	}
 	current := &live{keys: keys, level: level, log: log}
 	current.cfg.Store(cfg)
-	// Listen first, to detect a used port without touching the store.
+	// A used port must fail before the store is touched.
 	ln, err := listen(ctx, cfg.Server.Listen)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 		return err
 	}
 	defer func() {
-		// Lost spans are not worth an error at the end.
+		// Lost spans are no reason to fail.
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetryTimeout)
 		defer cancel()
 		if cerr := tel.Close(ending); cerr != nil {
@@ -135,16 +135,14 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 	})
 }
 
-// looper runs background loops until ctx ends. It blocks.
-// It is the part of backend that serve needs.
+// looper runs background loops until ctx ends.
 type looper interface {
 	Run(ctx context.Context) error
 }
 
-// beside runs a second looper beside the first one, whose end it shares.
+// beside runs second until first ends.
 type beside struct{ first, second looper }
 
-// Run returns the result of the first looper.
 func (b beside) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	var both sync.WaitGroup
@@ -155,8 +153,8 @@ func (b beside) Run(ctx context.Context) error {
 	return err
 }
 
-// serve runs the API and the loops. When one ends, serve ends the other; the loops outlive the API, because
-// an open request may need them.
+// serve runs the API and the loops. When one ends, serve ends the other; the loops outlive the API, because open
+// requests may need them.
 func serve(ctx context.Context, cfg *config.Config, store looper, ln net.Listener, h http.Handler,
 	ready func() error,
 ) error {
@@ -174,8 +172,7 @@ func serve(ctx context.Context, cfg *config.Config, store looper, ln net.Listene
 	limited := web.LimitConnections(ln, cfg.Server.MaxConnections)
 	go func() { api <- web.Serve(serving, limited, h, cfg.Server.DrainTimeout) }()
 
-	// The listener queues connections from the start, so requests that come before Serve accepts are answered
-	// too.
+	// The listener queues connections, so requests before Serve accepts are answered, too.
 	readyErr := ready()
 	if readyErr != nil {
 		stopServing()
@@ -193,7 +190,7 @@ func serve(ctx context.Context, cfg *config.Config, store looper, ln net.Listene
 	}
 }
 
-// ignoreCanceled drops the error of a loop that ended on request.
+// ignoreCanceled drops the error of a requested end.
 func ignoreCanceled(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return nil
@@ -201,7 +198,7 @@ func ignoreCanceled(err error) error {
 	return err
 }
 
-// newHandler puts the API, the dashboard and the metrics behind one front, which checks keys and bounds bodies.
+// newHandler puts API, dashboard and metrics behind one front, which checks keys and bounds bodies.
 func newHandler(current *live, store backend, history *now.History, tel *telemetry.Telemetry,
 	version string,
 ) (http.Handler, error) {
@@ -210,7 +207,7 @@ func newHandler(current *live, store backend, history *now.History, tel *telemet
 	front := web.New(web.Options{
 		Logger: current.log, Keys: keys, KeyUse: store, Watcher: tel,
 		BodiesBytes: max(int64(max(cfg.Server.BodiesBytes, cfg.Server.BatchBodyBytes, cfg.Server.BodyBytes)),
-			httpapi.LetterBody(letterBytes)), // one body at least
+			httpapi.LetterBody(letterBytes)), // at least one body
 	})
 	api := httpapi.New(store, httpapi.Options{
 		Front:        front,

@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/telemetry"
 )
 
-// firings tells the metrics what becomes of the times of schedules. Namespaces are no label: there is no bound on them.
+// firings counts firings of schedules without a namespace label, which would be unbounded.
 type firings struct{ to *telemetry.Schedules }
 
 // Fired implements scheduler.Observer.

@@ -9,16 +9,14 @@ import (
 	"github.com/taskerhq/tasker/internal/store/migration"
 )
 
-// Schema is the schema of the database that a configuration names.
+// Schema is the schema of the configured database.
 type Schema struct {
 	*node.Schema
 
-	// DSN names the database, without a password.
 	DSN string
 }
 
-// OpenSchema returns the schema of the database that the configuration names. Only with write may it be
-// migrated.
+// OpenSchema opens the schema; migrations need write.
 func OpenSchema(cfg *config.Config, write bool) (*Schema, error) {
 	dsn, err := config.ParseDSN(cfg.DB.DSN)
 	if err != nil {
@@ -31,7 +29,7 @@ func OpenSchema(cfg *config.Config, write bool) (*Schema, error) {
 	return &Schema{s, dsn.String()}, nil
 }
 
-// Pending returns the migrations to apply next. It fails on a database that this binary must not change.
+// Pending returns the next migrations. It fails on a database that this binary must not change.
 func (s *Schema) Pending(ctx context.Context) ([]migration.File, error) {
 	list, err := s.Status(ctx)
 	if err == nil {

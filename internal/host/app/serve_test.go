@@ -16,11 +16,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// rueidis refreshes what it knows of its servers at most once a second, and sleeps for the rest of it.
+	// rueidis refreshes its cluster information at most once a second, and sleeps in between.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
 }
 
-// loops is a store of which only the background loops matter.
 type loops struct {
 	started chan struct{}
 	ended   chan struct{}
@@ -42,7 +41,6 @@ func (l *loops) Run(ctx context.Context) error {
 	}
 }
 
-// start runs Serve and returns how to stop it, where it listens, and its error.
 func start(t *testing.T, store *loops, h http.Handler, ready func() error) (stop func(), url string, ended chan error) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -27,13 +27,11 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// collector is an OTLP endpoint that keeps spans.
 type collector struct {
 	mu    sync.Mutex
 	spans []*tracepb.Span
 }
 
-// named returns the spans of a name in the order in which they began.
 func (c *collector) named(name string) []*tracepb.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +67,6 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lockedBuffer is a log that is read while it is written.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -92,9 +89,8 @@ const (
 	callerSpan = "b7ad6b7169203331"
 )
 
-// TestTelemetry drives a whole server: a task submitted within a trace is one
-// trace, from the caller over the request and each attempt to what the worker does,
-// and on to the case of the one that failed for good.
+// TestTelemetry: a task submitted within a trace stays in that trace, from the caller over the request and each
+// attempt to the worker, and to the case of a permanent failure.
 func TestTelemetry(t *testing.T) {
 	t.Parallel()
 	spans, log := &collector{}, &lockedBuffer{}
@@ -147,8 +143,6 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
-// workOnce lets a worker do one mail, and fail one payment for good. It returns
-// the trace context of the mail.
 func workOnce(t *testing.T, ctx context.Context, node app.Node) string { //nolint:revive // t comes first in a test
 	t.Helper()
 	var workedIn string
@@ -237,7 +231,6 @@ func checkTrace(t *testing.T, spans *collector, workedIn string) {
 	}
 }
 
-// inOneLine reports whether one line has all of these.
 func inOneLine(log string, all ...string) bool {
 	for line := range strings.Lines(log) {
 		if !slices.ContainsFunc(all, func(part string) bool { return !strings.Contains(line, part) }) {

@@ -13,9 +13,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// TestTopicsContract goes through what operators of an event platform rely on in the processor of its dead letters:
-// what a producer reports, environment variables, policies, routes, headers, statuses, metrics and hooks, each in a
-// subtest of its name, on a real Kafka.
+// TestTopicsContract covers the uses of a dead-letter processor by operators of an event platform, on a real Kafka:
+// reports, environment, policies, routes, headers, statuses, metrics and hooks.
 func TestTopicsContract(t *testing.T) {
 	t.Parallel()
 	s := newTopicStory(t)
@@ -25,7 +24,6 @@ func TestTopicsContract(t *testing.T) {
 	}
 }
 
-// contractReport: what a producer packs with an event that it gives up.
 func contractReport(t *testing.T, s *topicStory) {
 	t.Run("Report/FailureContext", func(t *testing.T) {
 		began := time.Now().Add(-time.Second)
@@ -51,7 +49,6 @@ func contractReport(t *testing.T, s *topicStory) {
 	})
 }
 
-// contractEnvironment: the four variables, for topics without a policy of their own.
 func contractEnvironment(t *testing.T, s *topicStory) {
 	t.Run("Environment/RetryDelayHours", func(t *testing.T) {
 		m := s.message(t, "reported", "scheduled", 0)
@@ -81,7 +78,6 @@ func contractEnvironment(t *testing.T, s *topicStory) {
 	})
 }
 
-// contractPolicies: what each strategy does to a message that dies on its topic.
 func contractPolicies(t *testing.T, s *topicStory) {
 	for name, c := range map[string]struct {
 		settings, status string
@@ -117,7 +113,6 @@ func contractPolicies(t *testing.T, s *topicStory) {
 	})
 }
 
-// contractRetries: what is sent back, where, and with what; the life of a message from its death to its end.
 func contractRetries(t *testing.T, s *topicStory) {
 	t.Run("Retries/Immediate", func(t *testing.T) {
 		s.policy(t, "immediate", `"strategy":"immediate","max_retries":2`)
@@ -148,7 +143,6 @@ func contractRetries(t *testing.T, s *topicStory) {
 	})
 }
 
-// headers checks what a retry says of itself, besides what the event had.
 func (s *topicStory) headers(t *testing.T, r *kgo.Record, retry int) {
 	t.Helper()
 	values := map[string][]string{}
@@ -165,7 +159,6 @@ func (s *topicStory) headers(t *testing.T, r *kgo.Record, retry int) {
 	}
 }
 
-// contractRoutes: the routes of operators.
 func contractRoutes(t *testing.T, s *topicStory) {
 	t.Run("Routes/Stats", func(t *testing.T) {
 		o := s.must(t, "GET", "/api/v1/dlq/stats", "")
@@ -237,7 +230,6 @@ func contractRoutes(t *testing.T, s *topicStory) {
 	})
 }
 
-// contractHooks: before and after a retry, and when a message is given up, a webhook hears of it.
 func contractHooks(t *testing.T, s *topicStory) {
 	for name, c := range map[string]struct {
 		kind                 deadletters.WebhookType
@@ -265,7 +257,6 @@ func contractHooks(t *testing.T, s *topicStory) {
 	}
 }
 
-// contractMetrics: what is counted, by topic.
 func contractMetrics(t *testing.T, s *topicStory) {
 	of := fmt.Sprintf(`namespace="default",origin="%simmediate"`, s.prefix)
 	for name, series := range map[string]string{
@@ -297,7 +288,6 @@ func contractMetrics(t *testing.T, s *topicStory) {
 	}
 }
 
-// deadLetterSeries are the lines of metrics that are about dead letters.
 func deadLetterSeries(metrics string) string {
 	var out []string
 	for line := range strings.Lines(metrics) {
@@ -308,8 +298,8 @@ func deadLetterSeries(metrics string) string {
 	return strings.Join(out, "")
 }
 
-// contractProcessorDown comes last: what dies meanwhile waits in Kafka, and the next process goes on where the last one
-// ended, in batches of the size that is set. All of the topic can be read again.
+// contractProcessorDown comes last: messages that die meanwhile wait in Kafka, and the next process continues in
+// batches of the configured size. The whole topic can be read again.
 func contractProcessorDown(t *testing.T, s *topicStory) {
 	before := s.count(t)
 	s.end()
@@ -347,7 +337,6 @@ func contractProcessorDown(t *testing.T, s *topicStory) {
 	})
 }
 
-// count is the number of messages.
 func (s *topicStory) count(t *testing.T) int {
 	t.Helper()
 	total, _ := s.must(t, "GET", "/api/v1/dlq/messages?limit=1", "")["total"].(float64)

@@ -26,8 +26,8 @@ import (
 	"github.com/taskerhq/tasker/kafka"
 )
 
-// topicStory is an application whose consumers give up events of Kafka, and a server that processes their dead letter
-// topic, configured by nothing but the environment.
+// topicStory is an application whose consumers abandon Kafka events, and a server that processes their dead-letter
+// topic, configured by the environment alone.
 type topicStory struct {
 	t       *testing.T
 	kafka   string // URL
@@ -41,7 +41,6 @@ type topicStory struct {
 	end func()
 }
 
-// heard is what the webhook and the consumers got.
 type heard struct {
 	mu      sync.Mutex
 	hooks   []deadletters.WebhookEvent
@@ -82,7 +81,6 @@ func newTopicStory(t *testing.T) *topicStory {
 	return s
 }
 
-// open opens what sends dead letters, with a clock.
 func (s *topicStory) open(now func() time.Time) *kafka.DeadLetters {
 	s.t.Helper()
 	d, err := kafka.OpenDeadLetters(kafka.DeadLetterOptions{Topic: s.prefix + "dead", Now: now,
@@ -95,7 +93,6 @@ func (s *topicStory) open(now func() time.Time) *kafka.DeadLetters {
 	return d
 }
 
-// start starts the server, which runs until end is called.
 func (s *topicStory) start() {
 	s.t.Helper()
 	cfg, err := config.Load(config.Sources{Environ: s.environ})
@@ -127,7 +124,6 @@ func (s *topicStory) start() {
 	})
 }
 
-// event returns a record as a consumer of a topic gets it.
 func (s *topicStory) event(topic, id string) *kgo.Record {
 	return &kgo.Record{Topic: s.prefix + topic, Key: []byte("key-" + id),
 		Timestamp: time.Now().Add(-time.Hour).Truncate(time.Millisecond), // within the retention of the topic
@@ -135,7 +131,6 @@ func (s *topicStory) event(topic, id string) *kgo.Record {
 		Headers:   []kgo.RecordHeader{{Key: "trace", Value: []byte("t-" + id)}}}
 }
 
-// fail gives up an event after three retries.
 func (s *topicStory) fail(t *testing.T, event *kgo.Record) {
 	t.Helper()
 	s.sendTo(t, s.letters, event)
@@ -149,7 +144,6 @@ func (s *topicStory) sendTo(t *testing.T, letters *kafka.DeadLetters, event *kgo
 	s.sent++
 }
 
-// ask sends a request with a body, and returns the status and the answer.
 func (s *topicStory) ask(t *testing.T, method, path, body string) (status int, answer any) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
@@ -172,7 +166,6 @@ func (s *topicStory) ask(t *testing.T, method, path, body string) (status int, a
 	return resp.StatusCode, answer
 }
 
-// must is the answer of a request that must succeed, an object.
 func (s *topicStory) must(t *testing.T, method, path, body string) object {
 	t.Helper()
 	status, answer := s.ask(t, method, path, body)
@@ -183,13 +176,11 @@ func (s *topicStory) must(t *testing.T, method, path, body string) object {
 	return out
 }
 
-// policy sets the policy of a topic.
 func (s *topicStory) policy(t *testing.T, topic, settings string) {
 	t.Helper()
 	s.must(t, "POST", "/api/v1/dlq/retry-policy", fmt.Sprintf(`{"topic":%q,%s}`, s.prefix+topic, settings))
 }
 
-// eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
@@ -199,7 +190,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// message waits until a message has a status, and a number of retries if that is not negative.
+// message waits for a message with a status, and a number of retries unless negative.
 func (s *topicStory) message(t *testing.T, id, status string, retries int) (m object) {
 	t.Helper()
 	eventually(t, id+" is "+status, func() bool {
@@ -210,11 +201,10 @@ func (s *topicStory) message(t *testing.T, id, status string, retries int) (m ob
 	return m
 }
 
-// arrived waits until a consumer of a topic got an event for the nth time, and returns it.
 func (s *topicStory) arrived(t *testing.T, topic, id string, nth int) (record *kgo.Record) {
 	t.Helper()
 	defer func() {
-		if record == nil { // is it not sent, or not read?
+		if record == nil { // not sent, or not read?
 			_, m := s.ask(t, "GET", "/api/v1/dlq/messages/"+id, "")
 			t.Logf("the server says %v; %d records were read", m, len(s.seen.records))
 		}
@@ -236,7 +226,6 @@ func (s *topicStory) arrived(t *testing.T, topic, id string, nth int) (record *k
 	return record
 }
 
-// seconds is the time between two members of a message.
 func seconds(t *testing.T, m object, from, to string) float64 {
 	t.Helper()
 	var at [2]time.Time
@@ -250,7 +239,7 @@ func seconds(t *testing.T, m object, from, to string) float64 {
 	return at[1].Sub(at[0]).Seconds()
 }
 
-// about compares a delay that has a jitter of a tenth.
+// about allows for a jitter of a tenth.
 func about(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if got < want*.89-1 || got > want*1.11+1 {
@@ -258,7 +247,6 @@ func about(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// sameText compares values as text, so that a JSON number equals a Go number.
 func sameText(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
@@ -266,7 +254,6 @@ func sameText(t *testing.T, what string, got, want any) {
 	}
 }
 
-// hasNames wants these members in an object.
 func hasNames(t *testing.T, o object, names ...string) {
 	t.Helper()
 	for _, name := range names {

@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestDatabaseLostWhileWaiting stops PostgreSQL under a poll and a caller who wait:
-// both hear of it at once, and not at the end of their time that nothing has come.
+// TestDatabaseLostWhileWaiting stops PostgreSQL under a waiting poll and a waiting caller: both learn of it
+// immediately, not at the end of their time.
 func TestDatabaseLostWhileWaiting(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -57,8 +57,8 @@ func TestDatabaseLostWhileWaiting(t *testing.T) {
 		}()
 		<-begun
 	}
-	// Claims are made in the order in which polls come: when these are over, so is
-	// that of the poll that waits. If not, it meets the outage all the same.
+	// Claims are made in the order of polls: after these the waiting poll's claim is over, too. If not, it meets
+	// the outage anyway.
 	for range 10 {
 		if _, err := poll(ctx, 0); err != nil {
 			t.Fatal(err)

@@ -8,17 +8,16 @@ import (
 	"github.com/taskerhq/tasker/internal/store/blobstore"
 )
 
-// Blobs names the store of results above engine.limits.payload_bytes. All nodes of a database must have the same.
+// Blobs names the store of results above engine.limits.payload_bytes, the same for all nodes of a database.
 type Blobs struct {
-	// URL is file:DIRECTORY, or s3://BUCKET[/PREFIX] with the parameters endpoint (the URL of an S3-compatible service),
-	// region and path_style. Defaults to none: such results are refused.
-	URL string
-	// AccessKeyID and SecretAccessKey sign the requests to an S3-compatible service.
+	// URL is file:DIRECTORY, or s3://BUCKET[/PREFIX] with the parameters endpoint (of an S3-compatible service),
+	// region and path_style.
+	URL             string
 	AccessKeyID     string
 	SecretAccessKey string
 }
 
-// Open opens the store; nil for none. Errors show no secrets.
+// Open opens the store; nil for none. Errors contain no secrets.
 func (b *Blobs) Open() (blob.Store, error) {
 	if b.URL == "" {
 		return nil, nil
@@ -34,7 +33,6 @@ func (b *Blobs) credentials() blobstore.Credentials {
 	return blobstore.Credentials{AccessKeyID: b.AccessKeyID, SecretAccessKey: b.SecretAccessKey}
 }
 
-// checkBlobs returns what is wrong with the section.
 func checkBlobs(b *Blobs) (key string, err error) {
 	switch {
 	case b.URL != "":

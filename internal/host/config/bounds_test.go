@@ -15,8 +15,7 @@ import (
 
 var _ = flag.Bool("update", false, "rewrite the generated part of docs/reference/configuration.md")
 
-// TestBoundsReference holds the bounds of docs/reference/configuration.md to what the checks say to values that are
-// too small and too large.
+// TestBoundsReference compares the bounds in docs/reference/configuration.md with the errors of the checks.
 func TestBoundsReference(t *testing.T) {
 	t.Parallel()
 	var rows strings.Builder
@@ -29,8 +28,8 @@ func TestBoundsReference(t *testing.T) {
 	reference.Check(t, "configuration.md", "| Key | Bounds |\n|---|---|\n"+rows.String())
 }
 
-// boundOf returns what a check says to values that no number or duration has: "" for other settings, and for those
-// that must only be positive.
+// boundOf returns the check's error for impossible values: "" for other settings, and for those that must only be
+// positive.
 func boundOf(s config.Setting) string {
 	values := []string{"-2", "999999999999"}
 	switch v := s.Value.(type) {
@@ -54,7 +53,7 @@ func boundOf(s config.Setting) string {
 			key, bound, ok := strings.Cut(d.Message, " must ")
 			if ok && strings.TrimSuffix(key, ":") == s.Key {
 				bound, _, _ = strings.Cut(strings.Replace(bound, "be ", "", 1), ", not ")
-				if bound != "positive" { // which is the rule, and says nothing about a maximum
+				if bound != "positive" { // no maximum
 					return strings.TrimPrefix(bound, "from ")
 				}
 			}

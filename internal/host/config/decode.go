@@ -12,17 +12,16 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/document"
 )
 
-// decoder stores nodes in fields. It is strict: it converts neither numbers to text nor text to
-// numbers, because a value of the wrong type is usually in the wrong place. It reports every
-// mismatch with the path of the value and continues.
+// decoder stores nodes in fields. It converts neither numbers to text nor text to numbers, because a value of the
+// wrong type is usually in the wrong place. It reports every mismatch and continues.
 type decoder struct {
 	// report receives the path of a value and the expected form.
 	report func(path, format string, args ...any)
-	// hides says that the setting may have a secret: no report shows a value of it, or a key that is no word.
+	// hides: the setting may have a secret, so reports show neither its value nor a key that is no word.
 	hides bool
 }
 
-// decode stores a node in dst, by the type of dst. Path names the value in reports.
+// decode stores a node by the type of dst; path names it in reports.
 func (d decoder) decode(path string, n *document.Node, dst reflect.Value) {
 	if n.Broken {
 		return // reported
@@ -60,20 +59,18 @@ func (d decoder) decode(path string, n *document.Node, dst reflect.Value) {
 		d.list(path, n, dst)
 	case reflect.Struct:
 		d.item(path, n, dst)
-	case reflect.Pointer: // to tell what is given from what is not
+	case reflect.Pointer: // distinguishes given from missing
 		dst.Set(reflect.New(dst.Type().Elem()))
 		d.decode(path, n, dst.Elem())
 	default:
-		d.report(path, "cannot be set") // a Config field of a kind that no test knows
+		d.report(path, "cannot be set") // a Config field of an untested kind
 	}
 }
 
-// duration stores a duration with a unit.
 func (d decoder) duration(path string, n *document.Node, dst reflect.Value) {
 	switch {
 	case n.Kind == document.Integer && (n.Text == "0" || n.Text == "-1"):
-		// Another bare number would be nanoseconds, which no user means. 0 and -1 have a meaning of their
-		// own.
+		// Other bare numbers would be nanoseconds, which no user means. 0 and -1 have their own meaning.
 		v, _ := whole(n)
 		dst.SetInt(v)
 		return
@@ -86,7 +83,7 @@ func (d decoder) duration(path string, n *document.Node, dst reflect.Value) {
 	d.report(path, "must be a duration with a unit, such as 500ms, 30s, 5m, 24h or 7d, not %s", d.show(n))
 }
 
-// list replaces the whole list: a later source does not append to an earlier one.
+// list replaces the whole list of an earlier source.
 func (d decoder) list(path string, n *document.Node, dst reflect.Value) {
 	if n.Kind != document.List {
 		d.report(path, "must be a list, not %s", d.show(n))
@@ -99,7 +96,7 @@ func (d decoder) list(path string, n *document.Node, dst reflect.Value) {
 	dst.Set(list)
 }
 
-// item stores a mapping in a struct. A null leaves the field as it is.
+// item stores a mapping in a struct; null leaves the field.
 func (d decoder) item(path string, n *document.Node, dst reflect.Value) {
 	if n.Kind != document.Mapping {
 		d.report(path, "must be a mapping, not %s", d.show(n))
@@ -128,11 +125,11 @@ func (d decoder) item(path string, n *document.Node, dst reflect.Value) {
 	}
 }
 
-// days matches a duration that begins with days, which Go does not have.
+// Go durations have no days.
 var days = regexp.MustCompile(`^(\d+)d(.*)$`)
 
-// parseDuration parses a Go duration, optionally preceded by up to 100,000 days ("7d12h"), or
-// -1, which several settings use for "no limit".
+// parseDuration parses a Go duration, optionally with up to 100,000 days in front ("7d12h"), or -1, "no limit" for
+// several settings.
 func parseDuration(s string) (time.Duration, error) {
 	s = strings.TrimSpace(s)
 	if s == "-1" {
@@ -153,7 +150,7 @@ func parseDuration(s string) (time.Duration, error) {
 	return total + rest, err
 }
 
-// formatDuration returns the shortest text that parseDuration reads back as d.
+// formatDuration returns the shortest text for parseDuration.
 func formatDuration(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -172,11 +169,10 @@ func formatDuration(d time.Duration) string {
 	return s
 }
 
-// underscored matches a whole number with separators, as in YAML 1.1: 10_000.
+// underscored is a whole number with separators, as in YAML 1.1: 10_000.
 var underscored = regexp.MustCompile(`^[-+]?[0-9][0-9_]*$`)
 
-// whole returns a node's value as a whole number. A float without a fraction counts as whole if
-// it is exact.
+// whole accepts an exact float without a fraction.
 func whole(n *document.Node) (int64, bool) {
 	switch {
 	case n.Kind == document.Integer:
@@ -192,7 +188,6 @@ func whole(n *document.Node) (int64, bool) {
 	return 0, false
 }
 
-// number returns a node's value as a number.
 func number(n *document.Node) (float64, bool) {
 	if n.Kind == document.Float {
 		v, err := strconv.ParseFloat(n.Text, 64)
@@ -202,10 +197,10 @@ func number(n *document.Node) (float64, bool) {
 	return float64(v), ok
 }
 
-// word matches what a mistyped key looks like, and a secret in the place of a key does not.
+// word matches a mistyped key, but not a secret in its place.
 var word = regexp.MustCompile(`^[a-z_]{1,24}$`)
 
-// show formats a refused value for a message, text up to 40 bytes.
+// show formats a refused value, text up to 40 bytes.
 func (d decoder) show(n *document.Node) string {
 	switch n.Kind {
 	case document.Null:

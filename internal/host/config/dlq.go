@@ -9,14 +9,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// What DefaultPolicy takes for a setting that is left out while another one is set.
+// Defaults of DefaultPolicy's missing settings.
 const (
 	defaultRetryAttempts   = 5
 	defaultRetryDelayHours = 1.0
 	defaultMaxAgeDays      = 7.0
 )
 
-// DefaultPolicy returns the policy for letters that no stored one is for; nil if the configuration has none.
+// DefaultPolicy returns the policy for letters without a stored one; nil for none.
 func (c *Config) DefaultPolicy() *deadletter.Policy {
 	d := c.DLQ
 	if d.MaxRetryAttempts == 0 && d.RetryDelayHours == 0 && d.MaxAgeDays == 0 {
@@ -34,9 +34,8 @@ func (c *Config) DefaultPolicy() *deadletter.Policy {
 	return &p
 }
 
-// within refuses a number that is not from 0 to a maximum.
 func within(v, most float64) error {
-	if v >= 0 && v <= most { // not a number fails too
+	if v >= 0 && v <= most { // false for NaN
 		return nil
 	}
 	return fmt.Errorf("must be from 0 to %v, not %v", most, v)

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/host/config"
 )
 
-// TestDefaultPolicy: the variables of processors of dead letter topics are understood; one with the prefix overrides
-// one without, and without any of them letters are left to operators.
+// TestDefaultPolicy: the variables of dead-letter processors apply; the prefixed one wins; without any, operators
+// decide.
 func TestDefaultPolicy(t *testing.T) {
 	t.Parallel()
 	load := func(environ ...string) *config.Config {

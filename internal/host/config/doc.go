@@ -1,10 +1,9 @@
-// Package config reads the configuration of a Tasker process. Load is its main function; Config holds the
-// values in force.
+// Package config reads the configuration of a Tasker process. Load returns the effective values as a Config.
 //
-// A setting has one name everywhere: the path in the YAML file (server.listen), the environment variable
-// derived from it (TASKER_SERVER_LISTEN), and, for common ones, a flag (--listen). A later layer overrides an
-// earlier one: defaults, file, environment, flags. An empty environment variable counts as not set.
+// A setting has one name: its path in the YAML file (server.listen), the environment variable derived from it
+// (TASKER_SERVER_LISTEN), and, for common ones, a flag (--listen). Later layers override earlier ones: defaults,
+// file, environment, flags. An empty environment variable counts as missing.
 //
-// The names are derived from the field names of [Config], so a field and its key cannot drift apart. An
-// unknown key is an error, and all problems are reported at once, each with its place. Read load.go first.
+// The names derive from the fields of [Config], so they cannot drift apart. An unknown key is an error, and all
+// problems are reported together, each with its place. Read load.go first.
 package config

@@ -12,8 +12,8 @@ import (
 
 var links = regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`)
 
-// TestDocumentation holds docs/reference/configuration.md to the truth: every key is there with its default and its
-// meaning, no other key is, and the example is valid.
+// TestDocumentation: docs/reference/configuration.md has exactly the existing keys with their defaults and
+// meanings, and its example is valid.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../../docs/reference/configuration.md")

@@ -10,11 +10,10 @@ import (
 // DSN is a parsed data source name: the address of a database.
 type DSN struct {
 	Engine string // sqlite, postgres or memory
-	Path   string // of the SQLite file; for PostgreSQL the DSN as it was given
+	Path   string // of the SQLite file; for PostgreSQL the original DSN
 }
 
-// Source returns the text to open the database with. It may contain a password; String does
-// not.
+// Source is the text to open the database with. It may contain a password; String does not.
 func (d DSN) Source() string {
 	if d.Engine == "postgres" {
 		return d.Path
@@ -27,13 +26,12 @@ func (d DSN) String() string { return RedactDSN(d.Source()) }
 
 var (
 	scheme = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9+.-]+):`)
-	// keywordValue matches PostgreSQL's keyword/value form, which would count as a path.
+	// PostgreSQL's keyword/value form would pass as a path.
 	keywordValue = regexp.MustCompile(`(?i)(^|\s)(host|hostaddr|dbname|user|password|service|sslmode)\s*=`)
 )
 
-// ParseDSN parses sqlite:PATH, postgres://..., memory: or a plain path. A single letter before
-// a colon is a Windows drive and not a scheme. It opens nothing, and the store parses the
-// parameters of a PostgreSQL DSN.
+// ParseDSN parses sqlite:PATH, postgres://..., memory: or a plain path. A single letter before a colon is a Windows
+// drive. It opens nothing; the store parses the parameters of PostgreSQL.
 func ParseDSN(dsn string) (DSN, error) {
 	m := scheme.FindStringSubmatch(dsn)
 	switch {
@@ -66,31 +64,28 @@ func ParseDSN(dsn string) (DSN, error) {
 	return DSN{}, fmt.Errorf("unknown database %q; use sqlite:PATH, postgres://..., memory: or a plain path", m[1])
 }
 
-// mask replaces a password; url.URL.Redacted uses the same text.
+// mask is also the mask of url.URL.Redacted.
 const mask = "xxxxx"
 
 var (
-	// secretName matches the name of a parameter with a secret.
+	// secretName matches the name of a secret parameter.
 	secretName = regexp.MustCompile(`(?i)pass|pwd|secret|token|key`)
-	// secretParam is one of them, bare or in the quotes of the keyword/value form,
-	// where a backslash keeps the next character.
+	// secretParam matches one, bare or quoted as in the keyword/value form, where a backslash escapes.
 	secretParam = regexp.MustCompile(
 		`(?i)((?:pass|pwd|secret|token|key)[a-z0-9_]*\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:[^&#\s\\]|\\.)*)`)
-	// userPart matches the part before the host, wherever the host begins.
+	// userPart matches everything before the host.
 	userPart = regexp.MustCompile(`(?is)^(postgres(?:ql)?:(?://)?|[a-z][a-z0-9+.-]*://).*@`)
 )
 
-// RedactDSN replaces passwords by "xxxxx": before the host, in the query, and in the
-// keyword/value form. It also works on invalid text, because error messages show a DSN with a
-// typing error. When in doubt it removes more than the password.
+// RedactDSN masks passwords before the host, in the query, and in the keyword/value form. It accepts invalid text,
+// which error messages show, and when in doubt removes more than the password.
 func RedactDSN(dsn string) string {
 	if parsed, err := ParseDSN(dsn); err == nil && parsed.Engine != "postgres" {
-		return secretParam.ReplaceAllString(dsn, "${1}"+mask) // a path may hold an @
+		return secretParam.ReplaceAllString(dsn, "${1}"+mask) // a path may contain an @
 	}
 	return redactURL(dsn)
 }
 
-// redactURL masks the passwords in a URL.
 func redactURL(dsn string) string {
 	u, err := url.Parse(dsn)
 	if err != nil || u.Host == "" || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {

@@ -11,16 +11,15 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/vault"
 )
 
-// Encryption has the keys with which values that templates mark as sensitive are stored. Keys come from a file or from
-// the environment, and no flag sets them.
+// Encryption has the keys of stored sensitive values. They come from a file or the environment, never from a flag.
 type Encryption struct {
-	// KeysFile is the path of a file with a key on each line: an ID, a space, and 32 bytes in base64. The first key
-	// encrypts, all decrypt. It is read again when a value needs a key that is not there. Defaults to none.
+	// KeysFile has a key on each line: an ID, a space, and 32 bytes in base64. The first key encrypts, all decrypt.
+	// It is reread when a value needs an unknown key.
 	KeysFile string
-	// Keys are the same lines in place of a file, separated by line breaks or commas. Defaults to none: values are
-	// stored in clear text.
+	// Keys are the same lines without a file, separated by line breaks or commas. Without keys values are stored in
+	// clear text.
 	Keys string
-	// LostKeys are the IDs of keys that no longer exist: a node starts although values need them. Defaults to none.
+	// LostKeys are the IDs of lost keys: a node starts although values need them.
 	LostKeys []string
 }
 
@@ -45,7 +44,7 @@ func (e *Encryption) Ring() (*vault.Ring, error) {
 	return ring, nil
 }
 
-// checkEncryption returns what is wrong with the section, apart from the file.
+// checkEncryption checks the section without the file.
 func checkEncryption(e *Encryption) (key string, err error) {
 	if e.Keys != "" && e.KeysFile != "" {
 		return "encryption.keys", errors.New("give keys or keys_file, not both")

@@ -12,29 +12,24 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/document"
 )
 
-// envPrefix is the prefix of the environment variables of all settings.
 const envPrefix = "TASKER_"
 
-// plainVariables are variables without the prefix that processors of dead letter topics are configured with, and their
-// settings.
+// plainVariables are the unprefixed variables of processors of dead-letter topics.
 var plainVariables = map[string]string{
 	"DLQ_MAX_RETRY_ATTEMPTS": "dlq.max_retry_attempts", "DLQ_RETRY_DELAY_HOURS": "dlq.retry_delay_hours",
 	"DLQ_MAX_AGE_DAYS": "dlq.max_age_days", "DLQ_BATCH_SIZE": "dlq.batch_size",
 }
 
-// reserved reports whether a variable has the prefix but is no setting: the command line reads
-// it, or it locates a database for Tasker's own tests, which start whole servers.
+// reserved variables have the prefix without being settings: the command line or Tasker's own tests read them.
 func reserved(name string) bool {
 	return name == "TASKER_SERVER" || name == "TASKER_API_KEY" || name == "TASKER_CONFIG" ||
 		name == "TASKER_TRANSPORT" || strings.HasPrefix(name, "TASKER_TEST_")
 }
 
-// serviceLink matches the variables that Kubernetes adds to every pod beside a service named tasker or
-// tasker-something. They are no typing error of the user, so they are ignored.
+// Kubernetes adds these variables to pods beside a service named tasker or tasker-something.
 var serviceLink = regexp.MustCompile(`^TASKER_(.*_)?(SERVICE_(HOST|PORT(_.*)?)|PORT(_\d+_(TCP|UDP|SCTP)(_.*)?)?)$`)
 
-// loadEnv reads the TASKER_ variables. An unknown one is an error: a misspelt limit must not be
-// ignored silently.
+// loadEnv reads the TASKER_ variables. An unknown one is an error, so that a misspelt limit is not ignored.
 func (l *loader) loadEnv(environ []string) {
 	values := map[string]string{}
 	for _, variable := range environ {
@@ -51,7 +46,7 @@ func (l *loader) loadEnv(environ []string) {
 		paths[envName(s.path)] = s.path
 	}
 	maps.Copy(paths, plainVariables)
-	// Those without the prefix come first in this order, so that the others override them.
+	// Unprefixed names come first in this order, so that the others override them.
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		setting, known := l.known(paths[name])
 		if !known {
@@ -62,7 +57,6 @@ func (l *loader) loadEnv(environ []string) {
 	}
 }
 
-// unknownVariable reports a variable without a setting, with the most similar name.
 func (l *loader) unknownVariable(name string) {
 	names := make([]string, len(l.settings))
 	for i, s := range l.settings {
@@ -75,8 +69,8 @@ func (l *loader) unknownVariable(name string) {
 	l.problem(name, "no setting has this variable")
 }
 
-// setText sets a value that is given as text, by a variable or a flag. It parses the text as
-// YAML unless the setting is a text or a duration, so that a list can be given as [{name: a}].
+// setText sets a value from a variable or a flag. It parses YAML, such as the list [{name: a}], unless the setting
+// is a text or a duration.
 func (l *loader) setText(s leaf, text string, from Origin) {
 	value := document.NewText(text)
 	switch kind := s.field.Kind(); {

@@ -10,13 +10,11 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/document"
 )
 
-// limits bound a file and the value of a variable. Their author runs the process, so the limits
-// only catch accidents.
+// limits of a file and the value of a variable. Their author runs the process, so they only catch accidents.
 var limits = document.Limits{Marks: 1_000_000, Entries: 50_000, Depth: 64, Nodes: 1_000_000, Merged: 100_000,
 	Digits: 1000}
 
-// loadFile reads the YAML file at path. A file that cannot be read or parsed is reported like
-// any other problem, so that the other sources are still checked.
+// loadFile reports an unreadable file like any other problem, so that the other sources are still checked.
 func (l *loader) loadFile(path string) {
 	src, err := os.ReadFile(path)
 	if err != nil {
@@ -30,7 +28,7 @@ func (l *loader) loadFile(path string) {
 	l.loadText(path, src)
 }
 
-// loadText sets the values of a YAML document; path is its name in places.
+// loadText sets the values of a YAML document; path names it in places.
 func (l *loader) loadText(path string, src []byte) {
 	root := document.Parse(src, document.Options{
 		What: "the file", Limits: limits,
@@ -45,7 +43,6 @@ func (l *loader) loadText(path string, src []byte) {
 	}
 }
 
-// walk visits the keys of a section in the order of the file, and its subsections.
 func (l *loader) walk(file, prefix string, section *document.Node) {
 	for _, p := range section.Pairs {
 		path, place, value := prefix+p.Key, in(file, p.At), p.Value
@@ -69,8 +66,7 @@ func (l *loader) walk(file, prefix string, section *document.Node) {
 	}
 }
 
-// mark records the place of a value and of everything inside it, so that a problem in a list is
-// reported at its own line.
+// mark records the place of a value and its items, so that a problem in a list has its own line.
 func (l *loader) mark(file, path string, n *document.Node) {
 	l.lines[path] = in(file, n.At)
 	for i, item := range n.Items {
@@ -83,7 +79,6 @@ func (l *loader) mark(file, path string, n *document.Node) {
 	}
 }
 
-// unknown reports an unknown key, with the most similar one.
 func (l *loader) unknown(place, path string) {
 	paths := make([]string, len(l.settings))
 	for i, s := range l.settings {
@@ -96,7 +91,6 @@ func (l *loader) unknown(place, path string) {
 	l.problem(place, "unknown key %s", path)
 }
 
-// firstKeyOf returns a key of a section as an example.
 func (l *loader) firstKeyOf(section string) string {
 	for _, s := range l.settings {
 		if strings.HasPrefix(s.path, section+".") {
@@ -106,7 +100,6 @@ func (l *loader) firstKeyOf(section string) string {
 	return section
 }
 
-// in formats a place as file:line:column.
 func in(file string, at document.Position) string {
 	return fmt.Sprintf("%s:%d:%d", file, at.Line, at.Column)
 }

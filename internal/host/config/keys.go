@@ -10,18 +10,17 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 )
 
-// leaf is one setting: its path, and the field that holds it.
 type leaf struct {
 	path  string
 	field reflect.Value
 }
 
-// leaves lists the settings of c in the order of its fields, which is that of `config print`.
+// leaves lists the settings in field order, the order of `config print`.
 func leaves(c *Config) []leaf {
 	return appendLeaves(nil, "", reflect.ValueOf(c).Elem())
 }
 
-// appendLeaves appends the settings of a struct. A nested struct is a section.
+// A nested struct is a section.
 func appendLeaves(out []leaf, prefix string, v reflect.Value) []leaf {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
@@ -30,7 +29,7 @@ func appendLeaves(out []leaf, prefix string, v reflect.Value) []leaf {
 		}
 		path := prefix + snake(f.Name)
 		if f.Type == deliveryType {
-			continue // follows from message_queue
+			continue // part of message_queue
 		}
 		if f.Type.Kind() == reflect.Struct {
 			out = appendLeaves(out, path+".", v.Field(i))
@@ -41,14 +40,14 @@ func appendLeaves(out []leaf, prefix string, v reflect.Value) []leaf {
 	return out
 }
 
-// snake converts the name of a Go field to a key: PayloadBytes to payload_bytes, DSN to dsn. A
-// run of capitals and digits is one word.
+// snake converts a Go field name to a key: PayloadBytes to payload_bytes, DSN to dsn. A run of capitals and digits
+// is one word.
 func snake(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
 	for i, r := range runes {
 		begins := i > 0 && unicode.IsUpper(r) &&
-			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) // of a word, after an acronym too
+			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) // of a word, even after an acronym
 		if begins {
 			b.WriteByte('_')
 		}
@@ -57,12 +56,10 @@ func snake(name string) string {
 	return b.String()
 }
 
-// envName returns the environment variable of a key.
 func envName(path string) string {
 	return "TASKER_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
 
-// isSection reports whether path is a section of at least one setting.
 func isSection(settings []leaf, path string) bool {
 	for _, s := range settings {
 		if strings.HasPrefix(s.path, path+".") {
@@ -72,7 +69,7 @@ func isSection(settings []leaf, path string) bool {
 	return false
 }
 
-// nearest returns the most similar known word, "" if none is similar enough for a suggestion.
+// nearest returns the most similar known word, "" if none is similar enough.
 func nearest(word string, known []string) string {
 	return wording.Nearest(word, known, 1+len(word)/3)
 }

@@ -10,22 +10,20 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/wording"
 )
 
-// Sources are the sources of settings besides the defaults; later fields override earlier ones.
+// Sources are the sources of settings beyond the defaults; later fields override earlier ones.
 type Sources struct {
-	// File is the path of a YAML file; "" means none.
+	// File is the path of a YAML file; "" for none.
 	File string
-	// Text is a YAML document with the same keys, in place of a file; TextName is its name in the places of problems. ""
-	// means none.
+	// Text is a YAML document instead of a file; TextName names it in places.
 	Text, TextName string
-	// Environ holds NAME=VALUE pairs, as os.Environ returns them.
+	// Environ has NAME=VALUE pairs, as from os.Environ.
 	Environ []string
-	// Flags are the flags of the command line.
-	Flags []Flag
+	Flags   []Flag
 }
 
-// Flag is a flag of the command line that sets a key.
+// Flag is a command-line flag that sets a key.
 type Flag struct {
-	Name string // with its dashes, as shown to the user
+	Name string // with its dashes
 	Key  string
 	Text string
 }
@@ -40,9 +38,8 @@ func (o Origin) String() string {
 	return strings.TrimSpace(o.Layer + " " + o.Place)
 }
 
-// Load reads all sources and returns the effective Config. The error is a *tasker.Error of
-// CodeInvalid with one detail for each problem, so that one run shows all of them. Load opens
-// no database and no port.
+// Load returns the effective Config of all sources. The error is a *tasker.Error of CodeInvalid with a detail for
+// each problem. Load opens neither database nor port.
 func Load(src Sources) (*Config, error) {
 	cfg := Default()
 	l := loader{
@@ -62,7 +59,7 @@ func Load(src Sources) (*Config, error) {
 	cfg = cfg.withDefaults()
 	cfg.origins = l.origins
 	if len(l.problems) == before {
-		// A value that could not be read would be checked by its default.
+		// An unreadable value would be checked by its default.
 		l.validate()
 	}
 	if len(l.problems) == 0 {
@@ -75,7 +72,6 @@ func Load(src Sources) (*Config, error) {
 	}
 }
 
-// loader collects values and problems during one Load.
 type loader struct {
 	cfg      *Config
 	settings []leaf
@@ -85,12 +81,10 @@ type loader struct {
 	problems []tasker.Detail
 }
 
-// problem records a problem at a place: file:line:column, variable or flag.
 func (l *loader) problem(place, format string, args ...any) {
 	l.problems = append(l.problems, tasker.Detail{Location: place, Message: fmt.Sprintf(format, args...)})
 }
 
-// known returns the setting of a path, if there is one.
 func (l *loader) known(path string) (leaf, bool) {
 	i := slices.IndexFunc(l.settings, func(s leaf) bool { return s.path == path })
 	if i < 0 {
@@ -99,12 +93,10 @@ func (l *loader) known(path string) (leaf, bool) {
 	return l.settings[i], true
 }
 
-// set replaces the value of the earlier sources.
 func (l *loader) set(path string, value *document.Node, from Origin) {
 	l.values[path], l.origins[path] = value, from
 }
 
-// loadFlags sets the values of the flags.
 func (l *loader) loadFlags(flags []Flag) {
 	for _, f := range flags {
 		s, ok := l.known(f.Key)
@@ -116,8 +108,7 @@ func (l *loader) loadFlags(flags []Flag) {
 	}
 }
 
-// place returns the place where the value at path was set, for an item of a list in a file that
-// of the item. A default has no place.
+// place returns where the value at path was set, for a list item in a file its own line; "" for a default.
 func (l *loader) place(path string) string {
 	setting, _, _ := strings.Cut(path, "[")
 	from := l.origins[setting]
@@ -130,8 +121,7 @@ func (l *loader) place(path string) string {
 	return from.Place
 }
 
-// decodeAll stores the effective values in the fields of the Config. Only they are checked: an
-// invalid value that a later source overrides does no harm.
+// decodeAll checks only effective values: an overridden invalid value does no harm.
 func (l *loader) decodeAll() {
 	d := decoder{report: func(path, format string, args ...any) {
 		l.problem(l.place(path), "%s "+format, append([]any{path}, args...)...)

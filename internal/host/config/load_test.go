@@ -18,7 +18,6 @@ import (
 
 const hashA = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
-// write makes a configuration file and returns its path.
 func write(t *testing.T, yaml string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tasker.yaml")
@@ -37,8 +36,7 @@ func load(t *testing.T, src config.Sources) *config.Config {
 	return cfg
 }
 
-// problems loads src, which must fail, and returns "place: message" lines with
-// the directory of the file taken off.
+// problems loads src, which must fail, and returns "place: message" lines without the file's directory.
 func problems(t *testing.T, src config.Sources) []string {
 	t.Helper()
 	_, err := config.Load(src)
@@ -196,7 +194,6 @@ func TestLoadPassesOverKubernetesServiceLinks(t *testing.T) {
 	}
 }
 
-// permissionWords are the permissions as problems list them.
 const permissionWords = "submit, read, operate, work, dead-letters:read, dead-letters:redrive, dead-letters:edit, " +
 	"dead-letters:discard, sources:admin, sensitive, admin"
 

@@ -20,6 +20,6 @@ var meanings = sync.OnceValue(func() map[string]string {
 	return out
 })
 
-// Meaning returns what a setting is for, in a few words of Markdown; "the same" refers to the setting before. It is
-// empty for an unknown key. A test wants one for each setting, and wants the documentation to say the same.
+// Meaning explains a setting in a few words of Markdown, "" for an unknown key; "the same" refers to the previous
+// setting. A test compares the meanings with the documentation.
 func Meaning(key string) string { return meanings()[key] }

@@ -11,50 +11,44 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// MessageQueue configures the brokers over which steps are dispatched to workers with a transport of their own.
+// MessageQueue configures the brokers over which steps reach workers.
 type MessageQueue struct {
 	Rabbitmq Rabbitmq
 }
 
 // Rabbitmq configures the dispatch of steps over RabbitMQ.
 type Rabbitmq struct {
-	// URL is amqp://USER:PASSWORD@HOST:PORT/VHOST, or amqps:// with TLS. Defaults to none: workers cannot have the
+	// URL is amqp://USER:PASSWORD@HOST:PORT/VHOST, or amqps:// with TLS; without it workers cannot have the
 	// transport amqp.
-	URL string
-	// QueuePrefix begins the names of the queues of workers. Defaults to "worker.".
+	URL         string
 	QueuePrefix string
-	// QueueType is classic or quorum. Defaults to classic.
+	// QueueType is classic or quorum.
 	QueueType string
-	// WorkerQueueTTLMs is how long a step may wait in the queue of its worker, in milliseconds, where neither the step
-	// nor its template says so: 1,000 to 604,800,000. Defaults to 300,000.
+	// WorkerQueueTTLMs bounds a step's wait in its worker's queue, in milliseconds, 1,000 to 604,800,000, unless
+	// the step or its template sets one.
 	WorkerQueueTTLMs int
-	// OnExpiry is what becomes of a step that waited longer: retry, as its attempts and ExpiryLimit allow, or fail.
-	// Defaults to retry.
+	// OnExpiry is retry, within the step's attempts and ExpiryLimit, or fail.
 	OnExpiry string
-	// ExpiryLimit is the number of expired dispatches with which a step fails for good. Defaults to 3.
+	// ExpiryLimit is the number of expired dispatches at which a step fails permanently.
 	ExpiryLimit int
-	// Prefetch bounds the dispatched steps of a worker below its capacity. Defaults to 0: its capacity, or 100 for a
-	// worker without one.
+	// Prefetch bounds the dispatched steps of a worker below its capacity; 0 is its capacity, or 100 without one.
 	Prefetch   int
 	DeadLetter RabbitmqDeadLetter
 }
 
-// RabbitmqDeadLetter configures what becomes of messages that expire in the queues of workers.
+// RabbitmqDeadLetter configures the fate of messages that expire in workers' queues.
 type RabbitmqDeadLetter struct {
-	// Enabled sends them to Exchange, and from there to Queue. Without it they vanish. Defaults to true.
-	Enabled bool
-	// Exchange and Queue default to attune.dlx and attune.dlx.queue.
+	// Enabled sends them to Exchange, and from there to Queue; otherwise they vanish.
+	Enabled         bool
 	Exchange, Queue string
-	// TTLMs is how long Queue keeps a message, in milliseconds, 60,000 to 604,800,000. Defaults to 86,400,000.
+	// TTLMs is how long Queue keeps a message, in milliseconds, 60,000 to 604,800,000.
 	TTLMs int
 }
 
-// defaultRabbitmq is the default of the section.
 var defaultRabbitmq = Rabbitmq{QueuePrefix: "worker.", QueueType: "classic", WorkerQueueTTLMs: 300_000,
 	OnExpiry: string(settings.ExpiryRetry), ExpiryLimit: 3,
 	DeadLetter: RabbitmqDeadLetter{Enabled: true, Exchange: "attune.dlx", Queue: "attune.dlx.queue", TTLMs: 86_400_000}}
 
-// withDefaults replaces zero fields by their defaults.
 func (r Rabbitmq) withDefaults() Rabbitmq {
 	d := defaultRabbitmq
 	r.QueuePrefix, r.QueueType = cmp.Or(r.QueuePrefix, d.QueuePrefix), cmp.Or(r.QueueType, d.QueueType)
@@ -76,20 +70,19 @@ func (r *Rabbitmq) Retention() time.Duration {
 	return time.Duration(r.DeadLetter.TTLMs) * time.Millisecond
 }
 
-// delivery returns what the engine has to know of it.
+// delivery returns the engine's part of the section.
 func (r *Rabbitmq) delivery() settings.Delivery {
 	return settings.Delivery{Offered: r.URL != "", QueuePrefix: r.QueuePrefix, TTL: r.WorkerQueueTTL(),
 		Capacity: r.Prefetch, OnExpiry: settings.OnExpiry(r.OnExpiry), ExpiryLimit: r.ExpiryLimit}
 }
 
 const (
-	// minRetention is the shortest time that dead letters are kept: a restart of a server must not lose them.
+	// minRetention bounds the retention of dead letters: a restart of a server must not lose them.
 	minRetention = time.Minute
-	// maxRabbitName bounds names on the broker; AMQP has 255 bytes, and .moving and the ID of a worker are added.
+	// maxRabbitName bounds broker names; AMQP has 255 bytes, and .moving and a worker's ID are added.
 	maxRabbitName = 150
 )
 
-// validateRabbitmq checks the section, all problems at once.
 func (l *loader) validateRabbitmq(check func(path string, err error)) {
 	const section = "message_queue.rabbitmq."
 	r := &l.cfg.MessageQueue.Rabbitmq
@@ -110,7 +103,6 @@ func (l *loader) validateRabbitmq(check func(path string, err error)) {
 	}
 }
 
-// checkRabbitName checks the name of a queue or exchange.
 func checkRabbitName(name string) error {
 	switch {
 	case len(name) > maxRabbitName:
@@ -123,8 +115,8 @@ func checkRabbitName(name string) error {
 	return nil
 }
 
-// checkAMQP checks the form of the URL of a RabbitMQ up to the host; connecting checks the rest. The error does not
-// repeat the URL, which may contain a password.
+// checkAMQP checks the form of a RabbitMQ URL up to the host; connecting checks the rest. The error does not repeat
+// the URL, which may contain a password.
 func checkAMQP(text string) error {
 	if text == "" {
 		return nil

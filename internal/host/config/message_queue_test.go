@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 )
 
-// TestRabbitmq: the keys of the file reach the engine, and the password is not shown.
 func TestRabbitmq(t *testing.T) {
 	t.Parallel()
 	cfg := load(t, config.Sources{File: write(t, `
@@ -40,7 +39,6 @@ message_queue:
 	}
 }
 
-// TestRabbitmqProblems: all problems at once, each at its place, without the password.
 func TestRabbitmqProblems(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load(config.Sources{File: write(t, `

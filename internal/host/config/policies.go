@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// Policy is a policy of a source, or of one of its origins. Its keys are those of the API. Fields that are not given
-// take the defaults of deadletter.Policy; strategy is required.
+// Policy is a policy of a source or one of its origins, with the keys of the API. Missing fields take the defaults
+// of deadletter.Policy; strategy is required.
 type Policy struct {
 	Origin            string
 	Strategy          string
@@ -28,7 +28,6 @@ type Policy struct {
 	CopyRetries       bool
 }
 
-// domain converts a policy of a source.
 func (p *Policy) domain(of *deadletter.Source) (*deadletter.Policy, error) {
 	at, err := deadletter.ParseTimeOfDay(p.TimeOfDay)
 	out := deadletter.Policy{Namespace: of.Namespace, Source: of.Name, Origin: p.Origin,
@@ -39,7 +38,7 @@ func (p *Policy) domain(of *deadletter.Source) (*deadletter.Policy, error) {
 	return &out, err
 }
 
-// duration converts seconds. What is no duration becomes one that every policy refuses.
+// duration converts seconds, an invalid number to a duration that every policy refuses.
 func duration(seconds float64) time.Duration {
 	const most = 2 * deadletter.MaxAgeLimit
 	if seconds >= 0 && seconds <= most.Seconds() {
@@ -48,11 +47,10 @@ func duration(seconds float64) time.Duration {
 	return -1
 }
 
-// position is the line and column behind the name of a file.
+// position is the line and column behind a file name.
 var position = regexp.MustCompile(`:\d+:\d+$`)
 
-// DeadLetterPolicies returns the policies of the configured sources, with the defaults filled in, and with the file or
-// the variable that they are from.
+// DeadLetterPolicies returns the configured policies with defaults and with their file or variable.
 func (c *Config) DeadLetterPolicies() []*deadletter.Policy {
 	from := c.origins["sources"]
 	setter, by := model.SetByConfiguration, position.ReplaceAllString(from.Place, "")
@@ -73,7 +71,6 @@ func (c *Config) DeadLetterPolicies() []*deadletter.Policy {
 	return out
 }
 
-// validatePolicies checks the policies of a source by the rules of the domain. path is that of the source.
 func (l *loader) validatePolicies(path string, of *deadletter.Source, policies []Policy) {
 	first := map[string]int{}
 	for i := range policies {
@@ -88,7 +85,7 @@ func (l *loader) validatePolicies(path string, of *deadletter.Source, policies [
 		for _, fault := range p.Validate() {
 			at := fault.Location
 			if strings.HasPrefix(at, "/source") {
-				continue // reported of the source
+				continue // the source's report has it
 			}
 			for domain, public := range deadletter.PolicyFields {
 				if rest, ok := strings.CutPrefix(at, domain); ok && (rest == "" || rest[0] == '/') {

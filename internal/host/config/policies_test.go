@@ -12,8 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// TestPoliciesOfSources: the keys are those of the API, fields that are left out have their defaults, and each policy
-// names the file or the variable that it is from.
 func TestPoliciesOfSources(t *testing.T) {
 	t.Parallel()
 	file := write(t, `sources:

@@ -12,7 +12,7 @@ type Setting struct {
 	Key      string `json:"key"`
 	Value    any    `json:"value"`
 	Source   string `json:"source"`
-	Variable string `json:"variable"` // the environment variable that would set it
+	Variable string `json:"variable"` // its environment variable
 }
 
 // Redacted replaces a secret in Setting.Value.
@@ -34,13 +34,13 @@ func (c *Config) Settings() []Setting {
 	return out
 }
 
-// secretive are the settings that may have a secret, such as a password in a URL. No message repeats a value of theirs:
-// a secret often stands where it does not belong.
+// secretive are the settings that may contain a secret, such as a password in a URL. No message repeats their
+// values: a secret often is in the wrong place.
 var secretive = []string{"blobs.secret_access_key", "db.dsn", "dispatch", "encryption.keys", "keys",
 	"message_queue.rabbitmq.url", "sources", "telemetry.otlp_endpoint", "webhooks"}
 
-// plain converts a field to strings, numbers, lists and maps. It finds secrets by the name of
-// their key, at any depth: a new secret needs a case here, and its setting a name in secretive.
+// plain converts a field to strings, numbers, lists and maps. It finds secrets by key at any depth: a new secret
+// needs a case here, and its setting a name in secretive.
 func plain(path string, v reflect.Value) any {
 	switch {
 	case path == "db.dsn", path == "dispatch", path == "telemetry.otlp_endpoint", path == "message_queue.rabbitmq.url":
@@ -72,7 +72,7 @@ func plain(path string, v reflect.Value) any {
 		for i := range v.NumField() {
 			name := snake(v.Type().Field(i).Name)
 			of := name
-			if v.Type() == reflect.TypeFor[Webhook]() { // its URL is more of a secret than that of a broker
+			if v.Type() == reflect.TypeFor[Webhook]() { // more secret than a broker's URL
 				of = "webhook." + name
 			}
 			item[name] = plain(of, v.Field(i))

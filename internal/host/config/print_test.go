@@ -49,7 +49,7 @@ func TestRedactDSN(t *testing.T) {
 		"postgres://u:p@h1:1,h2:2/d":         "postgres://u:xxxxx@h1:1,h2:2/d",
 		"sqlite:/data/a@b.db":                "sqlite:/data/a@b.db",
 
-		// Passwords that should have been percent-encoded.
+		// Passwords that lack percent-encoding.
 		"postgres://u:p@ss@h/d": "postgres://u:xxxxx@h/d",
 		"postgres://u:p/ss@h/d": "postgres://xxxxx@h/d",
 		"postgres://u:p#ss@h/d": "postgres://xxxxx@h/d",
@@ -60,7 +60,6 @@ func TestRedactDSN(t *testing.T) {
 		"postgres:u:p@h/d":      "postgres:xxxxx@h/d",
 		"POSTGRES://u:p%@h/d":   "POSTGRES://xxxxx@h/d",
 
-		// Keywords and values.
 		"host=h password='a b' user=u":     "host=h password=xxxxx user=u",
 		`host=h password='a\' b' user=u`:   "host=h password=xxxxx user=u",
 		`host=h password = a\ b user=u`:    "host=h password = xxxxx user=u",
@@ -139,7 +138,6 @@ func TestCheckOpen(t *testing.T) {
 	}
 }
 
-// TestMessagesHideSecrets: no problem with a setting that may have a secret repeats what stands in its place.
 func TestMessagesHideSecrets(t *testing.T) {
 	t.Parallel()
 	environ := []string{}

@@ -6,16 +6,15 @@ import (
 	"slices"
 )
 
-// reloadable are the settings that a running server takes over. The others shape connections, loops and memory that
-// exist already, or must be the same on all nodes at one time.
+// reloadable settings apply to a running server. The others shape existing connections, loops and memory, or must
+// be the same on all nodes at a time.
 var reloadable = []string{"keys", "log.level"}
 
-// Reloadable returns the keys of the settings that Reload takes over.
+// Reloadable returns the keys of the settings that Reload applies.
 func Reloadable() []string { return slices.Clone(reloadable) }
 
-// Reload returns the configuration of a running server after next was read: c with the reloadable settings of next.
-// taken are their keys where they have changed, left the keys of other settings that have changed and need a restart.
-// It changes neither c nor next.
+// Reload returns c with the reloadable settings of next. taken are their changed keys, left the changed keys that
+// need a restart. It changes neither c nor next.
 func (c *Config) Reload(next *Config) (now *Config, taken, left []string) {
 	merged := *c
 	merged.origins = maps.Clone(c.origins)

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// Source is a source of dead letters. Fields that are not given take the defaults of deadletter.Source; namespace
-// defaults to default.
+// Source is a source of dead letters. Missing fields take the defaults of deadletter.Source; namespace defaults to
+// default.
 type Source struct {
 	Namespace  string
 	Name       string
@@ -46,12 +46,11 @@ type Intake struct {
 	OnFailure       IntakeFailure
 }
 
-// IntakeFailure says what happens when a task that was taken in fails for good.
+// IntakeFailure configures the effect of a permanent failure of a task from an intake.
 type IntakeFailure struct {
 	Write string
 }
 
-// domain converts an intake; nil for none.
 func (in *Intake) domain() *deadletter.Intake {
 	if in == nil {
 		return nil
@@ -64,7 +63,7 @@ func (in *Intake) domain() *deadletter.Intake {
 		WriteFailures: in.OnFailure.Write}
 }
 
-// DeadLetterSources returns the configured sources as the domain knows them, with the defaults filled in.
+// DeadLetterSources returns the configured sources with defaults.
 func (c *Config) DeadLetterSources() []*deadletter.Source {
 	out := make([]*deadletter.Source, len(c.Sources))
 	for i, s := range c.Sources {
@@ -79,8 +78,8 @@ func (c *Config) DeadLetterSources() []*deadletter.Source {
 	return out
 }
 
-// validateSources checks the rules of the domain, and reports each problem at its line. The server checks at its start
-// whether it has the driver.
+// validateSources applies the rules of the domain and reports each problem at its line. The server checks the
+// driver at its start.
 func (l *loader) validateSources() {
 	first := map[deadletter.SourceKey]int{}
 	for i, s := range l.cfg.DeadLetterSources() {

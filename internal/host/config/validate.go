@@ -16,12 +16,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// maxPool is the maximum size of the pool. No PostgreSQL serves that many connections well, so
-// a larger number is a mistake.
+// maxPool bounds the pool: no PostgreSQL serves that many connections well.
 const maxPool = 10000
 
-// validate checks the rules that types cannot express. The bounds of the engine's settings are
-// in package settings, which the embedded engine uses too.
+// validate checks rules beyond types. Package settings has the engine's bounds, also for the embedded engine.
 func (l *loader) validate() {
 	c := l.cfg
 	check := func(path string, err error) {
@@ -63,7 +61,7 @@ func (l *loader) validate() {
 	l.validateSources()
 	l.validateWebhooks()
 	for _, err := range unjoin(c.Engine.Validate()) {
-		// The engine begins each problem with the key, below its section.
+		// The engine begins each problem with the key below its section.
 		key, _, _ := strings.Cut(err.Error(), " ")
 		if strings.HasPrefix(key, "delivery.") {
 			continue // reported under message_queue
@@ -72,8 +70,7 @@ func (l *loader) validate() {
 	}
 }
 
-// validateKeys checks the rules of access.New, which has no places, to report each problem at
-// its line.
+// validateKeys repeats the rules of access.New, which has no places, to report each problem at its line.
 func (l *loader) validateKeys() {
 	var words []string
 	for _, p := range access.Permissions() {
@@ -114,7 +111,7 @@ func (l *loader) validateKeys() {
 	}
 }
 
-// checkListen checks the form of an address. Whether it can be bound shows only at start.
+// checkListen checks the form of an address; only the start can bind it.
 func checkListen(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -129,8 +126,7 @@ func checkListen(addr string) error {
 	return nil
 }
 
-// checkEndpoint checks the URL of an OTLP endpoint. The error does not repeat it, because it
-// may contain a password.
+// checkEndpoint checks the URL of an OTLP endpoint without repeating it, because it may contain a password.
 func checkEndpoint(endpoint string) error {
 	if endpoint == "" {
 		return nil
@@ -141,9 +137,8 @@ func checkEndpoint(endpoint string) error {
 	return nil
 }
 
-// Open reports whether any caller on the network could use the API: the server listens on an
-// address beyond this machine and requires no key. A host name other than localhost counts as
-// beyond, because it may resolve to anything.
+// Open reports whether any caller on the network could use the API: no key, and an address beyond this machine,
+// such as any host name except localhost.
 func (c *Config) Open() bool {
 	host, _, err := net.SplitHostPort(c.Server.Listen)
 	if err != nil || len(c.Keys) > 0 {
@@ -153,8 +148,8 @@ func (c *Config) Open() bool {
 	return host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-// CheckOpen refuses an open server without AllowOpen. It is not part of Load: commands that do
-// not listen must work with any configuration.
+// CheckOpen refuses an open server without AllowOpen. Load does not call it, because commands that do not listen
+// must accept any configuration.
 func (c *Config) CheckOpen() error {
 	if !c.Open() || c.Server.AllowOpen {
 		return nil
@@ -168,7 +163,6 @@ func (c *Config) CheckOpen() error {
 	}
 }
 
-// positive checks a number.
 func positive(n int64) error {
 	if n <= 0 {
 		return fmt.Errorf("must be positive")
@@ -176,7 +170,6 @@ func positive(n int64) error {
 	return nil
 }
 
-// between checks a range, both bounds included.
 func between(n, low, high int) error {
 	if n < low || n > high {
 		return fmt.Errorf("must be from %d to %d", low, high)
@@ -184,7 +177,6 @@ func between(n, low, high int) error {
 	return nil
 }
 
-// oneOf checks a word, and suggests the most similar one.
 func oneOf(got string, words ...string) error {
 	if slices.Contains(words, got) {
 		return nil
@@ -195,7 +187,6 @@ func oneOf(got string, words ...string) error {
 	return fmt.Errorf("must be one of %s, not %q", strings.Join(words, ", "), got)
 }
 
-// unjoin returns the errors that errors.Join has combined, or the error itself.
 func unjoin(err error) []error {
 	if err == nil {
 		return nil

@@ -9,13 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// webhookName is a name that can stand in a path and in an error message.
+// webhookName is safe in a path and an error message.
 var webhookName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
-// maxWebhookNamespaces bounds the namespaces of a webhook, maxNamespace the length of each.
 const maxWebhookNamespaces, maxNamespace = 100, 255
 
-// validateWebhooks checks the webhooks. No message repeats a URL or a secret.
+// No message repeats a URL or a secret.
 func (l *loader) validateWebhooks() {
 	if n := len(l.cfg.Webhooks); n > webhook.MaxEndpoints {
 		l.problem(l.place("webhooks"), "webhooks has %d entries; the limit is %d", n, webhook.MaxEndpoints)

@@ -10,10 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/host/config"
 )
 
-// key is a secret of a webhook.
 const key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// TestWebhooks: a webhook is read from a file or a variable, and nothing shows its secrets.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	for _, sources := range []config.Sources{

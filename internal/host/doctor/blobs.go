@@ -15,8 +15,8 @@ import (
 	"github.com/taskerhq/tasker/blob"
 )
 
-// blobStore looks at the store of large results: it writes an object, reads it and deletes it. Where none is
-// configured, it looks for results that were kept in one.
+// blobStore writes, reads and deletes an object in the store of large results. Without a store it looks for results
+// kept in one.
 func (p *patient) blobStore(ctx context.Context) ([]Check, error) {
 	return p.examine(ctx, []exam{{"blob_store", func(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		var results, deleting int64
@@ -42,7 +42,7 @@ func (p *patient) blobStore(ctx context.Context) ([]Check, error) {
 	}}})
 }
 
-// tryBlobs uses the blob store as a server does. It creates no directory: that would belong to whoever runs doctor.
+// tryBlobs creates no directory: that would belong to doctor's user.
 func (p *patient) tryBlobs(ctx context.Context) error {
 	if dir, is := strings.CutPrefix(p.Blobs.URL, "file:"); is {
 		if _, err := os.Stat(strings.TrimPrefix(dir, "//")); err != nil {
@@ -60,7 +60,6 @@ func (p *patient) tryBlobs(ctx context.Context) error {
 	return errors.Join(readBack(ctx, store, key, content), store.Delete(ctx, key))
 }
 
-// readBack compares an object with what was written.
 func readBack(ctx context.Context, store blob.Store, key string, want []byte) error {
 	r, err := store.Get(ctx, key)
 	if err != nil {

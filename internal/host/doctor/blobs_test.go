@@ -10,8 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/s3test"
 )
 
-// TestBlobStore: a blob store that works, one that refuses the key, one that is out of reach, and a directory that is
-// not there, which stays so.
 func TestBlobStore(t *testing.T) {
 	t.Parallel()
 	s3 := s3test.Shared(t)

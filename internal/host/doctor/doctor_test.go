@@ -44,7 +44,6 @@ func examine(t *testing.T, dsn string, opts doctor.Options) *doctor.Report {
 	return r
 }
 
-// wantCheck looks for a check with a status that says a text.
 func wantCheck(t *testing.T, r *doctor.Report, name string, status doctor.Status, text string) {
 	t.Helper()
 	if !slices.ContainsFunc(r.Checks, func(c doctor.Check) bool {
@@ -62,8 +61,7 @@ func show(r *doctor.Report) string {
 	return b.String()
 }
 
-// fill leaves a step that is held, one that waits for a time, and two that are
-// ready, one of them on a route that no worker serves.
+// fill leaves a leased step, one that waits for a time, and two ready ones, one on a route without a worker.
 func fill(t *testing.T, dsn string) {
 	t.Helper()
 	b, err := node.Open(t.Context(), dsn, node.Options{})
@@ -91,7 +89,6 @@ func fill(t *testing.T, dsn string) {
 	}
 }
 
-// connect opens a database past everything that looks after it.
 func connect(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
 	var db *sql.DB
@@ -111,8 +108,7 @@ func connect(t *testing.T, dsn string) *sql.DB {
 	return db
 }
 
-// execute runs statements one by one, on connections that are closed afterwards:
-// PostgreSQL counts rows when a session ends.
+// execute uses separate connections: PostgreSQL counts rows when a session ends.
 func execute(t *testing.T, dsn string, statements ...string) {
 	t.Helper()
 	db := connect(t, dsn)
@@ -124,7 +120,6 @@ func execute(t *testing.T, dsn string, statements ...string) {
 	}
 }
 
-// broken is a database with something wrong, and what is to be said about it.
 type broken struct {
 	name       string
 	statements []string
@@ -134,7 +129,6 @@ type broken struct {
 	limits     doctor.Limits
 }
 
-// theWork is what can be wrong with the work, on every engine.
 var theWork = []broken{
 	{name: "StuckLease", statements: []string{`UPDATE tasker_workflow_steps SET key = 1000000 WHERE queue = -2`},
 		check: "leases", status: doctor.Fail, says: "1 leases have expired"},
@@ -177,7 +171,6 @@ var theWork = []broken{
 		status: doctor.Warn, says: "could not be looked at"},
 }
 
-// wantRefusal wants an examination to end with an error.
 func wantRefusal(t *testing.T, dsn string, code task.Code, text string) {
 	t.Helper()
 	_, err := doctor.Examine(t.Context(), parse(t, dsn), doctor.Options{Timeout: 5 * time.Second})

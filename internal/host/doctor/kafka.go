@@ -13,18 +13,16 @@ import (
 )
 
 const (
-	// kafkaDriver is the driver of topics.
 	kafkaDriver = "kafka"
-	// safeCopies is the number of copies of a topic that survive the loss of a broker during maintenance of another.
+	// safeCopies is the number of a topic's copies that survive the loss of a broker during maintenance of another.
 	safeCopies = 3
-	// shortRetention is what a weekend without a server needs at least.
+	// shortRetention covers a weekend without a server.
 	shortRetention = 3 * 24 * time.Hour
-	// originLetters bounds the undecided letters of a source whose origins are looked up.
+	// originLetters bounds the undecided letters of a source whose origins are queried.
 	originLetters = 10_000
 )
 
-// kafka looks at the topics that sources read, and at those to which their letters go. Without such sources there is no
-// check.
+// kafka examines the topics of sources and of their letters' destinations; none without such sources.
 func (p *patient) kafka(ctx context.Context) ([]Check, error) {
 	sources, checks, err := p.sources(ctx, "kafka_sources", kafkaDriver, kafkaDriver)
 	if err != nil {
@@ -44,7 +42,7 @@ func (p *patient) kafka(ctx context.Context) ([]Check, error) {
 	return checks, nil
 }
 
-// origins returns the topics of undecided letters of a source, to which they go back unless the source has targets.
+// origins returns the topics of a source's undecided letters, to which they return unless the source has targets.
 func (p *patient) origins(ctx context.Context, s source) (origins []string, checks []Check, err error) {
 	checks, err = p.examine(ctx, []exam{{"kafka_origins", func(ctx context.Context, tx *sql.Tx) (_ []Check, err error) {
 		origins, err = list(ctx, tx, scanText, `SELECT DISTINCT origin FROM (SELECT origin FROM tasker_letters
@@ -55,7 +53,6 @@ func (p *patient) origins(ctx context.Context, s source) (origins []string, chec
 	return origins, checks, err
 }
 
-// topic looks at the topic of one source.
 func (p *patient) topic(ctx context.Context, s source, origins []string) []Check {
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
@@ -78,10 +75,8 @@ func (p *patient) topic(ctx context.Context, s source, origins []string) []Check
 	return append(checks, s.retention(f, p.Now())...)
 }
 
-// topic names the topic of a source for an operator.
 func (s source) topic() string { return fmt.Sprintf("the topic %s of %s", s.queue, s) }
 
-// grants names the permissions that the user lacks.
 func (s source) grants(f *kafka.Finding) []Check {
 	const name = "kafka_permissions"
 	var missing []string
@@ -107,7 +102,6 @@ func (s source) grants(f *kafka.Finding) []Check {
 		"Grant these with kafka-acls.sh --add; docs/guides/kafka.md lists all that a user needs."}}
 }
 
-// destinations names the topics to which letters would go and that do not exist.
 func (s source) destinations(f *kafka.Finding) []Check {
 	const name = "kafka_destinations"
 	var missing []string
@@ -125,7 +119,6 @@ func (s source) destinations(f *kafka.Finding) []Check {
 		"Make the topics, or name another destination in the redrive: a send to them fails, and the letters stay open."}}
 }
 
-// copies looks at what the loss of a broker would cost.
 func (s source) copies(f *kafka.Finding) []Check {
 	const name = "kafka_replication"
 	switch has, want := f.Queue.Replicas, min(safeCopies, f.Brokers); {
@@ -143,7 +136,7 @@ func (s source) copies(f *kafka.Finding) []Check {
 	}
 }
 
-// retention compares how long Kafka keeps messages with the age of what is not captured yet.
+// retention compares Kafka's retention with the age of uncaptured messages.
 func (s source) retention(f *kafka.Finding, now time.Time) []Check {
 	const name = "kafka_retention"
 	if f.ConfigError != nil {

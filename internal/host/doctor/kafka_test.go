@@ -15,18 +15,15 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// topic is a source that reads a topic.
 func topic(url, queue string) *deadletter.Source {
 	return &deadletter.Source{Namespace: "default", Name: "events", Driver: "kafka", URL: url, Queue: queue}
 }
 
-// kafkaDSNs are the databases from which Kafka is looked at.
 func kafkaDSNs(t *testing.T) map[string]string {
 	t.Helper()
 	return map[string]string{"SQLite": sqliteIn(t), "PostgreSQL": pgtest.DSN(t)}
 }
 
-// TestKafkaHealthy: of a topic of a week the only thing to say is that a cluster of one broker has one copy of it.
 func TestKafkaHealthy(t *testing.T) {
 	t.Parallel()
 	url := kafkatest.Shared(t)
@@ -41,7 +38,6 @@ func TestKafkaHealthy(t *testing.T) {
 	}
 }
 
-// TestKafkaRetention: what waits is compared with how long Kafka keeps it.
 func TestKafkaRetention(t *testing.T) {
 	t.Parallel()
 	url := kafkatest.Shared(t)
@@ -63,7 +59,7 @@ func TestKafkaRetention(t *testing.T) {
 		"late":    {6 * 24 * time.Hour, []string{"retention.ms", "604800000"}, doctor.Warn, "wait for 6 days"},
 		"forever": {600 * 24 * time.Hour, []string{"retention.ms", "-1"}, doctor.OK, "long enough"},
 		"short":   {time.Minute, []string{"retention.ms", "3600000"}, doctor.Warn, "keeps messages for 1h0m"},
-		// compacted, so that Kafka does not delete it while the test looks
+		// compacted, so that Kafka deletes nothing during the test
 		"compacted": {time.Hour, []string{"cleanup.policy", "compact"}, doctor.Warn, "is compacted"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,8 +77,6 @@ func TestKafkaRetention(t *testing.T) {
 	})
 }
 
-// TestKafkaMissing: a topic that does not exist, a destination of open letters that does not exist, and a server that
-// does not answer.
 func TestKafkaMissing(t *testing.T) {
 	t.Parallel()
 	url := kafkatest.Shared(t)

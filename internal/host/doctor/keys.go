@@ -14,13 +14,13 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// maxUses bounds the rows that are counted for one key in one column.
+// maxUses bounds the counted rows per key and column.
 const maxUses = 10_000
 
 // keyNote begins the notes about keys; see package node.
 const keyNote = "encryption:"
 
-// keys tells what needs each encryption key: one check for each that the database has needed.
+// keys returns a check for each encryption key that the database has ever needed.
 func (p *patient) keys(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	db := store.SQL{Conn: reading{tx: tx}}
 	notes, err := db.Notes(ctx, keyNote)
@@ -60,9 +60,9 @@ func (p *patient) keys(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return out, nil
 }
 
-// reading is a transaction as a store.Conn that only reads.
+// reading is a transaction as a read-only store.Conn.
 type reading struct {
-	store.Conn // nil: nothing is written
+	store.Conn // nil: no writes
 
 	tx *sql.Tx
 }

@@ -15,17 +15,15 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
 
-// server is a schema on PostgreSQL under examination.
 type server struct {
 	patient
 	at   postgres.DSN
-	skew time.Duration // the database's clock is this far ahead of ours
-	trip time.Duration // there and back
+	skew time.Duration // how far the database's clock is ahead of ours
+	trip time.Duration // round trip
 }
 
-// examinePostgres connects, compares the schema and runs the exams. Exams of Tasker's tables
-// are left out if there are none.
-// The database is the same one that a server of this DSN would use, with its schema and role.
+// examinePostgres connects, compares the schema and runs the exams, those of Tasker's tables only if there are any.
+// It uses the database, schema and role of a server with this DSN.
 func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, error) {
 	at, err := postgres.ParseDSN(postgres.WithPoolSize(dsn, opts.PoolSize))
 	if err != nil {
@@ -33,7 +31,7 @@ func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, er
 	}
 	db := stdlib.OpenDB(*at.Pool.ConnConfig)
 	defer db.Close()
-	db.SetMaxOpenConns(1) // it must find a place even where there are hardly any
+	db.SetMaxOpenConns(1) // must find a place even if there are hardly any
 	s := &server{at: at}
 	s.patient = patient{Options: opts, db: db, begin: s.begin, clock: databaseTime}
 	if err := s.reach(ctx); err != nil {
@@ -46,7 +44,7 @@ func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, er
 	exams := []exam{{"server", s.version}, {"settings", s.settings}, {"connections", s.connections},
 		{"clock", s.clockSkew}, {"transactions", s.transactions}, {"prepared_transactions", s.prepared},
 		{"replication_slots", s.slots}, {"transaction_ids", s.wraparound}}
-	// Without tables these queries would fail, and each failure would hide the one cause.
+	// Without tables these queries would fail and hide the one cause.
 	if there {
 		exams = append(exams, exam{"clock_step", s.clockStep}, exam{"indexes", s.indexes}, exam{"table_bloat", s.tableBloat},
 			exam{"index_bloat", s.indexBloat},
@@ -66,9 +64,8 @@ func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, er
 	return report(at.String(), append(checks, more...)), err
 }
 
-// begin starts a transaction. It configures the session inside the transaction, because through PgBouncer
-// another client uses the session afterwards.
-// The timeouts apply to this transaction only, and the database enforces them even if this process dies.
+// begin configures the session inside the transaction, because through PgBouncer another client uses the session
+// afterwards. The database enforces the time-outs even if this process dies.
 func (s *server) begin(ctx context.Context) (*sql.Tx, error) {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -81,23 +78,22 @@ func (s *server) begin(ctx context.Context) (*sql.Tx, error) {
 	const settings = `SELECT set_config('statement_timeout', $1::text, true), set_config('lock_timeout', $1::text, true),
  set_config('search_path', coalesce(nullif($2::text, ''), current_setting('search_path')), true)`
 	if _, err := tx.ExecContext(ctx, settings, strconv.FormatInt(s.Timeout.Milliseconds(), 10), schema); err != nil {
-		_ = tx.Rollback() // the reason of the failure matters, not this error
+		_ = tx.Rollback() // the first failure matters
 		return nil, err
 	}
 	return tx, nil
 }
 
-// databaseTime is the time that decides on PostgreSQL.
-// It is read anew for each exam, since an examination may take minutes.
+// databaseTime is the time that decides on PostgreSQL. Each exam reads it anew, since an examination may take
+// minutes.
 func databaseTime(ctx context.Context, tx *sql.Tx) (task.Instant, error) {
 	var now int64
 	err := tx.QueryRowContext(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`).Scan(&now)
 	return task.Instant(now), err
 }
 
-// reach connects and compares the clocks. Of three readings the one with the shortest round
-// trip is the most exact.
-// Its error ends the examination: nothing can be looked at.
+// reach connects and compares the clocks: of three readings the one with the shortest round trip is the most exact.
+// Its error ends the examination.
 func (s *server) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
@@ -105,7 +101,7 @@ func (s *server) reach(ctx context.Context) error {
 	if err != nil {
 		return unreachable(err)
 	}
-	defer func() { _ = tx.Rollback() }() // it has only read
+	defer func() { _ = tx.Rollback() }() // read-only
 	for i := range 3 {
 		asked := s.Now()
 		theirs, err := databaseTime(ctx, tx)
@@ -119,13 +115,12 @@ func (s *server) reach(ctx context.Context) error {
 	return nil
 }
 
-// unreachable explains why the database cannot be examined. pgx's text contains user, database
-// and host, and no password.
+// unreachable: pgx's text contains user, database and host, but no password.
 func unreachable(err error) error {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
 		code := task.Unavailable
-		if len(refused.Code) == 5 && (refused.Code[:2] == "28" || refused.Code == "3D000") { // who, or which database
+		if len(refused.Code) == 5 && (refused.Code[:2] == "28" || refused.Code == "3D000") { // a wrong user or database
 			code = task.Invalid
 		}
 		return &task.Error{Code: code, Message: "PostgreSQL refuses: " + refused.Message,
@@ -135,8 +130,7 @@ func unreachable(err error) error {
 		Hint: "is it running, and does the DSN name the right host and port?", Err: err}
 }
 
-// schema compares the migrations; see the function schema.
-// It has a connection of its own, besides that of the exams.
+// schema uses a connection besides that of the exams.
 func (s *server) schema(ctx context.Context) ([]Check, bool, error) {
 	m, done, err := postgres.Migrator(s.at)
 	if err != nil {
@@ -148,9 +142,7 @@ func (s *server) schema(ctx context.Context) ([]Check, bool, error) {
 	return checks, there, errors.Join(err, done())
 }
 
-// clockSkew compares the clocks. Half of the round trip is the uncertainty of the reading, so
-// it is tolerated.
-// It uses the reading of reach and asks nothing.
+// clockSkew uses the reading of reach. It tolerates half of the round trip, the uncertainty.
 func (s *server) clockSkew(context.Context, *sql.Tx) ([]Check, error) {
 	ahead, word := apart(s.skew)
 	if ahead <= s.Limits.Skew+s.trip/2 {
@@ -161,7 +153,7 @@ func (s *server) clockSkew(context.Context, *sql.Tx) ([]Check, error) {
 			"means the database's time. Let NTP set both clocks."}}, nil
 }
 
-// clockStep asks whether the nodes doubt the database's clock.
+// clockStep reports nodes that distrust the database's clock.
 func (s *server) clockStep(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	step, err := postgres.SuspectedStep(ctx, tx)
 	if err != nil {
@@ -176,7 +168,6 @@ func (s *server) clockStep(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		"once. If the clock is wrong, set it right before; let NTP set it."}}, nil
 }
 
-// apart says in words how far one clock is ahead of another.
 func apart(ahead time.Duration) (by time.Duration, word string) {
 	if ahead < 0 {
 		return -ahead, "behind"
@@ -184,9 +175,8 @@ func apart(ahead time.Duration) (by time.Duration, word string) {
 	return ahead, "ahead of"
 }
 
-// turns shows which process runs which background loop. Without any, nothing is retried or
-// reaped.
-// A turn that is over stays in the table, which tells when the last server ran.
+// turns shows the process of each background loop. Without any, nothing is retried or reaped. An expired turn stays
+// in the table and dates the last server.
 func (s *server) turns(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	now, err := databaseTime(ctx, tx)
 	if err != nil {

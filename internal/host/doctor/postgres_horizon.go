@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// The checks in this file find what keeps vacuum from removing dead rows: a row stays as long as a
-// transaction might still see it, and every claim walks over it.
+// These checks find obstacles to vacuum: a dead row stays as long as a transaction might see it, and every claim
+// walks over it.
 
-// old rates the age of an obstacle to vacuum: a warning from Limits.Transaction on, a failure
-// from ten times that.
-// A claim gets slower with each dead row that it passes, so the age of the obstacle matters, not its size.
+// old rates the age of an obstacle: a warning from Limits.Transaction, a failure from ten times that. Claims slow
+// down with each dead row, so the age matters, not the size.
 func (s *server) old(age time.Duration) Status {
 	switch {
 	case age < s.Limits.Transaction:
@@ -23,10 +22,9 @@ func (s *server) old(age time.Duration) Status {
 	return Fail
 }
 
-// transactions looks for sessions that have held a snapshot or a transaction for long. A role
-// without pg_read_all_stats sees neither age nor state of other roles' sessions, only how many
-// transactions have begun since.
-// Sessions of other databases on the same server are not shown, although some hold vacuum back too.
+// transactions finds sessions with an old snapshot or transaction. A role without pg_read_all_stats sees neither
+// age nor state of others' sessions, only the number of transactions since. Sessions of other databases are not
+// shown, although some hold vacuum back, too.
 func (s *server) transactions(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT pid, coalesce(usename::text, ''), coalesce(application_name, ''), coalesce(state, ''),
  extract(epoch FROM clock_timestamp() - xact_start)::float8, coalesce(greatest(age(backend_xmin), age(backend_xid)), 0)
@@ -74,12 +72,10 @@ func (s *server) transactions(ctx context.Context, tx *sql.Tx) ([]Check, error) 
 	return checks, nil
 }
 
-// manyTransactions is the number of transactions since a snapshot from which it counts as old,
-// if its age in time is unknown.
+// manyTransactions since a snapshot make it old if its age in time is unknown.
 const manyTransactions = 1_000_000
 
-// prepared looks for forgotten prepared transactions. They survive restarts, and no session
-// shows them.
+// Forgotten prepared transactions survive restarts, and no session shows them.
 func (s *server) prepared(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT gid, owner::text, extract(epoch FROM clock_timestamp() - prepared)::float8
   FROM pg_prepared_xacts WHERE database = current_database() ORDER BY prepared`
@@ -108,9 +104,8 @@ func (s *server) prepared(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return checks, nil
 }
 
-// slots looks for replication slots without a reader. They keep the write-ahead log, and
-// perhaps dead rows, without a limit.
-// A slot on a standby that is being read is normal.
+// Replication slots without a reader keep the write-ahead log, and perhaps dead rows, without a limit. A slot that
+// is read on a standby is normal.
 func (s *server) slots(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT slot_name::text, active, coalesce(age(xmin), 0),
  coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END,
@@ -131,7 +126,7 @@ func (s *server) slots(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	for _, t := range all {
 		drop := fmt.Sprintf("If it is no longer needed, run SELECT pg_drop_replication_slot('%s').", t.name)
 		switch {
-		// With the default limit this is 1 GiB.
+		// 1 GiB by default.
 		case !t.active && t.kept > 16*s.Limits.WasteBytes:
 			checks = append(checks, Check{Status: Fail, Seen: fmt.Sprintf("slot %s is unused, and %s of write-ahead log are "+
 				"kept for it: the disk will fill up", t.name, size(t.kept)), Do: drop})
@@ -151,9 +146,8 @@ func (s *server) slots(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return checks, nil
 }
 
-// wraparound checks how many transactions are left before PostgreSQL stops accepting writes,
-// about 2,000 million after the oldest row that is not frozen. It warns from 40 % and fails
-// from 80 %.
+// wraparound counts the transactions until PostgreSQL stops accepting writes, about 2,000 million after the oldest
+// unfrozen row. It warns from 40 % and fails from 80 %.
 func (s *server) wraparound(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var age int64
 	if err := tx.QueryRowContext(ctx, `SELECT age(datfrozenxid) FROM pg_database WHERE datname = current_database()`).Scan(
@@ -164,7 +158,7 @@ func (s *server) wraparound(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	do := "End whatever holds vacuum back, then run VACUUM (FREEZE) on the tables with the highest age(relfrozenxid); " +
 		"PostgreSQL stops taking writes at the end."
 	switch {
-	// By then autovacuum has tried to freeze for a long time without success; it starts at 200 million.
+	// Autovacuum starts to freeze at 200 million and has failed for long by then.
 	case age > 1_600_000_000:
 		return []Check{{Status: Fail, Seen: seen, Do: do}}, nil
 	case age > 800_000_000:

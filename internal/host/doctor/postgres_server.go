@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// oldest is the minimum version of the server, as PostgreSQL counts: 15.
+// oldest is the minimum version, as PostgreSQL counts: 15.
 const oldest = 150000
 
-// version checks version, role and encoding of the server.
-// The three are independent, and each is reported.
+// version checks version, role and encoding independently.
 func (s *server) version(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var number int
 	var standby bool
@@ -43,8 +42,7 @@ func (s *server) version(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return checks, nil
 }
 
-// setting is a setting of PostgreSQL with the values that cause harm.
-// why follows "NAME is VALUE: ", and do is the advice.
+// setting is a setting of PostgreSQL with its harmful values. why follows "NAME is VALUE: ", and do is the advice.
 type setting struct {
 	name   string
 	hurts  func(value string) bool
@@ -53,11 +51,9 @@ type setting struct {
 	do     string
 }
 
-// is matches one bad value.
 func is(bad string) func(string) bool { return func(v string) bool { return v == bad } }
 
-// isNot matches every value except the good ones.
-// A setting that the server does not have is not matched; see settings.
+// A missing setting does not match; see settings.
 func isNot(good ...string) func(string) bool {
 	return func(v string) bool {
 		for _, g := range good {
@@ -69,8 +65,7 @@ func isNot(good ...string) func(string) bool {
 	}
 }
 
-// below matches a timeout, in milliseconds, that is set and shorter than limit; 0 is no
-// timeout.
+// below matches a time-out, in milliseconds, shorter than limit; 0 is none.
 func below(limit int) func(string) bool {
 	return func(v string) bool {
 		n, err := strconv.Atoi(v)
@@ -78,8 +73,7 @@ func below(limit int) func(string) bool {
 	}
 }
 
-// hurtful lists the settings that break a guarantee or slowly stop the database. Settings that
-// only cost speed are not here: the operator may have reasons for them.
+// hurtful settings break a guarantee or slowly stop the database. Settings that only cost speed may be deliberate.
 var hurtful = []setting{
 	{"fsync", is("off"), Fail, "when the machine fails, the whole database may be lost", "Set fsync = on."},
 	{"full_page_writes", is("off"), Fail, "when the machine fails, pages may be torn", "Set full_page_writes = on."},
@@ -95,7 +89,7 @@ var hurtful = []setting{
 	{"default_transaction_isolation", isNot("read committed"), Warn,
 		"transactions of Tasker fail and are run again where they would have waited",
 		"Set default_transaction_isolation = 'read committed' for the role of Tasker."},
-	// Shorter than the longest statements of retention and large batches may take.
+	// Retention and large batches have longer statements.
 	{"statement_timeout", below(5000), Warn, "large batches and retention are cut off",
 		"Raise it to 15 s or more for the role of Tasker, or set it to 0: Tasker bounds its statements itself."},
 	{"transaction_timeout", below(5000), Warn, "large batches and retention are cut off",
@@ -106,11 +100,10 @@ var hurtful = []setting{
 		"Set vacuum_defer_cleanup_age = 0; hot_standby_feedback is the better way."},
 }
 
-// settings compares the session's settings with the list. A setting that the server's version
-// does not have is ignored.
-// They are those of a session of this role, which may differ from those of the server.
+// settings checks the settings of a session of this role, which may differ from the server's. It ignores those that
+// the version lacks.
 func (s *server) settings(ctx context.Context, tx *sql.Tx) ([]Check, error) {
-	// The transaction has set two of them for itself; reset_val is the role's.
+	// The transaction itself sets two of them; reset_val is the role's.
 	const query = `SELECT name, CASE WHEN name IN ('statement_timeout', 'lock_timeout') THEN reset_val ELSE setting END
   FROM pg_settings`
 	values := map[string]string{}
@@ -135,8 +128,7 @@ func (s *server) settings(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return checks, nil
 }
 
-// connections compares the connections in use with the maximum, and with what a server of this
-// DSN would open.
+// connections compares the used connections with the maximum and with the pool of a server with this DSN.
 func (s *server) connections(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var used, ours, room int
 	const query = `SELECT count(*), count(*) FILTER (WHERE usename = current_user),
@@ -150,10 +142,10 @@ func (s *server) connections(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	advice :=
 		"Lower db.pool_size of the servers (or pool_max_conns of the DSN), raise max_connections, or put PgBouncer " +
 			"in between."
-	// From 90 % on, the next server to start may not get its connections.
+	// From 90 %, the next server may not get its connections.
 	full := used*10 > room*9
 	if !s.at.PgBouncer {
-		// One more for the connection that receives notifications.
+		// One more for notifications.
 		perNode := int(s.at.Pool.MaxConns) + 1
 		seen += fmt.Sprintf("; a server with this DSN opens up to %d", perNode)
 		full = full || perNode > room
@@ -164,5 +156,4 @@ func (s *server) connections(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return ok("%s", seen), nil
 }
 
-// joined joins parts of a finding.
 func joined(parts []string) string { return strings.Join(parts, "; ") }

@@ -15,12 +15,10 @@ import (
 //go:embed postgres_indexes.sql
 var freshIndexes string
 
-// ourTables restricts a query over pg_class c and pg_namespace n to the tables of
-// this installation.
+// ourTables restricts a query over pg_class c and pg_namespace n to this installation's tables.
 const ourTables = `n.nspname = current_schema() AND c.relname LIKE 'tasker\_%' AND c.relkind IN ('r', 'p')`
 
-// indexes compares the indexes with those of a fresh schema.
-// A migration in progress shows as a difference.
+// indexes compares the indexes with a fresh schema. A migration in progress shows as a difference.
 func (s *server) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	have, err := schemaIndexes(ctx, tx)
 	if err != nil {
@@ -39,9 +37,8 @@ func (s *server) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	}), nil
 }
 
-// schemaIndexes lists the indexes of the schema. The schema's name is removed from the
-// definitions, so that they can be compared.
-// An index that is still being built, or whose building failed, is not valid.
+// schemaIndexes removes the schema's name from the definitions, which makes them comparable. An index that is being
+// built, or whose build failed, is not valid.
 func schemaIndexes(ctx context.Context, tx *sql.Tx) ([]index, error) {
 	const query = `SELECT i.relname::text, c.relname::text, replace(pg_get_indexdef(x.indexrelid),
   ' ON ' || quote_ident(n.nspname) || '.', ' ON '), x.indisvalid AND x.indisready
@@ -53,17 +50,16 @@ func schemaIndexes(ctx context.Context, tx *sql.Tx) ([]index, error) {
 	}, query)
 }
 
-// relation is a table or an index, and what it would take if it were new.
-// The estimate is rough; only a large difference is reported.
+// relation is a table or an index with its estimated size when new. The estimate is rough; only a large difference
+// is reported.
 type relation struct {
 	name            string
 	bytes, expected int64
-	known           bool // there are statistics to estimate from
+	known           bool // statistics exist
 }
 
-// bloat reports the relations with too much unused space. Without statistics it cannot
-// estimate; then a large relation is a warning of its own, because the planner cannot estimate
-// either.
+// bloat reports relations with too much unused space. Without statistics, which the planner lacks then, too, a
+// large relation is a separate warning.
 func (s *server) bloat(kind string, all []relation, do func(name string) string) []Check {
 	var checks []Check
 	var bytes, waste int64
@@ -79,7 +75,7 @@ func (s *server) bloat(kind string, all []relation, do func(name string) string)
 		}
 		w := max(r.bytes-r.expected, 0)
 		waste += w
-		// Both conditions: a small table is never worth the work, and a large one always has some free space.
+		// A small table is never worth the work, and a large one always has some free space.
 		if w > s.Limits.WasteBytes && w*2 > r.bytes {
 			checks = append(checks, Check{Status: Warn,
 				Seen: fmt.Sprintf("%s %s takes %s, new it would take about %s", kind, r.name, size(r.bytes), size(r.expected)),
@@ -92,9 +88,8 @@ func (s *server) bloat(kind string, all []relation, do func(name string) string)
 	return checks
 }
 
-// The estimates include the overhead of every row: for a table a header of 24 bytes and a pointer of 4, for
-// an index 8 and 4; rows begin at multiples of 8. A page has a header of 24 bytes and is filled up to the
-// fill factor.
+// The estimates include the overhead per row: for a table a header of 24 bytes and a pointer of 4, for an index 8
+// and 4, aligned to 8. A page has a header of 24 bytes and is filled up to the fill factor.
 const (
 	tableSizes = `SELECT c.relname::text, pg_relation_size(c.oid),
  coalesce(c.reltuples * (28 + ceil(w.width / 8) * 8) / ((b.size - 24) * f.fill / 100) * b.size, 0)::bigint,
@@ -119,8 +114,7 @@ const (
  WHERE ` + ourTables + ` ORDER BY i.relname`
 )
 
-// tableBloat estimates the unused space of tables.
-// The statistics say nothing about large values stored apart, which do not count.
+// tableBloat ignores large values stored apart, which the statistics lack.
 func (s *server) tableBloat(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	all, err := list(ctx, tx, scanRelation, tableSizes)
 	if err != nil {
@@ -132,7 +126,6 @@ func (s *server) tableBloat(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	}), nil
 }
 
-// indexBloat estimates the unused space of indexes.
 func (s *server) indexBloat(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	all, err := list(ctx, tx, scanRelation, indexSizes)
 	if err != nil {
@@ -143,14 +136,11 @@ func (s *server) indexBloat(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	}), nil
 }
 
-// scanRelation reads a row of tableSizes or indexSizes.
 func scanRelation(rows *sql.Rows) (r relation, err error) {
 	return r, rows.Scan(&r.name, &r.bytes, &r.expected, &r.known)
 }
 
-// deadRows counts the rows that vacuum has not removed yet, from the server's statistics and
-// not by reading the tables.
-// The numbers of the statistics are estimates, and may be some seconds old.
+// deadRows uses the server's statistics, which are estimates, perhaps some seconds old.
 func (s *server) deadRows(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT relname::text, n_live_tup, n_dead_tup,
   extract(epoch FROM clock_timestamp() - greatest(last_autovacuum, last_vacuum))::float8
@@ -189,9 +179,7 @@ func (s *server) deadRows(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return checks, nil
 }
 
-// autovacuum looks for tables on which it was switched off, perhaps for a maintenance that
-// ended long ago.
-// The setting of the server as a whole is one of hurtful.
+// autovacuum finds tables without it, perhaps after a forgotten maintenance. hurtful has the setting of the server.
 func (s *server) autovacuum(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
  WHERE ` + ourTables + ` AND EXISTS (SELECT 1 FROM pg_options_to_table(c.reloptions)

@@ -20,7 +20,6 @@ var update = flag.Bool("update", false, "rewrite postgres_indexes.sql")
 
 var registration = protocol.WorkerRegistration{Name: "w"}
 
-// newSchema returns the DSN of a schema with some work in it.
 func newSchema(t *testing.T, server string) string {
 	t.Helper()
 	dsn := pgtest.Schema(t, server)
@@ -28,7 +27,7 @@ func newSchema(t *testing.T, server string) string {
 	return dsn
 }
 
-// TestExpectedIndexes holds the list of indexes to what the migrations make.
+// TestExpectedIndexes compares the list of indexes with the migrations.
 func TestExpectedIndexes(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
@@ -67,8 +66,7 @@ func TestExpectedIndexes(t *testing.T) {
 	}
 }
 
-// TestProduction examines a server as it should be, directly and through
-// PgBouncer, and then with what holds vacuum back.
+// TestProduction examines a healthy server, directly and through PgBouncer, and then with obstacles to vacuum.
 func TestProduction(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, "max_prepared_transactions=2")
@@ -115,7 +113,6 @@ func TestProduction(t *testing.T) {
 	}
 }
 
-// TestDangerousServer examines a server that loses data and never cleans up.
 func TestDangerousServer(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, "fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off",
@@ -174,7 +171,7 @@ func TestBrokenSchema(t *testing.T) {
 	}
 }
 
-// TestInvalidIndex has one built concurrently that met what it cannot take.
+// A concurrent build met a violation.
 func TestInvalidIndex(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
@@ -195,7 +192,7 @@ func TestClocksApart(t *testing.T) {
 	wantCheck(t, r, "clock", doctor.Warn, "behind this machine's")
 }
 
-// TestDoubtedClock finds a node that does not follow the database's clock, and none that has ended meanwhile.
+// TestDoubtedClock finds a node that distrusts the database's clock, but not an ended one.
 func TestDoubtedClock(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
@@ -216,7 +213,7 @@ func TestDoubtedClock(t *testing.T) {
 	}
 }
 
-// TestTimeout: a check that waits for a lock is given up, and the others made.
+// TestTimeout: a check that waits for a lock times out, and the others run.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// rabbitWorkers bounds the workers whose queues are looked at.
+	// rabbitWorkers bounds the workers whose queues are checked.
 	rabbitWorkers = 50
-	// rabbitDepth is the number of waiting dead letters from which there is a warning.
+	// rabbitDepth is the number of waiting dead letters that causes a warning.
 	rabbitDepth = 100
 )
 
-// rabbit looks at the RabbitMQ over which steps are dispatched. Without one there is no check.
+// rabbit examines the RabbitMQ of the dispatch, if any.
 func (p *patient) rabbit(ctx context.Context) ([]Check, error) {
 	if p.RabbitMQ.URL == "" {
 		return nil, nil
@@ -50,7 +50,7 @@ func (p *patient) rabbit(ctx context.Context) ([]Check, error) {
 	return append(checks, workerQueueChecks(&topology, found)...), nil
 }
 
-// topologyOf returns what the servers declare.
+// topologyOf returns the servers' declarations.
 func topologyOf(r *config.Rabbitmq) rabbitmq.Topology {
 	return rabbitmq.Topology{Quorum: r.QueueType == "quorum", TTL: r.WorkerQueueTTL(), DeadLetters: r.DeadLetter.Enabled,
 		Exchange: r.DeadLetter.Exchange, DeadQueue: r.DeadLetter.Queue, Retention: r.Retention()}
@@ -69,7 +69,6 @@ func lookAtRabbit(ctx context.Context, url string, t *rabbitmq.Topology, queues 
 	return t.Inspect(ctx, conn, queues)
 }
 
-// amqpWorkers returns the living workers with the transport amqp.
 func amqpWorkers(ctx context.Context, tx *sql.Tx) ([]task.ID, error) {
 	texts, err := list(ctx, tx, scanText, `SELECT CAST(id AS TEXT) FROM tasker_workers WHERE transport = 'amqp'
   AND state <> 'dead' ORDER BY worker_no LIMIT $1`, rabbitWorkers)
@@ -104,7 +103,6 @@ func amqpWorkers(ctx context.Context, tx *sql.Tx) ([]task.ID, error) {
 
 func scanText(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }
 
-// exchangeChecks are about the exchange and the queue of dead letters.
 func exchangeChecks(t *rabbitmq.Topology, f *rabbitmq.Finding) []Check {
 	const exchange, queue = "rabbitmq_exchange", "rabbitmq_dead_letters"
 	if !t.DeadLetters {
@@ -146,7 +144,6 @@ func hidden(name, queue string) Check {
 		"Give it the permission to configure: see docs/guides/rabbitmq-dispatch.md."}
 }
 
-// workerQueueChecks are about the queues of workers.
 func workerQueueChecks(t *rabbitmq.Topology, f *rabbitmq.Finding) []Check {
 	const name = "rabbitmq_queues"
 	var checks []Check

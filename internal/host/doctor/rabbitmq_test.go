@@ -54,7 +54,6 @@ func TestRabbitMQ(t *testing.T) {
 	}
 }
 
-// want checks the worst status of some checks, given as name and status.
 func want(t *testing.T, when string, got map[string]doctor.Status, pairs ...any) {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -64,7 +63,6 @@ func want(t *testing.T, when string, got map[string]doctor.Status, pairs ...any)
 	}
 }
 
-// rabbitChecks returns the worst status of each check of a RabbitMQ.
 func rabbitChecks(t *testing.T, dsn string, cfg config.Rabbitmq) map[string]doctor.Status {
 	t.Helper()
 	at, err := config.ParseDSN(dsn)
@@ -84,7 +82,7 @@ func rabbitChecks(t *testing.T, dsn string, cfg config.Rabbitmq) map[string]doct
 	return out
 }
 
-// rabbitServer runs a node with one worker until the returned function is called, and waits for its queues.
+// rabbitServer runs a node with one worker, and waits for its queues.
 func rabbitServer(t *testing.T, dsn string, cfg *config.Rabbitmq) (stop func()) {
 	t.Helper()
 	n, err := node.Open(t.Context(), dsn, node.Options{
@@ -121,7 +119,7 @@ func rabbitServer(t *testing.T, dsn string, cfg *config.Rabbitmq) (stop func()) 
 	return stop
 }
 
-// consumed reports whether the queue of a worker exists and the queue of dead letters is read.
+// consumed reports whether a worker's queue exists and the queue of dead letters has a consumer.
 func consumed(t *testing.T, cfg *config.Rabbitmq, queue string) bool {
 	conn := rabbitConn(t, cfg)
 	defer conn.Shutdown(time.Second)
@@ -149,7 +147,6 @@ func rabbitConn(t *testing.T, cfg *config.Rabbitmq) *amqp.Conn {
 	return conn
 }
 
-// unbind removes the bindings of the queue of dead letters.
 func unbind(t *testing.T, cfg *config.Rabbitmq) {
 	t.Helper()
 	conn := rabbitConn(t, cfg)

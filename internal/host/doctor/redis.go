@@ -14,31 +14,28 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/redis"
 )
 
-// The drivers of Redis.
 const redisList, redisStream = "redis-list", "redis-stream"
 
 const (
-	// maxSources bounds the sources of a kind of broker that are looked at.
+	// maxSources bounds the examined sources per kind of broker.
 	maxSources = 50
-	// sampled bounds the messages of a queue that are decoded.
+	// sampled bounds the decoded messages of a queue.
 	sampled = 100
-	// quietConsumer is how long a consumer in an application is surely gone: it gives a sign of life every 15 minutes,
-	// with the longest lease there is.
+	// quietConsumer is how long the consumer of an application is surely gone: it signals every 15 minutes under
+	// the longest lease.
 	quietConsumer = 20 * time.Minute
 )
 
-// source is a source of dead letters that reads a broker.
+// source is a source of dead letters on a broker.
 type source struct {
 	namespace, name, driver, url, queue, format string
 	targets                                     []string
 	intake                                      bool // its messages are jobs
 }
 
-// String names the source for an operator.
 func (s source) String() string { return fmt.Sprintf("source %s (%s)", s.name, s.namespace) }
 
-// redis looks at the servers of Redis from which sources read, and at their queues. Without such sources there is no
-// check.
+// redis examines the Redis servers and queues of sources; none without such sources.
 func (p *patient) redis(ctx context.Context) ([]Check, error) {
 	sources, checks, err := p.sources(ctx, "redis_sources", redisList, redisStream)
 	if err != nil {
@@ -55,7 +52,7 @@ func (p *patient) redis(ctx context.Context) ([]Check, error) {
 	return checks, nil
 }
 
-// sources returns the sources with one of two drivers. check is the name of what is said of them.
+// sources returns the sources of two drivers; check names a problem with them.
 func (p *patient) sources(ctx context.Context, check, driver, other string) (
 	sources []source, checks []Check, err error,
 ) {
@@ -73,7 +70,6 @@ func (p *patient) sources(ctx context.Context, check, driver, other string) (
 	return sources, checks, err
 }
 
-// scanSource reads a source.
 func scanSource(rows *sql.Rows) (s source, err error) {
 	var targets sql.NullString
 	var intake string
@@ -99,7 +95,7 @@ func scanSource(rows *sql.Rows) (s source, err error) {
 	return s, err
 }
 
-// oneSource looks at a source and, unless another one has the same URL, at its server.
+// oneSource examines a source and, once per URL, its server.
 func (p *patient) oneSource(ctx context.Context, s source, servers map[string]bool) []Check {
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
@@ -107,7 +103,7 @@ func (p *patient) oneSource(ctx context.Context, s source, servers map[string]bo
 	if err != nil {
 		return s.unreachable(err)
 	}
-	defer func() { _ = i.Close() }() // it has only read
+	defer func() { _ = i.Close() }() // read-only
 	var checks []Check
 	if !servers[s.url] {
 		servers[s.url] = true
@@ -127,19 +123,16 @@ func (p *patient) oneSource(ctx context.Context, s source, servers map[string]bo
 	return append(checks, s.formats(ctx)...)
 }
 
-// unreachable is the check of a source whose server does not answer.
 func (s source) unreachable(err error) []Check {
 	return []Check{{"redis", Fail, fmt.Sprintf("the Redis of %s cannot be used: %s", s, reason(err)),
 		"Check that it runs, its address, and user and password of the source; then run tasker source test " + s.name + "."}}
 }
 
-// blind is the check of something that could not be looked at, because of an error.
 func (s source) blind(name, what string, err error) []Check {
 	return []Check{{name, Warn, fmt.Sprintf("%s of %s cannot be seen: %s", what, s, reason(err)),
 		"See the permissions that a user needs in docs/" + strings.Split(s.driver, "-")[0] + ".md."}}
 }
 
-// permissions names the rights that the user lacks.
 func (s source) permissions(ctx context.Context, i *redis.Inspector) []Check {
 	const name = "redis_permissions"
 	missing, err := i.Missing(ctx, s.queue, s.sendsTo())
@@ -159,7 +152,7 @@ func (s source) permissions(ctx context.Context, i *redis.Inspector) []Check {
 		"Grant these with ACL SETUSER; docs/guides/redis.md lists all that a user needs."}}
 }
 
-// sendsTo returns the queues to which letters go: the targets that name one, or else that from which they came.
+// sendsTo returns the queues that letters go to: targets that name one, else the origin.
 func (s source) sendsTo() []string {
 	out := slices.DeleteFunc(slices.Clone(s.targets), func(t string) bool { return strings.Contains(t, "*") })
 	if len(s.targets) == 0 {
@@ -168,7 +161,7 @@ func (s source) sendsTo() []string {
 	return out
 }
 
-// origin returns the queue from which the messages came, if the name of the queue tells.
+// origin derives the original queue from the queue's name, if possible.
 func (s source) origin() []string {
 	if name, ok := strings.CutPrefix(s.queue, "dlq:"); ok {
 		return []string{strings.TrimPrefix(name, "overflow:")}
@@ -176,7 +169,7 @@ func (s source) origin() []string {
 	return nil
 }
 
-// orphans looks for what readers and consumers hold that are gone.
+// orphans finds messages held by readers and consumers that are gone.
 func (s source) orphans(ctx context.Context, i *redis.Inspector, limits Limits) []Check {
 	const name = "redis_orphans"
 	holders, err := i.Holders(ctx, s.queue, limits.Overdue)
@@ -210,7 +203,7 @@ func (s source) orphans(ctx context.Context, i *redis.Inspector, limits Limits) 
 	return checks
 }
 
-// since says since when a holder is gone, if that is known.
+// since tells how long a holder is gone, if known.
 func since(h redis.Holder) string {
 	if h.Silence == 0 {
 		return ""
@@ -218,7 +211,7 @@ func since(h redis.Holder) string {
 	return ", for " + long(h.Silence) + " by now"
 }
 
-// formats looks at the first messages that wait, and says how many follow no convention that Tasker knows.
+// formats counts the first waiting messages that follow no known convention.
 func (s source) formats(ctx context.Context) []Check {
 	const name = "redis_formats"
 	open := redis.OpenStreams

@@ -6,10 +6,10 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/redis"
 )
 
-// Shares of maxmemory from which on memory is short.
+// Shares of maxmemory that count as short.
 const memoryShort, memoryFull = 0.8, 0.95
 
-// redisServer checks a server of Redis: what may lose letters, or refuses them.
+// redisServer checks a Redis server for settings that may lose or refuse letters.
 func redisServer(s redis.Server) []Check {
 	if s.Unseen != nil {
 		return []Check{{"redis_server", Warn, fmt.Sprintf(

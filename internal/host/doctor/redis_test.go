@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// with stores sources in a database.
 func with(t *testing.T, dsn string, sources ...*deadletter.Source) string {
 	t.Helper()
 	n, err := node.Open(t.Context(), dsn, node.Options{Sources: sources})
@@ -27,7 +26,6 @@ func with(t *testing.T, dsn string, sources ...*deadletter.Source) string {
 	return dsn
 }
 
-// list and stream are sources on a server.
 func list(url string) *deadletter.Source {
 	return &deadletter.Source{Namespace: "default", Name: "detection", Driver: "redis-list", URL: url,
 		Queue: "dlq:detection_queue"}
@@ -47,7 +45,6 @@ func do(t *testing.T, s *redistest.Server, words ...string) {
 
 func sqliteIn(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "tasker.db") }
 
-// as returns the URL of a server for another user.
 func as(t *testing.T, s *redistest.Server, user string) string {
 	t.Helper()
 	u, err := url.Parse(s.URL())
@@ -58,8 +55,7 @@ func as(t *testing.T, s *redistest.Server, user string) string {
 	return u.String()
 }
 
-// TestRedisHealthy: a server that is configured as the documents say raises nothing, on both databases; and nothing is
-// said of Redis where no source reads one.
+// TestRedisHealthy: a server configured as documented causes no findings, and without a source there are no checks.
 func TestRedisHealthy(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, "appendonly=yes", "maxmemory=1gb")
@@ -83,7 +79,6 @@ func TestRedisHealthy(t *testing.T) {
 	}
 }
 
-// TestRedisFindings: each thing that may lose letters, or refuses them, is named with what to do.
 func TestRedisFindings(t *testing.T) {
 	t.Parallel()
 	type finding struct {
@@ -146,7 +141,6 @@ func TestRedisIntake(t *testing.T) {
 	}
 }
 
-// TestRedisStreamOrphans: entries that a consumer of the group took and never ended.
 func TestRedisStreamOrphans(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -158,7 +152,6 @@ func TestRedisStreamOrphans(t *testing.T) {
 	wantCheck(t, r, "redis_orphans", doctor.Warn, "1 messages of source billing (default) are held by a reader")
 }
 
-// TestRedisReplica: a replica can be read, and neither taken from nor sent to.
 func TestRedisReplica(t *testing.T) {
 	t.Parallel()
 	master, replica := redistest.Start(t), redistest.Start(t)
@@ -167,8 +160,8 @@ func TestRedisReplica(t *testing.T) {
 	wantCheck(t, r, "redis_role", doctor.Fail, "is a replica")
 }
 
-// TestRedisPermissions: a user with the documented rights cannot show how the server is configured, which is said and
-// fails nothing; a right that is missing is named; and a password is never shown.
+// TestRedisPermissions: a user with the documented rights cannot read the configuration, which is reported but
+// fails nothing; missing rights are named, and passwords are hidden.
 func TestRedisPermissions(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -200,7 +193,6 @@ func TestRedisPermissions(t *testing.T) {
 	wantCheck(t, r, "redis_formats", doctor.Warn, "cannot be seen")
 }
 
-// TestRedisAway: a server that does not answer, and a wrong password, are findings.
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

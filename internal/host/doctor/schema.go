@@ -10,9 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/store/migration"
 )
 
-// schema compares the database's migrations with this binary's. It also reports whether the
-// tables exist, so that other checks can read them.
-// Its checks are named "schema". The error is that of reading the list of migrations.
+// schema compares the database's migrations with this binary's, in checks named "schema", and reports whether the
+// tables exist.
 func schema(ctx context.Context, m *migration.Migrator) ([]Check, bool, error) {
 	refused := func(err error) []Check {
 		c := Check{Name: "schema", Status: Fail, Seen: err.Error(), Do: "Use the binary that fits the database."}
@@ -46,17 +45,15 @@ func schema(ctx context.Context, m *migration.Migrator) ([]Check, bool, error) {
 		true, nil
 }
 
-// index is an index as the database tells it.
-// A definition is compared as text, so both sides must come from the same database engine.
+// index is an index of a database. Definitions are compared as text, so both sides must come from the same engine.
 type index struct {
 	name, table, definition string
 	valid                   bool
 }
 
-// compareIndexes reports missing, invalid, different and additional indexes. repair returns the
-// statement that creates an index. A missing index is a failure: a claim without its index
-// reads the whole table.
-// An additional index is a warning: it costs time with each write, and prevents updates in place on PostgreSQL.
+// compareIndexes reports missing, invalid, different and additional indexes. repair returns the statement that
+// creates an index. A missing index is a failure: a claim reads the whole table. An additional one is a warning: it
+// slows writes, and prevents updates in place on PostgreSQL.
 func compareIndexes(want, have []index, repair func(index) string) []Check {
 	var checks []Check
 	found := map[string]index{}
@@ -95,5 +92,4 @@ func compareIndexes(want, have []index, repair func(index) string) []Check {
 	return checks
 }
 
-// tidy is SQL on one line.
 func tidy(sql string) string { return strings.Join(strings.Fields(sql), " ") }

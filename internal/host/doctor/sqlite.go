@@ -16,15 +16,13 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
-// file is a SQLite file under examination. A server may have it open.
 type file struct {
 	patient
 	path string
 }
 
-// examineSQLite examines a file that a server may have open. If a server starts during the
-// examination, it begins again, because the file was read as immutable.
-// Invalid: the path is no regular file, or not a SQLite file.
+// examineSQLite examines a file that a server may have open. If a server starts meanwhile, it restarts, because it
+// read the file as immutable. Invalid: the path is no regular or no SQLite file.
 func examineSQLite(ctx context.Context, path string, opts Options) (*Report, error) {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -34,19 +32,19 @@ func examineSQLite(ctx context.Context, path string, opts Options) (*Report, err
 	case !info.Mode().IsRegular():
 		return nil, task.Errorf(task.Invalid, "%s is not a file", path)
 	}
-	// SQLite removes the log when the last connection closes it.
+	// The last connection removes the log.
 	calm, err := isCalm(path)
 	if err != nil {
 		return nil, err
 	}
 	r, err := examineFile(ctx, path, calm, opts)
 	if still, _ := isCalm(path); calm && !still && ctx.Err() == nil {
-		return examineFile(ctx, path, false, opts) // a server was started meanwhile
+		return examineFile(ctx, path, false, opts) // a server has started
 	}
 	return r, err
 }
 
-// isCalm reports whether no process has the file open, which shows by the absence of a log.
+// Without a log no process has the file open.
 func isCalm(path string) (bool, error) {
 	_, err := os.Stat(path + "-wal")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +53,6 @@ func isCalm(path string) (bool, error) {
 	return false, err
 }
 
-// examineFile runs the exams on a file.
 func examineFile(ctx context.Context, path string, calm bool, opts Options) (*Report, error) {
 	db, err := openFile(ctx, path, calm)
 	if err != nil {
@@ -89,8 +86,8 @@ func examineFile(ctx context.Context, path string, calm bool, opts Options) (*Re
 	return report("sqlite:"+path, append(checks, more...)), err
 }
 
-// openFile opens a file read-only. Beside a file without a log SQLite would create one, which belongs to the
-// user of this command and may keep a server from writing; so such a file is read as immutable.
+// openFile opens a file read-only. Without a log the file is read as immutable, because SQLite would create a log
+// of this user that may keep a server from writing.
 func openFile(ctx context.Context, path string, calm bool) (*sql.DB, error) {
 	q := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(1)", "temp_store(memory)"}}
 	if calm {
@@ -102,13 +99,12 @@ func openFile(ctx context.Context, path string, calm bool) (*sql.DB, error) {
 	}
 	var n int
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&n); err != nil {
-		_ = db.Close() // the reason of the failure matters, not this error
+		_ = db.Close() // the first failure matters
 		return nil, err
 	}
 	return db, nil
 }
 
-// schema compares the migrations; see the function schema.
 func (f *file) schema(ctx context.Context) ([]Check, bool, error) {
 	files, err := sqlite.Migrations()
 	if err != nil {
@@ -117,9 +113,8 @@ func (f *file) schema(ctx context.Context) ([]Check, bool, error) {
 	return schema(ctx, migration.New(f.db, files, migration.SQLite()))
 }
 
-// integrity lets SQLite look for damage; it reads the whole file and reports at most 5
-// problems.
-// quick_check leaves out the comparison of indexes with their tables, which would take several times as long.
+// integrity reads the whole file and reports at most 5 problems. quick_check skips the comparison of indexes, which
+// would take several times as long.
 func (f *file) integrity(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	found, err := list(ctx, tx, func(rows *sql.Rows) (s string, err error) {
 		return s, rows.Scan(&s)
@@ -135,9 +130,8 @@ func (f *file) integrity(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 			"program sqlite3."}}, nil
 }
 
-// journal reads the journal mode from the header of the file, because SQLite does not report it
-// for an immutable file.
-// The format of the header is documented: byte 18 is the write version, which is 2 for WAL.
+// journal reads the journal mode from the header, because SQLite does not report it for an immutable file. Byte 18
+// is the documented write version, 2 for WAL.
 func (f *file) journal(context.Context, *sql.Tx) ([]Check, error) {
 	head := make([]byte, 20)
 	r, err := os.Open(f.path)
@@ -157,8 +151,8 @@ func (f *file) journal(context.Context, *sql.Tx) ([]Check, error) {
 			"a local disk."}}, nil
 }
 
-// log checks the length of the write-ahead log. Under load it is moved into the file a few
-// times per second; a long log means that a reader prevents that.
+// log checks the length of the write-ahead log. Under load SQLite checkpoints it often; a long log means that a
+// reader prevents that.
 func (f *file) log(context.Context, *sql.Tx) ([]Check, error) {
 	info, err := os.Stat(f.path + "-wal")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -167,7 +161,7 @@ func (f *file) log(context.Context, *sql.Tx) ([]Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The factor leaves room for a burst of writes: with the default this is 256 MiB.
+	// The factor allows a burst of writes: 256 MiB by default.
 	if info.Size() <= max(4*f.Limits.WasteBytes, 1<<20) {
 		return ok("the write-ahead log holds %s", size(info.Size())), nil
 	}
@@ -177,8 +171,7 @@ func (f *file) log(context.Context, *sql.Tx) ([]Check, error) {
 			"If none does, restart the server."}}, nil
 }
 
-// free checks the unused pages of the file.
-// Free pages are reused by later writes and cost nothing but disk.
+// Free pages are reused by later writes and cost only disk.
 func (f *file) free(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var pages, free, bytes int64
 	for query, dest := range map[string]*int64{`PRAGMA page_count`: &pages, `PRAGMA freelist_count`: &free,
@@ -195,8 +188,7 @@ func (f *file) free(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		"the server and run VACUUM with the program sqlite3."}}, nil
 }
 
-// indexes compares the indexes with those of a fresh schema, which is created in memory.
-// PostgreSQL's list is embedded in place of that, because there is no database in memory to create it in.
+// indexes compares the indexes with a fresh schema in memory. PostgreSQL has an embedded list instead.
 func (f *file) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	files, err := sqlite.Migrations()
 	if err != nil {
@@ -215,7 +207,7 @@ func (f *file) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = ideal.Rollback() }() // it has only read
+	defer func() { _ = ideal.Rollback() }() // read-only
 	want, err := fileIndexes(ctx, ideal)
 	if err != nil {
 		return nil, err
@@ -227,8 +219,7 @@ func (f *file) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return compareIndexes(want, have, func(i index) string { return i.definition + ", with the server stopped." }), nil
 }
 
-// fileIndexes lists the indexes that were created by a statement. Those of primary keys have no
-// statement and cannot be dropped.
+// Indexes of primary keys have no statement and cannot be dropped.
 func fileIndexes(ctx context.Context, tx *sql.Tx) ([]index, error) {
 	const query = `SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL
   AND tbl_name LIKE 'tasker\_%' ESCAPE '\' ORDER BY name`

@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// newFile returns the DSN of a file with some work in it, closed.
 func newFile(t *testing.T) string {
 	t.Helper()
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "tasker.db")
@@ -46,7 +45,7 @@ func TestHealthyFile(t *testing.T) {
 	}
 }
 
-// TestFileInUse: a server has the file open, and what it wrote last is in the log.
+// TestFileInUse: a server has the file open, and its last writes are in the log.
 func TestFileInUse(t *testing.T) {
 	t.Parallel()
 	dsn := newFile(t)
@@ -99,7 +98,6 @@ func TestBrokenFile(t *testing.T) {
 	}
 }
 
-// TestDamagedFile overwrites a page in the middle.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	dsn := newFile(t)
@@ -124,7 +122,7 @@ func TestDamagedFile(t *testing.T) {
 func TestLongLog(t *testing.T) {
 	t.Parallel()
 	dsn := newFile(t)
-	db := connect(t, dsn) // open, so that the log stays
+	db := connect(t, dsn) // keeps the log
 	for _, s := range []string{`PRAGMA wal_autocheckpoint = 0`, `CREATE TABLE t (v)`,
 		`INSERT INTO t SELECT zeroblob(3000000)`} {
 		if _, err := db.ExecContext(t.Context(), s); err != nil {

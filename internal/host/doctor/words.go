@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// size formats a number of bytes in its largest unit.
-// The units are powers of 1024.
+// size uses powers of 1024.
 func size(bytes int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	n, i := float64(bytes), 0
@@ -23,8 +22,7 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.1f %s", n, units[i])
 }
 
-// long formats a duration for people, in at most its two largest units.
-// Durations below a hundredth of a second keep five decimals of a second.
+// long formats a duration in at most its two largest units, below a hundredth of a second with five decimals.
 func long(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:
@@ -39,7 +37,6 @@ func long(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// counted formats a number that was counted up to a limit.
 func counted(n, limit int64) string {
 	if n >= limit {
 		return fmt.Sprintf("%d or more", limit)
@@ -47,7 +44,6 @@ func counted(n, limit int64) string {
 	return fmt.Sprint(n)
 }
 
-// hint returns the hint of an error as a sentence, "" for none.
 func hint(err error) string {
 	var e *task.Error
 	if errors.As(err, &e) && e.Hint != "" {

@@ -9,13 +9,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The checks in this file are about the work, and the same on every engine.
+// Checks of the work, the same on every engine.
 
-// countLimit bounds what is counted: an overdue queue may be long.
+// countLimit bounds counts: an overdue queue may be long.
 const countLimit = 10_000
 
-// workExams returns the checks of tasks and steps. who completes the advice "Make sure that ...". The first three
-// queries stop at countLimit rows and follow an index, so they are cheap on a busy database.
+// who completes the advice "Make sure that ...". The first three queries stop at countLimit rows and follow an
+// index, so they are cheap on a busy database.
 func (p *patient) workExams(who string) []exam {
 	return []exam{
 		{"leases", p.overdue(overdue{
@@ -50,16 +50,15 @@ func (p *patient) workExams(who string) []exam {
 	}
 }
 
-// overdue is a question for the number of overdue items and the earliest of them.
-// broken takes the number and the age of the earliest, in this order.
+// overdue counts overdue items and finds the earliest. broken takes the number and the age of the earliest, in this
+// order.
 type overdue struct {
 	query            string
-	args             []any // the time comes last
+	args             []any // the time is last
 	well, broken, do string
 }
 
-// overdue returns the check of a question. The time is the one that the servers use: the
-// database's if it has a clock.
+// The time is the servers': the database's if it has a clock.
 func (p *patient) overdue(o overdue) func(context.Context, *sql.Tx) ([]Check, error) {
 	return func(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		now, err := p.clock(ctx, tx)
@@ -81,9 +80,8 @@ func (p *patient) overdue(o overdue) func(context.Context, *sql.Tx) ([]Check, er
 	}
 }
 
-// orphans looks for tasks without their template and ready steps without their route. They
-// exist only after the database has lost recent commits while servers kept running.
-// It reads all tasks, unlike the other exams, and may take long on a large database.
+// orphans finds tasks without their template and ready steps without their route, which exist only after the
+// database lost recent commits under running servers. It reads all tasks, and may take long on a large database.
 func (p *patient) orphans(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const (
 		tasks = `SELECT count(*) FROM (SELECT 1 FROM tasker_tasks t WHERE NOT EXISTS
@@ -112,16 +110,14 @@ func (p *patient) orphans(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return checks, nil
 }
 
-// waiting is a route with ready steps.
 type waiting struct {
 	task.Route
 	since task.Instant
 	steps int64
 }
 
-// routes looks for ready steps that no live worker can take, because of namespace, handler or
-// capabilities.
-// A worker that drains or is unhealthy does not count, since it takes nothing.
+// routes finds ready steps that no live worker can take, by namespace, handler or capabilities. Draining and
+// unhealthy workers do not count.
 func (p *patient) routes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	now, err := p.clock(ctx, tx)
 	if err != nil {
@@ -157,8 +153,7 @@ func (p *patient) routes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return p.unserved(ctx, tx, now, alone)
 }
 
-// unserved reports the routes without a live worker, and how many steps wait on each, for at
-// most 20 routes.
+// unserved reports at most 20 routes with their waiting steps.
 func (p *patient) unserved(ctx context.Context, tx *sql.Tx, now task.Instant, alone []waiting) ([]Check, error) {
 	const most = 20
 	var checks []Check
@@ -185,7 +180,6 @@ func (p *patient) unserved(ctx context.Context, tx *sql.Tx, now task.Instant, al
 	return checks, nil
 }
 
-// served reports whether a worker serves a route.
 func served(r task.Route, workers []task.Worker) bool {
 	for i := range workers {
 		if workers[i].Serves(r) {
@@ -195,8 +189,7 @@ func served(r task.Route, workers []task.Worker) bool {
 	return false
 }
 
-// workers returns the active workers with a recent heartbeat.
-// A worker that registered and was never heard of again is soon marked dead and does not count either.
+// workers returns the active workers with a recent heartbeat, which excludes those that only registered.
 func (p *patient) workers(ctx context.Context, tx *sql.Tx, now task.Instant) ([]task.Worker, error) {
 	const query = `SELECT namespaces, handlers, capabilities FROM tasker_workers WHERE state = 'active'
   AND last_heartbeat >= $1`

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// outages looks for routes that are held back because of an outage.
 func (p *patient) outages(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const (
 		query = `SELECT namespace, body FROM tasker_outages WHERE closed_at = 0 ORDER BY outage_id LIMIT 21`

@@ -9,10 +9,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// forgottenAfter is the age from which a pause without an end may have been forgotten.
+// forgottenAfter is the age at which an endless pause may be forgotten.
 const forgottenAfter = 24 * time.Hour
 
-// pauses looks for pauses without an end that may have been forgotten: nothing complains of what waits for them.
 func (p *patient) pauses(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const (
 		query = `SELECT kind, namespace, name, capabilities, actor, paused_at FROM tasker_pauses

@@ -12,13 +12,12 @@ import (
 )
 
 const (
-	// steppedNote begins the keys of the notes of package engine about rows that loops step over.
+	// steppedNote begins package engine's notes about rows that loops step over.
 	steppedNote = "stepped_over:"
-	// steppedFor is how old such a note may be: rows that fail are tried again within a minute.
+	// steppedFor bounds the age of a current note: failing rows are retried within a minute.
 	steppedFor = 3 * time.Minute
 )
 
-// stepped looks for rows that the loops of servers step over because they fail again and again.
 func (p *patient) stepped(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	now, err := p.clock(ctx, tx)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/taskerhq/tasker/internal/host/upkeep"
 )
 
-// sealEvery is how long an act waits for its link, at most, while a node runs.
+// sealEvery bounds an act's wait for its link while a node runs.
 const sealEvery = time.Second
 
-// sealing returns the loop that links acts into the hash chain; none for a store without one. One node at a time runs
-// it.
+// sealing returns the loop that links acts into the hash chain, on one node at a time; none for a store without a
+// chain.
 func sealing(s engine.Database, e *engine.Engine) []upkeep.Loop {
 	db, ok := s.(audit.Database)
 	if !ok {

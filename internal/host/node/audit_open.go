@@ -16,8 +16,8 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
-// AuditTrail is the audit trail of a database, without an engine: for those who do not want to ask a server. Only one
-// process has a SQLite file open, so its server must be stopped.
+// AuditTrail is the audit trail of a database, without an engine or a server. Only one process can open a SQLite
+// file, so its server must be stopped.
 type AuditTrail struct {
 	local.Chain
 
@@ -25,8 +25,8 @@ type AuditTrail struct {
 	store io.Closer
 }
 
-// OpenAuditTrail opens the audit trail of the database that a DSN names, whose schema must be up to date. It blocks
-// until the database answers. CodeInvalid: the DSN, or a store in memory.
+// OpenAuditTrail opens the audit trail of a database, whose schema must be up to date. It blocks until the database
+// answers. CodeInvalid: the DSN, or a store in memory.
 func OpenAuditTrail(ctx context.Context, dsn string) (*AuditTrail, error) {
 	s, err := openDatabase(ctx, dsn)
 	if err != nil {
@@ -37,7 +37,6 @@ func OpenAuditTrail(ctx context.Context, dsn string) (*AuditTrail, error) {
 	return &AuditTrail{Chain: local.NewChain(trail), trail: trail, store: s}, nil
 }
 
-// auditDatabase is a database with an audit trail.
 type auditDatabase interface {
 	engine.Database
 	audit.Database
@@ -61,15 +60,15 @@ func openDatabase(ctx context.Context, dsn string) (auditDatabase, error) {
 // Close closes the database.
 func (t *AuditTrail) Close() error { return t.store.Close() }
 
-// AuditArchive says which acts were archived, by whom and why.
+// AuditArchive records which acts were archived, by whom and why.
 type AuditArchive struct {
-	Head          string // the last link that was archived
+	Head          string // the last archived link
 	Acts          int64  // their number
-	File          string // where they are kept
+	File          string // where they are
 	Actor, Reason string
 }
 
-// Archive records that the acts up to a head were archived; see audit.Trail. CodeInvalid: the head has no valid form.
+// Archive records the archive of the acts up to a head; see audit.Trail. CodeInvalid: the head is malformed.
 func (t *AuditTrail) Archive(ctx context.Context, a AuditArchive) error {
 	head, err := chain.ParseHead(a.Head)
 	if err != nil {
@@ -79,7 +78,7 @@ func (t *AuditTrail) Archive(ctx context.Context, a AuditArchive) error {
 		Reason: a.Reason}))
 }
 
-// Drop deletes a bounded number of the acts that were archived, and reports whether more may be left.
+// Drop deletes a batch of archived acts, and reports whether more may be left.
 func (t *AuditTrail) Drop(ctx context.Context) (n int, more bool, err error) {
 	n, more, err = t.trail.Drop(ctx)
 	return n, more, local.ToError(err)

@@ -18,9 +18,9 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// BenchmarkHeavyDependants completes a step with 900 dependants, whose conditions, or keys of whose limits, read a
-// context of 250 kB. It reports how long the result takes, how long the slowest result of another task beside and after
-// it takes, and how long it takes until all dependants are ready.
+// BenchmarkHeavyDependants completes a step with 900 dependants whose conditions or limit keys read a context of
+// 250 kB. It reports the time of the result, of the slowest result of another task meanwhile, and until all
+// dependants are ready.
 func BenchmarkHeavyDependants(b *testing.B) {
 	const dependants = 900
 	when := strings.TrimSuffix(strings.Repeat("context.x in context.l||", 20), "||")
@@ -65,7 +65,6 @@ func BenchmarkHeavyDependants(b *testing.B) {
 	}
 }
 
-// heavyDependants is one run of BenchmarkHeavyDependants.
 func heavyDependants(b *testing.B, n *node.Node, input string, dependants int) {
 	b.Helper()
 	requests := []tasker.TaskRequest{{Name: "heavy", Context: json.RawMessage(input)}}
@@ -117,7 +116,7 @@ func heavyDependants(b *testing.B, n *node.Node, input string, dependants int) {
 		if i < len(rest) {
 			slowest = max(slowest, settle(other, rest[i]))
 		}
-		time.Sleep(20 * time.Millisecond) // so that the results last as long as the conditions
+		time.Sleep(20 * time.Millisecond) // the results last as long as the conditions
 	}
 	b.ReportMetric(float64((<-own).Milliseconds()), "own-ms")
 	b.ReportMetric(float64(slowest.Milliseconds()), "other-ms")

@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 )
 
-// TestHeavyConditions: a result evaluates a bounded part of the conditions of its task, and the timers the others, a
-// bounded part in each transaction. The conditions of other tasks do not wait for all of them.
+// TestHeavyConditions: a result evaluates a bounded part of its task's conditions, and the timers the others in
+// bounded transactions, so that other tasks' conditions do not wait for all of them.
 func TestHeavyConditions(t *testing.T) {
 	t.Parallel()
 	const n = 6
@@ -65,12 +65,12 @@ func TestHeavyConditions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	submit("heavy", `{"x":2,"l":[`+strings.Repeat("1,", 60_000)+`[]]}`) // each look goes through what is no plain list
+	submit("heavy", `{"x":2,"l":[`+strings.Repeat("1,", 60_000)+`[]]}`) // each search scans a list without an index
 	(sealedNode{b, t}).cards()                                          // completes a
 	if got := ready("heavy"); got != 1 {
 		t.Errorf("the result made %d steps ready, want 1: their conditions are much work", got)
 	}
-	now = now.Add(time.Minute) // all are due, and so is this one
+	now = now.Add(time.Minute) // all are due, including this one
 	submit("light", `{"x":2}`)
 	for upkeep(); ready("light") == 0; upkeep() {
 		if ready("heavy") > 3 {

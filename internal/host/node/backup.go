@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
-// Backup copies the SQLite file that a DSN names to a new file, whoever has it open, and returns the size of the copy
-// in bytes. CodeInvalid: the DSN names no file. CodeConflict: the target exists.
+// Backup copies a SQLite file, even while it is open, and returns the size of the copy in bytes. CodeInvalid: the
+// DSN names no file. CodeConflict: the target exists.
 func Backup(ctx context.Context, dsn, target string) (int64, error) {
 	kind, what, err := locate(dsn)
 	if err != nil {

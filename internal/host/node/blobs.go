@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// blobsOf is a blob store as the engine knows it, which logs what fails; nil for none. Callers learn only that it does
-// not work: the reason may name hosts and files.
+// blobsOf adapts a blob store for the engine and logs failures; nil for none. Callers see no reasons, which may
+// name hosts and files.
 func blobsOf(s blob.Store, log *slog.Logger) engine.Blobs {
 	if s == nil {
 		return nil
@@ -30,18 +30,15 @@ func (l *loggedBlobs) failed(ctx context.Context, verb, key string, err error) e
 	return err
 }
 
-// Put implements engine.Blobs.
 func (l *loggedBlobs) Put(ctx context.Context, key string, content io.ReadSeeker, size int64, sum [32]byte) error {
 	return l.failed(ctx, "put", key, l.store.Put(ctx, key, content, size, sum))
 }
 
-// Get implements engine.Blobs.
 func (l *loggedBlobs) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	content, err := l.store.Get(ctx, key)
 	return content, l.failed(ctx, "get", key, err)
 }
 
-// Delete implements engine.Blobs.
 func (l *loggedBlobs) Delete(ctx context.Context, key string) error {
 	return l.failed(ctx, "delete", key, l.store.Delete(ctx, key))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/waits"
 )
 
-// withoutKey prepares a database with one key, and returns a node that has another one, later.
+// withoutKey prepares a database with one key, and then returns a node with another.
 func withoutKey(t *testing.T, prepare func(a *node.Node)) *node.Node {
 	t.Helper()
 	k, at := keys{}, "sqlite:"+sqlitetest.File(t)
@@ -55,7 +55,7 @@ func submitOf(t *testing.T, n *node.Node, name, context string) {
 	}
 }
 
-// until runs upkeep until something is true: what follows a commit runs beside it.
+// until repeats upkeep, because the effects of a commit are asynchronous.
 func until(t *testing.T, n *node.Node, is func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -77,8 +77,7 @@ func countTasks(t *testing.T, n *node.Node, f tasker.TaskFilter) int {
 	return len(list.Tasks)
 }
 
-// TestPoisonedFanOuts: parents whose lists cannot be decrypted, more than one batch of them, hold up no child of
-// others.
+// TestPoisonedFanOuts: parents with undecryptable lists, more than a batch, do not delay others' children.
 func TestPoisonedFanOuts(t *testing.T) {
 	t.Parallel()
 	const secret = `name: secret
@@ -112,8 +111,7 @@ steps:
 	}
 }
 
-// TestPoisonedSignals: a kept signal that cannot be decrypted, and a step that waits for it, hold up no other signal,
-// neither kept ones nor new ones.
+// TestPoisonedSignals: an undecryptable kept signal, and a step that waits for it, delay no other signal.
 func TestPoisonedSignals(t *testing.T) {
 	t.Parallel()
 	const order = "name: order\nversion: \"1\"\nsteps:\n  - {name: paid, wait: {signal: paid, key: \"{{id}}\"}}\n"

@@ -19,11 +19,11 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// inFlight counts what workers do at once, by handler.
+// inFlight counts concurrent work by handler.
 type inFlight struct {
 	mu               sync.Mutex
 	now, most, total map[string]int
-	two              map[string]chan struct{} // closed once two steps of the handler run at once
+	two              map[string]chan struct{} // closed once two steps of the handler run together
 }
 
 func newInFlight() *inFlight {
@@ -31,13 +31,13 @@ func newInFlight() *inFlight {
 		"few": make(chan struct{}), "still": make(chan struct{})}}
 }
 
-// work is what a handler does. It takes a moment, in which others would begin, were they allowed to. The first step of
-// a handler waits for a second one beside it, which a busy machine may begin late.
+// work takes a moment, in which others would begin if allowed. The first step of a handler waits for a second one,
+// which a busy machine may begin late.
 func (f *inFlight) work(handler string) {
 	f.add(handler, 1)
 	select {
 	case <-f.two[handler]:
-	case <-time.After(10 * time.Second): // the next may be behind this one in the queue of one worker
+	case <-time.After(10 * time.Second): // the next may be queued behind it at one worker
 	}
 	time.Sleep(5 * time.Millisecond)
 	f.add(handler, -1)
@@ -54,17 +54,14 @@ func (f *inFlight) add(handler string, n int) {
 	f.total[handler] += max(n, 0)
 }
 
-// of returns how many steps of a handler have begun, and how many ran at once at most.
 func (f *inFlight) of(handler string) (total, most int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.total[handler], f.most[handler]
 }
 
-// still is the route that is paused.
 var still = flow.Target{Kind: flow.Route, Handler: "still"}
 
-// hold limits the handler "few" to 2 steps at once, and pauses the route "still".
 func hold(t *testing.T, n *node.Node) {
 	t.Helper()
 	few := flow.LimitTarget{Kind: flow.Handler, Handler: "few"}
@@ -78,8 +75,6 @@ func hold(t *testing.T, n *node.Node) {
 
 const held = 20 // tasks of each handler
 
-// checkHeld submits tasks of both handlers, for which workers wait. No third step of the limited one may run at once,
-// and none of the paused one before its resume.
 func checkHeld(t *testing.T, nodes [2]*node.Node, f *inFlight) {
 	t.Helper()
 	submit(t, nodes[0], "still", held)
@@ -104,7 +99,7 @@ func checkHeld(t *testing.T, nodes [2]*node.Node, f *inFlight) {
 	})
 }
 
-// TestHeldThroughRedis: limits and pauses hold while Redis hands out the steps, to ten workers of two nodes.
+// TestHeldThroughRedis: limits and pauses hold with Redis as dispatcher, ten workers and two nodes.
 func TestHeldThroughRedis(t *testing.T) {
 	t.Parallel()
 	dsn, url := postgrestest.DSN(t), redistest.Start(t).URL()
@@ -112,7 +107,7 @@ func TestHeldThroughRedis(t *testing.T) {
 	for i := range nodes {
 		nodes[i] = redisNode(t, dsn, url)
 		if i == 0 {
-			hold(t, nodes[0]) // the other one knows when it begins
+			hold(t, nodes[0]) // the other one reads it at its start
 		}
 	}
 	f := newInFlight()
@@ -135,7 +130,6 @@ func TestHeldThroughRedis(t *testing.T) {
 	}
 }
 
-// redisNode runs a node that dispatches through Redis until the test ends.
 func redisNode(t *testing.T, dsn, url string) *node.Node {
 	t.Helper()
 	n, err := node.Open(t.Context(), dsn, node.Options{Dispatch: url})
@@ -152,7 +146,6 @@ func redisNode(t *testing.T, dsn, url string) *node.Node {
 	return n
 }
 
-// background runs something until the test ends.
 func background(t *testing.T, run func(context.Context) error) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -165,8 +158,7 @@ func background(t *testing.T, run func(context.Context) error) {
 	t.Cleanup(func() { stop(); running.Wait() })
 }
 
-// TestHeldOverRabbitMQ: limits and pauses hold while ten workers get their steps from queues in RabbitMQ, from two
-// nodes.
+// TestHeldOverRabbitMQ: limits and pauses hold with RabbitMQ, ten workers and two nodes.
 func TestHeldOverRabbitMQ(t *testing.T) {
 	t.Parallel()
 	dsn, url := postgrestest.DSN(t), rabbittest.Shared(t)

@@ -24,10 +24,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The intervals of the loops of dead letters. Each of them runs on one node at a time.
+// The intervals of the loops of dead letters, each on one node at a time.
 const (
-	// What is not folded yet counts in every answer, so only news wait for it. In a burst a fold that comes less often
-	// adds up more failures of a group at once: at 250 ms folding took a third of what PostgreSQL spent on capturing.
+	// Answers include unfolded counts, so only news wait for a fold. In a burst a rarer fold adds up more failures
+	// of a group: at 250 ms folding took a third of PostgreSQL's capturing time.
 	triageEvery  = time.Second
 	redriveEvery = 200 * time.Millisecond
 	dueEvery     = time.Second
@@ -35,8 +35,7 @@ const (
 	tidyEvery    = 30 * time.Second
 )
 
-// openInbox returns the use cases of dead letters, their loops, and what to close after them; nil for a store without
-// rows for them.
+// openInbox returns the use cases of dead letters, their loops, and closers; nil for a store without rows for them.
 func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, ruler *inbox.Ruler, opts Options) (
 	*inbox.Inbox, []upkeep.Loop, []io.Closer,
 ) {
@@ -80,8 +79,8 @@ func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, ruler *inb
 	return in, loops, append(closers, sender)
 }
 
-// openRuler returns what applies rules to fingerprints; nil for a store without rows for dead letters. The second value
-// is the same for the engine: an interface with nil in it is not nil.
+// openRuler is nil for a store without rows for dead letters. The second value is the same ruler; a nil pointer in
+// the interface would not be nil.
 func openRuler(s engine.Database) (*inbox.Ruler, engine.Grouper) {
 	db, ok := s.(inbox.Database)
 	if !ok {
@@ -93,7 +92,6 @@ func openRuler(s engine.Database) (*inbox.Ruler, engine.Grouper) {
 
 func compileRule(r *deadletter.Rule) (inbox.RuleProgram, []task.Problem) { return rule.Compile(r) }
 
-// declareSources saves the sources of the configuration, and their policies.
 func declareSources(ctx context.Context, in *inbox.Inbox, sources []*deadletter.Source, policies []*deadletter.Policy,
 ) error {
 	if len(sources) == 0 {
@@ -110,11 +108,10 @@ func declareSources(ctx context.Context, in *inbox.Inbox, sources []*deadletter.
 	return local.ToError(in.DeclarePolicies(ctx, policies))
 }
 
-// eventHooks stores the events of the engine for webhooks. The inbox is made after the engine, which needs this one;
-// nothing happens before both are there.
+// eventHooks stores the engine's events for webhooks. The engine needs it before the inbox exists, but has no
+// events before both do.
 type eventHooks struct{ inbox *inbox.Inbox }
 
-// StoreEvents implements engine.EventHooks.
 func (h *eventHooks) StoreEvents(ctx context.Context, tx engine.Tx, events ...deadletter.Event) error {
 	if h.inbox == nil {
 		return nil

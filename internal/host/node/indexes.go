@@ -9,17 +9,16 @@ import (
 	"github.com/taskerhq/tasker/internal/host/upkeep"
 )
 
-// rebuildEvery is the interval at which indexes are looked at.
 const rebuildEvery = 5 * time.Minute
 
-// indexKeeper is a store whose indexes do not give back the room of what was deleted.
+// indexKeeper is a store whose indexes keep the space of deleted rows.
 type indexKeeper interface {
-	// RebuildIndex builds anew one index that is mostly empty, and returns its name; "" for none.
+	// RebuildIndex rebuilds a mostly empty index, and returns its name; "" for none.
 	RebuildIndex(context.Context) (string, error)
 }
 
-// rebuilding returns the loop that keeps the indexes of a store small; none for a store that does so itself. One node
-// at a time runs it.
+// rebuilding returns the loop that keeps a store's indexes small, on one node at a time; none for a store that does
+// so itself.
 func rebuilding(s engine.Database, log *slog.Logger) []upkeep.Loop {
 	k, ok := s.(indexKeeper)
 	if !ok {

@@ -32,56 +32,48 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// Options configures Open and New. A zero field selects the default.
+// Options configures Open and New. Zero fields take defaults.
 type Options struct {
-	// Logger receives the messages of the background loops. Defaults to discarding them.
-	Logger *slog.Logger
-	// Engine is the engine's configuration. Its zero fields take their defaults.
-	Engine settings.Config
-	// Observer observes transactions. Defaults to none.
+	// Logger receives messages of the background loops; by default none.
+	Logger   *slog.Logger
+	Engine   settings.Config
 	Observer engine.Observer
-	// Transitions makes the observer receive each transition of a task or step.
+	// Transitions sends each transition of a task or step to the observer.
 	Transitions bool
-	// Now is the clock. Defaults to that of the database where it has one, else to the machine's
-	// without its glitches (see package clock).
+	// Now defaults to the database's clock if it has one, else to the machine's without its glitches (see package
+	// clock).
 	Now func() time.Time
-	// Migrate selects the handling of an outdated schema. Defaults to migrating it.
+	// Migrate handles an outdated schema, by default by migration.
 	Migrate migration.Mode
-	// PoolSize bounds the connections to PostgreSQL; pool_max_conns in the DSN overrides it. 0 selects the
-	// store's default.
+	// PoolSize bounds the connections to PostgreSQL; pool_max_conns in the DSN overrides it; 0 is the store's
+	// default.
 	PoolSize int
-	// Dispatch is the URL of a Redis through which ready steps reach workers; "" or "native" dispatches
-	// through the store.
-	Dispatch string
-	// Encryption has the keys with which sensitive values are stored.
+	// Dispatch is the URL of a Redis that dispatches ready steps; "" or "native" dispatches through the store.
+	Dispatch   string
 	Encryption Encryption
-	// Blobs keeps results above Engine.Limits.PayloadBytes. Defaults to none: they are refused.
+	// Blobs keeps results above Engine.Limits.PayloadBytes, which are refused without it.
 	Blobs blob.Store
-	// RabbitMQ dispatches steps to workers with the transport amqp. Engine.Delivery must offer it.
+	// RabbitMQ dispatches steps to workers with the transport amqp, which Engine.Delivery must offer.
 	RabbitMQ RabbitMQ
-	// Drivers connect to brokers of dead letters, by their names, in addition to those that a node has.
+	// Drivers are additional brokers of dead letters, by name.
 	Drivers driver.Registry
-	// Sources are the sources of dead letters of the configuration: each is saved when it is new or has changed.
-	Sources []*deadletter.Source
-	// Policies are those of the sources; they are saved likewise.
+	// Sources and Policies of the configuration are saved when they are new or changed.
+	Sources  []*deadletter.Source
 	Policies []*deadletter.Policy
-	// Carriers connect sources of dead letters with brokers, by the names of their drivers. They are used in addition to
-	// those that a node has, and in place of one of the same name.
+	// Carriers connect sources with brokers by driver name, in addition to a node's own or instead of one with that
+	// name.
 	Carriers map[string]inbox.Carrier
-	// Intaken is told what became of each batch of messages that was taken in. It must not block. Defaults to none.
+	// Intaken receives the result of each intake batch. It must not block.
 	Intaken func(namespace, source string, of inbox.Intaken)
-	// Gone is told of messages that a broker has deleted before they were read. It must not block. Defaults to none.
-	Gone func(namespace, source string, messages int64)
-	// Letters is told what happens to dead letters. Defaults to none.
+	// Gone receives messages that a broker deleted unread. It must not block.
+	Gone    func(namespace, source string, messages int64)
 	Letters inbox.Observer
-	// Firings is told what becomes of the times of schedules. Defaults to none.
 	Firings scheduler.Observer
-	// DefaultPolicy is for dead letters that no stored policy is for, and ReadBatch bounds the messages that are captured
-	// in one transaction. Default to none, and to no bound.
+	// DefaultPolicy applies to dead letters without a stored policy. ReadBatch bounds the messages captured in one
+	// transaction; 0 is no bound.
 	DefaultPolicy *deadletter.Policy
 	ReadBatch     int
-	// Webhooks receive events of the inbox. They need a SQL store. All nodes of a database must have the same. Defaults
-	// to none.
+	// Webhooks receive events of the inbox. They need a SQL store, and must be the same on all nodes of a database.
 	Webhooks []webhook.Endpoint
 }
 
@@ -93,22 +85,21 @@ type Node struct {
 	store      engine.Store
 	dispatcher engine.Dispatcher    // nil: the store is the queue
 	rabbit     *rabbitmq.Dispatcher // nil: no worker has the transport amqp
-	inbox      *inbox.Inbox         // nil: the store has no rows for dead letters
-	schedules  *scheduler.Scheduler // nil: the store has no rows for schedules
+	inbox      *inbox.Inbox         // nil: no rows for dead letters
+	schedules  *scheduler.Scheduler // nil: no rows for schedules
 	closers    []io.Closer          // connections to brokers and webhooks
 	hooked     bool                 // webhooks are configured
 	encryption Encryption
 	notes      engine.NoteStore
 	upkeep     *upkeep.Upkeep
-	name       string // of this process among those that share the store
+	name       string // of this process among those of the store
 	log        *slog.Logger
 }
 
 var _ protocol.Backend = (*Node)(nil)
 
-// Open opens the store that a DSN names: "sqlite:path" or a plain path, "postgres://..." (see
-// postgres.ParseDSN), or "memory:" for a store that ends with the process. Everything that depends on time
-// needs Run.
+// Open opens the store of a DSN: "sqlite:path" or a plain path, "postgres://..." (see postgres.ParseDSN), or
+// "memory:", which ends with the process. Everything that depends on time needs Run.
 func Open(ctx context.Context, dsn string, opts Options) (*Node, error) {
 	s, err := openStore(ctx, dsn, opts)
 	if err != nil {
@@ -116,14 +107,13 @@ func Open(ctx context.Context, dsn string, opts Options) (*Node, error) {
 	}
 	b, err := New(ctx, s, opts)
 	if err != nil {
-		_ = s.Close() // the reason of the failure is already in the error
+		_ = s.Close() // the error has the reason
 		return nil, err
 	}
 	return b, nil
 }
 
-// New returns a Node on a store, and owns the store unless it returns an error. Engine errors
-// come as *tasker.Error.
+// New returns a Node on a store, which it then owns unless it returns an error. Engine errors are *tasker.Error.
 func New(ctx context.Context, s engine.Database, opts Options) (*Node, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -139,8 +129,7 @@ func New(ctx context.Context, s engine.Database, opts Options) (*Node, error) {
 	return b, err
 }
 
-// assemble makes the engine and its loops, and stores the settings that the database's views
-// use.
+// assemble also stores the settings that the database's views use.
 func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts Options) (*Node, error) {
 	o := engine.Options{Config: opts.Engine, Now: opts.Now, Schemas: compileSchema, Observer: opts.Observer,
 		Transitions: opts.Transitions, Dispatcher: d, Blobs: blobsOf(opts.Blobs, opts.Logger)}
@@ -180,7 +169,7 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 		upkeep: upkeep.New(e, opts.Logger, loops...)}, nil
 }
 
-// openDispatcher opens the dispatcher that the options name; nil for none. An unreachable server is no error.
+// openDispatcher opens the dispatcher of the options; nil for none. An unreachable server is no error.
 func openDispatcher(ctx context.Context, s engine.Database, opts Options) (engine.Dispatcher, error) {
 	if opts.Dispatch == "" || opts.Dispatch == "native" {
 		return nil, nil
@@ -197,7 +186,7 @@ func openDispatcher(ctx context.Context, s engine.Database, opts Options) (engin
 	return d, nil
 }
 
-// installation is the name of a database. It separates the queues of two databases that share one Redis.
+// installation names a database, to separate two databases that share a Redis.
 func installation(ctx context.Context, s engine.Writer, notes engine.NoteStore) (string, error) {
 	const key = "installation"
 	name, err := notes.FindNote(ctx, key)
@@ -205,7 +194,7 @@ func installation(ctx context.Context, s engine.Writer, notes engine.NoteStore) 
 		return name, err
 	}
 	name = uuid.NewString()
-	// Only PostgreSQL is shared, and its schema has a name of its own.
+	// Only PostgreSQL is shared, and its schema has a name.
 	return name, s.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return notes.Note(ctx, tx, key, name) })
 }
 
@@ -213,8 +202,7 @@ func compileSchema(schema []byte) (engine.SchemaChecker, error) {
 	return template.CompileSchema(schema)
 }
 
-// Run performs the work that depends on time (retries, leases, deadlines, retention) until ctx ends. It
-// blocks.
+// Run works on retries, leases, deadlines and retention until ctx ends.
 func (n *Node) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -234,11 +222,10 @@ func (n *Node) Run(ctx context.Context) error {
 	return err
 }
 
-// RunOnce performs the work that is due now and returns. Tests and simulations with their own clock call it
-// in place of Run.
+// RunOnce does the due work and returns, for tests and simulations with their own clock.
 func (n *Node) RunOnce(ctx context.Context) error { return local.ToError(n.upkeep.RunOnce(ctx)) }
 
-// Ready reports whether the store answers and accepts writes, and the encryption keys are those that it needs.
+// Ready reports whether the store accepts writes and the encryption keys fit.
 func (n *Node) Ready(ctx context.Context) error {
 	if err := n.engine.Ready(ctx); err != nil {
 		return local.ToError(err)
@@ -252,7 +239,7 @@ func (n *Node) Census(ctx context.Context) (*engine.Census, error) {
 	return c, local.ToError(err)
 }
 
-// Levels returns how sources of dead letters stand, for metrics; none for a store in memory.
+// Levels returns the metrics of dead-letter sources; none for a store in memory.
 func (n *Node) Levels(ctx context.Context) ([]inbox.Level, error) {
 	if n.inbox == nil {
 		return nil, nil
@@ -261,7 +248,7 @@ func (n *Node) Levels(ctx context.Context) ([]inbox.Level, error) {
 	return levels, local.ToError(err)
 }
 
-// OriginLevels returns how many letters of each origin are to be decided; see inbox.Inbox. None without an inbox.
+// OriginLevels returns the undecided letters by origin; see inbox.Inbox. None without an inbox.
 func (n *Node) OriginLevels(ctx context.Context) ([]inbox.OriginLevel, error) {
 	if n.inbox == nil {
 		return nil, nil
@@ -270,8 +257,7 @@ func (n *Node) OriginLevels(ctx context.Context) ([]inbox.OriginLevel, error) {
 	return levels, local.ToError(err)
 }
 
-// IntakeFailures returns how many failures of tasks are still to be written to a queue, up to 10,000, and the time of
-// the oldest one, for metrics.
+// IntakeFailures counts the task failures that wait to be written to a queue, up to 10,000, and the oldest's time.
 func (n *Node) IntakeFailures(ctx context.Context) (waiting int, oldest time.Time, err error) {
 	if n.inbox == nil {
 		return 0, oldest, nil
@@ -283,10 +269,10 @@ func (n *Node) IntakeFailures(ctx context.Context) (waiting int, oldest time.Tim
 	return waiting, oldest, local.ToError(err)
 }
 
-// Inbox returns the use cases of dead letters; nil for a store in memory, which has none.
+// Inbox returns the use cases of dead letters; nil for a store in memory.
 func (n *Node) Inbox() *inbox.Inbox { return n.inbox }
 
-// DeadLetters returns them for programs, in public types; nil likewise.
+// DeadLetters returns Inbox in public types; nil likewise.
 func (n *Node) DeadLetters() deadletters.Backend {
 	if n.inbox == nil {
 		return nil
@@ -294,7 +280,7 @@ func (n *Node) DeadLetters() deadletters.Backend {
 	return letters.New(n.inbox)
 }
 
-// Jobs returns them as failed jobs in queues, for the family /api/dlq; nil likewise.
+// Jobs returns Inbox as failed jobs in queues, for /api/dlq; nil likewise.
 func (n *Node) Jobs() dlqapi.Backend {
 	if n.inbox == nil {
 		return nil
@@ -302,7 +288,7 @@ func (n *Node) Jobs() dlqapi.Backend {
 	return letters.NewJobs(n.inbox)
 }
 
-// Messages returns them as messages of topics, for the family /api/v1/dlq; nil likewise.
+// Messages returns Inbox as messages of topics, for /api/v1/dlq; nil likewise.
 func (n *Node) Messages() deadletters.TopicBackend {
 	if n.inbox == nil {
 		return nil
@@ -310,10 +296,10 @@ func (n *Node) Messages() deadletters.TopicBackend {
 	return letters.NewMessages(n.inbox)
 }
 
-// DispatchState returns the present way of steps to workers.
+// DispatchState returns the current way of steps to workers.
 func (n *Node) DispatchState() engine.DispatchState { return n.engine.DispatchState() }
 
-// Close closes the store, and the dispatcher if there is one. Run must have returned.
+// Close closes the store and the dispatcher after Run has returned.
 func (n *Node) Close() error {
 	if n.dispatcher != nil {
 		n.engine.FlushDispatch()

@@ -24,8 +24,8 @@ import (
 	"github.com/taskerhq/tasker/kafka"
 )
 
-// platform is an application with topics of events, whose consumer gives up what it cannot process, and a node that
-// reads its dead letters under the preset event-platform. The time of the node is that of the test.
+// platform is an application with topics of events, whose consumer abandons what it cannot process, and a node that
+// reads its dead letters under the preset event-platform, on the test's clock.
 type platform struct {
 	*testing.T
 	prefix string
@@ -35,11 +35,11 @@ type platform struct {
 
 	mu    sync.Mutex
 	ahead time.Duration
-	heals bool                     // the consumer can process everything from now on
+	heals bool                     // the consumer processes everything from now on
 	seen  map[string][]*kgo.Record // deliveries, by the key of the event
 }
 
-// delays are what the preset promises for the retries of each topic, in seconds; 0 is at once.
+// delays are the preset's retries of each topic, in seconds; 0 is immediate.
 var delays = map[string][]float64{
 	"execution-requests":  {30, 60, 120, 240, 300},
 	"pod-events":          {60, 180, 540},
@@ -82,7 +82,6 @@ func newPlatform(t *testing.T) *platform {
 	return p
 }
 
-// run runs something until the test ends, and closes it.
 func (p *platform) run(run func(context.Context) error, closed func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -106,14 +105,12 @@ func (p *platform) now() time.Time {
 	return time.Now().Add(p.ahead)
 }
 
-// after lets time pass for the node.
 func (p *platform) after(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ahead += d
 }
 
-// consume runs a consumer, and what sends its dead letters.
 func (p *platform) consume(group string, topics []string) {
 	p.Helper()
 	kafkaAt := []kgo.Opt{kgo.SeedBrokers(strings.TrimPrefix(p.url, "kafka://"))}
@@ -131,7 +128,6 @@ func (p *platform) consume(group string, topics []string) {
 	p.run(c.Run, func() error { return nil })
 }
 
-// handle fails until the bug is fixed.
 func (p *platform) handle(_ context.Context, event *kgo.Record) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,7 +138,7 @@ func (p *platform) handle(_ context.Context, event *kgo.Record) error {
 	return nil
 }
 
-// happen sends an event, with a key and a header, as if of an hour ago: its topic keeps it.
+// happen sends an event dated within the retention of its topic.
 func (p *platform) happen(topic, id string) {
 	p.Helper()
 	r := &kgo.Record{Topic: p.prefix + topic, Key: []byte("key-" + id),
@@ -154,7 +150,6 @@ func (p *platform) happen(topic, id string) {
 	}
 }
 
-// message waits until a message is as it should be, and returns it.
 func (p *platform) message(id, what string, holds func(*deadletters.DeadMessage) bool) (m *deadletters.DeadMessage) {
 	p.Helper()
 	patiently(p, id+" is "+what, func() bool {
@@ -171,8 +166,8 @@ func (p *platform) message(id, what string, holds func(*deadletters.DeadMessage)
 	return m
 }
 
-// TestEventPlatform: the life of dead letters of a platform, on a real Kafka: retries after the delays of each topic's
-// policy, to the original topic, until the policy gives up; what an operator can do then; and what is not tried again.
+// TestEventPlatform covers the life of a platform's dead letters on a real Kafka: retries by each topic's policy,
+// the acts of an operator, and what is never retried.
 func TestEventPlatform(t *testing.T) {
 	t.Parallel()
 	p := newPlatform(t)
@@ -208,7 +203,7 @@ func TestEventPlatform(t *testing.T) {
 	p.neverTried()
 }
 
-// delivered wants all deliveries of an event, each attempted twice, and what they carry.
+// delivered wants all deliveries of an event, each attempted twice.
 func (p *platform) delivered(topic string, retries int) {
 	p.Helper()
 	p.mu.Lock()
@@ -234,7 +229,7 @@ func (p *platform) delivered(topic string, retries int) {
 	}
 }
 
-// repaired: after the bug is fixed an operator sends back what was discarded, and it is processed.
+// repaired: after the fix an operator sends discarded events back.
 func (p *platform) repaired() {
 	p.Helper()
 	p.mu.Lock()
@@ -260,7 +255,7 @@ func (p *platform) repaired() {
 	}
 }
 
-// neverTried: test events, events that are too old and events that an operator discards.
+// neverTried: test events, old events and events that an operator discards.
 func (p *platform) neverTried() {
 	p.Helper()
 	p.mu.Lock()

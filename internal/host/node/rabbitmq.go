@@ -23,8 +23,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// RabbitMQ configures the dispatch of steps over RabbitMQ. See package rabbitmq for the rest of it; what the engine has
-// to know is in settings.Delivery.
+// RabbitMQ configures the dispatch of steps over RabbitMQ. settings.Delivery has the engine's part.
 type RabbitMQ struct {
 	URL      string // "": none
 	Prefetch int
@@ -32,20 +31,20 @@ type RabbitMQ struct {
 	Observer rabbitmq.Observer
 }
 
-// Topology is what is declared on RabbitMQ.
+// Topology is the set of RabbitMQ declarations.
 type Topology = rabbitmq.Topology
 
-// letterSource is the source of letters from the queue of dead letters that are no dispatches.
+// letterSource is the source of foreign messages in the queue of dead letters.
 const letterSource = "worker-dead-letters"
 
-// removeEvery is the interval at which the queues of dead workers are looked at.
+// removeEvery is the interval of deleting dead workers' queues.
 const removeEvery = 30 * time.Second
 
-// steps is the engine as the dispatcher sees it.
+// steps adapts the engine for the dispatcher.
 type steps struct {
 	engine *engine.Engine
 	local  *local.Backend
-	inbox  *inbox.Inbox // nil: the store has no rows for dead letters
+	inbox  *inbox.Inbox // nil: no rows for dead letters
 
 	mu    sync.Mutex
 	fleet []rabbitmq.Worker
@@ -55,7 +54,7 @@ type steps struct {
 
 var _ rabbitmq.Engine = (*steps)(nil)
 
-// openRabbitMQ returns the dispatcher over RabbitMQ, nil without one, and its loop.
+// openRabbitMQ returns the dispatcher and its loop, nil without a URL.
 func openRabbitMQ(e *engine.Engine, b *local.Backend, in *inbox.Inbox, opts Options) (
 	*rabbitmq.Dispatcher, []upkeep.Loop, error,
 ) {
@@ -84,13 +83,12 @@ func openRabbitMQ(e *engine.Engine, b *local.Backend, in *inbox.Inbox, opts Opti
 }
 
 const (
-	// deadSeen is for how long dead workers are in the fleet: their queues are deleted in that time.
+	// deadSeen is how long dead workers stay in the fleet, so that their queues are deleted.
 	deadSeen = 24 * time.Hour
-	// fleetShare bounds the cost of reading the workers, to one part in fleetShare of the time.
+	// fleetShare bounds reading the workers to one part in fleetShare of the time.
 	fleetShare = 20
 )
 
-// Fleet implements rabbitmq.Engine.
 func (d *steps) Fleet(ctx context.Context) ([]rabbitmq.Worker, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -119,10 +117,8 @@ func routesOf(w *task.Worker) string {
 	return fmt.Sprintf("%q %q %q", w.Namespaces, w.Handlers, w.Capabilities)
 }
 
-// Held implements rabbitmq.Engine.
 func (d *steps) Held(w *rabbitmq.Worker) int { return d.engine.Holds(w.Worker) }
 
-// Dispatch implements rabbitmq.Engine.
 func (d *steps) Dispatch(ctx context.Context, worker task.ID, n int, wait time.Duration) ([]rabbitmq.Dispatch,
 	bool, error,
 ) {
@@ -152,7 +148,6 @@ func (d *steps) GiveBack(ctx context.Context, worker task.ID, leases []protocol.
 	return nil
 }
 
-// Expire implements rabbitmq.Engine.
 func (d *steps) Expire(ctx context.Context, dead []rabbitmq.Expired) ([]rabbitmq.Verdict, error) {
 	verdicts := make([]rabbitmq.Verdict, 0, len(dead))
 	for batch := range slices.Chunk(dead, d.engine.Config().Limits.BatchItems) {
@@ -178,7 +173,7 @@ func (d *steps) Expire(ctx context.Context, dead []rabbitmq.Expired) ([]rabbitmq
 	return verdicts, nil
 }
 
-// Capture implements rabbitmq.Engine. The source is saved with the first letter.
+// Capture saves the source with its first letter.
 func (d *steps) Capture(ctx context.Context, messages []driver.Message) error {
 	if d.inbox == nil {
 		return task.Errorf(task.Invalid, "the database keeps no dead letters")

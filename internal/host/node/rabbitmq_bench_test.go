@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// expiries measures the time from expiry to failure.
 type expiries struct {
 	mu    sync.Mutex
 	after []time.Duration
@@ -35,14 +34,14 @@ func (e *expiries) get() []time.Duration {
 	return append([]time.Duration(nil), e.after...)
 }
 
-// BenchmarkExpiry expires 1,000 steps at once on PostgreSQL, and reports the time from expiry to the commit of the
-// failures. The TTL is the time in which all of them are published.
+// BenchmarkExpiry expires 1,000 steps at the same time on PostgreSQL, and reports the time from expiry to the
+// commit of the failures. The TTL covers their publication.
 func BenchmarkExpiry(b *testing.B) {
 	const steps = 1000
 	seen := &expiries{}
 	n := rabbitNode(b, pgtest.DSN(b), rabbittest.Shared(b), settings.Config{
 		Delivery: settings.Delivery{TTL: 3 * time.Second, OnExpiry: settings.ExpiryFail},
-		// A worker that takes nothing would get nothing more.
+		// Otherwise an idle worker would get nothing more.
 		WorkerBreaker: settings.WorkerBreaker{Failures: -1},
 		WorkerHealth: task.HealthRule{DegradedFailures: 1 << 30, UnhealthyFailures: 1 << 30, DegradedDepth: 1 << 30,
 			UnhealthyDepth: 1 << 30, MinEnded: 1 << 30}}, seen)

@@ -22,7 +22,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// rabbitNode runs a node on a database and a RabbitMQ until the test ends.
 func rabbitNode(t testing.TB, dsn, url string, cfg settings.Config, o rabbitmq.Observer) *node.Node {
 	t.Helper()
 	cfg.Delivery.Offered = true
@@ -50,7 +49,6 @@ func rabbitNode(t testing.TB, dsn, url string, cfg settings.Config, o rabbitmq.O
 	return n
 }
 
-// patiently polls until something is true.
 func patiently(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
@@ -60,8 +58,8 @@ func patiently(t testing.TB, what string, done func() bool) {
 	}
 }
 
-// TestRabbitMQ: steps reach a worker over RabbitMQ from two nodes, it starts and settles them; a step that nobody takes
-// fails with the words of an expired dispatch, and is tried again up to the limit; a foreign message becomes a letter.
+// TestRabbitMQ: a worker gets, starts and settles steps from two nodes; an expired dispatch is retried up to the
+// limit; a foreign message becomes a letter.
 func TestRabbitMQ(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
@@ -101,8 +99,7 @@ func TestRabbitMQ(t *testing.T) {
 	})
 }
 
-// TestEqualForeignMessages: two messages of another application without an ID, which are equal and die in one second,
-// are two letters.
+// TestEqualForeignMessages: two equal foreign messages without an ID that die in one second are two letters.
 func TestEqualForeignMessages(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
@@ -128,7 +125,6 @@ func TestEqualForeignMessages(t *testing.T) {
 	})
 }
 
-// submit submits tasks of one step.
 func submit(t testing.TB, n *node.Node, handler string, count int) []uuid.UUID {
 	t.Helper()
 	requests := make([]tasker.TaskRequest, count)
@@ -199,7 +195,6 @@ func consume(t *testing.T, n *node.Node, url string, w *protocol.RegisteredWorke
 	}
 }
 
-// foreign publishes a message that no dispatcher has written.
 func foreign(t *testing.T, url, queue, body string) {
 	t.Helper()
 	conn := dial(t, url, "another application")
@@ -211,7 +206,7 @@ func foreign(t *testing.T, url, queue, body string) {
 	}
 }
 
-// dial connects to RabbitMQ. The caller closes the connection.
+// The caller closes the connection.
 func dial(t *testing.T, url, name string) *amqp.Conn {
 	t.Helper()
 	target, err := amqp.Parse(url)
@@ -234,12 +229,11 @@ func channel(t *testing.T, conn *amqp.Conn) *amqp091.Channel {
 	return ch
 }
 
-// awaitQueue waits until a queue is declared.
 func awaitQueue(t *testing.T, conn *amqp.Conn, name string) {
 	t.Helper()
 	patiently(t, "the queue "+name+" is declared", func() bool {
 		probe := channel(t, conn)
-		defer func() { _ = probe.Close() }() // the server has closed it if there is no queue
+		defer func() { _ = probe.Close() }() // the server closes it if there is no queue
 		_, err := probe.QueueDeclarePassive(name, true, false, false, false, nil)
 		return err == nil
 	})

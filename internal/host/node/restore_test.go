@@ -10,10 +10,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestTokensAfterRestore: a database is put back to what it was before a step was handed
-// out, and the step is handed out again, under the same number. The token of before is not
-// good for that, not even in the hands of the worker that came back under the same number;
-// that of now is.
+// TestTokensAfterRestore: a restored database hands out a step again under the same number. The old token is
+// invalid, even for the worker that returned under the same number; the new one is valid.
 func TestTokensAfterRestore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// A node wakes at the next time that it knows. The interval is for what other nodes and operators have changed.
+	// A node wakes at its next known time. The interval is for changes by other nodes and operators.
 	firingEvery = time.Second
-	// Each time some schedules are looked at, so that a round may take a while.
+	// Each run checks only some schedules, so a round may take a while.
 	trimEvery = 30 * time.Second
 )
 
@@ -45,7 +45,7 @@ func openSchedules(s engine.Database, e *engine.Engine, seals engine.Seals, hook
 	}
 }
 
-// Schedules returns the use cases of schedules for programs, in public types; nil for a store in memory.
+// Schedules returns Scheduler in public types; nil likewise.
 func (n *Node) Schedules() schedules.Backend {
 	if n.schedules == nil {
 		return nil
@@ -53,5 +53,5 @@ func (n *Node) Schedules() schedules.Backend {
 	return scheduling.New(n.schedules, n.engine.Config().Limits.PageItems)
 }
 
-// Scheduler returns the use cases of schedules; nil for a store in memory, which has none.
+// Scheduler returns the use cases of schedules; nil for a store in memory.
 func (n *Node) Scheduler() *scheduler.Scheduler { return n.schedules }

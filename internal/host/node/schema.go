@@ -10,14 +10,14 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
-// Schema is the schema of a database that is not open as a store.
+// Schema is the schema of a database.
 type Schema struct {
 	m    *migration.Migrator
 	done func() error
 }
 
-// OpenSchema returns the schema of the database that a DSN names. Only with write may it be migrated: a
-// SQLite file is then locked against other processes until Close.
+// OpenSchema opens the schema of a database. Migrations need write, which locks a SQLite file against other
+// processes until Close.
 func OpenSchema(dsn string, write bool) (*Schema, error) {
 	m, done, err := openMigrator(dsn, write)
 	if err != nil {
@@ -45,7 +45,7 @@ func openMigrator(dsn string, write bool) (*migration.Migrator, func() error, er
 	}
 }
 
-// Status compares the database with this binary; it changes nothing.
+// Status compares the database with this binary.
 func (s *Schema) Status(ctx context.Context) ([]migration.Status, error) {
 	list, err := s.m.Status(ctx)
 	return list, local.ToError(err)
@@ -54,7 +54,7 @@ func (s *Schema) Status(ctx context.Context) ([]migration.Status, error) {
 // Check refuses a database whose schema this binary must not change.
 func (s *Schema) Check(list []migration.Status) error { return local.ToError(migration.Check(list)) }
 
-// Up applies the pending migrations and returns them. It blocks while another process migrates.
+// Up applies the pending migrations and returns them. It blocks during another process's migration.
 func (s *Schema) Up(ctx context.Context) ([]migration.File, error) {
 	files, err := s.m.Up(ctx)
 	return files, local.ToError(err)

@@ -18,32 +18,30 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sealed"
 )
 
-// Encryption has the keys with which sensitive values are stored.
+// Encryption has the keys of stored sensitive values.
 type Encryption struct {
-	// Ring are the keys. Defaults to none: values are stored in clear text.
+	// Ring has the keys; nil stores clear text.
 	Ring *vault.Ring
-	// Reload reads the keys again when one is missing. Defaults to never.
+	// Reload rereads the keys when one is missing; by default never.
 	Reload func() (*vault.Ring, error)
-	// Lost are the IDs of keys that no longer exist.
+	// Lost are the IDs of lost keys.
 	Lost []string
 }
 
-// keyNote begins the keys of the notes about keys: a database says which keys its values need.
+// keyNote begins the notes about the keys that a database's values need.
 const keyNote = "encryption:"
 
-// notedKey is the text of such a note.
 type notedKey struct {
 	Check string       `json:"check"` // of the key, see vault.Ring.Checks
 	Since task.Instant `json:"since"`
 }
 
-// keyUses is a store that finds values of a key.
 type keyUses interface {
 	KeyUses(ctx context.Context, text string, limit int) ([]store.KeyUse, error)
 }
 
-// openSeals returns what encrypts sensitive values; nil for nothing. It refuses keys with which the database cannot be
-// read.
+// openSeals returns the encryption of sensitive values; nil for none. It refuses keys that cannot read the
+// database.
 func openSeals(ctx context.Context, s engine.Database, now func() time.Time, opts Encryption, log *slog.Logger,
 ) (engine.Seals, error) {
 	noted, err := notedKeys(ctx, s)
@@ -71,7 +69,6 @@ func openSeals(ctx context.Context, s engine.Database, now func() time.Time, opt
 	return sealed.New(opts.Ring, sealed.Options{Reload: opts.Reload, Now: now}), nil
 }
 
-// notedKeys returns the keys that a database needs, by their IDs.
 func notedKeys(ctx context.Context, s engine.Database) (map[string]notedKey, error) {
 	notes, err := s.NoteStore().Notes(ctx, keyNote)
 	if err != nil {
@@ -88,8 +85,7 @@ func notedKeys(ctx context.Context, s engine.Database) (map[string]notedKey, err
 	return out, nil
 }
 
-// fitting refuses to go on without a key that values need, or with another key of its ID. A key that no value needs any
-// more is forgotten.
+// fitting refuses a missing key that values need, and another key with its ID. It drops the note of an unused key.
 func fitting(ctx context.Context, s engine.Database, noted map[string]notedKey, opts Encryption, log *slog.Logger,
 ) error {
 	checks := opts.Ring.Checks()
@@ -127,8 +123,8 @@ func fitting(ctx context.Context, s engine.Database, noted map[string]notedKey, 
 	return nil
 }
 
-// hasKeys reports a key with which another node has begun to encrypt since this one was started, and which this one
-// does not have: its workers would get encrypted values, or none.
+// hasKeys reports a missing key with which another node has begun to encrypt: this node's workers would get
+// encrypted values, or none.
 func (n *Node) hasKeys(ctx context.Context) error {
 	notes, err := n.notes.Notes(ctx, keyNote)
 	if err != nil || len(notes) == 0 {
@@ -142,7 +138,7 @@ func (n *Node) hasKeys(ctx context.Context) error {
 			if err != nil {
 				return &tasker.Error{Code: tasker.CodeUnavailable, Message: err.Error()}
 			}
-			if n.encryption.Ring != nil { // else nothing here decrypts until a restart
+			if n.encryption.Ring != nil { // otherwise nothing here decrypts before a restart
 				checks = ring.Checks()
 			}
 		}

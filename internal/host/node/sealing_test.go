@@ -24,7 +24,7 @@ sensitive: [/card]
 steps: [{name: charge, handler: charge}]
 `
 
-// keys makes the options of a node with the named keys of a ring, the first of which encrypts.
+// keys makes a node's options with named keys, the first of which encrypts.
 type keys map[string]string
 
 func (k keys) ring(t *testing.T, ids ...string) *vault.Ring {
@@ -46,7 +46,6 @@ func (k keys) ring(t *testing.T, ids ...string) *vault.Ring {
 	return ring
 }
 
-// sealedNode is a node with what a test does with it.
 type sealedNode struct {
 	*node.Node
 	t *testing.T
@@ -65,7 +64,6 @@ func (b sealedNode) submitTo(template, card string) {
 	}
 }
 
-// cards claims all steps, completes them and returns their contexts.
 func (b sealedNode) cards() string {
 	b.t.Helper()
 	w, err := b.RegisterWorker(b.t.Context(), protocol.WorkerRegistration{Name: "w"})
@@ -87,8 +85,8 @@ func (b sealedNode) cards() string {
 	return strings.Join(out, " ")
 }
 
-// TestKeysRotate: values of an old key are read as long as it is there. A node does not start without a key that values
-// need, nor with another one of its ID; a key that nothing needs may go.
+// TestKeysRotate: old values are read while their key exists. A node does not start without a needed key or with
+// another one of its ID; an unused key may go.
 func TestKeysRotate(t *testing.T) {
 	t.Parallel()
 	for name, dsn := range map[string]func(*testing.T) string{
@@ -156,7 +154,7 @@ func TestKeysRotate(t *testing.T) {
 	}
 }
 
-// TestSealedPass: a step that a node cannot hand out, because it lacks the key, uses up no pass of a rate.
+// TestSealedPass: a step that a node cannot hand out, because it lacks the key, uses no pass of a rate.
 func TestSealedPass(t *testing.T) {
 	t.Parallel()
 	for name, dsn := range map[string]func(*testing.T) string{
@@ -206,7 +204,6 @@ func TestSealedPass(t *testing.T) {
 	}
 }
 
-// TestKeyGoes: a key that no value needs any more can be left out, and the database forgets it.
 func TestKeyGoes(t *testing.T) {
 	t.Parallel()
 	k, at := keys{}, "sqlite:"+sqlitetest.File(t)
@@ -221,8 +218,8 @@ func TestKeyGoes(t *testing.T) {
 	}
 }
 
-// TestRollingRotation: a node that was started before a key was added reads its keys again when it meets a value of the
-// new one. Until it has that key, it is not ready; nor is a node without keys.
+// TestRollingRotation: a node started before a key was added rereads its keys for a new value. Without the key it
+// is not ready.
 func TestRollingRotation(t *testing.T) {
 	t.Parallel()
 	k, dsn := keys{}, pgtest.DSN(t)
@@ -269,7 +266,7 @@ func TestRollingRotation(t *testing.T) {
 	}
 }
 
-// TestSealedSchedule: the context of a schedule is stored encrypted, fires in clear text, and is masked in its acts.
+// TestSealedSchedule: a schedule's context is stored encrypted, fires in clear text, and is masked in its acts.
 func TestSealedSchedule(t *testing.T) {
 	t.Parallel()
 	k, path := keys{}, sqlitetest.File(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// OfSource returns what is sensitive in the letters of a source, by its settings of now. A source with
-// sensitive fields cannot be removed, so that of one that does not exist nothing is.
+// OfSource returns the sensitive fields of a source's letters by its current settings. A source with any cannot be
+// removed, so an unknown source has none.
 func (n *Node) OfSource(ctx context.Context, namespace, source string) (sensitive.Rule, error) {
 	if n.inbox == nil {
 		return sensitive.Rule{}, nil
@@ -20,7 +20,7 @@ func (n *Node) OfSource(ctx context.Context, namespace, source string) (sensitiv
 	return rule, local.ToError(err)
 }
 
-// OfLetter returns what is sensitive in a letter, or CodeNotFound.
+// OfLetter returns the sensitive fields of a letter, or CodeNotFound.
 func (n *Node) OfLetter(ctx context.Context, id uuid.UUID) (sensitive.Rule, error) {
 	if n.inbox == nil {
 		return sensitive.Rule{}, nil
@@ -29,7 +29,7 @@ func (n *Node) OfLetter(ctx context.Context, id uuid.UUID) (sensitive.Rule, erro
 	return rule, local.ToError(err)
 }
 
-// OfNamespace returns what is sensitive in anything of a namespace; "" means all namespaces.
+// OfNamespace returns all sensitive fields in a namespace; "" means all namespaces.
 func (n *Node) OfNamespace(ctx context.Context, namespace string) (sensitive.Rule, error) {
 	rule, err := n.OfTemplates(ctx, namespace)
 	if err != nil || n.inbox == nil {

@@ -10,14 +10,13 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
-// The database engines, as locate names them.
 const (
 	inMemory = "memory"
 	onSQLite = "sqlite"
 	onServer = "postgres"
 )
 
-// locate returns the database engine of a DSN and its argument: a path, or the DSN itself.
+// locate returns the database engine of a DSN and its path, or the DSN itself.
 func locate(dsn string) (kind, what string, err error) {
 	kind, what = onSQLite, dsn
 	scheme, rest, _ := strings.Cut(dsn, ":")
@@ -36,7 +35,7 @@ func locate(dsn string) (kind, what string, err error) {
 	return kind, what, nil
 }
 
-// openStore opens the database that a DSN names. Only this function knows all three.
+// No other function imports all three engines.
 func openStore(ctx context.Context, dsn string, opts Options) (engine.Database, error) {
 	kind, what, err := locate(dsn)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
-// SubmitInside is SubmitTasks in a transaction that the caller has begun on host,
-// a connection to the PostgreSQL of this Node, and will commit or roll back.
+// SubmitInside is SubmitTasks in a caller's open transaction on host, a connection to the PostgreSQL of this Node.
+// The caller commits or rolls back.
 func (n *Node) SubmitInside(ctx context.Context, host *pgconn.PgConn,
 	requests []tasker.TaskRequest,
 ) ([]tasker.TaskReceipt, error) {
@@ -28,8 +28,8 @@ func (n *Node) SubmitInside(ctx context.Context, host *pgconn.PgConn,
 	})
 }
 
-// SubmitBeside is SubmitTasks in a transaction of the SQLite of this Node, after own has written to it. An error of own
-// comes back as it is. Without requests it is a transaction of own alone.
+// SubmitBeside is SubmitTasks in a transaction of this Node's SQLite, after own's writes. It returns an error of
+// own unchanged. Without requests it only runs own.
 func (n *Node) SubmitBeside(ctx context.Context, own func(*sql.Tx) error,
 	requests []tasker.TaskRequest,
 ) (receipts []tasker.TaskReceipt, err error) {

@@ -7,9 +7,8 @@ import (
 	wall "github.com/taskerhq/tasker/internal/kit/clock"
 )
 
-// timeOf sets the clock of an engine on a store. A database that several nodes share has its own clock, which the
-// engine takes when there is no other. On one that belongs to this process the machine's clock decides, without its
-// glitches.
+// timeOf sets the clock of an engine. A shared database has its own clock, which is the engine's default. For a
+// private one the machine's clock decides, without its glitches.
 func timeOf(s engine.Store, o *engine.Options) {
 	if _, shared := s.(engine.Cluster); o.Now != nil || shared {
 		return
@@ -18,7 +17,7 @@ func timeOf(s engine.Store, o *engine.Options) {
 	o.Now, o.Stepped, o.Suspected = steady.Now, steady.Stepped, steady.Suspected
 }
 
-// clockOf returns the clock that an engine with the result of timeOf takes.
+// clockOf returns the clock of an engine after timeOf.
 func clockOf(s engine.Store, now func() time.Time) func() time.Time {
 	if c, shared := s.(engine.Cluster); shared && now == nil {
 		return c.Now

@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 )
 
-// undecidedTemplates are tasks that decide by a sensitive value after a second: by a condition, by the time and the
-// name of a wait, by a list of items, by the context of a child.
+// undecidedTemplates decide by a sensitive value after a second: by a condition, a wait's time or name, a list of
+// items, a child's context.
 var undecidedTemplates = map[string]string{
 	"when":   `{name: ship, handler: ship, dependencies: [pause], when: 'context.card != ""'}`,
 	"signal": `{name: ship, dependencies: [pause], wait: {signal: paid, key: "{{id}}"}}`,
@@ -22,8 +22,8 @@ var undecidedTemplates = map[string]string{
 	"state":  `{name: ship, handler: ship, dependencies: [pause], when: 'parents.pause.state == "complete"'}`,
 }
 
-// TestUndecidedWithoutKey: a node that cannot decrypt what a step decides by leaves the step alone: it fails nothing,
-// and no compensation begins. A node with the key continues. A node decides everything that needs no key.
+// TestUndecidedWithoutKey: a node that cannot decrypt a deciding value leaves the step alone, without failures or
+// compensation. A node with the key continues. Decisions without a key are made.
 func TestUndecidedWithoutKey(t *testing.T) {
 	t.Parallel()
 	for name, step := range undecidedTemplates {
@@ -98,7 +98,6 @@ on_failure:
 	}
 }
 
-// ship returns the state of the only task that is no child, and its step ship.
 func (b sealedNode) ship() (tasker.TaskState, tasker.Step) {
 	b.t.Helper()
 	page, err := b.Tasks(b.t.Context(), tasker.TaskFilter{Name: "pay"})

@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// deliverEvery is how often waiting events are looked for.
+	// deliverEvery is the interval of looks for waiting events.
 	deliverEvery = time.Second
-	// deliveries bounds the deliveries of a node at a time, deliveryDrain how long a stopping node waits for them.
+	// deliveries bounds a node's concurrent deliveries, deliveryDrain the wait of a stopping node for them.
 	deliveries, deliveryDrain = 10, 2 * time.Second
 )
 
-// deliveryTemplate is retried for about a day: after 1 s, 2 s, 4 s and so on, at most every six hours.
+// deliveryTemplate retries for about a day: after 1 s, 2 s, 4 s and so on, at most every six hours.
 const deliveryTemplate = `name: ` + inbox.DeliveryTemplate + `
 namespace_name: ` + deadletter.SystemNamespace + `
 version: "` + inbox.DeliveryVersion + `"
@@ -36,7 +36,6 @@ steps:
     retry: {max_attempts: 18, backoff: exponential, backoff_base_ms: 1000, max_backoff_ms: 21600000, jitter: 0.1}
 `
 
-// webhooks returns the options of the inbox for webhooks.
 func webhooks(b *local.Backend, endpoints []webhook.Endpoint, sender *webhook.Sender) inbox.Webhooks {
 	return inbox.Webhooks{Endpoints: endpoints, Sender: sender, Payload: news.Payload, Test: news.Test,
 		Register: func(ctx context.Context) error {
@@ -46,7 +45,7 @@ func webhooks(b *local.Backend, endpoints []webhook.Endpoint, sender *webhook.Se
 		}}
 }
 
-// deliver runs the tasks that deliver events, until ctx ends. It is a worker like any other.
+// deliver is a worker that delivers events until ctx ends.
 func (n *Node) deliver(ctx context.Context, log *slog.Logger) {
 	w := worker.New(tasker.NewClient(n), &worker.Options{Name: "webhooks of " + n.name,
 		Namespaces: []string{deadletter.SystemNamespace}, Concurrency: deliveries, DrainTimeout: deliveryDrain, Logger: log,
@@ -63,13 +62,13 @@ func (n *Node) deliver(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// Delivered is the result of the step that delivers an event.
+// Delivered is the result of a delivery step.
 type Delivered struct {
 	Status int    `json:"status,omitempty"`
 	Note   string `json:"note,omitempty"`
 }
 
-// Deliver delivers an event. Its error says whether and when to try again.
+// Deliver delivers an event. Its error says whether and when to retry.
 func (n *Node) Deliver(ctx context.Context, d inbox.Delivery) (Delivered, error) {
 	status, err := n.inbox.Deliver(ctx, d)
 	var refusal *webhook.Refusal

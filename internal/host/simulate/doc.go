@@ -1,4 +1,3 @@
-// Package simulate runs a task of a template without workers: on an engine of its own in memory, whose clock jumps to
-// the next time at which something is due. A Script says what the steps do. So templates can be tried and tested with
-// the semantics of the server, which they are.
+// Package simulate runs a task of a template without workers, on its own engine in memory whose clock jumps to the
+// next due time. A Script defines the results of steps. So templates can be tested with the server's semantics.
 package simulate

@@ -14,18 +14,18 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Script says what the steps do that workers would run, and what operators decide. A step that it leaves out completes
-// without a result.
+// Script defines the results of workers' steps and the decisions of operators. A missing step completes without a
+// result.
 type Script struct {
 	Context json.RawMessage `json:"context"` // of the task
 	Steps   map[string]Act  `json:"steps"`   // by name
 }
 
-// Act is what a step does. Fail comes before Result: a step fails so often, and then completes.
+// Act is the behaviour of a step: it fails as Fail says, and then completes with Result.
 type Act struct {
 	Result json.RawMessage `json:"result"`
 	Fail   *Fail           `json:"fail"`
-	// Approve and Reject are the reason of a decision on a step that waits for an approval.
+	// Approve or Reject is the reason of a decision on an approval.
 	Approve *string `json:"approve"`
 	Reject  *string `json:"reject"`
 }
@@ -35,27 +35,24 @@ type Fail struct {
 	Message   string `json:"message"`
 	Code      string `json:"code"`
 	Type      string `json:"type"`
-	Retryable *bool  `json:"retryable"` // true if it is absent
+	Retryable *bool  `json:"retryable"` // default true
 	Times     int    `json:"times"`     // 0: always
 }
 
-// failure returns the failure of one attempt.
 func (f *Fail) failure() *task.Failure {
 	return &task.Failure{Message: f.Message, Code: f.Code, Type: f.Type, Retryable: f.Retryable == nil || *f.Retryable}
 }
 
-// limits bound a script.
 var limits = document.Limits{Marks: 1_000_000, Entries: 50_000, Depth: 200, Nodes: 1_000_000, Merged: 100_000,
 	Digits: 1000}
 
-// The keys of the mappings of a script.
 var (
 	scriptKeys = []string{"context", "steps"}
 	actKeys    = []string{"result", "fail", "approve", "reject"}
 	failKeys   = []string{"message", "code", "type", "retryable", "times"}
 )
 
-// ReadScript reads a script, YAML or JSON. The error is a *tasker.Error with every problem at filename:line:column.
+// ReadScript reads YAML or JSON. The error is a *tasker.Error with every problem at filename:line:column.
 func ReadScript(filename string, src []byte) (*Script, error) {
 	r := reader{file: filename}
 	root := document.Parse(src, document.Options{What: "a script", Limits: limits, Report: r.report})
@@ -72,7 +69,6 @@ func ReadScript(filename string, src []byte) (*Script, error) {
 	return out, nil
 }
 
-// reader collects the problems of a script.
 type reader struct {
 	file     string
 	problems []tasker.Detail
@@ -83,7 +79,6 @@ func (r *reader) report(at document.Position, message string) {
 		Message: message})
 }
 
-// check reports unknown keys, and what is no mapping.
 func (r *reader) check(root *document.Node) {
 	r.mapping(root, "a script", scriptKeys)
 	steps := root.Get("steps")
@@ -105,7 +100,6 @@ func (r *reader) check(root *document.Node) {
 	}
 }
 
-// mapping reports a node that is no mapping, and the keys that it may not have; no keys stand for any.
 func (r *reader) mapping(n *document.Node, what string, keys []string) {
 	if n.Kind != document.Mapping {
 		r.report(n.At, fmt.Sprintf("%s must be a mapping, not %s", what, n.Kind))
@@ -123,7 +117,7 @@ func (r *reader) mapping(n *document.Node, what string, keys []string) {
 	}
 }
 
-// decode reads the checked document into out, part by part, so that a value of the wrong type has its place.
+// decode reads the checked document part by part, so that a value of the wrong type has its place.
 func (r *reader) decode(root *document.Node, out *Script) {
 	if n := root.Get("context"); n != nil {
 		r.into(n, "context", &out.Context)

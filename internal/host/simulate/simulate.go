@@ -20,9 +20,9 @@ import (
 
 // Options configures Run.
 type Options struct {
-	// Config is that of the engine. Zero fields have its defaults.
+	// Config of the engine; zero fields take defaults.
 	Config settings.Config
-	// Start is the time at which the task is submitted. Defaults to the time of the call.
+	// Start is the time of the submission; by default now.
 	Start time.Time
 }
 
@@ -31,19 +31,18 @@ const (
 	maxRounds = 100_000
 	maxTime   = 10 * 366 * 24 * time.Hour
 	leases    = 100 // in one poll
-	// quietRounds without anything to do end a moment: what one loop of the engine does may be work for an earlier one.
+	// quietRounds without work end a moment, because a loop may make work for an earlier one.
 	quietRounds = 3
 )
 
-// Run simulates a task of the template. Other templates that its steps name must be among others. The error is a
-// *tasker.Error if the script does not fit the template, or the context not its schema.
+// Run simulates a task of t. others must have the templates that its steps name. The error is a *tasker.Error if
+// the script does not fit the template, or the context not its schema.
 func Run(ctx context.Context, t *task.Template, others []*task.Template, script *Script, o Options,
 ) (*operate.Simulation, error) {
 	out, err := begin(ctx, t, others, script, o)
 	return out, public(err)
 }
 
-// public gives a refusal its public form.
 func public(err error) error {
 	var refused *task.Error
 	if !errors.As(err, &refused) {
@@ -69,7 +68,7 @@ func begin(ctx context.Context, t *task.Template, others []*task.Template, scrip
 	if o.Start.IsZero() {
 		o.Start = time.Now()
 	}
-	o.Start = o.Start.Truncate(time.Microsecond) // as stored times
+	o.Start = o.Start.Truncate(time.Microsecond) // like stored times
 	r := &run{script: script, now: o.Start, fails: map[task.ID]int{}}
 	e, err := engine.New(ctx, store, engine.Options{Config: o.Config, Now: func() time.Time { return r.now },
 		Roll: func() float64 { return 0.5 }, Schemas: func(schema []byte) (engine.SchemaChecker, error) {
@@ -118,7 +117,6 @@ func Sources(ctx context.Context, templates []string, script string, o Options) 
 	return Run(ctx, list[0], list[1:], play, o)
 }
 
-// level returns the level of a name of a priority.
 func (o Options) level(name string) (int, bool) {
 	for _, p := range o.Config.Priorities {
 		if p.Name == name {
@@ -128,7 +126,6 @@ func (o Options) level(name string) (int, bool) {
 	return 0, false
 }
 
-// fits refuses names of steps that no template has.
 func (s *Script) fits(templates []*task.Template) error {
 	var problems []task.Problem
 	for name := range s.Steps {
@@ -143,7 +140,6 @@ func (s *Script) fits(templates []*task.Template) error {
 	return &task.Error{Code: task.Invalid, Message: "the script does not fit the template", Problems: problems}
 }
 
-// run is one simulation.
 type run struct {
 	script       *Script
 	engine       *engine.Engine
@@ -156,7 +152,7 @@ type run struct {
 	fails        map[task.ID]int // failures of steps so far
 }
 
-// toEnd runs the task until it is settled. It returns why it is stuck, "" if it is not.
+// toEnd runs the task until it is settled, or returns why it is stuck.
 func (r *run) toEnd(ctx context.Context) (stuck string, err error) {
 	began, quiet, last := r.now, 0, task.Counts{}
 	for range maxRounds {
@@ -193,12 +189,12 @@ func (r *run) toEnd(ctx context.Context) (stuck string, err error) {
 			return fmt.Sprintf("it goes on after %s", maxTime), nil
 		}
 		r.now, quiet = next.Time(), 0
-		r.worker = task.ID{} // its heartbeats are missing since
+		r.worker = task.ID{} // its heartbeats have stopped
 	}
 	return fmt.Sprintf("it goes on after %d rounds", maxRounds), nil
 }
 
-// settleDue does everything that is due now: timers, and the steps that workers would run.
+// settleDue handles due timers and workers' steps.
 func (r *run) settleDue(ctx context.Context) error {
 	for {
 		if err := r.upkeep.RunOnce(ctx); err != nil {
@@ -226,7 +222,6 @@ func (r *run) settleDue(ctx context.Context) error {
 	}
 }
 
-// result is what the script says of an attempt.
 func (r *run) result(l engine.Lease) engine.Result {
 	out := engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted}
 	act := r.script.Steps[l.Template.Spec(&l.Step).Name]
@@ -238,7 +233,7 @@ func (r *run) result(l engine.Lease) engine.Result {
 	return out
 }
 
-// decide takes the next decision of the script on a waiting step, and reports whether there was one.
+// decide applies the next decision of the script to a waiting step, and reports whether there was one.
 func (r *run) decide(ctx context.Context, t *task.Task, steps []*task.Step) (bool, error) {
 	def, err := r.engine.TemplateOf(ctx, t.DefID)
 	if err != nil {
@@ -273,7 +268,7 @@ func (r *run) decide(ctx context.Context, t *task.Task, steps []*task.Step) (boo
 	return false, nil
 }
 
-// next returns when something is due, 0 for never, and the sum of the counts of all tasks that are not settled.
+// next returns the next due time, 0 for never, and the total counts of unsettled tasks.
 func (r *run) next(ctx context.Context) (next task.Instant, total task.Counts, err error) {
 	earlier := func(at task.Instant) {
 		if at > task.At(r.now) && (next == 0 || at < next) {
@@ -295,7 +290,7 @@ func (r *run) next(ctx context.Context) (next task.Instant, total task.Counts, e
 			switch {
 			case s.Queue == task.Timers:
 				earlier(task.Instant(s.Key))
-			case s.Parked(): // a rate limit lets it pass
+			case s.Parked(): // until its rate passes it
 				earlier(task.At(r.now.Add(time.Second)))
 			}
 		}
@@ -303,7 +298,7 @@ func (r *run) next(ctx context.Context) (next task.Instant, total task.Counts, e
 	return next, total, nil
 }
 
-// live returns the tasks that are not settled: the simulated one, and its child tasks.
+// live returns the unsettled tasks, including child tasks.
 func (r *run) live(ctx context.Context) (tasks []*task.Task, err error) {
 	f := engine.TaskFilter{Limit: r.engine.Config().Limits.PageItems}
 	for {
@@ -322,7 +317,7 @@ func (r *run) live(ctx context.Context) (tasks []*task.Task, err error) {
 	}
 }
 
-// waiting says what a task waits for that does not end without somebody.
+// waiting names a wait of a task that needs an outside act.
 func (r *run) waiting(ctx context.Context, t *task.Task, steps []*task.Step) (string, error) {
 	def, err := r.engine.TemplateOf(ctx, t.DefID)
 	if err != nil {
@@ -336,7 +331,6 @@ func (r *run) waiting(ctx context.Context, t *task.Task, steps []*task.Step) (st
 	return fmt.Sprintf("the task is %s, and nothing is due", t.State), nil
 }
 
-// outcome reads what became of the task.
 func (r *run) outcome(ctx context.Context, def *task.Template, start time.Time, stuck string,
 ) (*operate.Simulation, error) {
 	t, steps, err := r.engine.Steps(ctx, r.task)

@@ -28,7 +28,7 @@ on_failure:
   - {name: refund, handler: refund, dependencies: [charge]}
 `
 
-// ran simulates the order and tells the outcome in one line: the state, and what differs from a run without incidents.
+// ran simulates the order and returns the state and the differences from a run without incidents in one line.
 func ran(t *testing.T, source, script string) string {
 	t.Helper()
 	def, err := template.Parse("order.yaml", []byte(source), nil)
@@ -137,7 +137,6 @@ func TestReadBadScript(t *testing.T) {
 	}
 }
 
-// TestChildTasks: steps that are child tasks run like any other. The script names the steps of their templates.
 func TestChildTasks(t *testing.T) {
 	t.Parallel()
 	parse := func(source string) *task.Template {
@@ -175,7 +174,6 @@ steps:
 	}
 }
 
-// TestNestedChildTasks: nine levels of child tasks need no time.
 func TestNestedChildTasks(t *testing.T) {
 	t.Parallel()
 	var list []*task.Template

@@ -7,13 +7,12 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Blobs are the metrics of the blob store. Its methods may be called concurrently, and do not block.
+// Blobs has the metrics of the blob store. Its methods are safe for concurrent use and do not block.
 type Blobs struct{ requests metric.Int64Counter }
 
 // Blobs returns the metrics of the blob store.
 func (t *Telemetry) Blobs() *Blobs { return t.blobs }
 
-// newBlobs creates the instrument.
 func newBlobs(m metric.Meter) (*Blobs, error) {
 	b := &builder{meter: m}
 	s := &Blobs{requests: b.counter("tasker.blobs.requests", "{request}",
@@ -21,7 +20,7 @@ func newBlobs(m metric.Meter) (*Blobs, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	for _, verb := range []string{"put", "get", "delete"} { // so that their rates begin with the first one
+	for _, verb := range []string{"put", "get", "delete"} { // so that rates see the first increase
 		for _, outcome := range []string{"ok", "failed"} {
 			s.add(verb, outcome, 0)
 		}

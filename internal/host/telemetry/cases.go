@@ -12,9 +12,9 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// caseMetrics are the metrics of cases and of staleness detection. The counters of the alert rules carry no
-// labels: a rule compares each series separately, and parts of a rate would never reach its threshold.
-// last and failures are gauges of the last cycle, which Prometheus' registry reads from them.
+// caseMetrics are the metrics of cases and staleness detection. The counters of alert rules have no labels: a rule
+// compares each series separately, and parts of a rate would never reach its threshold. The registry reads last and
+// failures, gauges of the last cycle.
 type caseMetrics struct {
 	opened       metric.Int64Counter
 	occurred     metric.Int64Counter
@@ -28,8 +28,6 @@ type caseMetrics struct {
 	failures     *lastAnalysis
 }
 
-// newCaseMetrics creates the instruments. The counters that alert rules watch start at 0 for
-// each value of their labels.
 func newCaseMetrics(m metric.Meter, registry *prometheus.Registry) (*caseMetrics, error) {
 	b := &builder{meter: m}
 	c := &caseMetrics{
@@ -50,8 +48,7 @@ func newCaseMetrics(m metric.Meter, registry *prometheus.Registry) (*caseMetrics
 	if b.err != nil {
 		return nil, b.err
 	}
-	// A rate is the difference of two samples: without a first 0, the first event would be
-	// invisible.
+	// A rate is the difference of two samples: without a first 0 it would miss the first event.
 	ctx := context.Background()
 	for _, counter := range []metric.Int64Counter{c.found, c.transitioned, c.runs, c.failed} {
 		counter.Add(ctx, 0)
@@ -71,11 +68,10 @@ const (
 	resolutionKey = attribute.Key("resolution_status")
 )
 
-// add records the cases that a transaction opened, found again or resolved.
-// It runs for every transaction; most have none of these, and then it does nothing.
+// add runs for every transaction; most change no case.
 func (c *caseMetrics) add(commit *engine.Commit) {
 	ctx := context.Background()
-	if n := int64(commit.Expired); n > 0 { // stale as a whole: no cycle finds those
+	if n := int64(commit.Expired); n > 0 { // stale as a whole, which no cycle finds
 		c.found.Add(ctx, n)
 		c.transitioned.Add(ctx, n)
 	}
@@ -94,8 +90,7 @@ func (c *caseMetrics) add(commit *engine.Commit) {
 	}
 }
 
-// detected records a detection cycle, also one that failed.
-// A dry run counts too: it finds tasks and sets none to error.
+// detected records every cycle, also failed ones and dry runs, which find tasks.
 func (c *caseMetrics) detected(d engine.Detection) {
 	ctx := context.Background()
 	c.runs.Add(ctx, 1)
@@ -109,10 +104,9 @@ func (c *caseMetrics) detected(d engine.Detection) {
 	c.last.set(ms, time.Now().Add(2*d.Interval+time.Minute))
 }
 
-// lastCycle is the duration of the last detection cycle in milliseconds, under the plain name
-// that the alert rule compares. The histogram of the same name has only buckets, sum and count
-// in Prometheus, none of which fits a threshold. The gauge expires after two intervals and a
-// minute, because another process may have taken over the cycles.
+// lastCycle is the duration of the last cycle in milliseconds, under the plain name of the alert rule: the
+// histogram of that name has only buckets, sum and count in Prometheus. It expires after two intervals and a
+// minute, because another process may run the cycles.
 type lastCycle struct {
 	mu      sync.Mutex
 	ms      float64
@@ -122,17 +116,14 @@ type lastCycle struct {
 var lastCycleDesc = prometheus.NewDesc("tasker_staleness_detection_duration",
 	"Duration of the last detection cycle of this process, in milliseconds; absent if it runs none.", nil, nil)
 
-// set replaces the value, which Collect shows until expires.
 func (l *lastCycle) set(ms float64, expires time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ms, l.expires = ms, expires
 }
 
-// Describe implements prometheus.Collector.
 func (l *lastCycle) Describe(ch chan<- *prometheus.Desc) { ch <- lastCycleDesc }
 
-// Collect implements prometheus.Collector.
 func (l *lastCycle) Collect(ch chan<- prometheus.Metric) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,8 +17,7 @@ import (
 
 var noon = task.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 
-// TestNamesOfCases: the names are what the alert rules in deploy/prometheus, and
-// those that people brought with them, are written against.
+// TestNamesOfCases: alert rules, in deploy/prometheus and elsewhere, depend on these names.
 func TestNamesOfCases(t *testing.T) {
 	t.Parallel()
 	tel := open(t, telemetry.Options{})
@@ -29,7 +28,7 @@ func TestNamesOfCases(t *testing.T) {
 	tel.Committed(&engine.Commit{Verb: "detect", At: noon,
 		Opened:   []engine.CaseOpened{{Reason: "staleness_timeout"}, {Reason: "staleness_timeout"}, {Reason: "manual_dlq"}},
 		Resolved: []engine.CaseResolved{{Reason: "manual_dlq", Status: "cancelled", OpenedAt: noon.Add(-90 * time.Minute)}}})
-	tel.Committed(&engine.Commit{Verb: "expire", At: noon, Expired: 2}) // took longer than their max_duration
+	tel.Committed(&engine.Commit{Verb: "expire", At: noon, Expired: 2}) // exceeded their max_duration
 	tel.Detected(engine.Detection{Took: 5250 * time.Millisecond, Interval: 5 * time.Minute, Detected: 7, Transitioned: 6})
 	tel.Detected(engine.Detection{Took: 40 * time.Millisecond, Interval: 5 * time.Minute,
 		Err: errors.New("the store is away")})
@@ -55,8 +54,7 @@ func TestNamesOfCases(t *testing.T) {
 	})
 }
 
-// TestNamesInOpenTelemetry: dashboards that read by OpenTelemetry's names want
-// these, of these kinds and units.
+// TestNamesInOpenTelemetry: dashboards depend on these names, kinds and units.
 func TestNamesInOpenTelemetry(t *testing.T) {
 	t.Parallel()
 	reader := sdkmetric.NewManualReader()
@@ -95,7 +93,7 @@ func TestNamesInOpenTelemetry(t *testing.T) {
 
 func TestCasesBeforeTheFirst(t *testing.T) {
 	t.Parallel()
-	// a rate needs to see a counter rise from 0; a duration is not there yet
+	// a rate needs to see a rise from 0; a duration has no value yet
 	scrape(t, open(t, telemetry.Options{})).want(t, map[string]string{
 		`tasker_dlq_entries_created_total{dlq_reason="worker_unavailable"}`: "0",
 		"tasker_staleness_tasks_detected_total":                             "0",
@@ -106,8 +104,8 @@ func TestCasesBeforeTheFirst(t *testing.T) {
 	})
 }
 
-// TestLastCycleExpires: a process that runs no cycles any more, because another
-// one does, must not go on raising an alarm about its last.
+// TestLastCycleExpires: a process that runs no cycles, because another one does, must not keep alarming about its
+// last.
 func TestLastCycleExpires(t *testing.T) {
 	t.Parallel()
 	tel := open(t, telemetry.Options{})

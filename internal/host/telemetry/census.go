@@ -13,26 +13,24 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Counter counts steps, leases, workers and cases in the store. It must return when ctx ends.
-// An error means that the store does not answer.
-// It is called by one goroutine at a time.
+// Counter counts steps, leases, workers and cases in the store until ctx ends. An error means that the store does
+// not answer. Calls are sequential.
 type Counter func(ctx context.Context) (*engine.Census, error)
 
-// Watch makes the gauges show what count counts. Before the first call the gauges are absent. A
-// second call replaces count and discards the last result.
+// Watch shows the results of count in the gauges, which are absent before. A second call replaces count and drops
+// the last result.
 func (t *Telemetry) Watch(count Counter) {
 	t.census.watch(count)
 }
 
-// censusCache keeps the last census, nil if the store did not answer, with the gauges that show it.
+// censusCache keeps the last census, nil without an answer, with its gauges.
 type censusCache struct {
 	remembered[*engine.Census]
 	gauges gauges
 }
 
-// gauges show a census. All but up are absent when the store does not answer: an
-// outage must not look like an empty queue.
-// docs/reference/metrics.md describes each under its Prometheus name.
+// gauges show a census. All but up are absent without an answer: an outage must not look like an empty queue. See
+// docs/reference/metrics.md.
 type gauges struct {
 	up, ready, oldest, leased, waiting, overdue, workers, breakers, capacity, load, paused,
 	outages, limits, waits metric.Float64ObservableGauge
@@ -40,7 +38,6 @@ type gauges struct {
 	depth, age, score, risk, late, longest, used, clock, step metric.Float64ObservableGauge
 }
 
-// register creates the gauges and registers the callback that observes them.
 func (c *censusCache) register(m metric.Meter) error {
 	b := &builder{meter: m}
 	g := gauges{
@@ -94,8 +91,7 @@ func (c *censusCache) register(m metric.Meter) error {
 	return err
 }
 
-// observe is called by each reader of the metrics. It never fails: an error would remove all
-// other metrics from the answer.
+// observe never fails: an error would remove all other metrics.
 func (c *censusCache) observe(ctx context.Context, o metric.Observer) error {
 	census, watched := c.get(ctx)
 	switch {
@@ -109,9 +105,8 @@ func (c *censusCache) observe(ctx context.Context, o metric.Observer) error {
 	return nil
 }
 
-// show observes a census. Ages are differences of the database's times, never of this machine's
-// clock.
-// States are listed from package task, so that a state without workers shows as 0 and not as absent.
+// show subtracts times of the database's clock only. It lists states from package task, so that an empty one shows
+// as 0.
 func (g *gauges) show(o metric.Observer, c *engine.Census) {
 	for n, r := range readyByName(c.Ready) {
 		labels := metric.WithAttributes(namespaceKey.String(n.namespace), handlerKey.String(n.name))
@@ -163,8 +158,7 @@ func (g *gauges) show(o metric.Observer, c *engine.Census) {
 	}
 }
 
-// showQueue observes ready steps by priority. A percentile of no steps, and a limit without a
-// maximum wait, are absent instead of 0.
+// showQueue omits a percentile of no steps, and a limit without a maximum wait.
 func (g *gauges) showQueue(o metric.Observer, q *engine.QueueCensus) {
 	if q == nil {
 		return
@@ -195,14 +189,13 @@ func (g *gauges) showQueue(o metric.Observer, q *engine.QueueCensus) {
 	}
 }
 
-// ready sums up the ready steps of one handler.
 type ready struct {
 	steps  int
 	oldest task.Instant
 }
 
-// readyByName adds up the routes of each handler, which differ in capabilities. Beyond maxNames
-// handlers, those with the fewest steps are counted together as "other".
+// readyByName adds up the routes of each handler, which differ in capabilities. Beyond maxNames the handlers with
+// the fewest steps are "other".
 func readyByName(list []engine.ReadyCount) map[name]ready {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b engine.ReadyCount) int { return b.Steps - a.Steps })

@@ -9,18 +9,19 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Deliveries are the metrics of the dispatch over RabbitMQ. Its methods may be called concurrently, and do not block.
+// Deliveries has the metrics of the dispatch over RabbitMQ. Its methods are safe for concurrent use and do not
+// block.
 type Deliveries struct {
 	published, expired metric.Int64Counter
 	handling           metric.Float64Histogram
 	depth, connected   metric.Float64ObservableGauge
 
 	mu     sync.Mutex
-	counts map[string]bool // connections that have been reported, by part
-	queued int             // -1: not known
+	counts map[string]bool // reported connections, by part
+	queued int             // -1: unknown
 }
 
-// The labels of the dispatch over RabbitMQ; partKey tells its connections apart.
+// Labels of the dispatch; partKey names a connection.
 const (
 	partKey   = attribute.Key("part")
 	resultKey = attribute.Key("result")
@@ -29,7 +30,6 @@ const (
 // Deliveries returns the metrics of the dispatch over RabbitMQ.
 func (t *Telemetry) Deliveries() *Deliveries { return t.deliveries }
 
-// newDeliveries creates the instruments and starts the counters at 0.
 func newDeliveries(m metric.Meter) (*Deliveries, error) {
 	b := &builder{meter: m}
 	d := &Deliveries{counts: map[string]bool{}, queued: -1,
@@ -62,24 +62,24 @@ func (d *Deliveries) Published(result string, n int) {
 	d.published.Add(context.Background(), int64(n), metric.WithAttributes(resultKey.String(result)))
 }
 
-// Expired counts messages of the queue of dead letters.
+// Expired counts messages in the queue of dead letters.
 func (d *Deliveries) Expired(result string, n int) {
 	d.expired.Add(context.Background(), int64(n), metric.WithAttributes(resultKey.String(result)))
 }
 
-// Handled measures one dispatch that has failed.
+// Handled measures one failed dispatch.
 func (d *Deliveries) Handled(after time.Duration) {
 	d.handling.Record(context.Background(), after.Seconds())
 }
 
-// Depth is the number of messages in the queue of dead letters.
+// Depth sets the number of messages in the queue of dead letters.
 func (d *Deliveries) Depth(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.queued = n
 }
 
-// Connected reports a change of a connection. While the queue of dead letters is not reachable, its depth is not known.
+// Connected reports a change of a connection. Without one the depth of the queue of dead letters is unknown.
 func (d *Deliveries) Connected(part string, up bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,7 +89,6 @@ func (d *Deliveries) Connected(part string, up bool) {
 	}
 }
 
-// observe is called by each reader of the metrics.
 func (d *Deliveries) observe(_ context.Context, o metric.Observer) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// A dispatcher that is out of reach is told from one that was not asked for.
+// An unreachable dispatcher differs from a missing one.
 func TestDispatch(t *testing.T) {
 	t.Parallel()
 	show := func(t *testing.T, e *engine.Engine) string {

@@ -19,7 +19,7 @@ func TestEngineMetrics(t *testing.T) {
 		engine.Submission{TaskType: "mail"})
 	r.now = r.now.Add(2 * time.Second)
 
-	// one succeeds, with a stale report before
+	// one succeeds, after a stale report
 	l := r.claim()
 	stale := l
 	stale.Step.Token = 99
@@ -29,13 +29,13 @@ func TestEngineMetrics(t *testing.T) {
 	r.now = r.now.Add(3 * time.Second)
 	r.settle(l, engine.ResultCompleted, nil)
 
-	// one fails twice, and is in error until an operator resolves it
+	// one fails twice, until an operator resolves it
 	second := r.claim()
 	r.settle(second, engine.ResultFailed, &task.Failure{Message: "no", Retryable: true})
 	r.now = r.now.Add(time.Hour)
 	_, err := r.FireTimers(t.Context(), 10)
 	r.must(err)
-	third := r.claim() // the one that was ready first
+	third := r.claim() // the first ready one
 	r.settle(third, engine.ResultReleased, nil)
 	for range 2 {
 		l := r.claim()
@@ -133,7 +133,7 @@ func TestCensusMetrics(t *testing.T) {
 	})
 }
 
-// TestLabelsAreBounded: callers make up the names of handlers.
+// TestLabelsAreBounded: callers choose names of handlers.
 func TestLabelsAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, telemetry.Options{})
@@ -143,7 +143,7 @@ func TestLabelsAreBounded(t *testing.T) {
 		r.settle(r.claim(), engine.ResultCompleted, nil)
 	}
 	for range names {
-		r.submit(engine.Submission{TaskType: "handler-000"}) // one that has a name stays itself
+		r.submit(engine.Submission{TaskType: "handler-000"}) // a counted name stays
 	}
 	m := scrape(t, r.tel)
 	for _, name := range []string{"tasker_tasks_submitted_total", "tasker_attempts_started_total", "tasker_queue_ready"} {

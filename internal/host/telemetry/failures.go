@@ -9,13 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// analyzed records an analysis of permanent failures.
 func (c *caseMetrics) analyzed(a *engine.Analysis) {
 	c.failures.set(a.Report, time.Now().Add(2*a.Interval+time.Minute))
 }
 
-// lastAnalysis is the result of the last failure analysis of this process. It expires after two
-// intervals and a minute, because another process may have taken over the analysis.
+// lastAnalysis is the last failure analysis of this process. It expires after two intervals and a minute, because
+// another process may run the analysis. A kind without an alarm is 0.
 type lastAnalysis struct {
 	mu         sync.Mutex
 	alarms     map[engine.AlarmKind]int
@@ -32,8 +31,6 @@ var (
 			"absent if it runs none.", nil, nil)
 )
 
-// set replaces the values, which Collect shows until expires.
-// A kind without an alarm is shown as 0.
 func (l *lastAnalysis) set(r *engine.FailureReport, expires time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,13 +41,11 @@ func (l *lastAnalysis) set(r *engine.FailureReport, expires time.Time) {
 	l.replayable, l.expires = r.Replayable, expires
 }
 
-// Describe implements prometheus.Collector.
 func (l *lastAnalysis) Describe(ch chan<- *prometheus.Desc) {
 	ch <- alarmsDesc
 	ch <- replayableDesc
 }
 
-// Collect implements prometheus.Collector.
 func (l *lastAnalysis) Collect(ch chan<- prometheus.Metric) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// Upper bounds of the buckets.
+// Upper bounds of buckets.
 var (
 	// waits and runs, in seconds: 1 ms to 1 h.
 	secondsBounds = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900,
@@ -25,8 +25,8 @@ var (
 	caseBounds = []float64{0.1, 0.25, 0.5, 1, 2, 4, 8, 12, 24, 48, 72, 168, 336, 720}
 )
 
-// histogram counts durations by bucket. It is not safe for concurrent use: the lock of the
-// tally covers it. The SDK's own histogram would look up its labels for each value.
+// histogram counts durations by bucket. The lock of the tally protects it. The SDK's histogram would look up labels
+// for each value.
 type histogram struct {
 	bounds []float64
 	counts []uint64 // one more than bounds
@@ -34,13 +34,13 @@ type histogram struct {
 	count  uint64
 }
 
-// newHistogram returns an empty histogram. It keeps bounds, which must be sorted.
+// newHistogram keeps bounds, which must be sorted.
 func newHistogram(bounds []float64) *histogram {
 	return &histogram{bounds: bounds, counts: make([]uint64, len(bounds)+1)}
 }
 
-// observe counts a duration. A negative one, the difference of two clocks, counts as 0. The
-// linear search is faster than a binary one for the few bounds here.
+// observe counts a negative duration, the difference of two clocks, as 0. For so few bounds a linear search is
+// faster.
 func (h *histogram) observe(d time.Duration) {
 	v := max(d.Seconds(), 0)
 	i := 0
@@ -52,8 +52,7 @@ func (h *histogram) observe(d time.Duration) {
 	h.count++
 }
 
-// point copies the state of the histogram for a reader.
-// bounds are shared: nothing changes them.
+// point copies the histogram for a reader; it shares the immutable bounds.
 func (h *histogram) point(set attribute.Set, since, now time.Time) metricdata.HistogramDataPoint[float64] {
 	return metricdata.HistogramDataPoint[float64]{Attributes: set, StartTime: since, Time: now,
 		Count: h.count, Sum: h.sum, Bounds: h.bounds, BucketCounts: slices.Clone(h.counts)}

@@ -10,25 +10,23 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// IntakeFailures are the failures of tasks that are not written to their queues yet.
+// IntakeFailures are task failures that wait to be written to their queues.
 type IntakeFailures struct {
 	Waiting int       // counted up to a limit
 	Oldest  time.Time // zero without any
 }
 
-// TookIn counts the messages of one batch that a source with an intake read: those that became tasks, those of which a
-// task was made before, and those that became letters. It does not block.
+// TookIn counts the messages of an intake batch: new tasks, known messages, and letters. It does not block.
 func (t *Telemetry) TookIn(namespace, source string, tasks, known, letters int) {
 	t.intake.add(name{namespace, source}, map[string]int{"task": tasks, "known": known, "letter": letters})
 }
 
-// WatchIntakeFailures makes the gauges of failures that wait show what count counts. Before the first call, and while
-// the store does not answer, they are absent.
+// WatchIntakeFailures shows the results of count in the gauges of waiting failures. Without a result they are
+// absent.
 func (t *Telemetry) WatchIntakeFailures(count func(ctx context.Context) (*IntakeFailures, error)) {
 	t.intake.failures.watch(count)
 }
 
-// intakeMetrics are the metrics of messages that become tasks.
 type intakeMetrics struct {
 	messages        metric.Int64Counter
 	waiting, oldest metric.Float64ObservableGauge
@@ -37,14 +35,13 @@ type intakeMetrics struct {
 	names names
 }
 
-// names bounds the sources with numbers of their own. Those beyond the first maxNames share the name "other". The zero
-// value is ready for use, and safe for concurrent use.
+// names bounds the sources with their own numbers: beyond maxNames they share "other". The zero value is ready and
+// safe for concurrent use.
 type names struct {
 	mu   sync.Mutex
 	seen map[name]bool
 }
 
-// bound returns the name under which a source is counted.
 func (n *names) bound(of name) name {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -58,14 +55,12 @@ func (n *names) bound(of name) name {
 	return of
 }
 
-// all returns the names that bound has returned.
 func (n *names) all() []name {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Collect(maps.Keys(n.seen))
 }
 
-// register creates the instruments and registers the callback that observes them.
 func (i *intakeMetrics) register(m metric.Meter) error {
 	b := &builder{meter: m}
 	i.messages = b.counter("tasker.intake.messages", "{message}",
@@ -80,7 +75,6 @@ func (i *intakeMetrics) register(m metric.Meter) error {
 	return err
 }
 
-// add counts messages of a source.
 func (i *intakeMetrics) add(of name, outcomes map[string]int) {
 	of = i.names.bound(of)
 	for outcome, n := range outcomes {
@@ -91,7 +85,6 @@ func (i *intakeMetrics) add(of name, outcomes map[string]int) {
 	}
 }
 
-// observe is called by each reader of the metrics.
 func (i *intakeMetrics) observe(ctx context.Context, o metric.Observer) error {
 	f, _ := i.failures.get(ctx)
 	if f == nil {

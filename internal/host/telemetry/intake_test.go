@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/telemetry"
 )
 
-// TestIntake: messages are counted by what they became, for a bounded number of sources; failures that wait are absent
-// while nobody knows their number.
+// TestIntake: messages are counted by result, for a bounded number of sources; unknown numbers are absent.
 func TestIntake(t *testing.T) {
 	t.Parallel()
 	tel := open(t, telemetry.Options{})

@@ -3,24 +3,20 @@ package telemetry
 // name identifies a series: a namespace, and a template or handler in it.
 type name struct{ namespace, name string }
 
-// Where there is no better name.
 const (
-	others  = "other"   // one of the many past the limit
-	unknown = "unknown" // it could not be looked up
+	others  = "other"   // beyond the limit
+	unknown = "unknown" // not resolved
 )
 
-// Bounds of what is kept per label.
 const (
-	// maxNames bounds the names of templates, and of handlers, that get numbers of
-	// their own.
+	// maxNames bounds the names of templates, and of handlers, with their own numbers.
 	maxNames = 200
-	// maxKeys bounds the keys remembered; many versions share a name.
+	// maxKeys bounds the cached keys; many versions share a name.
 	maxKeys = 10_000
 )
 
-// roster keeps one T per name, at most maxNames of them, and finds it by the engine's key. It
-// is not safe for concurrent use.
-// The key is shorter than the name, and looking it up needs no hash of two texts.
+// roster keeps one T per name, at most maxNames, found by the engine's key, which is faster to look up than two
+// texts. It is not safe for concurrent use.
 type roster[T any] struct {
 	create func(n name) *T
 	lookup map[int64]*T
@@ -28,23 +24,22 @@ type roster[T any] struct {
 	list   []*T
 }
 
-// newRoster returns an empty roster. create makes the T of a new name.
 func newRoster[T any](create func(n name) *T) *roster[T] {
 	return &roster[T]{create: create, lookup: map[int64]*T{}, byName: map[name]*T{}}
 }
 
-// of returns the T of a key. resolve finds the name of a new key and returns false if it
-// cannot; such a key counts as "unknown" this time, and may be resolved the next.
+// of returns the T of a key. resolve returns false for an unknown name; the key then counts as "unknown" until it
+// resolves.
 func (r *roster[T]) of(key int64, resolve func(int64) (name, bool)) *T {
 	if t, ok := r.lookup[key]; ok {
 		return t
 	}
 	n, ok := resolve(key)
 	if !ok {
-		return r.named(name{unknown, unknown}) // it may be known the next time
+		return r.named(name{unknown, unknown}) // may be resolved later
 	}
 	if len(r.lookup) >= maxKeys {
-		// Names stay: only the way to them is looked up again.
+		// Names stay; only their keys are resolved again.
 		clear(r.lookup)
 	}
 	t := r.named(n)
@@ -52,8 +47,7 @@ func (r *roster[T]) of(key int64, resolve func(int64) (name, bool)) *T {
 	return t
 }
 
-// named returns the T of a name. Beyond maxNames it returns the T of "other": the number of
-// series must be bounded, whatever names callers choose.
+// named returns the T of a name, beyond maxNames that of "other", because callers choose names.
 func (r *roster[T]) named(n name) *T {
 	if t, ok := r.byName[n]; ok {
 		return t

@@ -11,10 +11,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Letters are the metrics of what happens to dead letters. Its methods may be called concurrently, and do not block.
+// Letters has the metrics of dead letters. Its methods are safe for concurrent use and do not block.
 //
-// Origins and types of events are what messages claim, so only the first maxNames origins of sources, and types of
-// events of origins, have numbers of their own. The others share the name "other".
+// Messages claim origins and event types, so only the first maxNames origins of sources, and event types of
+// origins, have their own numbers. The others share "other".
 type Letters struct {
 	received, sent, discarded, failures metric.Int64Counter
 	replayed, replays                   metric.Int64Counter
@@ -24,34 +24,31 @@ type Letters struct {
 
 	undecided metric.Float64ObservableGauge
 	levels    remembered[[]OriginLevel]
-	shown     names // origins that had a value, which is 0 once they have no letters
+	shown     names // origins that had a value; without letters they show 0
 }
 
-// OriginLevel is how many letters of an origin are to be decided.
+// OriginLevel counts the undecided letters of an origin.
 type OriginLevel struct {
 	Namespace, Origin string
 	Letters           int
 }
 
-// OriginCounter counts letters by origin; the number of origins must be bounded. It must return when ctx ends. An error
-// means that the store does not answer. It is called by one goroutine at a time.
+// OriginCounter counts letters by origin, a bounded number, until ctx ends. An error means that the store does not
+// answer. Calls are sequential.
 type OriginCounter func(ctx context.Context) ([]OriginLevel, error)
 
-// WatchOrigins makes the gauge of undecided letters show what count counts. Before the first call, and while the store
-// does not answer, it is absent.
+// WatchOrigins shows the results of count in the gauge of undecided letters. Without a result it is absent.
 func (l *Letters) WatchOrigins(count OriginCounter) { l.levels.watch(count) }
 
-// The labels of letters.
 const (
 	originKey    = attribute.Key("origin")
 	eventTypeKey = attribute.Key("event_type")
 	operationKey = attribute.Key("operation")
 )
 
-// Letters returns the metrics of what happens to dead letters.
+// Letters returns the metrics of dead letters.
 func (t *Telemetry) Letters() *Letters { return t.letters }
 
-// newLetters creates the instruments.
 func newLetters(m metric.Meter) (*Letters, error) {
 	b := &builder{meter: m}
 	l := &Letters{
@@ -81,7 +78,6 @@ func newLetters(m metric.Meter) (*Letters, error) {
 	return l, err
 }
 
-// observe is called by each reader of the metrics.
 func (l *Letters) observe(ctx context.Context, o metric.Observer) error {
 	levels, _ := l.levels.get(ctx)
 	if levels == nil {
@@ -101,14 +97,13 @@ func (l *Letters) observe(ctx context.Context, o metric.Observer) error {
 	return nil
 }
 
-// of returns the labels of a source and an origin.
 func (l *Letters) of(namespace, source, origin string) []attribute.KeyValue {
 	s := l.sources.bound(name{namespace, source})
 	return []attribute.KeyValue{namespaceKey.String(s.namespace), sourceKey.String(s.name),
 		originKey.String(within(&l.origins, namespace, source, origin))}
 }
 
-// within returns the last of the parts of a name, or "other".
+// within returns the last part of a name, or "other".
 func within(all *names, namespace string, parts ...string) string {
 	if all.bound(name{namespace, strings.Join(parts, "\x00")}).name == others {
 		return others
@@ -116,7 +111,7 @@ func within(all *names, namespace string, parts ...string) string {
 	return parts[len(parts)-1]
 }
 
-// Captured counts messages of a source, and how long ago they died.
+// Captured counts messages of a source, and the time since their death.
 func (l *Letters) Captured(namespace, source, origin, eventType, outcome string, ages []time.Duration) {
 	labels, event := l.of(namespace, source, origin), within(&l.events, namespace, source, origin, eventType)
 	l.received.Add(context.Background(), int64(len(ages)), metric.WithAttributes(
@@ -127,38 +122,38 @@ func (l *Letters) Captured(namespace, source, origin, eventType, outcome string,
 	}
 }
 
-// Sent counts letters that were sent.
+// Sent counts sent letters.
 func (l *Letters) Sent(namespace, source, origin, result string, letters int) {
 	l.sent.Add(context.Background(), int64(letters),
 		metric.WithAttributes(append(l.of(namespace, source, origin), resultKey.String(result))...))
 }
 
-// Discarded counts letters that were discarded.
+// Discarded counts discarded letters.
 func (l *Letters) Discarded(namespace, source, origin, reason string, letters int) {
 	l.discarded.Add(context.Background(), int64(letters),
 		metric.WithAttributes(append(l.of(namespace, source, origin), whyKey.String(reason))...))
 }
 
-// Replayed counts messages that replays have read.
+// Replayed counts messages read by replays.
 func (l *Letters) Replayed(namespace, source, result string, messages int64) {
 	s := l.sources.bound(name{namespace, source})
 	l.replayed.Add(context.Background(), messages, metric.WithAttributes(namespaceKey.String(s.namespace),
 		sourceKey.String(s.name), resultKey.String(result)))
 }
 
-// ReplayEntered counts a replay that has entered a state.
+// ReplayEntered counts a replay entering a state.
 func (l *Letters) ReplayEntered(namespace, source, state string) {
 	s := l.sources.bound(name{namespace, source})
 	l.replays.Add(context.Background(), 1, metric.WithAttributes(namespaceKey.String(s.namespace),
 		sourceKey.String(s.name), stateKey.String(state)))
 }
 
-// Took observes how long a batch took.
+// Took observes the duration of a batch.
 func (l *Letters) Took(operation string, d time.Duration) {
 	l.took.Record(context.Background(), d.Seconds(), metric.WithAttributes(operationKey.String(operation)))
 }
 
-// Failed counts a batch that could not be stored.
+// Failed counts a batch that was not stored.
 func (l *Letters) Failed(operation string, code task.Code) {
 	l.failures.Add(context.Background(), 1,
 		metric.WithAttributes(operationKey.String(operation), codeKey.String(string(code))))

@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestLetters: what happens to letters is counted by source and origin.
 func TestLetters(t *testing.T) {
 	t.Parallel()
 	tel := open(t, telemetry.Options{})
@@ -41,8 +40,8 @@ func TestLetters(t *testing.T) {
 	})
 }
 
-// TestUndecided: an origin whose letters are all decided, or purged, shows 0 and does not disappear. Without an answer
-// of the store there is no number.
+// TestUndecided: an origin without undecided letters shows 0 and does not disappear. Without an answer of the store
+// there is no number.
 func TestUndecided(t *testing.T) {
 	t.Parallel()
 	tel := open(t, telemetry.Options{})
@@ -59,7 +58,7 @@ func TestUndecided(t *testing.T) {
 	show(task.Errorf(task.Unavailable, "away")).want(t, map[string]string{orders: ""})
 }
 
-// TestManyOrigins: messages that claim thousands of origins and types of events have a bounded number of series.
+// TestManyOrigins: thousands of claimed origins and event types have a bounded number of series.
 func TestManyOrigins(t *testing.T) {
 	t.Parallel()
 	tel := open(t, telemetry.Options{})

@@ -12,9 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Metrics by priority, without the name of a task or handler: both together would be too many series.
+// Metrics by priority have no name of a task or handler: both together would be too many series.
 
-// Keys of the labels.
 const (
 	priorityKey   = attribute.Key("priority")
 	classKey      = attribute.Key("class")
@@ -26,8 +25,7 @@ const (
 	percentileKey = attribute.Key("percentile")
 )
 
-// levelNumbers are the numbers of one priority level.
-// The number of levels is bounded by the domain, so there is no limit here.
+// levelNumbers are bounded by the domain's levels.
 type levelNumbers struct {
 	label    attribute.KeyValue
 	wait     *histogram
@@ -35,25 +33,22 @@ type levelNumbers struct {
 	failures map[failureKey]int64
 }
 
-// failureKey groups failed attempts. then is the consequence for the step: "retried" or
-// "exhausted".
+// then is the consequence for the step: "retried" or "exhausted".
 type failureKey struct {
 	class   failure.Class
 	attempt int
 	then    string
 }
 
-// maxAttempt is the number from which attempts are counted together, as "10+".
+// maxAttempt is the number from which attempts count together, as "10+".
 const maxAttempt = 10
 
-// promotion counts the promotions from one level to another.
 type promotion struct {
 	labels []attribute.KeyValue
 	n      int64
 }
 
-// level returns the numbers of a level. The caller holds mu.
-// The name is that of the first commit: a table of levels does not change while a process runs.
+// The caller holds mu. The table of levels is constant in a process.
 func (t *tally) level(c *engine.Commit, level int) *levelNumbers {
 	n := t.levels[level]
 	if n == nil {
@@ -64,7 +59,7 @@ func (t *tally) level(c *engine.Commit, level int) *levelNumbers {
 	return n
 }
 
-// addLevels counts what a transaction did, by priority. The caller holds mu.
+// The caller holds mu.
 func (t *tally) addLevels(c *engine.Commit) {
 	level := remember(func(l int64) *levelNumbers { return t.level(c, int(l)) })
 	for i := range c.Handed {
@@ -99,8 +94,8 @@ func (t *tally) addLevels(c *engine.Commit) {
 	}
 }
 
-// addMoves counts state transitions. The transitions of claim, start and settle follow from the
-// commit's other lists, so that the hot path does not record them twice. The caller holds mu.
+// addMoves counts state transitions. Those of claim, start and settle follow from other lists of the commit, which
+// keeps the hot path short. The caller holds mu.
 func (t *tally) addMoves(c *engine.Commit) {
 	for _, m := range c.TaskMoves {
 		t.taskMoves[m]++
@@ -123,8 +118,7 @@ func (t *tally) addMoves(c *engine.Commit) {
 	}
 }
 
-// WorkerFailed implements engine.Observer. reason is one of the engine's constants, so the
-// label is bounded.
+// WorkerFailed implements engine.Observer. reason is an engine constant, so the label is bounded.
 func (t *Telemetry) WorkerFailed(reason string) {
 	t.tally.mu.Lock()
 	defer t.tally.mu.Unlock()
@@ -138,7 +132,7 @@ func (t *Telemetry) Refused(why engine.Refusal, tasks int) {
 	t.tally.turned[why] += int64(tasks)
 }
 
-// produceLevels adds the families by priority. The caller holds mu.
+// The caller holds mu.
 func (t *tally) produceLevels(p *producer) {
 	wait := p.histogram("tasker.queue.wait", "Time from ready to claimed by a worker, by priority.")
 	lifetime := p.histogram("tasker.task.lifetime",
@@ -168,8 +162,7 @@ func (t *tally) produceLevels(p *producer) {
 	p.done(wait, lifetime, failed, promoted)
 }
 
-// produceMoves adds transitions and the counters without a name or priority. The caller holds
-// mu.
+// The caller holds mu.
 func (t *tally) produceMoves(p *producer) {
 	tasks := p.counter("tasker.task.transitions", "{transition}",
 		"State transitions of tasks; from none on submission.")
@@ -201,7 +194,6 @@ func (t *tally) produceMoves(p *producer) {
 	p.done(tasks, steps, known, unique, turned, lost)
 }
 
-// orNone names the state before the first one.
 func orNone(state string) string {
 	if state == "" {
 		return "none"

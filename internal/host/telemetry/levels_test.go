@@ -52,7 +52,6 @@ func TestPriorities(t *testing.T) {
 	})
 }
 
-// How long a step is assigned before it begins.
 func TestAssigned(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, telemetry.Options{})
@@ -107,7 +106,6 @@ func TestQueueByPriority(t *testing.T) {
 	scrape(t, r.tel).want(t, map[string]string{"tasker_queue_starvation_risk": "4", "tasker_queue_overdue": "1"})
 }
 
-// Without a maximum wait nothing can be near to it.
 func TestNoMaximumWait(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, telemetry.Options{}, settings.Config{Scheduling: settings.Scheduling{MaxWait: -1}})

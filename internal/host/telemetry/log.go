@@ -9,15 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// LogHandler returns a handler that adds trace_id and span_id to records. The trace is that of
-// the attribute traceparent (W3C), else that of the context. The attribute itself is removed.
-// Records outside a trace pass unchanged.
+// LogHandler adds trace_id and span_id to records. The trace is that of the attribute traceparent (W3C), which is
+// removed, else that of the context. Records outside a trace pass unchanged.
 func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
-// logHandler is the handler of LogHandler.
 type logHandler struct{ slog.Handler }
 
-// Handle implements slog.Handler.
 func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
 	sc := trace.SpanContextFromContext(ctx)
 	r, given := cut(r, "traceparent")
@@ -31,9 +28,8 @@ func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// cut removes an attribute of the top level from a record and returns its value, "" if it is
-// absent. A record without it is returned as it is, which costs no allocation.
-// An attribute that was added to the logger itself, not to the record, is not seen.
+// cut removes an attribute from a record and returns its value, "" if absent. An unchanged record costs no
+// allocation. Attributes of the logger itself are not seen.
 func cut(r slog.Record, key string) (slog.Record, string) {
 	value := ""
 	r.Attrs(func(a slog.Attr) bool {
@@ -56,7 +52,6 @@ func cut(r slog.Record, key string) (slog.Record, string) {
 }
 
 // logCases logs opened, recurring and resolved cases, each in the trace of its task.
-// Cases are few, so each has a line; transitions are logged on request only.
 func (t *Telemetry) logCases(c *engine.Commit) {
 	opened := func(message string, list []engine.CaseOpened) {
 		for i := range list {
@@ -79,10 +74,8 @@ func (t *Telemetry) logCases(c *engine.Commit) {
 	}
 }
 
-// WithAttrs implements slog.Handler.
 func (h logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return logHandler{h.Handler.WithAttrs(attrs)}
 }
 
-// WithGroup implements slog.Handler.
 func (h logHandler) WithGroup(name string) slog.Handler { return logHandler{h.Handler.WithGroup(name)} }

@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// newLog returns a log as the server has it, without times, and what is in it.
 func newLog() (*slog.Logger, *bytes.Buffer) {
 	var lines bytes.Buffer
 	opts := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -26,7 +25,7 @@ func newLog() (*slog.Logger, *bytes.Buffer) {
 
 const ids = " trace_id=" + traceID + " span_id=" + callerSpan
 
-// TestCasesAreLogged: whoever finds a case in the log finds its trace there too.
+// TestCasesAreLogged: the log of a case names its trace.
 func TestCasesAreLogged(t *testing.T) {
 	t.Parallel()
 	log, lines := newLog()

@@ -20,7 +20,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open returns the telemetry of a test.
 func open(t *testing.T, opts telemetry.Options) *telemetry.Telemetry {
 	t.Helper()
 	tel, err := telemetry.New(t.Context(), opts)
@@ -35,8 +34,7 @@ func open(t *testing.T, opts telemetry.Options) *telemetry.Telemetry {
 	return tel
 }
 
-// rig is an engine in memory that telemetry observes, with a clock that only the
-// test moves, and one worker.
+// rig is an observed engine in memory, with the test's clock and one worker.
 type rig struct {
 	*engine.Engine
 	t      *testing.T
@@ -86,7 +84,6 @@ func (r *rig) submit(subs ...engine.Submission) []engine.Receipt {
 	return receipts
 }
 
-// claim takes a step, and begins its attempt.
 func (r *rig) claim() engine.Lease {
 	r.t.Helper()
 	leases, _, err := r.Poll(r.t.Context(), r.worker.ID, 1, 0, true)
@@ -105,7 +102,6 @@ func (r *rig) settle(l engine.Lease, status engine.ResultStatus, f *task.Failure
 	return answers[0]
 }
 
-// scrape reads /metrics.
 func scrape(t *testing.T, tel *telemetry.Telemetry) metrics {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -117,11 +113,9 @@ func scrape(t *testing.T, tel *telemetry.Telemetry) metrics {
 	return metrics(strings.Split(string(body), "\n"))
 }
 
-// metrics are the lines of an answer.
 type metrics []string
 
-// value returns the value of a series, written as in the text format with its
-// labels in alphabetical order, "" when it is not there.
+// value returns the value of a series in text format with sorted labels, "" if absent.
 func (m metrics) value(series string) string {
 	for _, line := range m {
 		if v, ok := strings.CutPrefix(line, series+" "); ok {
@@ -131,7 +125,7 @@ func (m metrics) value(series string) string {
 	return ""
 }
 
-// want compares series with their values; "" means that one must not be there.
+// "" means absent.
 func (m metrics) want(t *testing.T, series map[string]string) {
 	t.Helper()
 	for s, want := range series {
@@ -141,7 +135,6 @@ func (m metrics) want(t *testing.T, series map[string]string) {
 	}
 }
 
-// count returns how many series a metric has.
 func (m metrics) count(name string) int {
 	n := 0
 	for _, line := range m {
@@ -152,5 +145,4 @@ func (m metrics) count(name string) int {
 	return n
 }
 
-// spans is an exporter that keeps what it is given.
 func spans() *tracetest.InMemoryExporter { return tracetest.NewInMemoryExporter() }

@@ -20,12 +20,11 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/outbound"
 )
 
-// sender sends spans by OTLP over HTTP. It exists because OpenTelemetry's own client links
-// gRPC, about 8 MB of code that an HTTP client never runs.
+// sender sends spans by OTLP over HTTP. OpenTelemetry's client would link gRPC, about 8 MB of unused code.
 type sender struct {
 	url    string
 	client *http.Client
-	pause  time.Duration // before the first repetition; then it doubles
+	pause  time.Duration // before the first retry; it doubles
 }
 
 var _ otlptrace.Client = (*sender)(nil)
@@ -33,13 +32,11 @@ var _ otlptrace.Client = (*sender)(nil)
 const (
 	// sendTimeout bounds one request; the batcher bounds all of them to 30 s.
 	sendTimeout = 10 * time.Second
-	// answerBytes bounds what is read of an answer, so that the connection can be
-	// used again.
+	// answerBytes bounds the read of an answer, which lets the connection be reused.
 	answerBytes = 64 << 10
 )
 
-// newSender checks the endpoint without connecting to it. A collector that is down must not
-// keep a server from starting.
+// newSender does not connect: a collector that is down must not keep a server from starting.
 func newSender(endpoint string, pause time.Duration) (*sender, error) {
 	u, err := ParseEndpoint(endpoint)
 	if err != nil {
@@ -49,8 +46,8 @@ func newSender(endpoint string, pause time.Duration) (*sender, error) {
 		client: &http.Client{Transport: outbound.Transport(1), Timeout: sendTimeout}}, nil
 }
 
-// ParseEndpoint parses the URL of an OTLP endpoint, http or https. The path defaults to
-// /v1/traces. The error does not repeat the text, which may contain a password.
+// ParseEndpoint parses an http or https URL of an OTLP endpoint. The path defaults to /v1/traces. The error does
+// not repeat the text, which may contain a password.
 func ParseEndpoint(endpoint string) (*url.URL, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -62,18 +59,15 @@ func ParseEndpoint(endpoint string) (*url.URL, error) {
 	return u, nil
 }
 
-// Start implements otlptrace.Client.
 func (*sender) Start(context.Context) error { return nil }
 
-// Stop implements otlptrace.Client.
 func (s *sender) Stop(context.Context) error {
 	s.client.CloseIdleConnections()
 	return nil
 }
 
-// UploadTraces implements otlptrace.Client. It retries after an error that may be temporary,
-// with a doubling pause or the one that the endpoint asks for, until ctx ends.
-// It blocks; the batcher calls it in its own goroutine.
+// UploadTraces retries temporary errors until ctx ends, with a doubling pause or the one that the endpoint
+// requests. The batcher calls it in its own goroutine.
 func (s *sender) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	body, err := encode(spans)
 	if err != nil {
@@ -90,8 +84,8 @@ func (s *sender) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 	}
 }
 
-// encode returns the compressed body of a request. TracesData has the same wire format as
-// ExportTraceServiceRequest, which is in a package that imports gRPC.
+// encode returns the compressed body. TracesData has the wire format of ExportTraceServiceRequest, whose package
+// imports gRPC.
 func encode(spans []*tracepb.ResourceSpans) ([]byte, error) {
 	raw, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
 	if err != nil {
@@ -106,9 +100,8 @@ func encode(spans []*tracepb.ResourceSpans) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// send makes one request. On an error it returns whether a retry may help, and how long the
-// endpoint asks to wait, at most a minute. The statuses to retry are those of the OTLP
-// specification.
+// send makes one request. For an error it returns whether a retry may help, and the requested wait, at most a
+// minute. The statuses to retry are those of the OTLP specification.
 func (s *sender) send(ctx context.Context, body []byte) (again bool, after time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
 	if err != nil {
@@ -134,7 +127,7 @@ func (s *sender) send(ctx context.Context, body []byte) (again bool, after time.
 	return again, after, fmt.Errorf("send spans: the OTLP endpoint answered %s", resp.Status)
 }
 
-// redacted removes the URL from an error of the HTTP client, because it may contain a password.
+// redacted removes the URL, which may contain a password.
 func redacted(err error) error {
 	var e *url.Error
 	if errors.As(err, &e) {

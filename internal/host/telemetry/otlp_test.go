@@ -20,11 +20,10 @@ import (
 	"github.com/taskerhq/tasker/internal/host/telemetry"
 )
 
-// collector is an OTLP endpoint.
 type collector struct {
 	mu       sync.Mutex
-	refusals int // requests to answer with 503 before the first is taken
-	status   int // answers all, when set
+	refusals int // first requests answered with 503
+	status   int // answers all if set
 	asked    int
 	spans    []*tracepb.Span
 	service  string

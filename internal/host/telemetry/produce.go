@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// Keys of the labels.
 const (
 	namespaceKey = attribute.Key("namespace")
 	taskKey      = attribute.Key("task")
@@ -24,8 +23,7 @@ const (
 	healthKey    = attribute.Key("health_status")
 )
 
-// Produce implements metric.Producer: it shows the tally to a reader. It holds the lock while
-// it copies, some microseconds per series.
+// Produce implements metric.Producer. It holds the lock while it copies, some microseconds per series.
 func (t *tally) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -38,7 +36,6 @@ func (t *tally) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	return []metricdata.ScopeMetrics{{Scope: instrumentation.Scope{Name: scope}, Metrics: p.metrics}}, nil
 }
 
-// produceTasks adds the families by template.
 func (t *tally) produceTasks(p *producer) {
 	submitted := p.counter("tasker.tasks.submitted", "{task}", "Tasks stored.")
 	settled := p.counter("tasker.tasks.settled", "{task}",
@@ -56,7 +53,6 @@ func (t *tally) produceTasks(p *producer) {
 	p.done(submitted, settled, reopened, duration)
 }
 
-// produceSteps adds the families by handler.
 func (t *tally) produceSteps(p *producer) {
 	started := p.counter("tasker.attempts.started", "{attempt}", "Started attempts of steps.")
 	ended := p.counter("tasker.attempts.ended", "{attempt}", "Ended attempts of steps, by outcome.")
@@ -82,7 +78,6 @@ func (t *tally) produceSteps(p *producer) {
 	p.done(started, ended, retried, exhausted, wait, assigned, run, refused)
 }
 
-// produceStore adds the families by kind of transaction, and the acts of operators.
 func (t *tally) produceStore(p *producer) {
 	took := p.histogram("tasker.store.write.duration",
 		"Duration of committed write transactions, including the wait for the store.")
@@ -105,14 +100,12 @@ func (t *tally) produceStore(p *producer) {
 	p.done(took, failed, repeated, acts)
 }
 
-// producer collects families of metrics for one read.
-// All its points have the same time.
+// producer collects metrics for one read, all with one time.
 type producer struct {
 	since, now time.Time
 	metrics    []metricdata.Metrics
 }
 
-// family is one metric with the points of all its labels.
 type family struct {
 	p                       *producer
 	name, unit, description string
@@ -120,32 +113,27 @@ type family struct {
 	histograms              []metricdata.HistogramDataPoint[float64]
 }
 
-// counter starts a family of counters. description is the help text at /metrics;
-// docs/reference/metrics.md describes the same metric.
+// description is the help text at /metrics; docs/reference/metrics.md has the same metric.
 func (p *producer) counter(name, unit, description string) *family {
 	return &family{p: p, name: name, unit: unit, description: description}
 }
 
-// histogram starts a family of histograms in seconds.
 func (p *producer) histogram(name, description string) *family {
 	return p.counter(name, "s", description)
 }
 
-// add adds the point of a counter, also a 0: a rate is computed from the difference to the
-// first sample.
-// labels is not changed.
+// add adds a point, also a 0: a rate is the difference to the first sample. It does not change labels.
 func (f *family) add(v int64, labels []attribute.KeyValue, more ...attribute.KeyValue) {
 	set := attribute.NewSet(slices.Concat(labels, more)...)
 	f.counts = append(f.counts, metricdata.DataPoint[int64]{Attributes: set, StartTime: f.p.since, Time: f.p.now,
 		Value: v})
 }
 
-// show adds the point of a histogram.
 func (f *family) show(h *histogram, labels []attribute.KeyValue) {
 	f.histograms = append(f.histograms, h.point(attribute.NewSet(labels...), f.p.since, f.p.now))
 }
 
-// done adds the families to the result. A family without points is omitted.
+// done omits families without points.
 func (p *producer) done(families ...*family) {
 	for _, f := range families {
 		m := metricdata.Metrics{Name: f.name, Unit: f.unit, Description: f.description}

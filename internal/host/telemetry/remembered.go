@@ -9,31 +9,30 @@ import (
 const (
 	// censusTimeout bounds a count: a scrape must not hang on the store.
 	censusTimeout = 5 * time.Second
-	// censusRest is how long a count is reused, and censusShare how many times its own duration: counting
-	// takes only a part of the time, however often it is requested.
+	// A count is reused for censusRest and censusShare times its duration, so that counting takes a bounded part of
+	// the time.
 	censusRest  = 5 * time.Second
 	censusShare = 20
 )
 
-// remembered runs a count when metrics are read, and keeps the result for a while. Concurrent scrapes wait for one
-// count instead of starting several. The zero value counts nothing.
+// remembered runs a count when metrics are read, and keeps the result for a while. Concurrent scrapes share a
+// count. The zero value counts nothing.
 type remembered[T any] struct {
 	mu    sync.Mutex
-	count func(ctx context.Context) (T, error) // nil: nothing is watched yet
-	last  T                                    // the zero value: it failed
-	until time.Time                            // when it has to be counted again
+	count func(ctx context.Context) (T, error) // nil: not watched yet
+	last  T                                    // zero: it failed
+	until time.Time                            // the next count
 }
 
-// watch replaces what is counted, and discards the last result.
+// watch replaces the count and drops its result.
 func (r *remembered[T]) watch(count func(ctx context.Context) (T, error)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count, r.until = count, time.Time{}
 }
 
-// get returns the last count, the zero value if it failed, and whether there is something to count. It
-// blocks for at most censusTimeout. A failure is kept like a result, so that an outage does not
-// add load.
+// get returns the last count, zero if it failed, and whether there is something to count. It blocks for at most
+// censusTimeout. It keeps a failure like a result, so that an outage adds no load.
 func (r *remembered[T]) get(ctx context.Context) (last T, watched bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

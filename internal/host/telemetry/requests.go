@@ -15,22 +15,19 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// requestMetrics are the metrics of the HTTP server, with the names of OpenTelemetry's semantic
-// conventions.
+// requestMetrics are named by OpenTelemetry's semantic conventions.
 type requestMetrics struct {
 	duration metric.Float64Histogram
 	active   metric.Int64UpDownCounter
 	labels   sync.Map // answered to []metric.RecordOption
 }
 
-// answered is the set of labels of a request. Routes, methods and statuses are few: a path without a route
-// has the route "unknown".
+// answered is the label set of a request. Its values are few: a path without a route is "unknown".
 type answered struct {
 	method, route string
 	status        int
 }
 
-// newRequestMetrics creates the instruments.
 func newRequestMetrics(m metric.Meter) (*requestMetrics, error) {
 	b := &builder{meter: m}
 	r := &requestMetrics{duration: b.histogram("http.server.request.duration", "s",
@@ -43,9 +40,8 @@ func newRequestMetrics(m metric.Meter) (*requestMetrics, error) {
 	return r, b.err
 }
 
-// record records one request. The label set of each combination is built once and cached,
-// because building it costs more than recording.
-// The cache is bounded because the three values of its key are.
+// record caches each label set, because building it costs more than recording. The key has few values, which bounds
+// the cache.
 func (r *requestMetrics) record(a answered, took time.Duration) {
 	options, ok := r.labels.Load(a)
 	if !ok {
@@ -58,16 +54,13 @@ func (r *requestMetrics) record(a answered, took time.Duration) {
 	}
 }
 
-// known are the methods with a label of their own. All others share one, so that clients cannot
-// create series.
+// known methods have their own label; the others share one, so that clients cannot create series.
 var known = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 	http.MethodDelete, http.MethodOptions}
 
-// WatchRequest implements web.Watcher. The request must be served with the returned context,
-// which carries its place in a trace. traceparent is that place in W3C form, to be stored with
-// submitted tasks, "" outside a trace. The caller calls done once at the end, with the pattern
-// of the route, "" for none.
-// A traceparent of the client that is not valid is ignored, as the standard asks.
+// WatchRequest implements web.Watcher. Serve the request with the returned context, which has its place in a trace;
+// traceparent is that place in W3C form for submitted tasks, "" outside a trace. Call done once at the end with the
+// route's pattern, "" for none. An invalid traceparent is ignored, as the standard requires.
 func (t *Telemetry) WatchRequest(r *http.Request) (
 	ctx context.Context, traceparent string, done func(pattern string, status int),
 ) {
@@ -91,8 +84,8 @@ func (t *Telemetry) WatchRequest(r *http.Request) (
 	}
 }
 
-// routeOf returns the path of a pattern of http.ServeMux, "unknown" for no pattern. The
-// request's own path is never a label: it contains IDs.
+// routeOf returns the path of a pattern of http.ServeMux, or "unknown". The request's path contains IDs and is
+// never a label.
 func routeOf(pattern string) string {
 	_, route, ok := strings.Cut(pattern, " ")
 	if !ok {
@@ -101,9 +94,8 @@ func routeOf(pattern string) string {
 	return route
 }
 
-// startServer starts the span of a request, nil for a request without one. Only requests that
-// change something start a trace; polls and probes would start thousands. A request that is
-// already part of a trace always gets a span.
+// startServer starts the span of a request, or returns nil. Only changing requests start a trace, because polls and
+// probes would start thousands. A request in a trace always gets a span.
 func (t *Telemetry) startServer(ctx context.Context, r *http.Request) (context.Context, trace.Span) {
 	if t.traces == nil {
 		return ctx, nil
@@ -115,13 +107,12 @@ func (t *Telemetry) startServer(ctx context.Context, r *http.Request) (context.C
 	}
 	within, span := t.traces.tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
 	if !span.IsRecording() && !trace.SpanContextFromContext(ctx).IsValid() {
-		return ctx, nil // not sampled: no trace begins
+		return ctx, nil // not sampled
 	}
 	return within, span
 }
 
-// endServer ends the span of a request. Only a status of 500 or above is an error of the
-// server, as the semantic conventions define it.
+// By the semantic conventions only a status from 500 is an error.
 func endServer(span trace.Span, a answered) {
 	span.SetName(a.method + " " + a.route)
 	span.SetAttributes(attribute.String("http.request.method", a.method), attribute.String("http.route", a.route),

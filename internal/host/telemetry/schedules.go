@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Schedules are the metrics of schedules. Its methods may be called concurrently, and do not block.
+// Schedules has the metrics of schedules. Its methods are safe for concurrent use and do not block.
 type Schedules struct {
 	fired, skipped, refused, late metric.Int64Counter
 }
@@ -16,7 +16,6 @@ type Schedules struct {
 // Schedules returns the metrics of schedules.
 func (t *Telemetry) Schedules() *Schedules { return t.schedules }
 
-// newSchedules creates the instruments.
 func newSchedules(m metric.Meter) (*Schedules, error) {
 	b := &builder{meter: m}
 	s := &Schedules{
@@ -31,7 +30,7 @@ func newSchedules(m metric.Meter) (*Schedules, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	for _, kind := range []string{"time", "missed", "run", "backfill"} { // so that their rates begin with the first one
+	for _, kind := range []string{"time", "missed", "run", "backfill"} { // so that rates see the first increase
 		s.fired.Add(context.Background(), 0, metric.WithAttributes(attribute.String("kind", kind)))
 	}
 	for _, reason := range []string{"missed", "overlap", "paused"} {
@@ -42,10 +41,10 @@ func newSchedules(m metric.Meter) (*Schedules, error) {
 	return s, nil
 }
 
-// Fired counts a task that was submitted.
+// Fired counts a submitted task.
 func (s *Schedules) Fired(kind string, late time.Duration) {
 	s.fired.Add(context.Background(), 1, metric.WithAttributes(attribute.String("kind", kind)))
-	if kind == "time" { // of the others the delay says nothing
+	if kind == "time" { // for others the delay is meaningless
 		s.late.Add(context.Background(), max(0, late.Milliseconds()))
 	}
 }
@@ -53,7 +52,7 @@ func (s *Schedules) Fired(kind string, late time.Duration) {
 // Refused counts a firing whose task was refused.
 func (s *Schedules) Refused() { s.refused.Add(context.Background(), 1) }
 
-// Skipped counts times that did not fire.
+// Skipped counts skipped times.
 func (s *Schedules) Skipped(reason string, times int) {
 	s.skipped.Add(context.Background(), int64(times), metric.WithAttributes(attribute.String("reason", reason)))
 }

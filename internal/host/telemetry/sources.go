@@ -13,39 +13,37 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// SourceLevel is how a source of dead letters stands.
+// SourceLevel has the levels of a source of dead letters.
 type SourceLevel struct {
 	Namespace, Source string
-	// Queue is the queue that it reads, or its name if it reads none; "" if that is no queue of dead letters.
+	// Queue is its queue, or its name without one; "" for a queue of other messages.
 	Queue string
-	// Open are the open letters, Waiting the messages that are not captured yet.
+	// Open counts open letters, Waiting uncaptured messages.
 	Open, Waiting int64
-	// Oversized are messages that stay on the broker because they are too large.
+	// Oversized counts messages that stay on the broker.
 	Oversized int
-	// Lag is how many of them wait in each partition; nil where the queue has none.
+	// Lag is the part of Waiting in each partition; nil without partitions.
 	Lag map[int32]int64
-	// Broker reports whether it reads from a broker, and Answers whether that answers; else Waiting is not known.
+	// Broker: it reads from a broker; Answers: which answers, otherwise Waiting is unknown.
 	Broker, Answers bool
-	// Breaker is the state of the circuit breaker of sends to the broker; "" where there is none.
+	// Breaker is the state of the circuit breaker of sends; "" without one.
 	Breaker task.BreakerState
 }
 
-// SourceCounter returns how sources stand, of all namespaces; the number must be bounded. It must return when ctx ends.
-// An error means that the store does not answer. It is called by one goroutine at a time.
+// SourceCounter returns the levels of all sources, a bounded number, until ctx ends. An error means that the store
+// does not answer. Calls are sequential.
 type SourceCounter func(ctx context.Context) ([]SourceLevel, error)
 
-// WatchSources makes the gauges of dead letters show what count counts. Before the first call, without sources, and
-// while the store does not answer, they are absent.
+// WatchSources shows the results of count in the gauges of dead letters. Without a result they are absent.
 func (t *Telemetry) WatchSources(count SourceCounter) { t.sources.watch(count) }
 
-// Gone counts messages that a broker has deleted before a source read them. It does not block.
+// Gone counts messages that a broker deleted unread. It does not block.
 func (t *Telemetry) Gone(namespace, source string, messages int64) {
 	of := t.sources.names.bound(name{namespace, source})
 	t.sources.gone.Add(context.Background(), messages,
 		metric.WithAttributes(namespaceKey.String(of.namespace), sourceKey.String(of.name)))
 }
 
-// The labels of sources.
 const (
 	sourceKey    = attribute.Key("source")
 	queueKey     = attribute.Key("queue")
@@ -54,8 +52,8 @@ const (
 	serviceKey   = attribute.Key("service")
 )
 
-// sourceCache keeps the last count of sources, with the gauges that show it. The gauges without our prefix have the
-// names under which applications of /api/dlq know depths and breakers.
+// sourceCache keeps the last count with its gauges. Unprefixed gauges have the names that applications of /api/dlq
+// use.
 type sourceCache struct {
 	remembered[[]SourceLevel]
 	open, waiting, oversized metric.Float64ObservableGauge
@@ -65,7 +63,6 @@ type sourceCache struct {
 	names                    names
 }
 
-// register creates the gauges and registers the callback that observes them.
 func (c *sourceCache) register(m metric.Meter) error {
 	b := &builder{meter: m}
 	c.open = b.gauge("tasker.dead_letters.open", "{letter}", "Open dead letters, counted up to 100,000 per source.")
@@ -89,7 +86,6 @@ func (c *sourceCache) register(m metric.Meter) error {
 	return err
 }
 
-// observe is called by each reader of the metrics.
 func (c *sourceCache) observe(ctx context.Context, o metric.Observer) error {
 	levels, _ := c.get(ctx)
 	for i := range levels {
@@ -102,10 +98,9 @@ func (c *sourceCache) observe(ctx context.Context, o metric.Observer) error {
 	return nil
 }
 
-// breakerStates are all states with their numbers in hsi_circuit_breaker_state.
+// breakerStates in the order of hsi_circuit_breaker_state.
 var breakerStates = []task.BreakerState{task.BreakerClosed, task.BreakerOpen, task.BreakerHalfOpen}
 
-// show observes a source.
 func (c *sourceCache) show(o metric.Observer, l *SourceLevel) {
 	labels := []attribute.KeyValue{namespaceKey.String(l.Namespace), sourceKey.String(l.Source)}
 	of := metric.WithAttributes(labels...)
@@ -134,10 +129,10 @@ func (c *sourceCache) show(o metric.Observer, l *SourceLevel) {
 	}
 }
 
-// shownPartitions bounds the partitions of a source that have a gauge.
+// shownPartitions bounds the partitions with a gauge per source.
 const shownPartitions = 100
 
-// furthestBehind returns the partitions with most messages that wait.
+// furthestBehind returns the partitions with the most waiting messages.
 func furthestBehind(lag map[int32]int64) []int32 {
 	all := slices.SortedFunc(maps.Keys(lag), func(a, b int32) int {
 		return cmp.Or(cmp.Compare(lag[b], lag[a]), cmp.Compare(a, b))
@@ -145,11 +140,10 @@ func furthestBehind(lag map[int32]int64) []int32 {
 	return all[:min(len(all), shownPartitions)]
 }
 
-// dlqPrefix begins the name of a dead letter queue.
 const dlqPrefix = "dlq:"
 
-// depths adds up the jobs of each queue name. A queue whose broker does not answer has no depth, also if another source
-// reads one of the same name: a part must not look like the whole.
+// depths adds up the jobs of each queue name. If a broker does not answer, the name has no depth at all: a part
+// must not look like the whole.
 func depths(levels []SourceLevel) map[string]float64 {
 	out, unknown := map[string]float64{}, map[string]bool{}
 	for _, l := range levels {
@@ -167,7 +161,6 @@ func depths(levels []SourceLevel) map[string]float64 {
 	return out
 }
 
-// number returns 1 for true.
 func number(is bool) float64 {
 	if is {
 		return 1

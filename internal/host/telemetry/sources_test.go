@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestSources: the depth of a queue is what is stored and what waits, under the names that its applications know; one
-// whose broker does not answer has none, and is not shown as empty.
+// TestSources: a queue's depth is stored plus waiting messages, under its applications' names; it is absent, not 0,
+// without an answer.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	show := func(levels []telemetry.SourceLevel, err error) metrics {

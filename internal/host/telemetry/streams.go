@@ -6,16 +6,14 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// streamEnds are the reasons for the end of a stream of events; see httpapi.StreamWatcher.
+// streamEnds are the reasons for a stream's end; see httpapi.StreamWatcher.
 var streamEnds = [...]string{"done", "gone", "slow", "stopped", "failed"}
 
-// streamMetrics are the metrics of streams of events.
 type streamMetrics struct {
 	open  metric.Int64UpDownCounter
 	ended metric.Int64Counter
 }
 
-// newStreamMetrics creates the instruments and starts every counter at 0.
 func newStreamMetrics(m metric.Meter) (*streamMetrics, error) {
 	b := &builder{meter: m}
 	s := &streamMetrics{ended: b.counter("tasker.event.streams.ended", "{stream}", "Ended streams of events, by "+
@@ -30,19 +28,17 @@ func newStreamMetrics(m metric.Meter) (*streamMetrics, error) {
 	s.open = open
 	s.open.Add(context.Background(), 0)
 	for _, why := range streamEnds {
-		s.end(why, 0) // a rate needs to see it rise from there
+		s.end(why, 0) // so that rates see the first increase
 	}
 	return s, nil
 }
 
-// end counts n ended streams; 0 makes the series appear.
+// n = 0 makes the series appear.
 func (s *streamMetrics) end(why string, n int64) {
 	s.ended.Add(context.Background(), n, metric.WithAttributes(whyKey.String(why)))
 }
 
-// WatchStream implements httpapi.StreamWatcher: it counts a stream as open until ended is
-// called.
-// ended must be called exactly once, with one of streamEnds.
+// WatchStream implements httpapi.StreamWatcher. Call ended exactly once, with one of streamEnds.
 func (t *Telemetry) WatchStream() (ended func(why string)) {
 	t.streams.open.Add(context.Background(), 1)
 	return func(why string) {

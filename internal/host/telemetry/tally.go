@@ -11,16 +11,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// outcomes of an attempt, and states in which a task settles: each has a
-// counter, by its place here.
+// outcomes of attempts and final states of tasks index their counters.
 var (
 	outcomes = [...]task.Outcome{task.Completed, task.Failed, task.TimedOut, task.LeaseExpired, task.NotStarted,
 		task.Released, task.Snoozed, task.Interrupted, task.DispatchExpired}
 	ends = [...]task.State{task.Complete, task.Errored, task.Cancelled, task.ResolvedManually}
 )
 
-// tally adds up what transactions did, in plain numbers. It is safe for concurrent use; a
-// transaction takes its lock once and holds it for some nanoseconds per step.
+// tally adds up transactions in plain numbers. It is safe for concurrent use; a transaction holds its lock for some
+// nanoseconds per step.
 type tally struct {
 	since time.Time
 
@@ -37,11 +36,10 @@ type tally struct {
 	stepMoves map[engine.StepMove]int64
 	known     int64
 	unique    engine.UniqueCounts
-	turned    map[engine.Refusal]int64 // tasks that back-pressure turned away
-	lost      map[string]int64         // workers, by why they were given up
+	turned    map[engine.Refusal]int64 // refused by back-pressure
+	lost      map[string]int64         // lost workers by reason
 }
 
-// taskNumbers are the numbers of the tasks of one template.
 type taskNumbers struct {
 	labels              []attribute.KeyValue
 	submitted, reopened int64
@@ -49,7 +47,6 @@ type taskNumbers struct {
 	duration            *histogram
 }
 
-// routeNumbers are the numbers of the steps of one handler.
 type routeNumbers struct {
 	labels             []attribute.KeyValue
 	started            int64
@@ -59,7 +56,6 @@ type routeNumbers struct {
 	assigned           *histogram
 }
 
-// verbNumbers are the numbers of one kind of transaction.
 type verbNumbers struct {
 	labels []attribute.KeyValue
 	took   *histogram
@@ -68,8 +64,7 @@ type verbNumbers struct {
 	repeated int64
 }
 
-// newTally returns an empty tally that counts since a time, the start of the cumulative
-// counters.
+// since is the start of the cumulative counters.
 func newTally(since time.Time) *tally {
 	t := &tally{
 		since: since,
@@ -88,13 +83,12 @@ func newTally(since time.Time) *tally {
 		turned: map[engine.Refusal]int64{}, lost: map[string]int64{engine.FailedHeartbeat: 0, engine.FailedProbe: 0},
 	}
 	for _, why := range engine.Refusals {
-		t.turned[why] = 0 // a rate needs to see it rise from there
+		t.turned[why] = 0 // so that rates see the first increase
 	}
 	return t
 }
 
-// add counts what a transaction did.
-// Its time is part of every transaction: no allocation per step, and one lock.
+// add is a part of every transaction: one lock, and no allocation per step.
 func (t *tally) add(c *engine.Commit) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -140,8 +134,8 @@ func (t *tally) add(c *engine.Commit) {
 	}
 }
 
-// finders return functions that find the numbers of a template and of a handler. Neighbours in
-// a transaction usually share a key, so the last result is remembered.
+// finders find the numbers of a template and a handler. Neighbours in a transaction usually share a key, so they
+// cache the last result.
 func (t *tally) finders(names engine.Names) (task func(int64) *taskNumbers, route func(int64) *routeNumbers) {
 	return remember(func(def int64) *taskNumbers {
 			return t.tasks.of(def, func(def int64) (name, bool) { return taskName(names, def) })
@@ -151,8 +145,7 @@ func (t *tally) finders(names engine.Names) (task func(int64) *taskNumbers, rout
 		})
 }
 
-// remember caches the last result of find.
-// The result must be used within one transaction, under the lock.
+// Use the result within one transaction, under the lock.
 func remember[T any](find func(int64) *T) func(int64) *T {
 	var last *T
 	var lastKey int64
@@ -164,7 +157,6 @@ func remember[T any](find func(int64) *T) func(int64) *T {
 	}
 }
 
-// taskName returns the name of a template, false if it is not known on this node.
 func taskName(names engine.Names, def int64) (name, bool) {
 	if t := names.NamesOfTemplate(def); t != nil {
 		return name{t.Namespace, t.Name}, true
@@ -172,8 +164,6 @@ func taskName(names engine.Names, def int64) (name, bool) {
 	return name{}, false
 }
 
-// routeName returns the namespace and handler of a route, false if it is not known on this
-// node.
 func routeName(names engine.Names, id int64) (name, bool) {
 	if r := names.NamesOfRoute(id); r != nil {
 		return name{r.Namespace, r.Handler}, true
@@ -181,7 +171,7 @@ func routeName(names engine.Names, id int64) (name, bool) {
 	return name{}, false
 }
 
-// end counts an ended attempt. One that never started has no duration.
+// An attempt that never started has no duration.
 func (n *routeNumbers) end(e *engine.Ended, at task.Instant) {
 	if i := slices.Index(outcomes[:], e.Outcome); i >= 0 {
 		n.ended[i]++
@@ -199,15 +189,14 @@ func (n *routeNumbers) end(e *engine.Ended, at task.Instant) {
 	}
 }
 
-// fail counts a transaction that was rolled back, because the store failed or the request was
-// refused. The codes are a closed list, so the label is bounded.
+// fail counts a rolled-back transaction. The codes are a closed list, so the label is bounded.
 func (t *tally) fail(verb string, code task.Code) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.verb(verb).failed[code]++
 }
 
-// verb returns the numbers of a kind of transaction. The caller holds mu.
+// The caller holds mu.
 func (t *tally) verb(verb string) *verbNumbers {
 	n := t.verbs[verb]
 	if n == nil {

@@ -23,33 +23,31 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// scope names the instrumentation in metrics and spans.
+// scope names the instrumentation.
 const scope = "github.com/taskerhq/tasker"
 
 // Options are the settings of New; the zero value is valid.
 type Options struct {
-	// Version is that of the binary. Defaults to "devel".
+	// Version of the binary; by default "devel".
 	Version string
-	// Logger receives cases, and failures to send spans. Defaults to no log.
+	// Logger receives cases, and failures to send spans; nil is none.
 	Logger *slog.Logger
-	// OTLPEndpoint is where spans are sent, over HTTP: a URL, whose path defaults
-	// to /v1/traces. With none there are no spans, but trace contexts are passed
-	// on to workers all the same.
+	// OTLPEndpoint receives spans over HTTP; its path defaults to /v1/traces. Without it there are no spans, but
+	// workers still receive trace contexts.
 	OTLPEndpoint string
-	// SampleRatio is the share, 0 to 1, of requests that begin a trace, of those
-	// that change something and come without one. A request that belongs to a trace
-	// follows its flag. Defaults to 0.
+	// SampleRatio is the share, 0 to 1, of changing requests without a trace that begin one. A request in a trace
+	// follows its flag.
 	SampleRatio float64
-	// RetryPause is the first pause before spans are sent again. Defaults to 1 s.
+	// RetryPause is the first pause before spans are sent again; by default 1 s.
 	RetryPause time.Duration
-	// Exporter takes the spans in place of OTLPEndpoint. For tests.
+	// Exporter replaces OTLPEndpoint in tests.
 	Exporter sdktrace.SpanExporter
-	// Reader reads the metrics under OpenTelemetry's names, beside /metrics. For tests.
+	// Reader reads the metrics under OpenTelemetry's names in tests.
 	Reader sdkmetric.Reader
 }
 
-// Telemetry holds the metrics and traces of one process. It is safe for concurrent use. The
-// engine waits for its methods of engine.Observer, so they only add numbers and buffer spans.
+// Telemetry holds the metrics and traces of one process. It is safe for concurrent use. The engine waits for its
+// observer, so these methods only add numbers and buffer spans.
 type Telemetry struct {
 	log      *slog.Logger
 	tally    *tally
@@ -73,8 +71,8 @@ type Telemetry struct {
 
 var _ engine.Observer = (*Telemetry)(nil)
 
-// New returns the telemetry of a process. The caller must call Close. New connects to nothing.
-// The error is that of an endpoint or of options that contradict each other, never of a server that does not answer.
+// New returns the telemetry of a process. The caller must call Close. New connects to nothing, and fails only for
+// invalid options.
 func New(ctx context.Context, opts Options) (*Telemetry, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -96,8 +94,8 @@ func New(ctx context.Context, opts Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// describe returns the resource that identifies the process in metrics and spans: host, SDK and
-// version. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES can change and extend it.
+// describe identifies the process: host, SDK and version. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES can change
+// and extend it.
 func describe(ctx context.Context, version string) (*resource.Resource, error) {
 	res, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", "tasker"), attribute.String("service.version", version)),
@@ -108,8 +106,7 @@ func describe(ctx context.Context, version string) (*resource.Resource, error) {
 	return res, nil
 }
 
-// startMetrics registers all instruments with Prometheus' registry, which belongs to this
-// Telemetry: two servers in one process, as in tests, do not share metrics.
+// startMetrics uses a separate registry: two servers in one process, as in tests, do not share metrics.
 func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
 	reader, err := exporter.New(exporter.WithRegisterer(t.registry), exporter.WithProducer(t.tally),
 		// Dots become underscores, counters end in _total, times in their unit.
@@ -171,13 +168,11 @@ func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
 	return nil
 }
 
-// maxSeries bounds the series of one instrument of the SDK; further label sets are counted as
-// one overflow series.
+// maxSeries bounds the series of an SDK instrument; further label sets share an overflow series.
 const maxSeries = 2000
 
-// Handler returns the handler of GET /metrics in Prometheus' text format. It serves 4 requests
-// at once and each for at most 10 s, so that scrapes cannot overload a struggling store. It
-// answers with what it could gather if a part fails.
+// Handler returns the handler of GET /metrics in Prometheus' text format. It serves 4 requests at a time, each for
+// at most 10 s, so that scrapes cannot overload a struggling store. It shows the other metrics if a part fails.
 func (t *Telemetry) Handler() http.Handler {
 	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{
 		ErrorLog:            promLog{t.log},
@@ -187,15 +182,13 @@ func (t *Telemetry) Handler() http.Handler {
 	})
 }
 
-// promLog logs what promhttp could not gather.
 type promLog struct{ log *slog.Logger }
 
-// Println implements promhttp.Logger.
 func (l promLog) Println(v ...any) {
 	l.log.Error("metrics could not be gathered", slog.String("error", fmt.Sprint(v...)))
 }
 
-// Flush sends the buffered spans, and returns when they are sent or ctx ends.
+// Flush sends the buffered spans until ctx ends.
 func (t *Telemetry) Flush(ctx context.Context) error {
 	if t.traces == nil {
 		return nil
@@ -203,8 +196,7 @@ func (t *Telemetry) Flush(ctx context.Context) error {
 	return t.traces.provider.ForceFlush(ctx)
 }
 
-// Close sends the remaining spans, until ctx ends, and stops the metrics. The engine must have
-// stopped before.
+// Close sends the remaining spans until ctx ends, and stops the metrics. Stop the engine first.
 func (t *Telemetry) Close(ctx context.Context) error {
 	var errs []error
 	if t.traces != nil {
@@ -219,8 +211,7 @@ func (t *Telemetry) Close(ctx context.Context) error {
 	return nil
 }
 
-// Committed implements engine.Observer.
-// The engine calls it after each commit, possibly from several goroutines at once.
+// Committed implements engine.Observer. It may be called concurrently.
 func (t *Telemetry) Committed(c *engine.Commit) {
 	t.tally.add(c)
 	t.cases.add(c)

@@ -22,16 +22,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// traces makes spans after the fact. An attempt outlives the request that claimed it, and maybe
-// the process, so its span is made when the attempt ends, by the process that settles it. The
-// worker needs the span's ID long before that; therefore the ID is derived from step and token
-// (see attemptSpan).
+// traces makes spans after the fact. An attempt outlives the request that claimed it, and perhaps the process, so
+// the settling process makes its span. The worker needs the span's ID long before, so it is derived from step and
+// token (see attemptSpan).
 type traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 }
 
-// newTraces returns nil if neither an exporter nor an endpoint is set.
+// newTraces returns nil without an exporter and an endpoint.
 func newTraces(ctx context.Context, opts Options, res *resource.Resource) (*traces, error) {
 	exporter := opts.Exporter
 	if exporter == nil {
@@ -54,17 +53,14 @@ func newTraces(ctx context.Context, opts Options, res *resource.Resource) (*trac
 	return &traces{provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(opts.Version))}, nil
 }
 
-// close sends the remaining spans and stops the batcher.
 func (t *traces) close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
-// reporting logs spans that could not be sent. The SDK would write to standard error, past the
-// configured log.
+// reporting logs unsent spans. The SDK would write to standard error.
 type reporting struct {
 	sdktrace.SpanExporter
 	log *slog.Logger
 }
 
-// ExportSpans implements sdktrace.SpanExporter.
 func (r *reporting) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if err := r.SpanExporter.ExportSpans(ctx, spans); err != nil {
 		r.log.Warn("spans were lost", slog.Int("spans", len(spans)), slog.Any("error", err))
@@ -72,16 +68,14 @@ func (r *reporting) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySp
 	return nil
 }
 
-// parent parses the trace context that a task was submitted with. It returns a context below
-// it, the span context, and whether the trace is sampled.
-// A text that is not valid gives an invalid span context, which is not sampled.
+// parent parses a submission's trace context and returns a context below it, the span context, and whether the
+// trace is sampled. Invalid text is not sampled.
 func parent(traceparent string) (context.Context, trace.SpanContext, bool) {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceparent})
 	sc := trace.SpanContextFromContext(ctx)
 	return ctx, sc, sc.IsSampled()
 }
 
-// add makes the spans of a transaction's ended attempts and of its cases.
 func (t *traces) add(c *engine.Commit) {
 	for i := range c.Ended {
 		if traced := c.Ended[i].Traced; traced != nil {
@@ -96,8 +90,7 @@ func (t *traces) add(c *engine.Commit) {
 	}
 }
 
-// attempt makes the span of an ended attempt, below the span of the submission. A retry links
-// to the attempt before it.
+// attempt makes the span of an ended attempt below the submission's span. A retry links to the previous attempt.
 func (t *traces) attempt(a *engine.TracedAttempt, names engine.Names) {
 	ctx, sc, sampled := parent(a.Parent)
 	if !sampled {
@@ -125,8 +118,7 @@ func (t *traces) attempt(a *engine.TracedAttempt, names engine.Names) {
 	}
 	_, span := t.tracer.Start(ctx, title, options...)
 	if a.Failure != nil {
-		// The message is not exported: it may contain data that a trace must not. The history
-		// of the step has it.
+		// The message may contain data that a trace must not have. The step's history has it.
 		kind := cmp.Or(a.Failure.Type, a.Failure.Code, string(a.Outcome))
 		span.SetAttributes(attribute.String("error.type", kind))
 		span.SetStatus(codes.Error, kind)
@@ -134,20 +126,18 @@ func (t *traces) attempt(a *engine.TracedAttempt, names engine.Names) {
 	span.End(trace.WithTimestamp(a.FinishedAt.Time()))
 }
 
-// opened makes a span without a duration that marks the opening of a case. The span of the case
-// itself exists only when the case is resolved, perhaps days later.
+// opened marks the opening of a case by a span without a duration; the case's own span is made at its resolution,
+// perhaps days later.
 func (t *traces) opened(o *engine.CaseOpened, at task.Instant) {
 	t.investigation(o.Parent, "case opened", at, at, withCase(o.CaseID, o.TaskID, o.Reason,
 		attribute.String("tasker.task.state", string(o.OriginalState)))...)
 }
 
-// resolved makes the span of a case from its opening to its resolution.
 func (t *traces) resolved(r *engine.CaseResolved, at task.Instant) {
 	t.investigation(r.Parent, "case", r.OpenedAt, at, withCase(r.CaseID, r.TaskID, r.Reason,
 		attribute.String("tasker.case.resolution_status", r.Status))...)
 }
 
-// investigation makes a span below the trace of a task, if that is sampled.
 func (t *traces) investigation(traceparent, title string, from, to task.Instant, attributes ...attribute.KeyValue) {
 	ctx, _, sampled := parent(traceparent)
 	if !sampled {
@@ -157,15 +147,14 @@ func (t *traces) investigation(traceparent, title string, from, to task.Instant,
 	span.End(trace.WithTimestamp(to.Time()))
 }
 
-// withCase returns the attributes that all spans of cases share.
 func withCase(id, of task.ID, reason string, more attribute.KeyValue) []attribute.KeyValue {
 	return []attribute.KeyValue{attribute.String("tasker.case.id", id.String()),
 		attribute.String("tasker.task.id", of.String()),
 		attribute.String("tasker.case.reason", reason), more}
 }
 
-// AttemptTrace implements engine.Observer: it returns the trace context for a worker, whose
-// parent is the span of the attempt. Without spans of its own it passes on the caller's.
+// AttemptTrace implements engine.Observer: it returns the worker's trace context, whose parent is the attempt's
+// span. Without spans it passes on the caller's.
 func (t *Telemetry) AttemptTrace(traceparent string, step task.ID, token int64) string {
 	_, sc, sampled := parent(traceparent)
 	if t.traces == nil || !sampled {
@@ -174,26 +163,22 @@ func (t *Telemetry) AttemptTrace(traceparent string, step task.ID, token int64) 
 	return format(sc.WithSpanID(attemptSpan(step, token)))
 }
 
-// format returns a span context in W3C form, version 00.
 func format(sc trace.SpanContext) string {
 	return "00-" + sc.TraceID().String() + "-" + sc.SpanID().String() + "-" + sc.TraceFlags().String()
 }
 
-// attemptSpan derives the ID of an attempt's span from the step and the token of the lease, so
-// that every process computes the same one without storing it.
+// attemptSpan derives a span's ID from step and lease token, so that every process computes the same one.
 func attemptSpan(step task.ID, token int64) trace.SpanID {
 	h := fnv.New64a()
 	_, _ = h.Write(step[:]) // a hash never fails
 	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(token)))
 	var id trace.SpanID
-	binary.BigEndian.PutUint64(id[:], max(h.Sum64(), 1)) // 0 is no id
+	binary.BigEndian.PutUint64(id[:], max(h.Sum64(), 1)) // 0 is no ID
 	return id
 }
 
-// spanIDKey is the key of withSpanID in a context.
 type spanIDKey struct{}
 
-// withSpanID sets the ID of the next span.
 func withSpanID(ctx context.Context, id trace.SpanID) context.Context {
 	return context.WithValue(ctx, spanIDKey{}, id)
 }
@@ -201,14 +186,12 @@ func withSpanID(ctx context.Context, id trace.SpanID) context.Context {
 // idSource makes random IDs, except for a span whose ID the context sets.
 type idSource struct{}
 
-// NewIDs implements sdktrace.IDGenerator.
 func (s idSource) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	var id trace.TraceID
 	_, _ = rand.Read(id[:]) // never fails: it crashes the program instead
 	return id, s.NewSpanID(ctx, id)
 }
 
-// NewSpanID implements sdktrace.IDGenerator.
 func (idSource) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	if id, ok := ctx.Value(spanIDKey{}).(trace.SpanID); ok {
 		return id

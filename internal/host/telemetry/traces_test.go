@@ -25,7 +25,6 @@ const (
 	unsampled  = "00-" + traceID + "-" + callerSpan + "-00"
 )
 
-// flushed returns what was exported.
 func (r *rig) flushed(e *tracetest.InMemoryExporter) []tracetest.SpanStub {
 	return flushed(r.t, r.tel, e)
 }
@@ -76,7 +75,7 @@ func TestAttemptsAreSpans(t *testing.T) {
 			s.Parent.SpanID().String() != callerSpan {
 			t.Errorf("span %d is %s in %s below %s", i, s.Name, s.SpanContext.TraceID(), s.Parent.SpanID())
 		}
-		// what the worker was given long before the span was made
+		// what the worker received long before the span was made
 		if want := "00-" + traceID + "-" + s.SpanContext.SpanID().String() + "-01"; l.TraceParent != want {
 			t.Errorf("worker %d works in %s, its attempt is the span %s", i, l.TraceParent, want)
 		}
@@ -108,7 +107,7 @@ func TestTraceContextOfWorkers(t *testing.T) {
 		spans, same  bool
 	}{
 		{"SpansAreSent", sampled, true, false},
-		{"NobodyTakesSpans", sampled, false, true}, // a parent that nobody ever sees would be a hole in the trace
+		{"NobodyTakesSpans", sampled, false, true}, // an unseen parent would be a hole in the trace
 		{"NotSampled", unsampled, true, true},
 		{"None", "", true, true},
 	} {

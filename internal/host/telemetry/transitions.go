@@ -7,9 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// logTransitions logs the transitions of a transaction, one line each, in the trace of the
-// task. The list is empty unless the engine is configured to record it, because it costs a line
-// per transition.
+// logTransitions logs one line per transition in the task's trace. The list is empty unless the engine records it.
 func (t *Telemetry) logTransitions(c *engine.Commit) {
 	for i := range c.Transitions {
 		m := &c.Transitions[i]
@@ -22,7 +20,6 @@ func (t *Telemetry) logTransitions(c *engine.Commit) {
 	}
 }
 
-// transitionAttrs returns the attributes of a line; unknown and empty values are omitted.
 func transitionAttrs(c *engine.Commit, m *engine.Transition) []slog.Attr {
 	attrs := make([]slog.Attr, 0, 13)
 	add := func(key, value string) {

@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
-// newTransitions is a rig that logs each transition, and gives what it logged since
-// it was last asked: without the level, and IDs as the words of named.
+// newTransitions logs each transition. logged returns the new lines without the level, and with IDs as the words of
+// named.
 func newTransitions(t *testing.T, of engine.Options) (r *rig, logged func(named map[task.ID]string) string) {
 	t.Helper()
 	var lines strings.Builder
@@ -37,7 +37,6 @@ func newTransitions(t *testing.T, of engine.Options) (r *rig, logged func(named 
 	}
 }
 
-// TestTransitionsAreLogged: from the submission over a retry to the end.
 func TestTransitionsAreLogged(t *testing.T) {
 	t.Parallel()
 	r, logged := newTransitions(t, engine.Options{Config: settings.Config{Cases: settings.Cases{Enabled: settings.Off}}})
@@ -77,7 +76,7 @@ func TestTransitionsAreLogged(t *testing.T) {
 	}
 }
 
-// TestTransitionsInTheDispatcher: what it hands out and begins is not in the store.
+// TestTransitionsInTheDispatcher: the store does not have what the dispatcher hands out and begins.
 func TestTransitionsInTheDispatcher(t *testing.T) {
 	t.Parallel()
 	r, logged := newTransitions(t, engine.Options{Dispatcher: memory.NewServer().Open()})
@@ -90,7 +89,7 @@ func TestTransitionsInTheDispatcher(t *testing.T) {
 		t.Fatalf("the worker got %d steps", len(leases))
 	}
 	ref := engine.LeaseRef{Step: leases[0].Step.ID, Token: leases[0].Step.Token, Worker: r.worker.No}
-	for range 2 { // the second says nothing new
+	for range 2 { // the second repeats nothing
 		_, err = r.Start(t.Context(), []engine.LeaseRef{ref})
 		r.must(err)
 		r.now = r.now.Add(time.Second)
@@ -103,7 +102,6 @@ func TestTransitionsInTheDispatcher(t *testing.T) {
 	}
 }
 
-// TestTransitionsAreOff: nobody is told of any unless it was asked for.
 func TestTransitionsAreOff(t *testing.T) {
 	t.Parallel()
 	log, lines := newLog()

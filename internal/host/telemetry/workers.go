@@ -9,14 +9,13 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// workerMetrics count health probes and circuit breakers, each on the node that ran the probe
-// or recorded the attempt that changed the breaker. A sum over all nodes is correct.
+// workerMetrics count health probes and circuit breakers on the node that ran the probe or recorded the attempt, so
+// a sum over all nodes is correct.
 type workerMetrics struct {
 	probes metric.Int64Counter
 	opened metric.Int64Counter
 }
 
-// newWorkerMetrics creates the counters and starts them at 0.
 func newWorkerMetrics(m metric.Meter) (*workerMetrics, error) {
 	b := &builder{meter: m}
 	w := &workerMetrics{
@@ -27,12 +26,11 @@ func newWorkerMetrics(m metric.Meter) (*workerMetrics, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	w.probed(0, 0) // a rate needs to see a counter rise from 0
+	w.probed(0, 0) // so that rates see the first increase
 	w.opened.Add(context.Background(), 0)
 	return w, nil
 }
 
-// probed counts the outcomes of one round of probes.
 func (w *workerMetrics) probed(good, failed int) {
 	ctx := context.Background()
 	w.probes.Add(ctx, int64(good), metric.WithAttributes(outcomeKey.String("good")))
@@ -42,8 +40,8 @@ func (w *workerMetrics) probed(good, failed int) {
 // Probed implements engine.Observer.
 func (t *Telemetry) Probed(good, failed int) { t.workers.probed(good, failed) }
 
-// addBreakers counts and logs the circuit breakers that a transaction opened or closed.
-// Only the node that recorded the deciding attempt logs, so a change has one line in the cluster.
+// addBreakers counts and logs changed circuit breakers. Only the recording node logs, so a change has one line in
+// the cluster.
 func (t *Telemetry) addBreakers(c *engine.Commit) {
 	for _, b := range c.Turned {
 		if !b.Open {

@@ -23,11 +23,11 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/storetest"
 )
 
-// clockAhead is how far the clock of the shared store is from the processes', which begin
-// in 2000: numbers of leases are only times when they are of our days.
+// clockAhead separates the store's clock from the processes', which begin in 2000: lease numbers are times only
+// near today.
 const clockAhead = 30*365*24*time.Hour + 3*time.Hour
 
-// database is a store in memory that several processes share.
+// database is a store in memory shared by several processes.
 type database struct {
 	engine.Database
 
@@ -55,7 +55,7 @@ func (d *database) setLossy(lossy bool) {
 	d.lossy = lossy
 }
 
-// news returns what was announced since it was asked last.
+// news returns the announcements since the last call.
 func (d *database) news() []engine.PeerEvents {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,7 +64,7 @@ func (d *database) news() []engine.PeerEvents {
 	return said
 }
 
-// hangUp cuts the connections that news come in on.
+// hangUp cuts the connections for news.
 func (d *database) hangUp() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -74,19 +74,19 @@ func (d *database) hangUp() {
 	}
 }
 
-// process is a connection to the database: one node's store.
+// process is one node's connection to the database.
 type process struct {
 	*database
-	cut    chan struct{} // closed to cut the connection that listens
-	forget func()        // to be called when the database has gone back in time
+	cut    chan struct{} // closed to cut the listening connection
+	forget func()        // called when the database goes back in time
 
 	lock    sync.Mutex
-	away    bool          // the database is out of reach of this process
-	unheard bool          // it hears nothing of what it was given
-	thaw    chan struct{} // not nil: it stands still until this is closed
+	away    bool          // the database is unreachable
+	unheard bool          // answers get lost
+	thaw    chan struct{} // not nil: it stands still until closed
 	writes  []time.Time   // when it wrote
 	listens []time.Time   // when it began to listen
-	slow    chan struct{} // not nil: the next write is over when this is closed
+	slow    chan struct{} // not nil: the next write ends when closed
 }
 
 var (
@@ -118,7 +118,7 @@ func (p *process) setSlow(until chan struct{}) {
 	p.slow = until
 }
 
-// freeze has the process stand still, as far as it needs the database, until it is thawed.
+// freeze blocks the process's database access until it is thawed.
 func (p *process) freeze(thaw chan struct{}) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -156,7 +156,7 @@ func (p *process) Write(ctx context.Context, fn func(context.Context, engine.Tx)
 	return err
 }
 
-// wrote returns how often the process wrote since it was asked last.
+// wrote returns the number of writes since the last call.
 func (p *process) wrote() int {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -344,22 +344,21 @@ func (p *process) Settled(ctx context.Context, ids []task.ID) ([]task.ID, error)
 	return settled, nil
 }
 
-// node is an engine with its upkeep, one of several on a database.
+// node is one of several engines with upkeep on a database.
 type node struct {
 	*engine.Engine
 	t     *testing.T
 	store *process
-	log   *bytes.Buffer // read it when the node has stopped
+	log   *bytes.Buffer // read it after the node has stopped
 	end   func() error
 }
 
-// boot starts a node. It is stopped at the end of the test, if not before.
+// boot starts a node until the end of the test.
 func boot(t *testing.T, d *database, cfg settings.Config) *node {
 	t.Helper()
 	return bootOn(t, d, nil, cfg)
 }
 
-// bootOn starts one that uses a dispatcher.
 func bootOn(t *testing.T, d *database, through engine.Dispatcher, cfg settings.Config) *node {
 	t.Helper()
 	n := &node{t: t, store: &process{database: d}, log: &bytes.Buffer{}}
@@ -387,13 +386,13 @@ func (n *node) stop() {
 	}
 }
 
-// pair starts two nodes on one database, the first of which has the turns.
+// pair starts two nodes on one database; the first has the turns.
 func pair(t *testing.T, cfg settings.Config) (d *database, a, b *node) {
 	t.Helper()
 	d = newDatabase()
 	a = boot(t, d, cfg)
 	b = boot(t, d, cfg)
-	// what is to come falls between two ticks
+	// between two ticks
 	time.Sleep(500 * time.Millisecond)
 	return d, a, b
 }
@@ -416,7 +415,6 @@ func (n *node) submit(sub engine.Submission) task.ID {
 	return r[0].ID
 }
 
-// polled is what a poll came back with, and after what time.
 type polled struct {
 	leases []engine.Lease
 	drain  bool
@@ -424,7 +422,6 @@ type polled struct {
 	err    error
 }
 
-// poll polls in the background; it must not fail.
 func (n *node) poll(w task.ID, capacity int, wait time.Duration) <-chan polled {
 	n.t.Helper()
 	out := make(chan polled, 1)
@@ -440,7 +437,6 @@ func (n *node) poll(w task.ID, capacity int, wait time.Duration) <-chan polled {
 	return out
 }
 
-// tryPoll polls in the background.
 func (n *node) tryPoll(w task.ID, capacity int, wait time.Duration) <-chan polled {
 	out := make(chan polled, 1)
 	go func() {
@@ -452,7 +448,6 @@ func (n *node) tryPoll(w task.ID, capacity int, wait time.Duration) <-chan polle
 	return out
 }
 
-// take polls for one step, and fails when there is none.
 func (n *node) take(w task.ID, wait time.Duration) engine.Lease {
 	n.t.Helper()
 	p := <-n.poll(w, 1, wait)
@@ -471,14 +466,12 @@ func (n *node) settle(l engine.Lease, r engine.Result) {
 	}
 }
 
-// within runs a test in a bubble with its own clock.
 func within(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, test)
 }
 
-// between checks how long something took.
 func between(t *testing.T, what string, took, least, most time.Duration) {
 	t.Helper()
 	if took < least || took > most {
@@ -486,7 +479,7 @@ func between(t *testing.T, what string, took, least, most time.Duration) {
 	}
 }
 
-// The stand-in for a shared store is held to the same contract as a real one.
+// The fake meets the contract of a real shared store.
 func TestStandIn(t *testing.T) {
 	t.Parallel()
 	storetest.RunCluster(t, false, func(*testing.T) (a, b storetest.Node) {

@@ -11,22 +11,19 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
-// Several nodes agree on who hands out steps: the store, or a dispatcher.
+// Several nodes agree on who hands out steps: the store or a dispatcher.
 
-// dispatched is a node with its way to the dispatcher.
 type dispatched struct {
 	*node
 	way *memory.Way
 }
 
-// dispatching starts a node that uses a server.
 func dispatching(t *testing.T, d *database, server *memory.Server) dispatched {
 	t.Helper()
 	way := &memory.Way{Dispatcher: server.Open()}
 	return dispatched{bootOn(t, d, way, settings.Config{}), way}
 }
 
-// freeze has the node stand still until it is thawed.
 func (n dispatched) freeze() (thaw func()) {
 	still := make(chan struct{})
 	thaw = sync.OnceFunc(func() { close(still) })
@@ -36,7 +33,6 @@ func (n dispatched) freeze() (thaw func()) {
 	return thaw
 }
 
-// active waits until all nodes dispatch through the dispatcher, or none does.
 func active(t *testing.T, want bool, nodes ...*node) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
@@ -56,7 +52,6 @@ func active(t *testing.T, want bool, nodes ...*node) {
 	}
 }
 
-// none polls for a while and gets nothing.
 func (n *node) none(wait time.Duration) {
 	n.t.Helper()
 	if p := <-n.poll(n.register(task.Worker{}), 5, wait); len(p.leases) > 0 {
@@ -64,7 +59,6 @@ func (n *node) none(wait time.Duration) {
 	}
 }
 
-// stale reports a result, which must be refused.
 func (n *node) stale(l engine.Lease) {
 	n.t.Helper()
 	late := engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted}
@@ -74,8 +68,8 @@ func (n *node) stale(l engine.Lease) {
 	}
 }
 
-// A node stands still for 4 s, during which the dispatcher forgets everything. What it has
-// handed out is not handed out again: the others wait until it has stored its leases.
+// A node stands still for 4 s while the dispatcher loses its memory. Its steps are not handed out again: the others
+// wait until it has stored its leases.
 func TestSleeperAcrossAFlush(t *testing.T) {
 	within(t, func(t *testing.T) {
 		server, d := memory.NewServer(), newDatabase()
@@ -95,9 +89,8 @@ func TestSleeperAcrossAFlush(t *testing.T) {
 	})
 }
 
-// A node that stands still for longer counts as lost, as one that has died: what it and the
-// dispatcher alone knew is handed out again. When it goes on it hands out nothing of what
-// it was about to.
+// A node that stands still for longer counts as dead: steps known only to it and the dispatcher are handed out
+// again. When it resumes, it hands out none of its pending ones.
 func TestSleeperCountsAsLost(t *testing.T) {
 	within(t, func(t *testing.T) {
 		server, d := memory.NewServer(), newDatabase()
@@ -129,14 +122,14 @@ func TestSleeperCountsAsLost(t *testing.T) {
 	})
 }
 
-// Node by node, a cluster goes over from the database to a dispatcher and back, while
-// some steps are held and others wait. Each runs once, and no two workers hold the same step.
+// Node by node a cluster changes from the database to a dispatcher and back, with held and waiting steps. Each step
+// runs once, and no two workers hold the same.
 func TestRollingSwitch(t *testing.T) {
 	within(t, func(t *testing.T) {
 		server, d := memory.NewServer(), newDatabase()
 		var held []engine.Lease
 		tasks := 0
-		// step submits two tasks through a node and has another hand out one of them.
+		// step submits two tasks through a node and has another one hand out one of them.
 		step := func(through, from *node) {
 			t.Helper()
 			through.submit(job)
@@ -152,7 +145,7 @@ func TestRollingSwitch(t *testing.T) {
 		c := dispatching(t, d, server)
 		step(c.node, b)
 		step(b, c.node)
-		active(t, false, c.node) // the other one knows no dispatcher
+		active(t, false, c.node) // the other one has no dispatcher
 		b.stop()
 		e := dispatching(t, d, server)
 		active(t, true, c.node, e.node)
@@ -183,8 +176,8 @@ func TestRollingSwitch(t *testing.T) {
 	})
 }
 
-// The dispatcher was filled before nodes without it worked on the database: what it has is
-// out of date when it is used again, also by nodes that were not there before.
+// The content of a dispatcher filled before other nodes worked on the database is stale when it is used again, also
+// by new nodes.
 func TestOldContent(t *testing.T) {
 	within(t, func(t *testing.T) {
 		server, d := memory.NewServer(), newDatabase()
@@ -209,8 +202,8 @@ func TestOldContent(t *testing.T) {
 	})
 }
 
-// A program without the dispatcher that submits, as an embedded engine does, is no reason
-// not to use it. One that hands out steps is, for as long as it does.
+// A program that only submits without the dispatcher, as an embedded engine does, does not prevent its use. One
+// that hands out steps does.
 func TestNodeWithoutDispatcher(t *testing.T) {
 	within(t, func(t *testing.T) {
 		server, d := memory.NewServer(), newDatabase()
@@ -221,7 +214,7 @@ func TestNodeWithoutDispatcher(t *testing.T) {
 		time.Sleep(time.Minute)
 		active(t, true, a.node)
 
-		// It takes the report of a lease that only the dispatcher knows.
+		// It accepts the report of a lease that only the dispatcher has.
 		b.settle(l, engine.Result{Status: engine.ResultCompleted})
 		a.stale(l)
 		a.none(time.Second)
@@ -275,7 +268,6 @@ func TestTwoDispatchers(t *testing.T) {
 	})
 }
 
-// A database that goes back in time makes out of date what the dispatcher has.
 func TestContentOfTheFuture(t *testing.T) {
 	within(t, func(t *testing.T) {
 		server, d := memory.NewServer(), newDatabase()

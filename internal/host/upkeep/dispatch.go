@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// dispatch returns to the dispatcher when it can be used, and fills it when necessary. Every process does this for
-// itself; processes that share a store agree on which of them hand out steps, including those without a dispatcher.
+// dispatch returns to the dispatcher when possible, and fills it if necessary. It runs in every process; processes
+// that share a store agree on who hands out steps, including those without a dispatcher.
 func (u *Upkeep) dispatch() Loop {
 	was := engine.DispatchState{Active: true}
 	every := u.engine.Config().UpkeepInterval
@@ -27,11 +27,10 @@ func (u *Upkeep) dispatch() Loop {
 		}}
 }
 
-// active reports whether the dispatcher is used here. A process that is cut off from it leaves the work on it to
-// others.
+// A process cut off from the dispatcher leaves its work to others.
 func (u *Upkeep) active() bool { return u.engine.DispatchState().Active }
 
-// held ends leases that ran out in the dispatcher.
+// held ends expired leases in the dispatcher.
 func (u *Upkeep) held() Loop {
 	return Loop{Name: "dispatch_leases", Every: u.engine.Config().UpkeepInterval, Able: u.active,
 		Once: func(ctx context.Context) (int, bool, error) {
@@ -40,7 +39,7 @@ func (u *Upkeep) held() Loop {
 		}}
 }
 
-// sweep finds ready steps that the dispatcher never received.
+// sweep finds ready steps that never reached the dispatcher.
 func (u *Upkeep) sweep() Loop {
 	return Loop{Name: "dispatch_sweep", Every: u.engine.Config().UpkeepInterval, Able: u.active,
 		Once: func(ctx context.Context) (int, bool, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/dispatchtest/memory"
 )
 
-// The node that has all turns is cut off from the dispatcher. No node uses it then: steps that the first makes ready
-// reach its workers, and so do those of a worker that has died.
+// The node with all turns is cut off from the dispatcher. No node uses it then: new steps and those of dead workers
+// still reach workers.
 func TestCutOffWithTheTurns(t *testing.T) {
 	within(t, func(t *testing.T) {
 		server, d := memory.NewServer(), newDatabase()
@@ -43,7 +43,7 @@ func TestCutOffWithTheTurns(t *testing.T) {
 		b.settle(p.leases[0], engine.Result{Status: engine.ResultCompleted})
 
 		time.Sleep(b.Config().Leases.Lease())
-		for range 2 { // nobody has heard of those who took the first ones
+		for range 2 { // the first takers were silent
 			b.take(b.register(task.Worker{}), 30*time.Second)
 		}
 		way.Cut.Store(false)

@@ -7,11 +7,11 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// analysisLook is the interval at which the loop checks whether an analysis is due. The time of the last one is stored,
-// so that a node that starts does not repeat the analysis of another.
+// analysisLook is the interval of checks for a due analysis. The time of the last one is stored, so that a new node
+// does not repeat it.
 const analysisLook = time.Minute
 
-// failures analyses tasks that failed for good, and logs new findings.
+// failures analyses permanent failures and logs new findings.
 func (u *Upkeep) failures() Loop {
 	return Loop{Name: "patterns", Every: analysisLook, Polite: true, Once: func(ctx context.Context) (int, bool, error) {
 		found, err := u.engine.AnalyzeFailures(ctx)

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// exhaust lets tasks fail for good.
 func (n *node) exhaust(count int) {
 	n.t.Helper()
 	w := n.register(task.Worker{})
@@ -21,8 +20,8 @@ func (n *node) exhaust(count int) {
 	}
 }
 
-// What has failed is analysed once in the cluster in every interval, whichever node
-// has the turn, and an alarm is told once, for as long as it stands.
+// Failures are analysed once per interval in the cluster, whichever node has the turn, and a lasting alarm is
+// reported once.
 func TestFailuresOncePerCluster(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, settings.Config{DLQPatterns: settings.FailureAnalysis{AlarmAbove: 2, ReplayableAbove: 2}})
@@ -44,7 +43,7 @@ func TestFailuresOncePerCluster(t *testing.T) {
 			len(other.Fingerprints)+len(other.Alarms)+other.Replayable > 0 {
 			t.Errorf("another namespace sees %+v, %v", other, err)
 		}
-		d.turnOf("patterns").setAway(true) // it is cut off; the other goes on
+		d.turnOf("patterns").setAway(true) // it is cut off; the other continues
 		time.Sleep(3 * time.Hour)
 		live := a
 		if a.store.reach() != nil {

@@ -9,15 +9,14 @@ import (
 )
 
 const (
-	// A lost subscription is opened again after a pause, which doubles from the first to the last while opening fails.
+	// The pause before reopening a lost subscription doubles from the first to the last.
 	firstPause = 100 * time.Millisecond
 	lastPause  = 5 * time.Second
-	// maxLook bounds one poll of other processes' changes, so that a store that hangs does not stop polling for ever.
+	// maxLook bounds one poll of other processes' changes, so that a hanging store does not stop polling.
 	maxLook = 10 * time.Second
 )
 
-// listen receives the events of other processes. It reconnects for ever; meanwhile polling
-// finds the changes.
+// listen receives other processes' events and reconnects without end; meanwhile polling finds the changes.
 func (u *Upkeep) listen(ctx context.Context) error {
 	next := firstPause
 	for {
@@ -29,7 +28,7 @@ func (u *Upkeep) listen(ctx context.Context) error {
 		if u.engine.Now().Sub(began) > lastPause {
 			next = firstPause // it worked for a while
 		}
-		wait := next/2 + rand.N(next/2+1) // so that nodes do not come back all at once
+		wait := next/2 + rand.N(next/2+1) // spreads the nodes
 		u.log.Warn("lost the connection for events of other nodes; polling for their changes", "error", err,
 			"again_in", wait)
 		if err := clock.Sleep(ctx, wait); err != nil {
@@ -39,8 +38,7 @@ func (u *Upkeep) listen(ctx context.Context) error {
 	}
 }
 
-// followDispatch wakes polls for steps that other nodes offer to the dispatcher. While the connection is lost, polling
-// finds them.
+// followDispatch wakes polls for steps offered by other nodes. While the connection is lost, polling finds them.
 func (u *Upkeep) followDispatch(ctx context.Context) error {
 	for {
 		err := u.engine.FollowDispatch(ctx)
@@ -54,7 +52,6 @@ func (u *Upkeep) followDispatch(ctx context.Context) error {
 	}
 }
 
-// follow handles events, and polls at an interval for changes without an event.
 func (u *Upkeep) follow(ctx context.Context) error {
 	tick := time.NewTicker(u.engine.Config().PollInterval)
 	defer tick.Stop()
@@ -80,7 +77,6 @@ func (u *Upkeep) follow(ctx context.Context) error {
 	}
 }
 
-// bounded runs look for at most maxLook.
 func bounded(ctx context.Context, look func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, maxLook)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 
 var job = engine.Submission{TaskType: "job"}
 
-// ways are how a node learns of what others did, and how late that may be.
+// ways of learning of other nodes' changes, with their latest time.
 var ways = map[string]struct {
 	lossy       bool
 	least, most time.Duration
@@ -23,8 +23,7 @@ var ways = map[string]struct {
 	"Fallback": {lossy: true, least: time.Millisecond, most: time.Second},
 }
 
-// A step that is submitted on one node reaches a poll on another, also when its
-// route is new there.
+// A step submitted on one node reaches a poll on another, even on a new route.
 func TestPollLearnsOfSteps(t *testing.T) {
 	t.Parallel()
 	for name, way := range ways {
@@ -35,7 +34,7 @@ func TestPollLearnsOfSteps(t *testing.T) {
 				w := a.register(task.Worker{})
 				for _, what := range []string{"the first of its route", "the second"} {
 					poll := a.poll(w, 1, 30*time.Second)
-					const wait = 3250 * time.Millisecond // to between two looks
+					const wait = 3250 * time.Millisecond // between two looks
 					time.Sleep(wait)
 					b.submit(job)
 					p := <-poll
@@ -50,7 +49,7 @@ func TestPollLearnsOfSteps(t *testing.T) {
 	}
 }
 
-// As many polls are woken as there are steps for; the others go on waiting.
+// Only as many polls wake as there are steps.
 func TestNewsWakeNoMoreThanNeeded(t *testing.T) {
 	within(t, func(t *testing.T) {
 		_, a, b := pair(t, settings.Config{})
@@ -84,8 +83,7 @@ func TestNewsWakeNoMoreThanNeeded(t *testing.T) {
 	})
 }
 
-// Only what others may have to look at is announced, not a step that went into
-// the hands of a poll here, nor what is idle.
+// A step taken by a local poll, and idle rows, are not announced.
 func TestNewsAreFew(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, settings.Config{})
@@ -120,7 +118,6 @@ func TestNewsAreFew(t *testing.T) {
 	})
 }
 
-// A caller on one node who waits for a task sees that another settled it.
 func TestCallerLearnsOfSettlement(t *testing.T) {
 	within(t, func(t *testing.T) {
 		_, a, b := pair(t, settings.Config{})
@@ -144,7 +141,6 @@ func TestCallerLearnsOfSettlement(t *testing.T) {
 	})
 }
 
-// A poll without waiting finds the steps of a route that another node made.
 func TestRouteOfAnotherNode(t *testing.T) {
 	t.Parallel()
 	for name, way := range ways {
@@ -161,14 +157,13 @@ func TestRouteOfAnotherNode(t *testing.T) {
 	}
 }
 
-// A worker that is drained through one node gets nothing more from another.
 func TestDrainThroughAnotherNode(t *testing.T) {
 	t.Parallel()
 	for name, final := range map[string]bool{"Draining": false, "Final": true} {
 		t.Run(name, func(t *testing.T) {
 			within(t, func(t *testing.T) {
 				_, a, b := pair(t, settings.Config{})
-				a.submit(job) // so that there is a route
+				a.submit(job)
 				w := a.register(task.Worker{})
 				a.take(w, 0)
 				poll := a.poll(w, 1, 30*time.Second)
@@ -189,7 +184,7 @@ func TestDrainThroughAnotherNode(t *testing.T) {
 			d, a, b := pair(t, settings.Config{})
 			d.setLossy(true)
 			w := a.register(task.Worker{})
-			<-a.poll(w, 1, 0) // who this is, is known now
+			<-a.poll(w, 1, 0) // caches the worker
 			if _, err := b.Drain(t.Context(), w, false, engine.WorkerAct{}); err != nil {
 				t.Fatal(err)
 			}
@@ -202,8 +197,7 @@ func TestDrainThroughAnotherNode(t *testing.T) {
 	})
 }
 
-// A poll that is woken for a step, and turns out to be of a worker that drains, leaves
-// the step to another at once.
+// A woken poll of a draining worker passes the step on immediately.
 func TestDrainedPollWakesAnother(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, settings.Config{})
@@ -212,14 +206,14 @@ func TestDrainedPollWakesAnother(t *testing.T) {
 		a.settle(a.take(w, 2*time.Second), engine.Result{Status: engine.ResultCompleted})
 		d.setLossy(true)
 		var drained []<-chan polled
-		for range 20 { // which of them is woken is anybody's guess
+		for range 20 { // which one wakes is random
 			w := a.register(task.Worker{})
 			drained = append(drained, a.poll(w, 1, 30*time.Second))
 			if _, err := b.Drain(t.Context(), w, false, engine.WorkerAct{}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		const wait = 6 * time.Second // until what is known of them is not trusted any more
+		const wait = 6 * time.Second // until the cached workers expire
 		poll := a.poll(w, 1, 30*time.Second)
 		time.Sleep(wait + 250*time.Millisecond)
 		b.submit(job)
@@ -236,8 +230,7 @@ func TestDrainedPollWakesAnother(t *testing.T) {
 	})
 }
 
-// A transaction that takes long does not keep a node from following others, though it
-// cannot tell them of all it does until that is over.
+// A long transaction does not keep a node from following others, though it delays its own news.
 func TestFollowsBesideALongTransaction(t *testing.T) {
 	within(t, func(t *testing.T) {
 		_, a, b := pair(t, settings.Config{})
@@ -245,7 +238,7 @@ func TestFollowsBesideALongTransaction(t *testing.T) {
 		w := a.register(task.Worker{})
 		a.settle(a.take(w, 0), engine.Result{Status: engine.ResultCompleted})
 		other := engine.Submission{TaskType: "other"}
-		a.submit(other) // so that its route is there
+		a.submit(other) // so that its route exists
 		over := make(chan struct{})
 		a.store.setSlow(over)
 		submitted := make(chan error, 1)
@@ -275,7 +268,7 @@ func TestFollowsBesideALongTransaction(t *testing.T) {
 	})
 }
 
-// A heartbeat at one node does not undo what another was told a moment ago.
+// A heartbeat at one node does not undo a recent drain at another.
 func TestHeartbeatKeepsTheDrain(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, settings.Config{})
@@ -294,13 +287,13 @@ func TestHeartbeatKeepsTheDrain(t *testing.T) {
 	})
 }
 
-// A dead worker's polls end on whichever node they wait.
+// A dead worker's polls end on every node.
 func TestBurialEndsPollsElsewhere(t *testing.T) {
 	within(t, func(t *testing.T) {
 		_, a, b := pair(t, settings.Config{Leases: settings.Leases{HeartbeatInterval: 2 * time.Second}})
 		w := b.register(task.Worker{}) // a has the turn to bury it
 		p := <-b.poll(w, 1, 60*time.Second)
-		if len(p.leases) > 0 || p.drain || p.err != nil { // it lives, so its next poll brings it back
+		if len(p.leases) > 0 || p.drain || p.err != nil { // it lives, so its next poll revives it
 			t.Errorf("the poll came back with %+v", p)
 		}
 		between(t, "the burial", p.after, 6*time.Second, 10*time.Second)
@@ -310,8 +303,7 @@ func TestBurialEndsPollsElsewhere(t *testing.T) {
 	})
 }
 
-// While the connection for news is lost, what others do is found by looking; it
-// comes back by itself.
+// While the connection for news is lost, polling finds changes; it reconnects by itself.
 func TestNewsComeBack(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, settings.Config{})
@@ -336,7 +328,7 @@ func TestNewsComeBack(t *testing.T) {
 	})
 }
 
-// The pauses between attempts to listen grow to some seconds, and no more.
+// The pauses between attempts to listen are bounded.
 func TestListenBacksOff(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d := newDatabase()
@@ -356,8 +348,7 @@ func TestListenBacksOff(t *testing.T) {
 	})
 }
 
-// An outage ends what waits, with the news that there is one; it is logged once,
-// and when the store is back so is the fallback.
+// An outage ends waits with its error and is logged once; the fallback returns with the store.
 func TestFollowOutlivesAnOutage(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, settings.Config{UpkeepInterval: time.Hour})

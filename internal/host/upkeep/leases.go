@@ -2,9 +2,8 @@ package upkeep
 
 import "context"
 
-// leases ends leases that ran out: not started in time, no heartbeat, attempt
-// longer than its time-out.
-// Leases in a dispatcher are ended by held.
+// leases ends expired leases: not started in time, no heartbeat, or past the attempt's time-out. held ends those in
+// a dispatcher.
 func (u *Upkeep) leases() Loop {
 	return Loop{Name: "leases", Every: u.engine.Config().UpkeepInterval,
 		Once: func(ctx context.Context) (int, bool, error) {

@@ -6,16 +6,14 @@ import (
 	"time"
 )
 
-// limits lets steps pass the gates of limits that were signalled in transactions of callers, or by a process that ended
-// before it looked at them.
+// limits lets steps pass gates signalled in callers' transactions, or by a process that ended too early.
 func (u *Upkeep) limits() Loop {
 	return Loop{Name: "limits", Every: u.engine.Config().UpkeepInterval, ReadsOnly: true, Once: u.engine.Admit}
 }
 
-// gateCheckInterval is the time between two checks of permits and gates.
 const gateCheckInterval = 10 * time.Second
 
-// permits compares permits with the steps that hold them, and gives permits to steps that run without one.
+// permits compares permits with their holders, and gives permits to running steps without one.
 func (u *Upkeep) permits() Loop {
 	return Loop{Name: "permits", Every: gateCheckInterval, Polite: true,
 		Once: func(ctx context.Context) (int, bool, error) {

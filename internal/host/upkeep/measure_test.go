@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// What nodes measure is the cluster's: throughput, recoveries and the rate at which what
-// waits is taken, whichever node is asked; a node that has gone counts no more.
+// Throughput, recoveries and rates are the cluster's on every node; an ended node stops counting.
 func TestMeasuredByTheCluster(t *testing.T) {
 	within(t, func(t *testing.T) {
 		_, a, b := pair(t, settings.Config{})

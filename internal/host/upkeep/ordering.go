@@ -1,7 +1,7 @@
 package upkeep
 
-// ordering gives the turns of ordering keys to tasks that were submitted in transactions of callers, or by a process
-// that ended before it gave them.
+// ordering gives turns of ordering keys to tasks submitted in callers' transactions, or by a process that ended too
+// early.
 func (u *Upkeep) ordering() Loop {
 	return Loop{Name: "ordering", Every: u.engine.Config().UpkeepInterval, ReadsOnly: true, Once: u.engine.GiveTurns}
 }

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// pauses follows the pauses and limits of other processes, and the pauses that end automatically. Every process does
-// this for itself.
+// pauses follows other processes' pauses and limits, and automatic ends of pauses, in every process.
 func (u *Upkeep) pauses() Loop {
 	return Loop{Name: "pauses", Every: u.engine.Config().UpkeepInterval, Everywhere: true, ReadsOnly: true,
 		Once: func(ctx context.Context) (int, bool, error) {
@@ -15,7 +14,7 @@ func (u *Upkeep) pauses() Loop {
 		}}
 }
 
-// pauseReleases gives back what pauses of templates have parked.
+// pauseReleases returns steps that pauses of templates parked.
 func (u *Upkeep) pauseReleases() Loop {
 	return Loop{Name: "pause_releases", Every: u.engine.Config().UpkeepInterval, ReadsOnly: true, Polite: true,
 		Once: func(ctx context.Context) (int, bool, error) {
@@ -24,7 +23,7 @@ func (u *Upkeep) pauseReleases() Loop {
 		}}
 }
 
-// pauseEnds stores the end of pauses that have ended by themselves.
+// pauseEnds stores the automatic ends of pauses.
 func (u *Upkeep) pauseEnds() Loop {
 	return Loop{Name: "pause_ends", Every: u.engine.Config().UpkeepInterval, ReadsOnly: true,
 		Once: func(ctx context.Context) (int, bool, error) {
@@ -33,8 +32,7 @@ func (u *Upkeep) pauseEnds() Loop {
 		}}
 }
 
-// outages lets polls take the probes of open outages that are due, and counts failures that could not be counted yet.
-// Every process does this for itself.
+// outages lets polls take due probes of open outages, and counts uncounted failures, in every process.
 func (u *Upkeep) outages() Loop {
 	return Loop{Name: "outages", Every: u.engine.Config().UpkeepInterval, Everywhere: true, ReadsOnly: true,
 		Once: func(ctx context.Context) (int, bool, error) {
@@ -43,7 +41,6 @@ func (u *Upkeep) outages() Loop {
 		}}
 }
 
-// outageTidying deletes what outages have left behind.
 func (u *Upkeep) outageTidying() Loop {
 	return Loop{Name: "outage_tidying", Every: time.Minute, Polite: true,
 		Once: func(ctx context.Context) (int, bool, error) {

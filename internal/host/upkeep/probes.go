@@ -11,11 +11,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// probeBatch bounds the workers that are probed before their answers are stored.
+// probeBatch bounds the workers probed before their answers are stored.
 const probeBatch = 256
 
-// probes sends a health probe to every worker that registered a health URL, once in each tick. A round in which no
-// worker answers takes longer than the interval when there are very many; then the next one begins late.
+// probes sends a health probe to every worker with a health URL, once per tick. With very many silent workers a
+// round may exceed the interval; then the next one is late.
 func (u *Upkeep) probes() Loop {
 	cfg := u.engine.Config().WorkerProbes
 	var left []*task.Worker // of the current round
@@ -44,7 +44,6 @@ func (u *Upkeep) probes() Loop {
 	}}
 }
 
-// ask probes some workers and stores the results.
 func (u *Upkeep) ask(ctx context.Context, client *probe.Client, workers []*task.Worker) error {
 	probes := make([]engine.Probe, len(workers))
 	var g errgroup.Group
@@ -59,7 +58,7 @@ func (u *Upkeep) ask(ctx context.Context, client *probe.Client, workers []*task.
 		return err
 	}
 	if ctx.Err() != nil {
-		return ctx.Err() // this process is stopping; the workers are not to blame
+		return ctx.Err() // this process stops; the workers are not to blame
 	}
 	turned, err := u.engine.Probed(ctx, probes)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// paced registers a template whose only step has a rate, and submits tasks of it.
 func (w *world) paced(t *testing.T, rate limit.Rate, tasks int) {
 	t.Helper()
 	tpl := &task.Template{Namespace: "default", Name: "paced", Version: "1", Fingerprint: "f",
@@ -25,7 +24,7 @@ func (w *world) paced(t *testing.T, rate limit.Rate, tasks int) {
 	}
 }
 
-// TestRateKeepsItsPace: ticks in between do not make the next step of a rate late.
+// TestRateKeepsItsPace: ticks do not delay the next step of a rate.
 func TestRateKeepsItsPace(t *testing.T) {
 	t.Parallel()
 	for _, perSecond := range []int{2, 5, 50} {
@@ -39,7 +38,7 @@ func TestRateKeepsItsPace(t *testing.T) {
 				}
 			}
 			want := 6*time.Second - time.Second/time.Duration(perSecond)
-			// the alarm may come a millisecond late, and the next step counts from then
+			// the alarm may be a millisecond late, and the next step counts from then
 			slack := time.Duration(steps) * time.Millisecond
 			if took := time.Since(begun); took < want || took > want+slack {
 				t.Errorf("%d steps at %d/s took %v, want %v", steps, perSecond, took, want)
@@ -48,7 +47,7 @@ func TestRateKeepsItsPace(t *testing.T) {
 	}
 }
 
-// TestNothingIsSavedUp: while no worker takes steps, a rate saves up no more than its burst.
+// TestNothingIsSavedUp: without takers a rate saves up no more than its burst.
 func TestNothingIsSavedUp(t *testing.T) {
 	t.Parallel()
 	for _, burst := range []int{1, 3} {
@@ -72,7 +71,7 @@ func TestNothingIsSavedUp(t *testing.T) {
 	}
 }
 
-// TestPaceAfterRestart: a process that has just begun, and has let no step pass a rate, tells when the next one may.
+// TestPaceAfterRestart: a new process, which passed no step, still announces the next one.
 func TestPaceAfterRestart(t *testing.T) {
 	t.Parallel()
 	inBubble(t, time.Second, func(t *testing.T, w *world) {
@@ -80,7 +79,7 @@ func TestPaceAfterRestart(t *testing.T) {
 		if _, ok := w.take(t, time.Minute); !ok {
 			t.Fatal("no step came")
 		}
-		synctest.Wait() // for the look at the gate that follows
+		synctest.Wait() // for the following look at the gate
 		w.stop()
 		e, err := engine.New(t.Context(), w.store, engine.Options{})
 		if err != nil {

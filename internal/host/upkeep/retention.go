@@ -5,12 +5,10 @@ import (
 	"time"
 )
 
-// retentionInterval is the interval of deletion. Each round deletes bounded batches, so it
-// never delays claims for long.
+// retentionInterval is the interval of deletion in bounded batches, which delay claims only briefly.
 const retentionInterval = time.Minute
 
-// retention deletes rows that are older than the configuration keeps.
-// A full batch of one kind means that the round continues at once.
+// retention deletes rows beyond the configured age. A full batch of one kind continues the round immediately.
 func (u *Upkeep) retention() Loop {
 	return Loop{Name: "retention", Every: retentionInterval, Polite: true,
 		Once: func(ctx context.Context) (int, bool, error) {

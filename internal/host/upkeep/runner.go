@@ -11,35 +11,34 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Loop is work that is repeated at an interval. Name, Every and Once are enough; the other fields set how it shares a
-// process, and a store, with other work.
+// Loop is work repeated at an interval. Name, Every and Once suffice; the other fields set how it shares a process,
+// and a store, with other work.
 type Loop struct {
-	// Name identifies the loop in the log and among processes that take turns.
-	Name string
-	// Every is the interval.
+	// Name identifies the loop in the log and in turns.
+	Name  string
 	Every time.Duration
-	// Once handles one batch and returns its size, and whether more may be due. An error is logged, and Once called
-	// again at the next interval: a store that is out of reach for a while must not end the upkeep. A *due.Error tells
-	// of rows that hold up no other: it is logged too, and the loop continues.
+	// Once handles one batch and returns its size, and whether more may be due. An error is logged, and Once runs
+	// again at the next interval, because outages must not end the upkeep. A *due.Error reports rows that delay no
+	// other: it is logged, and the loop continues.
 	Once func(context.Context) (n int, more bool, err error)
 
-	// Everywhere lets the loop run in several processes at once: it needs no turn.
+	// Everywhere lets the loop run in several processes without turns.
 	Everywhere bool
-	// ReadsOnly: Once may succeed while the store accepts no writes, so that its success does not show that heartbeats
+	// ReadsOnly: Once may succeed while the store accepts no writes, so its success does not prove that heartbeats
 	// can be stored.
 	ReadsOnly bool
-	// Able reports whether this process can do the work now; if not, it leaves its turn to others. nil: always.
+	// Able reports whether this process can do the work now; otherwise it leaves its turn to others. nil: always.
 	Able func() bool
 	// Keep is how long a turn lasts without renewal; 0 derives it from Every.
 	Keep time.Duration
-	// Next returns when the next work is due, 0 for unknown. Once is called at that time if it comes before the interval
-	// has passed. nil: only the interval counts.
+	// Next returns when the next work is due, 0 for unknown. Once runs then if the interval has not passed yet.
+	// nil: never.
 	Next func() task.Instant
-	// Polite lets other work pass between two batches of one interval.
+	// Polite pauses between two batches of one interval.
 	Polite bool
 }
 
-// hold is how long a turn lasts without renewal. It bounds how long a loop stands still when its process has died.
+// hold bounds how long a loop stands still after its process died.
 func (l *Loop) hold() time.Duration {
 	if l.Keep > 0 {
 		return l.Keep
@@ -50,29 +49,28 @@ func (l *Loop) hold() time.Duration {
 // patience is how long work at an interval may fail before that counts as an outage.
 func patience(every time.Duration) time.Duration { return max(3*every, 5*time.Second) }
 
-// Host is what a Runner needs from its process.
-// An Engine is one.
+// Host is a Runner's process. An Engine is one.
 type Host interface {
 	// Now returns the time.
 	Now() task.Instant
-	// Turn asks for the turn of a loop, for as long as hold; 0 gives it up.
+	// Turn requests the turn of a loop for hold; 0 releases it.
 	Turn(ctx context.Context, loop string, hold time.Duration) (bool, error)
-	// Resume is called after an outage of the store, before anything is decided.
+	// Resume follows an outage of the store, before any decision.
 	Resume(ctx context.Context) error
-	// StepOver stores for operators that a loop has stepped over rows.
+	// StepOver stores for operators that a loop stepped over rows.
 	StepOver(ctx context.Context, loop string, rows *due.Error) error
 }
 
-// Runner runs loops: each in one process at a time of all that share a store, unless the loop runs Everywhere. It is
-// safe for concurrent use.
+// Runner runs loops, each in one process of a store at a time, except with Everywhere. It is safe for concurrent
+// use.
 type Runner struct {
 	host    Host
 	log     *slog.Logger
 	contact contact
 }
 
-// NewRunner returns a Runner. If no loop has reached the store for longer than outage, the
-// store counts as having been out of reach, and Host.Resume is called before the next batch.
+// NewRunner returns a Runner. If no loop has reached the store for longer than outage, Host.Resume runs before the
+// next batch.
 func NewRunner(host Host, log *slog.Logger, outage time.Duration) *Runner {
 	r := &Runner{host: host, log: log, contact: contact{limit: outage}}
 	r.contact.begin(host.Now())
@@ -83,12 +81,11 @@ func NewRunner(host Host, log *slog.Logger, outage time.Duration) *Runner {
 type running struct {
 	Loop
 
-	ours bool // this process had the turn at its last request, or may have had it
+	ours bool // this process had, or may have had, the turn at its last request
 }
 
-// Run runs a loop until ctx ends and returns the reason. It blocks. The first batch runs at
-// once. On return the turn is given up.
-// It never returns nil.
+// Run runs a loop until ctx ends, and returns the reason, never nil. The first batch runs immediately. On return it
+// releases the turn.
 func (r *Runner) Run(ctx context.Context, loop Loop) error {
 	l := &running{Loop: loop}
 	defer r.giveUp(ctx, l)
@@ -105,7 +102,7 @@ func (r *Runner) Run(ctx context.Context, loop Loop) error {
 	}
 }
 
-// due receives when the next work of a loop is due, if that is known and the turn is ours.
+// due receives when the next work is due, if known and the turn is ours.
 func (r *Runner) due(l *running) <-chan time.Time {
 	if l.Next == nil || !l.ours && !l.Everywhere {
 		return nil
@@ -115,13 +112,13 @@ func (r *Runner) due(l *running) <-chan time.Time {
 		return nil
 	}
 	wait := next.Sub(r.host.Now())
-	if wait >= l.Every { // the tick comes first
+	if wait >= l.Every { // the tick is earlier
 		return nil
 	}
 	return time.After(max(wait, soonest))
 }
 
-// drain runs batches until nothing is due, or another process has the turn, and logs the number of items, if any.
+// drain runs batches until nothing is due or another process has the turn, and logs the number of items.
 func (r *Runner) drain(ctx context.Context, l *running) {
 	total := 0
 	for more := true; more && ctx.Err() == nil; {
@@ -144,8 +141,8 @@ func (r *Runner) drain(ctx context.Context, l *running) {
 	}
 }
 
-// batch handles one batch, if this process has the turn. It requests the turn again for each batch, so that a long
-// drain does not lose it.
+// batch handles one batch if this process has the turn. It requests the turn for each batch, so that a long drain
+// does not lose it.
 func (r *Runner) batch(ctx context.Context, l *running) (n int, more bool, err error) {
 	if l.Able != nil && !l.Able() {
 		r.giveUp(ctx, l)
@@ -153,14 +150,14 @@ func (r *Runner) batch(ctx context.Context, l *running) (n int, more bool, err e
 		return 0, false, nil
 	}
 	if r.contact.lost(r.host.Now()) {
-		// before anything is decided, and before another process can see that this one is back
+		// before any decision, and before another process can see that this one is back
 		if err := r.resume(ctx); err != nil {
 			return 0, false, err
 		}
 	}
 	if !l.Everywhere {
 		if l.ours, err = r.askTurn(ctx, l); err != nil {
-			l.ours = true // it may be: perhaps only the answer was lost
+			l.ours = true // perhaps only the answer was lost
 			return 0, false, err
 		}
 	}
@@ -183,17 +180,16 @@ func (r *Runner) batch(ctx context.Context, l *running) (n int, more bool, err e
 	return n, more, nil
 }
 
-// resume holds all leases for the length of one.
+// resume extends all leases by their length.
 func (r *Runner) resume(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, longestAsk)
 	defer cancel()
 	return r.host.Resume(ctx)
 }
 
-// longestAsk bounds a request for a turn.
 const longestAsk = 5 * time.Second
 
-// askTurn continues when ctx ends: an abandoned request may be granted after the turn was given up.
+// askTurn ignores the end of ctx: an abandoned request may be granted after the turn was released.
 func (r *Runner) askTurn(ctx context.Context, l *running) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return l.ours, err
@@ -203,11 +199,10 @@ func (r *Runner) askTurn(ctx context.Context, l *running) (bool, error) {
 	return r.host.Turn(ctx, l.Name, l.hold())
 }
 
-// goodbye bounds how long a stopping process takes to give up a turn.
+// goodbye bounds the release of a turn by a stopping process.
 const goodbye = 3 * time.Second
 
-// giveUp releases the turn, so that another process can have it at once. If that fails, the
-// turn expires.
+// giveUp releases the turn for immediate use by another process. If that fails, the turn expires.
 func (r *Runner) giveUp(ctx context.Context, l *running) {
 	if !l.ours {
 		return

@@ -15,13 +15,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// host is a process without an engine.
 type host struct {
 	turn   bool
 	asked  []string
-	given  int // turns given up
+	given  int // released turns
 	resume int
-	over   []string // what was stepped over
+	over   []string // stepped over rows
 }
 
 func (h *host) StepOver(_ context.Context, loop string, rows *due.Error) error {
@@ -45,7 +44,7 @@ func (h *host) Resume(context.Context) error {
 	return nil
 }
 
-// TestRunnerStepsOver: rows that are stepped over end no run, and operators are told of them.
+// TestRunnerStepsOver: stepped-over rows end no run, and operators learn of them.
 func TestRunnerStepsOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -63,8 +62,7 @@ func TestRunnerStepsOver(t *testing.T) {
 	})
 }
 
-// TestRunnerRunsAnyLoop: a name, an interval and a function are enough to be run in
-// turns, again after an error, and until nothing more is due.
+// TestRunnerRunsAnyLoop: a name, an interval and a function suffice for turns, retries and draining.
 func TestRunnerRunsAnyLoop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,8 +97,8 @@ func TestRunnerRunsAnyLoop(t *testing.T) {
 	})
 }
 
-// TestRunnerKeepsToTurns: a loop whose turn is another process's does nothing, one that
-// runs everywhere asks for no turn, and one that is not able leaves it to others.
+// TestRunnerKeepsToTurns: a loop without its turn does nothing, one that runs everywhere requests no turn, and an
+// unable one leaves it to others.
 func TestRunnerKeepsToTurns(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -137,8 +135,8 @@ func TestRunnerKeepsToTurns(t *testing.T) {
 	}
 }
 
-// TestRunnerResumesAfterAnOutage: when the store was out of reach for long, leases are
-// prolonged before each batch, until one reaches the store.
+// TestRunnerResumesAfterAnOutage: after a long outage leases are extended before each batch, until one reaches the
+// store.
 func TestRunnerResumesAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

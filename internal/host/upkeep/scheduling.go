@@ -7,10 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// promotion promotes steps that have waited too long.
 func (u *Upkeep) promotion() Loop {
 	every := u.engine.Config().Scheduling.PromotionInterval
-	var found []engine.PromotionRange // left to do of the last search
+	var found []engine.PromotionRange // the rest of the last search
 	return Loop{Name: "promotion", Every: every, Keep: every + 5*time.Second, Polite: true,
 		Once: func(ctx context.Context) (n int, more bool, err error) {
 			if len(found) == 0 {
@@ -28,7 +27,7 @@ func (u *Upkeep) promotion() Loop {
 		}}
 }
 
-// rekeying gives waiting steps the keys of the current order after it has changed.
+// rekeying gives waiting steps the keys of a changed order.
 func (u *Upkeep) rekeying() Loop {
 	total := 0
 	return Loop{Name: "rekeying", Every: u.engine.Config().UpkeepInterval, Polite: true,
@@ -41,8 +40,7 @@ func (u *Upkeep) rekeying() Loop {
 		}}
 }
 
-// rekey runs rekeying while there is work. Usually there is none, and then it uses neither the
-// store nor a turn.
+// rekey runs rekeying while there is work; usually it uses neither store nor turn.
 func (u *Upkeep) rekey(ctx context.Context, r *Runner) error {
 	l := &running{Loop: u.rekeying()}
 	defer r.giveUp(ctx, l)
@@ -60,8 +58,7 @@ func (u *Upkeep) rekey(ctx context.Context, r *Runner) error {
 	}
 }
 
-// noticeOrder logs a change of the order, and warns if the current order is not the configured
-// one.
+// noticeOrder logs a change of the order, and warns if it is not the configured one.
 func (u *Upkeep) noticeOrder() {
 	order := u.engine.Order()
 	was := u.noticed.Swap(&order)

@@ -21,7 +21,7 @@ var (
 		StalenessDetection: settings.StalenessDetection{Enabled: settings.Off}}
 )
 
-// foreign counts the ready steps that have not the keys of the order in force.
+// foreign counts the ready steps without keys of the current order.
 func (n *node) foreign() (foreign, all int) {
 	n.t.Helper()
 	routes, err := n.store.Routes(n.t.Context())
@@ -43,7 +43,6 @@ func (n *node) foreign() (foreign, all int) {
 	return foreign, all
 }
 
-// turnOf is the process that has a turn.
 func (d *database) turnOf(loop string) *process {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,10 +62,8 @@ func (n *node) submitMany(count int, priority string) {
 	}
 }
 
-// A node that starts with another configuration changes the order for all: the
-// others follow and say that they are configured otherwise, and everything that waits
-// gets its place in the new order, also what a node that had not heard yet put into the queue
-// meanwhile, and also if the node that is about it dies.
+// A node with another configuration changes the order for all: the others follow and report the difference, and
+// every waiting step gets its new place, even one queued under the old order, and even if the rekeying node dies.
 func TestAnotherOrder(t *testing.T) {
 	t.Parallel()
 	for name, dies := range map[string]bool{"AllLive": false, "OneDies": true} {
@@ -75,7 +72,7 @@ func TestAnotherOrder(t *testing.T) {
 				d, a, b := pair(t, byStrictness)
 				a.submitMany(2300, "low")
 				c := boot(t, d, byAge)
-				a.submitMany(5, "low") // it has not heard yet
+				a.submitMany(5, "low") // it has not learned of it yet
 				if a.Order().Mode != task.Strict || c.Order().Mode != task.Aging {
 					t.Fatalf("before they have heard, the orders are %s and %s", a.Order().Mode, c.Order().Mode)
 				}
@@ -116,7 +113,7 @@ func TestAnotherOrder(t *testing.T) {
 	}
 }
 
-// A node that starts with the order in force changes nothing, and nothing is gone through.
+// A node with the current order changes nothing and searches nothing.
 func TestSameOrder(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, byStrictness)
@@ -131,8 +128,7 @@ func TestSameOrder(t *testing.T) {
 	})
 }
 
-// A node that is not configured, such as an engine that a program embeds beside the
-// servers, goes by what is in force.
+// An unconfigured node, such as an embedded engine beside servers, uses the current order.
 func TestNoOrderOfItsOwn(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, _ := pair(t, byAge)
@@ -147,7 +143,6 @@ func TestNoOrderOfItsOwn(t *testing.T) {
 	})
 }
 
-// One node promotes; when it has gone, another one does.
 func TestPromotionHasATurn(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, byPromotion)

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/settings"
 )
 
-// staleness sets tasks to error that stay too long in one state. With detection switched off it
-// only maintains the set of tasks that may be stale, so that lists of them stay fast.
+// staleness sets tasks to error that stay too long in one state. Without detection it only maintains the set of
+// possibly stale tasks, for fast lists.
 func (u *Upkeep) staleness() Loop {
 	cfg := u.engine.Config().StalenessDetection
 	return Loop{Name: "staleness", Every: cfg.DetectionInterval, Keep: cfg.DetectionInterval + time.Minute, Polite: true,
@@ -18,16 +18,16 @@ func (u *Upkeep) staleness() Loop {
 				return 0, err == nil && !done, err
 			}
 			if u.engine.Arriving() {
-				return 0, false, nil // after an outage: waiting tasks get their chance first
+				return 0, false, nil // after an outage waiting tasks go first
 			}
 			found, err := u.engine.DetectStaleness(ctx, cfg.BatchSize, cfg.DryRun)
 			moved := u.report(found)
-			// what failed is not tried again at once, or it would keep all others waiting
+			// no immediate retry of failures, which would delay all others
 			return moved, moved > 0 && len(found) == cfg.BatchSize, err
 		}}
 }
 
-// report logs what the detector did, and returns the number of tasks that it set to error.
+// report logs the detector's results, and returns the number of tasks set to error.
 func (u *Upkeep) report(found []engine.Detected) int {
 	moved := 0
 	for _, d := range found {
@@ -49,11 +49,9 @@ func (u *Upkeep) report(found []engine.Detected) int {
 	return moved
 }
 
-// unservedInterval is the interval of the search for steps that no worker serves.
 const unservedInterval = 30 * time.Second
 
-// unserved opens cases for tasks that wait in vain for a worker. The tasks stay
-// unchanged, and continue when a worker comes.
+// unserved opens cases for tasks without a worker. The tasks continue when a worker comes.
 func (u *Upkeep) unserved() Loop {
 	return Loop{Name: "unserved", Every: unservedInterval, Polite: true,
 		Once: func(ctx context.Context) (int, bool, error) {

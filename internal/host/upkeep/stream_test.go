@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ear is a listener that is read in the background.
+// ear reads a listener in the background.
 type ear struct {
 	t       *testing.T
 	heard   chan feed.Notice
@@ -50,7 +50,7 @@ func (n *node) listen(l feed.Filter) *ear {
 	return e
 }
 
-// next returns what has been heard since it was asked last.
+// next returns the notices since the last call.
 func (e *ear) next() []feed.Notice {
 	synctest.Wait()
 	var out []feed.Notice
@@ -61,7 +61,7 @@ func (e *ear) next() []feed.Notice {
 	return out
 }
 
-// kinds are those of notices; a state says which.
+// kinds returns the kinds of notices; a state shows which.
 func kinds(list []feed.Notice) string {
 	var words []string
 	for _, n := range list {
@@ -84,8 +84,7 @@ func (e *ear) hears(what, want string) []feed.Notice {
 	return got
 }
 
-// A listener to all hears what another node commits, and that it may have missed what
-// that did before it knew of the listener.
+// A listener hears other nodes' commits, and that it may have missed earlier ones.
 func TestListenerHearsOtherNodes(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, settings.Config{})
@@ -132,7 +131,7 @@ func TestListenerHearsOtherNodes(t *testing.T) {
 	})
 }
 
-// A node that dies, or whose connection does, leaves a gap.
+// A dead node, or its lost connection, leaves a gap.
 func TestSilenceIsAGap(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, settings.Config{})
@@ -150,7 +149,7 @@ func TestSilenceIsAGap(t *testing.T) {
 	})
 }
 
-// A listener about tasks hears of them within the poll interval, news or not.
+// A listener for tasks hears of them within the poll interval, even without news.
 func TestListenerAboutTasks(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, settings.Config{})
@@ -172,7 +171,7 @@ func TestListenerAboutTasks(t *testing.T) {
 	})
 }
 
-// When the store is out of reach, streams end, so that clients look elsewhere.
+// An outage ends streams, so that clients look elsewhere.
 func TestOutageEndsStreams(t *testing.T) {
 	within(t, func(t *testing.T) {
 		_, a, _ := pair(t, settings.Config{})

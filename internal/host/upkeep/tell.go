@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// tellInterval is the minimum time between two publications of this process.
+// tellInterval is the minimum time between two publications.
 const tellInterval = 200 * time.Millisecond
 
-// tell publishes the changes that are committed here, while another process has a listener.
+// tell publishes local commits while another process has a listener.
 func (u *Upkeep) tell(ctx context.Context) error {
 	tick := time.NewTicker(tellInterval)
 	defer tick.Stop()

@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// fire makes steps ready that are due, and lets steps pass rates that are. It also sends the next due time of both to
-// Engine.NextDue: whatever is told there must be told again by what fire calls, because the alarm keeps one time.
+// fire makes due steps ready, and lets due steps pass rates. It also sends the next due time of both to
+// Engine.NextDue: fire must resend whatever was sent there, because the alarm keeps only one time.
 func (u *Upkeep) fire(ctx context.Context) (int, bool, error) {
 	n, err := u.engine.FireTimers(ctx, batch)
 	if err == nil {
@@ -17,25 +17,23 @@ func (u *Upkeep) fire(ctx context.Context) (int, bool, error) {
 	return n, n == batch, err
 }
 
-// regular is the loop of due steps at the interval, which also finds the steps of other
-// processes.
+// regular runs fire at the interval, which also finds steps of other processes.
 func (u *Upkeep) regular() Loop {
 	return Loop{Name: "timers", Every: u.engine.Config().UpkeepInterval, Once: u.fire}
 }
 
-// soonest bounds how often steps that are due one after the other are fired: those within the same moment form one
-// batch.
+// soonest bounds the firing of successive steps: those within one moment form a batch.
 const soonest = time.Millisecond
 
-// alarm is the earliest due time known to this process; at is 0 for none.
+// alarm is the earliest due time known to this process; 0 for none.
 type alarm struct {
 	at   task.Instant
 	wake <-chan time.Time // receives at that time
 }
 
-// timers fires due steps with every tick, when this process has the turn, and in between at the very moment that a step
-// is due: a retry after 50 ms takes 50 ms. That needs no turn: two processes that fire at once skip each other's steps.
-// A due time later than the one waited for need not be kept, because firing returns the next.
+// timers fires due steps with every tick if this process has the turn, and in between at the exact due time: a
+// retry after 50 ms takes 50 ms. That needs no turn: two firing processes skip each other's steps. A later due time
+// need not be kept, because firing returns the next.
 func (u *Upkeep) timers(ctx context.Context, r *Runner) error {
 	regular := &running{Loop: u.regular()}
 	exact := &running{Loop: Loop{Name: "timers", Once: u.fire, Everywhere: true}}
@@ -55,8 +53,8 @@ func (u *Upkeep) timers(ctx context.Context, r *Runner) error {
 	return ctx.Err()
 }
 
-// untilDue blocks until the tick, the earliest due time that it receives, or the end of ctx, and reports whether that
-// time has come. It reads no due times in between: firing sends the next one, and would wake itself.
+// untilDue blocks until the tick, the earliest due time, or the end of ctx, and reports whether the due time has
+// come. It reads no due times in between: firing sends the next one and would wake itself.
 func (u *Upkeep) untilDue(ctx context.Context, tick <-chan time.Time, next *alarm) bool {
 	for {
 		select {

@@ -22,7 +22,7 @@ func TestTheStoresClockDecides(t *testing.T) {
 	})
 }
 
-// idle lets a while pass and returns how often each node wrote.
+// idle waits and returns each node's writes.
 func idle(d time.Duration, nodes ...*node) []int {
 	for _, n := range nodes {
 		n.store.wrote()
@@ -36,8 +36,8 @@ func idle(d time.Duration, nodes ...*node) []int {
 	return counts
 }
 
-// Each loop runs on one node. When that one stops, another has the turn with the
-// next tick; when it dies, within seconds.
+// Each loop runs on one node. When that one stops, another has the turn at the next tick; when it dies, within
+// seconds.
 func TestLoopsMove(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -50,7 +50,7 @@ func TestLoopsMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			within(t, func(t *testing.T) {
 				_, a, b := pair(t, settings.Config{})
-				// timers, leases, deadlines every second, workers reads only
+				// timers, leases and deadlines write every second; workers only reads
 				if got := idle(10*time.Second, a, b); got[0] < 30 || got[1] != 0 {
 					t.Errorf("in ten seconds the nodes wrote %v times, want 30 and 0", got)
 				}
@@ -68,10 +68,10 @@ func TestLoopsMove(t *testing.T) {
 	}
 }
 
-// A node that stops gives up the turns of which it never heard that it has them.
+// A stopping node releases the turns whose grant it never received.
 func TestTurnUnheardOf(t *testing.T) {
 	within(t, func(t *testing.T) {
-		d, a, b := pair(t, settings.Config{UpkeepInterval: time.Hour}) // a turn that is not given up is kept for hours
+		d, a, b := pair(t, settings.Config{UpkeepInterval: time.Hour}) // an unreleased turn is kept for hours
 		had := d.turnOf("leases")
 		if had != a.store {
 			t.Fatal("the turn is not that of the node that was there first")
@@ -88,7 +88,7 @@ func TestTurnUnheardOf(t *testing.T) {
 	})
 }
 
-// A node that knows when a step is due fires it then, whoever's turn it is.
+// A node fires a known due step in time, whichever node has the turn.
 func TestTimersNeedNoTurn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -103,7 +103,7 @@ func TestTimersNeedNoTurn(t *testing.T) {
 				b.submit(job)
 				w := b.register(task.Worker{})
 				l := b.take(w, 0)
-				a.store.setAway(true) // it has the turn, and does nothing with it
+				a.store.setAway(true) // it has the turn but cannot use it
 				b.settle(l, engine.Result{Status: engine.ResultSnoozed, Snooze: c.due})
 				p := <-b.poll(w, 1, time.Minute)
 				if len(p.leases) != 1 {
@@ -115,7 +115,6 @@ func TestTimersNeedNoTurn(t *testing.T) {
 	}
 }
 
-// hold takes a step and returns it with the worker that has it.
 func (n *node) hold() (engine.Lease, task.ID) {
 	n.t.Helper()
 	n.submit(job)
@@ -123,7 +122,6 @@ func (n *node) hold() (engine.Lease, task.ID) {
 	return n.take(w, 0), w
 }
 
-// stepOf returns a step as it is stored.
 func (n *node) stepOf(l engine.Lease) *task.Step {
 	n.t.Helper()
 	_, steps, err := n.Steps(n.t.Context(), l.Task.ID)
@@ -133,12 +131,12 @@ func (n *node) stepOf(l engine.Lease) *task.Step {
 	return steps[0]
 }
 
-// An engine that begins where others have been all the time takes a lease that
-// ran out for lost; where nobody was, it gives the worker a lease's length more.
+// An engine that begins beside others takes an expired lease for lost; after a gap it gives the worker another
+// lease.
 func TestGraceAtTheStart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		gap  time.Duration // between the last node's end and the next one's begin
+		gap  time.Duration // between the last node's end and the next one's start
 		want task.StepState
 	}{
 		"OthersWereThere": {5 * time.Second, task.StepEnqueued},
@@ -172,8 +170,7 @@ func TestGraceAtTheStart(t *testing.T) {
 	})
 }
 
-// An engine that is opened just after an outage has the grace that those who were there have begun, also when
-// they are gone a moment later.
+// An engine opened just after an outage has the others' grace, even if they end immediately.
 func TestGraceIsTheClusters(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, a, b := pair(t, settings.Config{})
@@ -199,15 +196,13 @@ func TestGraceIsTheClusters(t *testing.T) {
 	})
 }
 
-// outage puts the store out of the reach of nodes, or ends that.
 func outage(begins bool, nodes ...*node) {
 	for _, n := range nodes {
 		n.store.setAway(begins)
 	}
 }
 
-// While the store is out of reach nobody can be blamed for a missing heartbeat:
-// a lease that ran out meanwhile is held for one more. After that it is lost.
+// During an outage no worker is to blame for a missing heartbeat: a lease that expired meanwhile is extended once.
 func TestOutageCostsNoLease(t *testing.T) {
 	within(t, func(t *testing.T) {
 		_, a, b := pair(t, settings.Config{})
@@ -237,7 +232,7 @@ func TestOutageCostsNoLease(t *testing.T) {
 	})
 }
 
-// A short one is none: leases run out at their time.
+// After a short outage leases expire in time.
 func TestShortOutage(t *testing.T) {
 	within(t, func(t *testing.T) {
 		_, a, b := pair(t, settings.Config{})
@@ -254,7 +249,7 @@ func TestShortOutage(t *testing.T) {
 	})
 }
 
-// The same where a process has its store to itself: a disk that was full.
+// The same for a private store, such as on a full disk.
 func TestOutageOfAStoreOfOurOwn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, time.Second, func(t *testing.T, w *world) {
@@ -269,7 +264,7 @@ func TestOutageOfAStoreOfOurOwn(t *testing.T) {
 	})
 }
 
-// Retention lets other work pass between two of its batches.
+// Retention pauses between two batches.
 func TestRetentionIsPolite(t *testing.T) {
 	within(t, func(t *testing.T) {
 		d, began := newDatabase(), time.Now()
@@ -289,9 +284,9 @@ func TestRetentionIsPolite(t *testing.T) {
 			t.Errorf("the last task is still there: %v", err)
 		}
 		a.stop()
-		// with the tick of the first batch comes that of what was measured
+		// the first batch's tick also reports measurements
 		onTick := func(at time.Time) bool { return at.Sub(began)%engine.ReportInterval == 0 }
-		// each kind of rows has a transaction of its own; those of a batch follow at once
+		// each kind of rows has its own transaction; those of a batch follow immediately
 		at := slices.Compact(slices.DeleteFunc(a.store.writes, onTick))
 		if len(at) < 3 {
 			t.Fatalf("after the first, 7 tasks were deleted in %d batches of 2", len(at))

@@ -13,8 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// batch bounds the items in one transaction of a loop. A transaction of that size is short, so that claims and results
-// do not wait long behind it.
+// batch bounds the items of a transaction, so that claims and results do not wait long behind it.
 const batch = 500
 
 // Upkeep is the set of loops of one process.
@@ -23,16 +22,16 @@ type Upkeep struct {
 	log    *slog.Logger
 	also   []Loop
 
-	noticed atomic.Pointer[task.Scheduling] // the order in force that was last logged
+	noticed atomic.Pointer[task.Scheduling] // the last logged order
 }
 
-// New returns the loops of an engine, and additional loops to run with them.
+// New returns the loops of an engine, and additional loops.
 func New(e *engine.Engine, log *slog.Logger, also ...Loop) *Upkeep {
 	return &Upkeep{engine: e, log: log, also: also}
 }
 
-// Run runs every loop until ctx ends. It blocks. Of several processes that share a store, one runs each loop at a time;
-// all follow the changes of the others.
+// Run runs every loop until ctx ends. Among processes that share a store, one runs each loop at a time; all follow
+// the others' changes.
 func (u *Upkeep) Run(ctx context.Context) error {
 	r := NewRunner(u.engine, u.log, patience(u.engine.Config().UpkeepInterval))
 	u.noticeOrder()
@@ -63,8 +62,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	return nil
 }
 
-// retire tells other nodes not to wait for this one. If that fails, they wait until its
-// announcements expire.
+// retire tells other nodes not to wait for this one. If it fails, they wait until its announcements expire.
 func (u *Upkeep) retire() {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()

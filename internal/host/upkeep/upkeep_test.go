@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// flaky is a store whose transactions fail while it is away.
+// flaky fails its transactions while away is set.
 type flaky struct {
 	engine.Database
 	away atomic.Bool
@@ -37,17 +37,16 @@ func (f *flaky) Write(ctx context.Context, fn func(context.Context, engine.Tx) e
 	return f.Database.Write(ctx, fn)
 }
 
-// world is an engine with its upkeep running, in a bubble with its own clock.
+// world is a running engine in a bubble with its own clock.
 type world struct {
 	*engine.Engine
 	store  *flaky
 	upkeep *upkeep.Upkeep
-	log    *bytes.Buffer // read it when the upkeep has ended
+	log    *bytes.Buffer // read it after the upkeep has ended
 	worker task.ID
 	stop   func()
 }
 
-// inBubble runs a test beside the upkeep of an engine that ticks every so often.
 func inBubble(t *testing.T, tick time.Duration, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,7 +100,6 @@ func (w *world) submit(t *testing.T, s engine.Submission) task.ID {
 	return receipts[0].ID
 }
 
-// take polls for one step, and waits for it.
 func (w *world) take(t *testing.T, wait time.Duration) (engine.Lease, bool) {
 	t.Helper()
 	leases, _, err := w.Poll(t.Context(), w.worker, 1, wait, true)
@@ -123,8 +121,7 @@ func (w *world) settle(t *testing.T, l engine.Lease, r engine.Result) {
 	}
 }
 
-// TestRetriesFireAtTheirTime: also those that are due one after the other, and
-// long before the next tick.
+// TestRetriesFireAtTheirTime covers successive retries, long before the next tick.
 func TestRetriesFireAtTheirTime(t *testing.T) {
 	t.Parallel()
 	inBubble(t, time.Hour, func(t *testing.T, w *world) {
@@ -156,15 +153,15 @@ func TestRetriesFireAtTheirTime(t *testing.T) {
 	})
 }
 
-// TestRunAtOfBefore: what was scheduled before this process began, and so was
-// never told by NextDue, fires at its time too, when that is within a tick.
+// TestRunAtOfBefore: tasks scheduled before this process began, unknown to NextDue, fire in time, too, if that is
+// within a tick.
 func TestRunAtOfBefore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second)
 		begun := time.Now()
 		w.submit(t, engine.Submission{TaskType: "h", RunAt: task.At(begun.Add(2300 * time.Millisecond))})
-		<-w.NextDue() // as if another process had heard it
+		<-w.NextDue() // as if another process had received it
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- w.upkeep.Run(ctx) }()
@@ -180,7 +177,7 @@ func TestRunAtOfBefore(t *testing.T) {
 	})
 }
 
-// TestEveryLoopRuns: each loop does its work within a few ticks, without a call.
+// TestEveryLoopRuns: each loop does its work within a few ticks.
 func TestEveryLoopRuns(t *testing.T) {
 	t.Parallel()
 	t.Run("Leases", func(t *testing.T) {
@@ -202,7 +199,7 @@ func TestEveryLoopRuns(t *testing.T) {
 	t.Run("Workers", func(t *testing.T) {
 		t.Parallel()
 		inBubble(t, time.Second, func(t *testing.T, w *world) {
-			time.Sleep(90*time.Second + 10*time.Second + time.Second) // heartbeats are sent at a third of the lease
+			time.Sleep(90*time.Second + 10*time.Second + time.Second) // heartbeats come at a third of the lease
 			synctest.Wait()
 			if got, err := w.Worker(t.Context(), w.worker); err != nil || got.State != task.WorkerDead {
 				t.Errorf("the silent worker is %+v, %v", got, err)
@@ -252,8 +249,7 @@ func TestEveryLoopRuns(t *testing.T) {
 	})
 }
 
-// TestStoreAway: an error of the store is logged and tried again, and what was
-// due meanwhile is not forgotten.
+// TestStoreAway: a store's error is logged and retried, and due work is kept.
 func TestStoreAway(t *testing.T) {
 	t.Parallel()
 	inBubble(t, time.Second, func(t *testing.T, w *world) {
@@ -279,7 +275,6 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
-// TestQuiet: with nothing to do nothing is logged.
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	inBubble(t, time.Second, func(t *testing.T, w *world) {
@@ -291,8 +286,7 @@ func TestQuiet(t *testing.T) {
 	})
 }
 
-// TestRunOnce does all that is due, also what is more than one batch, and
-// reports an error of the store.
+// TestRunOnce handles more than a batch, and returns an error of the store.
 func TestRunOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -37,7 +37,6 @@ func TestAuthenticate(t *testing.T) {
 	worker, workerHash := access.Generate()
 	ring, err := access.New([]access.Key{
 		{Name: "producer", SHA256: producerHash, Permissions: []string{"submit", "read"}},
-		// Digits may be written in upper case.
 		{Name: "worker", SHA256: strings.ToUpper(workerHash), Permissions: []string{"work"}, Namespaces: []string{"video"}},
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ func With(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// From returns the principal that With stored, or nil on a server without keys and outside of a request.
+// From returns the principal that With stored; nil on a server without keys and outside a request.
 func From(ctx context.Context) *Principal {
 	p, _ := ctx.Value(principalKey{}).(*Principal)
 	return p

@@ -18,7 +18,7 @@ import (
 // Prefix starts every key, so that scanners recognise a leaked one.
 const Prefix = "tsk_"
 
-// System is the actor of Tasker's own acts. No key may have this name.
+// System is the actor of Tasker's own acts. No key can have this name.
 const System = "system"
 
 // Key is one configured API key.
@@ -43,7 +43,7 @@ func Hash(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Keyring holds the keys of a server. Many goroutines may use it at once.
+// Keyring holds the keys of a server. It is safe for concurrent use.
 type Keyring struct {
 	changing sync.Mutex
 	entries  atomic.Pointer[[]entry]
@@ -83,7 +83,6 @@ func New(keys []Key) (*Keyring, error) {
 	return ring, nil
 }
 
-// newEntry checks one key by its own fields.
 func newEntry(key Key) (entry, error) {
 	var problems []error
 	life, end := context.WithCancel(context.Background())
@@ -110,8 +109,7 @@ func newEntry(key Key) (entry, error) {
 		}
 		e.principal.permissions = append(e.principal.permissions, Permission(p))
 	}
-	// An empty name would be a limit that no request satisfies, or worse, one that a request without a
-	// namespace satisfies.
+	// A request without a namespace would satisfy an empty limit.
 	if slices.Contains(key.Namespaces, "") {
 		problems = append(problems, errors.New("a namespace must not be empty"))
 	}
@@ -131,8 +129,8 @@ func (r *Keyring) Named(name string) *Principal {
 	return nil
 }
 
-// Authenticate returns the principal of a key, or nil for an unknown one. It compares every entry in full, so
-// that its duration reveals nothing about the keys.
+// Authenticate returns the principal of a key, or nil for an unknown one. It compares every entry in full, so that
+// its duration reveals nothing.
 func (r *Keyring) Authenticate(secret string) *Principal {
 	sum := sha256.Sum256([]byte(secret))
 	var found *Principal
@@ -145,9 +143,8 @@ func (r *Keyring) Authenticate(secret string) *Principal {
 	return found
 }
 
-// Replace exchanges the keys. The life of a principal whose key is gone or has changed ends; others go on. It returns
-// an error, and changes nothing, for keys that New refuses, and where a server with keys would get none or the other
-// way round: what it listens on and answers depends on that.
+// Replace exchanges the keys. The lives of principals whose key is gone or has changed end. It fails and changes
+// nothing for keys that New refuses, and for a switch between no keys and some: listeners depend on that.
 func (r *Keyring) Replace(keys []Key) error {
 	next, err := New(keys)
 	if err != nil {
@@ -171,14 +168,12 @@ func (r *Keyring) Replace(keys []Key) error {
 	return nil
 }
 
-// same reports whether two entries give the same key the same rights.
 func (e entry) same(other entry) bool {
 	return e.hash == other.hash && e.principal.Name == other.principal.Name &&
 		slices.Equal(e.principal.permissions, other.principal.permissions) &&
 		slices.Equal(e.principal.namespaces, other.principal.namespaces)
 }
 
-// all returns the keys, none for a nil Keyring.
 func (r *Keyring) all() []entry {
 	if r == nil {
 		return nil

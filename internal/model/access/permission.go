@@ -17,18 +17,18 @@ const (
 	Admin   Permission = "admin"   // everything
 )
 
-// The permissions of dead letters. None of the others implies them, except Admin: the payloads of other programs'
-// messages may be confidential, and a key that was given to read tasks must not show them.
+// The permissions of dead letters. Only Admin implies them: payloads may be confidential, and a key for tasks must
+// not show them.
 const (
 	DeadLettersRead    Permission = "dead-letters:read"    // read letters, with their payloads
 	DeadLettersRedrive Permission = "dead-letters:redrive" // send letters back, run cases again; triage groups
-	DeadLettersEdit    Permission = "dead-letters:edit"    // change what is sent in place of a letter
+	DeadLettersEdit    Permission = "dead-letters:edit"    // change what is sent instead of a letter
 	DeadLettersDiscard Permission = "dead-letters:discard" // discard and restore letters
 	SourcesAdmin       Permission = "sources:admin"        // add, change and remove sources and policies
 )
 
-// Sensitive shows, on request, what templates and sources mark as sensitive. It opens no route: a key needs the
-// permission of the route as well. None of the others implies it, except Admin.
+// Sensitive shows, on request, what templates and sources mark as sensitive. It opens no route. Only Admin implies
+// it.
 const Sensitive Permission = "sensitive"
 
 // Permissions returns all permissions, the weakest first.
@@ -39,7 +39,7 @@ func Permissions() []Permission {
 
 // Principal is the holder of one key, for whom a request acts.
 type Principal struct {
-	// Name is the name of the key; logs and acts record it.
+	// Name appears in logs and acts.
 	Name string
 
 	life        context.Context // ends when the key is gone or has other rights; nil: never
@@ -48,11 +48,11 @@ type Principal struct {
 	namespaces  []string
 }
 
-// ID tells the key from another one with the same name. It reveals nothing about the key.
+// ID identifies the key among keys of the same name and reveals nothing about it.
 func (p *Principal) ID() string { return p.id }
 
-// Life ends when the key of the principal is removed or gets other rights while the server runs: streams and long polls
-// that began before must end then. It is nil for a nil principal.
+// Life ends when the key is removed or gets other rights, and ends streams and long polls with it. It is nil for a
+// nil principal.
 func (p *Principal) Life() context.Context {
 	if p == nil {
 		return nil
@@ -70,8 +70,7 @@ func (p *Principal) Can(oneOf ...Permission) bool {
 	return false
 }
 
-// Limited reports whether the principal is limited to some namespaces. A nil principal, every caller of a
-// server without keys, is not.
+// Limited reports whether the principal is limited to some namespaces. A nil principal is not.
 func (p *Principal) Limited() bool { return p != nil && len(p.namespaces) > 0 }
 
 // Reaches reports whether the principal may act in a namespace.
@@ -79,7 +78,7 @@ func (p *Principal) Reaches(namespace string) bool {
 	return !p.Limited() || slices.Contains(p.namespaces, namespace)
 }
 
-// Namespaces returns the namespaces to which the principal is limited, none when it is not limited.
+// Namespaces returns the namespaces of a limited principal.
 func (p *Principal) Namespaces() []string {
 	if p == nil {
 		return nil

@@ -2,7 +2,7 @@ package access
 
 import "time"
 
-// Session is one time in which somebody is signed in with a key.
+// Session is the time during which a key is signed in at the dashboard.
 type Session struct {
 	Hash      [32]byte // SHA-256 of the token that the browser has
 	Key       string   // name of the key

@@ -1,5 +1,4 @@
-// Package attempt runs a function of an application once, and reads from its error whether to run it again. It is for
-// the public packages whose users write such functions.
+// Package attempt runs a function of an application once and reads from its error whether to repeat it.
 package attempt
 
 import (
@@ -21,7 +20,6 @@ func Run(fn func() error) (err error) {
 	return fn()
 }
 
-// panicError is the panic of a function.
 type panicError struct {
 	value any
 	stack string
@@ -39,8 +37,8 @@ func Stack(err error) string {
 	return ""
 }
 
-// Permanent marks an error as one that another attempt would meet again. It returns nil for nil. The mark changes
-// neither the text nor what errors.Is and errors.As find.
+// Permanent marks an error that another attempt would repeat. It returns nil for nil. The mark changes neither the
+// text nor what errors.Is and errors.As find.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -53,9 +51,9 @@ type permanentError struct{ err error }
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
 
-// IsPermanent reports whether an error rules another attempt out: it is marked with Permanent; or its method
-// Retryable() bool says so; or it has a method Class() string that says "logic". The first of these in the chain of err
-// that says anything decides. Everything else is worth another attempt.
+// IsPermanent reports whether an error rules out another attempt: Permanent marked it, its method Retryable() bool
+// returns false, or its method Class() string returns "logic". The first error in the chain with one of these
+// decides.
 func IsPermanent(err error) bool {
 	report := failure.Report{Type: TypeName(err), Retryable: true}
 	if err != nil {
@@ -64,7 +62,7 @@ func IsPermanent(err error) bool {
 	return failure.ClassOf(report) == failure.Logic
 }
 
-// classify takes from the chain of an error what says whether to repeat it, and reports whether anything does.
+// classify reads from the chain whether to repeat the error, and reports whether the chain decides it.
 func classify(err error, r *failure.Report) bool {
 	for err != nil {
 		switch e := err.(type) { //nolint:errorlint // the loop unwraps
@@ -86,7 +84,7 @@ func classify(err error, r *failure.Report) bool {
 	return false
 }
 
-// TypeName returns the type of the first error in a chain whose type says something.
+// TypeName returns the first specific type in the chain of an error.
 func TypeName(err error) string {
 	for ; err != nil; err = errors.Unwrap(err) {
 		switch err.(type) { //nolint:errorlint // the loop unwraps

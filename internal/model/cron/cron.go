@@ -1,4 +1,4 @@
-// Package cron compiles cron expressions. It is the one package that knows the parser.
+// Package cron compiles cron expressions. No other package imports the parser.
 package cron
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/schedule"
 )
 
-// searched is how far ahead a time is looked for: the 29th of February may be eight years away.
+// searched bounds the search for a time: the 29th of February may be eight years away.
 const searched = 9
 
 // parser reads five fields, or six with seconds in front, names such as @daily, and L, W and # of days. If both the day
@@ -36,7 +36,6 @@ func Parse(expression string) (schedule.Pattern, error) {
 	return pattern{spec}, nil
 }
 
-// fault words an error of the parser as what is wrong with a field of the API.
 func fault(err error) error {
 	return errors.New("is not a cron expression: " + err.Error() +
 		`; write minute, hour, day of month, month and day of week, with seconds in front if you like, or a name such as @daily`)
@@ -47,7 +46,6 @@ type pattern struct{ spec *cron.SpecSchedule }
 // Next implements schedule.Pattern.
 func (p pattern) Next(reading time.Time) time.Time { return p.spec.Next(reading) }
 
-// allHours are the bits of the hours of a day.
 const allHours = 1<<24 - 1
 
 // EveryHour implements schedule.Pattern.

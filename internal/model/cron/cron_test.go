@@ -15,14 +15,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// field is a field of an expression and the values that it matches, written down by another way than the parser's.
+// field is a field of an expression and the values that it matches, computed without the parser.
 type field struct {
 	text       string
 	values     map[int]bool
 	restricted bool
 }
 
-// drawField draws a field with values from low to high.
 func drawField(t *rapid.T, name string, low, high int) field {
 	f := field{values: map[int]bool{}, restricted: true}
 	add := func(from, to, step int) {
@@ -36,7 +35,7 @@ func drawField(t *rapid.T, name string, low, high int) field {
 		add(low, high, 1)
 	case 2:
 		from := rapid.IntRange(low, high-3).Draw(t, name+" from")
-		step := rapid.IntRange(2, high-from).Draw(t, name+" step") // the parser refuses a step that leads out at once
+		step := rapid.IntRange(2, high-from).Draw(t, name+" step") // the parser refuses a step beyond the range
 		f.text = fmt.Sprintf("%d-%d/%d", from, high, step)
 		add(from, high, step)
 	case 3:
@@ -56,14 +55,12 @@ func drawField(t *rapid.T, name string, low, high int) field {
 	return f
 }
 
-// expression is a cron expression of six fields.
 type expression struct{ second, minute, hour, day, month, weekday field }
 
 func (e *expression) String() string {
 	return strings.Join([]string{e.second.text, e.minute.text, e.hour.text, e.day.text, e.month.text, e.weekday.text}, " ")
 }
 
-// matches reports whether a reading of a clock matches.
 func (e *expression) matches(r time.Time) bool {
 	day, weekday := e.day.values[r.Day()], e.weekday.values[int(r.Weekday())]
 	days := day && weekday
@@ -74,15 +71,13 @@ func (e *expression) matches(r time.Time) bool {
 		e.month.values[int(r.Month())]
 }
 
-// reading is what a wall clock shows at an instant, in UTC.
 func reading(at time.Time, zone *time.Location) time.Time {
 	y, mo, d := at.In(zone).Date()
 	h, mi, s := at.In(zone).Clock()
 	return time.Date(y, mo, d, h, mi, s, 0, time.UTC)
 }
 
-// reference returns the times after one and up to another, in order: it walks the clock in steps, and writes down which
-// readings occur when.
+// reference walks the clock in steps and returns, in order, the times in (after, until].
 func (e *expression) reference(after, until time.Time, zone *time.Location, step time.Duration) []int64 {
 	const around = 25 * time.Hour // more than any change
 	shown := map[time.Time][]time.Time{}
@@ -104,7 +99,7 @@ func (e *expression) reference(after, until time.Time, zone *time.Location, step
 		case everyHour:
 		case len(at) > 0:
 			at = at[:1]
-		default: // in a gap: as if the clock had gone on
+		default: // in a gap: as if the clock had not changed
 			first := walked[slices.IndexFunc(walked, func(at time.Time) bool { return reading(at, zone).After(r) })]
 			before := first.Add(-step)
 			at = []time.Time{before.Add(r.Sub(reading(before, zone)))}
@@ -132,7 +127,6 @@ var changes = []struct{ zone, day string }{
 	{"UTC", "2026-02-28"}, {"Antarctica/Troll", "2026-03-29"}, {"Antarctica/Troll", "2026-10-25"},
 }
 
-// TestTimesAgainstReference compares the times with a second implementation, around changes of the clock.
 func TestTimesAgainstReference(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -153,7 +147,6 @@ func TestTimesAgainstReference(t *testing.T) {
 	})
 }
 
-// TestSecondsAgainstReference does so for expressions with seconds, in a shorter time.
 func TestSecondsAgainstReference(t *testing.T) {
 	t.Parallel()
 	zone, err := time.LoadLocation("Europe/Berlin")
@@ -199,7 +192,6 @@ func compare(t *rapid.T, e *expression, name string, zone *time.Location, after,
 	}
 }
 
-// fataler is a test of either kind.
 type fataler interface {
 	Fatalf(format string, args ...any)
 }
@@ -235,7 +227,6 @@ func difference(got, want []int64) string {
 	return "equal"
 }
 
-// TestChangesOfTheClock states what happens to times in a gap and in an overlap.
 func TestChangesOfTheClock(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -283,8 +274,7 @@ func TestChangesOfTheClock(t *testing.T) {
 	}
 }
 
-// TestRareTimes: a schedule of one day in a year or in four goes on for decades, also beyond the changes of clocks that
-// package time knows one by one, and on the last day of a leap year.
+// Covers decades: also years beyond the clock changes that package time lists, and the last day of leap years.
 func TestRareTimes(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Sydney", "Africa/Casablanca",
@@ -311,7 +301,6 @@ func TestRareTimes(t *testing.T) {
 	}
 }
 
-// TestRefusedExpressions: what is no expression is refused with a message, and nothing makes the parser run for long.
 func TestRefusedExpressions(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"* * * *", "* * * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "a b c d e",
@@ -324,7 +313,6 @@ func TestRefusedExpressions(t *testing.T) {
 	}
 }
 
-// FuzzParse: no expression panics, and what is accepted has times that grow.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"* * * * *", "0 0 29 2 *", "@every 1s", "@daily", "0 9 L * *", "0 0 * * 5#3",
 		"*/7 22-2 * 2 1"} {

@@ -55,7 +55,7 @@ func TestCanonical(t *testing.T) {
 	if deadletter.Canonical(a) != canonical("1") {
 		t.Error("key and headers count")
 	}
-	// They are stored, and must never change.
+	// They are stored and must never change.
 	if got := canonical(`{"b":1.50,"a":"é"}`) + " " + canonical("raw"); got != frozenCanonical {
 		t.Errorf("they are %s", got)
 	}
@@ -63,7 +63,6 @@ func TestCanonical(t *testing.T) {
 
 const frozenCanonical = "j5d8c8c073d9e3cc0000557f094dbf211 b835d0fd431bc9adfe679aa63d8255186"
 
-// What package json reads and writes again is canonically the same.
 func TestCanonicalOfAnything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -181,7 +180,7 @@ func TestDiff(t *testing.T) {
 		deadletter.MaxChanges {
 		t.Errorf("%d changes", len(d))
 	}
-	bell := deadletter.Content{Payload: append(bytes.Repeat([]byte("x"), 511), 7)} // the last byte that is shown
+	bell := deadletter.Content{Payload: append(bytes.Repeat([]byte("x"), 511), 7)} // the last byte shown
 	if d := deadletter.Diff(bell, deadletter.Content{}); len(d) != 1 || strings.Contains(d[0].Before, "\a") {
 		t.Errorf("%q", d)
 	}

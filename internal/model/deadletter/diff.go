@@ -17,8 +17,8 @@ const (
 	maxShown   = 512
 )
 
-// Diff lists how content b differs from a, at most MaxChanges differences: key, headers, payload. Two payloads of JSON
-// are compared member by member and element by element; how they are written does not matter.
+// Diff lists at most MaxChanges differences from a to b: key, headers, payload. Two JSON payloads are compared by
+// value, member by member and element by element.
 func Diff(a, b Content) []model.Change {
 	var d differ
 	if !bytes.Equal(a.Key, b.Key) || (a.Key == nil) != (b.Key == nil) {
@@ -35,16 +35,14 @@ func Diff(a, b Content) []model.Change {
 	return d
 }
 
-// isJSON reports whether a payload is a document that a diff can look into.
 func isJSON(p []byte) bool { return len(p) > 0 && task.JSONFault(p, MaxPayload) == "" }
 
-// differ collects differences, up to MaxChanges.
 type differ []model.Change
 
-// add adds a difference at a JSON pointer; "" is the payload as a whole.
+// at is a JSON pointer; "" is the whole payload.
 func (d *differ) add(at string, before, after []byte) {
 	if at == "" {
-		at = "payload" // as a whole
+		at = "payload"
 	}
 	if len(*d) < MaxChanges {
 		*d = append(*d, model.Change{Pointer: failure.Cut(at, 4*maxShown), Before: show(before),
@@ -52,7 +50,7 @@ func (d *differ) add(at string, before, after []byte) {
 	}
 }
 
-// show is a value in a line. What would break a terminal, and what is not text, is quoted.
+// show formats a value in a line; it quotes binary values and terminal controls.
 func show(v []byte) string {
 	if cut := v[:min(len(v), maxShown+utf8.UTFMax)]; !printable(cut) {
 		return failure.Cut(fmt.Sprintf("%q", cut), maxShown)
@@ -60,7 +58,7 @@ func show(v []byte) string {
 	return failure.Cut(string(v[:min(len(v), 2*maxShown)]), maxShown)
 }
 
-// printable reports whether a text may be shown as it is. A rune that is cut off at the end is no fault.
+// printable accepts a text whose last rune is cut off.
 func printable(v []byte) bool {
 	for len(v) > 0 {
 		r, size := utf8.DecodeRune(v)
@@ -72,7 +70,6 @@ func printable(v []byte) bool {
 	return true
 }
 
-// headers compares the values of each name, in their order.
 func (d *differ) headers(a, b []Header) {
 	seen := map[string]bool{}
 	for _, list := range [][]Header{a, b} {
@@ -101,7 +98,7 @@ func values(list []Header, name string) [][]byte {
 	return out
 }
 
-// nth returns an element, nil beyond the ends: nil is a missing value, other than an empty one.
+// nth returns nil beyond the ends: a missing value differs from an empty one.
 func nth(list [][]byte, i int) []byte {
 	if 0 <= i && i < len(list) {
 		return list[i]
@@ -109,8 +106,8 @@ func nth(list [][]byte, i int) []byte {
 	return nil
 }
 
-// documents compares two valid documents. Members are matched by name, those with one name from the last to the first,
-// and elements by place: after one that was inserted at the front all others differ, as a consumer reads them.
+// documents compares valid documents. It matches members by name, those of one name from the last to the first, and
+// elements by index: after an insertion at the front all others differ, as a consumer reads them.
 func (d *differ) documents(at string, a, b []byte) {
 	switch kind := kindOf(a); {
 	case len(*d) >= MaxChanges:
@@ -136,7 +133,6 @@ func (d *differ) documents(at string, a, b []byte) {
 	}
 }
 
-// either compares two values of which one may be missing.
 func (d *differ) either(at string, a, b []byte) {
 	if a == nil || b == nil {
 		d.add(at, a, b)
@@ -145,7 +141,7 @@ func (d *differ) either(at string, a, b []byte) {
 	d.documents(at, a, b)
 }
 
-// members returns the names of an object in their order, and the values of each.
+// members returns the names of an object in order, and the values of each.
 func members(doc []byte) (names []string, values map[string][][]byte) {
 	values = map[string][][]byte{}
 	for _, p := range parts(doc, pointer.Start(doc, 0)) {

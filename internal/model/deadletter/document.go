@@ -12,20 +12,18 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/pointer"
 )
 
-// A patch cuts into the bytes of a document: what it does not name stays as it is, with every digit, escape and space.
+// A patch cuts into the bytes of a document, so that all else keeps its digits, escapes and space.
 
-// part is a member of an object or an element of an array, and where it stands in the document.
+// part is a member of an object or an element of an array, with its place in the document.
 type part struct {
 	name  string // of a member, as text returns it
-	from  int    // where the part begins
-	value int    // where its value begins
-	end   int    // behind its value
+	from  int    // offset of the part
+	value int    // offset of its value
+	end   int    // offset behind its value
 }
 
-// of returns the value of a part of doc.
 func (p part) of(doc []byte) []byte { return doc[p.value:p.end] }
 
-// kindOf returns the first byte of a value: { [ " or of a number or word.
 func kindOf(doc []byte) byte {
 	if at := pointer.Start(doc, 0); at < len(doc) {
 		return doc[at]
@@ -33,7 +31,6 @@ func kindOf(doc []byte) byte {
 	return 0
 }
 
-// parts yields the parts of the object or array that begins at a place of a valid document.
 func parts(doc []byte, at int) iter.Seq2[int, part] {
 	return func(yield func(int, part) bool) {
 		object := doc[at] == '{'
@@ -56,8 +53,8 @@ func parts(doc []byte, at int) iter.Seq2[int, part] {
 	}
 }
 
-// text returns what a valid JSON string says, as the inside of a JSON string with as few escapes as possible. So two
-// strings are the same if their texts are; package json reads one character for all halves of surrogate pairs.
+// text returns a valid JSON string with as few escapes as possible and without quotes. Unlike package json it keeps
+// halves of surrogate pairs apart, so equal texts mean equal strings.
 func text(quoted []byte) string {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1])
@@ -67,7 +64,7 @@ func text(quoted []byte) string {
 	return string(c.out[1 : len(c.out)-1])
 }
 
-// said is a text for people.
+// said decodes a text for people.
 func said(text string) string {
 	var s string
 	if strings.IndexByte(text, '\\') < 0 || json.Unmarshal([]byte(`"`+text+`"`), &s) != nil {
@@ -76,7 +73,6 @@ func said(text string) string {
 	return s
 }
 
-// equalJSON reports whether two valid documents have the same values.
 func equalJSON(a, b []byte) bool {
 	x, y := canonicaliser{in: a, exact: true}, canonicaliser{in: b, exact: true}
 	x.value()
@@ -84,7 +80,7 @@ func equalJSON(a, b []byte) bool {
 	return bytes.Equal(x.out, y.out)
 }
 
-// locate returns the part that a path leads to, or false. Of members with one name it takes the last, as readers do.
+// locate returns the part at a path. Among members of one name it takes the last, as readers do.
 func locate(doc []byte, path []string) (p part, ok bool) {
 	p.value = pointer.Start(doc, 0)
 	p.end = pointer.End(doc, p.value)
@@ -96,9 +92,10 @@ func locate(doc []byte, path []string) (p part, ok bool) {
 	return p, true
 }
 
-// ValueAt returns the value at a JSON pointer of a valid document, nil for none, as locate finds it.
+// ValueAt returns the value at a JSON pointer of a valid document, nil for none. Among members of one name it takes
+// the last.
 func ValueAt(doc []byte, at string) []byte {
-	quoted, _ := json.Marshal(at) // a text can always be written
+	quoted, _ := json.Marshal(at) // a string always marshals
 	steps, _ := split(text(quoted))
 	if p, ok := locate(doc, steps); ok {
 		return p.of(doc)
@@ -106,7 +103,6 @@ func ValueAt(doc []byte, at string) []byte {
 	return nil
 }
 
-// child returns the part of a name or an index of the value at a place, or false.
 func child(doc []byte, at int, name string) (found part, ok bool) {
 	switch doc[at] {
 	case '{':
@@ -126,18 +122,16 @@ func child(doc []byte, at int, name string) (found part, ok bool) {
 	return found, ok
 }
 
-// splice returns doc with text in the place of doc[from:to].
 func splice(doc []byte, from, to int, text ...[]byte) []byte {
 	return slices.Concat(doc[:from], bytes.Join(text, nil), doc[to:])
 }
 
-// asMember is a member as it is added.
 func asMember(name string, value []byte) []byte {
 	return slices.Concat([]byte{'"'}, []byte(name), []byte(`":`), value)
 }
 
-// rewrite writes the object or array at a place anew: with gives the bytes for each part, or false to leave it out, and
-// more is added at the end. All else keeps its bytes. A part that goes takes the space and the comma before it along.
+// rewrite rewrites the object or array at a place: with returns the bytes of each part, or false to remove it, and
+// more is appended. All else keeps its bytes. A removed part takes the space and the comma before it along.
 func rewrite(doc []byte, at int, with func(int, part) ([]byte, bool), more ...[]byte) []byte {
 	out := slices.Grow(slices.Clone(doc[:at+1]), len(doc)-at)
 	empty, end := true, at+1
@@ -167,7 +161,8 @@ func rewrite(doc []byte, at int, with func(int, part) ([]byte, bool), more ...[]
 	return append(out, doc[end:]...)
 }
 
-// mergePatch applies a merge patch (RFC 7396) to a valid document. Of members with one name the last counts, and stays.
+// mergePatch applies a merge patch (RFC 7396) to a valid document. Among members of one name the last counts and
+// stays.
 func mergePatch(doc, patch []byte) []byte {
 	if kindOf(patch) != '{' || envelope.Is(patch) { // an encoded value has no members
 		return bytes.TrimSpace(patch)
@@ -211,7 +206,6 @@ func mergePatch(doc, patch []byte) []byte {
 	}, added...)
 }
 
-// split returns the parts of a JSON pointer, or false for what is none.
 func split(text string) ([]string, bool) {
 	if text == "" {
 		return nil, true

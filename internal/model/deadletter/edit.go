@@ -19,8 +19,8 @@ const (
 	MaxPayload = 16 << 20 // bytes of an edited payload
 )
 
-// Validate returns the problems of an edit that do not depend on the content, each at a JSON pointer within it. An edit
-// that changes nothing is a problem, too: it is usually a misspelt field.
+// Validate returns the problems that do not depend on the content, each at a JSON pointer within the edit. An edit
+// that changes nothing is one: it is usually a misspelt field.
 func (e *Edit) Validate() []task.Problem {
 	var p problems
 	if fault := task.JSONFault(e.Patch, MaxPatch); fault != "" {
@@ -45,8 +45,8 @@ func (e *Edit) Validate() []task.Problem {
 	return p
 }
 
-// Apply returns the content with the edit, which must be valid; c stays as it is. Invalid, with a JSON pointer within
-// the edit: the payload is not JSON, or a place of a JSON patch does not exist. A header to drop need not be there.
+// Apply returns c with a valid edit and leaves c unchanged. It fails with Invalid, at a JSON pointer within the
+// edit, if the payload is not JSON or a place of a JSON patch does not exist. A header to drop need not exist.
 func (e *Edit) Apply(c Content) (Content, error) {
 	if e.Patch != nil {
 		payload, problem := e.patched(c.Payload)
@@ -64,7 +64,6 @@ func (e *Edit) Apply(c Content) (Content, error) {
 	return c, nil
 }
 
-// patched returns the payload with the patch, or what is wrong.
 func (e *Edit) patched(payload []byte) ([]byte, *task.Problem) {
 	fail := func(message string) ([]byte, *task.Problem) {
 		return nil, &task.Problem{Location: "/patch", Message: message}
@@ -99,7 +98,7 @@ func (e *Edit) patched(payload []byte) ([]byte, *task.Problem) {
 	return out, nil
 }
 
-// headers returns the headers after the edit. One that is set replaces the first of its name, or stands at the end.
+// headers: a set header replaces the first of its name, or is appended.
 func (e *Edit) headers(list []Header) []Header {
 	if len(e.SetHeaders)+len(e.DropHeaders) == 0 {
 		return list
@@ -128,7 +127,7 @@ func (e *Edit) headers(list []Header) []Header {
 	return out
 }
 
-// patchOp is an operation of a JSON patch (RFC 6902). Its texts are those that text returns.
+// patchOp is an operation of a JSON patch (RFC 6902), with texts as text returns them.
 type patchOp struct {
 	op         string
 	path, from string
@@ -138,10 +137,10 @@ type patchOp struct {
 // MaxOperations bounds the operations of a JSON patch.
 const MaxOperations = 100
 
-// patchProblems reads a valid array as a JSON patch. Its problems do not depend on the document that it changes.
+// patchProblems reads a valid array as a JSON patch, and finds problems that do not depend on the document.
 func patchProblems(patch []byte) (ops []patchOp, list problems) {
 	for i, p := range parts(patch, pointer.Start(patch, 0)) {
-		if i >= MaxOperations { // they are counted, and not read
+		if i >= MaxOperations { // counted, but not read
 			ops = append(ops, patchOp{})
 			continue
 		}
@@ -153,12 +152,11 @@ func patchProblems(patch []byte) (ops []patchOp, list problems) {
 	return ops, list
 }
 
-// The members of an operation. Others are ignored, as the RFC has it.
+// The members of an operation. The RFC ignores others.
 const (
 	opMember, pathMember, fromMember, valueMember = "op", "path", "from", "value"
 )
 
-// read reads an operation, and adds its problems at a place.
 func (op *patchOp) read(doc []byte, at string, list *problems) {
 	if kindOf(doc) != '{' {
 		list.add(at, "must be an object")
@@ -167,7 +165,7 @@ func (op *patchOp) read(doc []byte, at string, list *problems) {
 	got := map[string][]byte{}
 	for _, p := range parts(doc, 0) {
 		for _, known := range []string{opMember, pathMember, fromMember, valueMember} {
-			// A name that is nearly right is a mistake. Other programs may take it for the right one.
+			// A name that differs in case is a mistake that other programs may accept.
 			list.when(p.name != known && strings.EqualFold(p.name, known), at+"/"+p.name, "must be written "+known)
 		}
 		list.when(got[p.name] != nil, at+"/"+pointer.Escape(said(p.name)), "appears twice")
@@ -201,7 +199,7 @@ func (p *problems) pointer(at string, value []byte) string {
 	return s
 }
 
-// jsonPatch applies a checked JSON patch to a valid document of at most limit bytes, whole or not at all.
+// jsonPatch applies a checked JSON patch, whole or not at all, to a valid document of at most limit bytes.
 func jsonPatch(doc []byte, ops []patchOp, limit int) ([]byte, *task.Problem) {
 	for i, op := range ops {
 		next, fault := op.apply(doc)
@@ -216,7 +214,6 @@ func jsonPatch(doc []byte, ops []patchOp, limit int) ([]byte, *task.Problem) {
 	return doc, nil
 }
 
-// apply applies one operation. The fault says why it does not apply.
 func (op patchOp) apply(doc []byte) ([]byte, string) {
 	from := op.path
 	if op.op == "move" || op.op == "copy" {
@@ -261,7 +258,7 @@ func shown(path string) string {
 
 func nothingAt(path string) string { return "there is no value at " + shown(path) }
 
-// container returns where the value begins that holds a place of a document, and the name of the place in it.
+// container returns the offset of the value that holds a place, and the name of the place in it.
 func container(doc []byte, path string) (at int, name string, fault string) {
 	steps, _ := split(path)
 	last := len(steps) - 1
@@ -272,7 +269,7 @@ func container(doc []byte, path string) (at int, name string, fault string) {
 	return p.value, steps[last], ""
 }
 
-// add puts a value at a place: in an object it replaces a member or appends one, in an array it shifts those behind.
+// add replaces or appends a member of an object, or inserts into an array.
 func add(doc []byte, path string, value []byte) ([]byte, string) {
 	if path == "" {
 		return value, ""
@@ -301,7 +298,7 @@ func add(doc []byte, path string, value []byte) ([]byte, string) {
 	return rewrite(doc, at, keep, value), ""
 }
 
-// put replaces the value at a place that exists. Other members of its name go: the last is the one that counts.
+// put replaces the value at an existing place. Other members of its name go: the last counts.
 func put(doc []byte, path string, value []byte) ([]byte, string) {
 	if path == "" {
 		return value, ""
@@ -309,7 +306,7 @@ func put(doc []byte, path string, value []byte) ([]byte, string) {
 	return change(doc, path, func(p part) ([]byte, bool) { return slices.Concat(doc[p.from:p.value], value), true })
 }
 
-// remove removes the value at a place, with all members of its name: the one before would show otherwise.
+// remove also removes other members of the name, which would show otherwise.
 func remove(doc []byte, path string) ([]byte, string) {
 	if path == "" {
 		return nil, "the whole payload cannot be removed"
@@ -317,7 +314,7 @@ func remove(doc []byte, path string) ([]byte, string) {
 	return change(doc, path, func(part) ([]byte, bool) { return nil, false })
 }
 
-// change does something with the part at a place, and removes other members of its name.
+// change applies with to the part at a place, and removes other members of its name.
 func change(doc []byte, path string, with func(part) ([]byte, bool)) ([]byte, string) {
 	at, name, fault := container(doc, path)
 	if fault != "" {

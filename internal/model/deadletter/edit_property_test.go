@@ -12,17 +12,17 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// node is a document as it is written: a leaf, or an object or array with the space around its parts.
+// node is a document as written: a leaf, or an object or array with the space around its parts.
 type node struct {
 	leaf        string
 	open, close string // with the space inside
 	entries     []entry
 }
 
-// entry is a part of an object or an array. before is what separates it from the one before.
+// entry is a part of an object or an array; before separates it from the previous one.
 type entry struct {
 	before string
-	key    string // what the name means: an index of spellings
+	key    string // index of spellings
 	name   string // with the colon
 	value  *node
 }
@@ -39,8 +39,7 @@ func (n *node) String() string {
 	return b.String() + n.close
 }
 
-// spellings are names, each with the ways in which it can be written; the first is how an edit writes it, and how the
-// name stands in a pointer if that has no escapes.
+// spellings maps names to the ways to write them; edits write the first, and pointers use it if it has no escapes.
 var spellings = map[string][]string{
 	"a": {`a`, `\u0061`}, "b": {`b`}, "": {``}, "a/b": {`a/b`, `a\/b`, `a\u002Fb`}, "~": {`~`, `\u007e`},
 	"high": {`\ud800`, `\uD800`}, "low": {`\udc01`, `\uDC01`}, "é": {`é`, `\u00E9`, `\u00e9`}, "quote": {`\"`, `\u0022`},
@@ -55,7 +54,6 @@ var keys = slices.Sorted(func(yield func(string) bool) {
 	}
 })
 
-// inPointer is a step to a name.
 func inPointer(key string) string {
 	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(spellings[key][0])
 }
@@ -88,7 +86,7 @@ func documents(t *rapid.T, depth int) *node {
 	return n
 }
 
-// last returns the place of the member that readers take, -1 for none.
+// last returns the member that readers take, -1 for none.
 func (n *node) last(key string) int {
 	for i := len(n.entries) - 1; i >= 0; i-- {
 		if n.entries[i].key == key {
@@ -98,7 +96,7 @@ func (n *node) last(key string) int {
 	return -1
 }
 
-// put replaces the part i, nil removes it. Other members of its name go.
+// put replaces part i, nil removes it. Other members of its name go.
 func (n *node) put(i int, value *node) {
 	one := n.entries[i]
 	var out []entry
@@ -114,7 +112,6 @@ func (n *node) put(i int, value *node) {
 	n.entries = out
 }
 
-// add adds a part at the end, and where there is none at the very beginning.
 func (n *node) add(e entry) {
 	if len(n.entries) == 0 {
 		n.open, n.close = n.open[:1], n.open[1:]+n.close
@@ -122,7 +119,6 @@ func (n *node) add(e entry) {
 	n.entries = append(n.entries, e)
 }
 
-// change draws an operation within a document, carries it out in the model, and returns it; "" is none.
 func (n *node) change(t *rapid.T, path string) string {
 	if n.leaf != "" {
 		return ""
@@ -168,7 +164,7 @@ func (n *node) change(t *rapid.T, path string) string {
 	return fmt.Sprintf(`{"path": "%s", "op":"%s" ,"value": %s}`, at, op, value)
 }
 
-// What a JSON patch does not name keeps its bytes: repeated members, escapes, digits, space.
+// Bytes that a JSON patch does not name stay: repeated members, escapes, digits, space.
 func TestPatchTouchesNothingElse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -185,7 +181,6 @@ func TestPatchTouchesNothingElse(t *testing.T) {
 	})
 }
 
-// merge draws a merge patch of one place, and carries it out in the model.
 func (n *node) merge(t *rapid.T) string {
 	key := rapid.SampledFrom(keys).Draw(t, "name")
 	i := n.last(key)
@@ -209,7 +204,6 @@ func (n *node) merge(t *rapid.T) string {
 	return name + value.leaf + "}"
 }
 
-// The same for a merge patch.
 func TestMergePatchTouchesNothingElse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -237,7 +231,6 @@ func checkEdit(t *rapid.T, before, patch, want string) {
 	}
 }
 
-// Headers that an edit does not name keep their place, and what they are: nothing, empty, any bytes.
 func TestHeaderEditTouchesNothingElse(t *testing.T) {
 	t.Parallel()
 	names := rapid.SampledFrom([]string{"a", "A", "b", "c", "é", "d e"})

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Numbers keep every digit, members their order, and what a patch does not name all its bytes.
 func TestApplyPatch(t *testing.T) {
 	t.Parallel()
 	const doc = `{"z": 12345678901234567890.10, "a": {"b/c": [1, 2, 3], "~": null}, "é": "\u00e9"}`
@@ -52,7 +51,7 @@ func TestApplyPatch(t *testing.T) {
 	}
 }
 
-// Of members with one name readers take the last one. An edit leaves one of them, or none: never one that was hidden.
+// Among members of one name readers take the last. An edit leaves one or none of them, never one that was hidden.
 func TestApplyToRepeatedMembers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ doc, patch, want string }{
@@ -71,7 +70,6 @@ func TestApplyToRepeatedMembers(t *testing.T) {
 	}
 }
 
-// Names and values with odd escapes are what they say, and stay as they are written.
 func TestApplyKeepsEscapes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ doc, patch, want string }{
@@ -89,7 +87,7 @@ func TestApplyKeepsEscapes(t *testing.T) {
 	}
 }
 
-// patched checks what a patch makes of a document; "" is that it does not apply.
+// patched checks the result of a patch; "" means refused.
 func patched(t *testing.T, doc, patch, want string) {
 	t.Helper()
 	e := deadletter.Edit{Patch: []byte(patch)}
@@ -102,7 +100,6 @@ func patched(t *testing.T, doc, patch, want string) {
 	}
 }
 
-// What does not apply is refused at its place, and nothing is changed.
 func TestApplyRefuses(t *testing.T) {
 	t.Parallel()
 	const doc = `{"a":{"b":[1,2]},"s":"text"}`
@@ -137,7 +134,6 @@ func TestApplyRefuses(t *testing.T) {
 	}
 }
 
-// Copies that double the payload each time stop at its bound.
 func TestApplyIsBounded(t *testing.T) {
 	t.Parallel()
 	ops := make([]string, 0, 40)
@@ -151,9 +147,9 @@ func TestApplyIsBounded(t *testing.T) {
 		t.Errorf("it grew: %v", err)
 	}
 	if testing.Short() {
-		return // documents of the largest size take seconds under the race detector
+		return // the largest documents take seconds under the race detector
 	}
-	for _, more := range []int{0, 1} { // bytes above the limit
+	for _, more := range []int{0, 1} {
 		doc := `{"a":"` + strings.Repeat("x", deadletter.MaxPayload-len(`{"a":"","b":1}`)+more) + `"}`
 		e := deadletter.Edit{Patch: []byte(`[{"op":"add","path":"/b","value":1}]`)}
 		if got, err := e.Apply(deadletter.Content{Payload: []byte(doc)}); (more == 0) != (err == nil) {
@@ -241,7 +237,6 @@ func TestEditValidate(t *testing.T) {
 	expect(t, good.Validate(), "")
 }
 
-// expect checks that problems begin with one, or that there are none.
 func expect(t *testing.T, list []task.Problem, want string) {
 	t.Helper()
 	var got []string

@@ -9,13 +9,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// EventKind is a kind of event of the inbox.
+// EventKind is the kind of an event in the inbox.
 type EventKind string
 
 // The kinds of events.
 const (
 	EventGroupNew   EventKind = "group.new"        // its first failure
-	EventRegression EventKind = "group.regression" // it was resolved, and has failed since
+	EventRegression EventKind = "group.regression" // it was resolved and has failed since
 	EventBurst      EventKind = "group.burst"      // it fails much more often than usual
 	EventGroupState EventKind = "group.state"      // an operator, or a bound of ignoring, changed its state
 	EventRedrive    EventKind = "redrive.state"    // a redrive entered a state, a draft included
@@ -34,7 +34,7 @@ const (
 	// Times of a schedule for which tasks were submitted, and those for which there is no task.
 	EventFired  EventKind = "schedule.fired"
 	EventMissed EventKind = "schedule.missed"
-	// A step begins to wait for an approval, and there is a decision, or its time is over.
+	// A step begins to wait for an approval; a decision or an expiry ends the wait.
 	EventApprovalRequested EventKind = "approval.requested"
 	EventApprovalDecided   EventKind = "approval.decided"
 )
@@ -45,13 +45,13 @@ var EventKinds = []EventKind{EventGroupNew, EventRegression, EventBurst, EventGr
 	EventOutageClosed, EventPauseBegun, EventPauseEnded, EventFired, EventMissed, EventApprovalRequested,
 	EventApprovalDecided}
 
-// The results of EventRetried, its To.
+// Values of To in EventRetried.
 const (
 	RetrySent   = "sent"
 	RetryFailed = "failed"
 )
 
-// The bounds of events of letters: how many letters they name, and the bytes of message IDs and origins.
+// The bounds of events of letters: the number of letters named, and the bytes of message IDs and origins.
 const (
 	MaxEventLetters = 10
 	MaxEventID      = 128
@@ -61,14 +61,14 @@ const (
 // MaxCause bounds the cause of an event, in bytes.
 const MaxCause = 500
 
-// Event says that something happened in the inbox. It is small, because other nodes receive it in a notification; names
-// in JSON are those in the database.
+// Event reports a change in the inbox. It is small, because notifications carry it to other nodes. Its JSON names
+// are stored.
 type Event struct {
-	ID        task.ID      `json:"-"` // zero for one that is not stored
+	ID        task.ID      `json:"-"` // zero if it is not stored
 	Kind      EventKind    `json:"kind"`
 	Namespace string       `json:"namespace"`
 	At        task.Instant `json:"at"`
-	// Object is the ID of the group, redrive or replay, or the name of the source; of letters that of their source.
+	// Object is the ID of the group, redrive or replay, or the name of the source, also for letters.
 	Object string `json:"object"`
 	// From and To are states of the group, the redrive or the replay; From is "" for a new one.
 	From string `json:"from,omitempty"`
@@ -89,7 +89,7 @@ type Event struct {
 	Total   int `json:"total,omitempty"`
 	Decided int `json:"decided,omitempty"` // items that have a result
 	Wave    int `json:"wave,omitempty"`
-	// Counts are known when no wave is under way: they cost a look at every item. nil: not known.
+	// Counts are set when no wave is under way, because they read every item; nil: unknown.
 	Counts *model.ItemCounts `json:"counts,omitempty"`
 
 	Replay *ReplayNews `json:"replay,omitempty"`
@@ -100,14 +100,14 @@ type Event struct {
 	// Approval: Object is the UUID of its step, Where the step's name, Title what is to be approved, Cause the reason of
 	// the decision, and To how it ended, such as task.DecisionApproved.
 	Approval *ApprovalNews `json:"approval,omitempty"`
-	// Schedule: Object is its name, Total the number of times, and Cause why they are missed.
+	// Schedule: Object is its name, Total the number of times, Cause why they are missed.
 	Schedule *ScheduleNews `json:"schedule,omitempty"`
-	// First are letters: Total is their number, Where their origin, Title the DiscardKind of discarded ones, and Cause
+	// First are letters: Total is their number, Where their origin, Title the DiscardKind of discarded ones, Cause
 	// the reason or error of the first.
 	First []EventLetter `json:"first,omitempty"` // up to MaxEventLetters of them
 }
 
-// OutageNews is the outage that an event is about.
+// OutageNews is the outage of an event.
 type OutageNews struct {
 	Capabilities []string     `json:"capabilities,omitempty"`
 	Group        string       `json:"group"`
@@ -117,7 +117,7 @@ type OutageNews struct {
 	ClosedBy     string       `json:"closed_by,omitempty"`
 }
 
-// PauseNews is the pause that an event is about.
+// PauseNews is the pause of an event.
 type PauseNews struct {
 	Kind         string       `json:"kind"`
 	Name         string       `json:"name,omitempty"`
@@ -128,7 +128,7 @@ type PauseNews struct {
 	EndedBy      string       `json:"ended_by,omitempty"`
 }
 
-// ApprovalNews is the approval that an event is about.
+// ApprovalNews is the approval of an event.
 type ApprovalNews struct {
 	Task     string       `json:"task"`
 	Template string       `json:"template"`
@@ -136,7 +136,7 @@ type ApprovalNews struct {
 	By       string       `json:"by,omitempty"`
 }
 
-// ScheduleNews is what an event of a schedule is about: times for which there are tasks, or for which there are none.
+// ScheduleNews reports times of a schedule, with or without tasks.
 type ScheduleNews struct {
 	Kind   string       `json:"kind,omitempty"`   // of a firing
 	Reason string       `json:"reason,omitempty"` // of missed times
@@ -145,7 +145,7 @@ type ScheduleNews struct {
 	Tasks  []string     `json:"tasks,omitempty"` // up to MaxEventLetters of them
 }
 
-// ReplayNews is the replay that an event is about.
+// ReplayNews is the replay of an event.
 type ReplayNews struct {
 	Source string             `json:"source"`
 	Topic  string             `json:"topic"`
@@ -160,7 +160,6 @@ type EventLetter struct {
 	MessageID string `json:"message_id,omitempty"` // cut to MaxEventID
 }
 
-// maxEventTitle bounds the title of a group in an event, in bytes.
 const maxEventTitle = 300
 
 // GroupHappened returns an event of a group.
@@ -170,7 +169,7 @@ func GroupHappened(kind EventKind, g *Group, from model.GroupState, cause string
 		Where: g.Print.Where, Failures: g.Failures}
 }
 
-// RedriveHappened returns the event of a redrive that has entered a state. counts may be nil.
+// RedriveHappened returns the event of a redrive entering a state. counts may be nil.
 func RedriveHappened(r *Redrive, from model.RedriveState, counts *model.ItemCounts, now task.Instant) Event {
 	e := Event{Kind: EventRedrive, Namespace: r.Namespace, At: now, Object: r.ID.String(), From: string(from),
 		To: string(r.State), Cause: failure.Cut(r.Halt, MaxCause), Total: r.Total, Decided: r.Behind, Wave: r.Wave,
@@ -181,14 +180,14 @@ func RedriveHappened(r *Redrive, from model.RedriveState, counts *model.ItemCoun
 	return e
 }
 
-// ReplayHappened returns the event of a replay that has entered a state.
+// ReplayHappened returns the event of a replay entering a state.
 func ReplayHappened(r *Replay, from model.ReplayState, now task.Instant) Event {
 	return Event{Kind: EventReplay, Namespace: r.Namespace, At: now, Object: r.ID.String(), From: string(from),
 		To: string(r.State), Cause: failure.Cut(r.Progress.Why, MaxCause), Replay: &ReplayNews{Source: r.Source,
 			Topic: r.Spec.Topic, Into: r.Spec.Into, Left: r.Left(), Counts: r.Progress.Counts}}
 }
 
-// OutageHappened returns the event of an outage that was opened or closed. Cause is why.
+// OutageHappened returns the event of an outage that was opened or closed.
 func OutageHappened(kind EventKind, o *task.Outage, now task.Instant) Event {
 	cause := o.Why()
 	if kind == EventOutageClosed {
@@ -200,7 +199,7 @@ func OutageHappened(kind EventKind, o *task.Outage, now task.Instant) Event {
 			OpenedAt: o.OpenedAt, Probes: o.Probes, Spared: o.Spared, ClosedBy: o.ClosedBy}}
 }
 
-// PauseHappened returns the event of a pause that has begun, was changed, or has ended. Cause is why.
+// PauseHappened returns the event of a pause that began, changed or ended.
 func PauseHappened(kind EventKind, p *task.Pause, now task.Instant) Event {
 	cause := p.Reason
 	if kind == EventPauseEnded {
@@ -211,7 +210,7 @@ func PauseHappened(kind EventKind, p *task.Pause, now task.Instant) Event {
 			Capabilities: task.SplitCapabilities(p.Capabilities), By: p.Actor, At: p.At, Until: p.Until, EndedBy: p.EndedBy}}
 }
 
-// ApprovalHappened returns the event of an approval that a step begins to wait for, or of its end.
+// ApprovalHappened returns the event of an approval that begins or ends.
 func ApprovalHappened(w *task.StepWait, text string, now task.Instant) Event {
 	return Event{Kind: EventApprovalRequested, Namespace: w.Namespace, At: now, Object: w.Step.String(),
 		Where: w.StepName,
@@ -219,7 +218,7 @@ func ApprovalHappened(w *task.StepWait, text string, now task.Instant) Event {
 			Until: w.Until}}
 }
 
-// Answered turns the event of an approval into that of its end.
+// Answered turns the event of an approval into the event of its end.
 func (e Event) Answered(result, by, reason string) Event {
 	e.Kind, e.To, e.Cause, e.Approval.By = EventApprovalDecided, result, failure.Cut(reason, MaxCause), by
 	return e
@@ -233,7 +232,7 @@ func ScheduleHappened(kind EventKind, namespace, name, cause string, times int, 
 		Total: times, Schedule: &news}
 }
 
-// SourceHappened returns the event of a source that was lost, because of cause, or found again ("").
+// SourceHappened returns the event of a source that was lost for cause, or found again ("").
 func SourceHappened(s *Source, cause string, now task.Instant) Event {
 	e := Event{Kind: EventFound, Namespace: s.Namespace, At: now, Object: s.Name}
 	if cause != "" {
@@ -243,15 +242,15 @@ func SourceHappened(s *Source, cause string, now task.Instant) Event {
 }
 
 const (
-	// newsAge is how old a failure may be to make its group news. The groups of an older database are not.
+	// newsAge bounds the age of a failure that makes its group news, which excludes groups of an older database.
 	newsAge = time.Hour
 	// A burst has at least burstLeast failures in a clock hour, and burstFactor times the usual number.
 	burstLeast, burstFactor = 50, 10
-	// burstDay is the time over which the usual number is the mean, and burstPause the least time between two bursts.
+	// burstDay is the period of the usual mean, and burstPause the least time between two bursts.
 	burstDay, burstPause = 24 * time.Hour, 6 * time.Hour
 )
 
-// First notices the first failures of a group, once: not those older than an hour, or that another group shows.
+// First reports the first failure of a group once, unless it is older than newsAge or the group is merged.
 func (g *Group) First(d Delta, now task.Instant) bool {
 	if g.ToldAt != 0 || d.Failures <= 0 || d.Group != g.ID {
 		return false
@@ -260,16 +259,16 @@ func (g *Group) First(d Delta, now task.Instant) bool {
 	return g.MergedInto == 0 && d.At >= now.Add(-newsAge)
 }
 
-// MayBurst reports whether Burst can find a burst, without the counts by the hour.
+// MayBurst reports whether Burst could find a burst, without the hourly counts.
 func (g *Group) MayBurst(now task.Instant) bool {
 	return g.Failures >= burstLeast && g.MergedInto == 0 && (g.State == model.GroupOpen ||
 		g.State == model.GroupAcknowledged) &&
 		now.Sub(g.FirstAt) >= time.Hour && (g.BurstAt == 0 || now.Sub(g.BurstAt) >= burstPause)
 }
 
-// Burst reports whether the group fails at least ten times as often as usual: 50 failures or more in this clock hour,
-// compared with the mean of the hours of a day before it, or of those since its first failure, and records the time. A
-// group has one burst in six hours at most; one that is resolved, ignored, or younger than an hour has none.
+// Burst records and reports a burst: 50 failures or more in this clock hour, and at least ten times the hourly mean
+// of the previous day or since the first failure. A group has one burst in six hours at most; a resolved, ignored
+// or merged group, or one younger than an hour, has none.
 func (g *Group) Burst(hours []Hour, now task.Instant) (hour int64, usual float64, burst bool) {
 	if !g.MayBurst(now) {
 		return 0, 0, false
@@ -296,21 +295,21 @@ func (g *Group) Burst(hours []Hour, now task.Instant) (hour int64, usual float64
 // SystemNamespace is the namespace of the tasks that deliver events.
 const SystemNamespace = "tasker-system"
 
-// HookTypes are the types of events that webhooks may receive.
+// HookTypes are the event types that webhooks can receive.
 var HookTypes = append(slices.Clone(DefaultHookTypes), string(EventRetrying), string(EventRetried),
 	string(EventDiscarded), string(EventPauseBegun), string(EventPauseEnded), string(EventFired), string(EventMissed),
 	string(EventApprovalDecided))
 
-// DefaultHookTypes are those of a webhook that names none: what a person wants to know. Events of letters and schedules
-// are many, and those of pauses tell what an operator does; they are received by those that name them.
+// DefaultHookTypes are those of a webhook that names none. Events of letters and schedules are many, and those of
+// pauses report acts of operators, so a webhook must name them.
 var DefaultHookTypes = []string{string(EventGroupNew), string(EventRegression), string(EventBurst), hookHalted,
 	hookReplayFailed, string(EventLost), string(EventOutageOpened), string(EventOutageClosed),
 	string(EventApprovalRequested)}
 
 const hookHalted, hookReplayFailed = "redrive.halted", "replay.failed"
 
-// Hook returns the type under which webhooks receive the event; "" if they do not. They receive nothing of
-// SystemNamespace: a delivery that fails must not cause the next one.
+// Hook returns the type under which webhooks receive the event, "" for none. Events of SystemNamespace have none: a
+// failed delivery must not cause another delivery.
 func (e *Event) Hook() string {
 	hook := string(e.Kind)
 	switch {

@@ -13,7 +13,6 @@ import (
 
 const hour = task.Instant(time.Hour / time.Microsecond)
 
-// TestGroupFirst: a group is news once, by a failure of its own that is not old, unless another group shows it.
 func TestGroupFirst(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -39,12 +38,11 @@ func TestGroupFirst(t *testing.T) {
 	}
 }
 
-// TestGroupBurst: 50 failures or more in this clock hour, and ten times the mean of the hours before.
 func TestGroupBurst(t *testing.T) {
 	t.Parallel()
 	begin := now - now%hour
 	at := begin + hour/2
-	// steady returns n failures in each hour from first up to the one before this.
+	// steady returns n failures in each hour from first hours ago to the previous hour.
 	steady := func(first, n int) (list []deadletter.Hour) {
 		for i := first; i > 0; i-- {
 			list = append(list, deadletter.Hour{At: begin - task.Instant(i)*hour, Failures: int64(n)})
@@ -94,7 +92,6 @@ func TestGroupBurst(t *testing.T) {
 	}
 }
 
-// TestHook: webhooks receive what needs a human, and nothing about their own deliveries.
 func TestHook(t *testing.T) {
 	t.Parallel()
 	var types []string
@@ -120,7 +117,6 @@ func TestHook(t *testing.T) {
 	}
 }
 
-// TestHappened: an event has what its receivers need without asking back.
 func TestHappened(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveRunning)
@@ -141,7 +137,6 @@ func TestHappened(t *testing.T) {
 	}
 }
 
-// TestPrintOfCase: a case without a failure is grouped by its reason.
 func TestPrintOfCase(t *testing.T) {
 	t.Parallel()
 	title := func(r failure.Report, where string) string { return failure.PrintOf(r, "", where).Title() }

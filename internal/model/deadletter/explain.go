@@ -11,17 +11,17 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Explanation tells in sentences how a letter or a redrive came to its state, and what changes it.
+// Explanation says in sentences how a letter or a redrive came to its state, and what changes it.
 type Explanation struct {
 	Summary string   // one sentence
 	Why     []string // what led to it, the most important first
 	Next    string   // what would change the state, automatically or by an operator
 }
 
-// maxQuoted bounds the part of an error message that a sentence repeats, in bytes.
+// maxQuoted bounds a quoted error message, in bytes.
 const maxQuoted = 200
 
-// ExplainLetter explains a letter. s is its source, nil if it was removed; p is the policy of its origin, nil for none.
+// ExplainLetter explains a letter. s is nil for a removed source, p for an origin without a policy.
 func ExplainLetter(l *Letter, s *Source, p *Policy) Explanation {
 	e := Explanation{Why: []string{died(l)}}
 	e.addIf(l.Undecoded != "", "It could not be decoded, and is kept as raw bytes: "+l.Undecoded+".")
@@ -59,7 +59,6 @@ func ExplainLetter(l *Letter, s *Source, p *Policy) Explanation {
 	return e
 }
 
-// open explains an open letter: it waits for an operator, and the reason is one of several.
 func (e *Explanation) open(l *Letter, s *Source, p *Policy) {
 	e.Summary = "The letter waits for an operator. It never expires."
 	send := "tasker redrive start --namespace " + l.Namespace + " --id " + l.ID.String()
@@ -156,7 +155,6 @@ func (e *Explanation) addIf(is bool, sentence string) {
 	}
 }
 
-// died says how often, when and of what a letter died.
 func died(l *Letter) string {
 	what := l.Failure.Type
 	if message := failure.Cut(l.Failure.Message, maxQuoted); message != "" && what != "" {
@@ -174,7 +172,6 @@ func died(l *Letter) string {
 	return "It died " + times(l.Occurrences) + ", last at " + at(l.LastAt) + where + ", of " + what + "."
 }
 
-// sender names what sends a letter back, as the subject of a sentence.
 func sender(l *Letter, does string) string {
 	if l.Redrive.IsZero() {
 		return "Its policy " + does
@@ -182,7 +179,6 @@ func sender(l *Letter, does string) string {
 	return "The redrive " + l.Redrive.String() + " " + does
 }
 
-// progress says how many items of a redrive are decided.
 func progress(r *Redrive) string {
 	return fmt.Sprintf("%d of %d items are decided: %d sent, %d returned, %d completed, %d failed, %d skipped.",
 		r.Counts.Decided(), r.Total, r.Counts.Sent, r.Counts.Returned, r.Counts.Completed, r.Counts.Failed, r.Counts.Skipped)

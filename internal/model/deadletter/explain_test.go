@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestExplainLetter: each state has its own summary, and the reason why nothing sends a letter back is named.
 func TestExplainLetter(t *testing.T) {
 	t.Parallel()
 	noon := task.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
@@ -78,7 +77,6 @@ func TestExplainLetter(t *testing.T) {
 	}
 }
 
-// TestExplainRedrive: each state has a summary and a next step.
 func TestExplainRedrive(t *testing.T) {
 	t.Parallel()
 	noon := task.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))

@@ -15,10 +15,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// GroupID follows from the namespace and the fingerprint alone: every process finds the same without asking. 0 is none.
+// GroupID follows from namespace and fingerprint alone, so every process computes the same ID. 0 is none.
 type GroupID int64
 
-// Ignore bounds how long a group is ignored; zero fields do not. Whichever is reached first opens the group again.
+// Ignore bounds how long a group is ignored. The first bound reached opens the group; zero fields set none.
 type Ignore struct {
 	Until task.Instant
 	// Count is a number of failures since the group was ignored.
@@ -36,34 +36,34 @@ type Group struct {
 
 	State      model.GroupState
 	StateAt    task.Instant
-	ResolvedIn string // the version that is said to fix it
+	ResolvedIn string // the version that should have the fix
 	Ignore     Ignore
-	// IgnoredFrom is the number of failures at the time when it was ignored.
+	// IgnoredFrom is the number of failures when it was ignored.
 	IgnoredFrom int64
-	Regression  bool // it was resolved, and has failed since
+	Regression  bool // it was resolved and has failed since
 	Regressions int
 	ResolvedAt  task.Instant // last time
-	// OpenFor is how long it was unresolved in all, in microseconds, and Resolutions how often it was resolved.
+	// OpenFor is the total unresolved time in microseconds, Resolutions the number of resolutions.
 	OpenFor     int64
 	Resolutions int
-	OpenedAt    task.Instant // when it was opened last
+	OpenedAt    task.Instant // last time
 
 	Owner   string
 	Runbook string // URL
 	DueAt   task.Instant
-	// MergedInto is the group that shows this one's failures as its own; 0: none.
+	// MergedInto is the group that counts this one's failures as its own; 0: none.
 	MergedInto GroupID
-	// Before is the group that had these failures by the rules of the version before; 0: none. A new group takes over
-	// what was decided about it. It is not stored.
+	// Before is the group that the previous version of the rules gives; 0: none. A new group inherits its
+	// decisions. It is not stored.
 	Before GroupID
 
-	ToldAt  task.Instant // when its first failure was noticed; 0: it was not yet
+	ToldAt  task.Instant // when its first failure was reported; 0: not yet
 	BurstAt task.Instant // of the last burst
 
 	FirstAt, LastAt task.Instant
 	Failures        int64 // in all
-	// Shown are the failures of the groups that are merged into it. They are not part of its row: who decides about a
-	// group that is ignored up to a number of failures sets them before.
+	// Shown are the failures of the groups merged into it. They are not in its row: set them before a decision
+	// about a group that is ignored up to a count.
 	Shown       int64
 	OpenLetters int64 // open or scheduled now
 	OpenCases   int64 // pending now
@@ -72,14 +72,14 @@ type Group struct {
 	Version int64
 }
 
-// Note is an entry in the thread of a group. It never changes, and is kept as long as the group.
+// Note is an immutable entry in the thread of a group, kept as long as the group.
 type Note struct {
 	Group  GroupID
 	No     int
 	At     task.Instant
 	Author string
 	Key    string // name of the API key
-	Kind   string // note, or the act that it reports: acknowledge, resolve, merge and so on
+	Kind   string // note, or an act: acknowledge, resolve, merge and so on
 	Text   string
 }
 
@@ -89,13 +89,13 @@ type Hour struct {
 	Failures int64
 }
 
-// Resolutions are how often groups were resolved, and for how long they had been unresolved in all, in microseconds.
+// Resolutions counts resolutions and the total unresolved time before them, in microseconds.
 type Resolutions struct {
 	Times   int64
 	OpenFor int64
 }
 
-// Mean is the mean time to resolve; 0 if nothing was resolved.
+// Mean is the mean time to resolve; 0 without resolutions.
 func (r Resolutions) Mean() time.Duration {
 	if r.Times == 0 {
 		return 0
@@ -103,7 +103,7 @@ func (r Resolutions) Mean() time.Duration {
 	return time.Duration(r.OpenFor/r.Times) * time.Microsecond
 }
 
-// Delta is a change of the counts of a group. Transactions add deltas, which never conflict; a loop adds them up.
+// Delta is a change of the counts of a group. Transactions add deltas, which never conflict; a loop sums them.
 type Delta struct {
 	Group       GroupID
 	Failures    int64
@@ -112,10 +112,10 @@ type Delta struct {
 	At          task.Instant // of the latest failure
 }
 
-// GroupOf returns the group of a fingerprint in a namespace. The same arguments give the same group in every process.
+// GroupOf returns the group of a fingerprint in a namespace; it is the same in every process.
 func GroupOf(namespace string, p failure.Print) GroupID { return groupOfKey(namespace, p.Key()) }
 
-// GroupBefore returns the group in which a fingerprint was by the rules of the version before; 0: in the same.
+// GroupBefore returns the group of a fingerprint by the previous version of the rules; 0: the same group.
 func GroupBefore(namespace string, p failure.Print) GroupID {
 	if p.Before == "" {
 		return 0
@@ -123,11 +123,10 @@ func GroupBefore(namespace string, p failure.Print) GroupID {
 	return groupOfKey(namespace, p.Before)
 }
 
-// groupOfKey returns the group of the key of a fingerprint.
 func groupOfKey(namespace, key string) GroupID {
 	h := sha256.New()
 	var length [8]byte
-	// The length in front keeps a namespace and a key apart, whatever they contain.
+	// The length separates namespace and key.
 	h.Write(binary.BigEndian.AppendUint64(length[:0], uint64(len(namespace))))
 	h.Write([]byte(namespace))
 	h.Write([]byte(key))
@@ -136,7 +135,7 @@ func groupOfKey(namespace, key string) GroupID {
 	return max(id, 1) // 0 is no group
 }
 
-// String returns the 16 hexadecimal digits under which a group is shown.
+// String returns 16 hexadecimal digits.
 func (id GroupID) String() string { return fmt.Sprintf("%016x", uint64(id)) }
 
 // ParseGroupID reads the form of GroupID.String: 16 lower-case hexadecimal digits, not all 0.
@@ -149,11 +148,11 @@ func ParseGroupID(s string) (GroupID, error) {
 		bounded(s))
 }
 
-// bounded returns the beginning of a text for an error message.
+// bounded shortens a text for an error message.
 func bounded(s string) string { return failure.Cut(s[:min(len(s), 200)], 64) }
 
-// PrintOfCase returns the fingerprint of the latest occurrence of a case: that of the failure that blocks its task,
-// else of the reason. handler is that of the failed step, template the name of the task's; what is not known is "".
+// PrintOfCase returns the fingerprint of the latest occurrence of a case: of the failure that blocks its task, else
+// of the reason. handler belongs to the failed step, template names the task's; unknown values are "".
 func PrintOfCase(c *task.Case, handler, template, stack string) failure.Print {
 	where := cmp.Or(handler, template)
 	if c.Fingerprint == "" && c.Message == "" {
@@ -169,20 +168,19 @@ func GroupOfCase(namespace string, c *task.Case, print failure.Print) *Group {
 	return g
 }
 
-// Tally collects what a transaction adds to the inbox: groups, and changes of their counts. Its rows are only ever
-// inserted, so transactions that count in one group do not wait for each other; they are in the order of the groups.
-// The zero value is empty. A Tally is not safe for concurrent use.
+// Tally collects the groups and count changes of a transaction. Its rows are only inserted, ordered by group, so
+// transactions in one group do not wait for each other. The zero value is empty. It is not safe for concurrent use.
 type Tally struct {
 	groups map[GroupID]*Group
 	deltas map[GroupID]*Delta
 }
 
-// Join adds a group unless the tally has it, and returns the one that it has.
+// Join adds a group once, and returns the tally's copy.
 func (t *Tally) Join(g *Group) *Group {
 	return join(&t.groups, g.ID, g)
 }
 
-// Of returns the change of a group's counts, to be changed by the caller.
+// Of returns the mutable change of a group's counts.
 func (t *Tally) Of(id GroupID) *Delta { return join(&t.deltas, id, &Delta{Group: id}) }
 
 func join[T any](list *map[GroupID]*T, id GroupID, v *T) *T {
@@ -205,7 +203,7 @@ func (t *Tally) Groups() []*Group {
 	return list
 }
 
-// Deltas returns the changes of counts, without those that change nothing.
+// Deltas returns the changes of counts that are not empty.
 func (t *Tally) Deltas() []Delta {
 	list := make([]Delta, 0, len(t.deltas))
 	for _, id := range slices.Sorted(maps.Keys(t.deltas)) {

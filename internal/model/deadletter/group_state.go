@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// NewGroup returns the open group of a fingerprint, with no failures counted yet.
+// NewGroup returns an open group without failures.
 func NewGroup(namespace string, p failure.Print, now task.Instant) *Group {
 	return &Group{ID: GroupOf(namespace, p), Before: GroupBefore(namespace, p), Namespace: namespace, Print: p,
 		Title: p.Title(), State: model.GroupOpen, StateAt: now, OpenedAt: now, FirstAt: now, LastAt: now, Version: 1}
@@ -29,7 +29,6 @@ func (g *Group) move(to model.GroupState, now task.Instant) error {
 	return nil
 }
 
-// unmerged refuses an act on a group that another one shows.
 func (g *Group) unmerged() error {
 	if g.MergedInto == 0 {
 		return nil
@@ -39,10 +38,10 @@ func (g *Group) unmerged() error {
 	return e
 }
 
-// Acknowledge says that somebody is working on the group.
+// Acknowledge records that somebody works on the group.
 func (g *Group) Acknowledge(now task.Instant) error { return g.move(model.GroupAcknowledged, now) }
 
-// Resolve says that the cause is removed, in a version of the application if one is named.
+// Resolve records that the cause is removed, optionally in a version of the application.
 func (g *Group) Resolve(version string, now task.Instant) error {
 	if err := g.move(model.GroupResolved, now); err != nil {
 		return err
@@ -54,7 +53,7 @@ func (g *Group) Resolve(version string, now task.Instant) error {
 	return nil
 }
 
-// IgnoreFor hides the group until one of the bounds is reached; without bounds, until somebody opens it.
+// IgnoreFor hides the group until one of the bounds is reached, or until an operator opens it.
 func (g *Group) IgnoreFor(bounds Ignore, now task.Instant) error {
 	if err := g.move(model.GroupIgnored, now); err != nil {
 		return err
@@ -75,19 +74,19 @@ func (g *Group) Reopen(now task.Instant) error {
 	return nil
 }
 
-// GroupEvent is what a failure means to its group.
+// GroupEvent is the effect of a failure on its group.
 type GroupEvent string
 
 // The events of groups.
 const (
 	NoEvent     GroupEvent = ""
 	Regressed   GroupEvent = "regression"   // it was resolved
-	IgnoreEnded GroupEvent = "ignore_ended" // it was ignored, up to a bound that is reached
+	IgnoreEnded GroupEvent = "ignore_ended" // an ignored group reached a bound
 )
 
-// Failed tells a group of failures, which g.Failures includes, and hour, those of the current clock hour. It opens a
-// resolved group if one of them is later than its resolution, and an ignored one of which a bound is reached. A merged
-// group has no event: the group that shows it has; call Failed on both.
+// Failed applies failures, which g.Failures already includes; hour counts those of the current clock hour. It opens
+// a resolved group if a failure is later than the resolution, and an ignored group at its bound. A merged group has
+// no event: call Failed on the group that shows it, too.
 func (g *Group) Failed(d Delta, hour int64, now task.Instant) GroupEvent {
 	if d.Failures <= 0 || g.MergedInto != 0 {
 		return NoEvent
@@ -104,7 +103,6 @@ func (g *Group) Failed(d Delta, hour int64, now task.Instant) GroupEvent {
 	return Regressed
 }
 
-// overrun reports whether failures have reached a bound of ignoring.
 func (g *Group) overrun(hour int64) bool {
 	return g.Ignore.Count > 0 && g.Failures+g.Shown-g.IgnoredFrom >= g.Ignore.Count ||
 		g.Ignore.PerHour > 0 && hour >= g.Ignore.PerHour
@@ -118,14 +116,14 @@ func (g *Group) Elapsed(now task.Instant) GroupEvent {
 	return IgnoreEnded
 }
 
-// Assignment is how a group is looked after. nil fields keep what is.
+// Assignment sets owner, runbook and due time of a group; nil fields stay.
 type Assignment struct {
 	Owner   *string
 	Runbook *string       // URL; "" removes it
 	DueAt   *task.Instant // 0 removes it
 }
 
-// Assign changes owner, runbook and due time. It reports whether anything changed.
+// Assign reports whether anything changed.
 func (g *Group) Assign(a Assignment) bool {
 	changed := set(&g.Owner, a.Owner)
 	changed = set(&g.Runbook, a.Runbook) || changed
@@ -136,7 +134,6 @@ func (g *Group) Assign(a Assignment) bool {
 	return changed
 }
 
-// set assigns a value that is given, and reports whether it differs from what was.
 func set[T comparable](field, to *T) bool {
 	if to == nil || *field == *to {
 		return false
@@ -145,8 +142,8 @@ func set[T comparable](field, to *T) bool {
 	return true
 }
 
-// Merge makes another group show this one, which shows members. Merges are flat: WrongState when this group shows
-// others, or the other is merged itself; Invalid when they are the same or of different namespaces.
+// Merge makes into show this group, which itself shows members. Merges are flat: WrongState if this group shows
+// others or into is merged; Invalid if they are the same or in different namespaces.
 func (g *Group) Merge(into *Group, members int) error {
 	if err := g.unmerged(); err != nil {
 		return err
@@ -168,21 +165,21 @@ func (g *Group) Merge(into *Group, members int) error {
 	return nil
 }
 
-// Shows tells an ignored group that another one was merged into it: failures from before are none since it was ignored.
+// Shows excludes earlier failures of a merged group from the bound of an ignored one.
 func (g *Group) Shows(m *Group) {
 	if g.State == model.GroupIgnored {
 		g.IgnoredFrom += m.Failures
 	}
 }
 
-// ShowsNoMore tells an ignored group that a merge was undone.
+// ShowsNoMore adjusts an ignored group after an undone merge.
 func (g *Group) ShowsNoMore(m *Group) {
 	if g.State == model.GroupIgnored {
 		g.IgnoredFrom -= m.Failures
 	}
 }
 
-// Unmerge undoes a merge: the group stands in the list again, in the state that it had.
+// Unmerge undoes a merge. The group returns to the list in its previous state.
 func (g *Group) Unmerge() error {
 	if g.MergedInto == 0 {
 		return task.Errorf(task.WrongState, "the group %s is not merged", g.ID)

@@ -31,7 +31,6 @@ func hintOf(err error) string {
 	return e.Hint
 }
 
-// Every act in every state: it leads where the table says, or is refused and changes nothing.
 func TestGroupTransitions(t *testing.T) {
 	t.Parallel()
 	acts := map[model.GroupState]func(g *deadletter.Group) error{
@@ -71,7 +70,6 @@ func TestGroupTransitions(t *testing.T) {
 	}
 }
 
-// The time to resolve counts from each opening to the resolution after it.
 func TestGroupTimeToResolve(t *testing.T) {
 	t.Parallel()
 	g := deadletter.NewGroup("shop", failure.Print{}, now)
@@ -101,7 +99,7 @@ func TestGroupFailed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		state    model.GroupState
-		failures int64 // after the delta
+		failures int64
 		delta    deadletter.Delta
 		hour     int64
 		want     deadletter.GroupEvent
@@ -152,7 +150,6 @@ func TestGroupElapsed(t *testing.T) {
 	}
 }
 
-// A group that shows others is ignored from what all of them had, and for as many failures as come to any.
 func TestGroupIgnoresWhatItShows(t *testing.T) {
 	t.Parallel()
 	g := groupIn(model.GroupOpen)
@@ -245,7 +242,7 @@ func TestGroupID(t *testing.T) {
 	if id != deadletter.GroupOf("shop", p) || id <= 0 || id == deadletter.GroupOf("sho", p) {
 		t.Errorf("the ID is %d", id)
 	}
-	// It is stored, and must never change.
+	// It is stored and must never change.
 	if id.String() != "2337e3ea693a3a76" {
 		t.Errorf("the ID is %s", id)
 	}

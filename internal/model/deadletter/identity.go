@@ -17,11 +17,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// identityBytes is the length of a hash in an identity, in bytes.
+// identityBytes is the length of a hash in an identity.
 const identityBytes = 16
 
-// Identify returns what makes a second delivery recognisable within a source, 33 ASCII characters: p and the hash of
-// the position where the broker has one, else m and that of the sender's identifier, else c and that of the content.
+// Identify identifies a delivery within a source by 33 ASCII characters: p and the hash of the broker's position,
+// else m and that of the sender's identifier, else c and that of the content.
 func Identify(position, messageID string, c Content) string {
 	switch {
 	case position != "":
@@ -37,8 +37,8 @@ func Identify(position, messageID string, c Content) string {
 	return "c" + digest(parts...)
 }
 
-// Canonical returns a hash of the payload, 33 ASCII characters. JSON documents with the same values have the same,
-// however they are written; numbers are compared exactly. Any other payload is hashed byte for byte.
+// Canonical returns a hash of the payload, 33 ASCII characters. JSON documents with equal values share it, and
+// numbers compare exactly. Other payloads are hashed byte for byte.
 func Canonical(c Content) string {
 	if len(c.Payload) > 0 && task.JSONFault(c.Payload, len(c.Payload)) == "" {
 		return "j" + digest(canonicalJSON(c.Payload))
@@ -46,7 +46,7 @@ func Canonical(c Content) string {
 	return "b" + digest(c.Payload)
 }
 
-// digest hashes parts with their lengths, so that parts cannot be confused; nil differs from empty.
+// digest hashes parts with their lengths; nil differs from empty.
 func digest(parts ...[]byte) string {
 	h := sha256.New()
 	var length [8]byte
@@ -62,11 +62,10 @@ func digest(parts ...[]byte) string {
 	return hex.EncodeToString(h.Sum(sum[:0])[:identityBytes])
 }
 
-// maxEventType bounds the type of an event, in bytes.
 const maxEventType = 255
 
-// EventType returns the type of the event that content carries: its header event_type or ce_type, else the member
-// event_type of a JSON payload; "" for none. It is cut to 255 bytes.
+// EventType returns the header event_type or ce_type, else the member event_type of a JSON payload, else "". It is
+// cut to 255 bytes.
 func EventType(c Content) string {
 	for _, h := range c.Headers {
 		if (h.Name == "event_type" || h.Name == "ce_type") && len(h.Value) > 0 {
@@ -79,33 +78,33 @@ func EventType(c Content) string {
 	var event struct {
 		Type string `json:"event_type"`
 	}
-	_ = json.Unmarshal(c.Payload, &event) // what is no such object has no type
+	_ = json.Unmarshal(c.Payload, &event) // other payloads have no type
 	return failure.Cut(event.Type, maxEventType)
 }
 
-// canonicalJSON writes valid JSON in one form for all documents of the same values: no white space, members sorted by
-// name, strings with as few escapes as possible, numbers as digits without zeros at either end and a power of ten. It
-// recurses, as deeply as task.MaxDepth. It is written by hand: every captured message passes through it, and package
-// json would take several times as long.
+// canonicalJSON writes valid JSON in one form for equal values: no white space, members sorted by name, strings
+// with as few escapes as possible, numbers as digits without zeros at either end and a power of ten. It recurses up
+// to task.MaxDepth. Every captured message passes through it, and package json would take several times as long.
 func canonicalJSON(doc []byte) []byte {
 	c := canonicaliser{in: doc, out: make([]byte, 0, len(doc)+16)}
 	c.value()
 	return c.out
 }
 
-// canonicaliser reads in and writes out, in one pass. The document must be valid: faults are not looked for.
+// canonicaliser rewrites a valid document in one pass.
 type canonicaliser struct {
 	in  []byte
 	at  int
 	out []byte
-	// exact keeps halves of surrogate pairs apart. What canonicalJSON returns is stored as a hash, and stays as it is.
+	// exact keeps halves of surrogate pairs apart. canonicalJSON does not: its hashes are stored, so its output
+	// cannot change.
 	exact bool
-	// spans are the members of the objects that are open; sorted is room for one of them.
+	// spans are the members of the open objects; sorted is a buffer for one of them.
 	spans  []span
 	sorted []byte
 }
 
-// span is a member in the output, from its name; colon is where the name ends.
+// span is a member in the output; colon is the end of its name.
 type span struct{ from, colon, to int }
 
 func (c *canonicaliser) space() {
@@ -119,7 +118,7 @@ func (c *canonicaliser) space() {
 	}
 }
 
-// next skips white space, and takes the byte if it is the next one.
+// next skips white space, and consumes b if it is next.
 func (c *canonicaliser) next(b byte) bool {
 	c.space()
 	if c.at < len(c.in) && c.in[c.at] == b {
@@ -145,7 +144,6 @@ func (c *canonicaliser) value() {
 	}
 }
 
-// array writes an array; the order of its elements is kept.
 func (c *canonicaliser) array() {
 	c.at++
 	c.out = append(c.out, '[')
@@ -159,7 +157,7 @@ func (c *canonicaliser) array() {
 	c.out = append(c.out, ']')
 }
 
-// object writes the members, then sorts them, unless they are sorted: most programs write the same order each time.
+// object sorts the members unless they are sorted: most programs always write the same order.
 func (c *canonicaliser) object() {
 	c.at++
 	c.out = append(c.out, '{')
@@ -187,12 +185,10 @@ func (c *canonicaliser) object() {
 	c.out = append(c.out, '}')
 }
 
-// compare compares the names of two members as they are written.
 func (c *canonicaliser) compare(a, b span) int {
 	return bytes.Compare(c.out[a.from:a.colon], c.out[b.from:b.colon])
 }
 
-// sort puts the members of an object at the end of the output in the order of their names.
 func (c *canonicaliser) sort(list []span) {
 	start := list[0].from
 	slices.SortStableFunc(list, c.compare)
@@ -206,7 +202,6 @@ func (c *canonicaliser) sort(list []span) {
 	c.out = append(c.out[:start], c.sorted...)
 }
 
-// text copies a string. Escapes become what they stand for, except quotes, backslashes and control characters.
 func (c *canonicaliser) text() {
 	c.out = append(c.out, '"')
 	for c.at++; c.in[c.at] != '"'; {
@@ -230,7 +225,7 @@ func (c *canonicaliser) text() {
 	c.out = append(c.out, '"')
 }
 
-// escape takes an escape. Half of a surrogate pair stands for nothing, and becomes U+FFFD.
+// escape reads an escape. Half of a surrogate pair becomes U+FFFD.
 func (c *canonicaliser) escape() rune {
 	kind := c.in[c.at+1]
 	c.at += 2
@@ -252,7 +247,6 @@ func (c *canonicaliser) escape() rune {
 	return r // AppendRune replaces a surrogate
 }
 
-// unit takes the 4 hexadecimal digits of an escape.
 func (c *canonicaliser) unit() rune {
 	n, _ := strconv.ParseUint(string(c.in[c.at:c.at+4]), 16, 32) // the document is valid
 	c.at += 4
@@ -267,7 +261,7 @@ func (c *canonicaliser) token() []byte {
 	return c.in[start:c.at]
 }
 
-// appendNumber works on the digits, so that no number is too large for it: 1.0 and 10e-1 are 1e0.
+// appendNumber works on the digits, so any size is fine: 1.0 and 10e-1 are 1e0.
 func appendNumber(out, raw []byte) []byte {
 	digits, negative := bytes.CutPrefix(raw, []byte{'-'})
 	var power []byte
@@ -275,9 +269,9 @@ func appendNumber(out, raw []byte) []byte {
 		digits, power = digits[:i], bytes.TrimPrefix(digits[i+1:], []byte{'+'})
 	}
 	if len(power) > 100 {
-		return append(out, raw...) // nobody means it, and parsing it takes long
+		return append(out, raw...) // an absurd exponent, slow to parse
 	}
-	// From here on the number is its digits and a power of ten; the point is gone.
+	// From here the number is digits and a power of ten, without the point.
 	whole, fraction, _ := bytes.Cut(digits, []byte{'.'})
 	start := len(out)
 	if negative {
@@ -291,7 +285,7 @@ func appendNumber(out, raw []byte) []byte {
 		out = append(out, fraction...)
 	}
 	end := len(out)
-	// Zeros at the end belong to the power.
+	// Trailing zeros belong to the power.
 	for end > first && out[end-1] == '0' {
 		end--
 	}
@@ -302,7 +296,6 @@ func appendNumber(out, raw []byte) []byte {
 	return appendPower(append(out[:end], 'e'), power, shift)
 }
 
-// appendPower writes the sum of an exponent as written and a shift of the point.
 func appendPower(out, power []byte, shift int64) []byte {
 	if len(power) == 0 {
 		return strconv.AppendInt(out, shift, 10)

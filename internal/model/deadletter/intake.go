@@ -8,41 +8,41 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Intake makes a source's messages tasks instead of letters. Its texts are values: see ParseValue.
+// Intake turns a source's messages into tasks instead of letters. Its texts are values: see ParseValue.
 type Intake struct {
-	// TaskType names the handler of each task, or Template a template. Exactly one of them is given.
+	// TaskType names a handler, Template a template. Exactly one is given.
 	TaskType        string `json:"task_type,omitempty"`
 	Template        string `json:"template,omitempty"`
 	TemplateVersion string `json:"template_version,omitempty"` // a constant; "" is the newest
-	// Priority is a level's name or number; a message without one gets the default. Levels outside of MinPriority and
-	// MaxPriority, which are constants, become these.
+	// Priority is a level's name or number; a message without one gets the default. The constants MinPriority and
+	// MaxPriority clamp the level.
 	Priority    string `json:"priority,omitempty"`
 	MinPriority string `json:"min_priority,omitempty"`
 	MaxPriority string `json:"max_priority,omitempty"`
-	// IdempotencyKey makes messages with the same key one task. Without a key the identity on the broker is it.
+	// IdempotencyKey makes messages with the same key one task. The default is the identity on the broker.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
-	// OrderingKey makes the tasks of messages with the same key run one at a time, in the order of the messages. A
-	// message without it is not ordered.
+	// OrderingKey runs tasks of messages with the same key one at a time, in message order. Messages without it
+	// have no order.
 	OrderingKey   string `json:"ordering_key,omitempty"`
 	CorrelationID string `json:"correlation_id,omitempty"`
-	// Delay is how long a task waits before it may run: a constant duration such as 30s, or seconds in the message.
+	// Delay postpones the task: a constant duration such as 30s, or seconds in the message.
 	Delay string      `json:"delay,omitempty"`
 	Input IntakeInput `json:"input,omitempty"` // "" is InputPayload
-	// MaxRetries and Timeout go with TaskType only; nil and 0 take the defaults of the priority.
+	// MaxRetries and Timeout need TaskType; nil and 0 take the defaults of the priority.
 	MaxRetries *int          `json:"max_retries,omitempty"`
 	Timeout    time.Duration `json:"timeout,omitempty"`
 	Tags       []string      `json:"tags,omitempty"`
-	// WriteFailures is a queue of the source's broker that gets a message for each task that fails for good; "" is none.
+	// WriteFailures is a queue of the source's broker that gets a message for each task that fails permanently; ""
+	// is none.
 	WriteFailures string `json:"write_failures,omitempty"`
 }
 
-// IntakeInput is what a task gets as its context.
+// IntakeInput selects the context of a task.
 type IntakeInput string
 
-// The inputs.
 const (
 	InputPayload IntakeInput = "payload" // the payload, which must be JSON
-	InputMessage IntakeInput = "message" // a JSON object with the payload, whatever it is, and the rest of the message
+	InputMessage IntakeInput = "message" // a JSON object with the payload, of any form, and the rest of the message
 )
 
 // IntakeInputs lists the inputs.
@@ -57,13 +57,13 @@ const (
 	maxValueParts    = 32   // parts of a JSON pointer
 )
 
-// ValueFrom says where a value comes from.
+// ValueFrom is the origin of a value.
 type ValueFrom string
 
 // Where values come from.
 const (
 	FromNowhere ValueFrom = ""
-	FromText    ValueFrom = "text"    // it is the value
+	FromText    ValueFrom = "text"    // the text itself
 	FromPayload ValueFrom = "payload" // at a JSON pointer
 	FromHeader  ValueFrom = "header"
 	FromMessage ValueFrom = "message" // a field of the message: id, key or queue
@@ -72,12 +72,12 @@ const (
 // Value is a parsed value of an intake.
 type Value struct {
 	From ValueFrom
-	Text string // the constant, the pointer, or the name
+	Text string // constant, pointer or name
 }
 
-// ParseValue reads a value. A text that begins with "/" is a JSON pointer into the payload, header:NAME is a header,
-// and message:id, message:key and message:queue are fields of the message. Any other text is a constant. The fault is
-// "" if there is none.
+// ParseValue reads a value. A text that begins with "/" is a JSON pointer into the payload, header:NAME is a
+// header, and message:id, message:key and message:queue are fields of the message. Other texts are constants. fault
+// is "" for none.
 func ParseValue(s string) (v Value, fault string) {
 	if fault := task.TextFault(s, maxValue); fault != "" {
 		return Value{}, fault
@@ -109,7 +109,7 @@ func ParseValue(s string) (v Value, fault string) {
 	return Value{FromText, s}, ""
 }
 
-// Values returns what an intake takes out of a message; nothing for nil.
+// Values returns the values that an intake reads from a message.
 func (in *Intake) Values() []Value {
 	if in == nil {
 		return nil
@@ -117,13 +117,13 @@ func (in *Intake) Values() []Value {
 	var values []Value
 	for _, text := range []string{in.TaskType, in.Template, in.Priority, in.IdempotencyKey, in.OrderingKey,
 		in.CorrelationID, in.Delay} {
-		v, _ := ParseValue(text) // a fault has been reported
+		v, _ := ParseValue(text) // validate reports faults
 		values = append(values, v)
 	}
 	return values
 }
 
-// validate adds the problems of an intake. It knows no templates and no priorities.
+// validate checks neither that templates nor that priorities exist.
 func (in *Intake) validate(s *Source, p *problems) {
 	const at = "/intake"
 	p.when(s.Format != "" && s.Format != "raw", "/format",
@@ -157,7 +157,7 @@ func (in *Intake) validate(s *Source, p *problems) {
 		"is the queue of the source: failures would become tasks again")
 }
 
-// value checks a value; a constant has at most limit bytes.
+// limit bounds a constant, in bytes.
 func (p *problems) value(at, s string, limit int) {
 	v, fault := ParseValue(s)
 	if fault == "" && v.From == FromText {
@@ -166,7 +166,6 @@ func (p *problems) value(at, s string, limit int) {
 	p.when(fault != "", at, fault)
 }
 
-// delay checks a value that is a duration where it is constant.
 func (p *problems) delay(at, s string) {
 	v, fault := ParseValue(s)
 	p.when(fault != "", at, fault)

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// TestIntakeProblems: every field of an intake has bounds, and each fault names its field.
 func TestIntakeProblems(t *testing.T) {
 	t.Parallel()
 	many := 1001

@@ -6,20 +6,20 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Header is one header of a message. A name may occur more than once; a value is binary.
+// Header is a header of a message. Names may repeat; a value is binary.
 type Header struct {
 	Name  string
 	Value []byte
 }
 
-// Content is what is sent back: the original of a letter, or its edited form.
+// Content is the original or the edited form of a letter, as it is sent back.
 type Content struct {
 	Key     []byte // nil: none
 	Headers []Header
 	Payload []byte
 }
 
-// Size returns how many bytes key, headers and payload have.
+// Size returns the bytes of key, headers and payload.
 func (c *Content) Size() int {
 	n := len(c.Key) + len(c.Payload)
 	for _, h := range c.Headers {
@@ -32,72 +32,72 @@ func (c *Content) Size() int {
 type Letter struct {
 	ID        task.ID
 	Namespace string
-	// Source is the name of the source that it came from, unique in its namespace.
+	// Source is the name of its source, unique in the namespace.
 	Source string
-	// Origin is where the consumer had taken it from: a queue, a topic. It proposes where a redrive sends it.
+	// Origin is the queue or topic from which the consumer took it, and the default destination of a redrive.
 	Origin string
-	// Format is the convention in which the message reported its failure; "raw" when none was recognised.
+	// Format is the convention in which the message reported its failure; "raw" for an unknown one.
 	Format string
-	// Position identifies the message on its broker; "" where the broker has none.
+	// Position identifies the message on its broker; "" if the broker has none.
 	Position string
 	// MessageID is the sender's identifier of the message; "" for none.
 	MessageID string
-	// EventType is the type of the event that the message carries, as its content says; "" for none. See EventType.
+	// EventType is the type of the event in the message, "" for none. See EventType.
 	EventType string
-	// Identity makes a repeated delivery recognisable: that of the latest death that the letter's own source has brought.
-	// Two letters of a source never share one. See Identify, and Alias for those of its other deaths.
+	// Identity recognises a repeated delivery: that of the latest death brought by the letter's own source. It is
+	// unique in a source. See Identify, and Alias for its other deaths.
 	Identity string
-	// Canonical is the hash of the content, by which a message without headers is recognised after it was sent back.
+	// Canonical is the hash of the content, which recognises a returned message without headers.
 	Canonical string
 
 	State   model.LetterState
 	StateAt task.Instant // when it entered the state
 	Due     task.Instant // of a scheduled letter
 	Reason  string       // why it was discarded, or left to an operator; "" otherwise
-	Redrive task.ID      // the redrive that holds it, or held it last; zero for none
+	Redrive task.ID      // the current or last redrive; zero for none
 	PurgeAt task.Instant // when it will be deleted; 0: never
 
-	// Group is that of its latest occurrence.
+	// Group is the group of its latest occurrence.
 	Group GroupID
 	// Failure and Handler describe the latest occurrence.
 	Failure failure.Report
-	Handler string // the consumer; "" when not known
+	Handler string // the consumer; "" if unknown
 	Stack   string
-	// Details are what else the message of the latest occurrence told.
+	// Details are further facts from the message of the latest occurrence.
 	Details []Detail
 
 	Occurrences int // times that it died
 	Attempts    int // attempts of its consumers, in all
-	// Replays is the number of its last send that has arrived, or was given up: times that it was sent back.
+	// Replays is the number of its last send that arrived or was abandoned: how often it was sent back.
 	Replays int
-	// Lineage are the sends of the letters that this one continues: see Link.
+	// Lineage counts the sends of the letters that this one continues: see Link.
 	Lineage int
-	// Unknown: the outcome of its last send, number Replays+1, is not known. It may have arrived, or not.
+	// Unknown: the last send, number Replays+1, may have arrived.
 	Unknown bool
-	// Link is the letter that it continues, or resembles; zero for none.
+	// Link is the letter that it continues or resembles; zero for none.
 	Link Link
-	// FailedSends are the sends by a policy that have failed since it died or was sent last.
+	// FailedSends counts failed sends by a policy since its last death or send.
 	FailedSends int
-	// Parked letters have been sent back too often: no operation on many takes them unless told to.
+	// Parked letters were sent back too often: bulk operations skip them by default.
 	Parked bool
 
-	FirstAt    task.Instant // when it died first, as its message says; else when it was captured
+	FirstAt    task.Instant // first death, as the message says; else the capture
 	LastAt     task.Instant // when it died last
 	CapturedAt task.Instant
 
 	Original Content
-	// Edited is what is sent in place of the original; nil for none. The original is kept.
+	// Edited is sent instead of the original; nil for none.
 	Edited *Content
-	// Size is the size of the payload in bytes. Cut reports that an early version has kept only its beginning.
+	// Size is the payload in bytes. Cut: an early version kept only its beginning.
 	Size int
 	Cut  bool
-	// Undecoded is why the message could not be decoded; "" when it was.
+	// Undecoded says why the message could not be decoded; "" if it was.
 	Undecoded string
 
 	Version int64 // incremented by every change
 }
 
-// Detail is one more thing that a message tells of its failure: a header, a member of its envelope.
+// Detail is a further fact about a failure: a header, a member of its envelope.
 type Detail struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -111,16 +111,16 @@ func (l *Letter) Outgoing() Content {
 	return l.Original
 }
 
-// LinkKind is why a letter is linked with another one.
+// LinkKind says why two letters are linked.
 type LinkKind string
 
-// The kinds of links. A link never merges: both letters are kept.
+// The kinds of links. A link never merges letters.
 const (
-	// LinkHeader: the message has the headers of a send of the letter, and is not that send: others copy headers.
+	// LinkHeader: the message copies the headers of a send of the letter, but is not that send.
 	LinkHeader LinkKind = "copied_header"
 	// LinkID: a message of the source with the same ID.
 	LinkID LinkKind = "same_id"
-	// LinkContent: a send of the letter was not confirmed, and an equal message died meanwhile.
+	// LinkContent: a send of the letter was unconfirmed, and an equal message died meanwhile.
 	LinkContent LinkKind = "same_content"
 )
 
@@ -130,11 +130,11 @@ type Link struct {
 	Letter task.ID
 }
 
-// Sends is how often the message was sent back, by all that is known: bounds on replays count it.
+// Sends counts all known sends of the message; bounds on replays use it.
 func (l *Letter) Sends() int { return l.Replays + l.Lineage }
 
-// Alias is an identity of a letter besides its own: of an earlier death, or of one that another source has brought. It
-// lasts as long as the letter: a broker may deliver a message again long after it was sent back.
+// Alias is a further identity of a letter: of an earlier death, or from another source. It lasts as long as the
+// letter, because a broker may redeliver a message much later.
 type Alias struct {
 	Namespace string
 	Source    string // whose deliveries have the identity
@@ -142,7 +142,7 @@ type Alias struct {
 	Letter    task.ID
 }
 
-// Occurrence is one time that a letter died.
+// Occurrence is one death of a letter.
 type Occurrence struct {
 	Letter   task.ID
 	No       int // from 1
@@ -156,26 +156,26 @@ type Occurrence struct {
 	Position string
 	Attempts int
 	Redrive  task.ID // the redrive after which it came back; zero for none
-	// Payload is what died, where it differs from what was sent; nil where it does not.
+	// Payload is the dead payload if it differs from the sent one.
 	Payload []byte
 }
 
-// Oversized is a message that stays on its broker, because it is larger than a letter may be.
+// Oversized is a message that stays on its broker, because it exceeds the limit of a letter.
 type Oversized struct {
-	// Position identifies it within its source: its position on the broker, or a hash of it where there is none.
+	// Position identifies it within its source: the broker's position, or a hash.
 	Position string
 	Bytes    int // of key, headers and payload
-	// Partition and Offset are where a log has it, which a reader goes past; Offset is -1 where the broker keeps no log.
+	// Partition and Offset locate it in a log, whose reader skips it; Offset is -1 on a broker without a log.
 	Partition int32
 	Offset    int64
-	// Deliveries counts those before, where the broker drops what was delivered too often; else 0. It is not stored.
+	// Deliveries counts earlier ones if the broker drops what was delivered too often; else 0. It is not stored.
 	Deliveries int
-	// FirstAt and SeenAt are when it was delivered first, and last.
+	// FirstAt and SeenAt are its first and last delivery.
 	FirstAt, SeenAt task.Instant
 }
 
 // InLog reports whether the message is in a log.
 func (o *Oversized) InLog() bool { return o.Offset >= 0 }
 
-// WhyCut is why a letter of an early version is not sent back, nor edited: a part of a sentence.
+// WhyCut completes the refusal to send or edit a cut letter.
 const WhyCut = "its payload was cut when it was captured, so it can be neither edited nor sent back"

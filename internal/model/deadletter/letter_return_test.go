@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A letter that comes back has one more occurrence, and the counts of all of them.
 func TestLetterReturn(t *testing.T) {
 	t.Parallel()
 	l := letterIn(model.LetterRedriven)
@@ -25,7 +24,7 @@ func TestLetterReturn(t *testing.T) {
 		l.Position != "p2" || l.Replays != 1 || l.StateAt != now+8 || len(l.Details) != 1 || l.Version != 6 {
 		t.Errorf("the letter is %+v", l)
 	}
-	// it comes back before its send is recorded
+	// it returns before its send is recorded
 	_ = l.Mark(redriveID, now)
 	o = l.Return(deadletter.Occurrence{At: now + 20}, 2, 2, now+20)
 	if l.State != model.LetterOpen || l.Replays != 2 || !l.Parked || o.No != 3 || l.Origin != "mails.v2" ||
@@ -37,7 +36,6 @@ func TestLetterReturn(t *testing.T) {
 	}
 }
 
-// TestLetterReturnOfASend: which send has died decides what a return changes besides the counts. It never fails.
 func TestLetterReturnOfASend(t *testing.T) {
 	t.Parallel()
 	const open, scheduled, redriving, redriven, discarded = model.LetterOpen, model.LetterScheduled, model.LetterRedriving,
@@ -86,7 +84,6 @@ func TestLetterReturnOfASend(t *testing.T) {
 	}
 }
 
-// A letter is parked by what was sent of its message in all: by itself, and by the letters that it continues.
 func TestLetterParks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -106,7 +103,6 @@ func TestLetterParks(t *testing.T) {
 	}
 }
 
-// TestLetterSentNumber: the number of a send counts, not how often one is recorded.
 func TestLetterSentNumber(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ replays, no, want int }{{0, 1, 1}, {1, 2, 2}, {1, 3, 3}, {3, 2, 3}, {2, 2, 2}} {
@@ -118,8 +114,6 @@ func TestLetterSentNumber(t *testing.T) {
 	}
 }
 
-// TestLetterSupersedes: a send that may have arrived counts, once another one takes its place; one that is known was
-// counted when it became known.
 func TestLetterSupersedes(t *testing.T) {
 	t.Parallel()
 	l := letterIn(model.LetterOpen)
@@ -134,7 +128,7 @@ func TestLetterSupersedes(t *testing.T) {
 	if l.Supersede(); l.Replays != 2 {
 		t.Errorf("superseded twice: %+v", l)
 	}
-	// The message of the one that was given up may still die, and the letter that is sent anew goes on.
+	// The abandoned send may still die, and the new send of the letter continues.
 	_ = l.Mark(redriveID, now)
 	if o := l.Return(deadletter.Occurrence{}, 2, 0, now); o.No != 2 || l.State != model.LetterRedriving || l.Replays != 2 {
 		t.Errorf("the earlier send died: %+v, %+v", o, l)

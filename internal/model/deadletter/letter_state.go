@@ -9,20 +9,20 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Retention is how long a letter is kept after it was sent back or discarded, and a replay after it has ended.
+// Retention is how long a letter is kept after it was sent back or discarded, and a replay after its end.
 const Retention = 30 * 24 * time.Hour
 
 const (
-	// RedriveRetention is how long a redrive and its items are kept after it has ended.
+	// RedriveRetention is how long a redrive and its items are kept after its end.
 	RedriveRetention = 90 * 24 * time.Hour
-	// GroupRetention is how long a group without letters and cases is kept after its last failure, with its notes.
+	// GroupRetention is how long a group without letters and cases, and its notes, are kept after its last failure.
 	GroupRetention = 400 * 24 * time.Hour
 )
 
 // MaxReason bounds a reason, in bytes.
 const MaxReason = 2000
 
-// hints say what an operator can do about a letter in a state that refuses an act.
+// hints say how to proceed with a letter whose state refuses an act.
 var hints = map[model.LetterState]string{
 	model.LetterRedriving: "wait until it is sent, or until its send has failed",
 	model.LetterRedriven:  "it opens again if it comes back; restore it to send it once more",
@@ -35,7 +35,7 @@ func (l *Letter) refuse(act string) error {
 	return e
 }
 
-// move changes the state of a letter in one of the states from; act is the past participle for the refusal.
+// act is the past participle for the refusal.
 func (l *Letter) move(to model.LetterState, now task.Instant, act string, from ...model.LetterState) error {
 	if !slices.Contains(from, l.State) || !l.State.Can(to) {
 		return l.refuse(act)
@@ -47,7 +47,7 @@ func (l *Letter) move(to model.LetterState, now task.Instant, act string, from .
 	return nil
 }
 
-// Schedule makes an open or scheduled letter due at a time: a policy sends it back then.
+// Schedule sets when a policy sends an open or scheduled letter back.
 func (l *Letter) Schedule(due, now task.Instant) error {
 	if err := l.move(model.LetterScheduled, now, "scheduled", model.LetterOpen, model.LetterScheduled); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (l *Letter) Schedule(due, now task.Instant) error {
 	return nil
 }
 
-// Unschedule opens a scheduled letter again: it is left to an operator, for the reason.
+// Unschedule leaves a scheduled letter to an operator, for the reason.
 func (l *Letter) Unschedule(reason string, now task.Instant) error {
 	if err := l.move(model.LetterOpen, now, "taken from its schedule", model.LetterScheduled); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (l *Letter) Unschedule(reason string, now task.Instant) error {
 	return nil
 }
 
-// Mark gives an open or scheduled letter to a redrive, which is about to send it. The zero ID stands for a policy.
+// Mark gives an open or scheduled letter to a redrive before the send. The zero ID is a policy.
 func (l *Letter) Mark(redrive task.ID, now task.Instant) error {
 	if err := l.move(model.LetterRedriving, now, "sent back", model.LetterOpen, model.LetterScheduled); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (l *Letter) Mark(redrive task.ID, now task.Instant) error {
 	return nil
 }
 
-// Sent records that send no of a marked letter is confirmed. WrongState: it came back meanwhile, which has counted it.
+// Sent confirms send no of a marked letter. WrongState: it came back meanwhile, and the return counted the send.
 func (l *Letter) Sent(no int, now task.Instant, retention time.Duration) error {
 	if err := l.move(model.LetterRedriven, now, "recorded as sent", model.LetterRedriving); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (l *Letter) Sent(no int, now task.Instant, retention time.Duration) error {
 	return nil
 }
 
-// Unmark opens a marked letter again, because it could not be sent, for the reason. unknown: it may have been.
+// Unmark opens a marked letter after a failed send, for the reason. unknown: the send may have arrived.
 func (l *Letter) Unmark(reason string, unknown bool, now task.Instant) error {
 	if err := l.move(model.LetterOpen, now, "taken from its redrive", model.LetterRedriving); err != nil {
 		return err
@@ -95,8 +95,8 @@ func (l *Letter) Unmark(reason string, unknown bool, now task.Instant) error {
 	return nil
 }
 
-// Apart returns a letter of what was sent of this one, as it was marked for a send that is not confirmed: the death
-// that seemed to be its return may be that of an equal message.
+// Apart returns a letter for the content of an unconfirmed send of this one: the death that seemed its return may
+// be that of an equal message.
 func (l *Letter) Apart(id task.ID, s *Send, now task.Instant) *Letter {
 	n := *l
 	n.ID, n.Link, n.Lineage = id, Link{Kind: LinkContent, Letter: l.ID}, s.No+s.Lineage
@@ -108,7 +108,7 @@ func (l *Letter) Apart(id task.ID, s *Send, now task.Instant) *Letter {
 	return &n
 }
 
-// Supersede gives up on a send without a known outcome, because something else is sent now: under the next number.
+// Supersede abandons a send of unknown outcome before a new send, which gets the next number.
 func (l *Letter) Supersede() {
 	if l.Unknown {
 		l.Unknown = false
@@ -116,11 +116,11 @@ func (l *Letter) Supersede() {
 	}
 }
 
-// Return records that a message of send no has died: the letter has one more occurrence, which it returns with its
-// letter and number, and is open again. The letter is parked when it was sent back maxReplays times; 0 parks none.
+// Return records the death of send no: it opens the letter, and returns the occurrence with letter and number.
+// After maxReplays sends the letter is parked; 0 parks none.
 //
-// A letter can come back before its send is recorded: then Return counts the send. It can also come back from an
-// earlier send: one that is open already stays so, and one that is being sent anew goes on being sent.
+// If the letter returns before its send is recorded, Return counts the send. After a return from an earlier send,
+// an open letter stays open and a marked one stays marked.
 func (l *Letter) Return(o Occurrence, no, maxReplays int, now task.Instant) Occurrence {
 	if current := no > l.Replays; l.State != model.LetterRedriving || current {
 		if l.State == model.LetterRedriven || l.State == model.LetterRedriving || l.State == model.LetterDiscarded {
@@ -147,9 +147,9 @@ func (l *Letter) Return(o Occurrence, no, maxReplays int, now task.Instant) Occu
 	return o
 }
 
-// Identified records the identity of a delivery by which the letter has returned, through a source of its namespace. It
-// returns what must be stored besides the letter, so that deliveries of all its deaths stay known; ok is false if that
-// is nothing. The letter itself keeps identities of its own source only: a position means something in one queue.
+// Identified records the identity of the delivery by which the letter returned, from any source of its namespace.
+// It returns the alias to store, so that deliveries of all deaths stay known; ok is false for none. The letter
+// keeps only identities of its own source, because a position is meaningful only in its queue.
 func (l *Letter) Identified(source, identity string) (a Alias, ok bool) {
 	if source != l.Source {
 		return Alias{Namespace: l.Namespace, Source: source, Identity: identity, Letter: l.ID}, true
@@ -159,7 +159,7 @@ func (l *Letter) Identified(source, identity string) (a Alias, ok bool) {
 	return a, a.Identity != identity
 }
 
-// Discard gives an open or scheduled letter up, for a reason. It can be restored until it is deleted.
+// Discard discards an open or scheduled letter for a reason, until it is deleted or restored.
 func (l *Letter) Discard(reason string, now task.Instant, retention time.Duration) error {
 	if err := l.move(model.LetterDiscarded, now, "discarded", model.LetterOpen, model.LetterScheduled); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (l *Letter) Discard(reason string, now task.Instant, retention time.Duratio
 	return nil
 }
 
-// Restore opens a letter again that was discarded or sent back. Its counts stay; an earlier send may still die.
+// Restore opens a discarded or sent letter. Its counts stay; an earlier send may still die.
 func (l *Letter) Restore(now task.Instant) error {
 	if err := l.move(model.LetterOpen, now, "restored", model.LetterRedriven, model.LetterDiscarded); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (l *Letter) Restore(now task.Instant) error {
 	return nil
 }
 
-// Edit sets what is sent in place of the original; nil sends the original again. The state does not change.
+// Edit sets the content that is sent; nil is the original. The state stays.
 func (l *Letter) Edit(to *Content) error {
 	if l.State != model.LetterOpen && l.State != model.LetterScheduled {
 		return l.refuse("edited")
@@ -189,7 +189,7 @@ func (l *Letter) Edit(to *Content) error {
 	return nil
 }
 
-// MaySend reports whether a redrive may send the letter; why is the reason for a person if not.
+// MaySend reports whether a redrive may send the letter, or why not.
 func (l *Letter) MaySend(includeParked bool) (why string, ok bool) {
 	switch {
 	case l.State != model.LetterOpen && l.State != model.LetterScheduled:

@@ -35,8 +35,8 @@ func letterIn(s model.LetterState) *deadletter.Letter {
 	return l
 }
 
-// acts are all ways to change the state of a letter, with the states in which each is allowed and the state to which it
-// leads. In the states of stays it is allowed too, and leaves the state as it is.
+// acts are all changes of state, with the states that allow each and the resulting state. In the states of stays an
+// act is allowed and leaves the state.
 var acts = map[string]struct {
 	do    func(l *deadletter.Letter) error
 	from  []model.LetterState
@@ -64,7 +64,6 @@ var acts = map[string]struct {
 		[]model.LetterState{model.LetterRedriven, model.LetterDiscarded}, model.LetterOpen, nil},
 }
 
-// Every act in every state: it leads where the table says, or is refused and changes nothing.
 func TestLetterTransitions(t *testing.T) {
 	t.Parallel()
 	reached := map[string]bool{}
@@ -152,7 +151,6 @@ func TestLetterFields(t *testing.T) {
 	}
 }
 
-// TestRetention: the documentation promises 30 days.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	if deadletter.Retention != 720*time.Hour {
@@ -160,7 +158,6 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// All identities of a letter stay known: the letter has the latest of its own source, aliases have the others.
 func TestLetterIdentified(t *testing.T) {
 	t.Parallel()
 	l := letterIn(model.LetterRedriven)

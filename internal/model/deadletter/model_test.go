@@ -12,15 +12,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// world is a redrive over some letters, with a runner that may end between any two of its steps, a broker whose answers
-// may be lost, a consumer, and operators. rapid prints the seed of a run that fails.
+// world is a redrive of some letters: its runner may crash between any two steps, broker answers may be lost, and a
+// consumer and operators act.
 type world struct {
 	letters []*deadletter.Letter
 	sends   []*deadletter.Send // one for each letter
 	items   []deadletter.Item
 	redrive *deadletter.Redrive
 	now     task.Instant
-	// What happened, by letter.
+	// Ground truth by letter.
 	arrived, deaths []int // copies at the broker, and those that died
 	confirmed       []bool
 }
@@ -46,7 +46,6 @@ func newSend(l *deadletter.Letter) *deadletter.Send {
 	return &deadletter.Send{Owner: l.ID, Kind: deadletter.SendLetter, No: l.Replays + 1, State: planned}
 }
 
-// outcome counts the items of the wave, as a store does.
 func (m *world) outcome() deadletter.Outcome {
 	o := deadletter.Outcome{ByGroup: map[deadletter.GroupID]int{}}
 	for _, i := range m.items {
@@ -72,13 +71,12 @@ func (m *world) outcome() deadletter.Outcome {
 	return o
 }
 
-// run is one turn of the runner.
 func (m *world) run(t *rapid.T) {
-	if i := m.find(model.ItemSending); i >= 0 { // of a runner that ended
+	if i := m.find(model.ItemSending); i >= 0 { // of a crashed runner
 		m.again(t, i)
 		return
 	}
-	if m.redrive.WaveSize > 0 && m.outcome().Decided() > m.redrive.WaveSent { // what came back was decided by that
+	if m.redrive.WaveSize > 0 && m.outcome().Decided() > m.redrive.WaveSent { // its returns were decided by then
 		m.decided(t, 0)
 	}
 	s := m.redrive.Next(m.now, m.outcome())
@@ -108,12 +106,11 @@ func (m *world) run(t *rapid.T) {
 	}
 }
 
-// find returns the first item in a state; -1 for none.
 func (m *world) find(s model.ItemState) int {
 	return slices.IndexFunc(m.items, func(i deadletter.Item) bool { return i.State == s })
 }
 
-// mark marks an item. A letter that an operator changed since the freeze is skipped.
+// An item whose letter an operator changed since the freeze is skipped.
 func (m *world) mark(t *rapid.T, i int) {
 	l := m.letters[i]
 	m.items[i].Wave = m.redrive.Wave
@@ -124,7 +121,7 @@ func (m *world) mark(t *rapid.T, i int) {
 	}
 	must(t, l.Mark(redriveID, m.now))
 	m.items[i].State = model.ItemSending
-	if m.sends[i].State == refused { // its turn did not come before
+	if m.sends[i].State == refused { // its turn did not come
 		m.sends[i] = newSend(l)
 	}
 	m.sends[i].Mark(1, m.now)
@@ -135,7 +132,7 @@ func (m *world) mark(t *rapid.T, i int) {
 	}
 }
 
-// due sends once more what is due next of that whose outcome is not known.
+// due repeats the next send of unknown outcome.
 func (m *world) due(t *rapid.T) {
 	if i := m.find(model.ItemUnknown); i >= 0 {
 		m.now = max(m.now, m.sends[i].NextAt)
@@ -143,7 +140,7 @@ func (m *world) due(t *rapid.T) {
 	}
 }
 
-// again sends an item once more, under its number; but not where its outcome is lost, and it may arrive once only.
+// again repeats a send under its number, unless it may arrive only once.
 func (m *world) again(t *rapid.T, i int) {
 	left := m.sends[i].State == inFlight
 	m.sends[i].Mark(1, m.now)
@@ -155,7 +152,7 @@ func (m *world) again(t *rapid.T, i int) {
 	m.settle(t, i)
 }
 
-// silence is a try of which no answer came.
+// silence is a try without an answer.
 func (m *world) silence(i int) {
 	m.sends[i].NoAnswer("no answer", m.now)
 	if m.redrive.Plan.AtMostOnce {
@@ -163,7 +160,7 @@ func (m *world) silence(i int) {
 	}
 }
 
-// settle sends an item and records what became of it. It may die before that is recorded.
+// settle sends an item and records the outcome; it may die before the record.
 func (m *world) settle(t *rapid.T, i int) {
 	s := m.sends[i]
 	switch rapid.IntRange(0, 6).Draw(t, "outcome") {
@@ -176,7 +173,7 @@ func (m *world) settle(t *rapid.T, i int) {
 		s.Failed("refused", rapid.Bool().Draw(t, "for good"), m.now)
 	case 2:
 		s.NotTried("the circuit is open", m.now+1)
-	case 3: // it dies at once
+	case 3: // it dies immediately
 		m.arrived[i]++
 		m.die(t, i)
 		m.decided(t, i+1)
@@ -189,7 +186,6 @@ func (m *world) settle(t *rapid.T, i int) {
 	m.record(t, i)
 }
 
-// record records the outcome of a send in its letter and its item.
 func (m *world) record(t *rapid.T, i int) {
 	s, l := m.sends[i], m.letters[i]
 	item := &m.items[i]
@@ -211,7 +207,6 @@ func (m *world) record(t *rapid.T, i int) {
 	}
 }
 
-// decided counts what is decided of the wave; last is the number of the last item that was marked.
 func (m *world) decided(t *rapid.T, last int) {
 	if m.redrive.WaveSize > 0 {
 		must(t, m.redrive.Decided(m.outcome().Decided()-m.redrive.WaveSent, last, m.now))
@@ -224,7 +219,7 @@ func must(t *rapid.T, err error) {
 	}
 }
 
-// die lets a copy of a message die. The first death is a return of its letter, whatever its state is.
+// The first death of a copy returns its letter, in any state.
 func (m *world) die(t *rapid.T, i int) {
 	l := m.letters[i]
 	before := l.State
@@ -242,7 +237,6 @@ func (m *world) die(t *rapid.T, i int) {
 	m.items[i].State, m.items[i].Group = model.ItemReturned, 4
 }
 
-// TestModel lets a runner, a consumer and operators do what they can in any order.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -264,7 +258,7 @@ func TestModel(t *testing.T) {
 			"due":      m.due,
 			"consume": func(t *rapid.T) {
 				for i := range m.letters {
-					// A second copy, of a runner that ended or an answer that was lost, is a repetition.
+					// A second copy, of a crashed runner or a lost answer, is a repetition.
 					if m.arrived[i] > m.deaths[i] && rapid.Bool().Draw(t, "it fails") {
 						m.die(t, i)
 					}
@@ -280,7 +274,6 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// operate is what an operator does with a letter, in the states where that is allowed.
 func (m *world) operate(act func(*deadletter.Letter) error, allowed ...model.LetterState) func(*rapid.T) {
 	return func(t *rapid.T) {
 		if len(m.letters) == 0 {
@@ -294,7 +287,6 @@ func (m *world) operate(act func(*deadletter.Letter) error, allowed ...model.Let
 	}
 }
 
-// check holds what is always true.
 func (m *world) check(t *rapid.T) {
 	r := m.redrive
 	if r.WaveSent > r.WaveSize && r.WaveSize > 0 || r.Behind > r.Total {
@@ -308,7 +300,6 @@ func (m *world) check(t *rapid.T) {
 	}
 }
 
-// checkLetter holds what is always true of a letter, its send and its item.
 func (m *world) checkLetter(t *rapid.T, i int) {
 	l, s, item := m.letters[i], m.sends[i], m.items[i]
 	known := m.confirmed[i] || m.deaths[i] > 0
@@ -343,7 +334,7 @@ func (m *world) checkLetter(t *rapid.T, i int) {
 	}
 }
 
-// finish lets everything go on: a redrive that nobody stops ends with every item decided.
+// finish: a redrive that nobody stops ends with every item decided.
 func (m *world) finish(t *rapid.T) {
 	for range 10_000 {
 		switch m.redrive.State {
@@ -352,7 +343,7 @@ func (m *world) finish(t *rapid.T) {
 		case model.RedrivePaused, model.RedriveHalted:
 			must(t, m.redrive.Continue(m.now))
 		case model.RedriveDone:
-			for m.find(model.ItemUnknown) >= 0 { // of waves that were halted
+			for m.find(model.ItemUnknown) >= 0 { // of halted waves
 				m.due(t)
 			}
 			if m.redrive.Behind != len(m.items) || m.find(model.ItemPending) >= 0 ||

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The defaults of a plan and a stop rule, for fields that are zero.
+// The defaults of a plan and a stop rule.
 const (
 	DefaultCanary        = 10
 	DefaultFactor        = 2
@@ -31,11 +31,10 @@ const (
 	minShare   = 0.0001
 )
 
-// NoObservation is a Plan.Observe that sends wave after wave without waiting for what comes back.
+// NoObservation, as Plan.Observe, sends waves without waiting for returns.
 const NoObservation time.Duration = -1
 
-// WithDefaults returns the plan with a default for each zero field but Rate. The largest wave is at least as large as
-// the canary.
+// WithDefaults sets each zero field but Rate. The largest wave is at least as large as the canary.
 func (p Plan) WithDefaults() Plan {
 	if p.Canary == 0 {
 		p.Canary = DefaultCanary
@@ -49,7 +48,7 @@ func (p Plan) WithDefaults() Plan {
 	return p
 }
 
-// Validate returns the problems of a plan that has its defaults, each at a JSON pointer within it.
+// Validate returns the problems of a plan with defaults, each at a JSON pointer within it.
 func (p Plan) Validate() []task.Problem {
 	var list problems
 	list.between("/canary", float64(p.Canary), 1, MaxWave)
@@ -67,11 +66,11 @@ func (p Plan) Validate() []task.Problem {
 	return list
 }
 
-// Replays reports whether a plan says how tasks are replayed.
+// Replays reports whether the plan has settings for replays of tasks.
 func (p Plan) Replays() bool { return p.KeepAttempts || p.Priority != "" }
 
-// WithDefaults returns the rule with a default for each zero field: a tighter share must not switch the other bounds
-// off. A share of 1, and MaxWave for the others, never halt.
+// WithDefaults sets each zero field: a tighter share must not switch off the other bounds. A share of 1, and
+// MaxWave for the others, never halt.
 func (s StopRule) WithDefaults() StopRule {
 	return StopRule{ReturnedShare: cmp.Or(s.ReturnedShare, DefaultReturnedShare),
 		SamePrint: cmp.Or(s.SamePrint, DefaultSamePrint), Failed: cmp.Or(s.Failed, DefaultFailed)}
@@ -102,7 +101,7 @@ const (
 	MaxReplayCount     = 1000
 )
 
-// SelectsLetters reports whether a selection can select letters: they belong to no template, and have no task.
+// SelectsLetters reports whether a selection can match letters, which have neither template nor task.
 func (s *Selection) SelectsLetters() bool {
 	return s.Kind != model.KindCase && s.Template == "" && s.Reason == "" && s.TaskState == ""
 }
@@ -144,7 +143,7 @@ func (s *Selection) Validate() []task.Problem {
 	return p
 }
 
-// cross adds the problems of restrictions that exclude each other: such a selection selects nothing, whatever there is.
+// cross adds the problems of restrictions that exclude each other.
 func (s *Selection) cross(p *problems) {
 	if s.Kind == model.KindCase {
 		p.when(s.Source != "", "/source", "restricts letters, and kind is case")

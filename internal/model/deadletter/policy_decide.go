@@ -14,17 +14,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The defaults of policies and sources, for fields that are zero.
+// The defaults of policies and sources.
 const (
 	DefaultMaxRetries = 3
 	DefaultBase       = time.Minute
 	DefaultCap        = time.Hour
 	DefaultMultiplier = 2
-	// DefaultMaxReplays parks a letter that was sent back that often.
 	DefaultMaxReplays = 3
 )
 
-// DefaultAge is the greatest age of letters under a policy that comes from an interface which promises an end.
+// DefaultAge bounds the age of letters under policies set through an interface that promises an end.
 const DefaultAge = 7 * 24 * time.Hour
 
 // The bounds of policies and sources.
@@ -39,31 +38,30 @@ const (
 	MaxURL          = 2048 // bytes
 )
 
-// Verdict is what a policy decides about a letter.
+// Verdict is a policy's decision about a letter.
 type Verdict string
 
-// The verdicts.
 const (
 	VerdictSend    Verdict = "send"    // at a time
 	VerdictLeave   Verdict = "leave"   // to an operator
 	VerdictDiscard Verdict = "discard" // for a reason
 )
 
-// Decision is what a policy decides about a letter, and why.
+// Decision is a verdict with its reason.
 type Decision struct {
 	Verdict Verdict
 	At      task.Instant // of VerdictSend
-	Reason  string       // of the others; "" where the policy is manual
+	Reason  string       // of other verdicts; "" under a manual policy
 }
 
-// Decide decides about an open letter. chance is a random number in [0,1) that places the jitter.
+// Decide decides about an open letter. chance in [0,1) places the jitter. The first of these applies:
 //
-//   - Given up: test events, if DiscardTests says so. This is so under a manual policy too.
-//   - Left to an operator: what was cut or has a type that the policy does not name.
-//   - Given up, or left with KeepExhausted: what is older than MaxAge, or was sent back MaxRetries times. A send that
-//     failed counts as one of them, until one succeeds.
-//   - Left to an operator: what is parked and not given up.
-//   - Everything else is sent at a time, counted from now.
+//   - Discard test events, if DiscardTests is set, even under a manual policy.
+//   - Leave letters that were cut or whose type the policy does not name.
+//   - Discard letters older than MaxAge or sent back MaxRetries times, or leave them with KeepExhausted. A failed
+//     send counts until one succeeds.
+//   - Leave parked letters.
+//   - Send all others at a time counted from now.
 func (p *Policy) Decide(l *Letter, now task.Instant, chance float64) Decision {
 	switch why, sends := l.MaySend(true); {
 	case p.DiscardTests && (l.State == model.LetterOpen || l.State == model.LetterScheduled) &&
@@ -86,17 +84,17 @@ func (p *Policy) Decide(l *Letter, now task.Instant, chance float64) Decision {
 	return Decision{Verdict: VerdictSend, At: p.due(l, now, chance)}
 }
 
-// The reasons of a policy: ReasonTest as a whole, the others by their beginnings.
+// The reasons of a policy: ReasonTest in full, the others by their beginnings.
 const (
 	ReasonTest    = "test event: its ID begins with " + TestPrefix
 	reasonAge     = "it died more than"
 	reasonRetries = "it was sent back"
 )
 
-// ReasonPrefix begins the reasons of letters that a policy has discarded.
+// ReasonPrefix begins a policy's reasons to discard.
 const ReasonPrefix = "policy: "
 
-// DiscardKind is why a letter was discarded, as one of few words.
+// DiscardKind classifies why a letter was discarded.
 type DiscardKind string
 
 // The kinds of discards.
@@ -107,7 +105,7 @@ const (
 	DiscardManual     DiscardKind = "manual" // by an operator
 )
 
-// KindOfDiscard returns the kind of a discard by its reason.
+// KindOfDiscard classifies a reason.
 func KindOfDiscard(reason string) DiscardKind {
 	rest, policy := strings.CutPrefix(reason, ReasonPrefix)
 	switch {
@@ -129,7 +127,7 @@ func (p *Policy) tried(l *Letter) string {
 	return fmt.Sprintf("%s %d times%s; the policy allows %d", reasonRetries, l.Sends(), failed, p.MaxRetries)
 }
 
-// exhausted gives a letter up, or leaves it: one that may have arrived is for an operator to decide.
+// exhausted leaves a letter that may have arrived to an operator.
 func (p *Policy) exhausted(l *Letter, reason string) Decision {
 	if p.KeepExhausted || l.Unknown {
 		return Decision{Verdict: VerdictLeave, Reason: reason}
@@ -137,8 +135,8 @@ func (p *Policy) exhausted(l *Letter, reason string) Decision {
 	return Decision{Verdict: VerdictDiscard, Reason: reason}
 }
 
-// due is when a letter is sent. After a send that failed an immediate policy waits as an exponential one does by
-// default: a broker that is down for a minute must not cost all retries.
+// due: after a failed send an immediate policy waits like the default exponential one, so that a short outage of
+// the broker does not use up all retries.
 func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
 	delay, tries := 0.0, float64(l.Sends()+l.FailedSends)
 	switch p.Strategy {
@@ -162,8 +160,8 @@ func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
 	return now.Add(time.Duration(math.Min(max(delay, 0), float64(MaxDelay))))
 }
 
-// Parks returns the number of replays at which a letter is parked: that of its source, or the retries of its policy,
-// nil for none, if these are more. A policy bounds its own sends; max_replays, a default mostly, those of operators.
+// Parks returns the number of replays that parks a letter: maxReplays of its source, or the retries of the policy
+// (nil: none) if more. A policy bounds its own sends; max_replays, mostly a default, those of operators.
 func (p *Policy) Parks(maxReplays int) int {
 	if p == nil || p.Strategy == model.Manual || maxReplays <= 0 {
 		return maxReplays
@@ -171,12 +169,11 @@ func (p *Policy) Parks(maxReplays int) int {
 	return max(maxReplays, p.MaxRetries)
 }
 
-// growing is a delay that is multiplied for each try, up to a cap.
 func growing(base time.Duration, multiplier, tries float64, most time.Duration) float64 {
 	return math.Min(float64(base)*math.Pow(multiplier, tries), float64(most))
 }
 
-// untilTimeOfDay is the time until the next At after now, in UTC: more than 0 and at most a day.
+// untilTimeOfDay is the time until the next At in UTC: more than 0, at most a day.
 func (p *Policy) untilTimeOfDay(now task.Instant) time.Duration {
 	const day = 24 * time.Hour
 	today := time.Duration(now%task.Instant(day.Microseconds())) * time.Microsecond
@@ -187,7 +184,7 @@ func (p *Policy) untilTimeOfDay(now task.Instant) time.Duration {
 	return wait
 }
 
-// WithDefaults returns the policy with a default for each zero field that its strategy needs.
+// WithDefaults sets each zero field that the strategy needs.
 func (p Policy) WithDefaults() Policy {
 	if p.Strategy = cmp.Or(p.Strategy, model.Manual); p.Strategy == model.Manual {
 		return p
@@ -203,7 +200,7 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
-// Validate returns the problems of a policy that has its defaults, each at a JSON pointer within it.
+// Validate returns the problems of a policy with defaults, each at a JSON pointer within it.
 func (p *Policy) Validate() []task.Problem {
 	var list problems
 	list.text("/source", p.Source, task.MaxName)
@@ -225,8 +222,8 @@ func (p *Policy) Validate() []task.Problem {
 	return list
 }
 
-// Allows reports whether letters may be sent to a destination: their origin, or "", and the targets of the source. The
-// origin of a reported letter is a claim, which must not make this server call any URL: only targets count.
+// Allows reports whether letters may go to a destination: their origin, "", or a target of the source. The origin
+// of a reported letter is a claim, which must not make this server call any URL, so only targets count.
 func (s *Source) Allows(destination, origin string) bool {
 	if s.Driver == DriverHTTP {
 		return s.allowsPost(cmp.Or(destination, origin))
@@ -240,7 +237,7 @@ func (s *Source) Allows(destination, origin string) bool {
 	})
 }
 
-// allowsPost is Allows for URLs. A target that was stored before URLs were read as such allows nothing if it is none.
+// allowsPost is Allows for URLs. A stored target that is no valid URL allows nothing.
 func (s *Source) allowsPost(destination string) bool {
 	u, fault := posturl.Parse(destination)
 	return fault == "" && slices.ContainsFunc(s.Targets, func(text string) bool {
@@ -249,14 +246,14 @@ func (s *Source) allowsPost(destination string) bool {
 	})
 }
 
-// WithDefaults returns the source with a default for each zero field that needs one.
+// WithDefaults sets each zero field that needs a default.
 func (s Source) WithDefaults() Source {
 	s.MaxReplays = cmp.Or(s.MaxReplays, DefaultMaxReplays)
 	return s
 }
 
-// Validate returns the problems of a source that has its defaults, each at a JSON pointer within it. It does not know
-// which drivers and formats there are, except the driver http.
+// Validate returns the problems of a source with defaults, each at a JSON pointer within it. It does not check that
+// drivers and formats exist.
 func (s *Source) Validate() []task.Problem {
 	var p problems
 	p.name("/name", s.Name)

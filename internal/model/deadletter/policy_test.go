@@ -162,8 +162,8 @@ func TestPolicyDefaultsAndBounds(t *testing.T) {
 	}
 }
 
-// TestSourceOfReports: letters that were reported go to URLs of the targets only. Where a letter says that it came from
-// does not count, and a target or destination with a user is none.
+// TestSourceOfReports: reported letters go only to URLs of the targets, whatever their origin, and never to a URL
+// with a user.
 func TestSourceOfReports(t *testing.T) {
 	t.Parallel()
 	s := deadletter.Source{Name: "mail", Driver: deadletter.DriverHTTP,

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// TestPolicyFor: an origin counts for more than a source, and nothing of another source or origin applies.
 func TestPolicyFor(t *testing.T) {
 	t.Parallel()
 	all, source := &deadletter.Policy{}, &deadletter.Policy{Source: "s"}
@@ -28,7 +27,6 @@ func TestPolicyFor(t *testing.T) {
 	}
 }
 
-// TestPoliciesOf: each origin has the policy that PolicyFor finds, and the rest comes last.
 func TestPoliciesOf(t *testing.T) {
 	t.Parallel()
 	all, source := &deadletter.Policy{}, &deadletter.Policy{Source: "s"}
@@ -47,7 +45,6 @@ func TestPoliciesOf(t *testing.T) {
 	}
 }
 
-// TestParks: the default of max_replays does not cut a policy short, and a policy parks nothing earlier.
 func TestParks(t *testing.T) {
 	t.Parallel()
 	ten := &deadletter.Policy{Strategy: model.Fixed, MaxRetries: 10}
@@ -65,7 +62,6 @@ func TestParks(t *testing.T) {
 	}
 }
 
-// TestKindOfDiscard: what a policy says of a discard is known again.
 func TestKindOfDiscard(t *testing.T) {
 	t.Parallel()
 	p := deadletter.Policy{Strategy: model.Fixed, MaxRetries: 2, Base: time.Second, MaxAge: time.Hour,

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// problems collects the faults of an input, each at a JSON pointer.
+// problems collects faults, each at a JSON pointer.
 type problems []task.Problem
 
 func (p *problems) add(at, message string) {
@@ -23,13 +23,11 @@ func (p *problems) when(bad bool, at, message string) {
 	}
 }
 
-// text checks an optional text of at most limit bytes.
 func (p *problems) text(at, s string, limit int) {
 	fault := task.TextFault(s, limit)
 	p.when(fault != "", at, fault)
 }
 
-// name checks a required name.
 func (p *problems) name(at, s string) {
 	p.when(strings.TrimSpace(s) == "", at, "must not be empty")
 	p.text(at, s, task.MaxName)
@@ -44,7 +42,6 @@ func (p *problems) entries(at string, n, limit int) {
 	p.when(n > limit, at, fmt.Sprintf("has %d entries; the limit is %d", n, limit))
 }
 
-// names checks a list of at most limit required names.
 func (p *problems) names(at string, list []string, limit int) {
 	p.entries(at, len(list), limit)
 	for i, name := range list {
@@ -52,25 +49,22 @@ func (p *problems) names(at string, list []string, limit int) {
 	}
 }
 
-// between checks a number against bounds, both included. It refuses what is not a number.
+// between is inclusive and refuses NaN.
 func (p *problems) between(at string, v, least, most float64) {
 	p.when(!(least <= v && v <= most), at, fmt.Sprintf("must be from %s to %s", plain(least), plain(most)))
 }
 
-// within checks a duration against bounds, both included.
 func (p *problems) within(at string, d, least, most time.Duration) {
 	p.when(d < least || d > most, at, fmt.Sprintf("must be from %s to %s", least, most))
 }
 
-// oneOf checks an optional word.
 func (p *problems) oneOf(at, s string, allowed ...string) {
 	p.when(s != "" && !slices.Contains(allowed, s), at, "must be one of "+strings.Join(allowed, ", "))
 }
 
-// plain writes a bound without an exponent.
 func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// refused is the error of an act that the state of something does not allow; act is a past participle.
+// refused is the error of an act in a wrong state; act is a past participle.
 func refused(what string, id fmt.Stringer, state any, act string) *task.Error {
 	return task.Errorf(task.WrongState, "the %s %s is %s and cannot be %s", what, id, state, act)
 }

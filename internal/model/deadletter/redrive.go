@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Selection selects items of the inbox. Zero fields do not restrict.
+// Selection selects items of the inbox. Zero fields restrict nothing.
 type Selection struct {
 	Namespace string
 	Kind      model.Kind // "" selects both
@@ -18,49 +18,48 @@ type Selection struct {
 	Source    string
 	Origin    string
 	Template  string // of cases: name of the template
-	// State selects letters in it, and cases that are pending for Open; "" selects all states.
+	// State selects letters, and pending cases for Open; "" selects all states.
 	State model.LetterState
 	Type  string // error type
-	// Text is a literal part of an error message or a payload.
+	// Text is a literal part of an error message or payload.
 	Text string
-	// HeaderName selects letters with that header, of that value if HeaderValue is set.
+	// HeaderName selects letters with that header, with that value if HeaderValue is set.
 	HeaderName, HeaderValue string
-	After                   task.Instant // died last at or after
-	Before                  task.Instant // died last before
-	FirstAfter              task.Instant // died first, or the case was opened, at or after
-	FirstBefore             task.Instant // died first, or the case was opened, before
+	After                   task.Instant // last death at or after
+	Before                  task.Instant // last death before
+	FirstAfter              task.Instant // first death or opening of the case at or after
+	FirstBefore             task.Instant // first death or opening of the case before
 	MinReplays              int
-	// Replayed selects what was sent back before, or was not; of cases, those whose tasks were replayed before, also
-	// under an earlier case.
+	// Replayed selects by earlier replays; for cases, also replays under an earlier case.
 	Replayed  *bool
 	Retryable *bool // whether a retry may help
 	Parked    *bool
-	// Reason is why a case was opened, and TaskState the state in which its task is now: both select cases only.
+	// Reason and the current TaskState select cases only.
 	Reason    task.CaseReason
 	TaskState task.State
-	// Masked leaves payloads and values of headers out of the search in letters of sources with sensitive fields: the
-	// number of letters that a search finds would tell what is masked.
+	// Masked excludes payloads and header values of letters with sensitive fields from the text search: the number
+	// of hits would reveal masked values.
 	Masked bool `json:",omitempty"`
 }
 
-// Plan says how many items a redrive takes, in which waves it sends them, and how it replays the tasks of cases.
+// Plan sets how many items a redrive takes, its waves, and how it replays the tasks of cases.
 type Plan struct {
 	Canary  int           // size of the first wave
-	Factor  float64       // each wave is that many times the size of the one before
+	Factor  float64       // growth from wave to wave
 	Largest int           // size of the largest wave
 	Observe time.Duration // after each wave
-	Rate    float64       // items per second; 0: no limit
-	// Limit bounds the items: of more, those that died first are taken. 0: all, or none of more than MaxItems.
+	Rate    float64       // items per second; 0: unlimited
+	// Limit takes the items with the earliest first deaths. 0: all, but none if more than MaxItems match.
 	Limit int
-	// KeepAttempts leaves failed steps the attempts that they have left, at least one; otherwise they have all again.
+	// KeepAttempts leaves failed steps their remaining attempts, at least one; otherwise they get all again.
 	KeepAttempts bool
-	// Priority is the name or number of the new level of tasks; "" keeps the level.
+	// Priority is the new level of tasks by name or number; "" keeps the level.
 	Priority string
-	// AtMostOnce leaves a letter open when the outcome of its send is not known, else it is sent again under its number.
+	// AtMostOnce leaves a letter open after a send of unknown outcome; otherwise it is sent again under its number.
 	AtMostOnce bool `json:",omitempty"`
 }
 
-// StopRule says when a redrive halts. Zero fields do not.
+// StopRule sets when a redrive halts. Zero fields never halt.
 type StopRule struct {
 	// ReturnedShare is the share of a wave, above 0 to 1, that may come back.
 	ReturnedShare float64
@@ -70,11 +69,12 @@ type StopRule struct {
 	Failed int
 }
 
-// Edit changes content before it is sent; the original is kept.
+// Edit changes content before it is sent.
 type Edit struct {
-	// Patch is a JSON Patch (RFC 6902) or merge patch (RFC 7396) of the payload, or of a case's task's context. nil: none.
+	// Patch is a JSON Patch (RFC 6902) or merge patch (RFC 7396) of the payload, or of the context of a case's
+	// task. nil: none.
 	Patch []byte
-	// SetHeaders replaces the headers of those names; DropHeaders removes them.
+	// SetHeaders replaces the headers of its names; DropHeaders removes.
 	SetHeaders  []Header
 	DropHeaders []string
 	// Key replaces the key; nil keeps it.
@@ -87,12 +87,12 @@ type Redrive struct {
 	Namespace string
 	Operation model.Operation
 	Selection Selection
-	// Destination is where letters are sent; "" sends each to its origin.
+	// Destination of letters; "" sends each to its origin.
 	Destination string
 	Edit        *Edit
 	Plan        Plan
 	Stop        StopRule
-	// IncludeParked takes parked letters too.
+	// IncludeParked includes parked letters.
 	IncludeParked bool
 
 	State   model.RedriveState
@@ -107,13 +107,13 @@ type Redrive struct {
 
 	Total    int // items
 	Counts   model.ItemCounts
-	Wave     int // number of the wave under way, from 1; 0 before the first
+	Wave     int // number of the current wave, from 1; 0 before the first
 	WaveSize int
-	WaveSent int // items of the wave that are decided: sent, failed or skipped
-	// Waves are the counts of the newest waves, where they were asked for.
+	WaveSent int // decided items of the wave: sent, failed or skipped
+	// Waves are the counts of the newest waves, if they were requested.
 	Waves     []model.RedriveWave
 	WaveBegan task.Instant
-	// Behind is the number of the last item that was decided.
+	// Behind is the number of the last decided item.
 	Behind int
 
 	Actor, Key, Reason string
@@ -121,7 +121,7 @@ type Redrive struct {
 	Version            int64
 }
 
-// Item is one item of a redrive. Items are numbered in the order in which they are sent.
+// Item is one item of a redrive, numbered in the order of sending.
 type Item struct {
 	Redrive task.ID
 	No      int // from 1
@@ -131,20 +131,20 @@ type Item struct {
 	Wave    int
 	At      task.Instant // of the state
 	Message string
-	// Group is that with which it came back; 0 for none.
+	// Group is the group of its return; 0 for none.
 	Group GroupID
-	// Uncertain: a try had no answer. What was sent may be there twice, under its number, and what failed once.
+	// Uncertain: a try had no answer. A sent item may exist twice under its number, a failed one once.
 	Uncertain bool
 }
 
-// Outcome is how the items of one wave stand.
+// Outcome counts the items of one wave by result.
 type Outcome struct {
 	model.ItemCounts
-	// ByGroup counts the items that came back, by the group that they came back in.
+	// ByGroup counts returned items by the group of their return.
 	ByGroup map[GroupID]int
 }
 
-// move changes the state, or refuses; act is the past participle for the refusal.
+// act is the past participle for the refusal.
 func (r *Redrive) move(to model.RedriveState, now task.Instant, act string) error {
 	if !r.State.Can(to) {
 		e := r.refuse(act)
@@ -179,7 +179,7 @@ func (r *Redrive) Start(now task.Instant) error {
 
 func (r *Redrive) refuse(act string) *task.Error { return refused("redrive", r.ID, r.State, act) }
 
-// Pause stops sending until Continue. Items that are being sent are finished.
+// Pause stops sending until Continue. Items under way are finished.
 func (r *Redrive) Pause(now task.Instant) error {
 	from := r.State
 	if err := r.move(model.RedrivePaused, now, "paused"); err != nil {
@@ -189,12 +189,11 @@ func (r *Redrive) Pause(now task.Instant) error {
 	return nil
 }
 
-// Continue resumes a redrive that is paused or halted.
+// Continue resumes a paused or halted redrive.
 //
-//   - A paused wave goes on at the rate of its plan; it does not catch up on what it did not send. A paused observation
-//     begins again.
-//   - After a halt an operator overrides the stop rule: the waves begin again with a canary of the items that are
-//     left, and the stop rule looks at the new waves only.
+//   - A paused wave resumes at the rate of its plan and does not catch up. A paused observation starts over.
+//   - After a halt an operator overrides the stop rule: waves restart with a canary of the remaining items, and
+//     the stop rule counts the new waves only.
 func (r *Redrive) Continue(now task.Instant) error {
 	to, halted := r.Resume, r.State == model.RedriveHalted
 	if halted {
@@ -214,7 +213,7 @@ func (r *Redrive) Continue(now task.Instant) error {
 	return nil
 }
 
-// Cancel ends a redrive early. What was sent stays sent.
+// Cancel ends a redrive early. Sent items stay sent.
 func (r *Redrive) Cancel(now task.Instant) error {
 	return r.move(model.RedriveCancelled, now, "cancelled")
 }
@@ -228,7 +227,6 @@ func (r *Redrive) HaltFor(reason string, now task.Instant) error {
 	return nil
 }
 
-// span is the time that the rate of the plan takes for items.
 func (r *Redrive) span(items int) time.Duration {
 	if r.Plan.Rate <= 0 {
 		return 0

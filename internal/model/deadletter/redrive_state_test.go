@@ -29,7 +29,6 @@ func redriveIn(s model.RedriveState) *deadletter.Redrive {
 	return r
 }
 
-// Every act in every state: it leads where the table says, or is refused and changes nothing.
 func TestRedriveTransitions(t *testing.T) {
 	t.Parallel()
 	const (
@@ -87,7 +86,7 @@ func TestRedriveTransitions(t *testing.T) {
 			}
 		}
 	}
-	r := redriveIn(running) // the way from running to observing is the end of a wave
+	r := redriveIn(running) // running leads to observing at the end of a wave
 	if err := r.Decided(6, 10, now+1); err != nil || r.State != observing || r.StateAt != now+1 {
 		t.Errorf("after its wave it is %s: %v", r.State, err)
 	}
@@ -104,7 +103,7 @@ func TestRedriveTransitions(t *testing.T) {
 	}
 }
 
-// What a runner was sending when an operator acted is counted.
+// Sends under way when an operator acts are counted.
 func TestDecidedInEveryState(t *testing.T) {
 	t.Parallel()
 	for _, s := range model.RedriveStates {
@@ -134,8 +133,7 @@ func TestRestingRedrives(t *testing.T) {
 	}
 }
 
-// A rate needs nothing but the row: however often and late a runner asks, it sends no more than the plan says, and does
-// not catch up on a pause or an outage.
+// A rate depends on the row alone: late or frequent calls never exceed the plan or catch up after a pause.
 func TestRate(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveRunning)
@@ -163,7 +161,7 @@ func TestRate(t *testing.T) {
 	if n := send(now.Add(10 * time.Second)); n < 199 || n > 201 {
 		t.Errorf("%d in 10 s", n)
 	}
-	// a runner that was away
+	// the runner was away
 	at = at.Add(time.Hour)
 	if n := send(at.Add(10 * time.Second)); n < 218 || n > 222 {
 		t.Errorf("%d in the 10 s after an outage: one second is caught up on", n)
@@ -176,7 +174,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestRateIsExact: a token is there at the very microsecond, although a rate is a fraction.
+// TestRateIsExact: a token is due at its exact microsecond, although a rate is a fraction.
 func TestRateIsExact(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveRunning)
@@ -194,7 +192,6 @@ func TestRateIsExact(t *testing.T) {
 	}
 }
 
-// TestWithoutRate: a wave begins when it is begun, whatever was sent before it.
 func TestWithoutRate(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveDraft)
@@ -217,7 +214,7 @@ func TestWithoutRate(t *testing.T) {
 	}
 }
 
-// TestHaltNamesOneGroup: of groups with the same number, the reason names the one with the lowest ID.
+// TestHaltNamesOneGroup: among groups with equal counts, the reason names the lowest ID.
 func TestHaltNamesOneGroup(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveRunning)
@@ -227,14 +224,13 @@ func TestHaltNamesOneGroup(t *testing.T) {
 		o.ByGroup[g+1] = 5
 	}
 	o.ByGroup[0] = 1
-	for range 50 { // a map has another order each time
+	for range 50 { // map order varies
 		if s := r.Next(now, o); !strings.Contains(s.Reason, "5 items of the wave came back in group 0000000000000001") {
 			t.Fatalf("%+v", s)
 		}
 	}
 }
 
-// Many small waves are no faster than a large one.
 func TestRateOverWaves(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveDraft)

@@ -11,10 +11,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ReplayInto is what the messages of a replay become.
+// ReplayInto is the target of a replay.
 type ReplayInto string
 
-// What messages become.
+// The targets of a replay.
 const (
 	ReplayIntoInbox ReplayInto = "inbox" // letters
 	ReplayIntoTasks ReplayInto = "tasks"
@@ -29,42 +29,43 @@ const (
 	maxReplayMatch   = 1024 // bytes of a key or a header that is compared
 )
 
-// ReplaySpec is what an operator asks of a replay.
+// ReplaySpec is an operator's request for a replay.
 type ReplaySpec struct {
-	// Topic is a log of the source's broker: its queue, or one that its targets allow.
+	// Topic is a log of the source's broker: its queue, or an allowed target.
 	Topic string
 	Into  ReplayInto
-	// Intake makes the messages tasks; nil: the intake of the source does.
+	// Intake turns the messages into tasks; nil: the intake of the source does.
 	Intake *Intake `json:",omitempty"`
-	// Repeat makes tasks of messages of which tasks were made before: once for each name. "" makes none.
+	// Repeat makes tasks again from messages that already have some, once for each name. "" makes none.
 	Repeat string `json:",omitempty"`
-	// Since and Before bound each part: from the first message that is as new as Since, up to the first as new as Before.
+	// Since and Before bound each part: from the first message not older than Since to the first not older than
+	// Before.
 	Since, Before task.Instant
-	// FromOffset and ToOffset bound the offsets, ToOffset not included. nil: no bound.
+	// FromOffset and ToOffset bound the offsets, ToOffset excluded. nil: no bound.
 	FromOffset, ToOffset *int64
 	Partitions           []int32 // nil: all
-	// Key selects messages with that key; nil: all. Headers selects those that have all of these.
+	// Key selects messages with that key; nil: all. Headers selects messages with all of these.
 	Key     *string  `json:",omitempty"`
 	Headers []Header `json:",omitempty"`
 	Rate    float64  // messages a second; 0: no limit
 }
 
-// ReplayProgress is how far a replay is.
+// ReplayProgress is the progress of a replay.
 type ReplayProgress struct {
 	Parts  []model.ReplayPart
 	Counts model.ReplayCounts
-	// Why is why it failed or, while it runs, what holds it up; "" for nothing.
+	// Why says why it failed or is delayed; "" otherwise.
 	Why string
-	// RetryAt is when it is tried again after what holds it up.
+	// RetryAt is the next try after a delay.
 	RetryAt task.Instant
-	// PacedAt is the time up to which the rate is used up.
+	// PacedAt is the time until which the rate is used up.
 	PacedAt            task.Instant
 	StateAt            task.Instant
 	StartedAt, EndedAt task.Instant
 }
 
-// Replay reads a range of a topic again. Each message becomes a letter or a task once: the position of each partition
-// is stored with what the messages before it have become.
+// Replay reads a range of a topic again. Each message becomes a letter or a task once: one transaction stores them
+// with the position of the partition.
 type Replay struct {
 	ID                 task.ID
 	Namespace, Source  string
@@ -73,11 +74,11 @@ type Replay struct {
 	Progress           ReplayProgress
 	Actor, Key, Reason string
 	CreatedAt          task.Instant
-	PurgeAt            task.Instant // when it will be deleted; 0: it has not ended
-	Version            int64        // of the state; progress does not change it
+	PurgeAt            task.Instant // when it will be deleted; 0: not ended
+	Version            int64        // of the state, not of progress
 }
 
-// Move changes the state, or refuses; act is the past participle for the refusal.
+// Move changes the state; act is the past participle for the refusal.
 func (r *Replay) Move(to model.ReplayState, now task.Instant, act string) error {
 	if !slices.Contains(r.State.Next(), to) {
 		return refused("replay", r.ID, r.State, act)
@@ -93,7 +94,7 @@ func (r *Replay) Move(to model.ReplayState, now task.Instant, act string) error 
 	return nil
 }
 
-// Fail ends the work until an operator resumes it; why is a sentence.
+// Fail stops the work until an operator resumes it; why is a sentence.
 func (r *Replay) Fail(why string, now task.Instant) error {
 	err := r.Move(model.ReplayFailed, now, "failed")
 	if err == nil {
@@ -102,7 +103,7 @@ func (r *Replay) Fail(why string, now task.Instant) error {
 	return err
 }
 
-// NextPart returns the index of the part to read next: the one of which the smallest share is read; -1 at the end.
+// NextPart returns the part with the smallest share read, -1 at the end.
 func (r *Replay) NextPart() int {
 	best, least := -1, 0.0
 	for i, p := range r.Progress.Parts {
@@ -116,7 +117,7 @@ func (r *Replay) NextPart() int {
 	return best
 }
 
-// Left is how many offsets are to be read; some of them may hold no message.
+// Left is the number of unread offsets, some of which may hold no message.
 func (r *Replay) Left() (n int64) {
 	for _, p := range r.Progress.Parts {
 		n += p.To - p.Next
@@ -129,11 +130,11 @@ func (r *Replay) Allowed(now task.Instant, most int) int {
 	if r.Spec.Rate <= 0 {
 		return most
 	}
-	n := now.Sub(r.paced(now)).Seconds()*r.Spec.Rate + 1e-6 // what rounding takes away
+	n := now.Sub(r.paced(now)).Seconds()*r.Spec.Rate + 1e-6 // compensates rounding
 	return int(min(max(n, 0), float64(most)))
 }
 
-// paced is the time up to which the rate is used up: no more than a second, or the time of a message, is made up for.
+// paced limits catching up to a second, or to the time of one message.
 func (r *Replay) paced(now task.Instant) task.Instant {
 	return max(r.Progress.PacedAt, now.Add(-time.Duration(max(1, 1/r.Spec.Rate)*float64(time.Second))))
 }
@@ -160,7 +161,7 @@ func (s *ReplaySpec) Selects(key []byte, headers []Header) bool {
 	return true
 }
 
-// Freeze bounds the parts of a log by offsets and partitions, and returns the range that the replay reads.
+// Freeze bounds the parts of a log by offsets and partitions, and returns the range to read.
 func (s *ReplaySpec) Freeze(parts []model.ReplayPart) (frozen []model.ReplayPart) {
 	for _, p := range parts {
 		if len(s.Partitions) > 0 && !slices.Contains(s.Partitions, p.Partition) {

@@ -9,13 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// TestReplayRate: a replay takes what its rate allows, catches up on a second at most, and one that is slower than a
-// message a second takes one at a time.
+// TestReplayRate: a replay catches up on a second at most; below a message a second it takes one at a time.
 func TestReplayRate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		rate float64
-		want string // what is allowed every half second, each time all of it is taken
+		want string // allowed every half second, taken in full each time
 	}{{0, "1000 1000 1000"}, {20, "20 10 10"}, {0.5, "1 0 0 0 1 0 0 0 1"}, {1e6, "1000 1000 1000"}} {
 		r := &deadletter.Replay{Spec: deadletter.ReplaySpec{Rate: c.rate}}
 		got, at := "", now
@@ -34,7 +33,6 @@ func TestReplayRate(t *testing.T) {
 	}
 }
 
-// TestReplayParts: the part of which the smallest share is read comes next, until nothing is left.
 func TestReplayParts(t *testing.T) {
 	t.Parallel()
 	from, to := int64(10), int64(30)

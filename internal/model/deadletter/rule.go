@@ -11,9 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The bounds of rules.
 const (
-	// MaxRules bounds the rules of a namespace, splits of groups included.
+	// MaxRules bounds the rules of a namespace, including splits of groups.
 	MaxRules = 100
 	// MaxRuleText bounds an expression of a rule, in bytes.
 	MaxRuleText = 2048
@@ -25,53 +24,53 @@ const (
 	maxRuleTitle = 240
 )
 
-// Rule puts failures into groups in place of their fingerprints. The rules of a namespace are tried in their order, and
-// the first whose condition holds decides. Each save is a new version; a group names the version that it is made by.
+// Rule groups failures instead of their fingerprints. In a namespace the first rule whose condition holds decides.
+// Each save is a new version, which its groups name.
 type Rule struct {
 	Namespace string
 	Name      string
-	// Position orders the rules of a namespace, the lowest first; rules of one position are in the order of their names.
+	// Position orders the rules of a namespace, the lowest first, then by name.
 	Position int
-	// When is the condition: an expression of Facts that is true or false.
+	// When is the condition: a boolean expression of Facts.
 	When string
-	// Keys are expressions of Facts: failures with the same values are in one group. None puts all into one.
+	// Keys are expressions of Facts: failures with equal values share a group. Without keys all do.
 	Keys []string
-	// Title is the title of the groups; "" makes one of the name and the values of the keys.
+	// Title is the title of the groups; "" derives one from the name and the keys.
 	Title string
-	// Within restricts the rule to failures of that group, which it splits; 0 does not.
+	// Within restricts the rule to failures of that group, which it splits; 0: no restriction.
 	Within GroupID
 
 	Version int64
-	// Since is the version that has decided by the present When, Keys and Within first. It is part of the groups'
-	// fingerprints: failures from before a change are not counted with those from after.
+	// Since is the version that introduced the present When, Keys and Within. It is part of the groups'
+	// fingerprints: a change starts new counts.
 	Since   int64
 	SavedAt task.Instant
 	Actor   string
 	Key     string // name of the API key
 	Reason  string
 	Removed bool // by this version
-	// Cost is what its regular expressions can cost for a failure; see rule.Program.Cost.
+	// Cost bounds the cost of its regular expressions for a failure; see rule.Program.Cost.
 	Cost int
 }
 
-// Facts are what the expressions of a rule can look at. A fact that is not known is "" or 0.
+// Facts are the inputs of a rule's expressions. Unknown facts are "" or 0.
 type Facts struct {
 	Kind model.Kind
-	// Failure is the failure. The failure of a case has its code, if there is one, as its type as well.
+	// Failure of a case has its code, if any, also as its type.
 	Failure failure.Report
 	Frame   string // of its stack, as in failure.Print
 	Handler string
-	// Source, Origin and Headers are those of a letter, Template and Step those of a case.
+	// Source, Origin and Headers belong to a letter, Template and Step to a case.
 	Source   string
 	Origin   string
 	Headers  []Header
 	Template string
 	Step     string
-	// Reason is why a task is stuck, of a case.
+	// Reason says why the task of a case is stuck.
 	Reason string
 }
 
-// Validate returns the problems of a rule, each at a JSON pointer, except those of its expressions' language.
+// Validate returns the problems of a rule, each at a JSON pointer, without compiling its expressions.
 func (r *Rule) Validate() []task.Problem {
 	var p problems
 	p.name("/namespace", r.Namespace)
@@ -89,7 +88,7 @@ func (r *Rule) Validate() []task.Problem {
 	return p
 }
 
-// Follow makes r the version after another one of its name; nil for the first.
+// Follow makes r the next version of before, which has the same name; nil for the first.
 func (r *Rule) Follow(before *Rule) {
 	r.Version, r.Since, r.Removed = 1, 1, false
 	if before == nil {
@@ -101,14 +100,13 @@ func (r *Rule) Follow(before *Rule) {
 	}
 }
 
-// FactsOfLetter returns the facts of an occurrence of a letter. The names of sensitive headers are in any case: rules
-// see the mask in place of their values, whoever saved them, because groups and counts are shown to everybody.
+// FactsOfLetter returns the facts of an occurrence. Rules see masks instead of sensitive header values, matched in
+// any case, because everybody sees groups and counts.
 func FactsOfLetter(l *Letter, of failure.Report, handler, stack string, sensitiveHeaders []string) Facts {
 	return Facts{Kind: model.KindLetter, Failure: of, Frame: failure.PrintOf(failure.Report{}, stack, "").Frame,
 		Handler: handler, Source: l.Source, Origin: l.Origin, Headers: masked(l.Original.Headers, sensitiveHeaders)}
 }
 
-// masked returns headers with the mask in place of the values of those that are named.
 func masked(headers []Header, names []string) []Header {
 	if len(names) == 0 {
 		return headers
@@ -122,7 +120,7 @@ func masked(headers []Header, names []string) []Header {
 	return out
 }
 
-// FactsOfCase returns the facts of the latest occurrence of a case. The arguments are those of PrintOfCase.
+// FactsOfCase returns the facts of the latest occurrence of a case. Its arguments are as in PrintOfCase.
 func FactsOfCase(c *task.Case, handler, template string, print failure.Print) Facts {
 	return Facts{Kind: model.KindCase, Failure: failure.Report{Type: c.Fingerprint, Code: c.Fingerprint,
 		Message: c.Message,

@@ -28,7 +28,7 @@ func TestRuleValidate(t *testing.T) {
 	}
 }
 
-// TestRuleFollow: a version that decides as the one before keeps the groups; any other one begins new ones.
+// TestRuleFollow: a version with the same decisions keeps the groups; any other starts new ones.
 func TestRuleFollow(t *testing.T) {
 	t.Parallel()
 	before := deadletter.Rule{When: "a", Keys: []string{"k"}, Within: 1, Version: 5, Since: 3}

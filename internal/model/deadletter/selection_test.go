@@ -98,7 +98,6 @@ func TestStopRule(t *testing.T) {
 		Failed: 10}) {
 		t.Errorf("%+v", got)
 	}
-	// One bound leaves the defaults of the others.
 	if got := (deadletter.StopRule{Failed: 1}).WithDefaults(); got != (deadletter.StopRule{ReturnedShare: 0.2,
 		SamePrint: 25, Failed: 1}) {
 		t.Errorf("%+v", got)

@@ -18,7 +18,6 @@ const (
 	delivered = deadletter.SendDelivered
 	refused   = deadletter.SendRefused
 
-	// mostTries is how often a send is tried by itself.
 	mostTries = 6
 )
 
@@ -27,7 +26,7 @@ func plannedSend() *deadletter.Send {
 		NextAt: now, Destination: "mails", Content: "c"}
 }
 
-// does applies acts to a send, by their names, and returns what the last one reported.
+// does applies named acts to a send and returns the report of the last.
 func does(t *testing.T, s *deadletter.Send, acts string) (reported bool) {
 	t.Helper()
 	for _, act := range strings.Fields(acts) {
@@ -57,14 +56,13 @@ func does(t *testing.T, s *deadletter.Send, acts string) (reported bool) {
 	return reported
 }
 
-// TestSend: what each outcome makes of a send, alone and after others.
 func TestSend(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
 	for acts, c := range map[string]struct {
 		state               deadletter.SendState
 		tries, copies, died int
-		pause               time.Duration // until the next try; 0: not by itself
+		pause               time.Duration // until the next try; 0: none by itself
 		error               string
 		reported            bool
 	}{
@@ -115,8 +113,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestSendPauses: a send without an answer is tried six times, after pauses that double up to half a minute. Then
-// somebody else decides.
+// TestSendPauses: without an answer a send has six tries, with pauses that double up to half a minute.
 func TestSendPauses(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range []string{"silence", "failed"} {
@@ -130,14 +127,13 @@ func TestSendPauses(t *testing.T) {
 		if again := does(t, s, "mark "+outcome); again || s.Tries != mostTries || s.NextAt != 0 || s.State != unknown {
 			t.Errorf("%s: the last try: %t, %+v", outcome, again, s)
 		}
-		// One that an operator sends again has one more try.
+		// An operator's send has one more try.
 		if again := does(t, s, "mark "+outcome); again || s.Tries != mostTries+1 || s.NextAt != 0 || s.State != unknown {
 			t.Errorf("%s: a try by an operator: %t, %+v", outcome, again, s)
 		}
 	}
 }
 
-// TestSendNotTried: a turn that does not come costs no try, however often.
 func TestSendNotTried(t *testing.T) {
 	t.Parallel()
 	s := plannedSend()
@@ -156,7 +152,6 @@ func TestSendNotTried(t *testing.T) {
 	}
 }
 
-// TestSendMark: a mark says whose it is and when, and only one that its node left without an outcome may be a copy.
 func TestSendMark(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -171,7 +166,6 @@ func TestSendMark(t *testing.T) {
 	}
 }
 
-// TestSendBegan: a send begins with its first mark, however often it is marked.
 func TestSendBegan(t *testing.T) {
 	t.Parallel()
 	s := plannedSend()
@@ -184,7 +178,6 @@ func TestSendBegan(t *testing.T) {
 	}
 }
 
-// TestSendErrors: a cause is cut.
 func TestSendErrors(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 10*deadletter.MaxCause)
@@ -202,7 +195,6 @@ func TestSendErrors(t *testing.T) {
 	}
 }
 
-// TestSendOpen: only what may have arrived, and has not died, can die. Copies and failures do not come back.
 func TestSendOpen(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[deadletter.SendState]bool{planned: false, inFlight: true, unknown: true, delivered: true,
@@ -222,7 +214,6 @@ func TestSendOpen(t *testing.T) {
 	}
 }
 
-// TestSendAgain: the number stays only if the same is sent to the same place.
 func TestSendAgain(t *testing.T) {
 	t.Parallel()
 	s := plannedSend()
@@ -254,19 +245,18 @@ func TestLands(t *testing.T) {
 	}
 }
 
-// sendModel is a send with what really happens to its message. A process may end between the mark and the outcome.
+// sendModel is a send with the true fate of its message. A process may crash between the mark and the outcome.
 type sendModel struct {
 	s                                  *deadletter.Send
 	tries, interrupted, byHand, deaths int
 	confirmed, repeated                bool
 }
 
-// TestSendModel lets nodes, a broker, consumers and operators do what they can in any order.
 func TestSendModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := &sendModel{s: plannedSend()}
-		// outcome is one that a node records: of what is in flight only.
+		// outcome is recorded only of a send in flight.
 		outcome := func(act func(t *rapid.T)) func(t *rapid.T) {
 			return func(t *rapid.T) {
 				if m.s.State != inFlight {
@@ -277,7 +267,7 @@ func TestSendModel(t *testing.T) {
 		}
 		t.Repeat(map[string]func(t *rapid.T){
 			"mark":  m.mark,
-			"again": m.mark, // more often than the others
+			"again": m.mark,
 			"confirmed": outcome(func(t *rapid.T) {
 				m.repeated = rapid.Bool().Draw(t, "again")
 				m.confirmed = true
@@ -311,7 +301,7 @@ func TestSendModel(t *testing.T) {
 	})
 }
 
-// mark marks the send: when it is due, by hand when it is not, or because a node left it in flight.
+// mark marks a due send, one by hand, or one that a node left in flight.
 func (m *sendModel) mark(t *rapid.T) {
 	switch s := m.s; {
 	case s.State == delivered:
@@ -328,7 +318,6 @@ func (m *sendModel) mark(t *rapid.T) {
 	m.s.Mark(1, now)
 }
 
-// waits checks what an outcome has reported.
 func (m *sendModel) waits(t *rapid.T, again bool) {
 	if again != (m.s.NextAt != 0) || again && (m.s.State != unknown || m.s.Tries >= mostTries || m.s.NextAt <= now) ||
 		!again && m.s.State != unknown && m.s.State != refused {
@@ -353,12 +342,11 @@ func (m *sendModel) dies(t *rapid.T) {
 	m.deaths++
 }
 
-// check holds what is always true.
 func (m *sendModel) check(t *rapid.T) {
 	s := m.s
-	most := m.tries // copies
+	most := m.tries
 	if m.repeated {
-		most++ // its carrier has tried it twice
+		most++ // its carrier tried it twice
 	}
 	switch {
 	case (s.State == delivered) != (m.confirmed || m.deaths > 0):

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// The age of a letter is no reason to give up what may have arrived.
+// The age of a letter does not abandon a send that may have arrived.
 func TestUnknownTooOld(t *testing.T) {
 	t.Parallel()
 	p := deadletter.Policy{Strategy: model.Fixed, MaxRetries: 3, Base: time.Minute, MaxAge: time.Hour}
@@ -19,7 +19,7 @@ func TestUnknownTooOld(t *testing.T) {
 	}
 }
 
-// Under a rate a wave goes on beside the items whose outcome is awaited.
+// A wave under a rate continues beside items of unknown outcome.
 func TestRateBesideUnknown(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestRateBesideUnknown(t *testing.T) {
 	}
 }
 
-// After a halt the redrive does not end while an outcome of the halted wave is not known.
+// After a halt the redrive waits for unknown outcomes of the halted wave.
 func TestDoneWithUnknown(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveRunning)
@@ -62,20 +62,20 @@ func TestDoneWithUnknown(t *testing.T) {
 	}
 }
 
-// A wave whose outcomes are all lost at first, and the last one, is followed by no other.
+// No wave follows one with unknown outcomes.
 func TestWaveOfUnknown(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveRunning)
 	r.Total, r.WaveSent, r.Behind = 10, 0, 0
 	_ = r.Decided(0, 10, now) // all ten are marked and unknown
-	_ = r.Decided(10, 0, now) // SendDue has settled them; runner.record(nil, nil, 0)
+	_ = r.Decided(10, 0, now) // SendDue settled them; runner.record(nil, nil, 0)
 	o := deadletter.Outcome{ItemCounts: model.ItemCounts{Sent: 10}}
 	if s := r.Next(r.StateAt.Add(r.Plan.Observe), o); s.Act != deadletter.ActDone {
 		t.Errorf("%+v, behind %d", s, r.Behind)
 	}
 }
 
-// A try in flight that dies is a copy besides those before it.
+// A try that dies in flight is a further copy.
 func TestDiesInFlight(t *testing.T) {
 	t.Parallel()
 	for acts, want := range map[string]int{"mark silence mark dies": 2, "mark mark dies": 2, "mark dies": 1} {
@@ -86,7 +86,6 @@ func TestDiesInFlight(t *testing.T) {
 	}
 }
 
-// What is in flight may have arrived.
 func TestGiveUpInFlight(t *testing.T) {
 	t.Parallel()
 	s := plannedSend()

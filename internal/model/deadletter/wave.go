@@ -9,20 +9,19 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Act is what a runner does next for a redrive.
+// Act is a runner's next act for a redrive.
 type Act string
 
-// The acts.
 const (
 	ActSend Act = "send" // up to N more items of this wave
 	ActWave Act = "wave" // begin the next wave, of N items; see Apply
 	ActWait Act = "wait" // until a time
 	ActHalt Act = "halt" // for a reason; see Apply
 	ActDone Act = "done" // see Apply
-	ActRest Act = "rest" // nothing, until an operator acts
+	ActRest Act = "rest" // nothing until an operator acts
 )
 
-// Step is a decision about a redrive. Fields that do not belong to Act are zero.
+// Step is a decision about a redrive. Fields of other acts are zero.
 type Step struct {
 	Act    Act
 	N      int
@@ -31,24 +30,23 @@ type Step struct {
 }
 
 const (
-	// leastObserved items must have been sent before the share of those that came back counts during the wave: 1 of 1 says
-	// little when 999 follow. The end of its observation judges a wave of any size.
+	// leastObserved items must be sent before the share of returns counts during the wave: 1 of 1 says little when
+	// 999 follow. The end of its observation judges a wave of any size.
 	leastObserved = 5
-	// tick bounds how often a runner is asked to send under a rate: it waits for the tokens of one tick.
+	// tick bounds the calls of a runner under a rate: it waits for the tokens of a tick.
 	tick = 100 * time.Millisecond
-	// burst bounds the tokens that a runner catches up on after a delay of its own.
+	// burst bounds the tokens that a delayed runner catches up on.
 	burst = time.Second
 )
 
-// Next decides what to do. o is how the items of the wave under way stand; it is zero before the first. Next changes
-// nothing but WaveBegan, which it moves forward when the runner is behind the rate by more than a second: what was not
-// sent then is not caught up on.
+// Next decides the next act. o counts the items of the current wave; it is zero before the first. Next changes only
+// WaveBegan: it moves forward when the runner is behind the rate by more than a second, which limits catching up.
 //
-// A wave is sent, then observed for the time of the plan, the last one too. The observation ends early when no item is
-// left that could come back. Operations that send nothing are not observed.
+// Each wave is sent, then observed for the time of the plan. The observation ends early when no item is left that
+// could return. Operations that send nothing are not observed.
 //
-// A wave waits for the items whose outcome is not known: they are sent again under the same number until it is, and
-// count as failed sends in the stop rule until then.
+// A wave waits for items of unknown outcome: they are sent again under their number, and count as failed in the
+// stop rule until the outcome is known.
 func (r *Redrive) Next(now task.Instant, o Outcome) Step {
 	switch {
 	case !r.State.Active():
@@ -61,7 +59,7 @@ func (r *Redrive) Next(now task.Instant, o Outcome) Step {
 	switch {
 	case r.WaveSent+o.Sending+o.Unknown < r.WaveSize:
 		return r.send(now, o.Sending+o.Unknown)
-	case r.WaveSent < r.WaveSize, r.WaveSize == 0 && o.Sending+o.Unknown > 0: // their outcome is awaited
+	case r.WaveSent < r.WaveSize, r.WaveSize == 0 && o.Sending+o.Unknown > 0: // awaiting outcomes
 		return Step{Act: ActWait, Until: now + 1}
 	case r.State == model.RedriveObserving && !r.observed(now, o):
 		return Step{Act: ActWait, Until: r.StateAt.Add(r.Plan.Observe)}
@@ -73,25 +71,25 @@ func (r *Redrive) Next(now task.Instant, o Outcome) Step {
 
 func (r *Redrive) left() int { return max(r.Total-r.Behind, 0) }
 
-// observed reports whether the observation of the wave is over.
 func (r *Redrive) observed(now task.Instant, o Outcome) bool {
 	return o.Sent+o.Sending == 0 || now >= r.StateAt.Add(max(r.Plan.Observe, 0))
 }
 
-// nextSize is the canary, also after a halt, when WaveSize is 0; then each time the factor more, within the bounds.
+// nextSize is the canary at first and after a halt, when WaveSize is 0; then it grows by the factor within the
+// bounds.
 func (r *Redrive) nextSize() int {
 	size := r.Plan.Canary
 	if r.WaveSize > 0 {
 		size = int(math.Ceil(math.Min(float64(r.WaveSize)*r.Plan.Factor, float64(r.Plan.Largest))))
 	}
 	if r.Operation != model.OpRedrive {
-		size = r.Plan.Largest // there is nothing to learn from a canary
+		size = r.Plan.Largest // a canary teaches nothing
 	}
 	return max(min(size, r.Plan.Largest, r.left()), 1)
 }
 
-// send decides how many items of the wave may be sent now, besides those whose outcome is awaited. The tokens of a rate
-// are those of the time since the wave began, one more than none, less what was sent.
+// send decides how many items of the wave may be sent now, besides those of unknown outcome. The tokens of a rate
+// are those of the time since the wave began, plus one, less the sent items.
 func (r *Redrive) send(now task.Instant, undecided int) Step {
 	left := r.WaveSize - r.WaveSent - undecided
 	if r.Plan.Rate <= 0 {
@@ -109,7 +107,7 @@ func (r *Redrive) send(now task.Instant, undecided int) Step {
 	return Step{Act: ActWait, Until: max(until, now+1)}
 }
 
-// Apply begins a wave, halts or ends the redrive, as a decision says. The other acts are the runner's.
+// Apply executes ActWave, ActHalt and ActDone. The other acts are the runner's.
 func (r *Redrive) Apply(s Step, now task.Instant) error {
 	switch s.Act {
 	case ActWave:
@@ -122,7 +120,8 @@ func (r *Redrive) Apply(s Step, now task.Instant) error {
 	return nil
 }
 
-// begin begins a wave of n items, under a rate where the wave before would have ended: small waves are not faster.
+// begin begins a wave of n items. Under a rate it begins where the previous wave would have ended: small waves are
+// not faster.
 func (r *Redrive) begin(n int, now task.Instant) error {
 	if r.State == model.RedriveObserving {
 		if err := r.move(model.RedriveRunning, now, "continued"); err != nil {
@@ -141,8 +140,8 @@ func (r *Redrive) begin(n int, now task.Instant) error {
 	return nil
 }
 
-// Decided records that items of the wave are decided, the last of them by its number, in every state: a runner finishes
-// what it was sending when an operator paused or cancelled. The end of the wave begins its observation.
+// Decided records decided items of the wave, up to the number last, in every state: a runner finishes its sends
+// after a pause or a cancellation. The end of the wave begins its observation.
 func (r *Redrive) Decided(items, last int, now task.Instant) error {
 	if items <= 0 && last <= r.Behind {
 		return nil
@@ -164,7 +163,7 @@ func (r *Redrive) Decided(items, last int, now task.Instant) error {
 	return nil
 }
 
-// violated returns why the outcome of a wave stops the redrive, in a sentence, or "".
+// violated returns why the outcome of a wave stops the redrive, or "".
 func (s StopRule) violated(o Outcome, ended bool) string {
 	sent := o.Sent + o.Returned + o.Completed
 	share := float64(o.Returned) / float64(max(sent, 1))
@@ -187,7 +186,7 @@ func (s StopRule) violated(o Outcome, ended bool) string {
 	return ""
 }
 
-// most returns the group in which most items came back; of several, the one with the lowest ID.
+// most returns the group with the most returns, on a tie the lowest ID.
 func (o Outcome) most() (GroupID, int) {
 	var group GroupID
 	most := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// incident runs a redrive against consumers that it imagines: fate says what becomes of an item.
+// incident runs a redrive against imagined consumers: fate decides the result of an item.
 type incident struct {
 	t       *testing.T
 	r       *deadletter.Redrive
@@ -21,7 +21,7 @@ type incident struct {
 	outcome deadletter.Outcome
 	fates   map[model.ItemState]int
 	waves   []int
-	sent    int // items, whatever became of them
+	sent    int // sent items of any result
 	log     []string
 }
 
@@ -43,7 +43,7 @@ func (i *incident) must(err error) {
 	}
 }
 
-// run goes on until the redrive rests, is done, or until says so.
+// run continues until the redrive rests, is done, or until returns true.
 func (i *incident) run(until func() bool) {
 	i.t.Helper()
 	for range 1_000_000 {
@@ -99,7 +99,7 @@ func (i *incident) send(n int) {
 	i.must(i.r.Decided(n-undecided, i.sent, i.now))
 }
 
-// settle decides the items of the wave whose outcome is not known.
+// settle decides the items of unknown outcome.
 func (i *incident) settle(as model.ItemState) {
 	n := i.outcome.Unknown
 	i.outcome.Unknown = 0
@@ -121,7 +121,6 @@ func (i *incident) decided() (n int) {
 	return n
 }
 
-// A fix that works: the waves grow up to the largest, each is observed, the last one too.
 func TestIncidentOfAGoodFix(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 10_000, deadletter.Plan{})
@@ -138,7 +137,6 @@ func TestIncidentOfAGoodFix(t *testing.T) {
 	}
 }
 
-// A fix that does not work is stopped by its canary; the second one works.
 func TestIncidentOfTwoFixes(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 10_000, deadletter.Plan{})
@@ -166,7 +164,6 @@ func TestIncidentOfTwoFixes(t *testing.T) {
 	}
 }
 
-// The operator overrides a halt for a fix that is still wrong: the new waves are judged, and halt again.
 func TestIncidentHaltsAgain(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 100, deadletter.Plan{})
@@ -179,7 +176,6 @@ func TestIncidentHaltsAgain(t *testing.T) {
 	}
 }
 
-// A wave in which too many come back while it is sent is not sent to its end.
 func TestIncidentInMidWave(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 10_000, deadletter.Plan{})
@@ -246,7 +242,6 @@ func TestStopRules(t *testing.T) {
 	}
 }
 
-// The observation lasts as long as the plan says, and ends early when nothing is left that could come back.
 func TestObservation(t *testing.T) {
 	t.Parallel()
 	r := redriveIn(model.RedriveObserving)
@@ -280,7 +275,7 @@ func TestObservation(t *testing.T) {
 	}
 }
 
-// A pause in mid-wave stops at once; what was not sent then is sent afterwards, once.
+// A pause in mid-wave stops immediately; the rest is sent later, once.
 func TestIncidentWithPauses(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 5000, deadletter.Plan{Rate: 100})
@@ -306,7 +301,6 @@ func TestIncidentWithPauses(t *testing.T) {
 	}
 }
 
-// Operations that send nothing need no canary and no observation.
 func TestIncidentOfDiscarding(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 2500, deadletter.Plan{})
@@ -327,7 +321,6 @@ func TestIncidentOfNothing(t *testing.T) {
 	}
 }
 
-// A broker that refuses: the redrive halts after the failed sends that its rule allows.
 func TestIncidentOfARefusingBroker(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 1000, deadletter.Plan{})

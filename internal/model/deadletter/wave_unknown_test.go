@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// TestWaveWaitsForUnknown: what is sent already is not sent again by the wave, and the wave does not end without it.
 func TestWaveWaitsForUnknown(t *testing.T) {
 	t.Parallel()
 	const send, wait = deadletter.ActSend, deadletter.ActWait
@@ -33,7 +32,6 @@ func TestWaveWaitsForUnknown(t *testing.T) {
 	}
 }
 
-// TestStopRuleCountsUnknown: until it is known, an outcome counts as a failure, for the bound and its sentence.
 func TestStopRuleCountsUnknown(t *testing.T) {
 	t.Parallel()
 	const undecided = " items of the wave could not be sent, or their outcome is not known; the stop rule allows 2"
@@ -57,7 +55,7 @@ func TestStopRuleCountsUnknown(t *testing.T) {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
-	// What is not known is not among what was sent: the share of a wave that came back is of the others.
+	// Items of unknown outcome do not count as sent for the returned share.
 	r := redriveIn(model.RedriveRunning)
 	r.Stop = deadletter.StopRule{ReturnedShare: 0.2}
 	few := deadletter.Outcome{ItemCounts: model.ItemCounts{Returned: 1, Sent: 3, Unknown: 1}}
@@ -66,7 +64,6 @@ func TestStopRuleCountsUnknown(t *testing.T) {
 	}
 }
 
-// A destination whose answers are lost for a while: the wave waits, and goes on when they are known.
 func TestIncidentOfLostAnswers(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 30, deadletter.Plan{Observe: time.Minute})
@@ -84,7 +81,7 @@ func TestIncidentOfLostAnswers(t *testing.T) {
 	if i.sent != 10 || i.r.WaveSent != 8 || i.r.State != model.RedriveRunning {
 		t.Fatalf("%+v", i.r)
 	}
-	i.now = i.now.Add(time.Hour) // however long that takes
+	i.now = i.now.Add(time.Hour)
 	if s := i.r.Next(i.now, i.outcome); s.Act != deadletter.ActWait || s.Until != i.now+1 {
 		t.Fatalf("%+v", s)
 	}
@@ -111,7 +108,6 @@ func TestIncidentOfLostAnswers(t *testing.T) {
 	}
 }
 
-// TestLostAnswersDuringAPause: the wave that ends during a pause is observed after it.
 func TestLostAnswersDuringAPause(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 10, deadletter.Plan{})
@@ -129,7 +125,6 @@ func TestLostAnswersDuringAPause(t *testing.T) {
 	}
 }
 
-// TestRateCountsUndecided: the tokens of what is sent are spent, whether its outcome is known or not.
 func TestRateCountsUndecided(t *testing.T) {
 	t.Parallel()
 	send := func(n int) deadletter.Step { return deadletter.Step{Act: deadletter.ActSend, N: n} }
@@ -163,7 +158,6 @@ func TestRateCountsUndecided(t *testing.T) {
 	}
 }
 
-// TestDecidedCounts: an item has a result when nothing more is awaited.
 func TestDecidedCounts(t *testing.T) {
 	t.Parallel()
 	c := model.ItemCounts{Pending: 1, Sending: 2, Unknown: 4, Sent: 8, Returned: 16, Completed: 32, Failed: 64,

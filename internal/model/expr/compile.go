@@ -17,21 +17,20 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// The bounds of an expression.
 const (
-	// MaxLength bounds its text, in bytes.
+	// MaxLength bounds the text of an expression, in bytes.
 	MaxLength = 1 << 10
-	// maxNodes bounds its operations.
+	// maxNodes bounds the operations of an expression.
 	maxNodes = 200
 )
 
-// Names of an expression. More may be given to Compile.
+// Names of an expression.
 const (
 	Context = "context" // the context of the task
 	Parents = "parents" // the steps that the step depends on, each with state and result
 )
 
-// Error is why an expression cannot be used, with the place in its text, counted from 1.
+// Error says why and where an expression is unusable. Line and column count from 1.
 type Error struct {
 	Line, Column int
 	Message      string
@@ -95,16 +94,14 @@ func (p *Program) String() string { return p.text }
 // Steps returns the names of the steps that the expression mentions, sorted.
 func (p *Program) Steps() []string { return p.steps }
 
-// Paths returns the paths that the expression reads, such as context.customer.tier, each once. A path with a place that
-// is known only when the expression runs ends before that.
+// Paths returns each path that the expression reads once, such as context.customer.tier. A path ends before a part
+// that is only computed at run time.
 func (p *Program) Paths() []string { return p.paths }
 
-// Reads returns the paths below context at which the expression needs to read a value, as names of members and indexes
-// of elements; the path of the whole context is empty. Where the expression asks only whether there is a value, with
-// has, there is no path.
+// Reads returns the paths below context whose values the expression reads, as member names and element indexes; the
+// path of the whole context is empty. A path that only has() tests is not in it.
 func (p *Program) Reads() [][]string { return p.reads }
 
-// reads returns what Reads does.
 func (c *checker) reads() [][]string {
 	var out [][]string
 	used := slices.Clone(c.paths)
@@ -132,7 +129,6 @@ func count(paths []string, path string) (n int) {
 	return n
 }
 
-// longest returns paths sorted, each once, without those that lead to another one.
 func longest(paths []string) []string {
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
@@ -143,7 +139,7 @@ func longest(paths []string) []string {
 	})
 }
 
-// pathOf returns the text of a path; "" for what is none.
+// pathOf returns the text of a path, "" for other nodes.
 func pathOf(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
@@ -168,17 +164,15 @@ func pathOf(n ast.Node) string {
 	return ""
 }
 
-// plain matches a name that needs no quotes in a path.
 var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// parsing is how an expression is read before it is checked: with the builtins, so that a refused one is named.
+// parsing keeps the builtins, so that the checker can name a refused one.
 func parsing() *conf.Config {
 	c := conf.CreateNew()
 	c.MaxNodes = maxNodes
 	return c
 }
 
-// errorOf converts an error of the language. It has the place where that is known.
 func errorOf(err error) *Error {
 	var at *file.Error
 	if errors.As(err, &at) && at.Line > 0 {
@@ -187,10 +181,9 @@ func errorOf(err error) *Error {
 	return &Error{1, 1, err.Error()}
 }
 
-// checker refuses what an expression must not contain, and finds the steps that it mentions.
 type checker struct {
 	paths []string
-	// The segments of paths below context; how often has asks for one; how often context stands for itself.
+	// The segments of paths below context, the uses of has for each, and the uses of context as a whole.
 	segments map[string][]string
 	asked    map[string]int
 	whole    int
@@ -199,7 +192,7 @@ type checker struct {
 	names    []string
 	steps    []string
 	fault    *Error // the first one
-	// What is used, and what of it is used properly: a step of parents is named, a function is called.
+	// Names and functions seen; named and called count the proper uses among them.
 	used, named   int
 	funcs, called int
 }
@@ -254,7 +247,6 @@ func (c *checker) identifier(n *ast.IdentifierNode) {
 	}
 }
 
-// member notes the name of a step that is mentioned, and refuses one that is known only when the expression runs.
 func (c *checker) member(n *ast.MemberNode) {
 	if path := pathOf(n); path != "" {
 		c.paths = append(c.paths, path)
@@ -279,8 +271,7 @@ func (c *checker) member(n *ast.MemberNode) {
 	}
 }
 
-// wholly refuses a use of parents that names no step, because it would not be known which steps it is about, and a
-// function that is not called.
+// wholly refuses a use of parents that names no step, and a function that is not called.
 func (c *checker) wholly(root ast.Node) {
 	if c.used > c.named {
 		c.refuse(root, `name a step of parents: parents.charge, or parents["charge"]`)
@@ -290,7 +281,7 @@ func (c *checker) wholly(root ast.Node) {
 	}
 }
 
-// object refuses an object with a member whose name is not written out as a text, or is there twice.
+// object refuses an object with a duplicate member or a computed member name.
 func (c *checker) object(n *ast.MapNode) {
 	names := map[string]bool{}
 	for _, p := range n.Pairs {
@@ -324,7 +315,6 @@ func (c *checker) function(n ast.Node, name string, args []ast.Node) {
 	}
 }
 
-// refuse notes a fault at a node, if it is the first.
 func (c *checker) refuse(n ast.Node, fault string) {
 	if c.fault == nil {
 		c.fault = errorOf((&file.Error{Location: n.Location(), Message: fault}).Bind(c.source))

@@ -9,18 +9,17 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/envelope"
 )
 
-// A value of an expression is nil, a bool, a number (an int or a json.Number), a string or a text, a list or a []any,
-// an object or a map[string]any, or an Encoded. What Decode makes of a list, an object or a string keeps the text of
-// which it was made, and a number that is no int is its text: what is only passed on does not change by a byte.
+// A value of an expression is nil, a bool, a number (an int or a json.Number), a string or a text, a list or a
+// []any, an object or a map[string]any, or an Encoded. Decoded lists, objects, strings and numbers that are no int
+// keep their text, so a value that is only passed on keeps its bytes.
 
-// list is a list of a document. It is no pointer, because the language follows pointers.
+// list is no pointer, because the language follows pointers.
 type list struct {
 	elements []any
 	raw      string
 	index    *index // of a long one
 }
 
-// object is an object of a document.
 type object struct {
 	members map[string]any
 	raw     string
@@ -29,8 +28,8 @@ type object struct {
 // text is a string of a document that is written with escapes.
 type text struct{ value, raw string }
 
-// Encoded is a value that a client has encoded. An expression can hand it on, and ask whether there is a value, but not
-// read it.
+// Encoded is a value that a client has encoded. An expression can pass it on and test its presence, but not read
+// it.
 type Encoded struct {
 	envelope.Envelope
 	raw string
@@ -48,7 +47,6 @@ func Decode(document []byte) (any, error) {
 	return d.value(), nil
 }
 
-// decoder reads a valid document.
 type decoder struct {
 	in string
 	at int
@@ -60,7 +58,6 @@ func (d *decoder) space() {
 	}
 }
 
-// value reads the next value.
 func (d *decoder) value() any {
 	d.space()
 	switch d.in[d.at] {
@@ -89,7 +86,6 @@ func (d *decoder) value() any {
 	}
 }
 
-// numberOf returns the number that a text of JSON is: an int if that is written like this.
 func numberOf(text string) any {
 	if n, err := strconv.Atoi(text); err == nil && text != "-0" {
 		return n
@@ -97,7 +93,6 @@ func numberOf(text string) any {
 	return json.Number(text)
 }
 
-// string reads a string, and returns it as it is written, too.
 func (d *decoder) string() (value, raw string) {
 	begin, escapes := d.at, false
 	for d.at++; d.in[d.at] != '"'; d.at++ {
@@ -111,7 +106,7 @@ func (d *decoder) string() (value, raw string) {
 	if !escapes {
 		return raw[1 : len(raw)-1], raw
 	}
-	_ = json.Unmarshal([]byte(raw), &value) // it is valid
+	_ = json.Unmarshal([]byte(raw), &value)
 	return value, raw
 }
 
@@ -142,7 +137,6 @@ func (d *decoder) object() any {
 	return o
 }
 
-// more goes to the next element of a list or an object, or behind its end.
 func (d *decoder) more(end byte) bool {
 	d.space()
 	was := d.in[d.at] // the bracket, a comma, or the end
@@ -156,7 +150,6 @@ func (d *decoder) more(end byte) bool {
 	return false
 }
 
-// encodedOf returns the envelope that an object is, and whether it is one.
 func encodedOf(o object) (Encoded, bool) {
 	if _, is := o.members[envelope.Member]; !is {
 		return Encoded{}, false
@@ -172,7 +165,6 @@ func encodedOf(o object) (Encoded, bool) {
 	return Encoded{e, o.raw}, is
 }
 
-// stringOf returns the string that a value is, and whether it is one.
 func stringOf(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -183,7 +175,6 @@ func stringOf(v any) (string, bool) {
 	return "", false
 }
 
-// elementsOf returns the elements of the list that a value is, and whether it is one.
 func elementsOf(v any) ([]any, bool) {
 	switch v := v.(type) {
 	case []any:
@@ -194,7 +185,6 @@ func elementsOf(v any) ([]any, bool) {
 	return nil, false
 }
 
-// membersOf returns the members of the object that a value is, and whether it is one.
 func membersOf(v any) (map[string]any, bool) {
 	switch v := v.(type) {
 	case map[string]any:

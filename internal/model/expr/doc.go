@@ -1,8 +1,8 @@
 // Package expr compiles and evaluates the expressions of templates: conditions, lists and values over the context of a
-// task and the results of its steps. It is the only package that knows their language.
+// task and the results of its steps. No other package imports their language.
 //
 // An expression reads paths of JSON values: context.customer.tier, parents.charge.result.amount, parents.charge.state,
-// context.items[0], context["a member"]. What a path does not find is null, at any depth. An expression has no loops,
+// context.items[0], context["a member"]. A path that finds nothing is null, at any depth. An expression has no loops,
 // no variables and no functions besides len and has, so its work is bounded by its length and the size of the values
 // that it reads. The same values have the same result on every node.
 //

@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// ErrTooLarge is the error of a value that is larger than is allowed.
+// ErrTooLarge reports a value above the limit.
 var ErrTooLarge = errors.New("the value is too large")
 
-// Encode returns a value as JSON of at most limit bytes. What Decode has read is written as it was.
+// Encode returns a value as JSON of at most limit bytes. Decoded values keep their bytes.
 func Encode(v any, limit int) ([]byte, error) {
 	e := encoder{limit: limit}
 	e.value(v)
@@ -24,7 +24,7 @@ func Encode(v any, limit int) ([]byte, error) {
 	return e.out, nil
 }
 
-// encoder writes values. It stops where they are too large, because a small expression can have a large value.
+// encoder stops at the limit, because a small expression can have a large value.
 type encoder struct {
 	out         []byte
 	size, limit int
@@ -92,7 +92,6 @@ func (e *encoder) members(of map[string]any) {
 	e.write("}")
 }
 
-// quoted writes a string with as few escapes as JSON allows.
 func quoted(s string) string {
 	plain := utf8.ValidString(s)
 	for i := 0; plain && i < len(s); i++ {
@@ -104,6 +103,6 @@ func quoted(s string) string {
 	var out strings.Builder
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string is always encoded
+	_ = e.Encode(s)
 	return strings.TrimSuffix(out.String(), "\n")
 }

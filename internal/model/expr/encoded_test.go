@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/expr"
 )
 
-// TestEncoded: what a client has encoded can be handed on and asked for; an expression that reads it fails.
 func TestEncoded(t *testing.T) {
 	t.Parallel()
 	const one = `{"$tasker.codec":"x","key":"k","data":"AAEC"}`
@@ -74,7 +73,6 @@ func TestEncoded(t *testing.T) {
 	}
 }
 
-// TestReads: the places of the context whose values an expression needs.
 func TestReads(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -11,14 +11,14 @@ import (
 	"github.com/expr-lang/expr/parser/lexer"
 )
 
-// literals are the numbers of an expression that the language would round or refuse, by their places.
+// literals are the numbers, by position, that the language would round or refuse.
 type literals map[int]json.Number
 
-// literalsOf finds such numbers in an expression, and returns its text with zeros in their place.
+// literalsOf returns such numbers and the source with zeros instead of them.
 func literalsOf(source string) (literals, string) {
 	tokens, err := lexer.Lex(file.NewSource(source))
 	if err != nil {
-		return nil, source // the parser says what is wrong
+		return nil, source // the parser reports the error
 	}
 	var found literals
 	var masked []rune
@@ -44,7 +44,6 @@ func literalsOf(source string) (literals, string) {
 	return found, string(masked)
 }
 
-// literalOf returns a number as JSON, and false for one that the language reads as an int, or refuses.
 func literalOf(s string) (json.Number, bool) {
 	s = strings.ToLower(strings.ReplaceAll(s, "_", ""))
 	if _, err := strconv.ParseInt(s, 10, 64); err == nil {

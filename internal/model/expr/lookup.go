@@ -7,14 +7,12 @@ import (
 	"sync"
 )
 
-// Many steps may look for something in the same long list: each dependant of a step that has a condition. So a list of
-// a document that has only plain values knows its elements by value, from the first look on: in takes one look-up then,
-// and not one for each element.
+// Each dependant of a step may search the same long list. So a list of plain values from a document gets an index
+// by value on its first search.
 
-// indexedFrom is the length from which a list has an index.
 const indexedFrom = 32
 
-// index is what a long list of a document knows of its elements. It is made when it is first asked for.
+// index holds the elements of a long list by value. It is built lazily.
 type index struct {
 	once     sync.Once
 	size     int // of the list, by sizeOf
@@ -24,14 +22,14 @@ type index struct {
 	some     bool // an element is not null
 }
 
-// decimalKey stands for the numbers of one value that are no int.
+// decimalKey is the key of equal numbers that are no int.
 type decimalKey struct {
 	negative bool
 	digits   string
 	point    int64
 }
 
-// keyOf returns what all values that are equal to a plain one have in common. plain is false for other values.
+// keyOf returns the key that all values equal to a plain one share. plain is false for other values.
 func keyOf(v any) (key any, plain bool, err error) {
 	switch v := v.(type) {
 	case nil, bool, int, string:
@@ -57,7 +55,7 @@ func keyOf(v any) (key any, plain bool, err error) {
 	return nil, false, nil
 }
 
-// of makes the index of elements, or returns it as it is. fresh reports that it was made just now.
+// of builds the index once. fresh reports that this call built it.
 func (x *index) of(elements []any) (fresh bool) {
 	x.once.Do(func() {
 		fresh = true
@@ -77,7 +75,7 @@ func (x *index) of(elements []any) (fresh bool) {
 	return fresh
 }
 
-// has is in for an index of plain values. It has the result, and the error, that a look at each element has.
+// has returns the result and the error that a comparison with each element has.
 func (x *index) has(v any) (bool, error) {
 	key, plain, err := keyOf(v)
 	switch {
@@ -95,7 +93,7 @@ func (x *index) has(v any) (bool, error) {
 	return found, nil
 }
 
-// indexOf returns the index of a value that is a long list of plain values, nil for any other. fresh is as in of.
+// indexOf returns the index of a long list of plain values, nil for other values. fresh is as in of.
 func indexOf(v any) (x *index, fresh bool) {
 	l, is := v.(list)
 	if !is || l.index == nil {
@@ -107,7 +105,7 @@ func indexOf(v any) (x *index, fresh bool) {
 	return l.index, fresh
 }
 
-// lookedAt is how many elements in looks at, beside those that it has looked at for its index.
+// lookedAt counts the elements that in compares, apart from building an index.
 func lookedAt(v any) int {
 	x, fresh := indexOf(v)
 	switch {

@@ -8,8 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/expr"
 )
 
-// TestLookups: in finds the same, or fails in the same way, in a long list of a document, which has an index, and in
-// one of the same elements, which has none.
 func TestLookups(t *testing.T) {
 	t.Parallel()
 	const encoded = `{"$tasker.codec": "aes", "data": "eA=="}`

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// Numbers are exact decimals, as JSON writes them. An int is the fast way for those that fit; every other number is its
-// text. A comparison takes time by the length of the texts, whatever the exponents are. A calculation needs the digits
-// that an exponent stands for: they are bounded.
+// Numbers are exact decimals, as JSON writes them. Those that fit are ints; all others are text. Comparing costs
+// time by the length of the texts, whatever the exponents. Calculating needs the digits of an exponent, so they are
+// bounded.
 const (
-	// maxDigits bounds the digits of a number in a calculation: before the point, and behind it.
+	// maxDigits bounds the digits of a number in a calculation, on each side of the point.
 	maxDigits = 1000
-	// quotientDigits are those of a quotient that has no end.
+	// quotientDigits is the precision of an endless quotient.
 	quotientDigits = 34
-	// exponentDigits bounds the digits of an exponent: it must fit into an int64.
+	// exponentDigits keeps an exponent within an int64.
 	exponentDigits = 15
 )
 
@@ -31,14 +31,13 @@ var (
 	errWhole    = errors.New("% takes whole numbers")
 )
 
-// number is a number as 0.DIGITS * 10^point. The digits begin and end with another digit than 0; zero has none.
+// number is 0.DIGITS * 10^point. The digits neither begin nor end with 0; zero has none.
 type number struct {
 	negative bool
 	digits   string
 	point    int64
 }
 
-// isNumber reports whether a value is a number.
 func isNumber(v any) bool {
 	switch v.(type) {
 	case int, json.Number:
@@ -47,7 +46,6 @@ func isNumber(v any) bool {
 	return false
 }
 
-// parse takes a number apart.
 func parse(v any) (number, error) {
 	var s string
 	switch v := v.(type) {
@@ -77,7 +75,6 @@ func parse(v any) (number, error) {
 	return number{negative, short, point}, nil
 }
 
-// compare compares two numbers by value.
 func compare(a, b any) (int, error) {
 	if x, is := a.(int); is {
 		if y, is := b.(int); is {
@@ -108,13 +105,12 @@ func (n number) sign() int {
 	return 1
 }
 
-// decimal is a number that is calculated with: unscaled / 10^scale, where the scale is not negative.
+// decimal is unscaled / 10^scale, with scale >= 0.
 type decimal struct {
 	unscaled *big.Int
 	scale    int
 }
 
-// decimalOf prepares a number for a calculation.
 func decimalOf(v any) (decimal, error) {
 	n, err := parse(v)
 	if err != nil {
@@ -135,7 +131,6 @@ func decimalOf(v any) (decimal, error) {
 	return d, nil
 }
 
-// value returns the result of a calculation: an int if it is one.
 func (d decimal) value() (any, error) {
 	digits, sign := d.unscaled.String(), ""
 	if d.unscaled.Sign() < 0 {
@@ -161,7 +156,6 @@ func times10(n *big.Int, power int) *big.Int {
 	return new(big.Int).Mul(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(power)), nil))
 }
 
-// calculate applies an operator to two numbers.
 func calculate(operator string, a, b any) (any, error) {
 	if x, is := a.(int); is {
 		if y, is := b.(int); is {
@@ -200,7 +194,7 @@ func calculate(operator string, a, b any) (any, error) {
 	return decimal{new(big.Int).Add(left, right), scale}.value()
 }
 
-// OfInts applies an operator to two ints if the result is an int.
+// OfInts applies an operator to two ints; fits reports whether the result is an int.
 func OfInts(operator string, a, b int) (c int, fits bool) {
 	switch operator {
 	case "+":
@@ -227,8 +221,7 @@ func OfInts(operator string, a, b int) (c int, fits bool) {
 	return 0, false
 }
 
-// quotient divides. The result is exact if it has an end; otherwise it is rounded to quotientDigits digits, but not
-// before the point.
+// quotient is exact if it ends; otherwise it is rounded to quotientDigits digits, but not before the point.
 func quotient(a, b decimal) (any, error) {
 	if b.unscaled.Sign() == 0 {
 		return nil, errZero
@@ -244,14 +237,13 @@ func quotient(a, b decimal) (any, error) {
 	unit := times10(big.NewInt(1), drop)
 	sign := big.NewInt(int64(a.unscaled.Sign() * b.unscaled.Sign()))
 	q, dropped := q.QuoRem(q, unit, new(big.Int))
-	// What rest stands for makes a half more than a half.
+	// The rest makes a half more than a half.
 	if twice := dropped.Abs(dropped).Lsh(dropped, 1); twice.Cmp(unit) >= 0 {
 		q.Add(q, sign)
 	}
 	return decimal{q, maxDigits - drop}.value()
 }
 
-// whole returns the int that a number is, and whether it is one.
 func whole(v any) (int, bool) {
 	if of, is := v.(json.Number); is {
 		if d, err := decimalOf(of); err == nil {

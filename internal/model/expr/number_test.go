@@ -17,7 +17,6 @@ const numbers = `{"big": 9223372036854775807, "min": -9223372036854775808, "zero
 	"long": 0.12345678901234567890, "price": 1.10, "out": 1e400, "none": -0, "exponent": 1E+2, "billions": 4000000000,
 	"bomb": 1e999999999, "bombs": [1e999999999, 1e999999998], "beyond": 1e1234567890123456, "list": [10, 20, 30]}`
 
-// numberOf evaluates an expression over numbers.
 func numberOf(t *testing.T, text string) (string, error) {
 	t.Helper()
 	p, err := expr.Compile(text)
@@ -32,7 +31,6 @@ func numberOf(t *testing.T, text string) (string, error) {
 	return string(out), err
 }
 
-// TestNumbers: a number is an exact decimal.
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -96,7 +94,6 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestNumberErrors: what cannot be calculated is an error, and takes no time.
 func TestNumberErrors(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -146,7 +143,7 @@ func TestNumberErrors(t *testing.T) {
 		`0xZ == 1`:            `at 1:`,
 	} {
 		p, err := expr.Compile(text)
-		if err == nil { // a sign is looked at when the expression runs
+		if err == nil { // the sign is checked at run time
 			_, err = p.Value(expr.Values{})
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -155,7 +152,6 @@ func TestNumberErrors(t *testing.T) {
 	}
 }
 
-// TestPassedOn: what an expression only passes on is the same bytes.
 func TestPassedOn(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{`18446744073709551615`, `0.12345678901234567890`, `1.10`, `1e400`, `-0`, `1E+2`,
@@ -190,7 +186,6 @@ func TestPassedOn(t *testing.T) {
 	}
 }
 
-// TestNumberProperties: calculations agree with those of rational numbers.
 func TestNumberProperties(t *testing.T) {
 	t.Parallel()
 	programs := map[string]*expr.Program{}
@@ -229,7 +224,6 @@ func TestNumberProperties(t *testing.T) {
 	})
 }
 
-// holds reports whether a text is the result of an operator.
 func holds(out, operator string, x, y *big.Rat) bool {
 	order, want := x.Cmp(y), new(big.Rat)
 	switch operator {

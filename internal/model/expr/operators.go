@@ -8,7 +8,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// fnOperator begins the names of the functions that stand for operators.
+// fnOperator begins the names of the functions that replace operators.
 const fnOperator = "__"
 
 // Kinds of values, for errors.
@@ -22,8 +22,8 @@ const (
 	kindObject = "object"
 )
 
-// operands are the operators of two values, each with the kinds that both of its operands may have; nil: any. The
-// language has others, which could take long, or are of no use here.
+// operands are the binary operators with the kinds that both operands may have; nil: any. Other operators of the
+// language could be slow or are of no use here.
 var operands = map[string][]string{
 	"+": {kindNumber, kindString}, "-": {kindNumber}, "*": {kindNumber}, "/": {kindNumber}, "%": {kindNumber},
 	"<": {kindNumber, kindString}, "<=": {kindNumber, kindString},
@@ -32,7 +32,6 @@ var operands = map[string][]string{
 	"==": nil, "!=": nil, "&&": nil, "||": nil, "and": nil, "or": nil, "in": nil, "not in": nil, "??": nil,
 }
 
-// operate applies an operator to two values.
 func operate(operator string, a, b any) (any, error) {
 	if isNumber(a) && isNumber(b) {
 		switch operator {
@@ -62,7 +61,6 @@ func operate(operator string, a, b any) (any, error) {
 	return nil, fmt.Errorf("invalid operation: %s %s %s", kind(a), operator, kind(b))
 }
 
-// ordered reports whether a comparison holds for values in an order.
 func ordered(operator string, order int) bool {
 	switch operator {
 	case "<":
@@ -75,7 +73,6 @@ func ordered(operator string, order int) bool {
 	return order >= 0
 }
 
-// signed is a number behind a sign.
 func signed(sign string, v any) (any, error) {
 	switch {
 	case !isNumber(v):
@@ -86,7 +83,7 @@ func signed(sign string, v any) (any, error) {
 	return v, nil
 }
 
-// kind names the kind of a value. It shows nothing of the value.
+// kind names the kind of a value without showing the value.
 func kind(v any) string {
 	switch v.(type) {
 	case nil:
@@ -106,7 +103,6 @@ func kind(v any) string {
 	return kindObject
 }
 
-// kindOf is kind with an article.
 func kindOf(v any) string {
 	switch k := kind(v); k {
 	case kindNull, kindBool:
@@ -121,7 +117,7 @@ func kindOf(v any) string {
 	}
 }
 
-// operandFault says why an operator cannot have its operands, as far as that is known before they are.
+// operandFault explains why an operator cannot have its operands, as far as their static kinds tell.
 func operandFault(n *ast.BinaryNode) string {
 	may, left, right := operands[n.Operator], staticKind(n.Left), staticKind(n.Right)
 	for _, k := range may {
@@ -135,7 +131,7 @@ func operandFault(n *ast.BinaryNode) string {
 	return fmt.Sprintf("invalid operation: %s (mismatched types %s and %s)", n.Operator, left, right)
 }
 
-// staticKind is the kind of value that a part of an expression has in any case.
+// staticKind is the kind of a node that is known without running it.
 func staticKind(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.NilNode:

@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/expr"
 )
 
-// TestPaths: each path is an expression of its own.
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{

@@ -8,7 +8,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// Names of functions that replace parts of an expression. The checker refuses them in its text.
+// Names of functions that replace parts of an expression. The checker refuses them in source text.
 const (
 	fnMember = "__member"
 	fnIn     = "__in"
@@ -20,10 +20,9 @@ const (
 	fnHas    = "has"
 )
 
-// safe replaces what the language does with values of unknown kinds by functions with the rules of this package.
+// safe replaces operations on values of unknown kinds by functions with the rules of this package.
 type safe struct{}
 
-// Visit implements ast.Visitor.
 func (safe) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
@@ -34,7 +33,7 @@ func (safe) Visit(node *ast.Node) {
 		ast.Patch(node, n.Node)
 	case *ast.MemberNode:
 		replace(node, fnMember, n.Node, n.Property)
-	case *ast.BuiltinNode: // len
+	case *ast.BuiltinNode:
 		replace(node, n.Name, n.Arguments...)
 	case *ast.UnaryNode:
 		switch n.Operator {
@@ -66,7 +65,6 @@ func (safe) Visit(node *ast.Node) {
 	}
 }
 
-// toBool makes sure that an operand is true or false.
 func toBool(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.BoolNode:
@@ -79,14 +77,12 @@ func toBool(node *ast.Node) {
 	}
 }
 
-// replace puts the call of a function in the place of a node.
 func replace(node *ast.Node, name string, args ...ast.Node) {
 	callee := &ast.IdentifierNode{Value: name}
 	callee.SetLocation((*node).Location())
 	ast.Patch(node, &ast.CallNode{Callee: callee, Arguments: args})
 }
 
-// functions are those that an expression calls.
 func functions() []expr.Option {
 	list := []expr.Option{
 		expr.Function(fnMember, member, new(func(any, any) any)),

@@ -8,15 +8,13 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// use is a place that an expression reads, as far as it is known before the expression runs: a name, and the members
-// and indexes below it.
+// use is a place that an expression reads, as far as it is known statically: a name with members and indexes.
 type use struct {
 	place []string
 	times int // as a whole
 	ins   int // by an in that looks into it
 }
 
-// of reports whether a use is of a place or of one below it.
 func (u use) of(place ...string) bool {
 	if len(u.place) < len(place) {
 		return false
@@ -42,7 +40,7 @@ func (p *Program) ReadsContext() bool {
 	return false
 }
 
-// ReadsResult reports whether the expression reads the result of a step, and not only its state.
+// ReadsResult reports whether the expression reads the result of a step, not only its state.
 func (p *Program) ReadsResult(step string) bool {
 	for _, u := range p.uses {
 		if u.of(Parents, step) && !u.of(Parents, step, stateOf) {
@@ -52,8 +50,8 @@ func (p *Program) ReadsResult(step string) bool {
 	return false
 }
 
-// Work is about how many elements, members and short pieces of text the expression looks at, over values: what its
-// evaluation costs beside a small amount that does not depend on them. No evaluation looks at more than that.
+// Work bounds the elements, members and short pieces of text that evaluation over values looks at: its cost beyond
+// a small constant.
 func (p *Program) Work(values Values) int {
 	work := 0
 	for _, u := range p.uses {
@@ -74,7 +72,6 @@ func (p *Program) Work(values Values) int {
 // piece is the length of text that is as much work as one element.
 const piece = 64
 
-// sizeOf is the number of elements, members and pieces of text in a value, and at least 1.
 func sizeOf(v any) int {
 	size := 1
 	if n, is := v.(json.Number); is {
@@ -105,7 +102,6 @@ func sizeOfEach(elements []any) (size int) {
 	return size
 }
 
-// usesOf returns the places that an expression reads, each without those that only lead to it.
 func usesOf(root *ast.Node) []use {
 	c := useCounter{}
 	ast.Walk(root, c)
@@ -118,10 +114,8 @@ func usesOf(root *ast.Node) []use {
 	return uses
 }
 
-// useCounter counts the uses of places.
 type useCounter map[string]*use
 
-// Visit implements ast.Visitor.
 func (c useCounter) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
@@ -154,7 +148,6 @@ func (c useCounter) add(n ast.Node, times int) (known bool) {
 	return true
 }
 
-// placeOf returns the name, members and indexes of a path, if they are known before the expression runs.
 func placeOf(n ast.Node) (place []string, known bool) {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:

@@ -7,8 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/expr"
 )
 
-// TestReadsOfSteps: an expression that asks for the state of a step does not read its result, whatever other paths it
-// has.
 func TestReadsOfSteps(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -49,8 +47,6 @@ func TestReadsOfSteps(t *testing.T) {
 	}
 }
 
-// TestWork: the work of an expression is that of the values that it reads, as often as it reads them, and not of their
-// neighbours. A long list of plain values is looked at once, however often something is looked for in it.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	document := `{"l": [` + strings.TrimSuffix(strings.Repeat("1,", 1000), ",") + `], "x": 2, "t": "` +
@@ -68,7 +64,7 @@ func TestWork(t *testing.T) {
 		`parents.charge.state == "x"`:          1,
 		`context.nothing.at.all == 1`:          1,
 		`1 in [1, 2, 3]`:                       0,
-		`has(context.l) && has(context.l[0])`:  1004, // and one for each function
+		`has(context.l) && has(context.l[0])`:  1004,
 		`context.x > 1 && parents.charge == 1`: 9,
 	} {
 		p, err := expr.Compile(text)

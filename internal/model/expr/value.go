@@ -7,15 +7,14 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// Values are what the names of an expression stand for, in the form that [Decode] returns. A name without a value is
-// null.
+// Values maps the names of an expression to values in the form that [Decode] returns. A missing name is null.
 type Values map[string]any
 
-// Step is what an expression sees of a step that it names: its state, and its result, null for a step without one.
+// Step is the value of a step in an expression: its state and its result, null without one.
 func Step(state string, result any) any { return map[string]any{"state": state, "result": result} }
 
-// Value evaluates the expression. The error is an *Error, and shows no value that the expression has read. The result
-// is part of the values that were read, or made of them: it must not be changed.
+// Value evaluates the expression. The error is an *Error that shows no value. The result shares memory with values:
+// do not change it.
 func (p *Program) Value(values Values) (any, error) {
 	env := make(map[string]any, len(p.names))
 	for _, name := range p.names {
@@ -54,7 +53,7 @@ func (p *Program) List(values Values) ([]any, error) {
 	return of, nil
 }
 
-// same is equal for an expression: it fails for a value that a client has encoded, in either of them.
+// same fails if either value is encoded by a client; otherwise it is equal.
 func same(a, b any) (bool, error) {
 	if a != nil && b != nil {
 		if e, found := encodedIn(a); found {
@@ -67,7 +66,6 @@ func same(a, b any) (bool, error) {
 	return equal(a, b)
 }
 
-// encodedIn returns an encoded value that v is or has.
 func encodedIn(v any) (e Encoded, found bool) {
 	if e, found = v.(Encoded); found {
 		return e, true
@@ -91,7 +89,6 @@ func encodedIn(v any) (e Encoded, found bool) {
 
 func unreadable(e Encoded) error { return fmt.Errorf("a value is %s, so no expression can read it", e) }
 
-// equal compares two values: numbers by value, lists and objects member by member.
 func equal(a, b any) (bool, error) {
 	if isNumber(a) && isNumber(b) {
 		order, err := compare(a, b)
@@ -113,7 +110,7 @@ func equal(a, b any) (bool, error) {
 	case nil, bool:
 		return a == b, nil
 	}
-	return false, nil // numbers of which the other is none, and what is encoded and not null
+	return false, nil // only one is a number, or one is encoded and the other is not null
 }
 
 func equalEach(a, b []any, comparable bool) (bool, error) {
@@ -144,7 +141,7 @@ func equalMembers(a, b map[string]any, comparable bool) (bool, error) {
 	return true, nil
 }
 
-// Member returns a member of an object, or the element of a list at an index; null where there is none.
+// Member returns a member of an object or the element of a list at an index; null without one.
 func Member(v any, name string) any {
 	if of, is := membersOf(v); is {
 		return of[name]

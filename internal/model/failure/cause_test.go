@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
-// causes are messages of different causes; those in one line are of one cause.
+// causes has messages of one cause in each line.
 var causes = [][]string{
 	{"HTTP 404", "HTTP 429", "HTTP 500", "HTTP 503"},
 	{"status 404", "status 429", "status 500"},
@@ -67,7 +67,6 @@ var causes = [][]string{
 	{"json-rpc error: code: -32601", "json-rpc error: code: -32602"},
 }
 
-// same are messages of one cause in each line.
 var same = [][]string{
 	{"order 404 not found", "order 500 not found", "order 17 not found"},
 	{"got 404 rows", "got 500 rows", "got 3 rows"},
@@ -115,7 +114,6 @@ func printOf(message string) failure.Print {
 	return failure.PrintOf(failure.Report{Type: "Error", Message: message}, "", "mail")
 }
 
-// What says what went wrong tells causes apart, wherever the failure is read from.
 func TestCausesDiffer(t *testing.T) {
 	t.Parallel()
 	for _, line := range causes {
@@ -135,7 +133,6 @@ func TestCausesDiffer(t *testing.T) {
 	}
 }
 
-// What only varies does not.
 func TestCausesStayTogether(t *testing.T) {
 	t.Parallel()
 	for _, line := range same {
@@ -153,8 +150,8 @@ func TestCausesStayTogether(t *testing.T) {
 	}
 }
 
-// A print that version 1 derives otherwise names the key that it gave. One without a code is of version 1, so that a
-// group stays the one that it was.
+// A print that version 1 derives differently names the old key. A print without a code stays version 1, so its
+// group stays the same.
 func TestPrintOfTheVersionBefore(t *testing.T) {
 	t.Parallel()
 	for _, lines := range [][][]string{causes, same} {
@@ -188,7 +185,6 @@ func TestPrintOfTheVersionBefore(t *testing.T) {
 	}
 }
 
-// A rule decides the same whatever the version of the print that it replaces.
 func TestRuledHasNoVersion(t *testing.T) {
 	t.Parallel()
 	ruled := printOf("HTTP 404").Ruled("r", 1, nil, "")
@@ -197,7 +193,6 @@ func TestRuledHasNoVersion(t *testing.T) {
 	}
 }
 
-// Another look at a message finds no more.
 func TestPrintIsStable(t *testing.T) {
 	t.Parallel()
 	words := rapid.SampledFrom([]string{"HTTP ", "HTTP/1.1 ", "status ", "code ", "error ", "404", "17", "'x1'", `"code":`,

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Class is the kind of a failure: it decides whether a retry may help, and how many retries there are.
+// Class is the kind of a failure: it decides whether and how often to retry.
 type Class string
 
-// The classes of failures.
 const (
 	// Transient: something outside was not available for a moment.
 	Transient Class = "transient"
@@ -27,19 +26,19 @@ var Classes = []Class{Transient, Resource, Logic, Worker}
 // Known reports whether the class exists.
 func (c Class) Known() bool { return slices.Contains(Classes, c) }
 
-// Report is the known facts about a failure, from which its class follows. Every field may be empty.
+// Report is the known facts about a failure, from which its class follows. Every field is optional.
 type Report struct {
-	Type    string // of the error, as a language names it
+	Type    string // of the error, in its language
 	Code    string // that a program chose for it
 	Message string
-	// Class is the class that the reporter named; a class that is not Known counts as none.
+	// Class is the reporter's class; an unknown one counts as none.
 	Class Class
-	// Retryable: the reporter does not rule a retry out.
+	// Retryable: the reporter allows a retry.
 	Retryable bool
 }
 
-// words maps codes and types to the class that they imply, in the spelling of canonical. All others are transient: a
-// worker that knows no classes most likely means that.
+// words maps codes and types, as canonical spells them, to classes. All others are transient: a worker without
+// classes most likely means that.
 var words = map[string]Class{
 	"TIMEOUT":            Resource,
 	"TIMED_OUT":          Resource,
@@ -57,8 +56,8 @@ var words = map[string]Class{
 	"UNKNOWN_HANDLER":    Worker,
 }
 
-// ClassOf returns the class of a failure: the class that it names; Logic where it rules a retry out; the class of its
-// code, else of its type; else Transient.
+// ClassOf returns the reported class; else Logic if the report rules a retry out; else the class of its code, else
+// of its type; else Transient.
 func ClassOf(r Report) Class {
 	if r.Class.Known() {
 		return r.Class
@@ -69,13 +68,12 @@ func ClassOf(r Report) Class {
 	return cmp.Or(ClassByWord(r), Transient)
 }
 
-// ClassByWord returns the class of a failure's code, else of its type, "" for none. Case does not matter, and a hyphen
-// or a space counts as an underscore.
+// ClassByWord returns the class of a failure's code, else of its type, else "". It ignores case, and reads a hyphen
+// or a space as an underscore.
 func ClassByWord(r Report) Class {
 	return cmp.Or(words[canonical(r.Code)], words[canonical(r.Type)])
 }
 
-// overloaded holds the codes of servers and workers that ask for fewer requests.
 var overloaded = map[string]bool{
 	"RATE_LIMIT":              true,
 	"RATE_LIMITED":            true,
@@ -83,11 +81,10 @@ var overloaded = map[string]bool{
 	"TEMPORARILY_UNAVAILABLE": true,
 }
 
-// Overloaded reports whether the code of a failure means that there were already too many requests. Such a failure is
-// transient, and a caller may wait longer before the next.
+// Overloaded reports whether the code means too many requests. Such a failure is transient, and a caller can wait
+// longer.
 func Overloaded(r Report) bool { return overloaded[canonical(r.Code)] }
 
-// canonical returns a word in the spelling of the tables.
 func canonical(s string) string {
 	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToUpper(s))
 }

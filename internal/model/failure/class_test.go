@@ -42,7 +42,6 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// The words tell a class even of a failure that rules a retry out or names another one.
 func TestClassByWord(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -73,7 +72,6 @@ func TestOverloaded(t *testing.T) {
 	}
 }
 
-// Naming the class that a failure has changes nothing.
 func TestClassOfIsStable(t *testing.T) {
 	t.Parallel()
 	words := rapid.SampledFrom([]string{"", "x", "TIMEOUT", "oom", "WORKER_LOST", "lease_expired", "RATE_LIMIT"})

@@ -1,17 +1,12 @@
 // Package failure classifies failures. It is pure: it imports the standard library only.
 //
-// A [Report] is the known facts about a failure. It has
+// A [Report] has a class ([ClassOf]), which decides about retries; a fingerprint ([Fingerprint]), which counts
+// failures of one kind together; and a print ([PrintOf]), which joins failures of tasks and messages to groups.
 //
-//   - a class ([ClassOf]): whether a retry may help, and so how many there are;
-//   - a fingerprint ([Fingerprint]): failures of one kind have the same, so that a thousand of them are counted
-//     together;
-//   - a print ([PrintOf]): a fingerprint with its parts, which joins failures of tasks and of messages to groups.
+// Inputs are untrusted texts, so no function fails, reads more than the first few KiB for a print, or returns
+// unbounded text.
 //
-// The inputs are texts that any program may have written, so no function here fails, looks at more than the first few
-// KiB for a print, or returns a text without a bound.
-//
-// Begin with class.go, then fingerprint.go and print.go: frame.go finds the frame of a stack, normalise.go and scan*.go
-// put marks in place of what varies in a message, and leave the codes and names that tell a cause (scan_code.go,
-// scan_name.go). Cut in text.go bounds the text of a failure. What they return is stored, so testdata holds results of
-// earlier versions; a change of them needs a new PrintVersion.
+// Begin with class.go, then fingerprint.go and print.go: frame.go finds the frame of a stack; normalise.go and
+// scan*.go replace the parts of a message that vary and keep codes and names (scan_code.go, scan_name.go). Results
+// are stored, and testdata holds those of earlier versions; changed rules need a new PrintVersion.
 package failure

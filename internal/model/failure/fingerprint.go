@@ -6,22 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// maxFingerprint bounds a fingerprint, in bytes.
 const maxFingerprint = 120
 
-// Fingerprint returns the code of a failure if it has one, else its type, else the first line of its message without
-// the parts (numbers, IDs) that differ between failures of one kind. A panic includes its message: its type is the same
-// for all. A fingerprint is valid UTF-8 of at most 120 bytes, in one line, and "" where nothing is known.
+// Fingerprint returns the code of a failure, else its type, else the first line of its message without numbers and
+// IDs. A panic keeps its message, because all panics share a type. A fingerprint is one line of valid UTF-8, at
+// most 120 bytes, "" if nothing is known.
 //
-// It is coarser than a Print and older: cases are counted and filtered by it, and clients know it as error_pattern.
+// It is coarser and older than a Print: cases are counted and filtered by it, and clients read it as error_pattern.
 func Fingerprint(r Report) string {
 	switch {
-	// A program chose the code for exactly this purpose.
+	// The program chose the code for this purpose.
 	case r.Code != "":
 		return Cut(oneLine(r.Code), maxFingerprint)
 	case r.Type == "panic":
 		return Cut("panic: "+generalize(oneLine(r.Message)), maxFingerprint)
-	// "error" is what many languages call an error without a type.
+	// Many languages name an untyped error "error".
 	case r.Type != "" && r.Type != "error":
 		return Cut(oneLine(r.Type), maxFingerprint)
 	default:
@@ -29,7 +28,6 @@ func Fingerprint(r Report) string {
 	}
 }
 
-// oneLine returns the first line of a text, with a space for each control character.
 func oneLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -40,8 +38,7 @@ func oneLine(s string) string {
 	}, s))
 }
 
-// generalize replaces each word that contains a digit by a mark: two messages of one kind differ in numbers, hashes and
-// IDs. A word that differs in letters only, such as a name, stays.
+// generalize replaces each word that contains a digit by a mark. Words that differ in letters only stay.
 func generalize(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {
@@ -65,5 +62,5 @@ func generalize(s string) string {
 	return b.String()
 }
 
-// isWord reports whether a rune belongs to a word. A hyphen does, so that a UUID is one word.
+// A hyphen belongs to a word, so that a UUID is one word.
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' }

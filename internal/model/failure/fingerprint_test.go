@@ -40,7 +40,6 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// A fingerprint has at most 120 bytes, whatever it is made of.
 func TestFingerprintIsBounded(t *testing.T) {
 	t.Parallel()
 	const mark = "…[truncated]"
@@ -63,8 +62,6 @@ func TestFingerprintIsBounded(t *testing.T) {
 	}
 }
 
-// What a fingerprint is good for: it can be stored and shown in a line, and numbers do
-// not tell failures apart.
 func TestFingerprintOfAnything(t *testing.T) {
 	t.Parallel()
 	texts := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.RuneFrom([]rune("a1-_ :.\n\t\x00äÄ²٣é🚀\u2028"))),
@@ -90,7 +87,6 @@ func TestFingerprintOfAnything(t *testing.T) {
 	})
 }
 
-// Messages that differ in a number are one kind of failure.
 func TestFingerprintForgetsNumbers(t *testing.T) {
 	t.Parallel()
 	words, numbers := rapid.StringMatching(`[a-z]{1,8}`), rapid.StringMatching(`[a-f-]{0,3}[0-9]{1,9}[a-f_-]{0,3}`)

@@ -2,19 +2,18 @@ package failure
 
 import "strings"
 
-// topFrame returns the top frame of the application's own code in the text of a stack, as "function (file)", and the
-// line that it stands in. Frames of runtimes and libraries are passed over; without one of its own code the frame is
-// "". Line numbers, addresses and counters of compilers do not count.
+// topFrame returns the top frame of the application's own code as "function (file)", and its line; "" without one.
+// It skips frames of runtimes and libraries, and drops line numbers, addresses and counters of compilers.
 //
-// It reads the formats of Go, Java, Kotlin, Scala, .NET, JavaScript, Ruby and Python, and decides line by line: a stack
-// may hold several languages, or text of a logger around it.
+// It reads Go, Java, Kotlin, Scala, .NET, JavaScript, Ruby and Python, line by line: a stack can mix languages and
+// log text.
 func topFrame(stack string) (frame, line string) {
 	head := stack[:min(len(stack), looked)]
 	// Python writes the top frame last.
 	if i := strings.Index(head, `  File "`); i >= 0 && (i == 0 || head[i-1] == '\n') {
 		return pythonFrame(stack[max(len(stack)-looked, 0):])
 	}
-	var before string // the line before, which names the function in Go
+	var before string // the previous line, which names the function in Go
 	for len(head) > 0 {
 		line, head = nextLine(head)
 		if f := parseFrame(line, before); f.function != "" || f.file != "" {
@@ -27,7 +26,6 @@ func topFrame(stack string) (frame, line string) {
 	return "", ""
 }
 
-// nextLine cuts the first line off a text.
 func nextLine(s string) (line, rest string) {
 	if i := strings.IndexByte(s, '\n'); i >= 0 {
 		return strings.TrimSuffix(s[:i], "\r"), s[i+1:]
@@ -35,20 +33,18 @@ func nextLine(s string) (line, rest string) {
 	return s, ""
 }
 
-// frameOf is a frame as a language writes it. The zero value is a line that is no frame.
+// frameOf is one parsed frame; the zero value is no frame.
 type frameOf struct {
 	function string
 	file     string // path
 	foreign  bool   // of a runtime or a library
 }
 
-// foreign are parts of the paths of runtimes and libraries. The first frame outside them is where an owner of the
-// application looks first.
+// foreign are parts of the paths of runtimes and libraries.
 var foreign = []string{"/site-packages/", "/dist-packages/", "/node_modules/", "/usr/lib/", "/usr/local/lib/",
 	"/lib/python", "/pkg/mod/", "/vendor/", "/go/src/", "/gems/", "/lib/ruby/", "/rustc/", "/.cargo/"}
 
-// text returns the frame in one line, or "" for one of a runtime or a library. Of the path only the last part is kept:
-// directories differ between machines and builds.
+// text keeps only the last part of the path: directories differ between machines and builds. A foreign frame is "".
 func (f frameOf) text() string {
 	file := strings.ReplaceAll(f.file, `\`, "/")
 	if f.foreign || strings.HasPrefix(f.file, "<") || strings.HasPrefix(f.file, "node:") ||
@@ -74,7 +70,7 @@ func (f frameOf) text() string {
 	return plain(function + " (" + base + ")")
 }
 
-// parseFrame reads a line of a stack; one that is no frame gives the zero frame. before is the line before it.
+// parseFrame reads a line of a stack; before is the previous line.
 func parseFrame(line, before string) frameOf {
 	text := strings.TrimLeft(line, " \t")
 	switch {
@@ -88,28 +84,27 @@ func parseFrame(line, before string) frameOf {
 	return frameOf{}
 }
 
-// goFrame reads the two lines of a frame of Go: the function with its arguments, then the file behind a tab. before is
-// the first of them.
+// goFrame reads a function with its arguments (before) and the file behind a tab (text).
 func goFrame(text, before string) frameOf {
 	file := text[:strings.Index(text, ".go:")+len(".go")]
 	function := strings.TrimPrefix(before, "created by ")
 	if i := strings.Index(function, " in goroutine "); i >= 0 {
 		function = function[:i]
 	}
-	if strings.HasSuffix(function, ")") { // the arguments; a receiver stands in parentheses, too
+	if strings.HasSuffix(function, ")") { // the arguments; a receiver is in parentheses, too
 		if i := strings.LastIndexByte(function, '('); i > 0 {
 			function = function[:i]
 		}
 	}
-	// The rest of the standard library is known by where its files are. The text of a Go stack names these packages
-	// without a path.
+	// Go stacks name these packages without a path; the path of the file identifies the rest of the standard
+	// library.
 	standard := strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "runtime/") || function == "panic"
 	path := function[strings.LastIndexByte(function, '/')+1:]
 	return frameOf{function: path, file: file, foreign: standard}
 }
 
-// atFrame reads what follows "at" in a frame of Java, JavaScript or .NET. What stands in the parentheses tells them
-// apart: a place with line numbers, a file with an extension of Java's family, or types of parameters.
+// atFrame reads the text after "at" in Java, JavaScript or .NET. The parentheses tell them apart: a place with line
+// numbers, a file with a JVM extension, or parameter types.
 func atFrame(text string) frameOf {
 	if i := strings.Index(text, ") in "); i >= 0 { // .NET, with the source
 		file := text[i+len(") in "):]
@@ -146,7 +141,7 @@ func atFrame(text string) frameOf {
 	return dotNet(text[:strings.IndexByte(text, '(')], "")
 }
 
-// withoutLine removes line and column from the end of a place, and the scheme from its beginning.
+// withoutLine removes line and column from the end, and the scheme from the beginning.
 func withoutLine(place string) string {
 	for range 2 {
 		i := strings.LastIndexByte(place, ':')
@@ -158,15 +153,15 @@ func withoutLine(place string) string {
 	return strings.TrimPrefix(place, "file://")
 }
 
-// libraries are the beginnings of the names of Java's and .NET's own packages and of widespread libraries.
+// libraries are package prefixes of the JVM and of widespread libraries.
 var libraries = []string{"java.", "javax.", "jdk.", "sun.", "com.sun.", "jakarta.", "kotlin.", "kotlinx.", "scala.",
 	"groovy.", "org.springframework.", "org.apache.", "org.hibernate.", "org.junit.", "org.eclipse.", "org.slf4j.",
 	"io.netty.", "reactor.", "io.reactivex.", "com.fasterxml.", "com.google.common.", "com.zaxxer.", "com.rabbitmq."}
 
-// dotNetLibraries is the same for .NET, whose frames often have no file.
+// dotNetLibraries are namespace prefixes of .NET, whose frames often have no file.
 var dotNetLibraries = []string{"System.", "Microsoft.", "Newtonsoft.", "Npgsql.", "RabbitMQ.", "MassTransit."}
 
-// java reads the name of a method and what stands in its parentheses. Generated code is foreign.
+// java reads a method name and the text in its parentheses. Generated code is foreign.
 func java(function, inside string) frameOf {
 	function = function[strings.LastIndexByte(function, '/')+1:] // module and class loader
 	file, _, _ := strings.Cut(inside, ":")
@@ -177,8 +172,7 @@ func java(function, inside string) frameOf {
 		foreign: begins(function, libraries) || inside == "<generated>"}
 }
 
-// dotNet reads the name of a method, with or without its parameters, and its file, "" for none. A name without a point
-// is no method of .NET.
+// dotNet reads a method name and its file, "" for none. A .NET method has a point in its name.
 func dotNet(function, file string) frameOf {
 	if i := strings.IndexByte(function, '('); i >= 0 {
 		function = function[:i]
@@ -189,7 +183,6 @@ func dotNet(function, file string) frameOf {
 	return frameOf{function: function, file: file, foreign: begins(function, dotNetLibraries)}
 }
 
-// begins reports whether a text begins with one of several.
 func begins(s string, with []string) bool {
 	for _, w := range with {
 		if strings.HasPrefix(s, w) {
@@ -221,8 +214,7 @@ func rubyFrame(text string) frameOf {
 	return frameOf{function: function, file: place}
 }
 
-// pythonFrame returns the last frame of the application in the end of a stack of Python. It goes from the end, because
-// Python writes the innermost call last.
+// pythonFrame searches backwards, because Python writes the innermost call last.
 func pythonFrame(stack string) (frame, line string) {
 	for {
 		i := strings.LastIndex(stack, `  File "`)
@@ -239,8 +231,8 @@ func pythonFrame(stack string) (frame, line string) {
 	}
 }
 
-// stable removes what compilers and bundlers count or hash in a name: type arguments of Go, digits after $, __, a point
-// and "func", hashes, and what follows $$. Without it each build of the same code would make new groups.
+// stable removes counters and hashes of compilers and bundlers from a name, which would make new groups with each
+// build: type arguments of Go, digits after $, __, a point and "func", hashes, and all behind $$.
 func stable(name string) string {
 	name = strings.ReplaceAll(name[:min(len(name), 4*maxPart)], "[...]", "")
 	if i := strings.Index(name, "$$"); i > 0 {
@@ -269,13 +261,11 @@ func stable(name string) string {
 	return strings.TrimRight(strings.ReplaceAll(string(out), "..", "."), ".$_")
 }
 
-// counted reports whether a number behind a name is a counter of a compiler.
 func counted(name []byte) bool {
 	s := string(name[max(len(name)-2, 0):])
 	return strings.HasSuffix(s, "$") || strings.HasSuffix(s, ".") || s == "__"
 }
 
-// digitsOnly reports whether a text has nothing but digits; true for "".
 func digitsOnly(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
 // isHash reports whether a word is 8 or more hexadecimal digits, letters and digits mixed.

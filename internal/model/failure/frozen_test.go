@@ -14,8 +14,7 @@ import (
 //go:embed testdata/kinds.txt
 var kinds string
 
-// Fingerprints and classes are stored: were they to change with a new version of
-// Tasker, the failures from before would not be counted with those from after.
+// Fingerprints and classes are stored: a change would count old and new failures apart.
 func TestKindsAreFrozen(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(strings.TrimSpace(kinds), "\n")

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// The marks that stand for the parts of a message that vary.
+// Marks replace the parts of a message that vary.
 const (
 	markNumber = "<n>"
 	markUUID   = "<uuid>"
@@ -18,20 +18,18 @@ const (
 	markPath   = "<path>"
 )
 
-// Normalise returns the first line of a message with marks for the parts that vary, in at most 200 bytes. What it
-// returns it leaves as it is, and messages that differ in a number only become the same.
+// Normalise returns the first line of a message with marks for the parts that vary, in at most 200 bytes.
 //
-// It is idempotent. Rules call it, and the groups that they make depend on it, so it keeps to the rules of version 1.
+// It is idempotent. Rules call it and group by its result, so it keeps to version 1 of the rules.
 func Normalise(message string) string {
 	s, _ := normalise(message, false)
 	return s
 }
 
-// normalise is Normalise by the rules of version 2 if codes are kept. It reports whether one of those has decided: if
-// not, version 1 returns the same.
+// normalise is Normalise, by version 2 of the rules if codes is set. coded reports whether a rule of version 2
+// decided.
 //
-// What it returns may be normalised again and stays the same. Every failure that is grouped passes through it, so it
-// uses no regular expressions.
+// Every grouped failure passes through it, so it uses no regular expressions.
 func normalise(message string, codes bool) (s string, coded bool) {
 	s = tidy(firstLine(message), looked)
 	var buf [maxPart + 64]byte
@@ -43,13 +41,12 @@ func normalise(message string, codes bool) (s string, coded bool) {
 		if string(next) == s {
 			break
 		}
-		// Marks can stand where another look finds more: the text shrinks until it stays.
+		// A mark can create something to replace: repeat until nothing changes.
 		s = string(next)
 	}
 	return s, coded
 }
 
-// firstLine returns the first line of the beginning of a text that is not blank.
 func firstLine(s string) string {
 	s = strings.TrimLeft(s[:min(len(s), looked)], " \t\r\n\v\f")
 	if i := strings.IndexAny(s, "\r\n"); i >= 0 {
@@ -58,19 +55,17 @@ func firstLine(s string) string {
 	return s
 }
 
-// plain returns the beginning of a text in one line of at most 200 bytes, for a part that is not generalised.
 func plain(s string) string {
 	return string(bound([]byte(tidy(s[:min(len(s), 4*maxPart)], 4*maxPart))))
 }
 
-// bound cuts a text to 200 bytes, between two runes and not within a mark.
+// bound cuts to 200 bytes, neither within a rune nor within a mark.
 func bound(s []byte) []byte {
 	if len(s) > maxPart {
 		cut := maxPart
 		for !utf8.RuneStart(s[cut]) {
 			cut--
 		}
-		// A mark has at most 6 bytes.
 		for i := cut - 1; i > cut-len(markUUID); i-- {
 			if s[i] == '<' && markAt(string(s[i:min(len(s), i+len(markUUID))])) > cut-i {
 				cut = i
@@ -85,8 +80,8 @@ func bound(s []byte) []byte {
 	return s
 }
 
-// tidy returns a text of at most limit bytes in one line: without the sequences that control a terminal, one space for
-// each run of white space and control characters, and valid UTF-8. It allocates only if there is something to tidy.
+// tidy returns one line of valid UTF-8, at most limit bytes, without terminal escapes; each run of white space and
+// control characters becomes a space. It allocates only for text that needs it.
 func tidy(s string, limit int) string {
 	if isTidy(s) {
 		return s
@@ -127,7 +122,6 @@ func tidy(s string, limit int) string {
 	return strings.TrimSuffix(string(out), " ")
 }
 
-// isTidy reports whether a text of ASCII has nothing to tidy.
 func isTidy(s string) bool {
 	last := byte(' ')
 	for i := range len(s) {
@@ -140,7 +134,6 @@ func isTidy(s string) bool {
 	return s == "" || last != ' '
 }
 
-// escapeLen is the length of the terminal's control sequence at the beginning of a text.
 func escapeLen(s string) int {
 	if len(s) < 2 || s[1] != '[' {
 		return 1
@@ -153,8 +146,7 @@ func escapeLen(s string) int {
 	return 2
 }
 
-// markAt returns the length of the mark at the beginning of a text, 0 for none. A message that contains such a text by
-// chance is treated as if the mark stood there.
+// markAt returns the length of the mark at the beginning of a text, or 0. A message may contain a mark by chance.
 func markAt(s string) int {
 	for _, m := range [...]string{markNumber, markString, markHex, markID, markUUID, markTime, markAddr, markPath} {
 		if strings.HasPrefix(s, m) {

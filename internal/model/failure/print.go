@@ -5,48 +5,47 @@ import (
 	"strings"
 )
 
-// PrintVersion is the latest version of the rules by which PrintOf derives a Print. The rules never change under one
-// version: prints are stored, and failures from before a change would not be counted with those from after.
+// PrintVersion is the latest version of the rules of PrintOf. The rules of a version never change: prints are
+// stored, and a change would count old and new failures apart.
 //
-// Version 2 keeps what says what went wrong: a status, a code, an errno, a SQLSTATE, an exit status, the name of a
-// column. A print that has nothing of that is of version 1, and so in the group that it was always in.
+// Version 2 keeps statuses, codes, errnos, SQLSTATEs, exit statuses and names of columns. A print without any of
+// these stays version 1, and so in its old group.
 const PrintVersion = 2
 
-// The bounds of the parts of a Print, in bytes.
 const (
 	maxPart  = 200
 	maxTitle = 240
-	// looked is how much of a text is looked at. A stack of Python is looked at from its end, too.
+	// looked bounds the bytes read of a text, and of the end of a Python stack.
 	looked = 8 << 10
 )
 
-// Print is a fingerprint with its parts: failures of one cause have the same. A part that is not known is "".
+// Print is a fingerprint with its parts. Failures of one cause have the same. An unknown part is "".
 type Print struct {
-	// Version is that of the first rules that leave the parts as they are.
+	// Version is the first version of the rules that gives these parts.
 	Version int
-	// Type is the type, or the code, of the error.
+	// Type is the type or the code of the error.
 	Type string
-	// Message is the first line of the message, in which marks stand for the parts that vary: numbers, identifiers,
-	// times, addresses, paths, quoted text. What says what went wrong stays: a status, a code, the name of a column.
+	// Message is the first line of the message with marks for the parts that vary: numbers, identifiers, times,
+	// addresses, paths, quoted text. Codes and names of columns stay.
 	Message string
 	// Frame is the top frame of the application's own code.
 	Frame string
-	// Where is the handler, or else the source.
+	// Where is the handler, else the source.
 	Where string
-	// Rule is the name of the rule that decided; then the other parts only explain. "" when none did.
+	// Rule is the name of the rule that decided, "" for none. With a rule the other parts only explain.
 	Rule string
-	// RuleVersion is the version of the rule that decided first by the present condition and keys.
+	// RuleVersion is the version of the rule that introduced its present condition and keys.
 	RuleVersion int64
 	// RuleKeys are the values of the rule's keys, one a line, each in one line of at most 200 bytes.
 	RuleKeys string
 	// Heading is the title that the rule gives; "" derives one. It identifies nothing.
 	Heading string
-	// Before is the key that the rules of the version before give; "" where it is the same. It identifies nothing.
+	// Before is the key by the previous version of the rules, "" for the same. It identifies nothing.
 	Before string
 }
 
-// Ruled returns the fingerprint that a rule decided: its keys take the place of all that identified p, which stays as
-// an explanation. The version of the parts does not matter then.
+// Ruled returns the fingerprint of a rule: its keys identify it instead of the parts of p, which stay as an
+// explanation.
 func (p Print) Ruled(rule string, version int64, keys []string, heading string) Print {
 	p.Version, p.Before = 1, ""
 	p.Rule, p.RuleVersion, p.RuleKeys, p.Heading = rule, version, "", Cut(plain(heading), maxTitle)
@@ -59,12 +58,11 @@ func (p Print) Ruled(rule string, version int64, keys []string, heading string) 
 	return p
 }
 
-// PrintOf returns the fingerprint of a failure. stack is the text of its stack, "" for none; where is the handler, or
-// else the source. Every part is valid UTF-8 in one line of at most 200 bytes, whatever it is made of; only the first
-// few KiB of a text are looked at, and the last ones of a stack of Python.
+// PrintOf returns the fingerprint of a failure. stack is "" for none; where is the handler, else the source. Every
+// part is one line of valid UTF-8, at most 200 bytes. It reads only the first few KiB of a text, and the last few
+// of a Python stack.
 //
-// The same arguments give the same print in every process and version of Tasker, as long as PrintVersion is the same.
-// An unknown part is "", so failures without a stack are still grouped by the rest.
+// The same arguments give the same print in every process with the same PrintVersion.
 func PrintOf(r Report, stack, where string) Print {
 	name := r.Code
 	if name == "" {
@@ -82,7 +80,7 @@ func PrintOf(r Report, stack, where string) Print {
 	return p.after(p.Type, Normalise(r.Message))
 }
 
-// after returns a print whose type and message were others by the rules of version 1.
+// after returns the print with the key that the type and message of version 1 give.
 func (p Print) after(kind, message string) Print {
 	before := p
 	before.Version, before.Type, before.Message, before.Before = 1, kind, message, ""
@@ -92,8 +90,8 @@ func (p Print) after(kind, message string) Print {
 	return p
 }
 
-// PrintOfKind is PrintOf for a failure of which the message and the Fingerprint are known. A fingerprint that was made
-// of a message in which something varies names no type: it has in it some of what varies. Version 1 took it for one.
+// PrintOfKind is PrintOf for a failure whose message and Fingerprint are known. A fingerprint made of a varying
+// message names no type; version 1 took it for one.
 func PrintOfKind(fingerprint, message, stack, where string) Print {
 	p := PrintOf(Report{Code: fingerprint, Message: message}, stack, where)
 	kind := p.Type
@@ -110,8 +108,7 @@ func PrintOfKind(fingerprint, message, stack, where string) Print {
 	return p.after(kind, Normalise(message))
 }
 
-// Title returns a line of at most 240 bytes for a list of fingerprints: what is most telling of what is known. It is
-// for people; two causes may have the same title.
+// Title returns a line of at most 240 bytes for people; two causes may share it.
 func (p Print) Title() string {
 	if p.Rule != "" {
 		return p.ruleTitle()
@@ -123,7 +120,6 @@ func (p Print) Title() string {
 	case title == "":
 		title = p.Type
 	}
-	// A failure without any text is still listed under something.
 	if title == "" {
 		title = p.Frame
 	}
@@ -133,7 +129,6 @@ func (p Print) Title() string {
 	return Cut(title, maxTitle)
 }
 
-// ruleTitle is the title of what a rule decided.
 func (p Print) ruleTitle() string {
 	if p.Heading != "" {
 		return p.Heading
@@ -145,10 +140,10 @@ func (p Print) ruleTitle() string {
 	return Cut(title, maxTitle)
 }
 
-// Key returns what identifies the fingerprint: two have the same key exactly if they are of one cause. Each part
-// stands behind its length, so that parts cannot be confused. A rule takes the place of all other parts.
+// Key identifies the fingerprint: two have the same key exactly if they are of one cause. Lengths delimit the
+// parts. A rule replaces all other parts.
 func (p Print) Key() string {
-	// The word in front keeps a rule from having the key of a print.
+	// The first word separates prints from rules.
 	parts := []string{"print", p.Type, p.Message, p.Frame, p.Where}
 	if p.Rule != "" {
 		parts = []string{"rule", p.Rule, strconv.FormatInt(p.RuleVersion, 10), p.RuleKeys}
@@ -168,12 +163,12 @@ func (p Print) Key() string {
 type Part struct {
 	Name  string // type, message, frame, where, rule or key
 	Value string
-	// From is the beginning of the text, in one line of at most 200 bytes; "" where nothing was given.
+	// From is the beginning of the text, one line of at most 200 bytes.
 	From string
 }
 
-// Why explains a fingerprint by the failure that it was derived from: the parts that count, each with its text. A part
-// that would be derived differently today has the value that is stored.
+// Why explains the parts of a fingerprint by the failure. A part that today's rules derive differently keeps its
+// stored value.
 func (p Print) Why(r Report, stack, where string) []Part {
 	name := r.Code
 	if name == "" {
@@ -196,7 +191,7 @@ func (p Print) Why(r Report, stack, where string) []Part {
 	return parts
 }
 
-// Keys returns the values of the rule's keys; none where it has no keys, or where no rule decided.
+// Keys returns the values of the rule's keys.
 func (p Print) Keys() []string {
 	if p.RuleKeys == "" {
 		return nil

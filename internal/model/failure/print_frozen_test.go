@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
-// prints holds one failure a line, with the parts of the fingerprint that it has; prints1 those that version 1 gave.
+// prints holds failures with the parts of their fingerprints; prints1 those of version 1.
 var (
 	//go:embed testdata/prints.txt
 	prints string
@@ -17,8 +17,7 @@ var (
 	prints1 string
 )
 
-// Fingerprints are stored: were they to change under one version, the failures from before would not be counted with
-// those from after.
+// Fingerprints are stored: a change within a version would count old and new failures apart.
 func TestPrintsAreFrozen(t *testing.T) {
 	t.Parallel()
 	now, before := frozen(t, prints), frozen(t, prints1)
@@ -38,14 +37,12 @@ func TestPrintsAreFrozen(t *testing.T) {
 	}
 }
 
-// frozenPrint is a line of testdata.
 type frozenPrint struct {
 	report       failure.Report
 	stack, where string
 	want         failure.Print
 }
 
-// frozen reads lines of testdata.
 func frozen(t *testing.T, text string) []frozenPrint {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) < 500 {

@@ -58,7 +58,6 @@ func TestNormalise(t *testing.T) {
 	}
 }
 
-// checkPrint holds the promises of PrintOf for anything.
 func checkPrint(t interface{ Fatalf(string, ...any) }, r failure.Report, stack, where string) {
 	p := failure.PrintOf(r, stack, where)
 	for name, part := range map[string]string{"type": p.Type, "message": p.Message, "frame": p.Frame, "where": p.Where,
@@ -107,7 +106,6 @@ func TestPrintOfAnything(t *testing.T) {
 	})
 }
 
-// Numbers do not matter, however long they are.
 func TestPrintForgetsNumbers(t *testing.T) {
 	t.Parallel()
 	words, numbers := rapid.StringMatching(`[a-z]{1,8}`), rapid.StringMatching(`-?[0-9]{1,12}(\.[0-9]{1,3})?`)
@@ -192,7 +190,6 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// Parts cannot be confused, whatever they contain.
 func TestPrintKey(t *testing.T) {
 	t.Parallel()
 	a := failure.Print{Version: 1, Type: "a", Message: "b 1:c", Where: "w"}
@@ -213,7 +210,6 @@ func TestPrintKey(t *testing.T) {
 	}
 }
 
-// A rule's keys come from messages: whatever they contain, each is one bounded line.
 func TestPrintRuled(t *testing.T) {
 	t.Parallel()
 	p := failure.PrintOf(failure.Report{Type: "E"}, "", "mail").Ruled("tenant", 4,

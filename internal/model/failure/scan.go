@@ -6,18 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// normaliser copies a line and puts marks in place of what varies. It is written by hand, without regular expressions:
-// every failure of a node passes through it.
+// normaliser copies a line and replaces the parts that vary by marks.
 type normaliser struct {
 	in  string
 	at  int
 	out []byte
-	// codes: by the rules of version 2, which keep codes; coded: one of those rules has decided.
+	// codes: apply version 2, which keeps codes; coded: one of its rules has decided.
 	codes, coded bool
 }
 
-// run copies the line until its end or until the result is long enough. At each place the longest thing that begins
-// there is replaced, or one character is copied.
+// run replaces at each place the longest match, or copies one character.
 func (n *normaliser) run() {
 	for n.at < len(n.in) && len(n.out) <= maxPart {
 		c := n.in[n.at]
@@ -40,27 +38,26 @@ func (n *normaliser) run() {
 	}
 }
 
-// copy copies the next size bytes.
 func (n *normaliser) copy(size int) {
 	n.out = append(n.out, n.in[n.at:n.at+size]...)
 	n.at += size
 }
 
-// mark puts a mark in place of the next size bytes, and returns true, so that a caller can end with it.
+// mark replaces the next size bytes and returns true, for the convenience of its callers.
 func (n *normaliser) mark(m string, size int) bool {
 	n.out = append(n.out, m...)
 	n.at += size
 	return true
 }
 
-// copyMark copies a mark as it is, which makes Normalise idempotent. It reports whether one begins here.
+// copyMark keeps a mark, which makes Normalise idempotent.
 func (n *normaliser) copyMark() bool {
 	size := markAt(n.in[n.at:])
 	n.copy(size)
 	return size > 0
 }
 
-// before returns the byte before the next one, a space at the beginning.
+// before returns the previous byte, a space at the beginning.
 func (n *normaliser) before() byte {
 	if n.at == 0 {
 		return ' '
@@ -88,7 +85,6 @@ func (n *normaliser) rune() {
 	}
 }
 
-// until replaces a text up to a closing quote, if there is one.
 func (n *normaliser) until(closing string, size int) bool {
 	i := strings.Index(n.in[n.at+size:], closing)
 	return i >= 0 && n.mark(markString, size+i+len(closing))
@@ -112,8 +108,8 @@ func (n *normaliser) quoted() bool {
 	return false
 }
 
-// path replaces a path: /a, ./a, ../a, ~/a, \\server\a. It ends before the punctuation of a sentence; line numbers
-// behind it belong to it. A slash within a word is none.
+// path replaces /a, ./a, ../a, ~/a, \\server\a, with a line number behind but without the punctuation of a
+// sentence. A slash within a word begins no path.
 func (n *normaliser) path() bool {
 	s := n.in[n.at:]
 	if b := n.before(); isAlnum(b) || b == '/' || b == '>' || b == '.' || b == '\\' {
@@ -131,7 +127,6 @@ func (n *normaliser) path() bool {
 	return n.mark(markPath, pathLen(s, begin))
 }
 
-// pathLen is the length of a path at the beginning of a text, from a place within it.
 func pathLen(s string, i int) int {
 	for i < len(s) && isPath(s[i]) {
 		i++
@@ -146,15 +141,12 @@ func pathLen(s string, i int) int {
 	return i
 }
 
-// isPathStart reports whether a byte may stand behind the first slash of a path.
 func isPathStart(c byte) bool {
 	return isAlnum(c) || c >= utf8.RuneSelf || strings.IndexByte("_.-@%~$+", c) >= 0
 }
 
-// isPath reports whether a byte may stand within a path.
 func isPath(c byte) bool { return isPathStart(c) || strings.IndexByte(`/\=?&#`, c) >= 0 }
 
-// isQuote reports whether a byte opens a quoted text.
 func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -2,27 +2,26 @@ package failure
 
 import "strings"
 
-// This file has the rules of version 2: what looks like a number or a quoted text but says what went wrong is kept. The
-// words before it tell: a status, a code, an errno, a SQLSTATE, an exit status, the name of a column.
+// Version 2 keeps a number or a quoted text that identifies the cause: the words before it name a status, a code,
+// an errno, a SQLSTATE, an exit status, or a column.
 //
-// The words are read from what was written, not from the text, so that another look at the result finds the same.
+// It reads these words from the output, not from the input, so that the result is stable.
 
-// meaning is what the words before a number say that it is.
+// meaning is the kind of a number, by the words before it.
 type meaning int
 
 const (
 	meansNothing meaning = iota
 	meansStatus          // of HTTP, or of a process: up to three digits
 	meansHTTP            // 100 to 599
-	meansReply           // 400 to 599, where nothing is counted
+	meansReply           // 400 to 599, without a counted noun behind
 	meansCode            // up to five digits, a short name with digits, 0x and up to eight
-	meansExit            // up to ten digits: Windows has such
-	meansError           // a code, if a sentence ends behind it: "error 5 of 10" counts
+	meansExit            // up to ten digits, as on Windows
+	meansError           // a code at the end of a sentence: "error 5 of 10" counts
 	meansState           // of SQL: five digits and capitals
 	meansVendor          // ORA-00942
 )
 
-// code keeps the next run of letters and digits if it is a code, and reports whether it did.
 func (n *normaliser) code(s string, run int) bool {
 	end, means := n.codeAt(s, run), meansNothing
 	if end > 0 {
@@ -36,8 +35,6 @@ func (n *normaliser) code(s string, run int) bool {
 	return true
 }
 
-// codeAt returns the length of what can be a code at the beginning of a text, 0 for none: at most ten letters and
-// digits, behind which no number goes on.
 func (n *normaliser) codeAt(s string, run int) int {
 	if run > 10 || run < len(s) && (s[run] == '_' || s[run] == '%') {
 		return 0
@@ -48,7 +45,6 @@ func (n *normaliser) codeAt(s string, run int) int {
 	return run
 }
 
-// allows reports whether the beginning of a text, of a length, is such a thing.
 func (m meaning) allows(s string, size int) bool {
 	code := s[:size]
 	number := digitsOnly(code)
@@ -73,7 +69,7 @@ func (m meaning) allows(s string, size int) bool {
 	return false
 }
 
-// statusLine reports whether a number is a status of HTTP by what stands around it: a URL before it, its reason behind.
+// statusLine recognises an HTTP status by its surroundings: a URL before it, its reason behind.
 func (n *normaliser) statusLine(s string, size int) bool {
 	if size != 3 || !isFailureStatus(s[:size]) {
 		return false
@@ -86,7 +82,7 @@ func (n *normaliser) statusLine(s string, size int) bool {
 	return strings.HasSuffix(tail, markAddr) && endsSentence(rest)
 }
 
-// firstCode reports whether a code such as E11000 begins a message or what stands behind a colon.
+// firstCode recognises a code such as E11000 at the beginning of a message or behind a colon.
 func (n *normaliser) firstCode(s string, size int) bool {
 	if size < 4 || size > 6 || s[0] != 'E' || !digitsOnly(s[1:size]) {
 		return false
@@ -95,12 +91,10 @@ func (n *normaliser) firstCode(s string, size int) bool {
 	return len(out) == 0 || len(out) > 1 && string(out[len(out)-2:]) == ": "
 }
 
-// reasons are the first words of the reasons of HTTP for a failure.
 var reasons = [...]string{"Bad", "Unauthorized", "Payment", "Forbidden", "Not", "Method", "Proxy", "Request",
 	"Conflict", "Gone", "Length", "Precondition", "Content", "Payload", "URI", "Unsupported", "Expectation",
 	"Unprocessable", "Locked", "Too", "Upgrade", "Internal", "Service", "Gateway", "Client Error", "Server Error", "HTTP"}
 
-// isReason reports whether a text begins with a reason of HTTP.
 func isReason(s string) bool {
 	for _, r := range reasons {
 		if strings.HasPrefix(s, r) && (len(s) == len(r) || !isAlnum(s[len(r)])) {
@@ -110,12 +104,11 @@ func isReason(s string) bool {
 	return false
 }
 
-// isFailureStatus reports whether a text is a status of HTTP that says that a request failed.
 func isFailureStatus(s string) bool {
 	return len(s) == 3 && (s[0] == '4' || s[0] == '5') && isDigit(s[1]) && isDigit(s[2])
 }
 
-// shortCode reports whether a text is capitals with a number behind: TS2345, P2002, E404.
+// shortCode recognises capitals with a number behind: TS2345, P2002, E404.
 func shortCode(s string) bool {
 	i := 0
 	for i < len(s) && 'A' <= s[i] && s[i] <= 'Z' {
@@ -124,7 +117,7 @@ func shortCode(s string) bool {
 	return i > 0 && i <= 6 && i < len(s) && len(s)-i <= 5 && digitsOnly(s[i:])
 }
 
-// endsSentence reports whether nothing follows that a number could count.
+// endsSentence reports whether no noun follows that a number could count.
 func endsSentence(rest string) bool {
 	if rest == "" || strings.IndexByte(":);]}", rest[0]) >= 0 || strings.HasPrefix(rest, " (") {
 		return true
@@ -132,7 +125,6 @@ func endsSentence(rest string) bool {
 	return rest[0] == '.' && (len(rest) == 1 || rest[1] == ' ') || len(rest) > 1 && rest[0] == ' ' && isReason(rest[1:])
 }
 
-// meaning reads what the words before the next place say that a number there is.
 func (n *normaliser) meaning() meaning {
 	out := n.out
 	if len(out) > 1 && out[len(out)-1] == '-' {
@@ -145,7 +137,7 @@ func (n *normaliser) meaning() meaning {
 	}
 	word, rest := lastWord(out, separators)
 	if len(rest)+len(word) == len(out) {
-		return meansNothing // nothing between the word and the number
+		return meansNothing // no separator between word and number
 	}
 	if digitsOnly(string(word)) && len(word) > 0 && out[len(out)-1] == '(' { // Error 1062 (23000)
 		if before, _ := lastWord(rest, separators); isWordOf(before, "error") {
@@ -196,7 +188,7 @@ func (n *normaliser) meaningWith(word, rest []byte) meaning {
 	return meansNothing
 }
 
-// meaningOf returns what a word says of the number behind it. It is in lower case, without underscores.
+// word is in lower case, without underscores.
 func meaningOf(word []byte) meaning {
 	switch string(word) {
 	case "http", "httpstatus", "httpcode", "httpstatuscode", "response", "responsecode", "responsestatus":
@@ -218,7 +210,7 @@ func meaningOf(word []byte) meaning {
 	return meansNothing
 }
 
-// codeOf reports whether "code" behind a text is that of a failure. A postal code, or one of a voucher, is a value.
+// codeOf reports whether "code" behind a text means a failure: a postal or voucher code does not.
 func codeOf(rest []byte) bool {
 	before, more := lastWord(rest, " ")
 	if len(before) == 0 || len(more)+len(before) == len(rest) {
@@ -234,12 +226,11 @@ func codeOf(rest []byte) bool {
 	return false
 }
 
-// separators stand between a word and what it is about.
 const separators = " :=([{#\"'"
 
 func isSeparator(c byte) bool { return strings.IndexByte(separators, c) >= 0 }
 
-// lastWord returns the word at the end of a text, in front of up to four of some bytes, and the text before it.
+// lastWord returns the last word before up to four bytes of skip, and the text before it.
 func lastWord(text []byte, skip string) (word, rest []byte) {
 	end := len(text)
 	for end > 0 && len(text)-end < 4 && strings.IndexByte(skip, text[end-1]) >= 0 {
@@ -252,7 +243,6 @@ func lastWord(text []byte, skip string) (word, rest []byte) {
 	return text[begin:end], text[:begin]
 }
 
-// fold appends a word in lower case without underscores.
 func fold(to, word []byte) []byte {
 	for _, c := range word {
 		switch {
@@ -265,13 +255,11 @@ func fold(to, word []byte) []byte {
 	return to
 }
 
-// isWordOf compares a word with one in lower case.
 func isWordOf(word []byte, with string) bool {
 	var folded [24]byte
 	return string(fold(folded[:0], word)) == with
 }
 
-// isVendor reports whether a word stands before the numbers of a database's errors.
 func isVendor(word []byte) bool {
 	switch string(word) {
 	case "ORA", "PLS", "TNS", "DPY", "DPI", "RMAN":

@@ -2,11 +2,8 @@ package failure
 
 import "strings"
 
-// Rules of version 2 for quoted text and for addresses in brackets.
-
-// named keeps a quoted name that says what went wrong: that of a column or a property, a code, the key of a code in
-// JSON. Digits in a name are marked, because tables and constraints are numbered by month or tenant. size is the
-// length with the quotes.
+// named keeps a quoted name that identifies the cause: of a column or a property, a code, the key of a code in
+// JSON. It marks digits, because tables and constraints are numbered by month or tenant. size includes the quotes.
 func (n *normaliser) named(size int) bool {
 	s := n.in[n.at : n.at+size]
 	inside := s[1 : size-1]
@@ -36,7 +33,6 @@ func (n *normaliser) named(size int) bool {
 	return true
 }
 
-// nameWithMarks copies a quoted name with marks for its digits.
 func (n *normaliser) nameWithMarks(s string) {
 	for i := 0; i < len(s); {
 		start := i
@@ -52,7 +48,7 @@ func (n *normaliser) nameWithMarks(s string) {
 	}
 }
 
-// isThing reports whether a word names a part of a program or a schema, whose name behind it tells a cause.
+// isThing recognises a part of a program or schema, whose name identifies the cause.
 func isThing(noun string) bool {
 	switch noun {
 	case "column", "field", "constraint", "relation", "table", "index", "attribute", "property", "parameter", "argument",
@@ -63,13 +59,13 @@ func isThing(noun string) bool {
 	return false
 }
 
-// keyOfIndex reports whether the key that follows is one of an index: "for key 'users.email'".
+// keyOfIndex recognises the key of an index: "for key 'users.email'".
 func (n *normaliser) keyOfIndex(rest []byte) bool {
 	before, _ := lastWord(rest, " ")
 	return string(before) == "for" || string(before) == "unique" || string(before) == "foreign"
 }
 
-// isName reports whether a text is a name of a programming language, with points, which may have marks for numbers.
+// isName recognises an identifier, with points if allowed; marks count as digits.
 func isName(s string, points bool) bool {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -83,7 +79,6 @@ func isName(s string, points bool) bool {
 	return true
 }
 
-// isConstant reports whether a text is a name in capitals, such as ECONNREFUSED.
 func isConstant(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !('A' <= c && c <= 'Z' || i > 0 && (isDigit(c) || c == '_')) {
@@ -93,7 +88,7 @@ func isConstant(s string) bool {
 	return len(s) > 1 && len(s) <= 40
 }
 
-// bracketed replaces an address of IPv6 in brackets, with its zone and its port: [fe80::2%eth0]:443.
+// bracketed replaces an IPv6 address in brackets with zone and port: [fe80::2%eth0]:443.
 func (n *normaliser) bracketed() bool {
 	s := n.in[n.at:]
 	i, colons, digit := 1, 0, false
@@ -119,7 +114,6 @@ func (n *normaliser) bracketed() bool {
 	return n.mark(markAddr, i)
 }
 
-// zoneOfAddress is the length of the zone of an address of IPv6: %eth0.
 func zoneOfAddress(s string) int {
 	if len(s) < 2 || s[0] != '%' || !isAlnum(s[1]) {
 		return 0

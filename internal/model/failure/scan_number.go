@@ -2,8 +2,8 @@ package failure
 
 import "strings"
 
-// dotted replaces an address of IPv4, with its port or the length of its network. Versions such as 1.2.3 have three
-// groups and stay numbers.
+// dotted replaces an IPv4 address with its port or prefix length. Versions such as 1.2.3 have three groups and stay
+// numbers.
 func (n *normaliser) dotted(s string) bool {
 	i := 0
 	for group := range 4 {
@@ -31,12 +31,11 @@ func (n *normaliser) dotted(s string) bool {
 	return n.mark(markAddr, i)
 }
 
-// addressOfColons replaces an address of IPv6 that begins with colons.
 func (n *normaliser) addressOfColons() bool {
 	return !isAlnum(n.before()) && n.colons(n.in[n.at:])
 }
 
-// colons replaces an address of IPv6, with its zone by the rules of version 2.
+// colons replaces an IPv6 address; version 2 includes its zone.
 func (n *normaliser) colons(s string) bool {
 	size := colonsLen(s)
 	if size == 0 {
@@ -50,8 +49,8 @@ func (n *normaliser) colons(s string) bool {
 	return n.mark(markAddr, size)
 }
 
-// colonsLen is the length of an address of IPv6 or of a network card at the beginning of a text: groups of hexadecimal
-// digits, with :: between two of them or at least 3 colons, and with a digit.
+// colonsLen is the length of an IPv6 or MAC address at the beginning: groups of hexadecimal digits with a digit,
+// and :: or at least 3 colons.
 func colonsLen(s string) int {
 	i, colons, double, digit := 0, 0, false, false
 	for ; i < len(s) && (isHex(s[i]) || s[i] == ':'); i++ {
@@ -70,8 +69,7 @@ func colonsLen(s string) int {
 	return i
 }
 
-// number replaces a number with its sign. A sign belongs to it only where no operand stands before, so that 3-1 keeps
-// its minus.
+// number replaces a number with its sign. Behind an operand the sign stays: 3-1 keeps its minus.
 func (n *normaliser) number(size int) {
 	if last := len(n.out) - 1; last >= 0 && (n.out[last] == '-' || n.out[last] == '+') &&
 		(last == 0 || strings.IndexByte(" (=:,[", n.out[last-1]) >= 0) {
@@ -80,8 +78,8 @@ func (n *normaliser) number(size int) {
 	n.mark(markNumber, size)
 }
 
-// numberLen is the length of a number at the beginning of a text: 1, 1.5, 1,000, 1e-9, and durations such as 1m30.5s.
-// What only begins with a number has length 0.
+// numberLen is the length of a number: 1, 1.5, 1,000, 1e-9, and durations such as 1m30.5s. A longer word that
+// begins with a number has length 0.
 func numberLen(s string) int {
 	i := digitsLen(s)
 	for i < len(s) && isLetter(s[i]) {
@@ -102,7 +100,6 @@ func numberLen(s string) int {
 	return i
 }
 
-// digitsLen is the length of digits with points and commas between them.
 func digitsLen(s string) int {
 	i := 0
 	for i < len(s) && (isDigit(s[i]) || i+1 < len(s) && (s[i] == '.' || s[i] == ',') && i > 0 && isDigit(s[i+1])) {
@@ -111,7 +108,6 @@ func digitsLen(s string) int {
 	return i
 }
 
-// exponentLen is the length of a number whose exponent begins at i, else 0.
 func exponentLen(s string, i int) int {
 	if s[i]|0x20 != 'e' {
 		return 0
@@ -130,7 +126,6 @@ func exponentLen(s string, i int) int {
 	return i
 }
 
-// unitLen is the length of a unit of time at the beginning of a text.
 func unitLen(s string) int {
 	for _, unit := range [...]string{"ns", "us", "ms", "s", "m", "h", "d"} {
 		if strings.HasPrefix(s, unit) && (len(s) == len(unit) || !isLetter(s[len(unit)])) {
@@ -140,9 +135,8 @@ func unitLen(s string) int {
 	return 0
 }
 
-// mixed replaces the digits in a word of letters and digits. A long one of hexadecimal digits is a hash, and one that
-// changes between letters and digits more than twice an identifier. In any other, such as sha256 or worker7, only the
-// digits are replaced: the letters tell what it is.
+// mixed marks a long run of hexadecimal digits as a hash, and a word that changes between letters and digits more
+// than twice as an identifier. In other words, such as sha256 or worker7, it marks only the digits.
 func (n *normaliser) mixed(s string) {
 	hex, changes := true, 0
 	for i := range len(s) {

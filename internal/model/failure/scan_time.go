@@ -2,7 +2,7 @@ package failure
 
 import "strings"
 
-// shape reports whether a text begins with a shape, in which 0 stands for a digit.
+// shape reports whether a text begins with want, in which 0 is any digit.
 func shape(s, want string) bool {
 	if len(s) < len(want) {
 		return false
@@ -15,7 +15,6 @@ func shape(s, want string) bool {
 	return true
 }
 
-// timeOfDay replaces a date, a time, or both with a zone.
 func (n *normaliser) timeOfDay(s string) bool {
 	i := 0
 	if shape(s, "0000-00-00") || shape(s, "0000/00/00") {
@@ -34,7 +33,7 @@ func (n *normaliser) timeOfDay(s string) bool {
 	return n.mark(markTime, i)
 }
 
-// clockLen is the length of 15:04, 15:04:05 and 15:04:05.000 at the beginning of a text.
+// clockLen is the length of 15:04, 15:04:05 or 15:04:05.000.
 func clockLen(s string) int {
 	i := 0
 	switch {
@@ -58,8 +57,8 @@ func clockLen(s string) int {
 	return i
 }
 
-// dayOrMonth replaces the name of a weekday before a date, and of a month before or behind a number. Alone, such a word
-// is more likely a name: May, Mark, Sun.
+// dayOrMonth replaces a weekday before a date, and a month beside a number. Alone, such a word is more likely a
+// name: May, Mark, Sun.
 func (n *normaliser) dayOrMonth(word, rest string) bool {
 	if len(word) < 3 || word[0] < 'A' || word[0] > 'Z' {
 		return false
@@ -77,18 +76,15 @@ func (n *normaliser) dayOrMonth(word, rest string) bool {
 	return (day || month) && n.mark(markTime, len(word))
 }
 
-// isMonth reports whether a text is the short name of a month.
 func isMonth(s string) bool {
 	at := strings.Index("JanFebMarAprMayJunJulAugSepOctNovDec", s)
 	return at >= 0 && at%3 == 0
 }
 
-// afterNumber reports whether what was written last is a number.
 func (n *normaliser) afterNumber() bool {
 	return strings.HasSuffix(strings.TrimRight(string(n.out[max(len(n.out)-8, 0):]), " -/"), markNumber)
 }
 
-// longDate reports whether a word is the full name of a weekday or a month.
 func longDate(s string) bool {
 	switch s {
 	case "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "January", "February", "March",
@@ -98,7 +94,6 @@ func longDate(s string) bool {
 	return false
 }
 
-// zoneLen is the length of Z, +00:00 and +0000 at the beginning of a text.
 func zoneLen(s string) int {
 	if s == "" {
 		return 0

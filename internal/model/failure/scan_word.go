@@ -2,8 +2,8 @@ package failure
 
 import "strings"
 
-// word replaces what begins with a letter or a digit: the longest thing that it can be. The order of the cases matters,
-// because one form can begin like another: a URL holds a host, and a time looks like an address with colons.
+// word replaces the longest match at a letter or digit. The order of the cases matters: a URL contains a host, and
+// a time looks like an address with colons.
 func (n *normaliser) word() {
 	s := n.in[n.at:]
 	run := 1
@@ -38,7 +38,6 @@ func (n *normaliser) word() {
 	n.mixed(s[:run])
 }
 
-// url replaces scheme://rest up to white space, a quote or a bracket.
 func (n *normaliser) url(s string, run int) bool {
 	for run < len(s) && (isAlnum(s[run]) || s[run] == '+') {
 		run++
@@ -56,7 +55,6 @@ func (n *normaliser) url(s string, run int) bool {
 	return n.mark(markAddr, end)
 }
 
-// email replaces name@host.domain.
 func (n *normaliser) email(s string) bool {
 	i := hostLen(s, "._-+%")
 	if i >= len(s) || s[i] != '@' {
@@ -69,10 +67,9 @@ func (n *normaliser) email(s string) bool {
 	return n.mark(markAddr, i+1+host)
 }
 
-// maxHost bounds the length of a host, in bytes: looking further would take long in a text without spaces.
+// maxHost bounds a host, in bytes, to keep the scan of a text without spaces linear.
 const maxHost = 255
 
-// hostLen is the length of the letters, digits and others at the beginning of a text, without punctuation at the end.
 func hostLen(s, others string) int {
 	s = s[:min(len(s), maxHost)]
 	i := 0
@@ -85,7 +82,7 @@ func hostLen(s, others string) int {
 	return i
 }
 
-// drive replaces a path of Windows: C:\a.
+// drive replaces a Windows path: C:\a.
 func (n *normaliser) drive(s string, run int) bool {
 	if run != 1 || !isLetter(s[0]) || len(s) < 4 || s[1] != ':' || s[2] != '\\' || !isPathStart(s[3]) {
 		return false
@@ -93,13 +90,13 @@ func (n *normaliser) drive(s string, run int) bool {
 	return n.mark(markPath, pathLen(s, 3))
 }
 
-// sources are the extensions of files of code: with a line number they look like a host with a port.
+// sources are extensions of source files: with a line number they look like a host with a port.
 var sources = map[string]bool{"go": true, "py": true, "js": true, "ts": true, "java": true, "rb": true, "cs": true,
 	"php": true, "rs": true, "c": true, "cc": true, "cpp": true, "h": true, "jsx": true, "tsx": true, "mjs": true,
 	"kt": true, "scala": true, "ex": true, "exs": true, "vue": true, "sql": true, "yaml": true, "yml": true,
 	"json": true, "xml": true}
 
-// host replaces host.domain:port and localhost:port. A host without a port stays: it may be a type or a file.
+// host replaces host.domain:port and localhost:port. Without a port the word may be a type or a file and stays.
 func (n *normaliser) host(s string) bool {
 	i := hostLen(s, ".-_")
 	if i+1 >= len(s) || s[i] != ':' || !isDigit(s[i+1]) {
@@ -114,7 +111,6 @@ func (n *normaliser) host(s string) bool {
 	return n.mark(markAddr, i)
 }
 
-// letters reports whether a text has a letter.
 func letters(s string) bool {
 	for i := range len(s) {
 		if isLetter(s[i]) {
@@ -124,7 +120,6 @@ func letters(s string) bool {
 	return false
 }
 
-// uuid replaces 8-4-4-4-12 hexadecimal digits.
 func (n *normaliser) uuid(s string) bool {
 	const size = 36
 	if len(s) < size || len(s) > size && isAlnum(s[size]) {
@@ -142,7 +137,6 @@ func (n *normaliser) uuid(s string) bool {
 	return n.mark(markUUID, size)
 }
 
-// zeroX replaces 0x and hexadecimal digits.
 func (n *normaliser) zeroX(s string, run int) bool {
 	if run < 3 || s[0] != '0' || s[1]|0x20 != 'x' {
 		return false

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// cutMark stands at the end of a text that was cut. It is part of the limit.
+// cutMark ends a cut text and counts towards its limit.
 const cutMark = "…[truncated]"
 
-// Cut returns a text of at most limit bytes, which must exceed the length of the mark: it cuts and marks a longer text,
-// and replaces invalid UTF-8. The text of a failure is evidence, so it is never refused.
+// Cut returns at most limit bytes of valid UTF-8 and marks a cut. limit must exceed the length of the mark. Text of
+// a failure is evidence, so Cut never fails.
 func Cut(s string, limit int) string {
-	if !utf8.ValidString(s) { // many times faster than ToValidUTF8, which most texts do not need
+	if !utf8.ValidString(s) { // much faster than ToValidUTF8, which most texts do not need
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
 	if len(s) <= limit {

@@ -12,7 +12,7 @@ import (
 
 func TestCut(t *testing.T) {
 	t.Parallel()
-	const mark = "…[truncated]" // 14 bytes
+	const mark = "…[truncated]"
 	for _, c := range []struct {
 		name, text string
 		limit      int

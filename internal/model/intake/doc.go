@@ -1,7 +1,7 @@
-// Package intake decides which task a message becomes: it reads type, priority, key and context from a message as the
-// settings of its source say. It is pure: it reads no clock and no database, and knows no broker.
+// Package intake decides which task a message becomes, as the settings of its source say. It is pure: it reads no
+// clock and no database, and imports no broker.
 //
-// Messages are hostile. What does not fit the settings is no task, and the reason is one sentence about the message.
+// Messages are untrusted. A message that does not fit the settings is refused with a one-sentence reason.
 //
 // Begin with plan.go; envelope.go writes the context around a payload.
 package intake

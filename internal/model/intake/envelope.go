@@ -23,7 +23,6 @@ const (
 	space     = " \t\r\n"     // in JSON
 )
 
-// wrapped is the context of a task that gets the whole message, without the payload.
 type wrapped struct {
 	Encoding  string             `json:"encoding"`
 	Queue     string             `json:"queue"`
@@ -34,7 +33,7 @@ type wrapped struct {
 	Headers   map[string][]field `json:"headers,omitempty"`
 }
 
-// field is a key or the value of a header: a string, or {"base64": "..."} where it is not UTF-8.
+// field is a key or a header value: a string, or {"base64": "..."} if it is not UTF-8.
 type field []byte
 
 func (f field) MarshalJSON() ([]byte, error) {
@@ -44,8 +43,8 @@ func (f field) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string{asBase64: base64.StdEncoding.EncodeToString(f)})
 }
 
-// envelope returns a JSON object around a message. The payload is the value itself where it is JSON, else a string, and
-// in base64 where it is no text; encoding says which.
+// envelope returns a JSON object around a message. A JSON payload is embedded, text is a string, anything else is
+// in base64; encoding says which.
 func envelope(m *Message) []byte {
 	w := wrapped{Queue: text(m.Queue), Position: position(m), MessageID: m.MessageID, SentAt: m.SentAt.Ptr()}
 	var payload json.RawMessage
@@ -60,13 +59,12 @@ func envelope(m *Message) []byte {
 		}
 		w.Headers[h.Name] = append(w.Headers[h.Name], h.Value)
 	}
-	rest, _ := json.Marshal(w) // texts can always be written
-	// The payload is put there as it is: json.Marshal would change white space and escapes.
+	rest, _ := json.Marshal(w) // texts always marshal
+	// json.Marshal would change white space and escapes of the payload.
 	b := append(make([]byte, 0, len(payload)+len(rest)+16), beginning...)
 	return append(append(append(b, payload...), ','), rest[1:]...)
 }
 
-// encode returns a payload as a JSON value, and how it is encoded.
 func encode(payload []byte) (json.RawMessage, string) {
 	switch {
 	case len(payload) > 0 && task.JSONFault(payload, len(payload)) == "":
@@ -78,11 +76,11 @@ func encode(payload []byte) (json.RawMessage, string) {
 }
 
 func quote(s string) json.RawMessage {
-	b, _ := json.Marshal(s) // a string can always be written
+	b, _ := json.Marshal(s)
 	return b
 }
 
-// Payload returns the payload of the message that a task was made of, from its context, as edited since.
+// Payload returns the payload of a task's message from its current context.
 func Payload(of *task.Intake, context []byte) ([]byte, error) {
 	if !of.Wrapped {
 		return context, nil
@@ -111,8 +109,8 @@ func Payload(of *task.Intake, context []byte) ([]byte, error) {
 	return []byte(s), nil
 }
 
-// spaced returns a value with the white space that is around it at the beginning of an envelope: it belongs to the
-// payload, and a decoder drops it. An edited context may begin otherwise; then it is the value alone.
+// spaced restores the white space around the payload at the beginning of an envelope, which a decoder drops. An
+// edited context may begin differently; then it returns value alone.
 func spaced(context, value []byte) []byte {
 	rest, found := bytes.CutPrefix(context, []byte(beginning))
 	if !found {

@@ -18,7 +18,7 @@ import (
 // Message is a message of a broker.
 type Message struct {
 	Queue     string
-	Position  string // identifies it on its broker, the same at every delivery; "" where the broker has none
+	Position  string // identifies it on its broker, the same at every delivery; "" if the broker has none
 	MessageID string // of the sender; "" for none
 	SentAt    task.Instant
 	deadletter.Content
@@ -28,15 +28,15 @@ type Message struct {
 type Task struct {
 	TaskType, Template, Version string
 	Priority                    string // "" takes the default
-	Key                         string // idempotency key; "" where nothing identifies the message
-	OrderingKey                 string // "" where the order does not matter
+	Key                         string // idempotency key; "" if nothing identifies the message
+	OrderingKey                 string // "" for any order
 	CorrelationID               string
 	Delay                       time.Duration
-	Context                     []byte // JSON, not checked; it may share the payload's bytes
+	Context                     []byte // JSON, unchecked; it may share the payload's bytes
 	Origin                      *task.Intake
 }
 
-// Refusal is why a message becomes no task. Code is a word for programs.
+// Refusal says why a message becomes no task. Code is for programs.
 type Refusal struct{ Code, Reason string }
 
 // Error implements error.
@@ -46,11 +46,11 @@ func (r *Refusal) Error() string { return r.Reason }
 const (
 	NoType   = "no_task_type" // the message names neither a type nor a template
 	NoInput  = "no_input"     // it has no payload
-	NotJSON  = "not_json"     // a value is looked up in its payload, which is not JSON
-	BadValue = "bad_value"    // a value in it has the wrong form
+	NotJSON  = "not_json"     // a setting reads its payload, which is not JSON
+	BadValue = "bad_value"    // a value has the wrong form
 )
 
-// Plan is the intake of a source, parsed. It is immutable.
+// Plan is the parsed intake of a source. It is immutable.
 type Plan struct {
 	source    string
 	sensitive []string // pointers into contexts
@@ -68,7 +68,7 @@ func NewPlan(s *deadletter.Source) *Plan {
 	for of, text := range map[*deadletter.Value]string{&p.taskType: p.in.TaskType, &p.template: p.in.Template,
 		&p.priority: p.in.Priority, &p.key: p.in.IdempotencyKey, &p.ordering: p.in.OrderingKey,
 		&p.correlation: p.in.CorrelationID, &p.delay: p.in.Delay} {
-		*of, _ = deadletter.ParseValue(text) // a source that is stored is valid
+		*of, _ = deadletter.ParseValue(text) // a stored source is valid
 	}
 	return p
 }
@@ -111,9 +111,9 @@ func (p *Plan) named() string {
 	return "task type"
 }
 
-// identity returns the key of a message that has none of its own: it follows from its place on the broker, or else from
-// the identifier of its sender and the payload, since several messages may share an identifier. Without either nothing
-// tells a second delivery from an equal message, and there is no key: a task too many is better than one that is lost.
+// identity returns a key for a message without one: from its place on the broker, else from the sender's identifier
+// and the payload, because messages may share an identifier. Otherwise there is no key: an extra task is better
+// than a lost one.
 func (p *Plan) identity(m *Message) string {
 	parts := []string{p.source, m.Queue, "p", m.Position}
 	if m.Position == "" {
@@ -136,8 +136,8 @@ func hash(parts ...string) string {
 // hashedKey begins an ordering key that is a hash.
 const hashedKey = "sha256"
 
-// orderingKey begins with the source: equal keys of two topics say nothing about each other. A key that cannot be
-// stored as a text, such as a number in bytes, becomes its hash.
+// orderingKey begins with the source, because keys of two topics are unrelated. A key that cannot be stored as text
+// is hashed.
 func (p *Plan) orderingKey(l *lookup) string {
 	key := string(l.m.Key)
 	if p.ordering != (deadletter.Value{From: deadletter.FromMessage, Text: "key"}) {
@@ -146,7 +146,7 @@ func (p *Plan) orderingKey(l *lookup) string {
 	if key == "" {
 		return ""
 	}
-	// The first slash ends the source. One that has a slash, or looks like the hash, is hashed with the key.
+	// The first slash ends the source. A source that has a slash, or looks like the hash, is hashed with the key.
 	if of := p.source + "/" + key; !strings.Contains(p.source, "/") && p.source != hashedKey &&
 		task.TextFault(of, task.MaxName) == "" {
 		return of
@@ -154,10 +154,8 @@ func (p *Plan) orderingKey(l *lookup) string {
 	return hashedKey + "/" + hash(p.source, key)
 }
 
-// maxPosition bounds the position that a task keeps, in bytes.
 const maxPosition = 512
 
-// position returns the position of a message as it can be stored.
 func position(m *Message) string {
 	if m.Position == "" || task.TextFault(m.Position, maxPosition) == "" {
 		return m.Position
@@ -165,7 +163,6 @@ func position(m *Message) string {
 	return deadletter.Identify(m.Position, "", deadletter.Content{})
 }
 
-// text returns a text as it can be stored and shown.
 func text(s string) string {
 	if task.TextFault(s, task.MaxName) == "" {
 		return s
@@ -173,7 +170,7 @@ func text(s string) string {
 	return strconv.QuoteToASCII(s[:min(len(s), task.MaxName/4)])
 }
 
-// lookup finds the values of one message. The first fault ends it.
+// lookup reads the values of one message and stops at the first fault.
 type lookup struct {
 	m      *Message
 	isJSON bool // its payload was checked
@@ -186,7 +183,6 @@ func (l *lookup) refuse(code, format string, args ...any) {
 	}
 }
 
-// text returns a value of the message, "" where it has none.
 func (l *lookup) text(what string, v deadletter.Value) string {
 	if l.err != nil {
 		return ""
@@ -215,8 +211,7 @@ func (l *lookup) text(what string, v deadletter.Value) string {
 	return ""
 }
 
-// scalar returns what the payload has at a JSON pointer: of a string its text, of a number or a boolean what is written
-// there; "" where there is nothing or null.
+// scalar returns the text of a string, number or boolean at a JSON pointer in the payload; "" for nothing and null.
 func (l *lookup) scalar(at string) string {
 	doc := l.m.Payload
 	if l.isJSON = l.isJSON || len(doc) > 0 && task.JSONFault(doc, len(doc)) == ""; !l.isJSON {
@@ -232,7 +227,7 @@ func (l *lookup) scalar(at string) string {
 		return ""
 	case value[0] == '"':
 		var s string
-		_ = json.Unmarshal(value, &s) // it is valid
+		_ = json.Unmarshal(value, &s)
 		return s
 	}
 	return string(value)
@@ -246,14 +241,13 @@ func (l *lookup) valid(what string, b []byte) string {
 	return string(b)
 }
 
-// delay returns how long the task waits.
 func (l *lookup) delay(v deadletter.Value) time.Duration {
 	s := l.text("delay", v)
 	if s == "" {
 		return 0
 	}
 	if v.From == deadletter.FromText {
-		d, _ := time.ParseDuration(s) // a source that is stored is valid
+		d, _ := time.ParseDuration(s) // a stored source is valid
 		return d
 	}
 	seconds, err := strconv.ParseFloat(s, 64)

@@ -27,7 +27,6 @@ func message(payload string) *intake.Message {
 		Payload: []byte(payload)}}
 }
 
-// show writes a task without what the test does not look at.
 func show(t *intake.Task, err error) string {
 	var r *intake.Refusal
 	if errors.As(err, &r) {
@@ -84,7 +83,6 @@ func TestTask(t *testing.T) {
 	}
 }
 
-// An ordering key names its source, and is compared only: a key that cannot be stored as a text is hashed.
 func TestOrderingKey(t *testing.T) {
 	t.Parallel()
 	source := "orders"
@@ -129,8 +127,6 @@ func TestOrderingKey(t *testing.T) {
 	}
 }
 
-// A message without a key of its own has its identity as the key: the same at each delivery, and another one for
-// another source, queue or place. Where nothing identifies it, it has none: two equal jobs are two jobs.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	key := func(source string, change func(m *intake.Message)) string {
@@ -162,7 +158,6 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// Whatever a payload is, its bytes come out of the envelope as they went in.
 func TestEnvelope(t *testing.T) {
 	t.Parallel()
 	p := plan(t, deadletter.Intake{TaskType: "x", Input: deadletter.InputMessage})
@@ -189,7 +184,6 @@ func TestEnvelope(t *testing.T) {
 	}
 }
 
-// FuzzTask: whatever a message holds, it becomes a task or a refusal, and its payload can be found again.
 func FuzzTask(f *testing.F) {
 	f.Add([]byte(`{"type":"a","p":[1]}`), "/type", true)
 	f.Add([]byte("\xff{"), "/p/0", false)

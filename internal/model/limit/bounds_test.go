@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/limit"
 )
 
-// TestBoundsOfRates: both ends of each bound are allowed, and what is one beyond is not.
 func TestBoundsOfRates(t *testing.T) {
 	t.Parallel()
 	day := 24 * time.Hour
@@ -43,7 +42,6 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestLengthsOfKeys: a key is kept up to its bound, and cut to it beyond.
 func TestLengthsOfKeys(t *testing.T) {
 	t.Parallel()
 	key := func(n int) string { return strings.Repeat("x", n) }

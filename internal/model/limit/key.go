@@ -13,20 +13,18 @@ import (
 	"unicode/utf8"
 )
 
-// A key is a text with places for values of a task's context: "{{customer}}", "{{order.region}}/{{items.0.sku}}". A
-// step counts under the text that its context gives.
+// A key is a text with places for values of a task's context: "{{customer}}", "{{order.region}}/{{items.0.sku}}".
 const (
 	// MaxKey bounds a key as written, in bytes.
 	MaxKey = 256
-	// MaxValue bounds a key as it is stored, in bytes. A longer one is cut, and ends with its hash.
-	MaxValue = 200
-	// maxPlaces bounds the places of a key.
+	// MaxValue bounds a stored key, in bytes. A longer one is cut and ends with its hash.
+	MaxValue  = 200
 	maxPlaces = 8
-	// None stands for a value that is missing or null: all steps without one share it.
+	// None replaces a missing or null value, so all steps without one share it.
 	None = "none"
 )
 
-// Key is a parsed key: texts and paths by turns, beginning and ending with a text.
+// Key alternates texts and paths, and begins and ends with a text.
 type Key struct {
 	Texts []string
 	Paths [][]string
@@ -73,18 +71,17 @@ func ParseKey(s string) (Key, error) {
 // Constant reports whether the key has no place: all steps share it.
 func (k Key) Constant() bool { return len(k.Paths) == 0 }
 
-// Document decodes a context for keys; nil for one that is no JSON.
+// Document decodes a context for keys; nil for invalid JSON.
 func Document(context []byte) (document any) {
 	d := json.NewDecoder(bytes.NewReader(context))
-	d.UseNumber() // 42 stays 42, whatever its length
+	d.UseNumber() // 42 stays 42 at any length
 	if d.Decode(&document) != nil {
 		return nil
 	}
 	return document
 }
 
-// Of returns the text under which a task counts: that of its key with the values of its context, as Document decodes
-// it. A key of a single place says whose value it is: customer=42.
+// Of returns the key with values of a document from Document. The key of a single place names it: customer=42.
 func (k Key) Of(document any) string {
 	if k.Constant() {
 		return bounded(strings.Join(k.Texts, ""))
@@ -102,7 +99,7 @@ func (k Key) Of(document any) string {
 	return bounded(b.String())
 }
 
-// Text returns the key with the values of a context, whole. It fails where a value is missing.
+// Text returns the uncut key with the values of a context. It fails if a value is missing.
 func (k Key) Text(context []byte) (string, error) {
 	var document any
 	if len(k.Paths) > 0 {
@@ -119,7 +116,7 @@ func (k Key) Text(context []byte) (string, error) {
 	return b.String() + k.Texts[len(k.Texts)-1], nil
 }
 
-// valueAt returns the text of a value; None, and false, if there is none. An object or a list counts as its JSON.
+// valueAt returns the text of a value, or None and false. An object or a list counts as its JSON.
 func valueAt(v any, path []string) (text string, found bool) {
 	for _, name := range path {
 		switch in := v.(type) {
@@ -150,7 +147,7 @@ func valueAt(v any, path []string) (text string, found bool) {
 	return string(b), true
 }
 
-// bounded makes a key fit for storage and for terminals: no control characters, valid UTF-8, not too long.
+// bounded makes a key fit for storage and terminals: bounded, valid UTF-8 without control characters.
 func bounded(s string) string {
 	clean := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
@@ -161,7 +158,7 @@ func bounded(s string) string {
 	if clean == s && len(s) <= MaxValue {
 		return s
 	}
-	// texts that were changed alike must stay apart
+	// keep distinct keys distinct that were changed alike
 	sum := sha256.Sum256([]byte(s))
 	end := "~" + hex.EncodeToString(sum[:8])
 	for len(clean) > MaxValue-len(end) {
@@ -171,9 +168,8 @@ func bounded(s string) string {
 	return clean + end
 }
 
-// Number returns the number of the gate of a limit and a key. It is computed, so that a step finds its gate without
-// reading or locking anything. Two gates share a number once in 10^18 pairs: then their steps share the limit, which
-// is never exceeded.
+// Number returns the number of a gate. It is computed, so a step finds its gate without a read or a lock. If two
+// gates share a number (once in 10^18 pairs), their steps share the limit, which is never exceeded.
 func Number(namespace, limit, key string) int64 {
 	h := sha256.New()
 	for _, part := range []string{namespace, limit, key} {

@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/limit"
 )
 
-// In no window of any length do more steps pass than the burst and what the rate gives in that time; and a step that
-// waits passes at the time that Next names, and not before.
+// In no window do more steps pass than the burst and the rate give; a waiting step passes at Next, not before.
 func TestRateIsNeverExceeded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -55,8 +54,8 @@ func TestRateIsNeverExceeded(t *testing.T) {
 	})
 }
 
-// The same holds for the steps that begin, however long they wait for a worker after they have passed: as long as each
-// look counts those that wait, and those that have begun since the last one.
+// The same holds for steps that begin, however long they wait for a worker, if each look counts the waiting ones
+// and those begun since the last look.
 func TestRateCountsWhatBegins(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -95,7 +94,6 @@ func TestRateCountsWhatBegins(t *testing.T) {
 	})
 }
 
-// After a pause the bucket is full, and steady steps get what the rate promises.
 func TestRateIsReached(t *testing.T) {
 	t.Parallel()
 	r := limit.Rate{Count: 10, Per: time.Second, Burst: 20}
@@ -174,7 +172,6 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Whatever a context contains, its key fits, shows on a terminal, and differs where the values differ.
 func TestKeysOfAnything(t *testing.T) {
 	t.Parallel()
 	k, err := limit.ParseKey("{{a}}")
@@ -223,7 +220,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// A bucket that was taken from while the clock showed an hour more holds nobody back for that hour.
+// A bucket filled by a clock an hour ahead holds nobody back for that hour.
 func TestBucketOfTheFuture(t *testing.T) {
 	t.Parallel()
 	r := limit.Rate{Count: 5, Per: time.Second, Burst: 2}

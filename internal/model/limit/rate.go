@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Rate allows Count passes in each Per, evenly spread, and up to Burst of them at once after a pause. The zero Rate is
-// none.
+// Rate allows Count passes in each Per, evenly spread, and a burst of up to Burst after a pause. The zero Rate sets
+// no limit.
 type Rate struct {
 	Count int           `json:"count,omitempty"`
 	Per   time.Duration `json:"per,omitempty"`
@@ -24,7 +24,7 @@ const (
 // Zero reports whether there is no limit.
 func (r Rate) Zero() bool { return r.Count <= 0 }
 
-// Fault explains what is wrong with a rate; "" if nothing is.
+// Fault explains an invalid rate; "" for a valid one.
 func (r Rate) Fault() string {
 	switch {
 	case r.Count < 1 || r.Count > MaxCount:
@@ -39,7 +39,7 @@ func (r Rate) Fault() string {
 	return ""
 }
 
-// String returns the rate as people write it.
+// String formats the rate for people.
 func (r Rate) String() string {
 	s := fmt.Sprintf("%d/%s", r.Count, Short(r.Per))
 	if r.Burst != r.Count {
@@ -48,7 +48,7 @@ func (r Rate) String() string {
 	return s
 }
 
-// Short is a duration without its zero parts: 1m for 1m0s.
+// Short formats a duration without zero parts: 1m for 1m0s.
 func Short(d time.Duration) string {
 	for _, unit := range []struct {
 		d    time.Duration
@@ -64,13 +64,13 @@ func Short(d time.Duration) string {
 	return d.String()
 }
 
-// every is the time that one pass takes, rounded up: the rate is never exceeded.
+// every is rounded up, so that the rate is never exceeded.
 func (r Rate) every() time.Duration {
 	return (r.Per + time.Duration(r.Count) - 1) / time.Duration(r.Count)
 }
 
-// Bucket is the state of a rate: the time, in nanoseconds, at which its bucket is full again. The zero Bucket is full.
-// It is the generic cell rate algorithm: one number, which needs no refill.
+// Bucket is the time, in nanoseconds, at which the bucket of a rate is full again; the zero Bucket is full. This is
+// the generic cell rate algorithm, which needs no refill.
 type Bucket int64
 
 // Free returns how many steps may pass at a time in nanoseconds.
@@ -85,11 +85,11 @@ func (r Rate) Take(b Bucket, now int64, n int) Bucket {
 	return Bucket(r.full(b, now) + int64(n)*int64(r.every()))
 }
 
-// Cost is what one pass adds to a bucket.
+// Cost is the time that one pass adds to a bucket.
 func (r Rate) Cost() Bucket { return Bucket(r.every()) }
 
-// full is when the bucket is full again. No bucket takes longer than its burst: one that does is of a clock that was
-// wrong, and counts as empty. A second more is for nodes whose clocks differ.
+// full is when the bucket is full again. A bucket further ahead than its burst comes from a wrong clock and counts
+// as empty. The extra second allows for differing clocks.
 func (r Rate) full(b Bucket, now int64) int64 {
 	empty := now + int64(r.Burst)*int64(r.every())
 	if int64(b) > empty+int64(time.Second) {
@@ -98,7 +98,7 @@ func (r Rate) full(b Bucket, now int64) int64 {
 	return max(int64(b), now)
 }
 
-// Spend returns the bucket as if n steps passed now, unless it has counted them already.
+// Spend returns the bucket as if n steps passed now, unless it already counts them.
 func (r Rate) Spend(b Bucket, now int64, n int) Bucket {
 	if n <= 0 {
 		return b
@@ -106,7 +106,7 @@ func (r Rate) Spend(b Bucket, now int64, n int) Bucket {
 	return max(b, Bucket(now+int64(n)*int64(r.every())))
 }
 
-// Next returns the time at which a step may pass, in nanoseconds; now if that is at once.
+// Next returns when a step may pass, in nanoseconds; now if it may immediately.
 func (r Rate) Next(b Bucket, now int64) int64 {
 	return max(r.full(b, now)+int64(r.every())-int64(r.Burst)*int64(r.every()), now)
 }

@@ -1,22 +1,22 @@
 package limit
 
-// Spec is a limit that a template sets, on steps in progress or on how many begin in a time.
+// Spec is a limit of a template, on steps in progress or on how many begin in a time.
 type Spec struct {
 	Key     string `json:"key,omitempty"`
 	Permits int    `json:"permits,omitempty"` // steps at once; 0 for a rate
 	Rate    Rate   `json:"rate,omitzero"`
 }
 
-// MaxPermits bounds how many steps a limit lets run at once.
+// MaxPermits bounds the permits of a limit.
 const MaxPermits = 100_000
 
-// Kinds of limits, as the names of gates begin.
+// Kinds of limits; names of gates begin with them.
 const (
 	Concurrency = "concurrency"
 	Throughput  = "rate"
 )
 
-// Kind is that of the limit.
+// Kind is the kind of the limit.
 func (s Spec) Kind() string {
 	if s.Permits > 0 {
 		return Concurrency
@@ -24,7 +24,7 @@ func (s Spec) Kind() string {
 	return Throughput
 }
 
-// Gate is where a limit holds back steps: one for each key.
+// Gate is where a limit holds back steps of one key.
 type Gate struct {
 	Name    string // of the limit: its kind and what it limits, such as "concurrency of step charge of orders"
 	Key     Key
@@ -32,8 +32,7 @@ type Gate struct {
 	Rate    Rate
 }
 
-// GateOf returns the gate of a limit of something. A key that cannot be read is a constant one: its steps share the
-// limit.
+// GateOf returns the gate of a limit. An unreadable key is a constant one: its steps share the limit.
 func (s Spec) GateOf(of string) Gate {
 	key, err := ParseKey(s.Key)
 	if err != nil {

@@ -7,20 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxPort is the highest port.
 const maxPort = 65535
 
-// URL is a destination in its normal form. It is immutable.
+// URL is a normalised destination. It is immutable.
 type URL struct {
 	scheme, host string // in lower case; the host without brackets and without a trailing dot
 	port         int
-	path         string // begins with a slash; escapes are in upper case, and only where they are needed
+	path         string // begins with a slash; escapes in upper case, only where needed
 	query        string // as written
 	asks         bool   // it has a query
 }
 
-// Parse reads a destination. fault says what is wrong with it, as what it must or must not be, and repeats no part of
-// it, which may be a secret; "" for a URL that can be used.
+// Parse reads a destination. fault completes "the URL ..." and repeats no part of the text, which may be a secret;
+// "" for a usable URL.
 func Parse(text string) (u *URL, fault string) {
 	if fault := textFault(text); fault != "" {
 		return nil, fault
@@ -45,7 +44,7 @@ func Parse(text string) (u *URL, fault string) {
 	return u, ""
 }
 
-// textFault refuses characters that have no place in a URL. Programs disagree about what they mean.
+// Programs disagree about the characters that textFault refuses.
 func textFault(text string) string {
 	for _, c := range []byte(text) {
 		switch {
@@ -60,7 +59,6 @@ func textFault(text string) string {
 	return ""
 }
 
-// host returns the normal form of a host name or an address.
 func host(name string, brackets bool) (normal, fault string) {
 	name = strings.ToLower(name)
 	if brackets {
@@ -109,7 +107,7 @@ func path(escaped string) (normal, fault string) {
 	return normal, ""
 }
 
-// segmentFault refuses a segment of a normal path by which a server could leave the segments before it.
+// segmentFault refuses a segment by which a server could leave the segments before it.
 func segmentFault(segment string, last bool) string {
 	text, err := url.PathUnescape(segment)
 	name, _, parameters := strings.Cut(text, ";")
@@ -118,7 +116,7 @@ func segmentFault(segment string, last bool) string {
 		return "must have a path of UTF-8"
 	case segment == "" && !last:
 		return "must not have an empty segment (//) in its path"
-	case strings.Contains(name, ".") && strings.Trim(name, ". ") == "": // some systems ignore what ends a name
+	case strings.Contains(name, ".") && strings.Trim(name, ". ") == "": // some systems ignore these at the end of a name
 		return "must not have dot segments in its path"
 	case parameters && (name == "" || strings.Contains(text, ".")):
 		return "must not have parameters (;) with dots or without a name in its path"
@@ -130,8 +128,8 @@ func segmentFault(segment string, last bool) string {
 	return ""
 }
 
-// unescapeNeedless decodes the escapes of characters that need none, and writes the others in upper case (RFC 3986,
-// 6.2.2). What an escape means stays: %3B is not the same as a semicolon.
+// unescapeNeedless decodes needless escapes and writes the others in upper case (RFC 3986, 6.2.2): %3B differs from
+// a semicolon.
 func unescapeNeedless(escaped string) string {
 	var b strings.Builder
 	for i := 0; i < len(escaped); i++ {
@@ -150,7 +148,6 @@ func unescapeNeedless(escaped string) string {
 	return b.String()
 }
 
-// unreserved reports whether a character means the same with and without an escape.
 func unreserved(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
@@ -161,7 +158,7 @@ func (u *URL) Net() *url.URL {
 	return &url.URL{Scheme: u.scheme, Host: u.authority(), Path: plain, RawPath: u.path, RawQuery: u.query}
 }
 
-// authority returns host and port; a port that the scheme has anyway is left out.
+// authority returns host and port without the scheme's default port.
 func (u *URL) authority() string {
 	name := u.host
 	if strings.Contains(name, ":") {
@@ -173,18 +170,17 @@ func (u *URL) authority() string {
 	return name + ":" + strconv.Itoa(u.port)
 }
 
-// Target says which URLs are allowed. It is a URL, or the beginning of one and a * at its end:
+// Target says which URLs are allowed: a URL, or the beginning of one with a * at the end.
 //
-//   - https://h/replay/* allows everything below /replay/, and nothing with a query.
-//   - https://h/replay* allows /replay and what begins so up to the end of that segment, such as /replay-2, and nothing
-//     with a query.
-//   - https://h/replay?job=* allows /replay with a query that begins with job=, whatever comes behind it.
+//   - https://h/replay/* allows everything below /replay/ without a query.
+//   - https://h/replay* allows /replay and longer names of that segment, such as /replay-2, without a query.
+//   - https://h/replay?job=* allows /replay with a query that begins with job=.
 type Target struct {
 	from URL
 	open bool // ends in *
 }
 
-// ParseTarget reads a target. fault is that of Parse, or says where a * may stand.
+// ParseTarget reads a target. fault is as in Parse, or refuses a misplaced *.
 func ParseTarget(text string) (t *Target, fault string) {
 	begin, open := strings.CutSuffix(text, "*")
 	if _, rest, ok := strings.Cut(begin, "://"); ok && open && !strings.ContainsAny(rest, "/?") {
@@ -200,7 +196,7 @@ func ParseTarget(text string) (t *Target, fault string) {
 	return &Target{*u, open}, ""
 }
 
-// Allows reports whether a URL is one of the target.
+// Allows reports whether the target covers a URL.
 func (t *Target) Allows(u *URL) bool {
 	if u.scheme != t.from.scheme || u.host != t.from.host || u.port != t.from.port {
 		return false

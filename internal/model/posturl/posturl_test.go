@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/posturl"
 )
 
-// TestParse: a destination has one form, the one that is requested.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -30,7 +29,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// ambiguous are destinations that leave the prefix http://h/replay/ for some reader, or could.
+// ambiguous are destinations that could leave the prefix http://h/replay/ for some reader.
 var ambiguous = map[string]string{
 	"":                             "must be a URL",
 	"orders":                       "must be a URL",
@@ -71,7 +70,7 @@ var ambiguous = map[string]string{
 	"http://h/replay/a b":          "must be printable ASCII",
 	"http://h/replay/\n":           "must be printable ASCII",
 	"http://h/replay/é":            "must be printable ASCII",
-	"http://\u212A/replay/a":       "must be printable ASCII", // the sign of Kelvin, a k in lower case
+	"http://\u212A/replay/a":       "must be printable ASCII", // the Kelvin sign, a k in lower case
 	"http://h..x/replay/":          "must have a host",
 	"http://h*/replay/":            "must have a host",
 	"http://h%65/replay/":          "must be a URL",
@@ -155,8 +154,8 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// FuzzAllowed: what a target allows is requested by net/http from the host of the target, at or below its path, and no
-// reader that decodes or cleans the path finds it elsewhere.
+// FuzzAllowed: net/http requests an allowed URL from the host of the target, at or below its path, and no reader
+// that decodes or cleans the path finds it elsewhere.
 func FuzzAllowed(f *testing.F) {
 	for text := range ambiguous {
 		f.Add("http://h/replay/*", text)

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// hidden stands for a user and a password. It is what url.URL.Redacted uses.
+// hidden replaces user and password, as in url.URL.Redacted.
 const hidden = "xxxxx"
 
-// Redact returns a text for eyes: if it is a URL with a user or a password, without them. Sources and letters may have
-// such a URL from a time when it was not refused. A text that cannot be read may have them wherever there is an @.
+// Redact hides the user and password of a URL, which stored sources and letters may have. An unreadable text may
+// have them before any @.
 func Redact(text string) string {
 	scheme, rest, is := strings.Cut(text, "://")
 	if !is {
@@ -34,13 +34,12 @@ func Redact(text string) string {
 // HasUser reports whether Redact hides something.
 func HasUser(text string) bool { return Redact(text) != text }
 
-// users finds the users of URLs within a JSON document.
 var users = regexp.MustCompile(`(https?://)[^/?#"\s]*@`)
 
 // RedactWithin is Redact for all URLs in a JSON document.
 func RedactWithin(doc []byte) []byte { return users.ReplaceAll(doc, []byte("${1}"+hidden+"@")) }
 
-// RedactAll is Redact for each text of a list.
+// RedactAll applies Redact to each text.
 func RedactAll(list []string) []string {
 	if list == nil {
 		return nil

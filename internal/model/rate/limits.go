@@ -7,10 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Limits bound the submissions of each user: a number of tasks within any minute, and within
-// any hour. A window counts whole slots, so a limit is never exceeded, and room may appear up
-// to a sixtieth of the window late. Counts are of this process only and are lost with it. It is
-// safe for concurrent use.
+// Limits bound the tasks that each user submits within any minute and any hour. A window counts whole slots, so a
+// limit is never exceeded, and room may appear up to a sixtieth of the window late. Counts are of this process only
+// and are lost with it. It is safe for concurrent use.
 type Limits struct {
 	burst, sustained int // 0: no bound
 
@@ -19,20 +18,19 @@ type Limits struct {
 	swept task.Instant
 }
 
-// User is a submitter under an API key. One key cannot use up the limits of another one's users.
+// User is a submitter under an API key. Users of different keys never share limits.
 type User struct{ Key, ID string }
 
-// userWindows are the counts of one user.
 type userWindows struct{ minute, hour Window }
 
-// knownUsers bounds the users that are counted separately. Beyond it the others share the limits of one.
+// knownUsers bounds the users counted separately. Users beyond it share one set of limits.
 const knownUsers = 10_000
 
-// otherUsers stands for all users beyond knownUsers. No submitter can have this ID, because IDs
-// have no control characters.
+// otherUsers collects all users beyond knownUsers. No submitter can have this ID, because IDs have no control
+// characters.
 var otherUsers = User{ID: "\x00others"}
 
-// NewLimits returns limits of tasks per minute and per hour; 0 means no limit.
+// NewLimits takes tasks per minute and per hour; 0 means no limit.
 func NewLimits(burst, sustained int) *Limits {
 	return &Limits{burst: burst, sustained: sustained, users: map[User]*userWindows{}}
 }
@@ -40,7 +38,7 @@ func NewLimits(burst, sustained int) *Limits {
 // On reports whether there is any limit.
 func (l *Limits) On() bool { return l.burst > 0 || l.sustained > 0 }
 
-// of returns the windows of a user. The caller holds mu.
+// The caller holds mu.
 func (l *Limits) of(u User, now task.Instant) *userWindows {
 	if w := l.users[u]; w != nil {
 		return w
@@ -54,7 +52,7 @@ func (l *Limits) of(u User, now task.Instant) *userWindows {
 		}
 		u = otherUsers
 	}
-	// one slot more than the window is long: any minute touches 61 seconds
+	// one slot more than the window: any minute touches 61 seconds
 	w := &userWindows{NewWindow(time.Second, 61), NewWindow(time.Minute, 61)}
 	l.users[u] = w
 	return w
@@ -81,8 +79,8 @@ type Hit struct {
 	Room      time.Duration
 }
 
-// Take counts tasks of each user, or of no user if one of them is over a limit: a batch is
-// accepted whole or not at all. It returns nil, or the limit that lasts longest.
+// Take counts tasks of each user, or none if one user is over a limit: a batch is accepted whole. It returns nil,
+// or the limit that lasts longest.
 func (l *Limits) Take(counts map[User]int, now task.Instant) *Hit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,8 +101,7 @@ func (l *Limits) Take(counts map[User]int, now task.Instant) *Hit {
 	return nil
 }
 
-// GiveBack takes back one task that was counted at a time, because the submission failed or was
-// a repetition.
+// GiveBack takes back one task counted at a time, after a failed or repeated submission.
 func (l *Limits) GiveBack(u User, at task.Instant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +115,6 @@ func (l *Limits) GiveBack(u User, at task.Instant) {
 	}
 }
 
-// hit returns the limit that n more tasks would exceed, nil for none.
 func (l *Limits) hit(w *userWindows, n int, now int64) *Hit {
 	var worst *Hit
 	for _, c := range []struct {

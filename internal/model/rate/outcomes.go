@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Outcomes counts good and bad outcomes by a key, such as a worker: in a row, and of the last minutes. It forgets a key
-// for which nothing has happened for that time. The zero value is ready. It is safe for concurrent use.
+// Outcomes counts good and bad outcomes by a key, such as a worker: in a row, and over the last minutes. It drops a
+// key after that time without events. The zero value is ready. It is safe for concurrent use.
 type Outcomes struct {
 	mu   sync.Mutex
 	keys map[int64]*outcomes
@@ -22,11 +22,10 @@ type outcomes struct {
 
 const (
 	outcomeSlot, outcomeSlots = 30 * time.Second, 10
-	// maxOutcomes bounds the keys; above it, counting starts again.
-	maxOutcomes = 50_000
+	maxOutcomes               = 50_000
 )
 
-// Add counts an outcome. One that is neither good nor bad counts only among all.
+// Add counts an outcome, which may be neither good nor bad.
 func (o *Outcomes) Add(key int64, good, bad bool, now task.Instant) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,7 +59,7 @@ func (o *Outcomes) Of(key int64, now task.Instant) (row, all, bad int) {
 	return of.row, of.all.Sum(int64(now)), of.bad.Sum(int64(now))
 }
 
-// current returns the counts of a key, nil for none. The caller holds mu.
+// The caller holds mu.
 func (o *Outcomes) current(key int64, now task.Instant) *outcomes {
 	of := o.keys[key]
 	if of != nil && now.Sub(of.lastChange) >= outcomeSlot*outcomeSlots {

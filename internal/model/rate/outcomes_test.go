@@ -21,15 +21,15 @@ func TestOutcomes(t *testing.T) {
 	}
 	check(1, start, 0, 0, 0)
 	o.Add(1, false, true, start)
-	o.Add(1, false, false, at(time.Second)) // neither: it ends no row
+	o.Add(1, false, false, at(time.Second)) // neither good nor bad: the row continues
 	o.Add(1, false, true, at(time.Minute))
 	o.Add(2, true, false, at(time.Minute))
 	check(1, at(time.Minute), 2, 3, 2)
 	check(2, at(time.Minute), 0, 1, 0)
 	o.Add(1, true, false, at(2*time.Minute))
 	check(1, at(2*time.Minute), 0, 4, 2)
-	check(1, at(5*time.Minute+30*time.Second), 0, 2, 1) // the first two are over
+	check(1, at(5*time.Minute+30*time.Second), 0, 2, 1)
 	o.Add(1, false, true, at(6*time.Minute))
 	check(1, at(10*time.Minute), 1, 1, 1)
-	check(1, at(11*time.Minute), 0, 0, 0) // forgotten
+	check(1, at(11*time.Minute), 0, 0, 0)
 }

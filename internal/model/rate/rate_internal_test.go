@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// However somebody submits, no minute and no hour has more than its limit, and who
-// is told to come back later finds room then.
+// No minute and no hour has more than its limit, and a refused user finds room at the announced time.
 func TestUserLimitsHold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -18,7 +17,7 @@ func TestUserLimitsHold(t *testing.T) {
 		l := NewLimits(burst, sustained)
 		now := task.Instant(1_760_000_000_000_000)
 		who := User{ID: "ann"}
-		var taken []task.Instant // one for each task
+		var taken []task.Instant
 		for range rapid.IntRange(1, 60).Draw(t, "calls") {
 			now = now.Add(time.Duration(rapid.Int64Range(0, 400_000_000).Draw(t, "pause")) * time.Microsecond)
 			n := rapid.IntRange(1, 3).Draw(t, "n")
@@ -71,7 +70,7 @@ func TestUsersAreApart(t *testing.T) {
 			t.Errorf("%+v is over the limit, and is told %+v", u, hit)
 		}
 	}
-	// one of a call is over the limit: nobody's tasks of it are counted
+	// one user over the limit: no task of the call is counted
 	if l.Take(map[User]int{{"key", "eve"}: 1, {"key", "ann"}: 1}, now) == nil {
 		t.Error("ann is over the limit")
 	}
@@ -108,7 +107,7 @@ func TestService(t *testing.T) {
 	t.Run("WhileSomebodyWaits", func(t *testing.T) {
 		t.Parallel()
 		var s Service
-		for i := range 100 { // ten every two seconds, all of them there from the beginning
+		for i := range 100 { // ten every two seconds, all waiting from the beginning
 			s.Left(10, start, at(time.Duration(2*i)*time.Second))
 		}
 		near(t, s.PerSecond(at(200*time.Second)), 5)
@@ -116,7 +115,7 @@ func TestService(t *testing.T) {
 	t.Run("AnEmptyQueueSaysNothing", func(t *testing.T) {
 		t.Parallel()
 		var s Service
-		for i := range 100 { // each comes alone, and leaves at once
+		for i := range 100 { // each comes alone and leaves immediately
 			now := at(time.Duration(10*i) * time.Second)
 			s.Left(1, now, now)
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Service measures how quickly something is served while there are waiters: an average in which older observations
-// weigh less. The zero value knows nothing. It is not safe for concurrent use.
+// Service measures how quickly waiters are served: an average in which older observations weigh less. It is not
+// safe for concurrent use.
 type Service struct {
 	last    task.Instant // time of the last service
 	n       float64
@@ -16,9 +16,9 @@ type Service struct {
 }
 
 const (
-	// rateMemory is the time of serving after which an observation weighs 1/e.
+	// rateMemory is the serving time after which an observation weighs 1/e.
 	rateMemory = 60 * time.Second
-	// rateDecay is the time without service after which the rate counts as unknown.
+	// rateDecay is the time without service after which the rate is unknown.
 	rateDecay = 2 * time.Minute
 )
 
@@ -29,17 +29,15 @@ func (s *Service) Observe(n int, took time.Duration, now task.Instant) {
 	s.last = now
 }
 
-// observe adds an observation and reduces the weight of the earlier ones.
 func (s *Service) observe(n int, took time.Duration) {
 	fade := math.Exp(-took.Seconds() / rateMemory.Seconds())
 	s.n, s.seconds = s.n*fade+float64(n), s.seconds*fade+took.Seconds()
 }
 
-// Left notes that n steps left a queue at a time, the oldest of which had been there since another. The time since the
-// last departure counts only if that step was waiting throughout: how long an empty queue stays empty does not show how
-// quickly a full one is served.
+// Left notes that n steps left a queue now, the oldest of which entered at oldest. The time since the last
+// departure counts only if that step waited throughout: an empty queue says nothing about speed.
 func (s *Service) Left(n int, oldest, now task.Instant) {
-	gap := max(now.Sub(s.last), 0) // two transactions may end in another order than they began
+	gap := max(now.Sub(s.last), 0) // transactions may end in another order than they began
 	switch {
 	case s.last == 0 || gap > rateDecay:
 		*s = Service{}

@@ -2,8 +2,8 @@ package rate
 
 import "time"
 
-// Window counts events in the last slots of a period, in slots of equal length. The zero value is not ready; see
-// NewWindow. Times are microseconds since 1970. It is not safe for concurrent use.
+// Window counts events in the last slots of a period. NewWindow makes one. Times are microseconds since 1970. It is
+// not safe for concurrent use.
 type Window struct {
 	slot   time.Duration
 	counts []int64
@@ -13,7 +13,7 @@ type Window struct {
 // NewWindow returns a Window of n slots, including the current one.
 func NewWindow(slot time.Duration, n int) Window { return Window{slot: slot, counts: make([]int64, n)} }
 
-// turn clears the slots that are over, and returns the number of the current one.
+// turn clears expired slots and returns the number of the current one.
 func (w *Window) turn(now int64) int64 {
 	s := now / w.slot.Microseconds()
 	if s <= w.newest {
@@ -33,7 +33,7 @@ func (w *Window) Add(now int64, n int) {
 	w.counts[s%int64(len(w.counts))] += int64(n)
 }
 
-// Remove takes back n that were counted at a time. It has no effect if that slot is over.
+// Remove takes back n that were counted at a time, unless that slot is over.
 func (w *Window) Remove(at int64, n int) {
 	s, size := at/w.slot.Microseconds(), int64(len(w.counts))
 	if s <= w.newest && s > w.newest-size {
@@ -41,7 +41,7 @@ func (w *Window) Remove(at int64, n int) {
 	}
 }
 
-// Sum returns the count of all slots.
+// Sum counts all slots.
 func (w *Window) Sum(now int64) int {
 	w.turn(now)
 	total := 0
@@ -51,8 +51,8 @@ func (w *Window) Sum(now int64) int {
 	return total
 }
 
-// RoomIn returns the time until n more fit under a limit, if nothing else is counted meanwhile: 0 when they fit now. n
-// must not be over the limit.
+// RoomIn returns the time until n more fit under a limit if nothing else is counted; 0 if they fit now. n must not
+// exceed the limit.
 func (w *Window) RoomIn(now int64, n, limit int) time.Duration {
 	left := w.Sum(now)
 	if left+n <= limit {

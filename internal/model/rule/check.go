@@ -9,7 +9,6 @@ import (
 	"github.com/expr-lang/expr/file"
 )
 
-// The bounds of the expressions of a rule.
 const (
 	// maxNodes bounds the nodes of one expression.
 	maxNodes = 100
@@ -17,7 +16,7 @@ const (
 	MaxCost = 1000
 )
 
-// checker refuses what an expression must not contain, and finds its regular expressions.
+// checker refuses forbidden nodes and collects regular expressions.
 type checker struct {
 	source   file.Source
 	patterns map[string]*regexp.Regexp // of extract, by their text
@@ -30,7 +29,6 @@ func (c *checker) check(node *ast.Node) string {
 	return c.fault
 }
 
-// Visit implements ast.Visitor.
 func (c *checker) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
@@ -52,7 +50,6 @@ func (c *checker) Visit(node *ast.Node) {
 	}
 }
 
-// operator checks operators that can take long.
 func (c *checker) operator(n *ast.BinaryNode) {
 	switch n.Operator {
 	case "..":
@@ -62,7 +59,6 @@ func (c *checker) operator(n *ast.BinaryNode) {
 	}
 }
 
-// call checks the calls of functions that are not builtins.
 func (c *checker) call(n *ast.CallNode) {
 	if f, ok := n.Callee.(*ast.IdentifierNode); ok && f.Value == "extract" && len(n.Arguments) == 2 {
 		if text, re := c.pattern(n.Arguments[1]); re != nil {
@@ -71,7 +67,7 @@ func (c *checker) call(n *ast.CallNode) {
 	}
 }
 
-// pattern checks a regular expression: a text of the expression itself, of a bounded size.
+// pattern accepts only a literal regular expression of bounded size.
 func (c *checker) pattern(node ast.Node) (string, *regexp.Regexp) {
 	text, ok := node.(*ast.StringNode)
 	if !ok {
@@ -96,7 +92,6 @@ func (c *checker) pattern(node ast.Node) (string, *regexp.Regexp) {
 	return text.Value, regexp.MustCompile(text.Value)
 }
 
-// refuse notes a fault at a node, if it is the first.
 func (c *checker) refuse(n ast.Node, fault string) {
 	if c.fault == "" {
 		c.fault = faultOf((&file.Error{Location: n.Location(), Message: fault}).Bind(c.source))

@@ -17,7 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// builtins are the functions of the language that expressions may use. None of them returns more than it is given.
+// builtins are the allowed functions of the language. None returns more than its input.
 var builtins = []string{"len", "lower", "upper", "trim", "trimPrefix", "trimSuffix", "hasPrefix", "hasSuffix",
 	"indexOf"}
 
@@ -28,8 +28,8 @@ type Program struct {
 	cost int
 }
 
-// Compile compiles the condition and the keys of a rule. The problems name the field, and line and column in it; the
-// Program is nil if there are any.
+// Compile compiles the condition and the keys of a rule. Problems name field, line and column; with any, the
+// Program is nil.
 func Compile(r *deadletter.Rule) (*Program, []task.Problem) {
 	p, problems := &Program{}, []task.Problem(nil)
 	compile := func(at, source string, check func(*vm.Program) string, options ...expr.Option) *vm.Program {
@@ -58,7 +58,7 @@ func Compile(r *deadletter.Rule) (*Program, []task.Problem) {
 	return p, nil
 }
 
-// keyFault refuses a key that is not one plain value.
+// keyFault refuses a key that is not a plain value.
 func keyFault(p *vm.Program) string {
 	switch kind := p.Node().Type().Kind(); kind {
 	case reflect.String, reflect.Bool, reflect.Int:
@@ -68,7 +68,7 @@ func keyFault(p *vm.Program) string {
 	}
 }
 
-// compileOne compiles an expression. fault says where it is wrong; "" for an expression that can be used.
+// fault is "" for a usable expression.
 func compileOne(source string, options []expr.Option) (p *vm.Program, cost int, fault string) {
 	tree, err := parser.ParseWithConfig(source, parsing())
 	if err != nil {
@@ -91,14 +91,13 @@ func compileOne(source string, options []expr.Option) (p *vm.Program, cost int, 
 	return p, c.cost, ""
 }
 
-// parsing is how an expression is read before it is checked: with the builtins, so that a refused one is named.
+// parsing keeps the builtins, so that the checker can name a refused one.
 func parsing() *conf.Config {
 	c := conf.CreateNew()
 	c.MaxNodes = maxNodes
 	return c
 }
 
-// faultOf converts an error of the language. It has the place where that is known.
 func faultOf(err error) string {
 	var at *file.Error
 	if errors.As(err, &at) && at.Line > 0 {
@@ -107,12 +106,12 @@ func faultOf(err error) string {
 	return "at 1:1: " + err.Error()
 }
 
-// Cost is the size of the regular expressions of the program, in instructions: each is run for each byte of a text of
-// at most 4 KiB.
+// Cost is the size of the program's regular expressions in instructions: each runs for each byte of a text of at
+// most 4 KiB.
 func (p *Program) Cost() int { return p.cost }
 
-// Decide evaluates the condition, and where it holds the keys. An error is one of the evaluation, such as a division by
-// zero: then the rule decides nothing.
+// Decide evaluates the condition and, if it holds, the keys. An error of the evaluation, such as a division by
+// zero, decides nothing.
 func (p *Program) Decide(f *deadletter.Facts) (matched bool, keys []string, err error) {
 	env := factsOf(f)
 	result, err := vm.Run(p.when, env)

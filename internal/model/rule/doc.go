@@ -1,9 +1,9 @@
-// Package rule compiles the expressions of rules that put failures into groups; see deadletter.Rule. It is the only
-// package that knows their language.
+// Package rule compiles the expressions of rules that group failures; see deadletter.Rule. No other package imports
+// their language.
 //
-// An expression has no loops, no variables, and no function that makes a text longer than its arguments together. So
-// its time and memory are bounded by its number of nodes and by the size of its regular expressions, which [Compile]
-// bounds, and no evaluation needs a clock: the same facts have the same result on every node.
+// An expression has no loops, no variables, and no function whose result is longer than its arguments together. So
+// its time and memory are bounded by its nodes and the size of its regular expressions, which [Compile] bounds, and
+// the same facts have the same result on every node.
 //
-// Begin with compile.go. check.go has the bounds, facts.go what an expression can look at.
+// Begin with compile.go. check.go has the bounds, facts.go the inputs of an expression.
 package rule

@@ -7,10 +7,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
-// maxFact bounds a text that an expression looks at, in bytes: the rest is not looked at.
+// maxFact bounds the bytes of a text that an expression reads.
 const maxFact = 4 << 10
 
-// facts is what an expression can name.
+// facts are the names of an expression.
 type facts struct {
 	Kind      string              `expr:"kind"` // letter or case
 	Type      string              `expr:"error_type"`
@@ -28,7 +28,6 @@ type facts struct {
 	Header    func(string) string `expr:"header"`
 }
 
-// factsOf prepares facts for an evaluation.
 func factsOf(f *deadletter.Facts) facts {
 	return facts{Kind: string(f.Kind), Type: bounded(f.Failure.Type), Code: bounded(f.Failure.Code),
 		Message: bounded(f.Failure.Message), Class: string(failure.ClassOf(f.Failure)), Retryable: f.Failure.Retryable,
@@ -43,17 +42,16 @@ func factsOf(f *deadletter.Facts) facts {
 		}}
 }
 
-// bounded returns the beginning of a text, in valid UTF-8.
 func bounded(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxFact)], "\uFFFD") }
 
-// normalize is the function of that name: a message with marks in place of what varies, as in a fingerprint.
+// normalize replaces the parts of a message that vary by marks, as in a fingerprint.
 func normalize(params ...any) (any, error) {
 	text, _ := params[0].(string)
 	return failure.Normalise(text), nil
 }
 
-// extract is the function of that name: the first group of a regular expression in a text, or all that it matches if it
-// has no group; "" without a match.
+// extract returns the first group of a regular expression in a text, or the whole match without a group; "" without
+// a match.
 func (c *checker) extract(params ...any) (any, error) {
 	text, _ := params[0].(string)
 	pattern, _ := params[1].(string)

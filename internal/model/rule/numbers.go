@@ -8,8 +8,8 @@ import (
 	numbers "github.com/taskerhq/tasker/internal/model/expr"
 )
 
-// The numbers of a rule are lengths, positions and literals. The language wraps around what is too large, and divides
-// by zero; here both are errors. The names of these functions cannot be written in an expression.
+// The numbers of a rule are lengths, positions and literals. Overflow and division by zero are errors here, unlike
+// in the language. The names of these functions are no identifiers of an expression.
 const (
 	fnAdd      = "+ int"
 	fnSubtract = "- int"
@@ -22,7 +22,6 @@ var (
 	errZero     = errors.New("division by zero")
 )
 
-// arithmetic are the operators of numbers.
 func arithmetic() []expr.Option {
 	return []expr.Option{
 		expr.Operator("+", fnAdd), expr.Function(fnAdd, ofInts("+"), new(func(int, int) int)),
@@ -33,7 +32,6 @@ func arithmetic() []expr.Option {
 	}
 }
 
-// ofInts returns the function that stands for an operator of ints.
 func ofInts(operator string) func(...any) (any, error) {
 	return func(params ...any) (any, error) {
 		if c, fits := numbers.OfInts(operator, params[0].(int), params[1].(int)); fits {

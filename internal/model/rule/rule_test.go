@@ -50,7 +50,6 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// An expression that is wrong, or could take long, is refused with its place.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for when, want := range map[string]string{
@@ -88,7 +87,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A number that cannot be calculated decides nothing: it does not wrap around, and nothing is divided by zero.
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	for when, want := range map[string]string{
@@ -116,7 +114,6 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// A rule that fails says where, and decides nothing.
 func TestFailing(t *testing.T) {
 	t.Parallel()
 	p, problems := rule.Compile(&deadletter.Rule{When: "true", Keys: []string{`1 % len(step)`}})
@@ -141,7 +138,6 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// Whatever the text, compiling and deciding neither panic nor take long.
 func FuzzCompile(f *testing.F) {
 	for _, s := range []string{`error_type == "a"`, `message matches "a+" ? true : header("x") in ["y"]`, `!(((1 + 2) * 3 > 4))`,
 		"a\x00", `"\u0000" == "\xff"`, `message[1:][:2] == ""`, `1 / 0 > 0`} {

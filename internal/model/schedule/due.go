@@ -19,27 +19,27 @@ type Pause struct {
 type Schedule struct {
 	ID   task.ID
 	Spec *Spec
-	// Version counts the changes by operators, beginning with 1.
+	// Version counts operators' changes, from 1.
 	Version   int64
 	CreatedAt task.Instant
 	UpdatedAt task.Instant
-	// Decided: all times up to it were decided about. It never goes back, not even with the clock.
+	// Decided is the time up to which all times are decided. It never goes back, not even with the clock.
 	Decided task.Instant
-	// Wake is when to decide next; 0: not before a change.
+	// Wake is the next decision; 0: none before a change.
 	Wake  task.Instant
 	Pause *Pause
-	// Trouble is why the last firing could not take place yet, "" if nothing keeps it.
+	// Trouble says why the last firing is delayed, "" for none.
 	Trouble   string
 	TroubleAt task.Instant
 }
 
-// State is what a decision has to know about a schedule.
+// State is the input of a decision about a schedule.
 type State struct {
 	Decided task.Instant
 	Pause   *Pause
-	Running int            // tasks of firings that have not ended
-	Waiting []task.Instant // firings that wait for those, in order
-	Most    int            // tasks that one decision may submit; 0: as many as there are at most
+	Running int            // unfinished tasks of firings
+	Waiting []task.Instant // firings waiting for those, in order
+	Most    int            // tasks that one decision may submit; 0: the maximum
 }
 
 // The reasons of skips.
@@ -49,7 +49,7 @@ const (
 	SkipPaused  = "paused"
 )
 
-// Skip is a run of times that do not fire, for one reason.
+// Skip is a run of skipped times with one reason.
 type Skip struct {
 	Reason      string
 	First, Last task.Instant
@@ -60,15 +60,15 @@ type Skip struct {
 // Firing is a time that fires.
 type Firing struct {
 	At     task.Instant
-	Missed bool // it is made up for
+	Missed bool // made up for
 }
 
-// Decision is what becomes of the times that have come.
+// Decision says what happens to the due times.
 type Decision struct {
 	Resume  bool           // a pause has ended
-	Cancel  bool           // the running tasks are cancelled first
-	Begin   []task.Instant // firings that waited, whose tasks are submitted now
-	Fire    []Firing       // firings whose tasks are submitted now
+	Cancel  bool           // cancel the running tasks first
+	Begin   []task.Instant // waiting firings to submit now
+	Fire    []Firing       // firings to submit now
 	Wait    []Firing       // firings that wait
 	Skip    []Skip
 	Decided task.Instant
@@ -81,15 +81,15 @@ func (d *Decision) Idle() bool {
 }
 
 const (
-	// maxFire bounds the firings of one decision: they are one transaction.
+	// maxFire bounds the firings of one decision, which are one transaction.
 	maxFire = 100
-	// maxCounted bounds the times that are counted to be skipped.
+	// maxCounted bounds the counted skips.
 	maxCounted = 10_000
-	// waitPause is how soon is looked again whether a task has ended that others wait for.
+	// waitPause is the interval of looks for the end of tasks that firings wait for.
 	waitPause = time.Second
 )
 
-// Due decides what becomes of the times up to now. The spec must be valid, and times those of it.
+// Due decides about the times up to now. The spec must be valid, and times must be its own.
 func Due(now task.Instant, spec *Spec, times *Times, s State) Decision {
 	d := Decision{Decided: s.Decided}
 	if p := s.Pause; p != nil {
@@ -115,7 +115,7 @@ func Due(now task.Instant, spec *Spec, times *Times, s State) Decision {
 	return d
 }
 
-// room is how many times may fire beside one that waited.
+// room is the number of times that may fire beside one that waited.
 func (s *State) room() int {
 	if s.Most == 0 {
 		return maxFire
@@ -126,14 +126,14 @@ func (s *State) room() int {
 	return min(s.Most, maxFire)
 }
 
-// Resume decides about the times of a pause that ends now: they are skipped.
+// Resume skips the times of a pause that ends now.
 func Resume(now task.Instant, times *Times, s State) Decision {
 	d := Decision{Decided: s.Decided, Resume: true, Wake: now}
 	d.leave(times, SkipPaused, now)
 	return d
 }
 
-// leave skips the times that are not decided, up to one.
+// leave skips the undecided times up to until.
 func (d *Decision) leave(times *Times, reason string, until task.Instant) {
 	if until <= d.Decided {
 		return
@@ -150,11 +150,11 @@ func (d *Decision) leave(times *Times, reason string, until task.Instant) {
 	d.Skip = append(d.Skip, s)
 }
 
-// candidates returns up to most times that are to fire if nothing overlaps, and whether there may be more. It skips
-// those that were missed too long ago.
+// candidates skips times missed too long ago, and returns up to most times to fire without regard to overlap, and
+// whether there may be more.
 func (d *Decision) candidates(now task.Instant, spec *Spec, times *Times, most int) (list []Firing, full bool) {
 	late := now.Add(-spec.Grace)
-	// Everything up to here is late, whatever its jitter; behind it each time is looked at.
+	// Up to here everything is late at any jitter; beyond, each time is checked.
 	last := max(d.Decided, late.Add(-spec.Jitter-time.Microsecond))
 	for at := times.Next(last); at != 0 && times.Due(at) < late; at = times.Next(at) {
 		last = at
@@ -189,7 +189,6 @@ func (d *Decision) candidates(now task.Instant, spec *Spec, times *Times, most i
 	return list, full
 }
 
-// admit lets those of some firings fire that the policy of overlap admits.
 func (d *Decision) admit(policy Overlap, s State, candidates []Firing) {
 	running, waiting := s.Running, slices.Clone(s.Waiting)
 	if running == 0 && len(waiting) > 0 {
@@ -199,7 +198,7 @@ func (d *Decision) admit(policy Overlap, s State, candidates []Firing) {
 		switch {
 		case policy == OverlapAllow, running == 0 && len(waiting) == 0:
 			if policy == OverlapCancel && i < len(candidates)-1 {
-				d.overlapping(f) // the next one would cancel it at once
+				d.overlapping(f) // the next one would cancel it immediately
 				continue
 			}
 			d.Fire, running = append(d.Fire, f), running+1
@@ -217,7 +216,6 @@ func (d *Decision) admit(policy Overlap, s State, candidates []Firing) {
 	}
 }
 
-// overlapping skips a firing for the policy of overlap.
 func (d *Decision) overlapping(f Firing) {
 	if n := len(d.Skip); n > 0 && d.Skip[n-1].Reason == SkipOverlap {
 		d.Skip[n-1].Last, d.Skip[n-1].Count = f.At, d.Skip[n-1].Count+1
@@ -226,7 +224,7 @@ func (d *Decision) overlapping(f Firing) {
 	d.Skip = append(d.Skip, Skip{Reason: SkipOverlap, First: f.At, Last: f.At, Count: 1})
 }
 
-// Admit decides about times that an operator wants to fire, whatever the schedule says of when.
+// Admit decides about times that an operator fires outside the schedule.
 func Admit(policy Overlap, s State, times []task.Instant) Decision {
 	list := make([]Firing, len(times))
 	for i, at := range times {

@@ -12,10 +12,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// noPattern is the parser of specs that have intervals only.
+// noPattern parses specs that have only intervals.
 func noPattern(string) (schedule.Pattern, error) { return nil, errors.New("is no interval") }
 
-// timesOf compiles a spec that is valid.
 func timesOf(t interface{ Fatalf(string, ...any) }, s *schedule.Spec) *schedule.Times {
 	times, problems := schedule.Compile(s, noPattern)
 	if problems = append(problems, s.Validate()...); len(problems) > 0 {
@@ -24,7 +23,7 @@ func timesOf(t interface{ Fatalf(string, ...any) }, s *schedule.Spec) *schedule.
 	return times
 }
 
-// world is a schedule whose decisions are carried out, and what became of its times.
+// world carries out the decisions about a schedule and records its times.
 type world struct {
 	t     *rapid.T
 	spec  *schedule.Spec
@@ -32,7 +31,7 @@ type world struct {
 	schedule.State
 	now task.Instant
 
-	since    task.Instant          // when it began
+	since    task.Instant
 	became   map[task.Instant]bool // times that fired or wait; true: its task was submitted
 	order    []task.Instant        // of submissions
 	skipped  []schedule.Skip
@@ -54,7 +53,6 @@ func drawWorld(t *rapid.T) *world {
 		became: map[task.Instant]bool{}}
 }
 
-// submit submits the task of a time, once.
 func (w *world) submit(at task.Instant) {
 	if w.became[at] {
 		w.t.Fatalf("%s fires twice", at.Time())
@@ -64,7 +62,6 @@ func (w *world) submit(at task.Instant) {
 	w.Running++
 }
 
-// decide carries a decision out and checks what has to hold of each.
 func (w *world) decide() schedule.Decision {
 	d := schedule.Due(w.now, w.spec, w.times, w.State)
 	if d.Decided < w.Decided {
@@ -107,7 +104,6 @@ func (w *world) decide() schedule.Decision {
 	return d
 }
 
-// admits checks what the policies promise.
 func (w *world) admits() {
 	alone, waiting := 1, 0
 	switch w.spec.Overlap {
@@ -131,7 +127,7 @@ func (w *world) admits() {
 	}
 }
 
-// settle decides until nothing is due, and checks that nothing was left out.
+// settle decides until nothing is due, and checks that no time is left.
 func (w *world) settle() {
 	for range 1000 {
 		d := w.decide()
@@ -142,7 +138,7 @@ func (w *world) settle() {
 			return
 		}
 		if d.Wake == w.now {
-			continue // there is more than one transaction takes
+			continue // one transaction does not take all
 		}
 		if len(w.Waiting) > 0 && d.Wake > w.now.Add(time.Second) {
 			w.t.Fatalf("%d firings wait, and it sleeps until %s", len(w.Waiting), d.Wake.Time())
@@ -155,11 +151,11 @@ func (w *world) settle() {
 	w.t.Fatalf("it does not come to rest")
 }
 
-// accounted checks that each time is in exactly one place: it fired, it waits, or it was skipped.
+// accounted checks that each time fired, waits or was skipped, exactly one of these.
 func (w *world) accounted() {
 	for at := range w.became {
 		for _, s := range w.skipped {
-			// A run of skips for overlap may span one that fired: nothing else may.
+			// Only a run of skips for overlap may span a firing.
 			if s.Reason != schedule.SkipOverlap && s.First <= at && at <= s.Last {
 				w.t.Fatalf("%s fired and is in %+v", at.Time(), s)
 			}
@@ -177,8 +173,8 @@ func (w *world) accounted() {
 	}
 }
 
-// TestDue: whatever the policies, each time fires, waits or is skipped, exactly one of them and once; what fires is
-// due; no policy of overlap or of missed firings is exceeded; and the schedule wakes for the next time.
+// TestDue: under any policies each time fires, waits or is skipped, exactly once; only due times fire; no bound is
+// exceeded; and the schedule wakes for the next time.
 func TestDue(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -206,7 +202,6 @@ func TestDue(t *testing.T) {
 	})
 }
 
-// TestAdmit: each time that an operator names fires, waits or is skipped, in order.
 func TestAdmit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

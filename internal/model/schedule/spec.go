@@ -13,13 +13,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Overlap says what becomes of a firing while a task of an earlier one has not ended. A task in error has ended.
+// Overlap decides about a firing while a task of an earlier one runs. A task in error has ended.
 type Overlap string
 
-// The policies of overlap.
 const (
 	OverlapSkip   Overlap = "skip"           // it is skipped
-	OverlapOne    Overlap = "queue_one"      // it waits, unless another one waits already
+	OverlapOne    Overlap = "queue_one"      // it waits unless another one waits
 	OverlapAll    Overlap = "queue_all"      // it waits behind those that wait
 	OverlapCancel Overlap = "cancel_running" // the earlier tasks are cancelled
 	OverlapAllow  Overlap = "allow"          // the tasks run beside each other
@@ -28,10 +27,9 @@ const (
 // Overlaps are all policies of overlap.
 var Overlaps = []Overlap{OverlapSkip, OverlapOne, OverlapAll, OverlapCancel, OverlapAllow}
 
-// Missed says what becomes of firings that are later than the grace, for example after an outage.
+// Missed decides about firings later than the grace, for example after an outage.
 type Missed string
 
-// The policies of missed firings.
 const (
 	MissedSkip Missed = "skip" // all are skipped
 	MissedOnce Missed = "once" // the latest is made up for
@@ -41,14 +39,14 @@ const (
 // MissedPolicies are all of them.
 var MissedPolicies = []Missed{MissedSkip, MissedOnce, MissedAll}
 
-// Bounds of a Spec, and the defaults of what it leaves open.
+// Bounds and defaults of a Spec.
 const (
 	MaxJitter    = time.Hour
 	MinEvery     = time.Second
 	MaxEvery     = 366 * 24 * time.Hour
 	MaxGrace     = 24 * time.Hour
 	DefaultGrace = time.Minute
-	// MaxMissed bounds how many missed firings are made up for, MaxWaiting how many wait for earlier ones.
+	// MaxMissed bounds the missed firings made up for, MaxWaiting those that wait for earlier ones.
 	MaxMissed  = 1000
 	MaxWaiting = 1000
 	// MaxPerNamespace bounds the schedules of a namespace, MaxBackfill the times of one backfill.
@@ -59,7 +57,7 @@ const (
 	maxDescription = 1024
 )
 
-// Spec is what a user says about a schedule.
+// Spec is the user's definition of a schedule.
 type Spec struct {
 	Namespace   string `json:"namespace"`
 	Name        string `json:"name"`
@@ -69,24 +67,24 @@ type Spec struct {
 	// duration. Zone is a name of the IANA database, "" for UTC.
 	Cron string `json:"cron"`
 	Zone string `json:"time_zone,omitempty"`
-	// Jitter delays each firing by a part of it that follows from the name and the time.
+	// Jitter delays each firing by a share of it that follows from the name and the time.
 	Jitter time.Duration `json:"jitter,omitempty"`
-	// Start and End bound the times, both included; 0 for no bound.
+	// Start and End bound the times, both included; 0: no bound.
 	Start task.Instant `json:"start_at,omitempty"`
 	End   task.Instant `json:"end_at,omitempty"`
 
 	Overlap Overlap `json:"overlap"`
-	// Missed decides about firings that are later than Grace; MissedLimit goes with MissedAll.
+	// Missed decides about firings later than Grace; MissedLimit needs MissedAll.
 	Missed      Missed        `json:"missed"`
 	MissedLimit int           `json:"missed_limit,omitempty"`
 	Grace       time.Duration `json:"grace"`
 
-	// The task, as in a submission: a template or a task type.
+	// The task: a template or a task type, as in a submission.
 	Template string          `json:"template,omitempty"`
 	Version  string          `json:"template_version,omitempty"`
 	TaskType string          `json:"task_type,omitempty"`
 	Context  json.RawMessage `json:"context,omitempty"`
-	// TimeField names a member of the context that gets the time of the firing, "" for none.
+	// TimeField names a member of the context for the time of the firing, "" for none.
 	TimeField    string        `json:"time_field,omitempty"`
 	Priority     string        `json:"priority,omitempty"`
 	Tags         []string      `json:"tags,omitempty"`
@@ -96,7 +94,7 @@ type Spec struct {
 	MaxRetries   *int          `json:"max_retries,omitempty"`
 }
 
-// WithDefaults returns a copy with what is left open filled in.
+// WithDefaults returns a copy with the defaults of missing fields.
 func (s *Spec) WithDefaults() *Spec {
 	out := *s
 	if out.Overlap == "" {
@@ -111,11 +109,10 @@ func (s *Spec) WithDefaults() *Spec {
 	return &out
 }
 
-// numbers matches a range of numbers in a field of a cron expression.
 var numbers = regexp.MustCompile(`(?:^|[\s,])([0-9]+)-([0-9]+)`)
 
-// backwards returns the first range of numbers that ends before it begins; the parser would go on at the beginning of
-// the field, and 10-5 is a typing error more often. A range of names, such as NOV-FEB, is none.
+// backwards returns the first range of numbers that ends before it begins, mostly a typing error; the parser would
+// wrap around. Ranges of names, such as NOV-FEB, are fine.
 func backwards(expression string) (from, to string) {
 	for _, m := range numbers.FindAllStringSubmatch(expression, -1) {
 		low, err := strconv.Atoi(m[1])
@@ -127,8 +124,8 @@ func backwards(expression string) (from, to string) {
 	return "", ""
 }
 
-// Validate returns what is wrong with a Spec whose defaults are filled in, each with a pointer to the field of the API.
-// What the task may be is known to the engine. Compile reads the expression and the zone.
+// Validate returns the problems of a Spec with defaults, each at a pointer to the field of the API. The engine
+// checks the task, and Compile the expression and the zone.
 func (s *Spec) Validate() []task.Problem {
 	var problems []task.Problem
 	bad := func(at, format string, args ...any) {
@@ -199,7 +196,6 @@ func (s *Spec) policyFaults() []task.Problem {
 	return problems
 }
 
-// names lists values for a message.
 func names[S ~string](list []S) string {
 	texts := make([]string, len(list))
 	for i, s := range list {
@@ -208,7 +204,7 @@ func names[S ~string](list []S) string {
 	return strings.Join(texts, ", ")
 }
 
-// SameTimes reports whether two specs have the same times. Otherwise the times of the new one count from the change.
+// SameTimes reports whether two specs have the same times. Otherwise the new times count from the change.
 func (s *Spec) SameTimes(other *Spec) bool {
 	return s.Cron == other.Cron && s.Zone == other.Zone && s.Start == other.Start
 }

@@ -6,25 +6,25 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // a bare machine has no zones of its own
+	_ "time/tzdata" // for machines without zone files
 
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Pattern is a compiled cron expression. It knows no zone: its times are in UTC and stand for readings of a wall clock.
+// Pattern is a compiled cron expression. It has no zone: its times are readings of a wall clock, as UTC.
 type Pattern interface {
-	// Next returns the first reading after another one that the expression matches; zero if there is none for years.
+	// Next returns the first matching reading after reading; zero if there is none for years.
 	Next(reading time.Time) time.Time
-	// EveryHour reports whether the expression matches in each hour of a day.
+	// EveryHour reports whether it matches in each hour of a day.
 	EveryHour() bool
 }
 
-// Parser compiles a cron expression. Its error is for the author of the expression.
+// Parser compiles a cron expression. Its error is for the author.
 type Parser func(expression string) (Pattern, error)
 
 // Times are the times of a Spec. They are safe for concurrent use.
 type Times struct {
-	pattern Pattern // nil: every
+	pattern Pattern // nil for an interval
 	every   time.Duration
 	zone    *time.Location
 	start   task.Instant
@@ -33,7 +33,7 @@ type Times struct {
 	seed    string
 }
 
-// Compile returns the times of a valid Spec, or what is wrong with its expression and its zone.
+// Compile returns the times of a valid Spec, or the problems of its expression and its zone.
 func Compile(s *Spec, parse Parser) (*Times, []task.Problem) {
 	t := &Times{zone: time.UTC, start: s.Start, end: s.End, jitter: s.Jitter, seed: s.Namespace + "\x00" + s.Name + "\x00"}
 	var problems []task.Problem
@@ -63,7 +63,7 @@ func Compile(s *Spec, parse Parser) (*Times, []task.Problem) {
 // Zone is the zone of the times.
 func (t *Times) Zone() *time.Location { return t.zone }
 
-// Next returns the first time after another one; 0 if there is none.
+// Next returns the first time after after; 0 for none.
 func (t *Times) Next(after task.Instant) task.Instant {
 	after = max(after, t.start-1)
 	next := t.nextEvery(after)
@@ -80,8 +80,8 @@ func (t *Times) Next(after task.Instant) task.Instant {
 	return next
 }
 
-// nextEvery is Next for an interval. Its times are whole intervals after the start, or after 1970 without one, so that
-// they depend neither on the node nor on when the schedule was saved.
+// nextEvery counts intervals from the start, else from 1970, so that the times depend neither on the node nor on
+// when the schedule was saved.
 func (t *Times) nextEvery(after task.Instant) task.Instant {
 	if t.every == 0 {
 		return 0
@@ -92,13 +92,13 @@ func (t *Times) nextEvery(after task.Instant) task.Instant {
 	return t.start.Add((after.Sub(t.start)/t.every + 1) * t.every)
 }
 
-// maxSegments bounds how many changes of offset a search goes through. No zone has more than a handful a year.
+// maxSegments bounds the changes of offset in a search. Zones have only a few a year.
 const maxSegments = 100
 
-// nextMatch is Next for an expression. A zone is a row of segments with one offset each, and a segment is a clock
-// without changes. At the border of two segments, readings are left out or come twice: see the package comment.
+// nextMatch treats a zone as segments of constant offset, each a clock without changes. At their borders readings
+// are skipped or repeated: see the package comment.
 func (t *Times) nextMatch(after task.Instant) time.Time {
-	from := after.Time().Truncate(time.Second).Add(time.Second) // the first instant that may be the answer
+	from := after.Time().Truncate(time.Second).Add(time.Second) // the earliest possible answer
 	if after < 0 {
 		from = time.Unix(0, 0).UTC()
 	}
@@ -121,29 +121,29 @@ func (t *Times) nextMatch(after task.Instant) time.Time {
 	return time.Time{}
 }
 
-// segment returns the bounds within which a zone has the offset that it has at a time; zero for none.
+// segment returns the bounds of the constant offset around a time; zero for none.
 func segment(local time.Time) (begin, end time.Time) {
 	begin, end = local.ZoneBounds()
 	if !end.IsZero() && !end.After(local) {
-		// Package time gives every year 365 days beyond the transitions that a zone lists, so the last day of a leap year
-		// lies behind the end of its year.
+		// Package time counts 365 days in every year beyond a zone's listed transitions, so the last day of a leap
+		// year is beyond the end of its year.
 		end = local.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 	}
 	return begin, end
 }
 
-// atBorder corrects what was found in a segment for the readings that its beginning leaves out or repeats.
+// atBorder corrects a match for the readings that the beginning of its segment skips or repeats.
 func (t *Times) atBorder(found, from, begin time.Time, offset time.Duration) time.Time {
 	before := offsetOf(begin.Add(-time.Second).In(t.zone))
 	changed := begin.Add((offset - before).Abs())
 	switch {
 	case !from.Before(changed) || offset == before:
 		return found
-	case offset < before: // the readings until then have fired already
+	case offset < before: // the readings until then have fired
 		found, _ = t.matchFrom(changed, offset)
 		return found
 	}
-	// the readings of the gap fire as if the clock had not been changed
+	// the readings of the gap fire as if the clock had not changed
 	inGap, _ := t.matchFrom(from, before)
 	if !inGap.IsZero() && inGap.Before(changed) && (found.IsZero() || inGap.Before(found)) {
 		return inGap
@@ -151,7 +151,7 @@ func (t *Times) atBorder(found, from, begin time.Time, offset time.Duration) tim
 	return found
 }
 
-// matchFrom returns the first match at an instant or later, on a clock with an offset, and whether there is one.
+// matchFrom returns the first match at or after from on a clock with an offset.
 func (t *Times) matchFrom(from time.Time, offset time.Duration) (time.Time, bool) {
 	reading := t.pattern.Next(from.UTC().Add(offset - time.Second))
 	if reading.IsZero() {
@@ -165,8 +165,8 @@ func offsetOf(t time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// Due is when a firing for a time takes place: the time and its part of the jitter, the same on each node. It is before
-// the next time: firings keep their order, and none is late because it waits for an earlier one.
+// Due is the time plus its share of the jitter, the same on each node. It precedes the next time, so firings keep
+// their order.
 func (t *Times) Due(at task.Instant) task.Instant {
 	if t.jitter < time.Millisecond {
 		return at
@@ -176,14 +176,14 @@ func (t *Times) Due(at task.Instant) task.Instant {
 		jitter = min(jitter, next.Sub(at))
 	}
 	h := fnv.New64a()
-	_, _ = h.Write(strconv.AppendInt([]byte(t.seed), int64(at), 10)) // a hash has no errors
+	_, _ = h.Write(strconv.AppendInt([]byte(t.seed), int64(at), 10)) // a hash never fails
 	x := h.Sum64()
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // FNV alone hardly changes the high bits for a last digit
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // FNV barely changes the high bits for a last digit
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return at.Add(time.Duration((x^x>>31)%uint64(jitter/time.Millisecond)) * time.Millisecond)
 }
 
-// Between returns up to limit times after one and up to another, in order.
+// Between returns up to limit times in (after, until], in order.
 func (t *Times) Between(after, until task.Instant, limit int) []task.Instant {
 	var list []task.Instant
 	for at := t.Next(after); at != 0 && at <= until && len(list) < limit; at = t.Next(at) {
@@ -192,8 +192,8 @@ func (t *Times) Between(after, until task.Instant, limit int) []task.Instant {
 	return list
 }
 
-// latest returns the last n times after one and up to another, in order. It looks at the end of the range first: after
-// a long outage the range is long, and n is small.
+// latest returns the last n times in (after, until], in order. It searches from the end, because after a long
+// outage the range is long.
 func (t *Times) latest(after, until task.Instant, n int) []task.Instant {
 	if n == 0 {
 		return nil

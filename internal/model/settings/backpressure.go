@@ -2,35 +2,30 @@ package settings
 
 import "slices"
 
-// BackpressureScope is the set of submissions to which back-pressure applies.
+// BackpressureScope selects the submissions under back-pressure.
 type BackpressureScope string
 
 // The scopes.
 const (
 	// QueueScope: submissions through the queue API, /api/v1.
 	QueueScope BackpressureScope = "queue"
-	// AllScope: every submission.
-	AllScope BackpressureScope = "all"
+	AllScope   BackpressureScope = "all"
 )
 
-// Backpressure sets when submissions are refused because of too much load. Steps that return automatically (a retry, a
-// dependant) are never refused. Each process relies on its own counts.
+// Backpressure refuses submissions under load, never steps that return automatically (a retry, a dependant). Each
+// process uses its own counts.
 type Backpressure struct {
-	// Scope defaults to queue.
 	Scope BackpressureScope
-	// Soft is the number of ready steps from which only priorities above the default one (medium) are accepted,
-	// HighOnly the number from which only high and above are, AllowListOnly the number from which only AllowList is.
-	// Default to 10,000, 50,000 and 100,000; -1 is never.
+	// Above Soft ready steps only priorities above the default (medium) are accepted, above HighOnly only high and
+	// above, above AllowListOnly only AllowList. -1 is never.
 	Soft, HighOnly, AllowListOnly int
-	// AllowList names task types and templates that are accepted at any number of ready steps, as NAME or
-	// NAMESPACE/NAME, where the first slash ends the namespace. Defaults to none.
+	// AllowList has task types and templates as NAME or NAMESPACE/NAME, where the first slash ends the namespace.
 	AllowList []string
-	// UserBurst and UserSustained bound the tasks that a user submits within any minute and any hour. The user is the
-	// task's user_id, else the API key. Default to 0, which is no bound.
+	// UserBurst and UserSustained bound the tasks of a user within any minute and any hour; 0 is no bound. The user
+	// is the task's user_id, else the API key.
 	UserBurst, UserSustained int
-	// NormalLoad is the number of tasks that this process may hold before they are stored; at twice that it is
-	// overloaded. Defaults to 0: the measured number that it stores in a second, and at least 5,000. -1 is never
-	// overloaded.
+	// NormalLoad is the number of unstored tasks that this process may hold; at twice that it is overloaded. 0 is
+	// the measured number stored in a second, at least 5,000; -1 is never overloaded.
 	NormalLoad int
 }
 
@@ -41,7 +36,7 @@ func (b *Backpressure) setDefaults() {
 	orDefault(&b.AllowListOnly, 100_000)
 }
 
-// MaxDepth bounds a tier: how far the queue is counted.
+// MaxDepth bounds a tier: the queue is counted up to it.
 const MaxDepth = 10_000_000
 
 func (b Backpressure) validate(bad func(ok bool, format string, args ...any)) {

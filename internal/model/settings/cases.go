@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Switch is a setting that is on unless it is turned off.
+// Switch is a setting that defaults to on.
 type Switch string
 
 // The positions of a Switch.
@@ -19,16 +19,13 @@ func (s Switch) valid() bool { return s == On || s == Off }
 
 // Cases sets when cases are opened and resolved automatically.
 type Cases struct {
-	// Enabled opens cases automatically. Cases can always be opened by hand. Defaults to true.
+	// Enabled opens cases automatically; by hand they can always be opened.
 	Enabled Switch
-	// AutoResolve resolves the case of a task that recovers, in the name of "system". Defaults to false: the recovery
-	// is only noted in the case.
+	// AutoResolve resolves the case of a recovered task as "system"; otherwise the case only notes the recovery.
 	AutoResolve bool
-	// WorkerUnavailableAfter is how long a step may be ready while no live worker
-	// serves its route. Defaults to 5 min; -1 means for ever.
+	// WorkerUnavailableAfter is how long a step may be ready without a live worker for its route. -1 is forever.
 	WorkerUnavailableAfter time.Duration
-	// PriorityBases order the investigation queue, by reason: the base counts as
-	// that many minutes more. Defaults to 1000, 500, 100, 50 and 10.
+	// PriorityBases add minutes of age per reason in the investigation queue.
 	PriorityBases PriorityBases
 }
 
@@ -67,15 +64,12 @@ func (b PriorityBases) Urgency(c *task.Case) task.Instant {
 	return c.OpenedAt.Add(-b.Headstart(c.Reason))
 }
 
-// StalenessDetection sets up the staleness detector.
+// StalenessDetection configures the staleness detector.
 type StalenessDetection struct {
-	// Enabled runs it. Defaults to true.
-	Enabled Switch
-	// BatchSize bounds how many tasks one transaction handles. Defaults to 100.
-	BatchSize int
-	// DetectionInterval is the interval between its runs. Defaults to 5 min.
+	Enabled           Switch
+	BatchSize         int
 	DetectionInterval time.Duration
-	// DryRun only reports what it would do. Defaults to false.
+	// DryRun only reports.
 	DryRun bool
 }
 
@@ -99,7 +93,7 @@ func (d *StalenessDetection) setDefaults() {
 // MaxDetections bounds a batch of the staleness detector.
 const MaxDetections = 10_000
 
-// maxPriorityBase is some two years, in minutes.
+// maxPriorityBase is about two years, in minutes.
 const maxPriorityBase = 1_000_000
 
 func (c Config) validateCases(bad func(ok bool, format string, args ...any)) {
@@ -120,5 +114,4 @@ func (c Config) validateCases(bad func(ok bool, format string, args ...any)) {
 	bad(orNever(t.StepsInProcess), "staleness_thresholds.steps_in_process must be positive, or -1")
 }
 
-// orNever reports whether a duration is one, or -1 for never.
 func orNever(d time.Duration) bool { return d > 0 || d == -1 }

@@ -6,9 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Settings are the numbers of a Config that has its defaults by which views and
-// functions of a database go, by the names that they have there. Times are
-// microseconds; 0 is no bound.
+// Settings are the numbers of a Config with defaults that views and functions of a database use, by their names
+// there. Times are microseconds; 0 is no bound.
 func (c Config) Settings() map[string]int64 {
 	bound := func(d time.Duration) int64 { return max(d, 0).Microseconds() }
 	s := map[string]int64{

@@ -6,32 +6,30 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// OnExpiry is what becomes of a step whose dispatch expired in the queue of its worker.
+// OnExpiry decides about a step whose dispatch expired in its worker's queue.
 type OnExpiry string
 
-// The values of OnExpiry.
 const (
-	// ExpiryRetry: the step is tried again, as long as it has attempts left and Delivery.ExpiryLimit is not reached.
+	// ExpiryRetry: the step is tried again while it has attempts and Delivery.ExpiryLimit is not reached.
 	ExpiryRetry OnExpiry = "retry"
-	// ExpiryFail: the step fails for good.
+	// ExpiryFail: the step fails permanently.
 	ExpiryFail OnExpiry = "fail"
 )
 
-// Delivery sets up the dispatch of steps to the queues of workers over AMQP.
+// Delivery configures the dispatch of steps to the queues of workers over AMQP.
 type Delivery struct {
-	// Offered lets workers register with the transport amqp. Defaults to false.
+	// Offered lets workers register with the transport amqp.
 	Offered bool
-	// QueuePrefix begins the names of their queues; see task.DeliveryQueue. Defaults to "worker.".
+	// QueuePrefix begins the names of their queues; see task.DeliveryQueue.
 	QueuePrefix string
-	// TTL is how long a dispatched step may wait in the queue of its worker, where neither the step nor its template
-	// sets dispatch_ttl_ms. Defaults to 5 min; 1 s to 7 days.
+	// TTL is how long a dispatched step may wait in its worker's queue, unless the step or its template sets
+	// dispatch_ttl_ms; 1 s to 7 days.
 	TTL time.Duration
-	// Capacity is the capacity of a worker that registers with the transport amqp and without one. Defaults to 100.
+	// Capacity is the default capacity of a worker with the transport amqp.
 	Capacity int
-	// OnExpiry defaults to ExpiryRetry.
 	OnExpiry OnExpiry
-	// ExpiryLimit is the number of expired dispatches of a step since its last reset with which it fails for good, under
-	// ExpiryRetry. Defaults to 3.
+	// ExpiryLimit is the number of expired dispatches since the last reset at which a step fails permanently under
+	// ExpiryRetry.
 	ExpiryLimit int
 }
 

@@ -2,17 +2,15 @@ package settings
 
 import "time"
 
-// FailureAnalysis is about the analysis of what has failed for good lately.
+// FailureAnalysis configures the analysis of recent permanent failures.
 type FailureAnalysis struct {
-	// Interval is the time between two analyses in the whole cluster. Defaults to 1 h; -1 is never.
+	// Interval is the time between two analyses in the whole cluster; -1 is never.
 	Interval time.Duration
-	// Window is how far back it looks. Defaults to 24 h.
+	// Window is how far back it looks.
 	Window time.Duration
 	// AlarmAbove is the number of cases of one reason above which it raises an alarm.
-	// Defaults to 50.
 	AlarmAbove int
-	// ReplayableAbove is the number of tasks that could be replayed above which it says
-	// so. Defaults to 100.
+	// ReplayableAbove is the number of replayable tasks above which it reports them.
 	ReplayableAbove int
 }
 

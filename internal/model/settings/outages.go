@@ -6,22 +6,19 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// OutageBreaker sets when many failures with one fingerprint on a route open an outage, which holds the route back.
+// OutageBreaker opens an outage, which holds a route back, after many failures with one fingerprint on it.
 type OutageBreaker struct {
-	// Enabled opens outages. Defaults to false. Without it, those that are open still hold their routes back, and are
-	// probed.
+	// Enabled opens outages. Without it open ones still hold their routes back and are probed.
 	Enabled Switch
-	// Failures with one fingerprint within Within open an outage; each success on the route takes one back. Default to 20
-	// in a minute.
+	// Failures with one fingerprint within Within open an outage; each success on the route takes one back.
 	Failures int
 	Within   time.Duration
-	// ProbeInterval is the time until a first step is let through, as a probe. It doubles with each probe that fails, up
-	// to MaxProbeInterval. Default to 10 s and 5 minutes.
+	// ProbeInterval is the time until the first probe step. It doubles after each failed probe, up to
+	// MaxProbeInterval.
 	ProbeInterval    time.Duration
 	MaxProbeInterval time.Duration
 }
 
-// Bounds of the breaker's settings.
 const (
 	maxOutageFailures = 100_000
 	maxOutageWindow   = 24 * time.Hour

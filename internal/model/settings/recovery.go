@@ -11,47 +11,41 @@ import (
 // RetryPriority is the priority with which a failed step returns to the queue.
 type RetryPriority string
 
-// The priorities of retries.
 const (
 	RetryOriginal RetryPriority = "original" // its own
-	RetryBoosted  RetryPriority = "boosted"  // the one that it was raised to, if it was
-	// RetryRecalculated: its own, and all the time since its task was submitted (or, with run_at, was to begin) counts
-	// as its wait. It precedes steps that came later.
+	RetryBoosted  RetryPriority = "boosted"  // a raised one, if it was raised
+	// RetryRecalculated: its own, with the time since the submission (or since run_at) as its wait. It precedes
+	// steps that came later.
 	RetryRecalculated RetryPriority = "recalculated"
 )
 
 // RetryPriorities lists all of them.
 var RetryPriorities = []RetryPriority{RetryOriginal, RetryBoosted, RetryRecalculated}
 
-// Recovery sets how steps continue whose attempts fail, or whose workers are lost.
+// Recovery configures how steps continue after failed attempts or lost workers.
 type Recovery struct {
-	// BaseDelay and Jitter apply to steps whose template sets neither, and to task types without a template: the first
-	// delay before a retry, and the fraction by which each varies, both ways. Default to 1 s and 0.1; -1 is none: no
-	// delay, no variation.
+	// BaseDelay and Jitter are the first delay before a retry, and the fraction by which each varies both ways,
+	// where the template sets neither. -1 is none.
 	BaseDelay time.Duration
 	Jitter    float64
-	// Limits bound the retries of each class of failure, within the limit of the step. See task.Budget.
+	// Limits bound the retries of each class of failure within the limit of the step. See task.Budget.
 	Limits RecoveryLimits
-	// TimeoutGrowth names the failures after which the next attempt gets more time, by TimeoutFactor and not beyond
-	// TimeoutCap. Default to resource, 1.5 and 1 h.
+	// TimeoutGrowth names the failures after which the next attempt gets TimeoutFactor more time, up to TimeoutCap.
 	TimeoutGrowth task.GrowthRule
 	TimeoutFactor float64
 	TimeoutCap    time.Duration
-	// BoostLevels is the number of named levels by which a step may be raised above its own: one with each worker that
-	// it loses. Defaults to 0.
+	// BoostLevels is the number of named levels by which a step may rise: one with each worker that it loses.
 	BoostLevels int
-	// RetryPriority sets whether a raised step stays raised when an attempt fails, and which wait counts for it.
-	// Defaults to original.
+	// RetryPriority decides whether a raised step stays raised after a failed attempt, and which wait counts.
 	RetryPriority RetryPriority
-	// Stagger is the interval at which the steps of a lost worker return to the queue, and MaxStagger bounds the time
-	// for all of them. Default to 100 ms and 5 s; a Stagger of -1 returns them at once.
+	// Stagger is the interval at which the steps of a lost worker return to the queue, MaxStagger the bound for all
+	// of them. A Stagger of -1 returns them together.
 	Stagger, MaxStagger time.Duration
-	// RequeueDelay is an additional wait for steps of a lost worker. Defaults to 0.
+	// RequeueDelay delays steps of a lost worker further.
 	RequeueDelay time.Duration
 }
 
-// RecoveryLimits are retries per class of failure; -1 is none at all. Default to 5,
-// 3, 0 and 3.
+// RecoveryLimits are retries per class of failure; -1 is none.
 type RecoveryLimits struct {
 	Transient, Resource, Logic, Worker int
 }
@@ -99,8 +93,7 @@ func (r Recovery) validate(bad func(ok bool, format string, args ...any)) {
 	bad(r.RequeueDelay >= 0 && r.RequeueDelay <= maxRequeueDelay, "recovery.requeue_delay must be 0 to 1h")
 }
 
-// Common are the limits as rules take them: -1 stays -1 here, and is no attempt more
-// than the one that failed.
+// Common returns the limits for rules, where -1 is no retry, too.
 func (r Recovery) Common() task.ClassLimits {
 	l := r.Limits
 	return task.ClassLimits{Transient: &l.Transient, Resource: &l.Resource, Logic: &l.Logic, Worker: &l.Worker}

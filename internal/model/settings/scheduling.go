@@ -8,37 +8,32 @@ import (
 )
 
 // Scheduling sets how the wait of a ready step counts against its priority. The fields that order steps (all but
-// PromotionInterval, the batches and FairnessWindow) are in force for all processes that share a store: if they differ,
-// the process that started last decides.
+// PromotionInterval, the batches and FairnessWindow) apply to all processes of a store: the last started process
+// decides.
 type Scheduling struct {
-	// Mode is strict (a higher level always precedes), promote (a step that has waited for a while moves up to the next
-	// named level) or aging (the wait counts all the time). Defaults to strict.
+	// Mode is strict (higher levels first), promote (a waiting step moves up to the next named level) or aging (the
+	// wait counts continuously).
 	Mode task.SchedulingMode
-	// PromotionInterval is the interval of the search for steps that have waited too long. Defaults to 60 s.
+	// PromotionInterval is the interval of the search for steps to promote.
 	PromotionInterval time.Duration
-	// LowToMedium and MediumToHigh are the waits, each counted from the moment at
-	// which the step became ready, after which steps are promoted: to the second of
-	// the named levels, and to the highest. Levels between those are reached at even
-	// distances. Default to 10 and 20 min. Mode promote only.
+	// LowToMedium and MediumToHigh are the waits since a step became ready after which it is promoted: to the
+	// second named level, and to the highest. Levels in between are spread evenly. Mode promote only.
 	LowToMedium, MediumToHigh time.Duration
-	// PromotionBatch bounds how many steps one transaction promotes,
-	// HighPromotionBatch how many to the highest level. Default to 100 and 50.
+	// PromotionBatch bounds the steps that one transaction promotes, HighPromotionBatch those to the highest level.
 	PromotionBatch, HighPromotionBatch int
-	// AgingWeight is the wait that makes up for one level. Defaults to 24 s: from low to medium 10 min, from low to
-	// high 20. Mode aging only.
+	// AgingWeight is the wait that makes up for one level. Mode aging only.
 	AgingWeight time.Duration
-	// MaxWait is the wait after which a step precedes everything that becomes ready later, at any level, in every mode.
-	// Defaults to 1 h; -1 is none.
+	// MaxWait is the wait after which a step precedes everything that becomes ready later, at any level, in every
+	// mode; -1 is none.
 	MaxWait time.Duration
-	// FairnessWindow bounds how far apart the levels of the steps of one poll may be. Defaults to 0, which is no bound.
+	// FairnessWindow bounds the difference of levels in one poll; 0 is no bound.
 	FairnessWindow int
 }
 
 const (
 	maxAgingWeight = 7 * 24 * time.Hour
 	maxMaxWait     = 365 * 24 * time.Hour
-	// maxPromotions bounds the steps that one transaction moves.
-	maxPromotions = 10_000
+	maxPromotions  = 10_000
 )
 
 func (s *Scheduling) setDefaults() {
@@ -70,7 +65,7 @@ func (s Scheduling) validate(bad func(ok bool, format string, args ...any)) {
 		task.MaxPriority)
 }
 
-// Order returns how a Config that has its defaults orders ready steps.
+// Order returns how a Config with defaults orders ready steps.
 func (c Config) Order() task.Scheduling {
 	s := task.Scheduling{Mode: c.Scheduling.Mode, MaxWait: max(c.Scheduling.MaxWait, 0)}
 	switch s.Mode {
@@ -82,7 +77,6 @@ func (c Config) Order() task.Scheduling {
 	return s
 }
 
-// promotions returns a promotion to each named level but the lowest.
 func (c Config) promotions() []task.Promotion {
 	var list []task.Promotion
 	first, last := c.Scheduling.LowToMedium, c.Scheduling.MediumToHigh

@@ -13,93 +13,77 @@ import (
 
 // Config holds the settings of the engine. The zero value of each field takes its default; see WithDefaults.
 type Config struct {
-	Limits     Limits
-	Leases     Leases
-	Retention  Retention
-	Priorities []PriorityLevel
-	Scheduling Scheduling
-	// Backpressure sets when submissions are refused because of too much load.
+	Limits       Limits
+	Leases       Leases
+	Retention    Retention
+	Priorities   []PriorityLevel
+	Scheduling   Scheduling
 	Backpressure Backpressure
 	Cases        Cases
 	Recovery     Recovery
-	// StalenessDetection sets up the search for tasks that stay too long in one state, StalenessThresholds how long
-	// that is where their template sets none: -1 is no bound. Defaults to 60, 30 and 30 minutes.
+	// StalenessThresholds bound the time of tasks in one state without thresholds in their template; -1 is no
+	// bound.
 	StalenessDetection  StalenessDetection
 	StalenessThresholds task.Thresholds
 	WorkerProbes        WorkerProbes
 	WorkerBreaker       WorkerBreaker
-	// OutageBreaker sets when outages open.
-	OutageBreaker OutageBreaker
-	// Signals sets how signals are kept.
-	Signals Signals
-	// WorkerHealth are the thresholds of the health of workers, by which those with the transport amqp are chosen. See
-	// HealthRule.
+	OutageBreaker       OutageBreaker
+	Signals             Signals
+	// WorkerHealth are the thresholds that choose workers with the transport amqp. See HealthRule.
 	WorkerHealth task.HealthRule
-	// Delivery sets up the dispatch of steps to the queues of workers.
-	Delivery Delivery
+	Delivery     Delivery
 
-	// DLQPatterns sets up the analysis of recent failures for good.
+	// DLQPatterns configures the analysis of recent permanent failures.
 	DLQPatterns FailureAnalysis
 
 	// IdempotencyWindow is how long an idempotency key is remembered.
-	// Defaults to 24 h.
 	IdempotencyWindow time.Duration
-	// ResubmitAfterTerminal lets a key whose task is terminal name a new task
-	// instead of returning the old one. Defaults to false.
+	// ResubmitAfterTerminal lets a key whose task is terminal name a new task instead of returning the old one.
 	ResubmitAfterTerminal bool
-	// IdempotencyMismatch is the answer to a submission whose key names a task that was submitted with another body.
-	// Defaults to conflict.
+	// IdempotencyMismatch answers a submission whose key names a task with another body.
 	IdempotencyMismatch KeyMismatch
-	// UpkeepInterval is the interval of the background loops that fire due steps. It bounds how late a retry starts,
-	// not how early. Defaults to 1 s.
+	// UpkeepInterval is the interval of the loops that fire due steps. It bounds how late, not how early, a retry
+	// starts.
 	UpkeepInterval time.Duration
-	// PollInterval is the interval at which a process that shares its store reads the changes of others, in case their
-	// events were lost. It bounds how late a waiting poll or caller here learns of them. Defaults to 1 s.
+	// PollInterval is the interval at which a process of a shared store reads changes whose events were lost. It
+	// bounds how late its waiting polls and callers learn of them.
 	PollInterval time.Duration
 }
 
 // Limits bounds the size of one call. A call over a limit is refused whole.
 type Limits struct {
-	// PayloadBytes bounds a task's context and a step's result. Defaults to 256 KiB.
+	// PayloadBytes bounds a task's context and a step's result.
 	PayloadBytes int
-	// LargeResultBytes bounds a step's result where there is a blob store for results above PayloadBytes. Defaults to
-	// 64 MiB; at most 1 GiB.
+	// LargeResultBytes bounds a step's result if there is a blob store for results above PayloadBytes; at most 1
+	// GiB.
 	LargeResultBytes int
-	// LetterBytes bounds a message that becomes a dead letter: its key, headers and payload. A larger one stays on its
-	// broker. Defaults to 16 MiB; at most 64 MiB.
-	LetterBytes int
-	// CheckpointBytes bounds the checkpoint of a step. Defaults to 64 KiB.
+	// LetterBytes bounds key, headers and payload of a message that becomes a dead letter; at most 64 MiB. A larger
+	// one stays on its broker.
+	LetterBytes     int
 	CheckpointBytes int
-	// LogBytes bounds the log of an attempt: its end is kept. Defaults to 64 KiB; with -1 no logs are kept.
-	LogBytes int
-	// BatchItems bounds the items of one call. Defaults to 1,000.
+	// LogBytes bounds the log of an attempt, whose end is kept; -1 keeps no logs.
+	LogBytes   int
 	BatchItems int
-	// PageItems bounds a page of a list. Defaults to 1,000.
-	PageItems int
-	// PageBytes bounds the payloads (contexts, results, errors of failed tasks) on a page of a list, together: a page
-	// that would exceed it ends early, or, for cases and acts, leaves out the remaining metadata and data. Defaults to
-	// 4 MiB.
+	PageItems  int
+	// PageBytes bounds the payloads (contexts, results, errors of failed tasks) on a page of a list together: a
+	// larger page ends early, or, for cases and acts, omits the remaining metadata and data.
 	PageBytes int
-	// Workers bounds the registered workers, including dead ones that are not forgotten yet. A worker whose name and
-	// host are known may register beyond it, up to twice as many in all. Defaults to 20,000.
+	// Workers bounds the registered workers, including remembered dead ones. A worker of known name and host may
+	// register up to twice that bound.
 	Workers int
-	// Routes bounds the routes of a namespace (a handler with its required capabilities is one), and the handlers to
-	// which tasks of the namespace were submitted by task_type. Each process counts alone: several that create some at
-	// the same moment may exceed it by one each. Defaults to 10,000.
-	Routes int
-	// TemplateBytes bounds a template's source. Defaults to 1 MiB.
+	// Routes bounds the routes of a namespace (a handler with its required capabilities), and its handlers from
+	// task_type. Each process counts alone, so several may exceed it by one each.
+	Routes        int
 	TemplateBytes int
-	// Children bounds the child tasks of one step. Defaults to 10,000; at most 100,000.
+	// Children bounds the child tasks of one step; at most 100,000.
 	Children int
 }
 
 // ClaimMode is how a worker receives a step from the queue.
 type ClaimMode string
 
-// The claim modes.
 const (
-	// TwoPhase: poll assigns, start begins the attempt. A worker that asks to
-	// start at once (PollRequest.Start) is served in one phase all the same.
+	// TwoPhase: poll assigns, start begins the attempt. PollRequest.Start still selects one phase.
 	TwoPhase ClaimMode = "two_phase"
 	// SinglePhase: poll begins the attempt.
 	SinglePhase ClaimMode = "single_phase"
@@ -107,31 +91,27 @@ const (
 
 // Leases bounds how long a worker may hold a step without a heartbeat.
 type Leases struct {
-	// ClaimMode defaults to TwoPhase.
 	ClaimMode ClaimMode
-	// EnforceCapacity gives a poll no more steps than its worker has free capacity: the registered capacity, less the
-	// steps that it holds. Defaults to true.
+	// EnforceCapacity limits a poll to the worker's free capacity: the registered one less the steps that it holds.
 	EnforceCapacity Switch
-	// StartTimeout is how long an assigned step waits for its start. Defaults to 30 s.
+	// StartTimeout is how long an assigned step waits for its start.
 	StartTimeout time.Duration
-	// HeartbeatInterval is the interval of heartbeats asked of workers. Defaults to 30 s.
+	// HeartbeatInterval is the interval of heartbeats that workers receive.
 	HeartbeatInterval time.Duration
-	// MissedHeartbeats makes a worker dead and its leases lost. Defaults to 3.
+	// MissedHeartbeats makes a worker dead and its leases lost.
 	MissedHeartbeats int
-	// FreeRequeueFraction of a step's timeout: a lease lost earlier than this,
-	// and without progress, costs no attempt, nor does one that was never started.
-	// Defaults to 0.1; with -1 nothing is free.
+	// FreeRequeueFraction of a step's timeout: a lease that is lost earlier without progress costs no attempt, nor
+	// does one that never started. -1: nothing is free.
 	FreeRequeueFraction float64
-	// FreeReturns is how many workers in a row may be lost with a step, or not start it, without a charge: the next one
-	// is charged. Defaults to 2; with -1 there is no bound.
+	// FreeReturns is the number of workers in a row that a step may lose, or that may not start it, without a
+	// charge; -1 is no bound.
 	FreeReturns int
-	// FreeReleases is how often in a row a step may come back without a charge in any way, above all released or snoozed
-	// by its workers. Defaults to 10,000; with -1 there is no bound.
+	// FreeReleases is the number of uncharged returns of a step in a row, mostly releases and snoozes by its
+	// workers; -1 is no bound.
 	FreeReleases int
-	// MaxLongPoll bounds how long a poll may wait. Defaults to 60 s.
+	// MaxLongPoll bounds how long a poll may wait.
 	MaxLongPoll time.Duration
-	// PollInterval is the pause asked of workers between polls that do not wait.
-	// Defaults to 1 s.
+	// PollInterval is the pause that workers take between polls that do not wait.
 	PollInterval time.Duration
 }
 
@@ -142,34 +122,29 @@ func (l Leases) Lease() time.Duration {
 
 // Retention sets when settled tasks are deleted. A task in error waits for an operator and is never deleted.
 type Retention struct {
-	// Finished is the age, since they finished, at which complete, cancelled and
-	// manually resolved tasks are deleted. Defaults to 7 days; -1 keeps them for ever.
+	// Finished is the age after their end at which complete, cancelled and manually resolved tasks are deleted; -1
+	// keeps them forever.
 	Finished time.Duration
-	// Cases is the age, since they were resolved, at which cases are deleted. A task stays as long as it has a case,
-	// and a pending one is never deleted. Defaults to 30 days; -1 keeps them for ever.
-	Cases time.Duration
-	// Workers is the age at which dead workers are forgotten. Defaults to 30 days.
-	Workers time.Duration
-	// BatchItems bounds one deleting transaction. Defaults to 500.
+	// Cases is the age after their resolution at which cases are deleted; -1 keeps them forever. A task stays as
+	// long as it has a case; a pending case is never deleted.
+	Cases      time.Duration
+	Workers    time.Duration
 	BatchItems int
 }
 
-// PriorityLevel names a level and sets the defaults of tasks at it, for requests and templates without their own. A
-// level without a name takes the settings of the nearest named level below it, else of the lowest.
+// PriorityLevel names a level and sets the defaults of its tasks. An unnamed level takes the settings of the
+// nearest named one below, else of the lowest.
 type PriorityLevel struct {
-	// Name is the word used in requests.
 	Name string
-	// Level is 0 to 100; higher goes first.
-	Level int
-	// MaxRetries after the first attempt.
+
+	Level      int
 	MaxRetries int
-	// Timeout of one attempt.
-	Timeout time.Duration
+	Timeout    time.Duration
 	// MaxRetryDelay caps the back-off.
 	MaxRetryDelay time.Duration
 }
 
-// DefaultPriorities is the table in force when none is configured.
+// DefaultPriorities is the default table.
 func DefaultPriorities() []PriorityLevel {
 	return []PriorityLevel{
 		{Name: "high", Level: 75, MaxRetries: 5, Timeout: 300 * time.Second, MaxRetryDelay: 10 * time.Second},
@@ -185,8 +160,7 @@ func orDefault[T comparable](v *T, d T) {
 	}
 }
 
-// WithDefaults returns a copy in which every zero field has its default.
-// Priorities come back sorted, highest first.
+// WithDefaults returns a copy with the default of every zero field, and the priorities sorted, highest first.
 func (c Config) WithDefaults() Config {
 	orDefault(&c.Limits.PayloadBytes, 256<<10)
 	orDefault(&c.Limits.LargeResultBytes, 64<<20)
@@ -241,7 +215,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Validate returns every problem of a Config that has its defaults.
+// Validate returns every problem of a Config with defaults.
 func (c Config) Validate() error {
 	var errs []error
 	bad := func(ok bool, format string, args ...any) {

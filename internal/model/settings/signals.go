@@ -4,14 +4,13 @@ import "time"
 
 // Signals sets how signals are kept.
 type Signals struct {
-	// Keep is how long a signal is kept after its arrival: a step that begins to wait within that time takes it, and a
-	// second signal with its ID is none. Defaults to a day.
+	// Keep is how long a signal is kept after its arrival: a step that begins to wait within that time takes it,
+	// and a second signal with its ID is a duplicate.
 	Keep time.Duration
-	// MaxKept bounds the signals that a namespace keeps. Further ones are refused. Defaults to 100,000.
+	// MaxKept bounds the signals that a namespace keeps. Further ones are refused.
 	MaxKept int
 }
 
-// Bounds of the settings of signals.
 const (
 	minSignalKeep = time.Minute
 	maxSignalKeep = 90 * 24 * time.Hour

@@ -2,20 +2,18 @@ package settings
 
 import "github.com/taskerhq/tasker/internal/model/task"
 
-// Limits of what a submission may ask for.
+// Limits of a submission.
 const (
-	// MaxTimeout bounds the run of one attempt, by a template and by a submission.
+	// MaxTimeout bounds one attempt, in templates and submissions.
 	MaxTimeout = task.MaxDelay
 	// MaxRetries bounds the retries of a step.
 	MaxRetries = 1000
 )
 
-// KeyMismatch says what a submission is answered whose idempotency key names a task
-// that was submitted with another body.
+// KeyMismatch is the answer to a submission whose idempotency key names a task with another body.
 type KeyMismatch string
 
-// The answers.
 const (
 	MismatchConflict KeyMismatch = "conflict" // a Conflict error
-	MismatchAccept   KeyMismatch = "accept"   // the task that the key names
+	MismatchAccept   KeyMismatch = "accept"   // the task of the key
 )

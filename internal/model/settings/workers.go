@@ -7,50 +7,44 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// WorkerProbes sets up health probes of workers that registered a health URL.
+// WorkerProbes configures health probes of workers with a health URL.
 type WorkerProbes struct {
-	// Enabled defaults to false.
 	Enabled bool
-	// Interval is the interval of the probes of each worker. Defaults to 60 s.
+	// Interval is the interval of the probes of each worker.
 	Interval time.Duration
-	// Timeout bounds one answer. Defaults to 5 s.
+	// Timeout bounds one answer.
 	Timeout time.Duration
-	// UnhealthyAfter is the number of failures in a row after which a worker gets no steps until a probe succeeds.
-	// Defaults to 2.
+	// UnhealthyAfter failures in a row a worker gets no steps until a probe succeeds.
 	UnhealthyAfter int
-	// Concurrency bounds the probes in flight. Defaults to 32.
+	// Concurrency bounds the probes in flight.
 	Concurrency int
-	// Allow lists the networks (CIDR) in which workers are probed. Defaults to loopback and private networks;
-	// link-local addresses are not among them.
+	// Allow lists the networks (CIDR) in which workers are probed: by default loopback and private ones, without
+	// link-local addresses.
 	Allow []string
 }
 
 // BreakerCount selects the failed attempts that count against a worker.
 type BreakerCount string
 
-// The values of BreakerCount.
 const (
-	// CountWorker: failures that point to the worker rather than the step. See task.WorkersFault.
+	// CountWorker: failures caused by the worker rather than the step. See task.WorkersFault.
 	CountWorker BreakerCount = "worker"
-	// CountAny: all failures; but one that must not be retried counts only while no other worker fails on the same
-	// route.
+	// CountAny: all failures, but a permanent one only while no other worker fails on the same route.
 	CountAny BreakerCount = "any"
 )
 
-// WorkerBreaker sets when a worker that keeps failing gets no more work.
+// WorkerBreaker stops giving work to a worker that keeps failing.
 type WorkerBreaker struct {
-	// Failures in a row open the breaker. Defaults to 5; -1 means never.
+	// Failures in a row open the breaker; -1 is never.
 	Failures int
-	// OpenFor is how long the worker then gets no steps. Defaults to 60 s.
+	// OpenFor is how long the worker then gets no steps.
 	OpenFor time.Duration
-	// HalfOpen is the number of attempts that are then tried, in each further OpenFor. The first success closes the
-	// breaker; when all of them have failed it opens again. Defaults to 3.
+	// HalfOpen is the number of attempts tried after each further OpenFor. The first success closes the breaker; it
+	// opens again when all have failed.
 	HalfOpen int
-	// Count defaults to CountWorker.
-	Count BreakerCount
+	Count    BreakerCount
 }
 
-// localNetworks are loopback and private networks.
 var localNetworks = [...]string{"127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"}
 
 const (
@@ -95,8 +89,7 @@ func (b WorkerBreaker) validate(bad func(ok bool, format string, args ...any)) {
 	bad(b.Count == CountWorker || b.Count == CountAny, "worker_breaker.count must be worker or any, not %q", b.Count)
 }
 
-// HealthRule returns the thresholds in force: those of WorkerHealth, with a Silence of one and a half heartbeats at
-// least.
+// HealthRule returns WorkerHealth with a Silence of at least one and a half heartbeats.
 func (c *Config) HealthRule() task.HealthRule {
 	r := c.WorkerHealth
 	r.Silence = max(r.Silence, c.Leases.HeartbeatInterval*3/2)

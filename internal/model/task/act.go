@@ -1,16 +1,16 @@
 package task
 
-// Act is one action of an operator on a task, a step, a case, a worker or a template. Acts are append-only and outlive
+// Act is an operator's action on a task, a step, a case, a worker or a template. Acts are append-only and outlive
 // their subject.
 type Act struct {
-	No     int64 // increases with every act; set by the store
+	No     int64 // increases with every act; the store sets it
 	At     Instant
 	TaskID ID // zero for an act on no task
 	StepID ID // zero unless the act is on a step
 	CaseID ID // zero unless the act is on a case
 	// WorkerID is zero unless the act is on a worker.
 	WorkerID ID
-	// Namespace and Template are those of the task or of the registered template, "" without either.
+	// Namespace and Template belong to the task or the registered template, "" without either.
 	Namespace string
 	Template  string
 	Kind      string
@@ -21,11 +21,11 @@ type Act struct {
 	From      string
 	To        string
 	Data      []byte // JSON: the operator's input
-	// DataOmitted reports that a list omits Data, to keep the page short.
+	// DataOmitted: a list omits Data to keep the page short.
 	DataOmitted bool
-	// Opened reports that Data is not as it is stored: some of it is encrypted there.
+	// Opened: the store holds a part of Data encrypted.
 	Opened bool
-	// Unread explains which part of the row is unreadable, "" for a whole row.
+	// Unread says which part of the row is unreadable, "" for none.
 	Unread string
 }
 
@@ -39,14 +39,14 @@ const (
 	ActUseKey           = "use_key"
 	ActDetectStaleness  = "detect_staleness"
 
-	// ActSeeSensitive is a look at what templates and sources mark as sensitive.
+	// ActSeeSensitive is a look at sensitive values of templates and sources.
 	ActSeeSensitive = "see_sensitive"
 
 	// A pause of a route, a handler, a template or a namespace, and its end.
 	ActPause  = "pause"
 	ActResume = "resume"
 
-	// A limit that an operator sets, or changes, and its end.
+	// An operator's limit, set or changed, and its end.
 	ActSetLimit    = "set_limit"
 	ActDeleteLimit = "delete_limit"
 

@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Clocks of processes differ: a lease that was granted before the step was ready,
-// by the clock of who granted it, begins when it was ready.
+// Clocks of processes differ: a lease granted before the step was ready, by the granting clock, begins when it was
+// ready.
 func TestAdoptBeforeItWasReady(t *testing.T) {
 	t.Parallel()
 	ready := task.Instant(1_000_000)
@@ -26,7 +26,6 @@ func TestAdoptBeforeItWasReady(t *testing.T) {
 	}
 }
 
-// Of two who know of one lease, the one who has heard of it last is right.
 func TestLearn(t *testing.T) {
 	t.Parallel()
 	at := task.Instant(1_000_000)

@@ -10,17 +10,17 @@ const (
 	Running      Outcome = "running"
 	Completed    Outcome = "completed"
 	Failed       Outcome = "failed"
-	TimedOut     Outcome = "timed_out"     // longer than the step's time-out
+	TimedOut     Outcome = "timed_out"     // the step's time-out
 	LeaseExpired Outcome = "lease_expired" // the worker died or stopped renewing
 	NotStarted   Outcome = "not_started"   // assigned, but never begun
 	Released     Outcome = "released"      // given back, without a charge
 	Snoozed      Outcome = "snoozed"       // the worker asked to run it later
-	Interrupted  Outcome = "cancelled"     // ended by a cancellation or an operator
-	// DispatchExpired: dispatched to the queue of a worker, and not started within its time to live.
+	Interrupted  Outcome = "cancelled"     // by a cancellation or an operator
+	// DispatchExpired: not started within its time to live in a worker's queue.
 	DispatchExpired Outcome = "dispatch_expired"
 )
 
-// Attempt is the record of one ended lease without success. The step itself records a success.
+// Attempt records an ended lease without success. The step itself records a success.
 type Attempt struct {
 	StepID     ID
 	TaskID     ID
@@ -34,13 +34,13 @@ type Attempt struct {
 	FinishedAt Instant
 	After      StepState // the state of the step afterwards
 	Failure    *Failure
-	// Unread explains which part of the row is unreadable, "" for a whole row.
+	// Unread says which part of the row is unreadable, "" for none.
 	Unread string
-	// DefID is that of its step; set in a new attempt only.
+	// DefID is that of its step; only new attempts have it.
 	DefID int64
 }
 
-// Failure is the context of a failed attempt, as the worker reported it.
+// Failure is the worker's report of a failed attempt.
 type Failure struct {
 	Type         string `json:"error_type,omitempty"`
 	Message      string `json:"message"`
@@ -49,13 +49,13 @@ type Failure struct {
 	HTTPStatus   int    `json:"http_status,omitempty"`
 	ResponseBody string `json:"response_body,omitempty"`
 	Retryable    bool   `json:"retryable"`
-	// Class is "" if the worker reports none; see ClassOf.
+	// Class is "" if not reported; see ClassOf.
 	Class        failure.Class `json:"class,omitempty"`
 	RetryAfterMS int64         `json:"retry_after_ms,omitempty"`
 	Details      []byte        `json:"details,omitempty"`
 }
 
-// EndAttempt returns the record of the lease in force. Call it before the step changes its state.
+// EndAttempt returns the record of the current lease. Call it before the step changes its state.
 func (s *Step) EndAttempt(now Instant, outcome Outcome, f *Failure) Attempt {
 	return Attempt{StepID: s.ID, TaskID: s.TaskID, Token: s.Token, Number: s.Attempts, WorkerNo: s.WorkerNo,
 		Outcome: outcome,
@@ -69,8 +69,8 @@ const (
 	maxFailureStack = 32 << 10
 )
 
-// Trim cuts the texts of a failure to the stored limits, marks each cut, and replaces invalid UTF-8. A failure is
-// evidence, so its form is never a reason to refuse it.
+// Trim cuts the texts to the stored limits, marks each cut, and replaces invalid UTF-8. A failure is evidence, so
+// its form is never a reason to refuse it.
 func (f *Failure) Trim() {
 	f.Type = failure.Cut(f.Type, maxFailureName)
 	f.Code = failure.Cut(f.Code, maxFailureName)
@@ -83,7 +83,7 @@ func (f *Failure) Trim() {
 // ClassOf returns the class of a failure.
 func ClassOf(f *Failure) failure.Class { return failure.ClassOf(f.report()) }
 
-// Fingerprint returns the fingerprint of the failure, "" for nil.
+// Fingerprint of nil is "".
 func (f *Failure) Fingerprint() string {
 	if f == nil {
 		return ""

@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// What decides the class and the fingerprint of a failure is what the worker reported.
 func TestKindOfFailure(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -35,7 +34,6 @@ func TestKindOfFailure(t *testing.T) {
 	}
 }
 
-// What is kept of a failure is bounded, text by text.
 func TestTrim(t *testing.T) {
 	t.Parallel()
 	of := func(more int) task.Failure {

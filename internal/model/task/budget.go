@@ -2,7 +2,7 @@ package task
 
 import "github.com/taskerhq/tasker/internal/model/failure"
 
-// ClassLimits are the retries that each class of failure allows; nil means no limit of the class.
+// ClassLimits are the retries per class of failure; nil sets no limit.
 type ClassLimits struct {
 	Transient *int `json:"transient,omitempty"`
 	Resource  *int `json:"resource,omitempty"`
@@ -26,21 +26,20 @@ func (l ClassLimits) Of(c failure.Class) *int {
 
 // Budget is the number of attempts of a step.
 type Budget struct {
-	// Attempts is the step's own number, first attempt included.
+	// Attempts is the step's number, first attempt included.
 	Attempts int
-	// Chosen reports that the number was set for this step. Otherwise it is the default of its priority.
+	// Chosen: the number was set for this step; otherwise it is its priority's default.
 	Chosen bool
-	// Own are the limits of the step's template, Common those of all templates.
+	// Own are the limits of the step's template, Common those of the server.
 	Own, Common ClassLimits
 }
 
-// After returns the total number of attempts after a failure of a class. A limit only lowers the step's own number. It
-// counts the retries of all classes: a step with a new failure each time is not healthier than one with a single
-// failure.
+// After returns the total number of attempts after a failure of a class. A limit only lowers the step's number, and
+// counts the retries of all classes: a step with changing failures is not healthier. The first of these applies:
 //
-//   - the template's limit of the class applies;
-//   - else a number set for the step applies, except to class logic, where more attempts do not help;
-//   - else the common limit of the class applies.
+//   - the template's limit of the class;
+//   - a number set for the step, except for class logic, where more attempts do not help;
+//   - the common limit of the class.
 func (b Budget) After(c failure.Class) int {
 	limit := b.Own.Of(c)
 	if limit == nil && (!b.Chosen || c == failure.Logic) {

@@ -11,7 +11,7 @@ import (
 
 func limit(n int) *int { return &n }
 
-// common are the limits that a server has when it is told nothing.
+// common are the default limits of a server.
 func common() task.ClassLimits {
 	return task.ClassLimits{Transient: limit(5), Resource: limit(3), Logic: limit(0), Worker: limit(3)}
 }
@@ -21,7 +21,7 @@ func TestBudget(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		budget task.Budget
-		want   map[failure.Class]int // attempts in all
+		want   map[failure.Class]int // total attempts
 	}{
 		{"High", task.Budget{Attempts: 6, Common: common()},
 			map[failure.Class]int{failure.Transient: 6, failure.Resource: 4, failure.Logic: 1, failure.Worker: 4}},
@@ -53,8 +53,6 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A class never raises the number of attempts, and what is allowed never falls when a
-// limit rises.
 func TestBudgetBounds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,15 +9,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
-// CaseReason is why a case was opened.
+// CaseReason says why a case was opened.
 type CaseReason string
 
-// The reasons.
 const (
 	ReasonStaleness         CaseReason = "staleness_timeout"         // too long in one state, or in total
-	ReasonMaxRetries        CaseReason = "max_retries_exceeded"      // in error: a step failed for good
+	ReasonMaxRetries        CaseReason = "max_retries_exceeded"      // in error: a step failed permanently
 	ReasonCycle             CaseReason = "dependency_cycle_detected" // steps wait for each other
-	ReasonWorkerUnavailable CaseReason = "worker_unavailable"        // ready, and no live worker serves the route
+	ReasonWorkerUnavailable CaseReason = "worker_unavailable"        // ready without a live worker for the route
 	ReasonManual            CaseReason = "manual_dlq"                // opened by an operator
 )
 
@@ -35,10 +34,10 @@ const (
 	CaseCancelled Resolution = "cancelled" // a duplicate, or nothing was wrong
 )
 
-// Resolutions lists the resolutions in the order of a case's life.
+// Resolutions lists the resolutions in the order of a case.
 var Resolutions = []Resolution{CasePending, CaseResolved, CaseFailed, CaseCancelled}
 
-// resolutions is the only table of a case's transitions. Only Reopen returns to pending.
+// resolutions are a case's transitions. Only Reopen returns to pending.
 var resolutions = map[Resolution][]Resolution{
 	CasePending:   {CaseResolved, CaseFailed, CaseCancelled},
 	CaseResolved:  {CasePending},
@@ -46,25 +45,25 @@ var resolutions = map[Resolution][]Resolution{
 	CaseCancelled: {CasePending},
 }
 
-// Next lists the resolutions that may follow r.
+// Next lists the possible next resolutions.
 func (r Resolution) Next() []Resolution { return resolutions[r] }
 
-// Case is the investigation of a stuck task. It does not change the task; only its steps repair it.
+// Case is the investigation of a stuck task. It does not change the task.
 type Case struct {
 	ID       ID
 	TaskID   ID
 	DefID    int64 // of the task's template
 	OpenedAt Instant
 
-	// The fields of the latest occurrence; see Occurrence. Fingerprint, Retryable, Step, Class and Message are set in
-	// lists and in whole cases only.
+	// The latest occurrence; see Occurrence. Fingerprint, Retryable, Step, Class and Message are set in lists and
+	// in whole cases only.
 	Occurrences   int // times the task was found stuck; 1 for the first
 	OccurredAt    Instant
 	Reason        CaseReason
 	Cause         CaseCause
 	OriginalState State
 	Fingerprint   string
-	// Group is the group of the inbox that the case is in; 0 for none yet.
+	// Group is its group of the inbox; 0 for none yet.
 	Group     int64
 	Retryable bool
 	Step      string
@@ -72,12 +71,12 @@ type Case struct {
 	Message   string
 	Snapshot  []byte // JSON; nil unless requested
 	Recovery  *Recovery
-	// Former are the kept occurrences before the latest, oldest first; set in whole cases only.
+	// Former are the kept earlier occurrences, oldest first; set in whole cases only.
 	Former []Occurrence
 
 	Status Resolution
-	// Notes is the note of the resolution, or the last one. Thread holds all notes, oldest first, in a whole case;
-	// any other Case has only those not stored yet.
+	// Notes is the note of the resolution, or the last one. Thread has all notes of a whole case, oldest first; of
+	// any other case only the unstored ones.
 	Notes      string
 	Thread     []CaseNote
 	NoteCount  int
@@ -85,18 +84,18 @@ type Case struct {
 	Replays    Replays
 	ResolvedAt Instant
 	ResolvedBy string
-	// ResolvedKey is the name of the API key of the resolution, "" without one.
+	// ResolvedKey names the API key of the resolution, "" for none.
 	ResolvedKey string
 	Metadata    []byte // JSON object, nil without any
-	// MetadataOmitted reports that a list omits Metadata, to keep the page short.
+	// MetadataOmitted: a list omits Metadata to keep the page short.
 	MetadataOmitted bool
 	CreatedAt       Instant
 	UpdatedAt       Instant
-	// Unread explains which part of the row is unreadable, "" for a whole row.
+	// Unread says which part of the row is unreadable, "" for none.
 	Unread string
 }
 
-// NewCase opens a case of a task with the given current or previous state.
+// NewCase opens a case; state is the task's current or previous state.
 func NewCase(id ID, t *Task, state State, reason CaseReason, now Instant) *Case {
 	return &Case{ID: id, TaskID: t.ID, DefID: t.DefID, Occurrences: 1, OccurredAt: now, OriginalState: state,
 		Reason: reason, OpenedAt: now,
@@ -109,19 +108,19 @@ const (
 	ActReplayStep = "replay_step"
 )
 
-// ActResetStep is the kind of an operator's act on a step, which then begins anew.
+// ActResetStep is an operator's act on a step, which then restarts.
 const ActResetStep = "reset_for_retry"
 
-// ResetActs are the kinds of acts with which a step begins anew.
+// ResetActs are the kinds of acts that restart a step.
 var ResetActs = []string{ActResetStep, ActReplayStep}
 
-// ActEditContext is the kind of act that changes the context of a task.
+// ActEditContext changes the context of a task.
 const ActEditContext = "edit_context"
 
-// ActGiveUp is the system's act on each open step of a task past its maximum duration: the step is in error.
+// ActGiveUp is the system's act on each open step of a task beyond its maximum duration: the step is in error.
 const ActGiveUp = "give_up_step"
 
-// ActCompensate is the system's act on a task that has failed: its compensation steps begin.
+// ActCompensate is the system's act on a failed task: its compensation steps begin.
 const ActCompensate = "compensate"
 
 // The kinds of acts on a case.
@@ -134,7 +133,7 @@ const (
 // CaseChange is the result of an investigation.
 type CaseChange struct {
 	Status   Resolution // "" keeps it
-	Notes    *string    // a note to add to the thread; nil or "" is none
+	Notes    *string    // a note to add; nil or "" adds none
 	Actor    string
 	Key      string // name of the actor's API key, "" without one
 	Metadata []byte // JSON object: members to set, null removes one; nil keeps all
@@ -142,8 +141,8 @@ type CaseChange struct {
 	Expect   Expectation // the operator's view of the case
 }
 
-// Change applies a change and returns the act to store. A resolved case is final: Change returns WrongState, unless the
-// change reopens the case or only adds a note. It returns TooLarge if the thread of notes is full.
+// Change applies a change and returns the act to store. It returns WrongState for a resolved case, except to reopen
+// it or add a note, and TooLarge if the thread is full.
 func (c *Case) Change(ch CaseChange, now Instant) (Act, error) {
 	act := Act{At: now, TaskID: c.TaskID, CaseID: c.ID, Kind: ActUpdateCase, Actor: ch.Actor, From: string(c.Status)}
 	if ch.Reopen {
@@ -161,7 +160,7 @@ func (c *Case) Change(ch CaseChange, now Instant) (Act, error) {
 			return Act{}, err
 		}
 		act.Reason = text
-		if c.Status == CasePending || ch.Status != "" { // a later note does not replace that of the resolution
+		if c.Status == CasePending || ch.Status != "" { // a later note does not replace the resolution's
 			c.Notes = text
 		}
 	}
@@ -176,7 +175,6 @@ func (c *Case) Change(ch CaseChange, now Instant) (Act, error) {
 	return act, nil
 }
 
-// note is the text to add to the thread, "" for none.
 func (ch CaseChange) note() string {
 	if ch.Notes == nil {
 		return ""
@@ -184,12 +182,10 @@ func (ch CaseChange) note() string {
 	return *ch.Notes
 }
 
-// onlyNotes reports whether a change only adds a note.
 func (ch CaseChange) onlyNotes() bool {
 	return ch.note() != "" && ch.Status == "" && ch.Metadata == nil
 }
 
-// guard refuses a change that the case's state does not allow.
 func (c *Case) guard(ch CaseChange) error {
 	switch final := c.Status != CasePending; {
 	case ch.Reopen && !final:
@@ -204,8 +200,7 @@ func (c *Case) guard(ch CaseChange) error {
 	return nil
 }
 
-// MergeObject sets members of a JSON object; null removes one. Nil stands for an object without members, as an argument
-// and as a result.
+// MergeObject sets members of a JSON object; null removes one. nil is an object without members.
 func MergeObject(object, changes []byte) ([]byte, error) {
 	if changes == nil {
 		return object, nil

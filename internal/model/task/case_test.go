@@ -22,8 +22,6 @@ func TestNewCase(t *testing.T) {
 	}
 }
 
-// An investigation resolves a case once; what is resolved is final until it is opened
-// again, and takes notes all the same.
 func TestChangeCase(t *testing.T) {
 	t.Parallel()
 	c := aCase()
@@ -70,7 +68,6 @@ func TestChangeCase(t *testing.T) {
 	}
 }
 
-// A change that is refused leaves the case as it was.
 func TestChangeCaseRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -122,7 +119,6 @@ func TestMergeObject(t *testing.T) {
 	}
 }
 
-// A case shows its latest occurrence, and counts those that it no longer keeps.
 func TestRecur(t *testing.T) {
 	t.Parallel()
 	c := aCase()

@@ -2,23 +2,22 @@ package task
 
 import "slices"
 
-// Checkpoint is where an attempt of a step has got to, in the words of its handler. The next attempt receives it.
+// Checkpoint is the progress of a step's attempt, in its handler's format. The next attempt receives it.
 type Checkpoint struct {
 	Step  ID
 	Task  ID
-	DefID int64 // of its step; set in a new checkpoint only
+	DefID int64 // of its step; only new checkpoints have it
 	Token int64 // of the lease under which it was stored
 	At    Instant
 	Bytes int    // size of Body
-	Body  []byte // JSON; nil where only the other fields were read
+	Body  []byte // JSON; nil if not read
 }
 
-// Checkpointed reports whether a step, by its ordinal, may have a checkpoint. It says no for most steps, which saves
-// each a query.
+// Checkpointed reports whether a step, by its ordinal, may have a checkpoint. False saves a query for most steps.
 func (m *Meta) Checkpointed(ordinal int) bool { return slices.Contains(m.Checkpoints, ordinal) }
 
-// NoteCheckpoint records that a step may have a checkpoint, and reports whether that is new. The list is copied: others
-// may hold the old one.
+// NoteCheckpoint records that a step may have a checkpoint, and reports a change. It copies the list, because
+// readers may hold the old one.
 func (m *Meta) NoteCheckpoint(ordinal int) bool {
 	at, found := slices.BinarySearch(m.Checkpoints, ordinal)
 	if !found {

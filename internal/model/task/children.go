@@ -6,46 +6,46 @@ import (
 	"strconv"
 )
 
-// ChildSpec says which tasks carry out a step instead of a worker: its child tasks. One of Template and Handler is set.
+// ChildSpec defines the child tasks that replace a worker. Either Template or Handler is set.
 type ChildSpec struct {
 	Template string `json:"template,omitempty"`
 	Version  string `json:"version,omitempty"` // "" is the newest one when the step begins
 	Handler  string `json:"handler,omitempty"`
-	// Context is the expression of the context of a child; "" is the context of the parent, and of a child for each item
-	// an object with item and index, which the expression knows too.
+	// Context is the expression of a child's context. "" is the parent's context, or, with Items, an object with
+	// item and index, which the expression can name.
 	Context string `json:"context,omitempty"`
-	// Items is the expression of a list: the step has a child for each item. "" means that it has one child.
+	// Items is the expression of a list: the step has a child for each item, or one child for "".
 	Items string `json:"items,omitempty"`
-	// Concurrency is how many children may run at once; 0 means DefaultConcurrency.
+	// Concurrency bounds the running children; 0 is DefaultConcurrency.
 	Concurrency int `json:"concurrency,omitempty"`
-	// MaxFailed is how many children may fail; Percent makes it a share of all.
+	// MaxFailed bounds the failed children; Percent makes it a share of all.
 	MaxFailed int  `json:"max_failed,omitempty"`
 	Percent   bool `json:"percent,omitempty"`
-	// FailOnError counts a child in error as failed for good. Without it, the step waits for its repair.
+	// FailOnError counts a child in error as failed; otherwise the step waits for its repair.
 	FailOnError bool `json:"fail_on_error,omitempty"`
-	// CountsOnly makes the result of the step the counts of its children, without their results.
+	// CountsOnly reduces the result of the step to the counts of its children.
 	CountsOnly bool `json:"counts_only,omitempty"`
 }
 
 const (
-	// DefaultConcurrency is how many children of a step run at once where its template does not say.
+	// DefaultConcurrency bounds the running children of a step by default.
 	DefaultConcurrency = 100
-	// MaxChildDepth bounds how deep tasks are children of children: a template may name itself.
+	// MaxChildDepth bounds nested children: a template may name itself.
 	MaxChildDepth = 10
-	// MaxChildren bounds the children of a step, whatever the configuration.
+	// MaxChildren bounds the children of a step under any configuration.
 	MaxChildren = 100_000
 )
 
 // Each reports whether the step has a child for each item of a list.
 func (c *ChildSpec) Each() bool { return c.Items != "" }
 
-// Names of an item and its index: in the expression of the context of its child, or in that context itself.
+// Names of an item and its index, in the expression of the context or in that context.
 const (
 	EachItem  = "item"
 	EachIndex = "index"
 )
 
-// Names are those that the expression of the context knows beside the names of every expression.
+// Names are the additional names in the expression of the context.
 func (c *ChildSpec) Names() []string {
 	if c.Each() {
 		return []string{EachItem, EachIndex}
@@ -53,7 +53,7 @@ func (c *ChildSpec) Names() []string {
 	return nil
 }
 
-// Target is what the children run, for people.
+// Target names the template or handler, for people.
 func (c *ChildSpec) Target() string {
 	if c.Handler != "" {
 		return c.Handler
@@ -61,7 +61,7 @@ func (c *ChildSpec) Target() string {
 	return c.Template
 }
 
-// MayFail is how many children may fail, in the words of a template.
+// MayFail returns the template text of how many children may fail.
 func (c *ChildSpec) MayFail() string {
 	if c.Percent {
 		return strconv.Itoa(c.MaxFailed) + "%"
@@ -69,7 +69,7 @@ func (c *ChildSpec) MayFail() string {
 	return strconv.Itoa(c.MaxFailed)
 }
 
-// OnError is what a child in error means for the step, in the words of a template.
+// OnError returns the template text of on_error.
 func (c *ChildSpec) OnError() string {
 	if c.FailOnError {
 		return "fail"
@@ -77,7 +77,7 @@ func (c *ChildSpec) OnError() string {
 	return "wait"
 }
 
-// Results is what the result of the step is, in the words of a template.
+// Results returns the template text of the kind of result.
 func (c *ChildSpec) Results() string {
 	if c.CountsOnly {
 		return "counts"
@@ -85,7 +85,7 @@ func (c *ChildSpec) Results() string {
 	return "list"
 }
 
-// Width is how many children may run at once.
+// Width bounds the running children.
 func (c *ChildSpec) Width() int {
 	if c.Concurrency > 0 {
 		return c.Concurrency
@@ -101,16 +101,16 @@ func (c *ChildSpec) Tolerated(total int) int {
 	return c.MaxFailed
 }
 
-// ChildOf is a child's link to the step that it carries out. It is a part of the child's Meta.
+// ChildOf links a child to its step, in the child's Meta.
 type ChildOf struct {
 	Task, Step ID
-	Index      int // counted from 0
-	Depth      int // 1 for a child of a task that is no child
-	// Quiet: the step does not want the result of the child.
+	Index      int // from 0
+	Depth      int // 1 for a child of a top-level task
+	// Quiet: the step ignores the child's result.
 	Quiet bool
 }
 
-// childOf is ChildOf as it is stored.
+// childOf is the stored form of ChildOf.
 type childOf struct {
 	Task  string `json:"task"`
 	Step  string `json:"step"`
@@ -139,11 +139,10 @@ func (c *ChildOf) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// ChildState is the state of a child as its step counts it.
+// ChildState is a child's state in the counts of its step.
 type ChildState string
 
-// The states of a child. A child in error may be repaired; one that is given up was cancelled, or could not be
-// submitted.
+// The states of a child. A child in error may be repaired; one given up was cancelled or could not be submitted.
 const (
 	ChildNew     ChildState = "" // not counted yet
 	ChildRunning ChildState = "running"
@@ -152,7 +151,7 @@ const (
 	ChildGivenUp ChildState = "given_up"
 )
 
-// ChildStateOf returns the state of a child whose task is in a state.
+// ChildStateOf converts the state of a child's task.
 func ChildStateOf(s State) ChildState {
 	switch s {
 	case Complete, ResolvedManually:
@@ -166,33 +165,33 @@ func ChildStateOf(s State) ChildState {
 	}
 }
 
-// FanOut is the progress of a step through its children.
+// FanOut is the progress of a step's children.
 type FanOut struct {
 	Step, Task ID
 	// Rev increases with every change of the other fields.
 	Rev int
 	// Total is the number of children, Unlisted before the list of items has been read.
 	Total     int
-	Submitted int // the children with an index below it were submitted, or could not be
+	Submitted int // children with a lower index were submitted, or could not be
 	// The submitted children by state.
 	Running, Done, Errored, GivenUp int
-	// Phase is what became of the step because of its children.
+	// Phase is the children's effect on the step.
 	Phase FanPhase
-	// Repeated: after a reset, the failed children with an index below it run again.
+	// Repeated: after a reset, failed children with a lower index run again.
 	Repeated int
-	// Bytes is the size of the results of the children together.
+	// Bytes is the total size of the children's results.
 	Bytes int
-	// Version is that of the children's template, fixed when the step began.
+	// Version of the children's template, fixed when the step begins.
 	Version string
-	// Fresh: there is something to do that the rows of its children do not show.
+	// Fresh: there is work that the rows of the children do not show.
 	Fresh bool
 }
 
-// FanPhase is what became of a step because of its children.
+// FanPhase is the effect of a step's children on it.
 type FanPhase int
 
-// The phases. A step that has failed and is reset leads from FanFailed back to FanOpen. FanOver: its task is undone,
-// and nothing below the step runs any more, or will.
+// The phases. A reset leads from FanFailed back to FanOpen. FanOver: the task is undone, and nothing below the step
+// runs or will run.
 const (
 	FanOpen   FanPhase = 0
 	FanFailed FanPhase = 1
@@ -200,10 +199,9 @@ const (
 	FanOver   FanPhase = 3
 )
 
-// Unlisted is the Total of a fan-out whose list of items has not been read.
+// Unlisted is the Total of a fan-out whose list is unread.
 const Unlisted = -1
 
-// slot returns the counter of a state; nil for ChildNew.
 func (f *FanOut) slot(s ChildState) *int {
 	switch s {
 	case ChildRunning:
@@ -219,7 +217,7 @@ func (f *FanOut) slot(s ChildState) *int {
 	}
 }
 
-// Count counts the change of a child's state.
+// Count counts a child's change of state.
 func (f *FanOut) Count(from, to ChildState) {
 	if at := f.slot(from); at != nil {
 		*at--
@@ -229,7 +227,7 @@ func (f *FanOut) Count(from, to ChildState) {
 	}
 }
 
-// Seen counts a child that was marked, with the size of its result. It may be in the state that is counted already.
+// Seen counts a marked child with the size of its result. The state may be counted already.
 func (f *FanOut) Seen(counted, now ChildState, size int) {
 	if counted != now {
 		f.Count(counted, now)
@@ -237,21 +235,20 @@ func (f *FanOut) Seen(counted, now ChildState, size int) {
 	}
 }
 
-// Again is for a step that waits for its children again, after a reset.
+// Again makes a reset step wait for its children again.
 func (f *FanOut) Again() {
 	if f.Phase == FanOver {
 		f.Phase = FanFailed
 	}
 }
 
-// AtRest reports whether nothing runs below a step that has ended, or will: it has no child that runs or may be
-// repaired. Children with a template may have children of their own, so that somebody has to look at them first.
+// AtRest reports whether an ended step has no child that runs or may be repaired. Children with a template may have
+// children, which need a look first.
 func (f *FanOut) AtRest(c *ChildSpec) bool {
 	return f.Phase == FanOver || f.Running+f.Errored == 0 && (c.Handler != "" || f.Submitted == 0)
 }
 
-// Room returns how many children may be submitted now. It is 0 while more children have failed than may: each further
-// one would only fail too.
+// Room returns how many children may be submitted now, 0 while too many have failed.
 func (f *FanOut) Room(c *ChildSpec) int {
 	if f.Total == Unlisted || f.Errored+f.GivenUp > c.Tolerated(f.Total) {
 		return 0
@@ -259,23 +256,22 @@ func (f *FanOut) Room(c *ChildSpec) int {
 	return max(min(f.Total-f.Submitted, c.Width()-f.Running), 0)
 }
 
-// Verdict is what follows from the states of the children for their step.
+// Verdict is the conclusion from the children's states for their step.
 type Verdict int
 
-// The verdicts.
 const (
-	Going   Verdict = iota // children run, or are still to be submitted
-	Stuck                  // too many children are in error, and may be repaired
+	Going   Verdict = iota // children run or remain to be submitted
+	Stuck                  // too many children are in error, and repairable
 	Joined                 // the step is complete
-	TooMany                // the step has failed: too many children have
+	TooMany                // the step failed: too many children did
 )
 
-// Verdict returns what follows from the states of the children.
+// Verdict returns the conclusion from the children's states.
 //
-//   - More children have failed for good than may: TooMany, even while others run.
-//   - All have ended, and not too many of them badly: Joined.
-//   - Children in error would be too many, if they stayed so: Stuck. No further ones are submitted until an operator
-//     repairs some, which leads back to Going, or cancels them.
+//   - TooMany: more children failed permanently than may, even while others run.
+//   - Joined: all have ended, and not too many of them badly.
+//   - Stuck: the children in error would be too many. No more are submitted until an operator repairs some, which
+//     leads back to Going, or cancels them.
 func (f *FanOut) Verdict(c *ChildSpec) Verdict {
 	if f.Total == Unlisted {
 		return Going
@@ -296,7 +292,7 @@ func (f *FanOut) Verdict(c *ChildSpec) Verdict {
 	}
 }
 
-// Outline is the state of the children in words.
+// Outline describes the state of the children.
 func (f *FanOut) Outline() string {
 	if f.Total == Unlisted {
 		return "its children are about to be submitted"

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// However its children end, in any order and with any repairs, a fan-out counts each child once, runs no more than it
-// may, submits none while too many have failed, and comes to one end that fits the states of its children.
+// TestFanOut: in any order of ends and repairs a fan-out counts each child once, keeps its bounds, and ends
+// consistently.
 func TestFanOut(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -47,7 +47,6 @@ func TestFanOut(t *testing.T) {
 	})
 }
 
-// checkFanOut compares the counts with the states, and the verdict with both.
 func checkFanOut(t *rapid.T, f *FanOut, c *ChildSpec, states []ChildState) {
 	count := map[ChildState]int{}
 	for _, s := range states {

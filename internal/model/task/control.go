@@ -2,10 +2,9 @@ package task
 
 import "slices"
 
-// Kind is what runs a step.
+// Kind is the executor of a step.
 type Kind string
 
-// The kinds of steps.
 const (
 	KindWork  Kind = ""      // a worker runs it
 	KindWait  Kind = "wait"  // it waits for a time, an approval or a signal
@@ -27,11 +26,11 @@ func (s StepSpec) Kind() Kind {
 // Worked reports whether a worker runs the step.
 func (s StepSpec) Worked() bool { return s.Kind() == KindWork }
 
-// Special reports whether the engine looks at the step before it is ready: it has a condition, no worker runs it, or it
+// Special reports whether the engine handles the step before it is ready: it has a condition, has no worker, or
 // runs only after a failure.
 func (s StepSpec) Special() bool { return s.When != "" || s.Kind() != KindWork || s.OnFailure }
 
-// Named returns the indices of steps by their names. An unknown name is left out.
+// Named returns the indexes of steps by name, without unknown names.
 func (t *Template) Named(names []string) []int {
 	var out []int
 	for i := range t.Steps {
@@ -42,7 +41,7 @@ func (t *Template) Named(names []string) []int {
 	return out
 }
 
-// Above reports whether a step depends on another, directly or through others; both are indices into Steps.
+// Above reports whether a step depends on another, directly or indirectly; both are indexes into Steps.
 func (t *Template) Above(step, other int) bool {
 	seen := make([]bool, len(t.Steps))
 	todo := []int{step}
@@ -62,7 +61,6 @@ func (t *Template) Above(step, other int) bool {
 	return false
 }
 
-// linkControl notes whether a step is special, and whether one runs only after a failure.
 func (t *Template) linkControl() {
 	t.Controlled, t.Compensated = false, false
 	for i := range t.Steps {
@@ -71,14 +69,14 @@ func (t *Template) linkControl() {
 	}
 }
 
-// Unrun begins an attempt that no worker runs.
+// Unrun begins an attempt without a worker.
 func (s *Step) Unrun(now Instant) {
 	s.hold(0, now)
 	s.Attempts++
 	s.StartedAt = now
 }
 
-// Again makes a step pending whose wait for a retry is over and that no worker runs: it begins anew.
+// Again makes a step without a worker pending after its wait for a retry.
 func (s *Step) Again() error {
 	if err := s.move(StepPending); err != nil {
 		return err

@@ -1,15 +1,15 @@
 package task
 
-// Counts are the steps of a task by class of state. They are stored with the task and updated with every step, so that
-// the task's state follows without a read of its other steps.
+// Counts are the steps of a task by class of state. Every change of a step updates them in the task's row, so the
+// task's state needs no read of other steps.
 type Counts struct {
 	Pending   int // waits for parents, or for run_at
-	Active    int // enqueued, assigned, in progress, waiting for something outside
+	Active    int // enqueued, assigned, in progress, waiting for an outside event
 	Waiting   int // waits for a time: a retry, a snooze
 	Done      int // complete, skipped or resolved manually
 	Failed    int // error
 	Cancelled int
-	// ManualEnds counts the steps without dependants that an operator resolved: they make the task's own outcome the
+	// ManualEnds counts the steps without dependants that an operator resolved, which make the task's outcome the
 	// operator's.
 	ManualEnds int
 }
@@ -19,7 +19,6 @@ func (c Counts) Total() int {
 	return c.Pending + c.Active + c.Waiting + c.Done + c.Failed + c.Cancelled
 }
 
-// slot returns the counter of a step state.
 func (c *Counts) slot(s StepState) *int {
 	switch s {
 	case StepPending:
@@ -52,23 +51,20 @@ func (c *Counts) Move(from, to StepState) {
 	*c.slot(to)++
 }
 
-// Undecided reports whether the state of a task depends on a fact outside the counts: whether one of its pending steps
-// is due; see Evaluate.
+// Undecided reports whether the task's state also depends on whether a pending step is due; see Evaluate.
 func (c Counts) Undecided() bool {
 	return c.Active+c.Waiting == 0 && c.Failed > 0 && c.Pending > 0
 }
 
-// Evaluate returns the state that follows from the counts for a task in state now. Terminal states stay. Where the
-// counts leave it Undecided, due reports whether a pending step is due, that is, separated from its route by the timers
-// only; in any other case due has no effect.
+// Evaluate returns the state that follows from the counts for a task in state now. Terminal states stay. Only for
+// Undecided counts does due matter: it reports whether only timers separate a pending step from its route.
 //
-//   - a step runs or may run: steps_in_process, even with a failed branch, which is drained before the task gives up;
-//   - nothing has begun yet, because run_at has not come: pending;
-//   - nothing runs but a step waits for a time: waiting_for_retry;
-//   - an operator has just made a step pending again, and it is about to be enqueued: enqueuing_steps, even with a
-//     failed branch;
-//   - a step failed for good and no other can move: error;
-//   - every step satisfied: complete, or resolved_manually if an operator supplied the outcome;
+//   - a step runs or may run: steps_in_process, even beside a failed branch;
+//   - nothing has begun, because run_at has not come: pending;
+//   - nothing runs, but a step waits for a time: waiting_for_retry;
+//   - an operator made a step pending that is about to be enqueued: enqueuing_steps, even beside a failed branch;
+//   - a step failed permanently and no other can move: error;
+//   - every step is satisfied: complete, or resolved_manually if an operator supplied the outcome;
 //   - the rest waits for parents that never finish: waiting_for_dependencies.
 func (c Counts) Evaluate(now State, due bool) State {
 	switch {

@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// wantState is the rule of the documentation, written as questions about the
-// steps instead of a switch.
+// wantState states the documented rule as questions instead of a switch.
 func wantState(c task.Counts, now task.State, due bool) task.State {
 	total := c.Pending + c.Active + c.Waiting + c.Done + c.Failed + c.Cancelled
 	if now == task.Complete || now == task.Cancelled || now == task.ResolvedManually {
@@ -26,7 +25,7 @@ func wantState(c task.Counts, now task.State, due bool) task.State {
 	}
 	if c.Failed > 0 {
 		if c.Pending > 0 && due {
-			return task.EnqueuingSteps // one is under way, whatever has become of the others
+			return task.EnqueuingSteps // one is under way
 		}
 		return task.Errored
 	}
@@ -45,8 +44,8 @@ func wantState(c task.Counts, now task.State, due bool) task.State {
 	return task.Complete
 }
 
-// All combinations of up to two steps in each class, from every state: the
-// answer is the rule's, it is a state that the table reaches, and it is stable.
+// All combinations of up to two steps in each class, from every state: the result follows the rule, is reachable in
+// the table, and is stable.
 func TestEvaluate(t *testing.T) {
 	t.Parallel()
 	const most = 2
@@ -113,14 +112,13 @@ func TestEvaluateExamples(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	// two branches have failed, and one of them is being repaired
+	// two branches failed, and one is being repaired
 	repaired := task.Counts{Failed: 1, Pending: 3, Done: 1}
 	if got := repaired.Evaluate(task.Errored, true); got != task.EnqueuingSteps {
 		t.Errorf("with a step that was reset the task is %s", got)
 	}
 }
 
-// classOf says where each step state is counted.
 func classOf(c *task.Counts, s task.StepState) *int {
 	return map[task.StepState]*int{
 		task.StepPending: &c.Pending, task.StepEnqueued: &c.Active, task.StepAssigned: &c.Active,
@@ -130,7 +128,6 @@ func classOf(c *task.Counts, s task.StepState) *int {
 	}[s]
 }
 
-// Counting moves one by one equals counting the steps.
 func TestCountsFollowTheSteps(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,11 +8,9 @@ import (
 	"strings"
 )
 
-// A row can hold a value that cannot be shown: after a manual change of the database, a version of this program with
-// weaker checks, or a disk failure. The row is shown without that value, with an explanation, and nothing else is
-// affected.
+// A row can hold an unrepresentable value, after a manual change, an older version's weaker checks, or a disk
+// failure. The row is shown without that value, with an explanation.
 
-// damage lists the faults of a row.
 type damage []string
 
 func (d *damage) add(fault string) {
@@ -39,7 +37,7 @@ func (d *damage) document(name string, p *[]byte) {
 	case bytes.HasPrefix(*p, unopened):
 		reason, _, _ := WhyUnopened(*p)
 		d.add(name + " cannot be decrypted: " + reason)
-	case tooDeep(*p): // checked first: the parser has its own bound
+	case tooDeep(*p): // first, because the parser has its own bound
 		d.add(fmt.Sprintf("%s nests deeper than %d levels", name, MaxDepth))
 	case !json.Valid(*p):
 		d.add(name + " is not valid JSON")
@@ -51,8 +49,8 @@ func (d *damage) document(name string, p *[]byte) {
 
 func (d damage) String() string { return strings.Join(d, "; ") }
 
-// Shown returns the task without its unreadable parts, and an explanation of them, "" for nearly all. It checks the
-// context if it was read.
+// Shown returns the task without its unreadable parts, and an explanation of them, "" for nearly all tasks. It
+// checks the context if it was read.
 func (t Task) Shown() (*Task, string) {
 	var d damage
 	d.add(t.Unread)
@@ -65,7 +63,7 @@ func (t Task) Shown() (*Task, string) {
 	return &t, d.String()
 }
 
-// Shown is Task.Shown for a step of a task of a template; faults of the template itself do not count.
+// Shown is Task.Shown for a step; faults of the template do not count.
 func (s Step) Shown(of *Template) (*Step, string) {
 	var d damage
 	d.add(s.Unread)
@@ -133,7 +131,7 @@ func (a Attempt) Shown() (*Attempt, string) {
 	return &a, d.String()
 }
 
-// UnreadTemplate stands in for a deleted or unreadable template in displays of its tasks.
+// UnreadTemplate replaces a deleted or unreadable template in displays.
 func UnreadTemplate(def int64, why string) *Template {
 	return &Template{DefID: def, Unread: fmt.Sprintf("its template, with key %d, %s", def, why)}
 }
@@ -141,7 +139,7 @@ func UnreadTemplate(def int64, why string) *Template {
 // Has reports whether the template has the step.
 func (t *Template) Has(s *Step) bool { return 1 <= s.Ordinal && s.Ordinal <= len(t.Steps) }
 
-// Spec returns the template's specification of a step, a nearly empty one for an unknown step.
+// Spec returns the specification of a step; for an unknown step, a nearly empty one.
 func (t *Template) Spec(s *Step) StepSpec {
 	if !t.Has(s) {
 		return StepSpec{Name: fmt.Sprintf("step %d", s.Ordinal)}

@@ -7,10 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// far is a time that has no form in JSON.
+// far has no form in JSON.
 const far task.Instant = 253_402_300_800_000_000
 
-// What cannot be shown of a row is left out and named; what is whole is left alone.
 func TestShownTask(t *testing.T) {
 	t.Parallel()
 	whole := task.Task{State: task.Pending, CreatedAt: now, Context: []byte(`{"a":1}`)}
@@ -70,7 +69,6 @@ func TestShownStep(t *testing.T) {
 	}
 }
 
-// A step that its template does not have is named by its place.
 func TestSpec(t *testing.T) {
 	t.Parallel()
 	tpl := graph("a:", "b: a")
@@ -106,8 +104,6 @@ func TestShownOthers(t *testing.T) {
 	}
 }
 
-// What an attempt keeps of its failure is shown without details that are damaged, and
-// the attempt itself stays as it was.
 func TestShownAttempt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

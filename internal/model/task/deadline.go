@@ -2,10 +2,10 @@ package task
 
 import "time"
 
-// A task has up to two deadlines: the end of its template's maximum duration, and the one that its submission gave
-// (Meta.Deadline). DeadlineAt is the nearer one.
+// A task has up to two deadlines: the end of its template's maximum duration, and its submission's (Meta.Deadline).
+// DeadlineAt is the nearer one.
 
-// BeginDeadline sets the deadline of a task whose maximum duration (0: none) begins at since.
+// BeginDeadline sets the deadline for a maximum duration (0: none) from since.
 func (t *Task) BeginDeadline(since Instant, duration time.Duration) {
 	t.DeadlineAt = t.Meta.Deadline
 	if duration > 0 {
@@ -13,8 +13,7 @@ func (t *Task) BeginDeadline(since Instant, duration time.Duration) {
 	}
 }
 
-// RenewDeadline is BeginDeadline for a task that an operator repairs now: a deadline of its submission that has passed
-// does not hold any more.
+// RenewDeadline is BeginDeadline for a repair now, which cancels a past deadline of the submission.
 func (t *Task) RenewDeadline(now Instant, duration time.Duration) {
 	t.BeginDeadline(now, duration)
 	if t.DeadlineAt != 0 && t.DeadlineAt <= now {
@@ -25,11 +24,11 @@ func (t *Task) RenewDeadline(now Instant, duration time.Duration) {
 	}
 }
 
-// SubmittersDeadline reports whether the deadline that holds is the one of the submission.
+// SubmittersDeadline reports whether the submission's deadline applies.
 func (t *Task) SubmittersDeadline() bool { return t.DeadlineAt != 0 && t.DeadlineAt == t.Meta.Deadline }
 
-// HeldDeadline returns the deadline of a task given the pauses that held its steps back: the maximum duration counts
-// from the end of the last one, or from now while one of them lasts. The deadline of the submission stays.
+// HeldDeadline returns the deadline with regard to pauses: the maximum duration counts from the end of the last
+// pause, or from now during one. The submission's deadline stays.
 func (t *Task) HeldDeadline(l Lifecycle, steps []*Step, held HeldUntil, now Instant) Instant {
 	if l.MaxDuration <= 0 || t.DeadlineAt == 0 || t.SubmittersDeadline() {
 		return t.DeadlineAt
@@ -41,7 +40,7 @@ func (t *Task) HeldDeadline(l Lifecycle, steps []*Step, held HeldUntil, now Inst
 	return earlier(since.Add(l.MaxDuration), t.Meta.Deadline)
 }
 
-// earlier returns the earlier of two times, of which the second may be 0 for never.
+// b may be 0 for never.
 func earlier(a, b Instant) Instant {
 	if b != 0 && b < a {
 		return b

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Code classifies an error, in the words of the public API.
+// Code classifies an error in terms of the public API.
 type Code string
 
-// The codes that the domain, the engine and the stores return.
+// The codes of the domain, the engine and the stores.
 const (
 	Invalid     Code = "invalid"
 	TooLarge    Code = "too_large"
@@ -30,7 +30,7 @@ type Problem struct {
 	Message  string
 }
 
-// Error is an error for the caller to act on. Its text is safe to show.
+// Error is an error for callers. Its text is safe to show.
 type Error struct {
 	Code     Code
 	Message  string

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Expectation is an operator's view of an object before an act on it. The zero Expectation allows every act.
+// Expectation is an operator's view of an object before an act. The zero Expectation allows every act.
 type Expectation struct {
 	State    string   // the expected state; "" for any
-	Versions []string // any of the expected versions; none for any
+	Versions []string // any of these; none for any
 }
 
-// Seen is an object's condition when an act on it begins.
+// Seen is an object's condition at the beginning of an act.
 type Seen struct {
 	What    string // task, step or case
 	ID      ID
@@ -48,8 +48,8 @@ const (
 	anyMatch = "*"
 )
 
-// Match reads the value of If-Match: versions with or without quotes, separated by commas, or * for any. It returns the
-// fault of the value, or "".
+// Match reads a value of If-Match: versions with or without quotes, separated by commas, or * for any. fault is ""
+// for none.
 func (x *Expectation) Match(list string) (fault string) {
 	if len(list) > maxMatch {
 		return "is " + strconv.Itoa(len(list)) + " bytes long; the limit is " + strconv.Itoa(maxMatch)
@@ -58,7 +58,7 @@ func (x *Expectation) Match(list string) (fault string) {
 		return ""
 	}
 	for v := range strings.SplitSeq(list, ",") {
-		v = strings.TrimPrefix(strings.TrimSpace(v), "W/") // a proxy may have made it weak
+		v = strings.TrimPrefix(strings.TrimSpace(v), "W/") // a proxy may have weakened it
 		if len(v) >= 2 && v[0] == '"' && v[len(v)-1] == '"' {
 			v = v[1 : len(v)-1]
 		}
@@ -70,12 +70,11 @@ func (x *Expectation) Match(list string) (fault string) {
 	return ""
 }
 
-// NoVersion is a version that no object has.
+// NoVersion matches no object.
 const NoVersion = -1
 
-// MatchOne reads the value of If-Match of an act on one version of an object whose versions are numbers: 0 for any. An
-// ETag that no version can have is no fault of the form; it is NoVersion, which matches nothing, so the act is refused
-// with Conflict like any other old ETag. It returns the fault of the value, or "".
+// MatchOne reads the If-Match of an act on an object with numeric versions; 0 is any. An impossible ETag is not a
+// fault but NoVersion, so the act is refused with Conflict like any old ETag. fault is "" for none.
 func MatchOne(value string) (version int64, fault string) {
 	var x Expectation
 	if fault = x.Match(value); fault != "" {
@@ -94,10 +93,9 @@ func MatchOne(value string) (version int64, fault string) {
 	}
 }
 
-// versionLetters are the characters of versions.
 const versionLetters = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 
-// versionOf combines the state of an object with a short hash of the numbers that change with every transition.
+// versionOf adds a short hash of the numbers that change with every transition.
 func versionOf(state string, numbers ...int64) string {
 	h := fnv.New64a()
 	var b [8]byte
@@ -108,8 +106,8 @@ func versionOf(state string, numbers ...int64) string {
 	return state + "-" + strconv.FormatUint(h.Sum64(), 36)
 }
 
-// Seen returns the task as an act finds it. Its version changes with its state, its progress, its priority, its replays
-// and its context, not with every transition of its steps.
+// Seen has a version that changes with the task's state, progress, priority, replays and context, not with every
+// transition of its steps.
 func (t *Task) Seen() Seen {
 	return Seen{What: "task", ID: t.ID, State: string(t.State), Since: t.StateAt,
 		Version: versionOf(string(t.State), int64(t.StateAt),
@@ -117,8 +115,7 @@ func (t *Task) Seen() Seen {
 			int64(t.Meta.ContextEdits), int64(t.DeadlineAt))}
 }
 
-// Seen returns the step as an act finds it. Its version changes with its state, its attempts and its leases; it does
-// not reveal a lease's token.
+// Seen has a version that changes with the step's state, attempts and leases. It does not reveal a lease's token.
 func (s *Step) Seen() Seen {
 	moves := []Instant{s.ReadyAt, s.AssignedAt, s.StartedAt, s.FinishedAt}
 	return Seen{What: "step", ID: s.ID, State: string(s.State), Since: slices.Max(moves),
@@ -128,7 +125,7 @@ func (s *Step) Seen() Seen {
 			int64(s.Priority))}
 }
 
-// Seen returns the case as an act finds it. Its version changes with every change of the case.
+// Seen has a version that changes with every change of the case.
 func (c *Case) Seen() Seen {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(c.Notes)) // never fails

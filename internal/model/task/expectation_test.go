@@ -37,8 +37,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestSeenMoves: every move of a step gives it another version, a sign of life does not,
-// and nothing of its token can be told from it.
+// TestSeenMoves: every move changes the version, a heartbeat does not, and it reveals no token.
 func TestSeenMoves(t *testing.T) {
 	t.Parallel()
 	s := task.Step{State: task.StepInProgress, ReadyAt: 1, AssignedAt: 2, StartedAt: 3, Attempts: 1, MaxAttempts: 3}

@@ -2,14 +2,14 @@ package task
 
 import "github.com/taskerhq/tasker/internal/model/limit"
 
-// linkGates gives each step the gates of the limits that apply to it: its own ones, else those of the template, which
-// all steps without their own share. A rate comes last, so that nothing holds back a step that has used a part of it.
+// linkGates gives each step its own limits, else those of the template, which its steps share. A rate comes last,
+// because nothing may hold back a step that has used some of it.
 func (t *Template) linkGates() {
 	t.Limited = false
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		s.Gates = nil
-		if !s.Worked() { // no worker runs it: it has no place in a queue
+		if !s.Worked() { // no place in a queue
 			continue
 		}
 		for _, of := range [...]struct{ own, common *limit.Spec }{

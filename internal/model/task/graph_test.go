@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// graph makes a template from lines like "c: a b": a step and its dependencies.
+// graph makes a template from lines such as "c: a b": a step and its dependencies.
 func graph(lines ...string) *task.Template {
 	t := &task.Template{Name: "t"}
 	for _, line := range lines {
@@ -89,7 +89,7 @@ func TestLinkLongCycle(t *testing.T) {
 func TestLinkParentsAndChildren(t *testing.T) {
 	t.Parallel()
 	g := graph("d: c b", "a", "b: a", "c: a")
-	for range 2 { // linking again starts anew
+	for range 2 { // linking is repeatable
 		if faults := g.Link(); faults != nil {
 			t.Fatal(faults)
 		}
@@ -109,13 +109,13 @@ func TestLinkParentsAndChildren(t *testing.T) {
 	}
 }
 
-// A graph whose edges all go one way has no faults and links both ways; an
-// edge back along a path closes a cycle, and the message walks it.
+// A graph whose edges all go one way links both ways without faults; a back edge closes a cycle, whose path the
+// message names.
 func TestLinkProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 30).Draw(t, "steps")
-		order := rapid.Permutation(indexes(n)).Draw(t, "order") // the place of each step in the document
+		order := rapid.Permutation(indexes(n)).Draw(t, "order") // document order of the steps
 		deps := make([][]string, n)
 		for i := 1; i < n; i++ {
 			for _, p := range rapid.SliceOfNDistinct(rapid.IntRange(0, i-1), 0, min(i, 4), rapid.ID[int]).Draw(t, "parents") {
@@ -146,7 +146,7 @@ func TestLinkProperties(t *testing.T) {
 			t.Fatalf("parents and children differ by %d", edges)
 		}
 
-		// Close a cycle: make an ancestor depend on its descendant.
+		// Close a cycle: an ancestor depends on its descendant.
 		low := rapid.IntRange(0, n-2).Draw(t, "low")
 		high := rapid.IntRange(low+1, n-1).Draw(t, "high")
 		if !slices.Contains(deps[high], fmt.Sprintf("s%d", low)) {
@@ -163,8 +163,6 @@ func TestLinkProperties(t *testing.T) {
 	})
 }
 
-// checkPath walks the path of a cycle's message: it follows dependencies and
-// ends where it began.
 func checkPath(t *rapid.T, deps [][]string, message string) {
 	path, ok := strings.CutPrefix(message, "the dependencies form a cycle: ")
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
-// GrowthRule names the failures after which the next attempt gets a longer time-out.
+// GrowthRule names the failures after which the next attempt has a longer time-out.
 type GrowthRule string
 
 // The growth rules.
@@ -19,22 +19,22 @@ const (
 // GrowthRules lists the rules.
 var GrowthRules = []GrowthRule{GrowNever, GrowResource, GrowAlways}
 
-// Growth is the growth of a step's time-out from attempt to attempt.
+// Growth lengthens a step's time-out from attempt to attempt.
 type Growth struct {
 	Rule   GrowthRule
 	Factor float64 // at least 1
-	// Cap bounds the growth of a time-out. A longer one stays.
+	// Cap bounds the growth. A longer time-out stays.
 	Cap time.Duration
 }
 
-// Next returns the time-out of the attempt after a failure of a class, in whole seconds, the unit of the worker
-// protocol. 0, which is none, stays.
+// Next returns the time-out after a failure of a class, in whole seconds, the unit of the worker protocol. 0, no
+// time-out, stays.
 func (g Growth) Next(timeout time.Duration, c failure.Class) time.Duration {
 	grows := g.Rule == GrowAlways || g.Rule == GrowResource && c == failure.Resource
 	if !grows {
 		return timeout
 	}
-	grown := min(float64(timeout)*g.Factor, float64(g.Cap)) // as numbers that cannot overflow
+	grown := min(float64(timeout)*g.Factor, float64(g.Cap)) // floats cannot overflow
 	seconds := (time.Duration(grown) + time.Second - 1) / time.Second
 	return max(timeout, min(seconds*time.Second, g.Cap))
 }

@@ -19,7 +19,7 @@ func TestGrowth(t *testing.T) {
 		name   string
 		growth task.Growth
 		class  failure.Class
-		want   []time.Duration // from the first attempt on
+		want   []time.Duration // from the first attempt
 	}{
 		{"Resource", byClass, failure.Resource, []time.Duration{600 * s, 900 * s, 1350 * s, 2025 * s, 3038 * s, 3600 * s,
 			3600 * s}},
@@ -45,7 +45,6 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// A time-out never shrinks, and never grows beyond the cap.
 func TestGrowthBounds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

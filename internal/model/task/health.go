@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// WorkerHealth is how well a worker does, for the choice among workers.
+// WorkerHealth ranks workers for dispatch.
 type WorkerHealth string
 
 // The healths of workers, best first.
 const (
 	HealthHealthy   WorkerHealth = "healthy"
-	HealthDegraded  WorkerHealth = "degraded"  // asked after healthy workers
-	HealthUnhealthy WorkerHealth = "unhealthy" // not asked
+	HealthDegraded  WorkerHealth = "degraded"  // after healthy workers
+	HealthUnhealthy WorkerHealth = "unhealthy" // never chosen
 )
 
 // Worse reports whether h is worse than other.
@@ -30,28 +30,28 @@ func (h WorkerHealth) rank() int {
 	}
 }
 
-// HealthFacts is what is known of a worker's recent work.
+// HealthFacts are a worker's recent results.
 type HealthFacts struct {
 	LastHeartbeat Instant
-	// Failures is the number of attempts that failed in a row.
+	// Failures counts failed attempts in a row.
 	Failures int
-	// Depth is the number of steps that are assigned to it and not started.
+	// Depth counts assigned steps that have not started.
 	Depth int
-	// Ended and Failed count the attempts that ended lately, and those of them that failed.
+	// Ended and Failed count the recent attempts and the failed ones among them.
 	Ended, Failed int
 }
 
-// HealthRule are the thresholds of a worker's health. Zero fields have defaults.
+// HealthRule are the thresholds of a worker's health. Zero fields take defaults.
 type HealthRule struct {
-	// Silence is the age of the last heartbeat from which a worker is unhealthy. Defaults to 30 s.
+	// Silence is the age of the last heartbeat that makes a worker unhealthy.
 	Silence time.Duration
-	// DegradedFailures and UnhealthyFailures are failures in a row. Default to 3 and 10.
+	// DegradedFailures and UnhealthyFailures are failures in a row.
 	DegradedFailures, UnhealthyFailures int
-	// DegradedDepth and UnhealthyDepth are steps that are assigned and not started. Default to 50 and 100.
+	// DegradedDepth and UnhealthyDepth are assigned steps that have not started.
 	DegradedDepth, UnhealthyDepth int
-	// DegradedRate and UnhealthyRate are the share of attempts that failed, in percent. Default to 30 and 70.
+	// DegradedRate and UnhealthyRate are percentages of failed attempts.
 	DegradedRate, UnhealthyRate int
-	// MinEnded is the number of attempts below which there is no rate. Defaults to 5.
+	// MinEnded is the least number of attempts for a rate.
 	MinEnded int
 }
 
@@ -65,8 +65,7 @@ func (r HealthRule) WithDefaults() HealthRule {
 	return r
 }
 
-// Health returns the health of a worker, the worst that one of the facts gives it, and the reasons in words; none for
-// a healthy one. The rule has its defaults.
+// Health returns the worst health of all facts, with reasons unless healthy. The rule must have its defaults.
 func (r HealthRule) Health(f HealthFacts, now Instant) (WorkerHealth, []string) {
 	health := HealthHealthy
 	var reasons []string
@@ -91,7 +90,6 @@ func (r HealthRule) Health(f HealthFacts, now Instant) (WorkerHealth, []string) 
 	return health, reasons
 }
 
-// level is the health that a number gives, from two thresholds.
 func level(n, degraded, unhealthy int) WorkerHealth {
 	switch {
 	case n >= unhealthy:

@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestHealth: each threshold, from both sides; the worst fact counts, and each has its reason.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	now := task.At(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))

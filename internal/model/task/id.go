@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// ID is a UUID of version 7 (RFC 9562) whose first 60 free bits, its sequence, are 48 bits of milliseconds and a 12-bit
-// counter. Sequences of one Source strictly increase, so an ID orders by creation, and a store with one Source of
-// writes may use the sequence alone as its key.
+// ID is a UUID of version 7 (RFC 9562) whose first 60 free bits, its sequence, are 48 bits of milliseconds and a
+// 12-bit counter. Sequences of a Source strictly increase, so IDs order by creation, and a store with a single
+// writing Source can use the sequence as its key.
 //
-// A task with n steps owns n+1 consecutive sequences: its own and one for each step. The steps of a task are therefore
-// a range of keys and need no index of their own.
+// A task with n steps owns n+1 consecutive sequences: its own and one per step. Its steps are a range of keys
+// without an index.
 type ID [16]byte
 
 const (
@@ -38,7 +38,7 @@ func (id ID) Seq() int64 {
 	return int64(hi>>16<<12 | hi&0xfff)
 }
 
-// Ordinal returns which step of a task has the ID: 1 for the first.
+// Ordinal returns the number of a step in a task, from 1.
 func (id ID) Ordinal(of ID) int { return int(id.Seq() - of.Seq()) }
 
 // Low returns the low 62 bits.
@@ -75,13 +75,13 @@ func ParseID(s string) (ID, error) {
 	return id, nil
 }
 
-// SeqFloor is the lowest sequence that a Source issues at t. Comparing sequences with it selects by time of creation.
+// SeqFloor is the lowest sequence of a Source at t, for selection by creation time.
 func SeqFloor(t time.Time) int64 { return t.UnixMilli() << 12 }
 
 // Source issues IDs. It is safe for concurrent use.
 //
-// The low bits are a keyed mix of the sequence, so a store that knows the seed can rebuild an ID from its sequence,
-// while IDs of two sources differ even if their clocks agree.
+// The low bits are a keyed mix of the sequence, so a store with the seed can rebuild an ID from its sequence, and
+// IDs of two sources differ even if their clocks agree.
 type Source struct {
 	seed uint64
 
@@ -92,8 +92,8 @@ type Source struct {
 // NewSource returns a Source that continues after the sequence last.
 func NewSource(seed uint64, last int64) *Source { return &Source{seed: seed, last: last} }
 
-// Take reserves n consecutive sequences and returns the ID of the first. If the clock stands still or goes back,
-// sequences run ahead of it.
+// Take reserves n consecutive sequences and returns the first ID. If the clock stops or goes back, sequences run
+// ahead of it.
 func (s *Source) Take(now time.Time, n int) ID {
 	s.mu.Lock()
 	seq := max(s.last+1, SeqFloor(now))
@@ -102,15 +102,14 @@ func (s *Source) Take(now time.Time, n int) ID {
 	return s.ID(seq)
 }
 
-// Step returns the ID of the n-th step, counted from 1, of a task of this Source. It is for the one who creates them: a
-// task of another Source, such as that of another node, may have the same sequence, and the result is then the ID of a
-// step of a task of this one.
+// Step returns the ID of the n-th step, from 1, of a task of this Source. For a task of another Source, such as
+// another node's, the result is wrong: it may belong to a task of this one.
 func (s *Source) Step(task ID, n int) ID { return s.ID(task.Seq() + int64(n)) }
 
 // ID rebuilds the ID of a sequence of this Source.
 func (s *Source) ID(seq int64) ID { return MakeID(seq, mix(s.seed^uint64(seq))) }
 
-// mix is the finaliser of SplitMix64: every input bit moves every output bit.
+// mix is the finaliser of SplitMix64.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -15,8 +15,6 @@ import (
 
 var birth = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// An ID is a UUID of version 7 and the variant of RFC 9562, and gives back what
-// it was made of.
 func TestIDParts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -62,8 +60,7 @@ func TestParseIDRefuses(t *testing.T) {
 	}
 }
 
-// IDs of one source strictly grow in every order that a store may use: by
-// sequence, by bytes, by text; also when the clock stands still or goes back.
+// IDs of one source increase by sequence, bytes and text, even when the clock stops or goes back.
 func TestSourceOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,27 +9,27 @@ import (
 	"unicode/utf8"
 )
 
-// These rules apply to every external value, from HTTP, SDK, command line and YAML alike.
+// Rules for every external value: HTTP, SDK, command line and YAML.
 const (
 	// MaxName bounds a name, a key or a label, in bytes.
 	MaxName = 255
-	// MaxDepth bounds the nesting of arrays and objects in stored JSON. Readers embed it in documents of their own, and
-	// parsers of other languages have low limits.
+	// MaxDepth bounds the nesting of stored JSON. Readers embed it in their own documents, and parsers of other
+	// languages have low limits.
 	MaxDepth = 200
 )
 
-// The range of storable times: from minInstant, before maxInstant. The zero Instant means never, and times past the
-// year 9999 have no form in JSON; a time computed from a stored one may be later than that one.
+// Storable times are from minInstant and before maxInstant. The zero Instant means never, and times past the year
+// 9999 have no form in JSON; computed times may exceed stored ones.
 const (
 	minInstant Instant = 1
 	maxInstant Instant = 221_845_392_000_000_000 // 9000-01-01T00:00:00Z
 )
 
-// outOfRange is the result of FromTime for a time outside the range.
+// outOfRange is FromTime's result outside the range.
 const outOfRange Instant = -1
 
-// FromTime converts an external time. Unlike At, it treats the zero time as a time and not as never. InstantFault
-// reports whether the result can be stored.
+// FromTime converts an external time. Unlike At, it reads the zero time as a time, not as never. InstantFault
+// checks the result.
 func FromTime(t time.Time) Instant {
 	if TimeFault(t) != "" {
 		return outOfRange
@@ -37,7 +37,7 @@ func FromTime(t time.Time) Instant {
 	return Instant(t.UnixMicro())
 }
 
-// FromOptional is FromTime for an optional time: nil becomes the zero Instant.
+// FromOptional is FromTime; nil is the zero Instant.
 func FromOptional(t *time.Time) Instant {
 	if t == nil {
 		return 0
@@ -45,7 +45,7 @@ func FromOptional(t *time.Time) Instant {
 	return FromTime(*t)
 }
 
-// FromFilter is FromTime for a filter, where the zero time means no bound.
+// FromFilter is FromTime for a filter: the zero time is no bound.
 func FromFilter(t time.Time) Instant {
 	if t.IsZero() {
 		return 0
@@ -53,16 +53,16 @@ func FromFilter(t time.Time) Instant {
 	return FromTime(t)
 }
 
-// TimeFault explains why a time cannot be stored, or returns "".
+// TimeFault says why a time cannot be stored, or "".
 func TimeFault(t time.Time) string {
-	// compared as times: the microseconds of a distant one overflow
+	// compare times, because distant microseconds overflow
 	if t.Before(time.UnixMicro(int64(minInstant))) || !t.Before(maxInstant.Time()) {
 		return "must be after 1970-01-01T00:00:00Z and before 9000-01-01T00:00:00Z"
 	}
 	return ""
 }
 
-// InstantFault is TimeFault for an Instant that may be zero, which means never.
+// InstantFault is TimeFault for an Instant; zero means never.
 func InstantFault(i Instant) string {
 	if i == 0 || minInstant <= i && i < maxInstant {
 		return ""
@@ -70,8 +70,8 @@ func InstantFault(i Instant) string {
 	return TimeFault(time.Time{})
 }
 
-// TextFault returns the fault of a text of at most limit bytes for logs, terminals and pages, or "". A text with the
-// limit of a name is a name and has no line breaks: stores keep lists of names one a line. Other texts are prose.
+// TextFault returns the fault of a text of at most limit bytes, or "". A text with the limit of a name must not
+// have line breaks, because stores keep lists of names one a line. Other texts are prose.
 func TextFault(s string, limit int) string {
 	if len(s) > limit {
 		return fmt.Sprintf("is %d bytes long; the limit is %d", len(s), limit)
@@ -79,8 +79,8 @@ func TextFault(s string, limit int) string {
 	return CharacterFault(s, limit > MaxName)
 }
 
-// CharacterFault names a forbidden character in a text, or returns "". Forbidden are the characters that control a
-// terminal or end a string in some language, except line feeds and tabs in prose.
+// CharacterFault names a character that controls terminals or ends strings in some languages, or returns "". Prose
+// may have line feeds and tabs.
 func CharacterFault(s string, prose bool) string {
 	if !utf8.ValidString(s) {
 		return "is not valid UTF-8"
@@ -93,8 +93,7 @@ func CharacterFault(s string, prose bool) string {
 	return ""
 }
 
-// JSONFault returns the fault of a JSON document of at most limit bytes to be stored, or "". Nil, no document, is
-// valid.
+// JSONFault returns the fault of a JSON document of at most limit bytes, or "". nil, no document, is valid.
 func JSONFault(p []byte, limit int) string {
 	switch {
 	case len(p) > limit:
@@ -115,9 +114,8 @@ func JSONFault(p []byte, limit int) string {
 	return ""
 }
 
-// tooDeep reports whether a JSON document nests deeper than MaxDepth.
 func tooDeep(p []byte) bool {
-	// Most documents have fewer brackets than that, and counting them is cheap.
+	// Most documents have fewer brackets, and counting is cheap.
 	if bytes.Count(p, []byte{'['})+bytes.Count(p, []byte{'{'}) <= MaxDepth {
 		return false
 	}

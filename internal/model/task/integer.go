@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// maxExponent bounds the exponent of an integer as written: 64 bits have fewer digits, and nobody writes more zeros
-// before or after them.
+// maxExponent bounds the written exponent of an integer, generously for 64 bits.
 const maxExponent = 100
 
-// PlainInteger writes a number of JSON or YAML in plain digits, "" unless it is whole. Both formats have one kind of
-// number: 59, 59.0 and 5.9e1 are the same, and many clients write integers in the form of their language.
+// PlainInteger writes a number of JSON or YAML in plain digits, "" unless it is whole. In both formats 59, 59.0 and
+// 5.9e1 are the same number.
 func PlainInteger(raw string) string {
 	if !strings.ContainsAny(raw, ".eE") {
 		return raw

@@ -1,8 +1,7 @@
 package task
 
-// The sort key of a ready step is one number; the lowest comes first. The index of the claim is sorted by it. A key
-// of strict order is the band of a level, then the time at which the step became ready: higher levels always come
-// first, and within a level the order is first in, first out.
+// The sort key of a ready step is one number, the lowest first; the claim's index sorts by it. In strict order it
+// is the band of a level, then the ready time: higher levels first, first in, first out within a level.
 const (
 	// MaxPriority is the highest priority level.
 	MaxPriority = 100
@@ -10,15 +9,15 @@ const (
 	timeBits = 52
 )
 
-// StrictKey returns the sort key of a step of the given priority level that became ready at t.
+// StrictKey returns the sort key of a level and ready time.
 func StrictKey(level int, t Instant) int64 {
 	return int64(MaxPriority-level)<<timeBits | int64(t)
 }
 
-// keyTime returns the time in a key: in strict order the time since which its step counts as ready.
+// keyTime returns the time in a key: in strict order, the effective ready time.
 func keyTime(key int64) Instant { return Instant(key & (1<<timeBits - 1)) }
 
-// KeyLevel returns the level of the band that contains a key.
+// KeyLevel returns the level of a key's band.
 func KeyLevel(key int64) int {
 	return MaxPriority - int(min(max(key>>timeBits, 0), MaxPriority))
 }

@@ -9,8 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A higher level always goes first, whatever the times; inside a level the
-// first to become ready is the first out.
 func TestStrictKeyOrder(t *testing.T) {
 	t.Parallel()
 	year2112 := task.At(time.Date(2112, 1, 1, 0, 0, 0, 0, time.UTC))

@@ -9,44 +9,43 @@ import (
 	"strings"
 )
 
-// LargeResult is a result above the inline limit: an object in the blob store. The step that completed with it has a
-// reference to it as its result. See docs/design/0055-large-results.md.
+// LargeResult is a result above the inline limit: an object in the blob store, to which the step's result refers.
+// See docs/design/0055-large-results.md.
 type LargeResult struct {
-	// Key is the key of the object. It begins with the ID of the step.
+	// Key begins with the ID of the step.
 	Key    string
 	Step   ID
 	Token  int64 // of the lease under which it was sent
 	Bytes  int64
 	SHA256 string // in hexadecimal
 	State  LargeResultState
-	At     Instant // when it was last sent
+	At     Instant // last upload
 }
 
-// LargeResultState is what is known about the object of a LargeResult.
+// LargeResultState is the state of a LargeResult's object.
 type LargeResultState int
 
-// The states of large results.
 const (
-	// LargeSent: it was sent, or is being sent, and no result refers to it.
+	// LargeSent: uploaded, or uploading, without a reference.
 	LargeSent LargeResultState = 0
-	// LargeTaken: the step completed with it.
+	// LargeTaken: a completed step refers to it.
 	LargeTaken LargeResultState = 1
-	// LargeDoomed: nothing will refer to it any more; the object is to be deleted.
+	// LargeDoomed: to be deleted; no result will refer to it.
 	LargeDoomed LargeResultState = 2
 )
 
-// NewLargeResult returns the large result of a lease. The same content under the same lease has the same key, so that a
-// worker may send it again.
+// NewLargeResult returns the large result of a lease. Equal content under one lease has one key, so a worker can
+// repeat an upload.
 func NewLargeResult(step ID, token, size int64, sum [32]byte, now Instant) *LargeResult {
 	digest := hex.EncodeToString(sum[:])
 	return &LargeResult{Key: LargeResultsOf(step) + strconv.FormatInt(token, 10) + "-" + digest, Step: step, Token: token,
 		Bytes: size, SHA256: digest, At: now}
 }
 
-// LargeResultsOf is the beginning of the keys of a step.
+// LargeResultsOf is the key prefix of a step.
 func LargeResultsOf(step ID) string { return step.String() + "/" }
 
-// largeMark is the beginning of the document that refers to a large result.
+// largeMark begins a reference to a large result.
 const largeMark = `{"$tasker:large_result":`
 
 type largeReference struct {
@@ -55,14 +54,14 @@ type largeReference struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Reference returns the document that a step has as its result in place of the large one.
+// Reference returns the document that replaces the large result in the step.
 func (l *LargeResult) Reference() []byte {
 	inner, _ := json.Marshal(largeReference{l.Key, l.Bytes, l.SHA256}) // strings and numbers always marshal
 	return slices.Concat([]byte(largeMark), inner, []byte("}"))
 }
 
-// LargeResultOf returns what the result of a step refers to; nil for a result that is one itself. A reference to an
-// object of another step is none, whoever wrote it.
+// LargeResultOf returns the object to which a step's result refers, nil for an inline result. It ignores references
+// to objects of other steps.
 func LargeResultOf(step ID, result []byte) *LargeResult {
 	if !bytes.HasPrefix(result, []byte(largeMark)) {
 		return nil

@@ -5,21 +5,21 @@ import (
 	"unicode/utf8"
 )
 
-// AttemptLog is the end of what an attempt has logged.
+// AttemptLog is the end of an attempt's log.
 type AttemptLog struct {
 	Step    ID
 	Task    ID
 	Token   int64 // of the lease of the attempt
 	Attempt int   // its number
 	At      Instant
-	Bytes   int64  // that were logged in all
-	Text    string // the end of them
+	Bytes   int64  // logged in total
+	Text    string // the end of the log
 }
 
-// LogsPerStep is how many attempts of a step have a log. The oldest logs are deleted first.
+// LogsPerStep is the number of attempts with a log; the oldest are deleted first.
 const LogsPerStep = 10
 
-// LogTail returns the end of a text, of at most limit bytes and whole characters. What is not UTF-8 becomes U+FFFD.
+// LogTail returns at most limit bytes from the end, in whole characters. Invalid UTF-8 becomes U+FFFD.
 func LogTail(text string, limit int) string {
 	if extra := len(text) - limit; extra > 0 {
 		text = text[extra:]
@@ -27,7 +27,7 @@ func LogTail(text string, limit int) string {
 			text = text[1:]
 		}
 	}
-	// A replacement is longer than the byte that it replaces.
+	// A replacement is longer than its byte.
 	valid := strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	if len(valid) > limit {
 		return LogTail(valid, limit)

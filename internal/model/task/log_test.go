@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestLogTail: the end of a log is valid UTF-8, within its limit, and all of what fits of a valid text.
 func TestLogTail(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMeanings is the table of what the states of a step mean: each question about the end of a step has one answer.
+// TestMeanings is the table of the meanings of step states.
 func TestMeanings(t *testing.T) {
 	t.Parallel()
 	const table = `

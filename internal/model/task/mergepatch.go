@@ -7,10 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/envelope"
 )
 
-// MergePatch applies a JSON merge patch (RFC 7396) to a document: members of an object in the patch replace those of
-// the document, null removes one, and a patch that is not an object replaces the whole document. A nil document stands
-// for null. A value that a client has encoded is replaced whole, or not at all. Values that the patch does not name
-// stay byte for byte; both must be valid JSON.
+// MergePatch applies a JSON merge patch (RFC 7396): null removes a member, and a patch that is no object replaces
+// the document. A nil document is null. A client-encoded value is replaced whole. Unnamed values keep their bytes;
+// both arguments must be valid JSON.
 func MergePatch(document, patch []byte) ([]byte, error) {
 	changes, ok := objectOf(patch)
 	if !ok || envelope.Is(patch) { // an encoded value has no members
@@ -38,7 +37,6 @@ func MergePatch(document, patch []byte) ([]byte, error) {
 	return encodeObject(merged)
 }
 
-// objectOf returns the members of a document, or false if it is not an object.
 func objectOf(document []byte) (map[string]json.RawMessage, bool) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(document, &members); err != nil {
@@ -47,7 +45,7 @@ func objectOf(document []byte) (map[string]json.RawMessage, bool) {
 	return members, members != nil
 }
 
-// encodeObject does not escape characters for HTML: values stay as they are.
+// encodeObject does not escape HTML characters: values keep their bytes.
 func encodeObject(members map[string]json.RawMessage) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The cases of RFC 7396, appendix A, and what a context may hold besides.
+// The cases of RFC 7396, appendix A, and others.
 func TestMergePatch(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ document, patch, want string }{
@@ -37,7 +37,6 @@ func TestMergePatch(t *testing.T) {
 	}
 }
 
-// A patch as deep as a payload may be ends, and costs what its size allows.
 func TestMergePatchDeep(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"a":`, 200) + `1` + strings.Repeat(`}`, 200)

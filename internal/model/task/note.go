@@ -1,11 +1,11 @@
 package task
 
-// CaseNote is one entry in the thread of notes of a case. Notes are append-only.
+// CaseNote is an append-only entry in the thread of a case.
 type CaseNote struct {
-	No     int // starts at 1
+	No     int // from 1
 	At     Instant
 	Author string
-	Key    string // name of the author's API key, "" without one
+	Key    string // the author's API key, "" without one
 	Text   string
 }
 
@@ -15,7 +15,7 @@ const (
 	MaxNoteBytes = 256 << 10
 )
 
-// note adds a note to the thread. It returns TooLarge if the thread is full.
+// note returns TooLarge if the thread is full.
 func (c *Case) note(author, key, text string, now Instant) error {
 	if c.NoteCount >= MaxNotes || c.NoteBytes+len(text) > MaxNoteBytes {
 		e := Errorf(TooLarge, "the case %s has %d notes of %d bytes; the limit is %d notes and %d bytes", c.ID, c.NoteCount,

@@ -6,20 +6,19 @@ import (
 	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
-// CaseCause details the reason of an occurrence: what stopped the task.
+// CaseCause says what stopped the task.
 type CaseCause string
 
-// The causes.
 const (
-	CauseRetriesExhausted CaseCause = "retries_exhausted" // a step failed with its last attempt
+	CauseRetriesExhausted CaseCause = "retries_exhausted" // a step failed its last attempt
 	CauseNoRetries        CaseCause = "no_retries"        // a step with a single attempt failed
 	CauseNotRetryable     CaseCause = "not_retryable"     // the failure was final
-	CauseClassLimit       CaseCause = "class_limit"       // attempts remain, but not for failures of this class
+	CauseClassLimit       CaseCause = "class_limit"       // attempts remain, but not for this class
 	CauseLostWorkers      CaseCause = "lost_workers"      // a step lost its worker too often
 	CauseStale            CaseCause = "stale"             // too long in one state
 	CauseDeadline         CaseCause = "deadline"          // longer than max_duration_minutes
 	CauseCycle            CaseCause = "cycle"             // steps wait for each other
-	CauseNoWorker         CaseCause = "no_worker"         // ready, and no live worker serves the route
+	CauseNoWorker         CaseCause = "no_worker"         // ready without a live worker for the route
 	CauseManual           CaseCause = "manual"            // opened by an operator
 )
 
@@ -28,7 +27,7 @@ var CaseCauses = []CaseCause{CauseRetriesExhausted, CauseNoRetries, CauseNotRetr
 	CauseLostWorkers, CauseStale, CauseDeadline,
 	CauseCycle, CauseNoWorker, CauseManual}
 
-// Codes of the failures that the engine reports for steps of a task it gave up.
+// Codes of failures that the engine reports for steps that it gave up.
 const (
 	CodeStale    = "TASK_STALE"
 	CodeDeadline = "TASK_TIMEOUT"
@@ -55,42 +54,41 @@ func CauseOf(s *Step, a *Attempt) CaseCause {
 	}
 }
 
-// Occurrence is one time that the task of a case was found stuck.
+// Occurrence is one time that the task of a case was stuck.
 type Occurrence struct {
 	No            int // 1 opened the case
 	At            Instant
 	Reason        CaseReason
-	Cause         CaseCause // "" for one stored before there were causes
+	Cause         CaseCause // "" for one stored before causes
 	OriginalState State     // of the task, before the occurrence
-	// Fingerprint is that of the failure (see Failure.Fingerprint), "" without one. Retryable reports that a retry may
-	// help.
+	// Fingerprint is the failure's (see Failure.Fingerprint), "" without one. Retryable: a retry may help.
 	Fingerprint string
-	// Group is that of the inbox; set in a new occurrence only.
+	// Group is its group of the inbox; only new occurrences have it.
 	Group     int64
 	Retryable bool
-	// Step, Class and Message describe the failure: the step that failed last, the class of its failure and the
-	// beginning of its message. "" without a failure.
+	// Step, Class and Message are the last failed step, the class of its failure and the beginning of its message,
+	// "" without a failure.
 	Step     string
 	Class    failure.Class
 	Message  string
 	Snapshot []byte    // JSON; nil unless requested
-	Recovery *Recovery // nil: the task failed again before it was repaired
-	// Unread explains which part of the row is unreadable, "" for a whole row.
+	Recovery *Recovery // nil: the task failed again before a repair
+	// Unread says which part of the row is unreadable, "" for none.
 	Unread string
 }
 
-// Recovery is how the task of a case recovered.
+// Recovery is the recovery of a case's task.
 type Recovery struct {
 	At    time.Time `json:"at"`
-	State State     `json:"state"`            // the state of the task afterwards
+	State State     `json:"state"`            // the task's state afterwards
 	By    string    `json:"by"`               // the operator, or "system"
 	Key   string    `json:"by_key,omitempty"` // name of the operator's API key
-	How   string    `json:"how,omitempty"`    // the action that made it recover
-	// FinishedAt is the end of the task; State is then its final one.
+	How   string    `json:"how,omitempty"`    // the action that recovered it
+	// FinishedAt is the end of the task; State is then final.
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 }
 
-// Replays count the replays of the task of a case while the case was pending.
+// Replays counts the replays of a case's task while the case was pending.
 type Replays struct {
 	Count int        `json:"count"`
 	At    *time.Time `json:"at"` // of the last one
@@ -98,18 +96,18 @@ type Replays struct {
 	Key   string     `json:"by_key,omitempty"` // name of the API key
 }
 
-// Bounds of a case. The first occurrence and the latest are always kept; of those between, the newest are kept, up to a
-// number and to a size of their snapshots.
+// Bounds of a case. It keeps the first and the latest occurrence, and the newest ones between them up to a number
+// and a size of snapshots.
 const (
-	KeptOccurrences = 10 // the first and the latest included
+	KeptOccurrences = 10 // including the first and the latest
 	OccurrenceBytes = 1 << 20
 	MaxCaseMessage  = 1 << 10 // bytes
 )
 
-// KeptFrom returns the number of the oldest occurrence kept in addition to the first, from the number of the latest.
+// KeptFrom returns the number of the oldest kept occurrence after the first.
 func KeptFrom(latest int) int { return latest - (KeptOccurrences - 2) }
 
-// Dropped returns the number of former occurrences that a case no longer keeps.
+// Dropped returns the number of occurrences that the case has dropped.
 func (c *Case) Dropped() int { return c.Occurrences - 1 - len(c.Former) }
 
 // Latest returns the latest occurrence of a case.
@@ -119,7 +117,7 @@ func (c *Case) Latest() Occurrence {
 		Retryable: c.Retryable, Step: c.Step, Class: c.Class, Message: c.Message, Snapshot: c.Snapshot, Recovery: c.Recovery}
 }
 
-// Recur records another occurrence of the problem, with the next number.
+// Recur adds an occurrence with the next number.
 func (c *Case) Recur(o Occurrence) {
 	c.Occurrences++
 	c.OccurredAt, c.UpdatedAt = o.At, o.At

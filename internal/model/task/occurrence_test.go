@@ -43,8 +43,7 @@ func TestCauseOf(t *testing.T) {
 	}
 }
 
-// TestThreadIsBounded: a thread that is full takes nothing more, and the case can still be
-// resolved.
+// TestThreadIsBounded: a case with a full thread can still be resolved.
 func TestThreadIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"Number": "x", "Bytes": strings.Repeat("x", 16<<10)} {

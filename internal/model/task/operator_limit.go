@@ -6,30 +6,30 @@ import (
 	"github.com/taskerhq/tasker/internal/model/limit"
 )
 
-// OperatorLimit is a limit that an operator has set at run time for a handler or a route. There is one for each target;
-// once ended, it stays for a while, because limits on time count from then.
+// OperatorLimit is an operator's run-time limit of a handler or a route, one per target. An ended one is kept for a
+// while, because time limits count from its end.
 type OperatorLimit struct {
 	PauseTarget // of the kind PauseHandler or PauseRoute
 
 	Permits int        // steps at once; 0: no limit
-	Rate    limit.Rate // steps that begin in a time; the zero Rate: no limit
+	Rate    limit.Rate // steps that begin in a time; zero: no limit
 
 	Actor, Reason string
-	// At is when it was set, ChangedAt when it was changed last.
+	// At and ChangedAt are the times of its creation and last change.
 	At, ChangedAt Instant
-	// EndedAt is 0 while the limit is in force; the others say who ended it, and why.
+	// EndedAt is 0 while it applies; EndedBy and EndReason explain its end.
 	EndedAt            Instant
 	EndedBy, EndReason string
 
 	Bucket limit.Bucket // of the rate
 }
 
-// LimitNo is the number of the limit of a target. It is negative, which tells its permits from those of gates.
+// LimitNo is negative, which separates its permits from those of gates.
 func (t PauseTarget) LimitNo() int64 {
 	return -limit.Number(t.Namespace, "operator: "+string(t.Kind)+" "+t.Name, t.Capabilities)
 }
 
-// Faults returns the problems of a limit. The locations are the fields of the API's request.
+// Faults returns the problems of a limit, located at the fields of the API's request.
 func (l *OperatorLimit) Faults() []Problem {
 	problems := l.PauseTarget.Faults()
 	if l.Kind != PauseHandler && l.Kind != PauseRoute {

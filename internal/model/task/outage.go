@@ -6,42 +6,41 @@ import (
 	"time"
 )
 
-// Outage is an incident on a route: many attempts failed there with one fingerprint within a short time. While it is
-// open its route is closed, but for one step at a time, the probe. A route has at most one open outage.
+// Outage is an incident on a route: many attempts failed with one fingerprint within a short time. While it is open
+// its route admits only one step at a time, the probe. A route has at most one open outage.
 type Outage struct {
 	ID      ID    `json:"-"`
 	RouteID int64 `json:"-"`
-	// Namespace, Handler and Capabilities are those of the route; Capabilities is its Route.CapabilityKey.
+	// Namespace, Handler and Capabilities (its Route.CapabilityKey) identify the route.
 	Namespace    string `json:"-"`
 	Handler      string `json:"handler"`
 	Capabilities string `json:"capabilities,omitempty"`
-	// Group identifies the fingerprint: it is the group of the inbox of a failure for good. Title describes it.
+	// Group identifies the fingerprint: the inbox group of its permanent failures. Title describes it.
 	Group int64  `json:"group"`
 	Title string `json:"title,omitempty"`
-	// Failures is how many there were, less the successes between them, when it opened; Since is when they began.
+	// Failures at its opening, less the successes between them, counted from Since.
 	Failures int     `json:"failures"`
 	Since    Instant `json:"since"`
 	OpenedAt Instant `json:"opened_at"`
-	// Version grows with every change.
-	Version int64 `json:"version"`
+	Version  int64   `json:"version"`
 
-	// ProbeNo grows with every reservation of a probe; Probes counts those for which there was a step.
+	// ProbeNo grows with every reservation of a probe; Probes counts those with a step.
 	ProbeNo int64 `json:"probe_no,omitempty"`
 	Probes  int   `json:"probes,omitempty"`
-	// NextProbeAt is when the next one is let through, ProbeEvery the time between two now.
+	// NextProbeAt is the next probe, ProbeEvery the current interval.
 	NextProbeAt Instant       `json:"next_probe_at"`
 	ProbeEvery  time.Duration `json:"probe_every"`
-	// ProbeUntil is 0 unless a probe is reserved or under way: then somebody looks what became of it. ProbeStep is zero
-	// while it is only reserved; ProbeToken is the token of its lease.
+	// ProbeUntil is 0 unless a probe is reserved or runs, and is when to check its fate. ProbeStep is zero while it
+	// is only reserved; ProbeToken is the token of its lease.
 	ProbeUntil Instant `json:"probe_until,omitempty"`
 	ProbeTask  ID      `json:"-"`
 	ProbeStep  ID      `json:"-"`
 	ProbeToken int64   `json:"probe_token,omitempty"`
 	ProbeAt    Instant `json:"probe_at,omitempty"`
-	// LastProbe is how the last probe ended, "" before.
+	// LastProbe is the result of the last probe, "" before the first.
 	LastProbe   ProbeResult `json:"last_probe,omitempty"`
 	LastProbeAt Instant     `json:"last_probe_at,omitempty"`
-	// Spared counts the failures with its fingerprint that cost no attempt, those of probes included.
+	// Spared counts failures with its fingerprint that cost no attempt, including probes.
 	Spared int `json:"spared,omitempty"`
 
 	// ClosedAt is 0 while it is open.
@@ -56,26 +55,26 @@ type ProbeResult string
 // The results of probes.
 const (
 	ProbeSucceeded ProbeResult = "succeeded"
-	ProbeFailed    ProbeResult = "failed"  // with whatever failure
+	ProbeFailed    ProbeResult = "failed"  // any failure
 	ProbeEmpty     ProbeResult = "no_step" // no step was ready on the route
-	ProbeLost      ProbeResult = "lost"    // it was given back, cancelled, or its worker or node ended
+	ProbeLost      ProbeResult = "lost"    // released, cancelled, or its worker or node ended
 )
 
-// OutageRules are the rules by which outages open and are probed.
+// OutageRules open and probe outages.
 type OutageRules struct {
-	// Failures with one fingerprint within Within open an outage. Each success on the route meanwhile takes one back.
+	// Failures with one fingerprint within Within open an outage. Each success on the route takes one back.
 	Failures int
 	Within   time.Duration
-	// ProbeEvery is the time until the first probe, and after one that told nothing. It doubles with each probe that
-	// fails, up to ProbeAtMost.
+	// ProbeEvery is the time until the first probe, and after one without a result. It doubles after each failed
+	// probe, up to ProbeAtMost.
 	ProbeEvery  time.Duration
 	ProbeAtMost time.Duration
 }
 
-// probeReserved is how long a reservation of a probe holds until the step is known.
+// probeReserved is how long a reservation waits for its step.
 const probeReserved = 15 * time.Second
 
-// Farthest is how far off the next look at a probe may be.
+// Farthest bounds the time until the next look at a probe.
 func (r OutageRules) Farthest() time.Duration { return max(r.ProbeAtMost, probeReserved) }
 
 // NewOutage returns an outage that opens now.
@@ -107,8 +106,8 @@ func (o *Outage) Open() bool { return o.ClosedAt == 0 }
 // Probing reports whether a probe is reserved or under way.
 func (o *Outage) Probing() bool { return o.ProbeUntil != 0 }
 
-// ProbeDue returns when somebody has to look for the next probe. A time farther off than rules allow comes from a clock
-// that was put back since; then it is now.
+// ProbeDue returns when to look for the next probe. A time beyond the rules comes from a clock that was put back;
+// then it is now.
 func (o *Outage) ProbeDue(now Instant, rules OutageRules) Instant {
 	at := o.NextProbeAt
 	if o.Probing() {
@@ -120,8 +119,8 @@ func (o *Outage) ProbeDue(now Instant, rules OutageRules) Instant {
 	return at
 }
 
-// Reserve begins a probe, whose step is still to be found, and returns its number. The caller has checked that it is
-// due and that the last probe has ended.
+// Reserve begins a probe without a step and returns its number. The caller has checked that it is due and that no
+// probe runs.
 func (o *Outage) Reserve(now Instant) int64 {
 	if o.ProbeStep != (ID{}) {
 		o.endProbe(ProbeLost, now)
@@ -131,24 +130,24 @@ func (o *Outage) Reserve(now Instant) int64 {
 	return o.ProbeNo
 }
 
-// StillRunning notes that the step of the probe is leased. Somebody looks again after a time.
+// StillRunning schedules the next check of a leased probe.
 func (o *Outage) StillRunning(now Instant, rules OutageRules) {
 	o.ProbeUntil = now.Add(rules.ProbeEvery)
 }
 
-// Reserved reports whether the reservation of a number is the one in force.
+// Reserved reports whether a reservation is the current one.
 func (o *Outage) Reserved(no int64) bool {
 	return o.Open() && o.Probing() && o.ProbeNo == no && o.ProbeStep == ID{}
 }
 
-// Probe makes a step that has just been leased the one of the reserved probe.
+// Probe assigns a newly leased step to the reserved probe.
 func (o *Outage) Probe(s *Step, now Instant, rules OutageRules) {
 	o.Probes++
 	o.ProbeTask, o.ProbeStep, o.ProbeToken, o.ProbeAt = s.TaskID, s.ID, s.Token, now
 	o.ProbeUntil = now.Add(rules.ProbeEvery)
 }
 
-// NoProbe ends a reservation for which no step was ready.
+// NoProbe ends a reservation without a ready step.
 func (o *Outage) NoProbe(now Instant, rules OutageRules) {
 	o.endProbe(ProbeEmpty, now)
 	o.NextProbeAt = now.Add(rules.ProbeEvery)
@@ -159,8 +158,8 @@ func (o *Outage) IsProbe(step ID, token int64) bool {
 	return step != ID{} && o.ProbeStep == step && o.ProbeToken == token
 }
 
-// Probed ends the probe. A success does not close the outage; see Close. After a failure the time to the next probe
-// doubles, up to the bound of rules.
+// Probed ends the probe. A success does not close the outage; see Close. A failure doubles the interval, up to the
+// bound of rules.
 func (o *Outage) Probed(how ProbeResult, now Instant, rules OutageRules) {
 	o.endProbe(how, now)
 	if how == ProbeFailed {
@@ -185,17 +184,17 @@ func (o *Outage) Close(now Instant, actor, reason string) {
 // Burst counts the failures with one fingerprint on a route. Group identifies the fingerprint.
 type Burst struct {
 	RouteID, Group int64
-	Since          Instant // of the first failure that counts
+	Since          Instant // first counted failure
 	Failures       int     // less the successes since; at least 0
 }
 
-// Compare orders bursts by route, then fingerprint: all transactions lock them in this order.
+// Compare orders bursts by route, then fingerprint: the lock order of all transactions.
 func (b Burst) Compare(o Burst) int {
 	return cmp.Or(cmp.Compare(b.RouteID, o.RouteID), cmp.Compare(b.Group, o.Group))
 }
 
-// Add counts more failures, less successes. What is older than within is forgotten, and so is a burst whose beginning
-// lies in the future, because the clock was put back.
+// Add counts failures less successes. It drops a burst older than within, and one that begins in the future,
+// because the clock was put back.
 func (b Burst) Add(net int, now Instant, within time.Duration) Burst {
 	if b.Failures == 0 || b.Since.Add(within) < now || b.Since > now {
 		b.Since, b.Failures = now, 0

@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestOutageRules: whatever happens to an outage, and however the clock jumps, the next look at its probe comes within
-// the bound, the time between two probes stays within its bounds, and a reservation is the newest one or none.
+// TestOutageRules: under any events and clock jumps the next look at a probe and the probe interval stay bounded,
+// and only the newest reservation is valid.
 func TestOutageRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -66,7 +66,7 @@ func TestOutageRules(t *testing.T) {
 	})
 }
 
-// TestBurstRules: a burst never counts more than what failed within the time, nor less than failures less successes.
+// TestBurstRules: a burst counts at most the failures within the time, and at least failures less successes.
 func TestBurstRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,16 +2,15 @@ package task
 
 import "time"
 
-// A parked step is ready in every respect but one: something that is not a parent holds it back, such as a pause or a
-// limit. It stays enqueued, and stands in a queue of what holds it instead of its route. So no claim, no dispatcher and
-// no worker sees it, and the index of the queues finds the next one to release.
+// A parked step is ready, but something other than a parent holds it back, such as a pause or a limit. It stays
+// enqueued in a queue of its holder instead of its route. So no claim, dispatcher or worker sees it, and the index
+// of the queues finds the next one to release.
 //
-// The number of such a queue is far below zero and contains the number of the holder, whose kind has a range of its
-// own.
+// The number of this queue is far below zero and contains the holder's number, in a range for each kind.
 const (
 	parkedTemplates int64 = -1 << 40
 	parkedLimits    int64 = -1 << 62
-	// The largest numbers of holders, so that ranges do not meet. Those of limits are hashes.
+	// The largest numbers of holders, which keep the ranges apart. Those of limits are hashes.
 	maxTemplate int64 = 1<<61 - 1
 	maxLimit    int64 = 1<<61 - 1
 )
@@ -22,19 +21,19 @@ func ParkedTemplate(def int64) int64 { return parkedTemplates - min(max(def, 1),
 // ParkedLimit is the queue of the steps that wait at the gate of a limit.
 func ParkedLimit(gate int64) int64 { return parkedLimits - min(max(gate, 1), maxLimit) }
 
-// LimitOf returns the number of the gate whose queue it is; false for another queue.
+// LimitOf returns the gate of a queue; false for other queues.
 func LimitOf(queue int64) (int64, bool) {
 	id := parkedLimits - queue
 	return id, id > 0 && id <= maxLimit
 }
 
-// TemplateOf returns the number of the template whose queue of parked steps it is; false for another queue.
+// TemplateOf returns the template of a queue of parked steps; false for other queues.
 func TemplateOf(queue int64) (int64, bool) {
 	id := parkedTemplates - queue
 	return id, id > 0 && id <= maxTemplate
 }
 
-// ParkedTemplates returns the numbers between which those of the queues of templates are.
+// ParkedTemplates returns the exclusive bounds of the queues of templates.
 func ParkedTemplates() (above, below int64) {
 	return parkedTemplates - maxTemplate - 1, parkedTemplates
 }
@@ -45,11 +44,10 @@ func ParkingQueue(queue int64) bool { return queue < parkedTemplates }
 // Parked reports whether the step is enqueued and something holds it back.
 func (s *Step) Parked() bool { return s.State == StepEnqueued && ParkingQueue(s.Queue) }
 
-// OnRoute reports whether the step is ready and may be claimed.
+// OnRoute reports whether the step can be claimed.
 func (s *Step) OnRoute() bool { return s.State == StepEnqueued && !ParkingQueue(s.Queue) }
 
-// Park moves an enqueued step to a parking queue, where the order gives it a place as if it had come when it became
-// ready.
+// Park moves an enqueued step to a parking queue, at the place of its ready time.
 func (s *Step) Park(queue int64, by Scheduling) error {
 	switch {
 	case s.State != StepEnqueued:
@@ -61,8 +59,7 @@ func (s *Step) Park(queue int64, by Scheduling) error {
 	return nil
 }
 
-// Release moves a parked step to its route, as ready from now on: its place there is that of a step that has just
-// come.
+// Release moves a parked step to its route, as ready from now.
 func (s *Step) Release(now Instant, by Scheduling) error {
 	if !s.Parked() {
 		return Errorf(WrongState, "a step that is %s in queue %d cannot be released", s.State, s.Queue)
@@ -72,14 +69,13 @@ func (s *Step) Release(now Instant, by Scheduling) error {
 	return nil
 }
 
-// errParked refuses a worker: no queue that it reads has the step.
+// No queue of a worker has the step.
 func errParked(s *Step) error {
 	return Errorf(WrongState, "step %s is parked and cannot be claimed", s.ID)
 }
 
-// ParkedKey returns the sort key of a parked step of a level that became ready at a time. It never changes, so that no
-// check for long waits has to look at parked steps: where the order bounds the wait, a level is an advantage of a part
-// of that bound.
+// ParkedKey returns the constant sort key of a parked step, so checks for long waits skip parked steps: where the
+// order bounds the wait, a level is an advantage of a part of that bound.
 func (s Scheduling) ParkedKey(level int, ready Instant) int64 {
 	if s.Mode == Aging || s.MaxWait <= 0 {
 		return s.Key(level, ready)

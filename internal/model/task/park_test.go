@@ -37,7 +37,6 @@ func TestParkingQueues(t *testing.T) {
 	}
 }
 
-// A parked step is enqueued, but nobody may take it.
 func TestParkAndRelease(t *testing.T) {
 	t.Parallel()
 	s := aStep(task.StepEnqueued)
@@ -79,8 +78,8 @@ func TestParkAndRelease(t *testing.T) {
 	}
 }
 
-// Where the order bounds waits, no step that comes later than the bound is before a parked one, whatever their levels;
-// and of two that come at once the higher level is first.
+// Under a bound on waits no step that comes later than the bound precedes a parked one at any level; of two
+// simultaneous ones the higher level is first.
 func TestParkedKey(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

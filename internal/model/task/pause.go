@@ -6,31 +6,30 @@ import (
 	"strings"
 )
 
-// PauseKind is what a pause holds back.
+// PauseKind is the kind of a pause's target.
 type PauseKind string
 
-// The kinds of a pause.
 const (
-	PauseRoute     PauseKind = "route"     // one route: a handler, with the capabilities that a worker needs
+	PauseRoute     PauseKind = "route"     // one route: a handler with required capabilities
 	PauseHandler   PauseKind = "handler"   // all routes of a handler in a namespace
 	PauseTemplate  PauseKind = "template"  // the tasks of all versions of a template
 	PauseNamespace PauseKind = "namespace" // all routes of a namespace
 )
 
-// PauseKinds are all kinds, from the narrowest to the widest.
+// PauseKinds are all kinds, the narrowest first.
 var PauseKinds = []PauseKind{PauseRoute, PauseHandler, PauseTemplate, PauseNamespace}
 
-// PauseTarget is what one pause holds back. Targets are comparable.
+// PauseTarget identifies what a pause holds back. It is comparable.
 type PauseTarget struct {
 	Kind      PauseKind
 	Namespace string
-	// Name is the handler or the template, "" for a namespace.
+	// Name of the handler or template, "" for a namespace.
 	Name string
 	// Capabilities is the Route.CapabilityKey of a route, "" for other kinds.
 	Capabilities string
 }
 
-// TargetOf returns the target that is exactly a route.
+// TargetOf returns the target of exactly one route.
 func TargetOf(r *Route) PauseTarget {
 	return PauseTarget{PauseRoute, r.Namespace, r.Handler, r.CapabilityKey()}
 }
@@ -59,7 +58,7 @@ func (t PauseTarget) String() string {
 	}
 }
 
-// Faults returns the problems of a target. The locations are the fields of the API's request.
+// Faults returns the problems of a target, located at the fields of the API's request.
 func (t PauseTarget) Faults() []Problem {
 	var problems []Problem
 	name := func(at, text string) {
@@ -100,24 +99,24 @@ func (t PauseTarget) Faults() []Problem {
 	return problems
 }
 
-// maxTargetCapabilities bounds the capabilities of a target, in bytes: a database has an index on them.
+// maxTargetCapabilities bounds the capabilities of a target in bytes, because a database indexes them.
 const maxTargetCapabilities = 1500
 
-// Pause is an operator's act that holds steps back until it ends. There is one for each target; once ended, it stays
-// for a while, because limits on time count from then.
+// Pause is an operator's act that holds steps back, one per target. An ended one is kept for a while, because time
+// limits count from its end.
 type Pause struct {
 	PauseTarget
 
 	Actor, Reason string
 	At            Instant
-	// Until is when the pause ends automatically; 0: never.
+	// Until is the automatic end; 0: never.
 	Until Instant
-	// EndedAt is 0 while the pause is in force; the others say who ended it, and why.
+	// EndedAt is 0 while it applies; EndedBy and EndReason explain its end.
 	EndedAt            Instant
 	EndedBy, EndReason string
 }
 
-// End returns when the pause ended, or will have ended by now; 0 while it holds.
+// End returns the end of the pause up to now; 0 while it holds.
 func (p *Pause) End(now Instant) Instant {
 	switch {
 	case p.EndedAt != 0:

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Promise is an assurance to a step that a global threshold must not override. While a promise holds, the task is not
-// stale: the time of the threshold begins at its end.
+// Promise is an assurance to a step that a global threshold must not override: the threshold counts from its end.
 type Promise string
 
 // The promises.
@@ -16,14 +15,14 @@ const (
 	PromisedTurn    Promise = "queue"   // the step waits for a worker, within the bound of its queue
 	PromisedTime    Promise = "time"    // the step waits for a given time: a retry, a snooze, run_at
 	PromisedRelease Promise = "release" // a pause or a limit holds the step back
-	PromisedOutside Promise = "outside" // the step waits for something outside of workers, for any time
+	PromisedOutside Promise = "outside" // the step waits for something outside of workers, without a bound
 )
 
-// Endless is the end of a promise without end.
+// Endless is the end of an unbounded promise.
 const Endless Instant = math.MaxInt64
 
-// Promised returns the promise to a step and its end; bound is the longest wait for a worker, 0 without end. A step
-// that is neither queued nor leased has NoPromise.
+// Promised returns the promise to a step and its end; bound is the longest wait for a worker, 0 for unbounded. A
+// step that is neither queued nor leased has NoPromise.
 func (s *Step) Promised(now Instant, bound time.Duration) (Promise, Instant) {
 	switch {
 	case s.Queue == Timers:
@@ -45,7 +44,7 @@ func (s *Step) Promised(now Instant, bound time.Duration) (Promise, Instant) {
 	}
 }
 
-// LimitSource is the origin of the time after which a task is stale.
+// LimitSource is the origin of a staleness threshold.
 type LimitSource string
 
 // The sources of a limit.
@@ -59,21 +58,21 @@ const (
 
 // Limit is the time until a task is stale in its place, and the reason.
 type Limit struct {
-	// Threshold is the whole time, Used the elapsed part. A Threshold of 0 is none.
+	// Threshold is the whole time (0: none), Used the elapsed part.
 	Threshold, Used time.Duration
 	Source          LimitSource
-	// The promise, its step and its end. Set even for a promise without end.
+	// The promise, its step and its end, set even for an endless one.
 	Promise       Promise
 	PromisedStep  *Step
 	PromisedUntil Instant
-	// Prolonged is the part of Threshold that the promise added.
+	// Prolonged is the part of Threshold from the promise.
 	Prolonged time.Duration
 }
 
 // Health returns how near the limit is.
 func (l Limit) Health() Health { return HealthOf(l.Used, l.Threshold) }
 
-// StaleAt returns the end of the limit of a task; 0 without one. The time before its run_at does not count.
+// StaleAt returns the end of a task's limit; 0 without one. The time before its run_at does not count.
 func (l Limit) StaleAt(k *Task, now Instant) Instant {
 	if l.Threshold <= 0 {
 		return 0
@@ -84,12 +83,12 @@ func (l Limit) StaleAt(k *Task, now Instant) Instant {
 	return now.Add(l.Threshold - l.Used)
 }
 
-// HeldUntil returns until when an operator held a step back: Endless while he does, 0 if none did.
+// HeldUntil returns until when an operator held a step back: Endless for a current pause, 0 for none.
 type HeldUntil func(*Step) Instant
 
-// Limit returns how long a task may stay in its state. A threshold of its template always applies; a global one begins
-// when the last promise to one of its steps ends. No threshold counts time before the end of a pause. Steps are those
-// that stand in a queue; held may be nil.
+// Limit returns how long a task may stay in its state. The template's threshold always applies; a global one counts
+// from the end of the last promise to a step. Neither counts time before the end of a pause. steps are the queued
+// ones; held may be nil.
 func (t Thresholds) Limit(k *Task, l Lifecycle, steps []*Step, bound time.Duration, held HeldUntil, now Instant) Limit {
 	threshold, own := t.of(k.State, l)
 	since, paused := heldSince(k.Since(now), steps, held)
@@ -123,7 +122,7 @@ func (t Thresholds) Limit(k *Task, l Lifecycle, steps []*Step, bound time.Durati
 	return out
 }
 
-// heldSince returns when the time of a task began to count, and a step that an operator holds back now, or nil.
+// heldSince returns when the task's time began to count, and a step held back now, or nil.
 func heldSince(since Instant, steps []*Step, held HeldUntil) (Instant, *Step) {
 	if held == nil {
 		return since, nil
@@ -138,7 +137,7 @@ func heldSince(since Instant, steps []*Step, held HeldUntil) (Instant, *Step) {
 	return since, nil
 }
 
-// DurationLimit returns the limit of the task's whole duration; a Threshold of 0 is no limit.
+// DurationLimit returns the limit of the task's whole duration; Threshold 0 is none.
 func DurationLimit(k *Task, l Lifecycle, now Instant) Limit {
 	if l.MaxDuration <= 0 || k.DeadlineAt == 0 {
 		return Limit{}
@@ -146,7 +145,7 @@ func DurationLimit(k *Task, l Lifecycle, now Instant) Limit {
 	return Limit{Threshold: l.MaxDuration, Used: max(l.MaxDuration-k.DeadlineAt.Sub(now), 0), Source: LimitOfDuration}
 }
 
-// Nearer returns the more urgent of two limits: the one of the worse health, then the one that ends first.
+// Nearer returns the limit of worse health, on a tie the one that ends first.
 func (l Limit) Nearer(o Limit) Limit {
 	switch a, b := l.Health(), o.Health(); {
 	case l.Threshold <= 0:

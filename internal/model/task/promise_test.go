@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestLongestTurn: the bound of the wait in each mode, with and without max_wait.
 func TestLongestTurn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -30,7 +29,6 @@ func TestLongestTurn(t *testing.T) {
 	}
 }
 
-// TestLimit: which time bounds a task in each state, and why.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	const turn = time.Hour
@@ -80,7 +78,6 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestNearerLimit: the worse health counts, then what ends first.
 func TestNearerLimit(t *testing.T) {
 	t.Parallel()
 	limit := func(used, threshold time.Duration) task.Limit {

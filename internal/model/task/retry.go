@@ -7,10 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
-// Backoff is how the delay between attempts grows.
+// Backoff is the growth of the delay between attempts.
 type Backoff string
 
-// The back-off strategies.
 const (
 	BackoffNone        Backoff = "none"        // no delay
 	BackoffFixed       Backoff = "fixed"       // base
@@ -21,33 +20,32 @@ const (
 // Backoffs lists the strategies.
 var Backoffs = []Backoff{BackoffNone, BackoffFixed, BackoffLinear, BackoffExponential}
 
-// Retry decides whether, how often and after what delay a failed attempt is repeated.
+// Retry decides whether, how often and when a failed attempt is repeated.
 type Retry struct {
-	// Retryable false means a single attempt.
+	// Retryable false allows a single attempt.
 	Retryable bool
-	// MaxAttempts includes the first. 0 means the priority level's.
+	// MaxAttempts includes the first; 0 takes the priority level's.
 	MaxAttempts int
 	Backoff     Backoff
 	Base        time.Duration
-	// Max caps the delay before jitter. 0 means the priority level's.
+	// Max caps the delay before jitter; 0 takes the priority level's.
 	Max time.Duration
-	// Jitter is the fraction of the delay by which it varies, in both directions: 0.1 is ±10 %.
+	// Jitter is the fraction by which the delay varies in both directions: 0.1 is ±10 %.
 	Jitter float64
-	// Limits bound the retries after failures of a class.
+	// Limits bound the retries per class of failure.
 	Limits ClassLimits `json:",omitzero"`
-	// BaseSaid and JitterSaid distinguish an explicit value from an equal default. In templates stored without them,
-	// only values other than the default are explicit.
+	// BaseSaid and JitterSaid mark explicit values. In templates stored without them, only values other than the
+	// default are explicit.
 	BaseSaid   bool `json:",omitempty"`
 	JitterSaid bool `json:",omitempty"`
 }
 
-// Defaults of a retry block; a step without one has all of them.
+// Defaults of a retry block.
 const (
 	DefaultBackoff = BackoffExponential
 	DefaultBase    = time.Second
 	DefaultJitter  = 0.1
-	// MaxDelay caps every delay, including a Retry-After, so that a worker's typing error cannot delay a step for
-	// years.
+	// MaxDelay caps every delay, including a Retry-After, so that a worker's mistake cannot delay a step for years.
 	MaxDelay = 30 * 24 * time.Hour
 )
 
@@ -56,7 +54,7 @@ func DefaultRetry() Retry {
 	return Retry{Retryable: true, Backoff: DefaultBackoff, Base: DefaultBase, Jitter: DefaultJitter}
 }
 
-// Over returns the policy with the given base and jitter in place of defaults.
+// Over returns the policy with base and jitter instead of defaults.
 func (r Retry) Over(base time.Duration, jitter float64) Retry {
 	if !r.BaseSaid && r.Base == DefaultBase {
 		r.Base = base
@@ -67,8 +65,8 @@ func (r Retry) Over(base time.Duration, jitter float64) Retry {
 	return r
 }
 
-// DelayAfter returns the wait after the given number of attempts begun, the last of which failed: twice the Delay if
-// the failure's code means overload, and at least the time that the failure asks for.
+// DelayAfter returns the wait after a number of begun attempts, the last of which failed: twice the Delay for an
+// overload, and at least the failure's Retry-After.
 func (r Retry) DelayAfter(f *Failure, attempts int, roll float64) time.Duration {
 	d := r.Delay(attempts, 0, roll)
 	if failure.Overloaded(f.report()) {
@@ -78,8 +76,7 @@ func (r Retry) DelayAfter(f *Failure, attempts int, roll float64) time.Duration 
 	return min(max(d, least), MaxDelay)
 }
 
-// Delay returns the wait after the given number of attempts begun, at least retryAfter. roll is a random number in
-// [0,1) that places the jitter.
+// Delay returns the wait after a number of begun attempts, at least retryAfter. roll in [0,1) places the jitter.
 func (r Retry) Delay(attempts int, retryAfter time.Duration, roll float64) time.Duration {
 	base, n := float64(r.Base), float64(max(attempts, 1))
 	var d float64
@@ -89,7 +86,7 @@ func (r Retry) Delay(attempts int, retryAfter time.Duration, roll float64) time.
 	case BackoffLinear:
 		d = base * n
 	case BackoffExponential:
-		// Beyond 2^62 the cap applies anyway, and infinity times 0 is not a number.
+		// Beyond 2^62 the cap applies anyway, and infinity times 0 is NaN.
 		d = base * math.Pow(2, math.Min(n-1, 62))
 	}
 	if r.Max > 0 {

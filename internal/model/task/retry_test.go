@@ -122,7 +122,7 @@ func TestOver(t *testing.T) {
 	silent := task.DefaultRetry()
 	said := silent
 	said.BaseSaid, said.JitterSaid = true, true
-	other := silent // stored before it was written down who chose
+	other := silent // stored without the flags
 	other.Base, other.Jitter = 2*time.Second, 0
 	for _, c := range []struct {
 		name   string
@@ -141,8 +141,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// The delay stays inside base ± jitter, over Retry-After, under the caps, and
-// without jitter never shrinks from one attempt to the next.
+// The delay stays within base ± jitter, above Retry-After and below the caps, and without jitter never shrinks.
 func TestDelayBounds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -159,8 +158,7 @@ func TestDelayBounds(t *testing.T) {
 		plain := withJitter(p, 0)
 		center := plain.Delay(attempts, 0, roll)
 		got := p.Delay(attempts, after, roll)
-		// both delays are rounded to microseconds, and jitter up to doubles the
-		// half microsecond that center is off
+		// both delays are rounded to microseconds, and jitter can double the rounding of center
 		const slack = 2 * time.Microsecond
 		low := time.Duration(float64(center)*(1-p.Jitter)) - slack
 		high := time.Duration(float64(center)*(1+p.Jitter)) + slack
@@ -181,8 +179,8 @@ func TestDelayBounds(t *testing.T) {
 	})
 }
 
-// What waits after a failure waits as long as without its code, or twice as long, at
-// least for as long as it asks for and never longer than anything may.
+// After any failure the delay is the plain one or, for an overload, twice as long, at least Retry-After and below
+// the cap.
 func TestDelayAfterBounds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

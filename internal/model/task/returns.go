@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Returns count the last attempts of a step that ended one after the other without an end of its handler.
+// Returns counts a step's last consecutive attempts that ended without its handler.
 type Returns struct {
-	// Lost and NotStarted are those whose workers were lost, and did not start the step, since the step was snoozed.
+	// Lost and NotStarted count lost workers and unstarted attempts since the last snooze.
 	Lost, NotStarted int
-	// All are also those that workers released or snoozed.
+	// All adds released and snoozed ones.
 	All int
 }
 
-// ReturnsOf counts the last returns of a step. attempts are in the order of their ends, with those of other steps. Of
-// the acts, a reset and a replay of the step begin a new count. That a step was released says nothing about it; after a
-// snooze its handler had come to its end and brought no worker down.
+// ReturnsOf counts the last returns of a step. attempts, also of other steps, are in the order of their ends. A
+// reset or replay of the step restarts the count. A release says nothing; a snooze proves that the handler ended
+// without bringing the worker down.
 func ReturnsOf(step ID, attempts []Attempt, acts []Act) (r Returns) {
 	began, snoozed := LastReset(step, acts), false
 	for _, a := range slices.Backward(attempts) {
@@ -39,7 +39,7 @@ func ReturnsOf(step ID, attempts []Attempt, acts []Act) (r Returns) {
 	return r
 }
 
-// LastReset returns when an operator let the step begin anew, 0 if none did.
+// LastReset returns when an operator last restarted the step, 0 for never.
 func LastReset(step ID, acts []Act) (at Instant) {
 	for i := range acts {
 		if a := &acts[i]; a.StepID == step && slices.Contains(ResetActs, a.Kind) {
@@ -49,10 +49,10 @@ func LastReset(step ID, acts []Act) (at Instant) {
 	return at
 }
 
-// Workers is how many workers in a row were lost with the step, or did not start it.
+// Workers is the number of workers in a row that were lost, or did not start the step.
 func (r Returns) Workers() int { return r.Lost + r.NotStarted }
 
-// String says what became of them.
+// String describes the returns.
 func (r Returns) String() string {
 	switch {
 	case r.NotStarted == 0:

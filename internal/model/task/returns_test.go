@@ -17,7 +17,7 @@ func TestReturnsOf(t *testing.T) {
 		return []task.Act{{StepID: step, Kind: task.ActResetStep, At: at}}
 	}
 	for name, c := range map[string]struct {
-		ends []task.Outcome // one after the other, from 1 on
+		ends []task.Outcome // in order, from 1
 		acts []task.Act
 		want task.Returns
 		says string

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Route is the queue of a ready step: namespace, handler and the capabilities that its worker needs. A worker polls
-// only the routes that it can serve, so a claim never reads work for other workers.
+// Route is the queue of a ready step: namespace, handler and required capabilities. A worker polls only routes that
+// it can serve, so a claim never reads other workers' steps.
 type Route struct {
 	ID           int64 // the store's short key, 0 before it is stored
 	Namespace    string
 	Handler      string
 	Capabilities []string // sorted, no duplicates
-	// Unread explains why the row is unreadable, "" for nearly all.
+	// Unread says why the row is unreadable, "" for nearly all.
 	Unread string
 }
 

@@ -53,7 +53,6 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// A capability set survives its key, and equal sets have equal keys.
 func TestCapabilityKey(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

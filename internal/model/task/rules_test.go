@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The wait after which a step leaves its band is that of the first promotion above its
-// level, else the bound of all.
+// The wait after which a step leaves its band is the first promotion above its level, else the common bound.
 func TestThresholdOfALevel(t *testing.T) {
 	t.Parallel()
 	unbounded := task.Scheduling{Mode: task.Promote, Promotions: promotions}
@@ -95,7 +94,6 @@ func TestEqualOrders(t *testing.T) {
 	}
 }
 
-// What a step was told that it may wait for, and until when.
 func TestPromised(t *testing.T) {
 	t.Parallel()
 	running := task.Step{State: task.StepInProgress, Queue: task.Leases, StartedAt: now - 5, Timeout: time.Second}
@@ -125,8 +123,8 @@ func TestPromised(t *testing.T) {
 	}
 }
 
-// The promise that ends last bounds a task; of two that end at once, that of the step
-// which comes first in the template. One that has ended before the state began is none.
+// The last promise to end bounds a task; on a tie the first step in the template. One that ended before the state
+// began does not count.
 func TestLimitOfPromises(t *testing.T) {
 	t.Parallel()
 	timer := func(ordinal int, until task.Instant) *task.Step {
@@ -196,7 +194,7 @@ func TestNearerOfTwoLimits(t *testing.T) {
 		return task.Limit{Used: used * time.Minute, Threshold: threshold * time.Minute, Source: source}
 	}
 	for _, c := range []struct{ state, whole, want task.Limit }{
-		{limit(7, 10, "a"), limit(0, 15, "b"), limit(7, 10, "a")}, // 3 are left of the one
+		{limit(7, 10, "a"), limit(0, 15, "b"), limit(7, 10, "a")}, // 3 are left of a
 		{limit(0, 10, "a"), limit(10, 20, "b"), limit(0, 10, "a")},
 		{limit(0, 0, "a"), limit(1, 10, "b"), limit(1, 10, "b")},
 		{limit(20, 0, "a"), limit(1, 10, "b"), limit(1, 10, "b")},
@@ -204,7 +202,7 @@ func TestNearerOfTwoLimits(t *testing.T) {
 		{limit(20, 0, "a"), limit(30, 0, "b"), limit(20, 0, "a")},
 		{limit(80, 100, "a"), limit(0, 10, "b"), limit(80, 100, "a")}, // it warns, though it ends later
 		{limit(0, 10, "a"), limit(80, 100, "b"), limit(80, 100, "b")},
-		{limit(20, 10, "a"), limit(130, 100, "b"), limit(130, 100, "b")}, // both are over, the other one for longer
+		{limit(20, 10, "a"), limit(130, 100, "b"), limit(130, 100, "b")}, // both are over, b for longer
 	} {
 		if got := c.state.Nearer(c.whole); got != c.want {
 			t.Errorf("of %+v and %+v it is %+v", c.state, c.whole, got)
@@ -280,7 +278,6 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// A lease is news only if it is newer, and lasts longer.
 func TestOldLeases(t *testing.T) {
 	t.Parallel()
 	s := task.Step{State: task.StepEnqueued, Token: 7}
@@ -326,8 +323,6 @@ func TestWorkerStates(t *testing.T) {
 	}
 }
 
-// So many failures in a row make a worker unhealthy, the first success heals it, and only
-// what differs is stored.
 func TestProbed(t *testing.T) {
 	t.Parallel()
 	w := task.Worker{State: task.WorkerActive}
@@ -353,13 +348,12 @@ func TestProbed(t *testing.T) {
 	if !dead.Probed("", 2) || dead.State != task.WorkerDead {
 		t.Errorf("a probe wakes the dead: %+v", dead)
 	}
-	other := task.Worker{State: task.WorkerUnhealthy, ProbeError: "e"} // as after Heard had zeroed the count
+	other := task.Worker{State: task.WorkerUnhealthy, ProbeError: "e"} // as after Heard zeroed the count
 	if !other.Probed("", 2) || other.ProbeError != "" || other.State != task.WorkerActive {
 		t.Errorf("the error of a probe stays: %+v", other)
 	}
 }
 
-// An act that expects a state or a version is refused in any other, and told why.
 func TestExpectation(t *testing.T) {
 	t.Parallel()
 	seen := task.Seen{What: "task", State: "error", Version: "v2", Since: now}
@@ -405,7 +399,7 @@ func TestBoundsOfInput(t *testing.T) {
 	nested := func(depth int) []byte {
 		return []byte("[[]," + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + "]")
 	}
-	for depth, want := range map[int]bool{200: true, 201: false} { // there is one bracket more than levels
+	for depth, want := range map[int]bool{200: true, 201: false} { // one bracket more than levels
 		if got := task.JSONFault(nested(depth), 1000) == ""; got != want {
 			t.Errorf("%d levels: %t, want %t", depth, got, want)
 		}
@@ -418,8 +412,7 @@ func TestBoundsOfInput(t *testing.T) {
 	}
 }
 
-// IDs are stored, and rebuilt from their sequence: what a Source makes of one must never
-// change.
+// IDs are stored and rebuilt from their sequence: a Source's results must never change.
 func TestIDsAreFrozen(t *testing.T) {
 	t.Parallel()
 	s := task.NewSource(42, 0)
@@ -431,7 +424,6 @@ func TestIDsAreFrozen(t *testing.T) {
 	}
 }
 
-// A task's own sequence and those of its steps leave no gap to the next task.
 func TestSourceLeavesNoGaps(t *testing.T) {
 	t.Parallel()
 	s := task.NewSource(42, 0)

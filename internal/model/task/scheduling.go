@@ -2,12 +2,11 @@ package task
 
 import "time"
 
-// SchedulingMode is how a step's wait counts against its priority.
+// SchedulingMode decides how a step's wait counts against its priority.
 type SchedulingMode string
 
-// The scheduling modes.
 const (
-	// Strict: the wait does not count until MaxWait is over.
+	// Strict: the wait counts only after MaxWait.
 	Strict SchedulingMode = "strict"
 	// Promote: the wait counts in leaps, to the next named level.
 	Promote SchedulingMode = "promote"
@@ -15,30 +14,29 @@ const (
 	Aging SchedulingMode = "aging"
 )
 
-// Scheduling is the order in which ready steps are leased, and the only source of sort keys. A key is computed when
-// a step becomes ready and then stays: in Aging all waiting steps age at the same rate, so that the order of two steps
-// never changes; in the other modes the few that cross a threshold get a new key. The zero Scheduling is strict order
-// without a bound.
+// Scheduling is the order of ready steps and the only source of sort keys. A step gets its key when it becomes
+// ready: in Aging all steps age at the same rate, so their order never changes; in the other modes the few that
+// cross a threshold get a new key. The zero Scheduling is strict order without a bound.
 type Scheduling struct {
 	Mode SchedulingMode
 	// AgingWeight is the wait that makes up for one level. Aging only.
 	AgingWeight time.Duration
-	// MaxWait is the wait after which no step that becomes ready later comes first, whatever its level; 0 is never.
+	// MaxWait is the wait after which no step that becomes ready later precedes, at any level; 0 is never.
 	MaxWait time.Duration
 	// Promotions are the leaps of Promote, in any order.
 	Promotions []Promotion
 }
 
-// Promotion makes a step that has waited for After count as one of Level, unless its own is higher.
+// Promotion makes a step that has waited for After count as Level, unless its own is higher.
 type Promotion struct {
 	Level int
 	After time.Duration
 }
 
-// Key returns the sort key of a step of the given level that becomes ready at the given time.
+// Key returns the sort key of a step when it becomes ready.
 func (s Scheduling) Key(level int, ready Instant) int64 { return s.KeyAt(level, ready, ready) }
 
-// KeyAt returns the sort key at now of a step of the given own level that became ready at ready.
+// KeyAt returns the sort key at now of a step of its own level that became ready at ready.
 func (s Scheduling) KeyAt(level int, ready, now Instant) int64 {
 	if s.Mode == Aging {
 		return int64(ready.Add(s.handicap(level)))
@@ -46,8 +44,7 @@ func (s Scheduling) KeyAt(level int, ready, now Instant) int64 {
 	return StrictKey(s.banded(level, now.Sub(ready)), ready)
 }
 
-// LastKey returns the highest possible key of a step in the band of a level that became ready at the given time; see
-// KeyLevel.
+// LastKey returns the highest key in a level's band for a ready time; see KeyLevel.
 func (s Scheduling) LastKey(level int, ready Instant) int64 {
 	if s.Mode == Aging {
 		return int64(ready.Add(s.handicap(0)))
@@ -55,7 +52,7 @@ func (s Scheduling) LastKey(level int, ready Instant) int64 {
 	return StrictKey(level, ready)
 }
 
-// handicap returns the delay of a step of a level behind one of the highest level that became ready at the same time.
+// handicap returns the delay of a level behind the highest one.
 func (s Scheduling) handicap(level int) time.Duration {
 	d := s.AgingWeight * time.Duration(MaxPriority-level)
 	if s.MaxWait > 0 {
@@ -64,7 +61,6 @@ func (s Scheduling) handicap(level int) time.Duration {
 	return d
 }
 
-// banded returns the level of the band for a step that has waited for the given time.
 func (s Scheduling) banded(level int, waited time.Duration) int {
 	if s.MaxWait > 0 && waited >= s.MaxWait {
 		return MaxPriority
@@ -79,7 +75,7 @@ func (s Scheduling) banded(level int, waited time.Duration) int {
 	return level
 }
 
-// Threshold returns the wait after which steps leave the band of a level for a higher one; 0 if they never do.
+// Threshold returns the wait after which steps leave a level's band for a higher one; 0 is never.
 func (s Scheduling) Threshold(level int) time.Duration {
 	if s.Mode == Aging || level >= MaxPriority {
 		return 0
@@ -95,9 +91,8 @@ func (s Scheduling) Threshold(level int) time.Duration {
 	return first
 }
 
-// Overtaken returns the time after a step of a level became ready in which one of another level may become ready and
-// still come first; false without an end. In bands a threshold takes effect with the next check for steps that have
-// crossed it.
+// Overtaken returns how much later a step of level by may become ready and still precede; false for unbounded. In
+// bands a threshold takes effect at the next check.
 func (s Scheduling) Overtaken(level, by int) (time.Duration, bool) {
 	if by <= level {
 		return 0, true
@@ -116,8 +111,8 @@ func (s Scheduling) Overtaken(level, by int) (time.Duration, bool) {
 	return first, first > 0
 }
 
-// LongestTurn returns the time for which a step is promised that ever fewer steps overtake it, with checks for long
-// waits at the given interval; 0 without an end.
+// LongestTurn bounds the time after which ever fewer steps overtake one, with checks at an interval; 0 is
+// unbounded.
 func (s Scheduling) LongestTurn(interval time.Duration) time.Duration {
 	most, bounded := s.Overtaken(0, MaxPriority)
 	switch {
@@ -130,8 +125,7 @@ func (s Scheduling) LongestTurn(interval time.Duration) time.Duration {
 	}
 }
 
-// Effective returns the level at which a ready step is leased now: the level of a step that becomes ready this moment
-// and has the same place in the order. It is never lower than the step's own.
+// Effective returns the level of a step that becomes ready now and has the same place, never below the step's own.
 func (s Scheduling) Effective(st *Step, now Instant) int {
 	if !st.OnRoute() {
 		return st.Priority

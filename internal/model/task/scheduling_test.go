@@ -55,7 +55,6 @@ func TestKeyAt(t *testing.T) {
 	}
 }
 
-// drawOrder draws any order that a configuration can give.
 func drawOrder(t *rapid.T) task.Scheduling {
 	minutes := func(name string) time.Duration {
 		return time.Duration(rapid.IntRange(1, 200).Draw(t, name)) * time.Minute
@@ -77,8 +76,7 @@ func drawOrder(t *rapid.T) task.Scheduling {
 	return s
 }
 
-// Whoever became ready that much later goes second. And the steps that have to
-// have another key are those that Threshold says.
+// A step that becomes ready later by the bound is second, and Threshold names the steps that need a new key.
 func TestOrderOfAnyTwo(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,15 +2,14 @@ package task
 
 import "time"
 
-// Thresholds bound a task's time in one state, as defaults of its template.
+// Thresholds bound a task's time in one state where its template does not.
 type Thresholds struct {
 	WaitingForDependencies time.Duration
 	WaitingForRetry        time.Duration
 	StepsInProcess         time.Duration
 }
 
-// thresholds is the only table of the states in which a task can be stale, with the template's and the global
-// threshold.
+// thresholds are the states in which a task can be stale, with the template's and the global threshold.
 var thresholds = map[State]func(Thresholds, Lifecycle) (own, global time.Duration){
 	WaitingForDependencies: func(t Thresholds, l Lifecycle) (time.Duration, time.Duration) {
 		return l.MaxWaitingForDependencies, t.WaitingForDependencies
@@ -23,13 +22,12 @@ var thresholds = map[State]func(Thresholds, Lifecycle) (own, global time.Duratio
 	},
 }
 
-// Of returns the threshold of a state for tasks of a template: the template's own, else the global one. 0: no limit.
+// Of returns the threshold of a state: the template's, else the global one. 0: no limit.
 func (t Thresholds) Of(s State, l Lifecycle) time.Duration {
 	d, _ := t.of(s, l)
 	return d
 }
 
-// of returns the threshold of a state and reports whether it is the template's own.
 func (t Thresholds) of(s State, l Lifecycle) (d time.Duration, its bool) {
 	of, ok := thresholds[s]
 	if !ok {
@@ -42,8 +40,8 @@ func (t Thresholds) of(s State, l Lifecycle) (d time.Duration, its bool) {
 	return max(global, 0), false
 }
 
-// Since returns the beginning of the time that counts towards the threshold of a task's state: not before its run_at,
-// and not before its turn. An operator may have started a part of a scheduled task; the rest still waits for run_at.
+// Since returns when the threshold of the current state begins to count: not before run_at and its turn. An
+// operator may start a part of a scheduled task; the rest waits for run_at.
 func (t *Task) Since(now Instant) Instant {
 	if t.Meta.Held {
 		return now
@@ -51,7 +49,7 @@ func (t *Task) Since(now Instant) Instant {
 	return max(t.StateAt, min(t.RunAt, now))
 }
 
-// Smallest returns the smallest threshold of any state for tasks of a template; 0 without any.
+// Smallest returns the smallest threshold of any state; 0 without any.
 func (t Thresholds) Smallest(l Lifecycle) time.Duration {
 	var least time.Duration
 	for s := range thresholds {
@@ -62,8 +60,8 @@ func (t Thresholds) Smallest(l Lifecycle) time.Duration {
 	return least
 }
 
-// LookAt returns the time of the next staleness check of a live task: no later than the earliest time at which it can
-// be stale, if it stays in its state or enters one whose threshold is no smaller. 0: never.
+// LookAt returns the next staleness check of a live task, no later than it can be stale in its state or one with no
+// smaller threshold. 0: never.
 func (t Thresholds) LookAt(k *Task, l Lifecycle) Instant {
 	if k.State.Settled() {
 		return 0
@@ -71,7 +69,7 @@ func (t Thresholds) LookAt(k *Task, l Lifecycle) Instant {
 	if wait := t.Of(k.State, l); wait > 0 {
 		return max(k.StateAt, k.RunAt).Add(wait)
 	}
-	// no limit in this state, but the next one may have one
+	// unlimited in this state, but perhaps not in the next
 	if wait := t.Smallest(l); wait > 0 {
 		return max(k.StateAt, k.RunAt).Add(wait)
 	}
@@ -84,13 +82,13 @@ type Health string
 // The values of Health.
 const (
 	Healthy Health = "healthy"
-	Warning Health = "warning" // from WarningPercent of the threshold on
-	Stale   Health = "stale"   // from the whole threshold on
+	Warning Health = "warning" // from WarningPercent of the threshold
+	Stale   Health = "stale"   // from the whole threshold
 )
 
 func (h Health) worse(o Health) bool { return h != o && (h == Stale || o == Healthy) }
 
-// WarningPercent is the part of a threshold after which the warning begins.
+// WarningPercent is the part of a threshold that starts the warning.
 const WarningPercent = 80
 
 // HealthOf returns the health of a task after a time in its state.

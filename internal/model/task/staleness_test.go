@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// What a template says of a state counts before what is said for all.
 func TestThresholdOf(t *testing.T) {
 	t.Parallel()
 	all := task.Thresholds{WaitingForDependencies: 3 * time.Hour, WaitingForRetry: 2 * time.Hour,
@@ -56,8 +55,8 @@ func TestSmallestThreshold(t *testing.T) {
 	}
 }
 
-// Somebody looks at a live task when it can be stale at the earliest: by the threshold of
-// its state, else by the smallest of any, since it may go on at any time.
+// A live task is checked when it can first be stale: by its state's threshold, else by the smallest, since it may
+// move at any time.
 func TestLookAtStaleness(t *testing.T) {
 	t.Parallel()
 	all := task.Thresholds{WaitingForRetry: 2 * time.Hour, StepsInProcess: time.Hour}

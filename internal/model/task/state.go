@@ -5,7 +5,7 @@ import "slices"
 // State is the state of a task.
 type State string
 
-// Task states. A transaction may pass through several; only the last one in a transaction is observable.
+// A transaction may pass through several task states; only its last one is observable.
 const (
 	Pending                State = "pending"
 	Initializing           State = "initializing"
@@ -25,7 +25,7 @@ const (
 var States = []State{Pending, Initializing, EnqueuingSteps, StepsInProcess, EvaluatingResults,
 	WaitingForDependencies, WaitingForRetry, BlockedByFailures, Complete, Errored, Cancelled, ResolvedManually}
 
-// transitions is the only table of a task's transitions. A repair re-opens error.
+// transitions are a task's transitions. A repair re-opens error.
 var transitions = map[State][]State{
 	Pending:        {Initializing, Cancelled, ResolvedManually, Errored},
 	Initializing:   {EnqueuingSteps, Complete, WaitingForDependencies, Cancelled, ResolvedManually},
@@ -42,7 +42,7 @@ var transitions = map[State][]State{
 	ResolvedManually:       {},
 }
 
-// Next lists the states that may follow s directly.
+// Next lists the possible next states.
 func (s State) Next() []State { return transitions[s] }
 
 // Terminal reports whether the state is final.
@@ -51,7 +51,7 @@ func (s State) Terminal() bool { return s == Complete || s == Cancelled || s == 
 // Settled reports whether the state changes only on request: terminal, or error.
 func (s State) Settled() bool { return s.Terminal() || s == Errored }
 
-// Reaches reports whether a transaction may leave a task of state s in state t: directly, or through unobserved states.
+// Reaches reports whether a transaction can lead from s to t, perhaps through unobserved states.
 func (s State) Reaches(t State) bool {
 	seen := map[State]bool{s: true}
 	todo := []State{s}
@@ -72,7 +72,7 @@ func (s State) Reaches(t State) bool {
 	return false
 }
 
-// transient states exist inside a transaction only.
+// transient states exist only inside a transaction.
 func (s State) transient() bool {
 	return slices.Contains([]State{Initializing, EnqueuingSteps, EvaluatingResults, BlockedByFailures, StepsInProcess}, s)
 }
@@ -83,7 +83,7 @@ type StepState string
 // Step states.
 const (
 	StepPending                  StepState = "pending"
-	StepWaiting                  StepState = "waiting" // for something outside of workers
+	StepWaiting                  StepState = "waiting" // for an event outside of workers
 	StepEnqueued                 StepState = "enqueued"
 	StepAssigned                 StepState = "assigned"
 	StepInProgress               StepState = "in_progress"
@@ -101,12 +101,13 @@ var StepStates = []StepState{StepPending, StepWaiting, StepEnqueued, StepAssigne
 	StepEnqueuedForOrchestration, StepWaitingForRetry, StepComplete, StepSkipped, StepErrored, StepCancelled,
 	StepResolvedManually}
 
-// stepTransitions is the only table of a step's transitions.
+// stepTransitions are a step's transitions.
 //
-//   - a snoozed or released step goes back without a failure;
-//   - a step that no worker runs waits, and fails or completes from there; one whose condition does not hold is skipped;
-//   - an operator may resolve or complete a step from any state that is not terminal, and reset it where a retry makes
-//     sense.
+//   - A snoozed or released step goes back without a failure.
+//   - A step without a worker waits, and fails or completes from there; if its condition does not hold, it is
+//     skipped.
+//   - An operator can resolve or complete a step in any state that is not terminal, and reset it where a retry
+//     makes sense.
 var stepTransitions = map[StepState][]StepState{
 	StepPending: {StepEnqueued, StepWaiting, StepWaitingForRetry, StepComplete, StepSkipped, StepErrored, StepCancelled,
 		StepResolvedManually},
@@ -127,7 +128,7 @@ var stepTransitions = map[StepState][]StepState{
 	StepResolvedManually: {},
 }
 
-// Next lists the states that may follow s.
+// Next lists the possible next states.
 func (s StepState) Next() []StepState { return stepTransitions[s] }
 
 // Can reports whether a step may move from s to t.
@@ -135,20 +136,20 @@ func (s StepState) Can(t StepState) bool { return slices.Contains(stepTransition
 
 // "Is it over?" has one meaning for each question. Of a task:
 //
-//	Terminal                 nothing changes it any more: it keeps no turn, may be deleted
+//	Terminal                 nothing changes it: it keeps no turn, may be deleted
 //	Settled                  only a request changes it: terminal, or in error
 //	Compensation.Due, Begun  it has failed, and its steps stay as they are
-//	ChildStateOf             what its parent counts it as
-//	FanOut.AtRest            nothing runs below one of its steps any more, or will
+//	ChildStateOf             its state in its parent's counts
+//	FanOut.AtRest            nothing below one of its steps runs or will run
 //
 // Of a step, TestMeanings has the table:
 //
-//	Terminal   nothing changes it any more
+//	Terminal   nothing changes it
 //	Satisfies  dependants may run
 //	Done       it was carried out: there is something to undo
 //	Leased     a worker holds it
 //
-// A step that no queue holds (NoQueue) does not move by itself; see Compensation.Moving.
+// A step in no queue (NoQueue) does not move by itself; see Compensation.Moving.
 
 // Terminal reports whether the state is final.
 func (s StepState) Terminal() bool {
@@ -160,7 +161,7 @@ func (s StepState) Satisfies() bool {
 	return s == StepComplete || s == StepSkipped || s == StepResolvedManually
 }
 
-// Done reports whether the step was carried out, by whomever: there is something to undo.
+// Done reports whether anyone carried out the step: there is something to undo.
 func (s StepState) Done() bool { return s == StepComplete || s == StepResolvedManually }
 
 // Leased reports whether a worker holds the step.

@@ -7,8 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The tables below say in full what may become what; the production tables are
-// compared with them pair by pair, so that a change of one is seen.
+// Complete tables of transitions, compared pair by pair with the production tables to expose changes.
 
 var taskMoves = map[task.State][]task.State{
 	task.Pending: {task.Initializing, task.Cancelled, task.ResolvedManually, task.Errored},
@@ -128,8 +127,8 @@ func TestTerminalStates(t *testing.T) {
 	}
 }
 
-// Every state can be got into, every state that is not terminal can be got out
-// of to a terminal one, and nothing outside the lists appears in a table.
+// Every state is reachable, every other than a terminal one leads to a terminal one, and tables have only listed
+// states.
 func TestEveryStateIsReachable(t *testing.T) {
 	t.Parallel()
 	t.Run("Task", func(t *testing.T) {
@@ -178,8 +177,6 @@ func checkReachable[S comparable](t *testing.T, all []S, first S, next func(S) [
 	}
 }
 
-// Reaches is compared with a walk of the table of this file, in which only
-// states that a transaction passes unobserved may be passed.
 func TestReaches(t *testing.T) {
 	t.Parallel()
 	passed := []task.State{task.Initializing, task.EnqueuingSteps, task.EvaluatingResults, task.BlockedByFailures,

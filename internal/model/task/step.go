@@ -2,22 +2,21 @@ package task
 
 import "time"
 
-// Queues that are not routes. A step that needs attention is in exactly one queue, sorted by Key: ready steps on their
-// route by sort key, waiting and scheduled ones by their due time, leased ones by the time of the next check. One
-// index serves all three. Numbers far below zero are queues of parked steps; see park.go.
+// Queues that are not routes. A step that needs attention is in exactly one queue, sorted by Key: ready steps on
+// their route by sort key, waiting and scheduled ones by due time, leased ones by the time of the next check. One
+// index serves all three. Numbers far below zero are parking queues; see park.go.
 const (
 	NoQueue int64 = 0
 	Timers  int64 = -1 // Key is the Instant at which the step becomes ready
 	Leases  int64 = -2 // Key is the Instant of the lease's next check
-	Outside int64 = -3 // steps that wait for something outside of workers, without a time
+	Outside int64 = -3 // steps that wait for an event outside of workers, without a time
 )
 
-// Step is the unit of work of a worker. Its state changes through its methods only; each method checks the transition
-// table.
+// Step is a worker's unit of work. Only its methods change its state, and each checks the transition table.
 type Step struct {
 	ID          ID
 	TaskID      ID
-	Ordinal     int // place in the template, counted from 1
+	Ordinal     int // place in the template, from 1
 	DefID       int64
 	RouteID     int64
 	Priority    int
@@ -31,7 +30,7 @@ type Step struct {
 	MaxAttempts int
 	Timeout     time.Duration
 
-	// Token is the number of the last lease. It increases with every lease and is never reused within a step.
+	// Token is the number of the last lease. It increases with every lease of the step.
 	Token    int64
 	WorkerNo int64
 
@@ -44,12 +43,12 @@ type Step struct {
 	Progress int    // percent
 	Note     string // the worker's status message
 	Result   []byte // JSON
-	// Unread explains which part of the row is unreadable, "" for a whole row.
+	// Unread says which part of the row is unreadable, "" for none.
 	Unread string
 }
 
-// move changes the state. A transition outside the table is a bug; the methods call move first, so that a refused
-// transition leaves the step unchanged.
+// A transition outside the table is a bug. Methods call move first, so that a refused one leaves the step
+// unchanged.
 func (s *Step) move(to StepState) error {
 	if !s.State.Can(to) {
 		return Errorf(WrongState, "a step that is %s cannot become %s", s.State, to)
@@ -58,7 +57,7 @@ func (s *Step) move(to StepState) error {
 	return nil
 }
 
-// Enqueue makes the step ready on its route, at the place that the order gives it.
+// Enqueue makes the step ready on its route, at its place in the order.
 func (s *Step) Enqueue(now Instant, by Scheduling) error {
 	if err := s.move(StepEnqueued); err != nil {
 		return err
@@ -75,8 +74,8 @@ func (s *Step) Age(now, since Instant, by Scheduling) {
 	}
 }
 
-// Rekey moves a ready step to its place in the order at a time. It reports whether the place changed. The wait added by
-// Age still counts; for a step from the order Aging it counts only in part.
+// Rekey moves a ready step to its current place in the order, and reports a change. The wait added by Age still
+// counts; for a step from the order Aging only in part.
 func (s *Step) Rekey(now Instant, by Scheduling) bool {
 	if !s.OnRoute() {
 		return false
@@ -89,8 +88,7 @@ func (s *Step) Rekey(now Instant, by Scheduling) bool {
 	return true
 }
 
-// Schedule makes a pending step without open parents wait for a time: its task's run_at, or that at which it is looked
-// at again.
+// Schedule makes a pending step without open parents wait for a time: its task's run_at, or its next check.
 func (s *Step) Schedule(at Instant) { s.Queue, s.Key = Timers, int64(at) }
 
 // Untouched reports whether nobody has decided on the step yet. One that was reset is pending too, and was begun.
@@ -100,7 +98,7 @@ func (s *Step) Untouched() bool { return s.State == StepPending && s.Queue == No
 // to come, or it is looked at again then.
 func (s *Step) Scheduled() bool { return s.State == StepPending && s.Queue == Timers }
 
-// Wait parks the step until a time; the timers then enqueue it.
+// Wait lets the timers enqueue the step at until.
 func (s *Step) Wait(until Instant) error {
 	if err := s.move(StepWaitingForRetry); err != nil {
 		return err
@@ -110,7 +108,7 @@ func (s *Step) Wait(until Instant) error {
 	return nil
 }
 
-// Assign leases the step to a worker, which has to start it before startBy.
+// Assign leases the step to a worker, which must start it before startBy.
 func (s *Step) Assign(worker int64, now, startBy Instant) error {
 	if s.Parked() {
 		return errParked(s)
@@ -126,7 +124,7 @@ func (s *Step) Assign(worker int64, now, startBy Instant) error {
 
 // Claim leases a ready step to a worker and begins the attempt in one transition.
 func (s *Step) Claim(worker int64, now, leaseUntil Instant) error {
-	// Only an enqueued step: the table lets an assigned one begin, but only its own worker may do that.
+	// The table lets an assigned step begin, but only its own worker may do that.
 	if s.State != StepEnqueued {
 		return Errorf(WrongState, "a step that is %s cannot be claimed", s.State)
 	}
@@ -163,8 +161,7 @@ func (s *Step) begin(now, leaseUntil Instant) error {
 	return nil
 }
 
-// Renew extends the lease. The next check is at the end of the lease or at the attempt's time-out, whichever comes
-// first.
+// Renew extends the lease. The next check is at its end or at the attempt's time-out, whichever is first.
 func (s *Step) Renew(leaseUntil Instant) {
 	s.LeaseUntil = leaseUntil
 	key := leaseUntil
@@ -174,7 +171,7 @@ func (s *Step) Renew(leaseUntil Instant) {
 	s.Queue, s.Key = Leases, int64(key)
 }
 
-// LookAt sets the next check of the lease to a time, whatever its deadline.
+// LookAt sets the next check of the lease.
 func (s *Step) LookAt(at Instant) { s.Queue, s.Key = Leases, int64(at) }
 
 // Deadline returns the time-out of the running attempt, 0 without one.
@@ -185,10 +182,9 @@ func (s *Step) Deadline() Instant {
 	return s.StartedAt.Add(s.Timeout)
 }
 
-// HeldUnder reports whether the lease with the token is in force.
+// HeldUnder reports whether token is the current lease's.
 func (s *Step) HeldUnder(token int64) bool { return s.State.Leased() && s.Token == token }
 
-// leave takes the step out of its queue and ends its lease.
 func (s *Step) leave() { s.Queue, s.Key, s.LeaseUntil = NoQueue, 0, 0 }
 
 // Succeed completes the step with a result.
@@ -196,7 +192,7 @@ func (s *Step) Succeed(now Instant, result []byte) error {
 	return s.settle(StepComplete, now, result)
 }
 
-// Exhaust puts the step in error: it failed for good.
+// Exhaust puts the step in error: it failed permanently.
 func (s *Step) Exhaust(now Instant) error { return s.settle(StepErrored, now, nil) }
 
 // Cancel makes the step cancelled.
@@ -215,7 +211,8 @@ func (s *Step) settle(to StepState, now Instant, result []byte) error {
 	return nil
 }
 
-// Postpone ends the attempt without settling the step: the step waits until a time (0: returns to its route at once).
+// Postpone ends the attempt without settling the step, which waits until a time (0: returns to its route
+// immediately).
 func (s *Step) Postpone(now, until Instant, by Scheduling) error {
 	back := func() error { return s.Enqueue(now, by) }
 	if until > now {
@@ -231,7 +228,7 @@ func (s *Step) Postpone(now, until Instant, by Scheduling) error {
 // Charge counts an attempt that never began.
 func (s *Step) Charge() { s.Attempts++ }
 
-// Uncharge reverts the attempt counted by Begin: it ended through no fault of the step.
+// Uncharge reverts the attempt counted by Begin, which ended through no fault of the step.
 func (s *Step) Uncharge() {
 	if s.State == StepInProgress && s.Attempts > 0 {
 		s.Attempts--
@@ -241,7 +238,7 @@ func (s *Step) Uncharge() {
 // Skip makes the step skipped: its condition does not hold, and dependants may run.
 func (s *Step) Skip(now Instant) error { return s.settle(StepSkipped, now, nil) }
 
-// Await makes the step wait for something outside of workers. The timers look at it at until; 0: never.
+// Await makes the step wait for an event outside of workers. The timers look at it at until; 0: never.
 func (s *Step) Await(now, until Instant) error {
 	if err := s.move(StepWaiting); err != nil {
 		return err
@@ -253,8 +250,7 @@ func (s *Step) Await(now, until Instant) error {
 	return nil
 }
 
-// Reset zeroes the attempts of a failed or waiting step and makes it pending again. It is due at once, and the timers
-// enqueue it.
+// Reset zeroes the attempts of a failed or waiting step and makes it pending and due.
 func (s *Step) Reset(now Instant) error {
 	if err := s.Repeat(now); err != nil {
 		return err
@@ -263,7 +259,7 @@ func (s *Step) Reset(now Instant) error {
 	return nil
 }
 
-// Repeat is Reset with the attempts kept: the step runs those that remain, and at least one.
+// Repeat is Reset without zeroing the attempts: the step has the remaining ones, at least one.
 func (s *Step) Repeat(now Instant) error {
 	if s.State != StepErrored && s.State != StepWaitingForRetry {
 		return Errorf(WrongState, "a step that is %s cannot be reset for retry", s.State)

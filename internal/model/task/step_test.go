@@ -15,8 +15,7 @@ const (
 	later = now + task.Instant(30*time.Second/time.Microsecond)
 )
 
-// aStep is a step in the given state with every field set, so that a change
-// that should not be is seen.
+// aStep has every field set, to expose unwanted changes.
 func aStep(state task.StepState) task.Step {
 	return task.Step{
 		ID: task.MakeID(2, 9), TaskID: task.MakeID(1, 9), Ordinal: 1, DefID: 4, RouteID: 5, Priority: 50,
@@ -26,15 +25,14 @@ func aStep(state task.StepState) task.Step {
 	}
 }
 
-// Every method in every state: it does what the table allows, and what it
-// refuses leaves the step exactly as it was.
+// Every method in every state follows the table, and a refusal leaves the step unchanged.
 func TestStepMethods(t *testing.T) {
 	t.Parallel()
 	for _, m := range []struct {
 		name string
 		call func(*task.Step) error
 		to   task.StepState
-		// only restricts the method further than the table does
+		// only restricts the method beyond the table
 		only []task.StepState
 	}{
 		{name: "Enqueue", call: func(s *task.Step) error { return s.Enqueue(now, task.Scheduling{}) }, to: task.StepEnqueued},
@@ -88,7 +86,6 @@ func TestStepMethods(t *testing.T) {
 	}
 }
 
-// change calls one method on a step and returns the step it leaves.
 func change(t *testing.T, from task.StepState, call func(*task.Step) error) task.Step {
 	t.Helper()
 	s := aStep(from)
@@ -151,7 +148,6 @@ func TestStepQueues(t *testing.T) {
 	}
 }
 
-// A life with a failed attempt: what each move does to attempts, token and times.
 func TestStepLife(t *testing.T) {
 	t.Parallel()
 	s := task.Step{State: task.StepPending, RouteID: 1, MaxAttempts: 2}
@@ -193,7 +189,7 @@ func TestStepLife(t *testing.T) {
 	expect(1, 2, later.Add(time.Second))
 	must(s.Exhaust(later + 1))
 	expect(1, 2, 0)
-	s.Uncharge() // nothing runs: nothing to take back
+	s.Uncharge() // nothing runs
 	must(s.Reset(later + 2))
 	must(s.Enqueue(later+2, task.Scheduling{}))
 	expect(0, 2, 0) // the token is never reused
@@ -220,7 +216,7 @@ func TestHeldUnder(t *testing.T) {
 
 func TestRenewLooksAtTheNearerEnd(t *testing.T) {
 	t.Parallel()
-	s := aStep(task.StepInProgress) // started at now-20 with a minute's time
+	s := aStep(task.StepInProgress) // started at now-20 with a minute's time-out
 	s.Renew(now + 5)
 	if s.LeaseUntil != now+5 || s.Key != int64(now+5) {
 		t.Errorf("lease %d key %d, want both %d", s.LeaseUntil, s.Key, now+5)

@@ -7,8 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A Meta that holds anything is stored; one that only holds what a submission says has
-// not changed since.
 func TestMeta(t *testing.T) {
 	t.Parallel()
 	if m := (task.Meta{}); !m.Empty() || m.Changed() {
@@ -43,7 +41,6 @@ func TestCasesAreKept(t *testing.T) {
 	}
 }
 
-// Only the end of a straight run follows from the times of the task itself.
 func TestDerivable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -76,7 +73,6 @@ func TestTaskTimes(t *testing.T) {
 	}
 }
 
-// Nobody waits for a task's undecided state while a step is with a worker or waits.
 func TestUndecided(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -96,7 +92,6 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
-// An Instant that JSON has no form for is shown as no time.
 func TestInstantsThatShow(t *testing.T) {
 	t.Parallel()
 	const first, last task.Instant = -62_135_596_800_000_000 + 1, far - 1

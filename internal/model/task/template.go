@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/limit"
 )
 
-// Template is one immutable version of a workflow; with Adhoc, it is the single step of a task submitted by handler
-// alone.
+// Template is an immutable version of a workflow. Adhoc is the single step of a task submitted by handler.
 type Template struct {
 	// DefID is the store's short key of the version, 0 before it is stored.
 	DefID       int64
@@ -19,28 +18,28 @@ type Template struct {
 	Version     string // empty when Adhoc
 	Adhoc       bool
 	Description string
-	// Priority is that of tasks whose request names none; nil means the default.
+	// Priority of tasks whose request names none; nil is the default.
 	Priority    *int
 	InputSchema []byte // JSON, nil without a schema
 	Lifecycle   Lifecycle
-	// DispatchTTL is that of the steps without one of their own. 0 means the server's default.
+	// DispatchTTL of steps without their own; 0 is the server's default.
 	DispatchTTL time.Duration
 	Steps       []StepSpec
-	// Sensitive are JSON pointers into the context of a task: the values that only some keys may see. A segment * matches
-	// every member and element.
+	// Sensitive are JSON pointers into the context to values for permitted keys only. A segment * matches every
+	// member and element.
 	Sensitive []string
-	// Concurrency and RateLimit are those of the steps without one of their own; nil without a limit.
+	// Concurrency and RateLimit are shared by the steps without their own; nil is no limit.
 	Concurrency *limit.Spec
 	RateLimit   *limit.Spec
-	// Unique is the rule of tasks whose submission has none; nil without one.
+	// Unique is the rule of tasks whose submission has none; nil is none.
 	Unique *Unique
 	// Source is the registered document, Fingerprint the SHA-256 (hex) of its canonical content.
 	Source      string
 	Fingerprint string
 	CreatedAt   time.Time
 
-	// Cycle names the steps that wait for each other, "" without any; Link sets it. Registration refuses a template
-	// with a cycle, but the store may contain one from another source.
+	// Cycle names the steps that wait for each other; Link sets it. Registration refuses cycles, but the store may
+	// contain one from another source.
 	Cycle string
 	// Limited: a step has gates. Link sets it.
 	Limited bool
@@ -50,11 +49,11 @@ type Template struct {
 	Controlled bool
 	// Compensated: some steps run only after a failure; see StepSpec.OnFailure. Link sets it.
 	Compensated bool
-	// Unread explains which part of the row is unreadable, "" for a whole row.
+	// Unread says which part of the row is unreadable, "" for none.
 	Unread string
 }
 
-// Lifecycle bounds a task's time in one state. 0 means the server's default, and no bound for MaxDuration.
+// Lifecycle bounds a task's time in one state. 0 is the server's default, for MaxDuration no bound.
 type Lifecycle struct {
 	MaxWaitingForDependencies time.Duration
 	MaxWaitingForRetry        time.Duration
@@ -66,57 +65,55 @@ type Lifecycle struct {
 type StepSpec struct {
 	Name           string
 	Description    string
-	Handler        string // "" for a step that no worker runs
-	Wait           *Wait  // what such a step waits for
+	Handler        string // "" for a step without a worker
+	Wait           *Wait  // the wait of a step without a worker
 	Initialization []byte // JSON object, nil without one
 	Dependencies   []string
 	Retry          Retry
-	Timeout        time.Duration // 0 means the priority level's
+	Timeout        time.Duration // 0 takes the priority level's
 	Capabilities   []string      // sorted, no duplicates
-	Priority       *int          // nil means the task's
-	// DispatchTTL is how long the step may wait in the queue of a worker to which it was dispatched. 0 means that of the
-	// template.
+	Priority       *int          // nil takes the task's
+	// DispatchTTL bounds a dispatched step's wait in its worker's queue; 0 takes the template's.
 	DispatchTTL time.Duration
 	Concurrency *limit.Spec
 	RateLimit   *limit.Spec
-	// When is the condition of the step, an expression; "" without one. If it does not hold, the step is skipped.
+	// When is the condition, an expression: the step is skipped if it does not hold.
 	When string
-	// OnFailure makes it a compensation step: it runs only after the task has failed; see compensation.go.
+	// OnFailure makes it a compensation step; see compensation.go.
 	OnFailure bool
 
-	// Tasks are the child tasks that carry out the step; nil for a step that a worker runs.
+	// Tasks are the child tasks that replace a worker; nil for a worker's step.
 	Tasks *ChildSpec
 
-	// Gates are those of the limits that apply to the step, in the order in which it passes them; Link sets them.
+	// Gates of the limits for the step, in passing order; Link sets them.
 	Gates []limit.Gate
-	// Parents and Children are the dependencies as indexes into Steps, in both directions; Link sets them. They do not
-	// lead from steps to compensation steps: those are in Undoes.
+	// Parents and Children are the dependencies in both directions as indexes into Steps; Link sets them. They do
+	// not lead from steps to compensation steps, which have Undoes.
 	Parents  []int
 	Children []int
-	// Undoes are the dependencies of a compensation step that are none themselves, as indexes into Steps.
+	// Undoes are a compensation step's dependencies on other steps, as indexes into Steps.
 	Undoes []int
 }
 
-// Sink reports whether no step depends on the step.
+// Sink reports whether no step depends on it.
 func (s StepSpec) Sink() bool { return len(s.Children) == 0 }
 
-// Yields reports whether the result of the step is one of its task: it is the end of a branch. Compensation steps yield
-// nothing, so that adding some to a template changes no result.
+// Yields reports whether the step's result is one of its task: the step ends a branch. Compensation steps yield
+// nothing, so adding some changes no result.
 func (s StepSpec) Yields() bool { return s.Sink() && !s.OnFailure }
 
 // MaxSteps bounds the steps of a template.
 const MaxSteps = 1000
 
-// GraphError is one fault of a template's graph. Step is the index of the faulty step; Dependency the index into its
-// dependencies, or -1.
+// GraphError is a fault of a template's graph. Dependency is an index into the dependencies of Step, or -1.
 type GraphError struct {
 	Step       int
 	Dependency int
 	Message    string
 }
 
-// Link resolves the dependencies of every step and returns every fault: duplicate names, unknown and repeated
-// dependencies, a step that depends on itself, cycles with their path. A template with faults must not be used.
+// Link resolves the dependencies and returns every fault: duplicate names, unknown and repeated dependencies,
+// self-dependencies, cycles with their path. Do not use a template with faults.
 func (t *Template) Link() []GraphError {
 	var faults []GraphError
 	index := make(map[string]int, len(t.Steps))
@@ -163,7 +160,7 @@ func (t *Template) Link() []GraphError {
 	return append(faults, circles...)
 }
 
-// connect makes step i depend on step p. It returns why it cannot, or "".
+// connect makes step i depend on step p, or returns why it cannot.
 func (t *Template) connect(i, p int) string {
 	from, to := &t.Steps[i], &t.Steps[p]
 	switch {
@@ -177,7 +174,7 @@ func (t *Template) connect(i, p int) string {
 	return ""
 }
 
-// cycles reports every cycle once, with its path. It walks the dependencies depth first.
+// cycles reports every cycle once, with its path.
 func (t *Template) cycles() []GraphError {
 	const (
 		unseen = iota
@@ -212,8 +209,7 @@ func (t *Template) cycles() []GraphError {
 	return faults
 }
 
-// cycleFault describes the cycle that closes when the last step of path depends on the step at index back, which is on
-// the path too.
+// cycleFault describes the cycle from path[back] to the end of path.
 func (t *Template) cycleFault(path []int, back int) GraphError {
 	start := 0
 	for path[start] != back {
@@ -229,7 +225,7 @@ func (t *Template) cycleFault(path []int, back int) GraphError {
 	return GraphError{last, dep, "the dependencies form a cycle: " + strings.Join(names, " -> ")}
 }
 
-// Adhoc returns the template of a task submitted by handler alone.
+// Adhoc returns the template of a task submitted by handler.
 func Adhoc(namespace, handler string) *Template {
 	t := &Template{Namespace: namespace, Name: handler, Adhoc: true,
 		Steps: []StepSpec{{Name: handler, Handler: handler, Retry: DefaultRetry()}}}

@@ -8,31 +8,31 @@ import (
 	"time"
 )
 
-// Unique is a rule: of the tasks of a namespace and a template, or a task type, whose chosen fields are equal, one at a
-// time guards their key, and no other is stored meanwhile.
+// Unique is a rule: among the tasks of a namespace and a template or task type with equal chosen fields, one guards
+// their key, and no other is stored meanwhile.
 type Unique struct {
-	// By are JSON pointers to the chosen fields of the context, or one word of ByAll, ByTemplate and ByNothing. None
-	// means ByAll.
+	// By are JSON pointers to the chosen fields of the context, or one of ByAll (the default), ByTemplate and
+	// ByNothing.
 	By []string `json:"by,omitempty"`
-	// Period is how long a task guards its key at most; 0: no bound.
+	// Period bounds how long a task guards its key; 0: no bound.
 	Period time.Duration `json:"period,omitempty"`
-	// While are the phases in which a task guards its key. None means the default; see Resolved.
+	// While are the phases in which a task guards its key. For the default see Resolved.
 	While []string `json:"while,omitempty"`
-	// OnConflict is what becomes of a submission whose key is guarded. "" means ReturnExisting.
+	// OnConflict decides about a submission with a guarded key; "" is ReturnExisting.
 	OnConflict OnConflict `json:"on_conflict,omitempty"`
 }
 
-// The words that Unique.By may have in place of pointers.
+// The words for Unique.By instead of pointers.
 const (
 	ByAll      = "all"      // the whole context
-	ByTemplate = "template" // nothing of the context: one task of the template
-	ByNothing  = "none"     // no key, although the template has a rule
+	ByTemplate = "template" // nothing of the context: one task per template
+	ByNothing  = "none"     // no key, despite the template's rule
 )
 
-// OnConflict is what becomes of a submission whose unique key another task guards.
+// OnConflict decides about a submission whose unique key another task guards.
 type OnConflict string
 
-// The choices. Replace cancels a task that has not begun, and returns one that has.
+// Replace cancels a task that has not begun, and returns one that has.
 const (
 	ReturnExisting  OnConflict = "return"
 	RefuseDuplicate OnConflict = "refuse"
@@ -60,11 +60,11 @@ const (
 	MaxUniquePeriod = 30 * 24 * time.Hour
 )
 
-// Off reports whether there is no rule: a submission may say so for a template that has one.
+// Off reports whether there is no rule; a submission can switch off its template's.
 func (q *Unique) Off() bool { return q == nil || len(q.By) == 1 && q.By[0] == ByNothing }
 
-// Resolved returns the rule in one form, with its defaults: all of the context, a conflict returns the existing task,
-// and a task guards its key until it is over or, with a period, for the whole of it.
+// Resolved returns the rule with its defaults: the whole context, a conflict returns the existing task, and a task
+// guards its key until it is over or, with a period, for all of it.
 func (q *Unique) Resolved() Unique {
 	out := Unique{By: slices.Sorted(slices.Values(q.By)), Period: q.Period, OnConflict: q.OnConflict}
 	if len(out.By) == 0 {
@@ -82,7 +82,7 @@ func (q *Unique) Resolved() Unique {
 	return out
 }
 
-// Guards reports whether a task of a state guards its key, by the phases of its rule.
+// Guards reports whether a task in a state guards its key under the phases of a rule.
 func Guards(while []string, s State) bool {
 	phase := string(s)
 	if !s.Settled() {
@@ -91,7 +91,7 @@ func Guards(while []string, s State) bool {
 	return slices.Contains(while, phase)
 }
 
-// Faults returns every fault of a rule, each below the pointer at.
+// Faults returns every fault of a rule, at pointers below at.
 func (q *Unique) Faults(at string) []Problem {
 	faults := byFaults(at+"/by", q.By)
 	bad := func(where, format string, args ...any) {
@@ -128,7 +128,6 @@ func (q *Unique) Faults(at string) []Problem {
 	return faults
 }
 
-// byFaults returns the faults of the chosen fields.
 func byFaults(at string, by []string) []Problem {
 	if len(by) > MaxUniqueFields {
 		return []Problem{{Location: at, Message: fmt.Sprintf("has %d fields; the limit is %d", len(by), MaxUniqueFields)}}
@@ -154,7 +153,6 @@ func byFaults(at string, by []string) []Problem {
 	return faults
 }
 
-// badEscape reports whether a pointer has a tilde that is no escape.
 func badEscape(p string) bool {
 	for i := range len(p) {
 		if p[i] == '~' && (i+1 == len(p) || p[i+1] != '0' && p[i+1] != '1') {
@@ -164,7 +162,7 @@ func badEscape(p string) bool {
 	return false
 }
 
-// UniqueMark is what a task keeps of the rule under which it was stored.
+// UniqueMark is a stored task's part of its rule.
 type UniqueMark struct {
 	Key   string   `json:"key"` // the hash of the chosen fields
 	By    []string `json:"by"`
@@ -172,7 +170,7 @@ type UniqueMark struct {
 	Until Instant  `json:"until,omitempty"` // end of the period; 0: none
 }
 
-// Guards reports whether a task in a state would guard its key at a time, if no other task has taken that.
+// Guards reports whether a task in a state would guard its key at a time, unless another task took the key.
 func (m *UniqueMark) Guards(s State, now Instant) bool {
 	return Guards(m.While, s) && (m.Until == 0 || now < m.Until)
 }

@@ -17,10 +17,9 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/envelope"
 )
 
-// Key returns the unique key of a context under a resolved rule: a hash of the scope, the fields and their values. The
-// scope is what the rule is about, such as a template; the namespace is kept beside the key. Values are equal if they
-// are the same JSON, whatever their white space, the order of members, escapes, and the spelling of numbers. A field
-// that is missing differs from null.
+// Key returns the unique key of a context under a resolved rule: a hash of the scope, the fields and their values.
+// The scope is, for example, a template; the namespace is kept beside the key. Equal JSON has equal keys, whatever
+// its white space, member order, escapes and spelling of numbers. A missing field differs from null.
 //
 // The error explains why a context has no key.
 func (q *Unique) Key(scope []string, context []byte) (string, error) {
@@ -36,7 +35,7 @@ func (q *Unique) Key(scope []string, context []byte) (string, error) {
 		}
 	}
 	h := sha256.New()
-	put := func(part []byte) { // with its length, so that no two lists of parts are the same bytes
+	put := func(part []byte) { // length-prefixed, so that lists of parts are unambiguous
 		h.Write(binary.AppendUvarint(nil, uint64(len(part))))
 		h.Write(part)
 	}
@@ -63,25 +62,22 @@ func (q *Unique) Key(scope []string, context []byte) (string, error) {
 			if found {
 				put(canonical(nil, v))
 			} else {
-				put(nil) // no JSON is empty
+				put(nil) // JSON is never empty
 			}
 		}
 	}
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)), nil
 }
 
-// unescaper turns a part of a pointer into a name.
 var unescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
-// errEncoded is why a context with an encoded value at a pointer has no key: the same value is encoded differently each
-// time.
+// errEncoded: equal values are encoded differently each time.
 func errEncoded(pointer string) error {
 	return fmt.Errorf("has no unique key: the value at %q is encoded by the client, so it cannot be compared; name other "+
 		"fields in the rule, or send this one in clear text", pointer)
 }
 
-// lookUp returns the value at a JSON pointer, and whether there is one. It fails for one that is encoded, as a whole or
-// in part.
+// lookUp fails for a value that is encoded as a whole or in part.
 func lookUp(v any, pointer string) (any, bool, error) {
 	for part := range strings.SplitSeq(pointer[1:], "/") {
 		switch in := v.(type) {
@@ -110,7 +106,6 @@ func lookUp(v any, pointer string) (any, bool, error) {
 	return v, true, nil
 }
 
-// encodedIn reports whether a decoded value is encoded, or a part of it is.
 func encodedIn(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -128,8 +123,7 @@ func encodedIn(v any) bool {
 	return false
 }
 
-// canonical appends the one form of a JSON value: members sorted, no white space, numbers as canonicalNumber writes
-// them.
+// canonical appends the one form of a JSON value: members sorted, no white space, canonical numbers.
 func canonical(out []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:
@@ -153,17 +147,16 @@ func canonical(out []byte, v any) []byte {
 		return append(out, ']')
 	case json.Number:
 		return append(out, canonicalNumber(v.String())...)
-	default: // a string, a boolean or null: always encoded
+	default: // a string, a boolean or null: always marshals
 		text, _ := json.Marshal(v)
 		return append(out, text...)
 	}
 }
 
-// smallExponent is the length of an exponent that fits into an int64 with room for the digits.
+// smallExponent is the length of an exponent that fits into an int64 together with the digits.
 const smallExponent = 15
 
-// canonicalNumber writes a JSON number exactly, as digits and a power of ten: 100, 1e2 and 100.0 are 1e2. It rounds
-// nothing, so that large integers stay different.
+// canonicalNumber writes a JSON number exactly, as digits and a power of ten: 100, 1e2 and 100.0 are 1e2.
 func canonicalNumber(s string) string {
 	sign := ""
 	if rest, negative := strings.CutPrefix(s, "-"); negative {
@@ -174,22 +167,22 @@ func canonicalNumber(s string) string {
 	digits = strings.TrimLeft(whole+fraction, "0")
 	short := strings.TrimRight(digits, "0")
 	if short == "" {
-		return "0" // of either sign
+		return "0" // either sign
 	}
 	power = strings.TrimPrefix(power, "+")
 	shift := len(digits) - len(short) - len(fraction)
 	if len(power) <= smallExponent {
-		n, _ := strconv.ParseInt(power, 10, 64) // none is 0
+		n, _ := strconv.ParseInt(power, 10, 64) // "" is 0
 		return sign + short + "e" + strconv.FormatInt(n+int64(shift), 10)
 	}
 	n, _ := new(big.Int).SetString(power, 10)
 	return sign + short + "e" + n.Add(n, big.NewInt(int64(shift))).String()
 }
 
-// lone reports whether a valid JSON document has an escape for one half of a surrogate pair. Decoders turn each of them
-// into the same replacement character, so that different texts would be one.
+// lone reports whether a valid JSON document escapes half of a surrogate pair. Decoders turn each into the same
+// replacement character, so that different texts would be equal.
 func lone(document []byte) bool {
-	high := false // the escape before was the first half of a pair
+	high := false // the previous escape was the first half of a pair
 	for i := 0; i < len(document); i++ {
 		escape := document[i] == '\\' && i+1 < len(document)
 		unit := uint64(0)

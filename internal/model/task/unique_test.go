@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// keyOf is the unique key of a context by some fields.
 func keyOf(t interface{ Fatal(...any) }, context string, by ...string) string {
 	q := task.Unique{By: by}
 	resolved := q.Resolved()
@@ -25,10 +24,9 @@ func keyOf(t interface{ Fatal(...any) }, context string, by ...string) string {
 	return key
 }
 
-// TestUniqueKeyEquality: contexts that are the same JSON have one key, and others have not.
 func TestUniqueKeyEquality(t *testing.T) {
 	t.Parallel()
-	groups := [][]string{ // each is one value, spelt differently
+	groups := [][]string{ // each is one value in several spellings
 		{`1`, `1.0`, `1e0`, `10e-1`, `0.1E1`, `0.01e+2`, `1.000000000000000000000000`},
 		{`0`, `-0`, `0.0`, `0e5`, `-0.000E-7`, `0e99999999999999999999999`},
 		{`-1`, `-1.0`}, {`100`, `1e2`, `1.00e2`}, {`0.01`, `1e-2`},
@@ -59,7 +57,6 @@ func TestUniqueKeyEquality(t *testing.T) {
 	}
 }
 
-// TestUniqueKeyFields: a key is about the chosen fields only, and says which they are.
 func TestUniqueKeyFields(t *testing.T) {
 	t.Parallel()
 	const context = `{"a":{"b/c":1,"d~e":2,"~1":3,"":4},"list":[10,{"x":20}],"null":null,"text":"ab"}`
@@ -114,7 +111,6 @@ func TestUniqueKeyFields(t *testing.T) {
 	}
 }
 
-// TestUniqueKeyOfLoneSurrogates: what has no one meaning has no key.
 func TestUniqueKeyOfLoneSurrogates(t *testing.T) {
 	t.Parallel()
 	q := (&task.Unique{}).Resolved()
@@ -130,7 +126,6 @@ func TestUniqueKeyOfLoneSurrogates(t *testing.T) {
 	}
 }
 
-// TestUniqueKeyProperties: a context written in any other way has the same key, and one with another value has not.
 func TestUniqueKeyProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -159,7 +154,6 @@ func TestUniqueKeyProperties(t *testing.T) {
 	})
 }
 
-// drawJSON draws a value of nested lists, objects (as lists of pairs) and scalars.
 func drawJSON(t *rapid.T, depth int) any {
 	switch kind := rapid.IntRange(0, 5).Draw(t, "kind"); {
 	case kind == 0:
@@ -185,7 +179,6 @@ func drawJSON(t *rapid.T, depth int) any {
 	}
 }
 
-// meaning is one form of a value for each meaning.
 func meaning(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -194,7 +187,6 @@ func meaning(v any) string {
 	return string(text)
 }
 
-// write writes a value in any of its forms.
 func write(t *rapid.T, v any) string {
 	space := func() string { return rapid.SampledFrom([]string{"", " ", "\n\t"}).Draw(t, "space") }
 	switch v := v.(type) {
@@ -230,7 +222,6 @@ func write(t *rapid.T, v any) string {
 	return meaning(v)
 }
 
-// TestUniqueResolved: what a rule leaves out.
 func TestUniqueResolved(t *testing.T) {
 	t.Parallel()
 	all := []string{"unsettled", "error", "complete", "resolved_manually"}
@@ -256,7 +247,6 @@ func TestUniqueResolved(t *testing.T) {
 	}
 }
 
-// TestUniqueGuards: which states guard a key, and until when.
 func TestUniqueGuards(t *testing.T) {
 	t.Parallel()
 	live := (&task.Unique{}).Resolved().While
@@ -280,7 +270,6 @@ func TestUniqueGuards(t *testing.T) {
 	}
 }
 
-// TestUniqueFaults: limits of a rule, at their places.
 func TestUniqueFaults(t *testing.T) {
 	t.Parallel()
 	many := func(n int) (by []string) {

@@ -2,17 +2,17 @@ package task
 
 import "bytes"
 
-// unopened begins a document that is stored encrypted and cannot be decrypted here. No JSON begins so, and it goes
-// everywhere as a damaged document does. It keeps what is stored, so that a row that is saved loses nothing.
+// unopened begins a document that is stored encrypted and cannot be decrypted here. No JSON begins so, and it
+// passes as a damaged document. It keeps the stored bytes, so that saving the row loses nothing.
 var unopened = []byte("unopened: ")
 
-// Unopened returns a document that stands for one that cannot be decrypted, for a reason on one line.
+// Unopened replaces an undecryptable document, for a reason on one line.
 func Unopened(reason string, stored []byte) []byte {
 	out := append([]byte{}, unopened...)
 	return append(append(append(out, reason...), '\n'), stored...)
 }
 
-// WhyUnopened returns the reason of a document of Unopened and what is stored. is is false for any other document.
+// WhyUnopened returns the reason and the stored bytes of a document of Unopened; is is false for others.
 func WhyUnopened(document []byte) (reason string, stored []byte, is bool) {
 	if !bytes.HasPrefix(document, unopened) {
 		return "", document, false
@@ -21,7 +21,7 @@ func WhyUnopened(document []byte) (reason string, stored []byte, is bool) {
 	return string(why), stored, true
 }
 
-// Readable returns a document with what can be read of it: of one that cannot be decrypted, its stored form.
+// Readable returns the stored form of an undecryptable document, and other documents unchanged.
 func Readable(document []byte) []byte {
 	_, stored, _ := WhyUnopened(document)
 	return stored

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
-// WaitKind is what a step without a handler waits for.
+// WaitKind is the kind of wait of a step without a handler.
 type WaitKind string
 
 // The kinds of waits.
@@ -22,7 +22,7 @@ const (
 // WaitKinds lists the kinds.
 var WaitKinds = []WaitKind{WaitTime, WaitApproval, WaitSignal}
 
-// OnEnd says what becomes of a step whose wait has ended without what it waited for.
+// OnEnd decides about a step whose wait ended in vain.
 type OnEnd string
 
 // The choices.
@@ -31,15 +31,15 @@ const (
 	EndContinues OnEnd = "continue"
 )
 
-// Wait is what a step without a handler waits for. Exactly one of For, Until, Approval and Signal is set.
-// Its JSON is stored with templates, and is part of their fingerprints.
+// Wait is the wait of a step without a handler. Exactly one of For, Until, Approval and Signal is set. Its JSON is
+// stored with templates and part of their fingerprints.
 type Wait struct {
 	For      time.Duration `json:"for,omitempty"`
-	Until    string        `json:"until,omitempty"`    // RFC 3339, or a place in the context that has such a time
-	Approval string        `json:"approval,omitempty"` // what a human decides
+	Until    string        `json:"until,omitempty"`    // RFC 3339, or a place in the context for one
+	Approval string        `json:"approval,omitempty"` // the question to a human
 	Signal   string        `json:"signal,omitempty"`   // the name of a signal
-	Key      string        `json:"key,omitempty"`      // of the signal, with places for values of the context
-	// Timeout bounds the wait for an approval or a signal; 0 without end.
+	Key      string        `json:"key,omitempty"`      // of the signal, with places for context values
+	// Timeout bounds the wait for an approval or a signal; 0 is unbounded.
 	Timeout   time.Duration `json:"timeout,omitempty"`
 	OnTimeout OnEnd         `json:"on_timeout,omitempty"`
 	OnReject  OnEnd         `json:"on_reject,omitempty"`
@@ -63,8 +63,8 @@ func (w *Wait) Kind() WaitKind {
 	return WaitTime
 }
 
-// Ends returns when a wait that begins now ends without what it waits for; 0: never. until is the text of Until with
-// the values of the context. A time that has passed ends the wait at once.
+// Ends returns when a wait that begins now ends in vain; 0: never. until is Until with the context's values. A past
+// time ends the wait immediately.
 func (w *Wait) Ends(now Instant, until string) (Instant, error) {
 	switch {
 	case w.Until != "":
@@ -84,22 +84,21 @@ func (w *Wait) Ends(now Instant, until string) (Instant, error) {
 	return 0, nil
 }
 
-// ReadsContext reports whether the wait needs the context of its task.
+// ReadsContext reports whether the wait needs the task's context.
 func (w *Wait) ReadsContext() bool { return strings.Contains(w.Until+w.Key, "{{") }
 
-// The codes of failures of waits.
 const (
 	CodeWaitTimeout = "WAIT_TIMEOUT" // nothing came in time
-	CodeWaitInvalid = "WAIT_INVALID" // the context gives no time, or no key
-	CodeRejected    = "REJECTED"     // an operator has rejected it
+	CodeWaitInvalid = "WAIT_INVALID" // the context has no time or no key
+	CodeRejected    = "REJECTED"     // an operator rejected it
 )
 
-// WaitFailure is the failure of a wait. It is not retryable: a wait that runs again would wait for as long again.
+// WaitFailure is the failure of a wait. It is not retryable: another wait would take as long.
 func WaitFailure(code, message string) *Failure {
 	return &Failure{Type: "wait", Code: code, Message: message, Class: failure.Logic}
 }
 
-// Expired returns the result of a wait that has ended without what it waited for, or the failure.
+// Expired returns the result or the failure of a wait that ended in vain.
 func (w *Wait) Expired() (result []byte, f *Failure) {
 	switch {
 	case w.Kind() == WaitTime:
@@ -110,17 +109,17 @@ func (w *Wait) Expired() (result []byte, f *Failure) {
 	return nil, WaitFailure(CodeWaitTimeout, fmt.Sprintf("no %s came within %s", w.Kind(), w.Timeout))
 }
 
-// How an approval ends, for events.
+// Ends of an approval, for events.
 const (
 	DecisionApproved = "approved"
 	DecisionRejected = "rejected"
 	DecisionTimedOut = "timed_out"
-	// Without a decision, because of what became of the task or of the step.
+	// Without a decision: the task or the step ended otherwise.
 	DecisionCancelled = "cancelled"
 	DecisionResolved  = "resolved"
 )
 
-// Decision is an operator's answer to a step that waits for an approval.
+// Decision is an operator's answer to an approval.
 type Decision struct {
 	Approved bool      `json:"approved"`
 	Actor    string    `json:"actor"`
@@ -128,7 +127,7 @@ type Decision struct {
 	At       time.Time `json:"at"`
 }
 
-// Decide returns the result of a step with a decision, or its failure.
+// Decide returns the result of a decided step, or its failure.
 func (w *Wait) Decide(d Decision) (result []byte, f *Failure, err error) {
 	if !d.Approved && w.OnReject != EndContinues {
 		return nil, WaitFailure(CodeRejected, fmt.Sprintf("%s rejected it: %s", d.Actor, d.Reason)), nil

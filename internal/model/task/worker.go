@@ -22,27 +22,27 @@ type Worker struct {
 	Version       string
 	StartedAt     Instant
 	LastHeartbeat Instant
-	// HealthURL is the address of its health check, "" without one.
+	// HealthURL is the address of its health check, "" for none.
 	HealthURL string
-	// ProbeFailures counts the failed probes since the last successful one, and ProbeError explains the last failure.
+	// ProbeFailures counts the failed probes in a row, and ProbeError explains the last.
 	ProbeFailures int
 	ProbeError    string
-	// BrokenAt is when its circuit breaker opened; 0 while it is closed.
+	// BrokenAt is when its circuit breaker opened; 0: closed.
 	BrokenAt Instant
-	// Transport is how it gets its steps. It never changes.
+	// Transport never changes.
 	Transport Transport
-	// CordonedAt is when an operator cordoned it, 0 unless it is cordoned: it gets no more steps and keeps its own. It
-	// stays cordoned whatever becomes of its state, until an operator uncordons it.
+	// CordonedAt is 0 unless an operator cordoned it: it gets no more steps and keeps its own, in any state, until
+	// it is uncordoned.
 	CordonedAt   Instant
 	CordonedBy   string
 	CordonReason string
-	// DrainedAt is when its drain began; 0: it does not drain, or a node of an older version has drained it. DrainedBy is
-	// the operator who has drained it, "" for the worker itself. His drain outlives the worker's death, until he resumes
-	// the worker; its own ends when it is heard from and does not say that it drains.
+	// DrainedAt is the beginning of its drain; 0: none, or a node of an older version drained it. DrainedBy is the
+	// draining operator, "" for the worker itself. An operator's drain outlives the worker's death until a resume;
+	// the worker's own ends with a heartbeat that reports none.
 	DrainedAt   Instant
 	DrainedBy   string
 	DrainReason string
-	// Unread explains which part of the row is unreadable, "" for a whole row.
+	// Unread says which part of the row is unreadable, "" for none.
 	Unread string
 }
 
@@ -53,8 +53,8 @@ type WorkerState string
 const (
 	WorkerActive    WorkerState = "active"
 	WorkerDraining  WorkerState = "draining"  // takes no more steps
-	WorkerUnhealthy WorkerState = "unhealthy" // gets no steps until a probe succeeds; keeps those it holds
-	WorkerDead      WorkerState = "dead"      // has signed off, or missed its heartbeats
+	WorkerUnhealthy WorkerState = "unhealthy" // gets no steps until a probe succeeds; keeps its own
+	WorkerDead      WorkerState = "dead"      // signed off, or missed its heartbeats
 )
 
 // WorkerStates lists the states.
@@ -63,16 +63,15 @@ var WorkerStates = []WorkerState{WorkerActive, WorkerDraining, WorkerUnhealthy, 
 // Leaving reports whether a worker in the state should finish its steps and stop polling.
 func (s WorkerState) Leaving() bool { return s == WorkerDraining || s == WorkerDead }
 
-// Transport is how a worker gets its steps.
+// Transport is the way of steps to a worker.
 type Transport string
 
-// The transports.
 const (
 	TransportHTTP Transport = ""     // it polls
-	TransportAMQP Transport = "amqp" // steps are sent to a queue of its own; it may poll too
+	TransportAMQP Transport = "amqp" // it receives steps in its own queue; it may poll, too
 )
 
-// Word returns the name of the transport for people and in JSON.
+// Word names the transport for people and JSON.
 func (t Transport) Word() string {
 	if t == TransportHTTP {
 		return "http"
@@ -80,7 +79,7 @@ func (t Transport) Word() string {
 	return string(t)
 }
 
-// TransportNamed returns the transport with a name; "" is http. ok is false for another word.
+// TransportNamed returns a transport by name; "" is http. ok is false for an unknown name.
 func TransportNamed(word string) (t Transport, ok bool) {
 	switch word {
 	case "", TransportHTTP.Word():
@@ -91,20 +90,20 @@ func TransportNamed(word string) (t Transport, ok bool) {
 	return "", false
 }
 
-// DeliveryQueue is the name of the queue to which steps for a worker with TransportAMQP are sent.
+// DeliveryQueue names the queue of steps for a worker with TransportAMQP.
 func DeliveryQueue(prefix string, worker ID) string { return prefix + worker.String() + ".executions" }
 
 // Cordoned reports whether an operator has cordoned the worker.
 func (w *Worker) Cordoned() bool { return w.CordonedAt != 0 }
 
-// Cordon makes the worker cordoned. One that is cordoned already stays as it is.
+// Cordon has no effect on a cordoned worker.
 func (w *Worker) Cordon(now Instant, by, reason string) {
 	if !w.Cordoned() {
 		w.CordonedAt, w.CordonedBy, w.CordonReason = now, by, reason
 	}
 }
 
-// Uncordon ends that.
+// Uncordon reverts Cordon.
 func (w *Worker) Uncordon() { w.CordonedAt, w.CordonedBy, w.CordonReason = 0, "", "" }
 
 // Serves reports whether the worker can run steps of the route.
@@ -123,12 +122,12 @@ func (w *Worker) Serves(r Route) bool {
 	return true
 }
 
-// DrainsItself reports whether the worker drains because it said so, and not because an operator wants it to.
+// DrainsItself reports whether the worker drains on its own account, not an operator's.
 func (w *Worker) DrainsItself() bool {
 	return w.State == WorkerDraining && w.DrainedAt != 0 && w.DrainedBy == ""
 }
 
-// Drain lets an operator drain the worker, unless one has done so already. One that has left takes nothing anyway.
+// Drain records an operator's drain, unless there is one. A worker that left takes no steps anyway.
 func (w *Worker) Drain(now Instant, by, reason string) {
 	if w.State == WorkerDead || w.State == WorkerDraining && !w.DrainsItself() {
 		return
@@ -136,7 +135,7 @@ func (w *Worker) Drain(now Instant, by, reason string) {
 	w.State, w.DrainedAt, w.DrainedBy, w.DrainReason = WorkerDraining, now, by, reason
 }
 
-// Resume ends a drain. It reports false for a dead worker that no operator has drained: there is nothing to resume.
+// Resume ends a drain. It returns false for a dead worker without an operator's drain.
 func (w *Worker) Resume() bool {
 	resumed := w.State != WorkerDead || w.DrainedBy != ""
 	if w.State == WorkerDraining {
@@ -146,8 +145,8 @@ func (w *Worker) Resume() bool {
 	return resumed
 }
 
-// Heard records a sign of life. A worker that reports draining drains. One that does not is active again if it was dead
-// or drained by itself, unless an operator has drained it.
+// Heard records a heartbeat. A worker that reports draining drains. Otherwise a dead one, or one that drained by
+// itself, becomes active, unless an operator drained it.
 func (w *Worker) Heard(now Instant, draining bool) {
 	w.LastHeartbeat = max(w.LastHeartbeat, now)
 	switch {
@@ -166,8 +165,8 @@ func (w *Worker) Heard(now Instant, draining bool) {
 	}
 }
 
-// Probed records the result of a health probe: fault is "" for success. After unhealthyAfter failures in a row an
-// active worker is unhealthy; the first success ends that. It reports whether there is a change to store.
+// Probed records the result of a health probe; fault is "" for success. After unhealthyAfter failures in a row an
+// active worker is unhealthy; a success ends that. It reports a change.
 func (w *Worker) Probed(fault string, unhealthyAfter int) bool {
 	before := *w
 	if fault == "" {
@@ -184,19 +183,19 @@ func (w *Worker) Probed(fault string, unhealthyAfter int) bool {
 	return w.State != before.State || w.ProbeFailures != before.ProbeFailures || w.ProbeError != before.ProbeError
 }
 
-// BreakerState is the state of a circuit breaker: of a worker, or of the way to a broker.
+// BreakerState is the state of a circuit breaker, of a worker or of the way to a broker.
 type BreakerState string
 
 // The states of a circuit breaker.
 const (
 	BreakerClosed   BreakerState = "closed"
 	BreakerOpen     BreakerState = "open"      // the worker gets no steps
-	BreakerHalfOpen BreakerState = "half_open" // the worker gets a few attempts as a test
+	BreakerHalfOpen BreakerState = "half_open" // the worker gets a few test attempts
 )
 
-// Breaker returns the state of the worker's circuit breaker, the time of its next automatic change or period (0:
-// never), and the number of the half-open period. Half-open periods follow each other, each as long as the breaker was
-// open, until an attempt has ended with any outcome.
+// Breaker returns the state of the worker's circuit breaker, its next automatic change or period (0: never), and
+// the number of the half-open period. Half-open periods repeat, each as long as the open one, until an attempt
+// ends.
 func (w *Worker) Breaker(now Instant, openFor time.Duration) (s BreakerState, until Instant, period int64) {
 	if w.BrokenAt == 0 || openFor <= 0 {
 		return BreakerClosed, 0, 0
@@ -209,8 +208,8 @@ func (w *Worker) Breaker(now Instant, openFor time.Duration) (s BreakerState, un
 	return BreakerHalfOpen, until, period
 }
 
-// WorkersFault reports whether an attempt's end indicates a fault of the worker rather than of the step: the worker was
-// not heard from in time, or lacked a resource.
+// WorkersFault reports whether an attempt's end points to the worker rather than the step: a missed heartbeat, or a
+// missing resource.
 func WorkersFault(o Outcome, f *Failure) bool {
 	switch o {
 	case NotStarted, LeaseExpired, TimedOut, DispatchExpired:
@@ -222,7 +221,7 @@ func WorkersFault(o Outcome, f *Failure) bool {
 	}
 }
 
-// workers reports whether the failure's class blames the worker. A failure that is not retryable counts as logic.
+// A failure that is not retryable counts as logic.
 func (f *Failure) workers() bool {
 	c := f.Class
 	if c == "" || c == failure.Logic {

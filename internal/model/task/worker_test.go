@@ -19,7 +19,7 @@ func TestBreaker(t *testing.T) {
 		until  time.Duration
 		period int64
 	}{
-		{-time.Second, task.BreakerOpen, openFor, 0}, // another process's clock is a little behind
+		{-time.Second, task.BreakerOpen, openFor, 0}, // another process's clock is slightly behind
 		{0, task.BreakerOpen, openFor, 0},
 		{openFor - 1000, task.BreakerOpen, openFor, 0},
 		{openFor, task.BreakerHalfOpen, 2 * openFor, 1},

@@ -8,9 +8,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// body is the meaning of a template, as covered by its fingerprint. Every optional field is omitted when empty: a field
-// added later must not change the fingerprints of old templates.
-// The names of the fields are part of every stored fingerprint and must not change.
+// body is the meaning of a template, as its fingerprint covers it. Empty optional fields are omitted, so that new
+// fields keep the fingerprints of old templates. Field names are part of every stored fingerprint and must not
+// change.
 type body struct {
 	Namespace   string          `json:"namespace_name"`
 	Name        string          `json:"name"`
@@ -36,7 +36,7 @@ type lifecycle struct {
 	MaxDuration               time.Duration `json:"max_duration,omitempty"`
 }
 
-// step is task.StepSpec in JSON, without the links, which follow from the dependencies.
+// step is task.StepSpec in JSON without the links, which follow from the dependencies.
 type step struct {
 	Name           string          `json:"name"`
 	Description    string          `json:"description,omitempty"`
@@ -56,8 +56,7 @@ type step struct {
 	Tasks          *task.ChildSpec `json:"tasks,omitempty"`
 }
 
-// retry is task.Retry in JSON.
-// Its fields are those of task.Retry in the same order, so that one converts to the other.
+// retry is task.Retry in JSON. The order of its fields is the same, so that one converts to the other.
 type retry struct {
 	Retryable   bool          `json:"retryable"`
 	MaxAttempts int           `json:"max_attempts,omitempty"`
@@ -67,13 +66,12 @@ type retry struct {
 	Jitter      float64       `json:"jitter,omitempty"`
 
 	Limits task.ClassLimits `json:"limits,omitzero"`
-	// Writing a default explicitly does not change the document's meaning.
+	// An explicit default has the same meaning as none.
 	BaseSaid   bool `json:"-"`
 	JitterSaid bool `json:"-"`
 }
 
-// bodyOf converts a template to its meaning.
-// It shares the slices of the template and must not change them.
+// bodyOf shares the slices of the template and must not change them.
 func bodyOf(t *task.Template) body {
 	b := body{
 		Namespace: t.Namespace, Name: t.Name, Version: t.Version, Adhoc: t.Adhoc, Description: t.Description,

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// What a template may have at most is still allowed, and one more is not.
 func TestParseAtTheBounds(t *testing.T) {
 	t.Parallel()
 	steps := func(n int) string {
@@ -27,7 +26,7 @@ func TestParseAtTheBounds(t *testing.T) {
 		}
 		return doc("required_capabilities: [" + strings.Join(names, ",") + "]")
 	}
-	schema := func(values int) string { // the object, the list, three lists in it and what they hold
+	schema := func(values int) string { // the object, the list, three lists in it and their contents
 		list := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("1,", n), ",") + "]" }
 		return "input_schema: {examples: [" + list(4000) + "," + list(4000) + "," + list(values-8005) + "]}\n" + doc()
 	}
@@ -56,7 +55,6 @@ func TestParseAtTheBounds(t *testing.T) {
 	}
 }
 
-// A context is refused for numbers that cost too much, and for nesting too deep.
 func TestCheckAtTheBounds(t *testing.T) {
 	t.Parallel()
 	nested := func(depth int, left, right string) string {
@@ -77,7 +75,6 @@ func TestCheckAtTheBounds(t *testing.T) {
 	}
 }
 
-// A report names at most ten properties and quotes at most 200 characters.
 func TestReportsAreShort(t *testing.T) {
 	t.Parallel()
 	required := func(n int) string {
@@ -102,7 +99,6 @@ func TestReportsAreShort(t *testing.T) {
 	}
 }
 
-// The first thousand faults are looked at, and the first hundred of them in order shown.
 func TestFaultsAreBounded(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{1000: false, 1001: false} {

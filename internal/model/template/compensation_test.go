@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// compensating is a template of two steps with compensation steps.
 func compensating(onFailure string) string {
 	return "name: x\nversion: \"1\"\nsteps:\n  - {name: a, handler: h}\n  - {name: b, handler: h, dependencies: [a]}\n" +
 		"on_failure: " + onFailure + "\n"

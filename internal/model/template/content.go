@@ -12,23 +12,22 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// content is the meaning of a document, as covered by its fingerprint: everything except comments, formatting, the
-// order of keys and of dependencies, and explicit defaults.
+// content is the meaning of a document, as its fingerprint covers it: without comments, formatting, the order of
+// keys and dependencies, and explicit defaults.
 //
-// Priorities stay as written. If they were resolved, the fingerprint of an unchanged document would change with the
-// server's table.
-// Metadata has no effect on tasks, but an author who changes it means another version.
+// Priorities stay as written, because resolved ones would depend on the server's table. Metadata has no effect on
+// tasks, but a changed one means another version.
 type content struct {
 	body
 	Priorities []string        `json:"priorities,omitempty"`
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
 }
 
-// fingerprint returns the SHA-256 (hex) of the canonical content.
-// It must be called after the whole document was read: priorities and metadata are collected on the way.
+// fingerprint returns the SHA-256 (hex) of the canonical content. Call it after reading the whole document, which
+// collects priorities and metadata.
 func (r *reader) fingerprint(t *task.Template) (string, error) {
 	c := content{body: bodyOf(t), Priorities: r.priorities, Metadata: r.metadata}
-	// The resolved levels are left out; Priorities has them as written.
+	// Priorities has the levels as written.
 	c.Priority = nil
 	for i := range c.Steps {
 		c.Steps[i].Priority = nil
@@ -42,7 +41,7 @@ func (r *reader) fingerprint(t *task.Template) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// encode is json.Marshal without escapes for HTML, which would change the embedded JSON.
+// encode is json.Marshal without HTML escapes, which would change embedded JSON.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -54,11 +53,10 @@ func encode(v any) ([]byte, error) {
 }
 
 // canonical is the JSON of a node: keys sorted, no spaces, numbers normalised.
-// Two documents that differ in spelling only have the same text.
 func canonical(n *document.Node) []byte {
 	b, err := encode(n.Value())
 	if err != nil {
-		return []byte("null") // not reached: a node holds JSON values only
+		return []byte("null") // unreachable: a node holds JSON values only
 	}
 	return b
 }

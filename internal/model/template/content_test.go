@@ -26,7 +26,6 @@ steps:
     timeout_seconds: 60
 `
 
-// Documents that mean the same have one fingerprint.
 func TestFingerprintInvariance(t *testing.T) {
 	t.Parallel()
 	want := parse(t, plain).Fingerprint
@@ -86,7 +85,6 @@ name: order
 	}
 }
 
-// The names of levels are the server's; the content of a document is not.
 func TestFingerprintKeepsPriorityAsWritten(t *testing.T) {
 	t.Parallel()
 	other, err := template.Parse("", []byte(plain), func(string) (int, bool) { return 99, true })
@@ -98,7 +96,6 @@ func TestFingerprintKeepsPriorityAsWritten(t *testing.T) {
 	}
 }
 
-// Documents that mean something else have another fingerprint.
 func TestFingerprintDiffers(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{parse(t, plain).Fingerprint: "plain"}
@@ -137,8 +134,7 @@ func TestFingerprintDiffers(t *testing.T) {
 	}
 }
 
-// The fingerprint is stored: were it to change with a new version of Tasker,
-// every unchanged document would be a conflict.
+// The fingerprint is stored: a change would make every unchanged document a conflict.
 func TestFingerprintIsFrozen(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -151,7 +147,6 @@ func TestFingerprintIsFrozen(t *testing.T) {
 	}
 }
 
-// Numbers keep their digits on the way from the document to the handler.
 func TestInitializationKeepsNumbers(t *testing.T) {
 	t.Parallel()
 	got := parse(t, strings.Replace(doc(), "handler: h",

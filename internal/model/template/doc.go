@@ -8,8 +8,8 @@
 //	       --(content.go)--> fingerprint of its meaning
 //	       --(body.go)--> canonical JSON for the store, and back
 //
-// Every stage reports into one list of problems, so an author sees all of them at once, each with file:line:column. The
-// package does no input or output: a schema is never loaded from the network or from disk.
+// All stages report into one list of problems, so an author sees them together, each with file:line:column. The
+// package does no I/O: it never loads a schema from the network or from disk.
 //
 // Begin with read.go (Parse) and schema.go (CompileSchema). limits.go lists every bound with its reason.
 package template

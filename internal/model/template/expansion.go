@@ -12,24 +12,23 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A validator of JSON Schema follows every reference and tries every alternative, so a schema of two kilobytes can
-// require millions of evaluations of one value. The validator cannot be interrupted. Therefore its work is counted
-// first: here the part that depends on the schema alone, in work.go the part that depends on a context.
+// A JSON Schema validator follows every reference and tries every alternative, so two kilobytes of schema can
+// require millions of evaluations of one value, and it cannot be interrupted. So its work is counted first: here
+// the part of the schema alone, in work.go the part of a context.
 
-// graph is a compiled schema with everything that it refers to.
-// It is built once for each template and only read afterwards.
+// graph is a compiled schema with all that it refers to. It is immutable after newGraph.
 type graph struct {
 	root *jsonschema.Schema
-	// dynamic are the possible targets of a dynamic reference, by anchor; "" are those of $recursiveRef.
+	// dynamic are the possible targets of a dynamic reference, by anchor; "" is for $recursiveRef.
 	dynamic map[string][]*jsonschema.Schema
-	// size is the number of subschemas with all references followed, 0 if there is no end.
+	// size counts the subschemas with all references followed; 0 for endless.
 	size int
 	// instructions is the size of the largest regular expression.
 	instructions int
 }
 
-// newGraph follows a schema and refuses one against which no context could be checked within bounds.
-// The problem is located at the subschema at which the count exceeds its bound.
+// newGraph refuses a schema against which no context could be checked within bounds. The problem is at the
+// subschema that exceeds the bound.
 func newGraph(root *jsonschema.Schema) (*graph, *task.Problem) {
 	g := &graph{root: root, dynamic: map[string][]*jsonschema.Schema{}}
 	all := g.reachable()
@@ -64,26 +63,23 @@ func newGraph(root *jsonschema.Schema) (*graph, *task.Problem) {
 	return g, nil
 }
 
-// extent is the number and the depth of a schema's subschemas for one value.
-// Numbers above their bounds are cut, so that nothing overflows.
+// extent is the number and depth of a schema's subschemas for one value, cut at their bounds against overflow.
 type extent struct {
-	schemas int // evaluated, with repeats
-	depth   int // the longest chain of them
+	schemas int // evaluated, including repeats
+	depth   int // their longest chain
 	endless bool
 }
 
-// expander finds the extents of schemas.
 type expander struct {
 	*graph
 	known map[*jsonschema.Schema]extent
 }
 
-// expand returns the extent of a schema, computed once.
 func (e *expander) expand(s *jsonschema.Schema) extent {
 	if x, known := e.known[s]; known {
 		return x
 	}
-	e.known[s] = extent{endless: true} // until it is known: a schema that reaches itself on the way is in a cycle
+	e.known[s] = extent{endless: true} // for now: a schema that reaches itself is in a cycle
 	out := extent{schemas: 1, depth: 1}
 	for _, sub := range inPlace(s) {
 		if sub != nil {
@@ -97,18 +93,17 @@ func (e *expander) expand(s *jsonschema.Schema) extent {
 	return out
 }
 
-// add adds the extent of a subschema that applies to the same value.
 func (x *extent) add(sub extent) {
 	x.schemas = min(x.schemas+sub.schemas, maxExpansion+1)
 	x.depth = max(x.depth, sub.depth+1)
 	x.endless = x.endless || sub.endless
 }
 
-// maxUnfolded bounds the count of a schema with all references followed.
-// A larger schema is still accepted; only the short cut of enter does not apply to it.
+// maxUnfolded bounds the count with all references followed. A larger schema is accepted without the short cut of
+// enter.
 const maxUnfolded = 1 << 20
 
-// unfolded counts the subschemas below s with all references followed; 0 if there are too many, or no end of them.
+// unfolded counts the subschemas of s with all references followed; 0 for too many or endless.
 func (g *graph) unfolded(s *jsonschema.Schema, known map[*jsonschema.Schema]int) int {
 	if n, ok := known[s]; ok {
 		return n
@@ -116,7 +111,7 @@ func (g *graph) unfolded(s *jsonschema.Schema, known map[*jsonschema.Schema]int)
 	known[s] = 0
 	total := 1
 	if s.Enum != nil {
-		// An enumeration compares every value with the document; eight comparisons count as one evaluation.
+		// An enumeration compares every value; eight comparisons count as one evaluation.
 		total += len(s.Enum.Values) / 8
 	}
 	for _, list := range [][]*jsonschema.Schema{inPlace(s), ofParts(s), g.targets(s)} {
@@ -134,15 +129,14 @@ func (g *graph) unfolded(s *jsonschema.Schema, known map[*jsonschema.Schema]int)
 	return total
 }
 
-// pointerIn returns the place of a subschema in the document.
-// The location that the compiler gives is a URL with the pointer as its fragment.
+// pointerIn returns the pointer in the fragment of the compiler's URL.
 func pointerIn(s *jsonschema.Schema) string {
 	_, at, _ := strings.Cut(s.Location, "#")
 	return at
 }
 
-// reachable returns every subschema once, the root first.
-// Dynamic references add nothing: their targets have anchors and are reachable in other ways.
+// reachable returns every subschema once, the root first. Targets of dynamic references have anchors and are
+// reachable otherwise.
 func (g *graph) reachable() []*jsonschema.Schema {
 	list := []*jsonschema.Schema{g.root}
 	seen := map[*jsonschema.Schema]bool{g.root: true}
@@ -157,7 +151,6 @@ func (g *graph) reachable() []*jsonschema.Schema {
 	return list
 }
 
-// subschemas yields the subschemas that a schema applies to a value itself and to its parts.
 func subschemas(s *jsonschema.Schema) iter.Seq[*jsonschema.Schema] {
 	return func(yield func(*jsonschema.Schema) bool) {
 		for _, list := range [][]*jsonschema.Schema{inPlace(s), ofParts(s)} {
@@ -170,8 +163,8 @@ func subschemas(s *jsonschema.Schema) iter.Seq[*jsonschema.Schema] {
 	}
 }
 
-// inPlace returns the subschemas that apply to the value itself. Some may be nil.
-// Each of them costs an evaluation of the same value, so they multiply.
+// inPlace returns the subschemas for the value itself, some nil. Each costs an evaluation of the same value, so
+// they multiply.
 func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else}
 	if s.DynamicRef != nil {
@@ -182,8 +175,8 @@ func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.AppendSeq(list, schemasOf(maps.Values(s.Dependencies)))
 }
 
-// ofParts returns the subschemas that apply to members, names and items. Some may be nil.
-// They cost evaluations of parts, of which a document has a limited number.
+// ofParts returns the subschemas for members, names and items, some nil. They cost evaluations of parts, which a
+// document limits.
 func ofParts(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems}
 	list = slices.AppendSeq(list, maps.Values(s.Properties))
@@ -193,14 +186,12 @@ func ofParts(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.AppendSeq(list, schemasOf(slices.Values([]any{s.AdditionalProperties, s.Items, s.AdditionalItems})))
 }
 
-// itemSchemas returns the list form of items in older drafts.
 func itemSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	list, _ := s.Items.([]*jsonschema.Schema)
 	return list
 }
 
-// schemasOf yields those of the values that are schemas.
-// The library keeps true and false as booleans in such places; they cost nothing.
+// schemasOf skips true and false, which the library keeps as booleans and which cost nothing.
 func schemasOf(values iter.Seq[any]) iter.Seq[*jsonschema.Schema] {
 	return func(yield func(*jsonschema.Schema) bool) {
 		for v := range values {
@@ -211,8 +202,8 @@ func schemasOf(values iter.Seq[any]) iter.Seq[*jsonschema.Schema] {
 	}
 }
 
-// targets returns the possible targets of a dynamic reference of s.
-// Which of them it is depends on the way by which the validator came, so all are counted.
+// targets returns all possible targets of a dynamic reference, because the actual one depends on the validator's
+// path.
 func (g *graph) targets(s *jsonschema.Schema) []*jsonschema.Schema {
 	var list []*jsonschema.Schema
 	if s.DynamicRef != nil && s.DynamicRef.Anchor != "" {

@@ -17,19 +17,18 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// explain describes a validation error: one problem for every leaf of its tree, without repeats, sorted by pointer.
-// Alternatives (anyOf, oneOf) come with the faults of each that was possibly meant.
-// It returns at most maxProblems.
+// explain returns one problem for every leaf of an error, without repeats, sorted by pointer, at most maxProblems.
+// For anyOf and oneOf it explains each likely alternative.
 func explain(e *jsonschema.ValidationError) []task.Problem {
 	var found []task.Problem
 	var walk func(e *jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
-		// More leaves than a reader needs: a hostile context has one for about every byte.
+		// A hostile context has a leaf for about every byte.
 		if len(found) >= maxProblems*10 {
 			return
 		}
 		causes := alternatives(e)
-		// One alternative that was possibly meant is more helpful than "none of these".
+		// One likely alternative helps more than "none of these".
 		if msg := messageOf(e.ErrorKind); msg != "" && (len(causes) != 1 || len(e.Causes) == 1) {
 			found = append(found, task.Problem{Location: pointerOf(e.InstanceLocation), Message: msg})
 		}
@@ -43,8 +42,8 @@ func explain(e *jsonschema.ValidationError) []task.Problem {
 	return found[:min(len(found), maxProblems)]
 }
 
-// alternatives returns the causes of an error. Of an anyOf or oneOf it returns only the alternatives that allow the
-// type of the value, if there are any: the others were not meant.
+// alternatives returns the causes of an error; of an anyOf or oneOf only the alternatives for the type of the
+// value, if there are any.
 func alternatives(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	switch e.ErrorKind.(type) {
 	case *fault.AnyOf, *fault.OneOf:
@@ -63,9 +62,7 @@ func alternatives(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return meant
 }
 
-// mistyped reports whether an alternative failed because the value itself, at
-// the given depth, has the wrong type.
-// Such an alternative describes another kind of value.
+// mistyped reports whether an alternative failed because the value at depth has the wrong type.
 func mistyped(e *jsonschema.ValidationError, depth int) bool {
 	if _, ok := e.ErrorKind.(*fault.Type); ok {
 		return len(e.InstanceLocation) == depth
@@ -73,7 +70,6 @@ func mistyped(e *jsonschema.ValidationError, depth int) bool {
 	return slices.ContainsFunc(e.Causes, func(c *jsonschema.ValidationError) bool { return mistyped(c, depth) })
 }
 
-// pointerOf joins the parts of a place to a JSON pointer.
 func pointerOf(parts []string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -82,8 +78,7 @@ func pointerOf(parts []string) string {
 	return b.String()
 }
 
-// messageOf returns the message of one fault, "" for a fault that only groups others.
-// The messages continue "the value ...", in words that name the keyword of the schema where that helps.
+// messageOf continues "the value ..."; "" for a fault that only groups others.
 func messageOf(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *fault.Schema, *fault.Group, *fault.Reference, *fault.AllOf:
@@ -129,8 +124,7 @@ func messageOf(k jsonschema.ErrorKind) string {
 	}
 }
 
-// properties lists names of properties.
-// It shows at most ten: a hostile context can have thousands.
+// properties lists at most ten names: a hostile context can have thousands.
 func properties(names []string) string {
 	const most = 10
 	word := "the property "
@@ -147,8 +141,7 @@ func properties(names []string) string {
 	return word + strings.Join(shown, ", ")
 }
 
-// decimal returns a short number exactly, a long one rounded.
-// 20 decimals are more than any author writes; a rounded number is only shown, never compared.
+// decimal rounds a long number for display; 20 decimals exceed any author's.
 func decimal(r *big.Rat) string {
 	if r.IsInt() {
 		return shortened(r.Num().String())
@@ -157,8 +150,7 @@ func decimal(r *big.Rat) string {
 	return shortened(strings.TrimRight(s, "0"))
 }
 
-// shortened makes a message that quotes the context short and safe to print.
-// It cuts at 200 characters, not bytes, so that no character is torn.
+// shortened makes a quoted context short and safe to print, at 200 characters, not bytes.
 func shortened(s string) string {
 	const most = 200
 	s = strings.Map(printable, s)

@@ -10,15 +10,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// expression is an expression of a step, whose steps are checked when the graph is known.
+// expression is an expression of a step; its steps are checked with the whole graph.
 type expression struct {
 	field   string
 	at      document.Position
 	program *expr.Program
 }
 
-// expression reads a field of a step that is an expression over context, parents and further names, and notes it. The
-// result is "" if the field is absent or wrong.
+// expression reads and notes an expression over context, parents and further names; "" if it is absent or wrong.
 func (r *reader) expression(f fields, field string, at *places, names ...string) string {
 	v := f.get(field)
 	if v == nil {
@@ -42,8 +41,8 @@ func (r *reader) expression(f fields, field string, at *places, names ...string)
 	return v.Text
 }
 
-// within returns the place of a fault of an expression in the document. In a text of several lines, whose indentation
-// is not known, it is the line.
+// within returns the position of an expression's fault; in a text of several lines, whose indentation is unknown,
+// only the line.
 func within(v *document.Node, fault *expr.Error) document.Position {
 	at := v.At
 	switch {
@@ -57,7 +56,7 @@ func within(v *document.Node, fault *expr.Error) document.Position {
 	return at
 }
 
-// checkExpressions reports the steps in expressions of a step that it does not depend on: it could run before them.
+// checkExpressions reports steps in expressions that the step does not depend on, because it could run before them.
 func (r *reader) checkExpressions(t *task.Template, step int, p places) {
 	for _, e := range p.expressions {
 		for _, name := range e.program.Steps() {

@@ -11,16 +11,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// fields reads the entries of one mapping of the document. Every getter reports a value of the wrong type or range at
-// the position of the value and returns the zero value, so that the caller can continue. A null counts as absent.
+// fields reads the entries of one mapping. Every getter reports a wrong type or range at the position of the value
+// and returns the zero value, so that the caller can continue. A null counts as absent.
 type fields struct {
 	*problems
 	n    *document.Node
 	what string // "step", for the messages
 }
 
-// open starts to read a mapping that has the keys of a Mapping. It reports others, and returns false if n is not a
-// mapping.
+// open reads a mapping and reports keys that its Mapping lacks. It returns false for other nodes.
 func (p *problems) open(n *document.Node, what string) (fields, bool) {
 	known := known[what]
 	f := fields{p, n, what}
@@ -30,7 +29,7 @@ func (p *problems) open(n *document.Node, what string) (fields, bool) {
 		}
 		return f, false
 	}
-	// Unknown keys are errors and not ignored: a misspelt optional key would silently have no effect.
+	// Unknown keys are errors: a misspelt optional key would silently have no effect.
 next:
 	for _, e := range n.Pairs {
 		for _, k := range known {
@@ -47,8 +46,7 @@ next:
 	return f, true
 }
 
-// get returns the value of a key, nil if it is absent or null.
-// A key written twice was reported by package document.
+// get returns the value of a key, nil if it is absent or null. Package document reports duplicate keys.
 func (f fields) get(key string) *document.Node {
 	if v := f.n.Get(key); v != nil && v.Kind != document.Null {
 		return v
@@ -56,8 +54,7 @@ func (f fields) get(key string) *document.Node {
 	return nil
 }
 
-// need is get for a required key.
-// A value that could not be parsed was reported already and is not reported as missing.
+// need is get for a required key. An unparsable value is not reported as missing.
 func (f fields) need(key string) *document.Node {
 	v := f.get(key)
 	if was := f.n.Get(key); v == nil && (was == nil || !was.Broken) {
@@ -66,8 +63,7 @@ func (f fields) need(key string) *document.Node {
 	return v
 }
 
-// text reads a string, "" if v is nil.
-// A number or a boolean is refused and not converted: "1.10" and 1.1 differ as a version.
+// text reads a string, "" for nil. It refuses numbers and booleans: as a version, "1.10" and 1.1 differ.
 func (f fields) text(key string, v *document.Node) string {
 	switch {
 	case v == nil || v.Broken:
@@ -82,8 +78,7 @@ func (f fields) text(key string, v *document.Node) string {
 	return ""
 }
 
-// name reads a name of at most most characters.
-// The result is "" after a fault, which a caller may use as "no name".
+// name reads a name of at most most characters, "" after a fault.
 func (f fields) name(key string, v *document.Node, most int) string {
 	s := f.text(key, v)
 	if v == nil || v.Kind != document.Text {
@@ -96,8 +91,7 @@ func (f fields) name(key string, v *document.Node, most int) string {
 	return s
 }
 
-// nameFault returns the fault of a name. Names are put into keys, paths, logs and terminals, so they must not contain
-// invisible characters.
+// nameFault refuses invisible characters, because names appear in keys, paths, logs and terminals.
 func nameFault(s string, most int) string {
 	switch {
 	case s == "":
@@ -112,14 +106,12 @@ func nameFault(s string, most int) string {
 	return ""
 }
 
-// invisible reports whether r is a control character, a line separator, or a character that turns the direction of the
-// text after it.
+// invisible matches control characters, line separators and characters that turn the direction of text.
 func invisible(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// prose reads a description: lines of text.
-// It may be empty and has no limit of its own; the source has.
+// prose reads a description; only the limit of the source applies.
 func (f fields) prose(key string) string {
 	v := f.get(key)
 	s := f.text(key, v)
@@ -130,8 +122,7 @@ func (f fields) prose(key string) string {
 	return s
 }
 
-// whole reads a whole number of a range, 0 if the key is absent.
-// A number such as 1e3 or 5.0 counts as whole; its digits are compared, not a rounded double.
+// whole reads a whole number of a range, 0 if absent. 1e3 and 5.0 count as whole, by their digits.
 func (f fields) whole(key string, low, high int) int {
 	v := f.get(key)
 	if v == nil {
@@ -153,8 +144,7 @@ func (f fields) whole(key string, low, high int) int {
 	return n
 }
 
-// fraction reads a number from 0 to 1.
-// absent is returned for a missing key and for a faulty value.
+// fraction reads a number from 0 to 1; absent also for a faulty value.
 func (f fields) fraction(key string, absent float64) float64 {
 	v := f.get(key)
 	if v == nil {
@@ -172,8 +162,7 @@ func (f fields) fraction(key string, absent float64) float64 {
 	return x
 }
 
-// truth reads true or false.
-// absent is returned for a missing key and for a faulty value. yes and no are texts in YAML 1.2 and refused.
+// truth reads true or false; absent also for a faulty value. YAML 1.2 reads yes and no as texts, which are refused.
 func (f fields) truth(key string, absent bool) bool {
 	v := f.get(key)
 	switch {
@@ -186,8 +175,6 @@ func (f fields) truth(key string, absent bool) bool {
 	return v.Text == "true"
 }
 
-// list returns the items of a list, none if the key is absent.
-// An empty list and an absent one look alike to the caller.
 func (f fields) list(key string) []*document.Node {
 	v := f.get(key)
 	if v == nil {
@@ -200,7 +187,6 @@ func (f fields) list(key string) []*document.Node {
 	return v.Items
 }
 
-// shown returns a value for a message: scalars as written, others by their kind.
 func shown(v *document.Node) string {
 	switch v.Kind {
 	case document.Text:

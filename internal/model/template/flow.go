@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/limit"
 )
 
-// concurrency reads how many steps may run at once, for each key; nil if it is absent.
 func (r *reader) concurrency(v *document.Node) *limit.Spec {
 	if v == nil {
 		return nil
@@ -20,8 +19,7 @@ func (r *reader) concurrency(v *document.Node) *limit.Spec {
 	return &limit.Spec{Key: f.key(), Permits: f.whole("limit", 1, limit.MaxPermits)}
 }
 
-// rateLimit reads how many steps may begin in a time, for each key; nil if it is absent. The burst defaults to the
-// limit.
+// rateLimit: the burst defaults to the limit.
 func (r *reader) rateLimit(v *document.Node) *limit.Spec {
 	if v == nil {
 		return nil
@@ -46,7 +44,6 @@ func (r *reader) rateLimit(v *document.Node) *limit.Spec {
 	return &limit.Spec{Key: f.key(), Rate: rate}
 }
 
-// key reads the key of a limit: a text with places for values of a task's context.
 func (f fields) key() string {
 	v := f.get("key")
 	s := f.text("key", v)

@@ -12,9 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// FuzzParse: no source makes Parse panic; what it refuses it locates inside the
-// source, in order; what it accepts keeps the rules, and has the same fingerprint
-// when parsed again.
+// FuzzParse: Parse never panics; faults are inside the source, in order; an accepted template keeps the rules, and
+// its fingerprint when parsed again.
 func FuzzParse(f *testing.F) {
 	for _, pattern := range []string{"testdata/good/*", "testdata/bad/*.yaml"} {
 		paths, err := filepath.Glob(pattern)
@@ -32,7 +31,7 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		template.Warnings("f.yaml", src) // of anything, without a panic
+		template.Warnings("f.yaml", src) // never panics
 		got, err := template.Parse("f.yaml", src, levels)
 		if err != nil {
 			checkProblems(t, src, err)
@@ -56,7 +55,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkProblems checks that a refusal is a list of places in the source.
 func checkProblems(t *testing.T, src []byte, err error) {
 	t.Helper()
 	var e *task.Error

@@ -10,13 +10,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Mapping is one kind of mapping of a template document. What names it in messages, as open does.
+// Mapping is one kind of mapping in a template document. What names it in messages, as in open.
 type Mapping struct {
 	What string
 	Keys []Key
 }
 
-// Key is a key of a mapping, as people read of it. Parse accepts these keys only.
+// Key is a key of a mapping, for the reference. Parse accepts only these keys.
 type Key struct {
 	Name    string
 	Type    string
@@ -38,13 +38,10 @@ const (
 	ofNamespace = "`" + DefaultNamespace + "`"
 )
 
-// between writes a range.
 func between(low, high int) string { return fmt.Sprintf("%d to %d", low, high) }
 
-// upTo writes the limit of a text.
 func upTo(characters int) string { return fmt.Sprintf("%d characters", characters) }
 
-// days writes a bound of waits and periods.
 func days(d time.Duration) string { return fmt.Sprintf("1s to %d days", d/(24*time.Hour)) }
 
 var (
@@ -57,14 +54,12 @@ var (
 		"Steps count apart for each of its values, such as `{{customer}}`."}
 )
 
-// or returns a key with another default.
 func (k Key) or(text string) Key {
 	k.Default = text
 	return k
 }
 
-// Mappings lists the keys of all mappings of a template. It is a function, and not a variable, because callers may
-// sort it.
+// Mappings lists the keys of all mappings of a template, in a new slice.
 func Mappings() []Mapping {
 	minutes := func(name, meaning string, most int, otherwise string) Key {
 		return Key{name, aNumber, otherwise, between(1, most), "Minutes " + meaning}
@@ -173,7 +168,6 @@ func Mappings() []Mapping {
 	}
 }
 
-// target are the keys for what children run.
 func target() []Key {
 	return []Key{
 		{"template", aText, none, upTo(MaxName), "Template of the children. There is either this or `handler`."},
@@ -187,7 +181,6 @@ func onError() Key {
 		"as failed."}
 }
 
-// known are the names of the keys of each mapping.
 var known = func() map[string][]string {
 	names := map[string][]string{}
 	for _, m := range Mappings() {

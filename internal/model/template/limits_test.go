@@ -26,8 +26,7 @@ func TestParseLimits(t *testing.T) {
 	}
 }
 
-// Limits are content: other limits are another template, and none at all leave the
-// fingerprint of a template from before there were any.
+// Limits are content; a template without any keeps its old fingerprint.
 func TestFingerprintOfLimits(t *testing.T) {
 	t.Parallel()
 	of := func(yaml string) string { return parse(t, doc(yaml)).Fingerprint }

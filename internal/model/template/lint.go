@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Warnings returns what of a valid document is allowed but probably not meant, each at filename:line:column, in the
-// order of the source. Of a document that Parse refuses it returns some of it, or nothing.
+// Warnings returns likely mistakes of a valid document, each at filename:line:column, in order. Of a document that
+// Parse refuses it may return a part.
 func Warnings(filename string, src []byte) []task.Problem {
 	r := reader{problems: newProblems(filename)}
 	root := r.tree(src)
@@ -33,13 +33,12 @@ func Warnings(filename string, src []byte) []task.Problem {
 	return l.all()
 }
 
-// linter collects warnings of one document.
 type linter struct {
 	*problems
 	handlers []string
 }
 
-// step looks at one step. The task may take longest seconds; 0 means any time.
+// longest bounds the task in seconds; 0 is unbounded.
 func (l *linter) step(step *document.Node, longest int) {
 	l.handler(step.Get("handler"))
 	l.retry(step.Get("retry"))
@@ -52,9 +51,9 @@ func (l *linter) step(step *document.Node, longest int) {
 	}
 }
 
-// handler finds names that are probably the same, but for a slip.
+// handler finds names that differ by a slip.
 func (l *linter) handler(name *document.Node) {
-	const shortest = 5 // of shorter names, one edit leads to many others
+	const shortest = 5 // below this, one edit changes the meaning too often
 	if name != nil && name.Kind == document.Mapping {
 		name = name.Get("callable")
 	}
@@ -68,7 +67,7 @@ func (l *linter) handler(name *document.Node) {
 	l.handlers = append(l.handlers, name.Text)
 }
 
-// retry finds settings of retries that cannot come.
+// retry finds settings without effect.
 func (l *linter) retry(retry *document.Node) {
 	if retry == nil {
 		return
@@ -89,7 +88,6 @@ func (l *linter) retry(retry *document.Node) {
 	}
 }
 
-// number returns the whole number of a key of a mapping, 0 without one.
 func number(in *document.Node, key string) int {
 	if in == nil || in.Get(key) == nil {
 		return 0
@@ -101,7 +99,6 @@ func number(in *document.Node, key string) int {
 	return n
 }
 
-// all returns the warnings in the order of the source.
 func (l *linter) all() []task.Problem {
 	var found *task.Error
 	if !errors.As(l.err(), &found) {

@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// TestWarnings has each warning once, and one template that has none.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

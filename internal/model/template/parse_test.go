@@ -18,7 +18,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the .want files of testdata/bad")
 
-// levels is the table of the tests.
 func levels(name string) (int, bool) {
 	level, known := map[string]int{"high": 75, "medium": 50, "low": 25}[name]
 	return level, known
@@ -33,7 +32,6 @@ func read(t *testing.T, path string) []byte {
 	return b
 }
 
-// parse reads a document that must be good.
 func parse(t *testing.T, src string) *task.Template {
 	t.Helper()
 	got, err := template.Parse("t.yaml", []byte(src), levels)
@@ -43,8 +41,7 @@ func parse(t *testing.T, src string) *task.Template {
 	return got
 }
 
-// Each document of testdata/bad has its problems, all of them, with places, in
-// a .want file beside it.
+// Each document of testdata/bad has all its problems in a .want file.
 func TestParseBad(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/bad/*.yaml")
@@ -114,7 +111,7 @@ func TestParseFull(t *testing.T) {
 		},
 		Source: string(src),
 	}
-	want.Fingerprint = got.Fingerprint // TestFingerprint
+	want.Fingerprint = got.Fingerprint
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -155,7 +152,6 @@ func TestParseDefaults(t *testing.T) {
 	}
 }
 
-// doc is a document around one step's lines.
 func doc(lines ...string) string {
 	return "name: n\nversion: \"1\"\nsteps:\n  - name: s\n    handler: h\n    " + strings.Join(lines, "\n    ") + "\n"
 }
@@ -248,7 +244,6 @@ func TestParseHostileFilename(t *testing.T) {
 	}
 }
 
-// Documents made to cost much: each is answered, in little time.
 func TestParseCostly(t *testing.T) {
 	t.Parallel()
 	const mega = template.MaxSource

@@ -10,21 +10,18 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// problem is one fault and its place.
 type problem struct {
 	at      document.Position
 	message string
 }
 
-// problems collects the faults of one document.
-// It keeps ten times as many as it shows, because sorting by place decides which come first.
+// problems keeps ten times as many as it shows, because sorting by place decides which come first.
 type problems struct {
 	filename string
 	found    []problem
 }
 
-// newProblems makes the filename safe to print: it comes from outside too.
-// The name appears in every message; no file of that name is opened.
+// newProblems makes the untrusted filename safe to print. It opens no file.
 func newProblems(filename string) *problems {
 	if filename == "" {
 		filename = "template"
@@ -32,7 +29,7 @@ func newProblems(filename string) *problems {
 	return &problems{filename: strings.Map(printable, filename)}
 }
 
-// printable replaces the characters that a terminal or a log acts on.
+// printable replaces characters that terminals or logs act on.
 func printable(r rune) rune {
 	if !unicode.IsPrint(r) {
 		return unicode.ReplacementChar
@@ -40,8 +37,8 @@ func printable(r rune) rune {
 	return r
 }
 
-// report adds a problem. A shared (aliased) node is read many times, but each of its problems is reported once.
-// It is linear in the problems found, which their bound keeps cheap.
+// report adds a problem once, although an aliased node is read many times. It is linear in the bounded number of
+// problems.
 func (p *problems) report(at document.Position, format string, args ...any) {
 	one := problem{at, fmt.Sprintf(format, args...)}
 	if len(p.found) < maxProblems*10 && !slices.Contains(p.found, one) {
@@ -49,8 +46,7 @@ func (p *problems) report(at document.Position, format string, args ...any) {
 	}
 }
 
-// err returns all problems as one error, in the order of the source, or nil.
-// The code is task.Invalid.
+// err returns all problems in source order as one task.Invalid, or nil.
 func (p *problems) err() error {
 	n := len(p.found)
 	if n == 0 {

@@ -11,19 +11,17 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Levels resolves the name of a priority level. The caller has the table: this package knows no names.
-// It is called with names only, also those that no table has.
+// Levels resolves the name, known or not, of a priority level. The caller has the table.
 type Levels func(name string) (int, bool)
 
 // DefaultNamespace is the namespace of a template that names none.
 const DefaultNamespace = "default"
 
-// Parse reads a template document. A nil levels knows no names, only numbers.
+// Parse reads a template document. A nil levels accepts only numbers.
 //
-// The error is a *task.Error: task.TooLarge for a source over MaxSource, else task.Invalid with every problem, each at
-// filename:line:column, in the order of the source. A template without error is linked, has its fingerprint and keeps
-// src as its Source.
-// It is safe for concurrent use. Two documents above largeSource are parsed one after the other.
+// The error is a *task.Error: task.TooLarge for a source over MaxSource, else task.Invalid with every problem, each
+// at filename:line:column, in source order. A valid template is linked, has its fingerprint and keeps src as its
+// Source. Parse is safe for concurrent use; it parses documents above largeSource one at a time.
 func Parse(filename string, src []byte, levels Levels) (*task.Template, error) {
 	if len(src) > MaxSource {
 		return nil, task.Errorf(task.TooLarge, "the template has %d bytes; at most %d are allowed", len(src), MaxSource)
@@ -49,18 +47,17 @@ func Parse(filename string, src []byte, levels Levels) (*task.Template, error) {
 	return t, nil
 }
 
-// reader reads one document.
 type reader struct {
 	*problems
 	levels Levels
 
-	// The parts that the fingerprint covers and task.Template does not contain.
+	// Parts of the fingerprint that task.Template lacks.
 	metadata   json.RawMessage
 	priorities []string // as written: the template's, then each step's
 }
 
-// tree parses the source. If that fails, it reports the reason and returns nil.
-// A document that is empty is a problem of its own, because the parser reports nothing for it.
+// tree parses the source and reports why it fails. An empty document needs its own report, because the parser has
+// none.
 func (r *reader) tree(src []byte) *document.Node {
 	root := document.Parse(src, document.Options{
 		What:   "a template",
@@ -73,9 +70,9 @@ func (r *reader) tree(src []byte) *document.Node {
 	return root
 }
 
-// template reads the whole document. The result is usable only without reported problems.
+// template reads the whole document; with problems the result is unusable.
 func (r *reader) template(root *document.Node) *task.Template {
-	// The order of the getters is that of the problems with equal places only: err sorts them.
+	// err sorts the problems by place; the order of the getters only breaks ties.
 	f, ok := r.open(root, "a template")
 	if !ok {
 		return nil
@@ -110,8 +107,7 @@ func (r *reader) template(root *document.Node) *task.Template {
 	return t
 }
 
-// priority reads a level's name or number, and keeps the spelling.
-// nil means that the template names none. After a fault the level is meaningless, but the document is refused anyway.
+// priority reads a level's name or number and keeps the spelling; nil if absent.
 func (r *reader) priority(f fields) *int {
 	v := f.get("priority")
 	if v == nil {
@@ -125,7 +121,7 @@ func (r *reader) priority(f fields) *int {
 		}
 	}
 	if v.Kind == document.Text {
-		// Requests may send a number as a string; so may a template.
+		// As in requests, a number may be a string.
 		if n, err := json.Number(v.Text).Int64(); err == nil && n >= 0 && n <= task.MaxPriority {
 			level := int(n)
 			return &level
@@ -138,8 +134,7 @@ func (r *reader) priority(f fields) *int {
 	return &level
 }
 
-// lifecycle reads the thresholds.
-// 0 minutes is refused: a threshold that is absent is left out.
+// lifecycle reads the thresholds. 0 minutes is refused: omit the threshold instead.
 func (r *reader) lifecycle(v *document.Node) task.Lifecycle {
 	if v == nil {
 		return task.Lifecycle{}
@@ -159,13 +154,13 @@ func (r *reader) lifecycle(v *document.Node) task.Lifecycle {
 	}
 }
 
-// dispatchTTL reads dispatch_ttl_ms, of a template or of a step. 0 means that it is absent.
+// dispatchTTL reads dispatch_ttl_ms of a template or a step; 0 if absent.
 func (f fields) dispatchTTL() time.Duration {
 	return time.Duration(f.whole("dispatch_ttl_ms", minDispatchTTLMS, maxDispatchTTLMS)) * time.Millisecond
 }
 
-// sensitive reads the pointers to values that only some keys may see, sorted and without duplicates: their order means
-// nothing, so it must not change the fingerprint.
+// sensitive reads pointers to sensitive values, sorted without duplicates, so that their order does not change the
+// fingerprint.
 func (f fields) sensitive() []string {
 	items := f.list("sensitive")
 	var pointers []string
@@ -189,13 +184,12 @@ func (f fields) sensitive() []string {
 	return slices.Compact(pointers)
 }
 
-// schema compiles the input schema, so that a faulty one is refused here and not with the first task.
-// The result is its canonical JSON, which is compiled again when the template is used.
+// schema compiles the input schema to refuse a faulty one now, and returns its canonical JSON.
 func (r *reader) schema(v *document.Node) []byte {
 	if v == nil {
 		return nil
 	}
-	if v.Size() > maxSchemaValues { // aliases count as values of their own
+	if v.Size() > maxSchemaValues { // aliases count as separate values
 		r.report(v.At, "input_schema: the schema has more than %d values, with its aliases expanded", maxSchemaValues)
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// TestReference holds docs/reference/template.md to the keys that Parse accepts.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -33,7 +32,6 @@ func TestReference(t *testing.T) {
 	reference.Check(t, "template.md", b.String())
 }
 
-// TestEveryMappingIsRead: what the reference lists is what Parse looks for, in each kind of mapping.
 func TestEveryMappingIsRead(t *testing.T) {
 	t.Parallel()
 	inStep := "name: t\nversion: '1'\nsteps: [{name: a, handler: h, %s: {none_such: 1}}]\n"

@@ -8,22 +8,21 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// pattern is a regular expression of a schema. For each byte of the text, a match takes at most one step per
-// instruction.
-// Go's expressions need time linear in the text, so instructions times bytes bounds a match.
+// pattern is a regular expression of a schema. Go's expressions are linear in the text: instructions times bytes
+// bounds a match.
 type pattern struct {
 	*regexp.Regexp
 	instructions int
 }
 
-// compilePattern is a jsonschema.RegexpEngine that refuses an expression with too many instructions: a repetition is
-// copied as often as it may occur, so x{1000} within itself has a million.
+// compilePattern is a jsonschema.RegexpEngine that refuses too many instructions: repetitions are copied, so nested
+// x{1000} has a million.
 func compilePattern(source string) (jsonschema.Regexp, error) {
 	parsed, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it says all: error parsing regexp
 	}
-	// The count comes before compiling: a large expression would take its memory there.
+	// Count before compiling, which would take the memory.
 	n := instructions(parsed)
 	if n > maxInstructions {
 		return nil, fmt.Errorf("the regular expression is too large: it compiles to more than %d instructions",
@@ -36,9 +35,7 @@ func compilePattern(source string) (jsonschema.Regexp, error) {
 	return pattern{compiled, n}, nil
 }
 
-// instructions returns the approximate number of instructions of a compiled expression; it stops counting above
-// maxInstructions.
-// It may count too many, never far too few.
+// instructions approximates the instructions of a compiled expression up to maxInstructions. It may overestimate.
 func instructions(re *syntax.Regexp) int {
 	n := 1
 	switch re.Op {

@@ -17,18 +17,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Schema is a compiled JSON Schema. It is safe for concurrent use.
-// It is immutable, and takes memory in proportion to the schema.
+// Schema is a compiled, immutable JSON Schema. It is safe for concurrent use.
 type Schema struct {
 	compiled *jsonschema.Schema
 	graph    *graph
 }
 
-// CompileSchema compiles a JSON Schema: draft 2020-12 unless $schema names another built-in one. It checks "format" and
-// ignores unknown formats. A $ref must stay inside the schema: nothing is ever loaded. A schema is refused if it is too
-// large, or if no context could be checked against it within bounds. The error is task.Invalid, its problems at JSON
-// pointers into the schema.
-// It costs time in proportion to the schema; callers keep the result.
+// CompileSchema compiles a JSON Schema: draft 2020-12 unless $schema names another built-in one. It checks
+// "format", ignores unknown formats, and never loads a $ref from outside. It refuses a schema that is too large, or
+// against which no context could be checked within bounds, with task.Invalid and problems at JSON pointers into the
+// schema.
 func CompileSchema(schema []byte) (*Schema, error) {
 	v, problems := decode(schema)
 	if len(problems) == 0 {
@@ -40,10 +38,9 @@ func CompileSchema(schema []byte) (*Schema, error) {
 	return nil, &task.Error{Code: task.Invalid, Message: "the input schema is not valid", Problems: problems}
 }
 
-// Check returns the problems of a task's context, each at a JSON pointer ("/amount"; "" is the context itself), in the
-// order of the pointers, at most a hundred. Numbers of any size keep their digits. A context is refused without a check
-// if the check would take too much work.
-// nil means that the context matches. It may block while another large context is being checked.
+// Check returns the problems of a task's context, each at a JSON pointer ("/amount"; "" is the context itself), in
+// order, at most a hundred; nil for a match. It refuses a context whose check would take too much work. It may
+// block while another large context is checked.
 func (s *Schema) Check(context []byte) []task.Problem {
 	v, problems := decode(context)
 	if len(problems) > 0 {
@@ -65,14 +62,13 @@ func (s *Schema) Check(context []byte) []task.Problem {
 	return explain(invalid)
 }
 
-// schemaURL is the address of a schema without $id, schemaBase the base of its relative references. They lead nowhere.
+// schemaURL is the address of a schema without $id, schemaBase the base of relative references. Neither is loaded.
 const (
 	schemaBase = "tasker:///"
 	schemaURL  = schemaBase + "input_schema"
 )
 
-// compile compiles a decoded schema; problems are at pointers into it.
-// It is used for a schema in a template, whose problems get positions, and for a stored one.
+// compile compiles a decoded schema, of a template or stored; problems are at pointers into it.
 func compile(v any) (*Schema, []task.Problem) {
 	if sizeOf(v) > maxSchemaValues {
 		return nil, []task.Problem{{Message: fmt.Sprintf("the schema has more than %d values", maxSchemaValues)}}
@@ -96,8 +92,7 @@ func compile(v any) (*Schema, []task.Problem) {
 	return nil, compileProblems(v, err)
 }
 
-// sizeOf counts the values of a document.
-// The caller has bounded the depth.
+// The caller bounds the depth.
 func sizeOf(v any) int {
 	n := 1
 	switch v := v.(type) {
@@ -113,16 +108,14 @@ func sizeOf(v any) int {
 	return n
 }
 
-// nowhere refuses to load. The drafts' own meta-schemas are built into the compiler and never loaded here.
+// nowhere refuses to load. The compiler contains the meta-schemas of the drafts.
 type nowhere struct{}
 
 var errRemote = errors.New("a reference must stay inside the schema; nothing is loaded from elsewhere")
 
-// Load implements jsonschema.URLLoader.
 func (nowhere) Load(string) (any, error) { return nil, errRemote }
 
-// compileProblems describes an error of the compiler and finds its place.
-// The library's errors contain addresses of the schema, which mean nothing to an author and are removed.
+// compileProblems finds the place of a compiler's error and removes internal addresses from its text.
 func compileProblems(v any, err error) []task.Problem {
 	var (
 		meta    *jsonschema.SchemaValidationError
@@ -158,9 +151,8 @@ func compileProblems(v any, err error) []task.Problem {
 	}
 }
 
-// findRef returns the pointer of the first reference that leads to target, "" without one: an $id in between may have
-// moved the base.
-// Members are visited in the order of their names, so the result does not depend on the order of a map.
+// findRef returns the pointer of the first reference to target, "" without one, as after an $id that moves the
+// base. It visits members sorted by name, so the result is deterministic.
 func findRef(v any, target, at string) string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -184,9 +176,7 @@ func findRef(v any, target, at string) string {
 	return ""
 }
 
-// leadsTo compares a reference as written, or as resolved, with a target that the compiler names with or without its
-// fragment.
-// A reference that is no URL leads nowhere.
+// leadsTo compares a reference, as written or resolved, with a target with or without its fragment.
 func leadsTo(ref, target string) bool {
 	if ref == target {
 		return true
@@ -206,8 +196,8 @@ func leadsTo(ref, target string) bool {
 	return resolved.String() == target
 }
 
-// decode reads JSON with the digits of its numbers, and refuses values on which the validator would spend minutes.
-// Its problems have pointers into the JSON, "" for a fault of the syntax.
+// decode reads JSON with exact numbers, and refuses values that would cost the validator minutes. Problems have
+// pointers; "" for a syntax error.
 func decode(src []byte) (any, []task.Problem) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(src))
 	if err != nil {
@@ -219,8 +209,8 @@ func decode(src []byte) (any, []task.Problem) {
 	return v, nil
 }
 
-// findUnfit finds the first value that is nested too deeply, or a number with an exponent beyond that of a double: the
-// validator computes exactly, so 1e999999 costs it a million digits.
+// findUnfit finds the first value nested too deeply, or number with an exponent beyond a double: the validator
+// computes exactly, and 1e999999 costs a million digits.
 func findUnfit(v any, at string, depth int) *task.Problem {
 	if depth > maxContextDepth {
 		return &task.Problem{Location: at, Message: fmt.Sprintf("it nests deeper than %d levels", maxContextDepth)}
@@ -252,7 +242,7 @@ func findUnfit(v any, at string, depth int) *task.Problem {
 	return nil
 }
 
-// sortedKeys makes the first of several faults the same in every run.
+// sortedKeys makes the first fault deterministic.
 func sortedKeys(m map[string]any) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

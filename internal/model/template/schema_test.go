@@ -95,8 +95,6 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A schema that cannot be used, or asks for something from elsewhere, is
-// refused with the place.
 func TestCompileSchemaRefuses(t *testing.T) {
 	t.Parallel()
 	const elsewhere = ": a reference must stay inside the schema; nothing is loaded from elsewhere"
@@ -148,7 +146,6 @@ func TestCompileSchemaRefuses(t *testing.T) {
 	}
 }
 
-// The schema of a parsed template compiles.
 func TestCompileParsedSchema(t *testing.T) {
 	t.Parallel()
 	full := parse(t, string(read(t, "testdata/good/full.yaml")))
@@ -198,8 +195,7 @@ func TestCheckConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// FuzzSchemaCheck: whatever the schema and the context, compiling and checking
-// end without a panic; a context is judged twice alike; broken JSON never passes.
+// FuzzSchemaCheck: compiling and checking never panic; results repeat; broken JSON never passes.
 func FuzzSchemaCheck(f *testing.F) {
 	f.Add(`{"type":"object","required":["a"]}`, `{"a":1}`)
 	f.Add(`{"$ref":"#"}`, `{}`)
@@ -221,7 +217,7 @@ func FuzzSchemaCheck(f *testing.F) {
 		if len(got) == 0 && !json.Valid([]byte(context)) {
 			t.Fatalf("%q passes", context)
 		}
-		// The pointers exist or name the parent of what is missing.
+		// Pointers exist or name the parent of a missing value.
 		for _, p := range got {
 			if p.Message == "" || p.Location != "" && !strings.HasPrefix(p.Location, "/") {
 				t.Fatalf("problem %+v", p)

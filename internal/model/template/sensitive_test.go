@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// TestSensitiveKeys: the key of a limit is shown, so that it has no sensitive value.
 func TestSensitiveKeys(t *testing.T) {
 	t.Parallel()
 	for text, bad := range map[string]bool{
@@ -25,7 +24,6 @@ func TestSensitiveKeys(t *testing.T) {
 	}
 }
 
-// TestSensitive: pointers are kept sorted, whatever their order in the document, and a wrong one is at its place.
 func TestSensitive(t *testing.T) {
 	t.Parallel()
 	document := func(sensitive string) []byte {

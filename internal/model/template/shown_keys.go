@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// keysAreShown reports keys that would show a sensitive value: those of limits are stored and shown as they are.
+// keysAreShown reports limit keys with sensitive values, because they are stored and shown as they are.
 func (r *reader) keysAreShown(t *task.Template, at *document.Node) {
 	set := sensitive.Lenient(t.Sensitive)
 	if set.Empty() {

@@ -9,10 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// steps reads the steps into t and links them. Faults of the graph are reported at the step's name or at the faulty
-// dependency.
-// Linking runs even after faults in single steps, so that an author sees faults of both kinds at once.
-// Those of on_failure come after the others.
+// steps reads and links the steps. Faults of the graph are at the step's name or the faulty dependency. Linking
+// runs after faults in single steps, so that an author sees both kinds together; faults of on_failure come last.
 func (r *reader) steps(t *task.Template, at *document.Node, items, onFailure []*document.Node) {
 	switch {
 	case at.Kind != document.List: // reported
@@ -45,15 +43,13 @@ func (r *reader) steps(t *task.Template, at *document.Node, items, onFailure []*
 	}
 }
 
-// places are the positions of a step for faults of the graph.
 type places struct {
 	name         document.Position
 	dependencies []document.Position
 	expressions  []expression
 }
 
-// step reads one step.
-// It always adds one entry to priorities, also for a faulty step: the fingerprint relies on their order.
+// step always adds one entry to priorities, because the fingerprint depends on their order.
 func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 	at := places{name: item.At}
 	f, ok := r.open(item, "a step")
@@ -93,8 +89,8 @@ func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 	return s, at
 }
 
-// handler reads the short form, a name, or the long form with initialization.
-// A short form and a long form without initialization have the same meaning and fingerprint.
+// handler reads a name, or the long form with initialization. Without initialization both have the same meaning and
+// fingerprint.
 func (r *reader) handler(f fields) (string, []byte) {
 	v := f.need("handler")
 	if v == nil {
@@ -116,8 +112,7 @@ func (r *reader) handler(f fields) (string, []byte) {
 	return name, canonical(init)
 }
 
-// capabilities reads the capability set in its canonical form.
-// It is sorted and without duplicates.
+// capabilities are sorted without duplicates.
 func (r *reader) capabilities(f fields) []string {
 	var set []string
 	items := f.list("required_capabilities")
@@ -134,8 +129,7 @@ func (r *reader) capabilities(f fields) []string {
 	return task.Capabilities(set)
 }
 
-// retry reads a retry block over the defaults.
-// max_attempts stays 0 if it is absent: the priority of a task then decides.
+// retry reads a retry block over the defaults. max_attempts is 0 if absent: the task's priority decides then.
 func (r *reader) retry(v *document.Node) task.Retry {
 	policy := task.DefaultRetry()
 	if v == nil {
@@ -163,8 +157,7 @@ func (r *reader) retry(v *document.Node) task.Retry {
 	return policy
 }
 
-// limits reads the limit of retries of each class of failure.
-// nil for a class means no limit of its own; 0 means no retry.
+// limits reads the retries of each class of failure; nil is no limit, 0 no retry.
 func (r *reader) limits(v *document.Node) (l task.ClassLimits) {
 	if v == nil {
 		return l

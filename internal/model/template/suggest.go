@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/wording"
 )
 
-// synonyms are keys of other systems for concepts with another name here, too different for the spelling to match.
+// synonyms are other systems' keys for our concepts, too different to match by spelling.
 var synonyms = map[string]string{
 	"depends_on":    "dependencies",
 	"requires":      "dependencies",
@@ -32,9 +32,8 @@ var synonyms = map[string]string{
 	"max_delay_ms":  "max_backoff_ms",
 }
 
-// suggest returns the known key that the author most likely meant, or "".
-// It compares without regard to case and with "-" as "_". A long key is not compared at all: the distance of two texts
-// costs the product of their lengths.
+// suggest returns the most likely known key, or "". It ignores case and reads "-" as "_". It skips long keys: the
+// distance costs the product of the lengths.
 func suggest(got string, known []string) string {
 	got = strings.ReplaceAll(strings.ToLower(got), "-", "_")
 	if len(got) > MaxVersion {

@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// tasks reads the child tasks that carry out a step instead of a worker: task for a single one, for_each for one for
-// each item of a list.
+// tasks reads the child tasks that replace a worker: task for one, for_each for one per item of a list.
 func (r *reader) tasks(f fields, at *places) *task.ChildSpec {
 	key, other := "task", "for_each"
 	if f.get(key) == nil {
@@ -47,7 +46,6 @@ func (r *reader) tasks(f fields, at *places) *task.ChildSpec {
 	return out
 }
 
-// onlyTask reads the single child of a step.
 func (r *reader) onlyTask(f fields, at *places) *task.ChildSpec {
 	c, ok := r.open(f.get("task"), "task")
 	if !ok {
@@ -59,7 +57,6 @@ func (r *reader) onlyTask(f fields, at *places) *task.ChildSpec {
 	return out
 }
 
-// target reads what the children run: a template with an optional version, or a handler.
 func (f fields) target(out *task.ChildSpec) {
 	out.Template = f.name("template", f.get("template"), MaxName)
 	out.Version = f.name("version", f.get("version"), MaxVersion)
@@ -74,7 +71,6 @@ func (f fields) target(out *task.ChildSpec) {
 	}
 }
 
-// onError reads what a child in error means for its step.
 func (f fields) onError(out *task.ChildSpec) {
 	v := f.get("on_error")
 	if v == nil {
@@ -89,7 +85,7 @@ func (f fields) onError(out *task.ChildSpec) {
 	}
 }
 
-// maxFailed reads how many children may fail: a number, or a share as a text such as 10%.
+// maxFailed reads how many children may fail: a number, or a share such as 10%.
 func (f fields) maxFailed(out *task.ChildSpec) {
 	v := f.get("max_failed")
 	if v == nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// unique reads the rule of uniqueness, nil without one. It is kept with its defaults, so that writing one explicitly
-// does not change the meaning.
+// unique keeps the rule with its defaults, so that an explicit one does not change the meaning.
 func (r *reader) unique(v *document.Node) *task.Unique {
 	if v == nil {
 		return nil
@@ -41,7 +40,7 @@ func (r *reader) unique(v *document.Node) *task.Unique {
 	return &out
 }
 
-// words reads a list of texts, or one of them alone.
+// words reads a text or a list of texts.
 func (f fields) words(key string) []string {
 	v := f.get(key)
 	switch {

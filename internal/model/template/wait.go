@@ -9,11 +9,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ofWorkers are the keys of a step that only a worker can obey.
+// ofWorkers are the keys of steps for workers.
 var ofWorkers = []string{"handler", "retry", "timeout_seconds", "required_capabilities", "dispatch_ttl_ms",
 	"concurrency", "rate_limit"}
 
-// wait reads what a step without a handler waits for.
 func (r *reader) wait(f fields) *task.Wait {
 	for _, key := range append([]string{"task", "for_each"}, ofWorkers...) {
 		if v := f.get(key); v != nil {
@@ -56,11 +55,10 @@ func (r *reader) wait(f fields) *task.Wait {
 	return out
 }
 
-// meaning says what the keys of a wait go with.
+// meaning explains which keys a key of a wait needs.
 var meaning = map[string]string{"timeout": "it goes with approval and signal", "on_timeout": "it goes with timeout",
 	"on_reject": "it goes with approval", "key": "it goes with signal"}
 
-// signal reads the name and the key of a signal.
 func (f fields) signal(out *task.Wait) {
 	v, k := f.get("signal"), f.get("key")
 	if v == nil {
@@ -87,7 +85,7 @@ func (f fields) signal(out *task.Wait) {
 	}
 }
 
-// duration reads a positive duration up to the bound of waits, 0 if it is absent.
+// duration reads a positive duration up to the bound of waits, 0 if absent.
 func (f fields) duration(key string) time.Duration {
 	v := f.get(key)
 	if v == nil {
@@ -105,7 +103,6 @@ func (f fields) duration(key string) time.Duration {
 	return d
 }
 
-// until reads a time, or the place of one in the context.
 func (f fields) until() string {
 	v := f.get("until")
 	s := f.text("until", v)
@@ -127,7 +124,6 @@ func (f fields) until() string {
 	return s
 }
 
-// onEnd reads what becomes of a step whose wait ends in vain.
 func (f fields) onEnd(key string) task.OnEnd {
 	v := f.get(key)
 	if v == nil {
@@ -135,7 +131,7 @@ func (f fields) onEnd(key string) task.OnEnd {
 	}
 	end := task.OnEnd(f.text(key, v))
 	switch {
-	case end == task.EndFails: // the default has the same meaning as its absence
+	case end == task.EndFails: // the default means the same as its absence
 		return ""
 	case v.Kind == document.Text && end != task.EndContinues:
 		f.report(v.At, "%s must be fail or continue, not %s", key, wording.Quoted(v.Text))

@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// waiting is a template with one step that waits.
 func waiting(rest string) string {
 	return "name: x\nversion: \"1\"\nsteps:\n  - {name: a, " + rest + "}\n"
 }
@@ -83,7 +82,6 @@ func TestParseBadWaits(t *testing.T) {
 	}
 }
 
-// problems are the messages of a refused template.
 func problems(err error) string {
 	var all []string
 	if e, ok := err.(*task.Error); ok {
@@ -94,7 +92,6 @@ func problems(err error) string {
 	return strings.Join(all, "\n")
 }
 
-// What a step waits for is content: another wait is another template.
 func TestFingerprintOfWaits(t *testing.T) {
 	t.Parallel()
 	of := func(yaml string) string { return parse(t, waiting(yaml)).Fingerprint }

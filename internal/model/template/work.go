@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// value is a value of a context. Its number distinguishes its evaluations from those of others.
-// It has the numbers that bound the work on it, so that they are not counted again for each subschema.
+// value is a value of a context. Its number identifies it; its sizes bound the work on it and are counted once.
 type value struct {
 	v       any
 	number  int
@@ -20,8 +19,7 @@ type value struct {
 	items   []*value
 }
 
-// numbered numbers the values of a document from next on, and returns the number after.
-// The numbers are consecutive in the order of the walk; only their being different matters.
+// numbered numbers the values of a document from next on, and returns the next number. Only distinctness matters.
 func numbered(v any, next int) (*value, int) {
 	out := &value{v: v, number: next, size: 1}
 	next++
@@ -54,14 +52,13 @@ func numbered(v any, next int) (*value, int) {
 // work is the maximum cost of checking a context; see limits.go.
 type work struct{ evaluations, steps int }
 
-// add adds more work. The bounds are far below an overflow.
+// The bounds are far below an overflow.
 func (w *work) add(more work) {
 	w.evaluations += more.evaluations
 	w.steps += more.steps
 }
 
-// counter counts the work for one context. It visits each pair of a schema and a value once, however often the
-// validator does, and stops above the limit.
+// counter counts the work for one context, each pair of schema and value once, and stops above the limit.
 type counter struct {
 	*graph
 	allowed work
@@ -69,14 +66,13 @@ type counter struct {
 	known   map[visit]work
 }
 
-// visit is a pair of a schema and the number of a value.
 type visit struct {
 	schema *jsonschema.Schema
 	value  int
 }
 
-// count returns the cost of checking a document, and whether it is allowed.
-// The count is an upper bound: a validator stops at the first fault of some keywords.
+// count returns the cost of checking a document and whether it is allowed. It is an upper bound: some keywords stop
+// at the first fault.
 func (g *graph) count(document any) (work, bool) {
 	root, _ := numbered(document, 0)
 	allowed := work{freeEvaluations + evaluationsPerValue*root.size, freeSteps + stepsPerByte*root.bytes}
@@ -85,13 +81,12 @@ func (g *graph) count(document any) (work, bool) {
 	return w, c.within(w)
 }
 
-// within reports whether the work is allowed, and the counting itself too.
+// within limits the work and the counting itself.
 func (c *counter) within(w work) bool {
 	return w.evaluations <= c.allowed.evaluations && w.steps <= c.allowed.steps && c.pairs <= c.allowed.evaluations
 }
 
-// of counts the work of checking a value against a schema. Above the limit it stops with an excessive count, so that
-// nothing overflows.
+// of stops above the limit with an excessive count, so that nothing overflows.
 func (c *counter) of(s *jsonschema.Schema, v *value) work {
 	if s == nil || v == nil {
 		return work{}
@@ -112,10 +107,10 @@ func (c *counter) of(s *jsonschema.Schema, v *value) work {
 	return w
 }
 
-// itself returns the work of one evaluation, without its subschemas. Eight comparisons, or a kilobyte of text, count as
+// itself returns the work of one evaluation without subschemas. Eight comparisons, or a kilobyte of text, count as
 // one evaluation.
 func itself(s *jsonschema.Schema, v *value) work {
-	// every evaluation of an object or array runs over its parts
+	// an evaluation of an object or array iterates over its parts
 	w := work{evaluations: 1 + (len(v.members)+len(v.items)+len(s.Required))/8}
 	if s.Enum != nil {
 		w.evaluations += len(s.Enum.Values) / 8
@@ -130,8 +125,6 @@ func itself(s *jsonschema.Schema, v *value) work {
 	return w
 }
 
-// stepsOf returns the maximum number of steps of a match.
-// A nil expression has none.
 func stepsOf(r jsonschema.Regexp, text string) int {
 	if p, ok := r.(pattern); ok {
 		return p.instructions * (len(text) + 1)
@@ -139,7 +132,6 @@ func stepsOf(r jsonschema.Regexp, text string) int {
 	return 0
 }
 
-// inPlace counts the work of the subschemas that apply to the value itself.
 func (c *counter) inPlace(s *jsonschema.Schema, v *value, w *work) {
 	for _, sub := range inPlace(s) {
 		if w.add(c.of(sub, v)); !c.within(*w) {
@@ -153,7 +145,6 @@ func (c *counter) inPlace(s *jsonschema.Schema, v *value, w *work) {
 	}
 }
 
-// members counts the work of a schema on the members of an object and on their names.
 func (c *counter) members(s *jsonschema.Schema, v *value, w *work) {
 	more, _ := s.AdditionalProperties.(*jsonschema.Schema)
 	for name, member := range v.members {
@@ -176,14 +167,13 @@ func (c *counter) members(s *jsonschema.Schema, v *value, w *work) {
 		}
 		w.add(c.of(s.UnevaluatedProperties, member))
 		if s.PropertyNames != nil {
-			// a name has no number, and occurs once
+			// a name has no number and occurs once
 			w.add((&counter{graph: c.graph, allowed: c.allowed, known: map[visit]work{}}).of(s.PropertyNames,
 				&value{v: name, size: 1}))
 		}
 	}
 }
 
-// items counts the work of a schema on the items of an array.
 func (c *counter) items(s *jsonschema.Schema, v *value, w *work) {
 	list := append(itemSchemas(s), s.PrefixItems...)
 	each, _ := s.Items.(*jsonschema.Schema)
@@ -201,19 +191,18 @@ func (c *counter) items(s *jsonschema.Schema, v *value, w *work) {
 	}
 }
 
-// heavy lets one large document be parsed or checked at a time, so that many at once do not need the memory of many.
-// It is one for the process, not one per template.
+// heavy is process-wide: it parses or checks one large document at a time, which bounds the memory.
 var heavy sync.Mutex
 
-// free is the work below which a check is neither counted nor waits for others.
+// free is the work below which a check is neither counted nor blocks.
 const (
 	// freeMatching is 20 ms of matching at ten nanoseconds a step.
 	free         = freeEvaluations
 	freeMatching = 2_000_000
 )
 
-// enter refuses a document whose check would cost too much. The caller calls leave after the check.
-// bytes is the length of the document. The problem is located at the document as a whole.
+// enter refuses a document, of a length in bytes, whose check would cost too much. Call leave after the check. The
+// problem is at the whole document.
 func (g *graph) enter(document any, bytes int) (leave func(), refused *task.Problem) {
 	// A document has at most half as many values as bytes, plus one; each meets every subschema at most once, with
 	// references followed.

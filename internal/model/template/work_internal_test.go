@@ -11,12 +11,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// aPattern is a regular expression said to have so many instructions.
 func aPattern(instructions int) pattern { return pattern{regexp.MustCompile("a"), instructions} }
 
 func many(n int) []any { return make([]any, n) }
 
-// Each value of a document has a number of its own, and knows its values and its text.
 func TestNumbered(t *testing.T) {
 	t.Parallel()
 	root, next := numbered(map[string]any{"ab": []any{"xyz", json.Number("12")}, "c": nil}, 0)
@@ -30,7 +28,6 @@ func TestNumbered(t *testing.T) {
 	}
 }
 
-// What one evaluation costs: one, and more for what it has to run over.
 func TestWorkOfOneEvaluation(t *testing.T) {
 	t.Parallel()
 	eight := map[string]*value{}
@@ -61,7 +58,6 @@ func TestWorkOfOneEvaluation(t *testing.T) {
 	}
 }
 
-// The budget of a document grows with its values and its text, and all of it may be used.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	c := counter{allowed: work{evaluations: 10, steps: 20}, pairs: 10}
@@ -96,17 +92,16 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Cheap documents are not counted; those that are, and cost much, are checked one at a
-// time. It looks at the lock that all share, and so runs alone.
+// Only expensive documents are counted and checked one at a time. It observes the shared lock, so it runs alone.
 func TestEnter(t *testing.T) {
 	costly := &jsonschema.Schema{Pattern: aPattern(1000)}
-	document := strings.Repeat("x", 40_000) // refused, if it is counted
+	document := strings.Repeat("x", 40_000) // refused if counted
 	for _, c := range []struct {
 		graph   graph
 		bytes   int
 		counted bool
 	}{
-		{graph{size: 0}, 0, true}, // too large to know its size
+		{graph{size: 0}, 0, true}, // too large to count
 		{graph{size: 10}, 3999, false},
 		{graph{size: 10}, 4000, true},
 		{graph{size: 1, instructions: 1000}, 1999, false},
@@ -152,8 +147,7 @@ func TestEnter(t *testing.T) {
 	}
 }
 
-// Small sources are parsed while a large one is. It holds the lock that all share, and so
-// runs alone.
+// Small sources are parsed during a large one. It holds the shared lock, so it runs alone.
 func TestSmallSourcesDoNotWait(t *testing.T) {
 	heavy.Lock()
 	defer heavy.Unlock()
@@ -199,7 +193,6 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// A schema may lead one value through 64 others in a row, and 10,000 in all.
 func TestBoundsOfSchemas(t *testing.T) {
 	t.Parallel()
 	deep := func(n int) *jsonschema.Schema {

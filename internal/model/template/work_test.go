@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/template"
 )
 
-// doubling is a schema of n definitions, each with the next one twice under a keyword.
 func doubling(keyword string, n int) string {
 	var b strings.Builder
 	b.WriteString(`{"$defs":{`)
@@ -23,7 +22,7 @@ func doubling(keyword string, n int) string {
 	return b.String()
 }
 
-// costs runs f and fails when it takes long or much memory.
+// costs fails when f takes long or much memory.
 func costs(t *testing.T, f func()) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -37,7 +36,6 @@ func costs(t *testing.T, f func()) {
 	}
 }
 
-// What a schema alone makes too much is refused where it is registered.
 func TestSchemaIsBounded(t *testing.T) {
 	var chain strings.Builder
 	for i := range 3000 {
@@ -70,7 +68,6 @@ func TestSchemaIsBounded(t *testing.T) {
 	}
 }
 
-// What only the context makes too much is refused before it is checked.
 func TestCheckHasABudget(t *testing.T) {
 	const branch = `{"type":"object","properties":{"a":{"$ref":"#"}},"required":["x"]}`
 	nested := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
@@ -99,7 +96,6 @@ func TestCheckHasABudget(t *testing.T) {
 	}
 }
 
-// What would cost the parser of YAML much memory is refused before it is parsed.
 func TestDocumentIsBounded(t *testing.T) {
 	fill := func(s string) string { return strings.Repeat(s, (template.MaxSource-300)/len(s)) }
 	for name, source := range map[string]string{
@@ -121,7 +117,6 @@ func TestDocumentIsBounded(t *testing.T) {
 	}
 }
 
-// numbered returns n members of an object.
 func numbered(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -130,7 +125,6 @@ func numbered(n int) string {
 	return b.String() + `"last":1`
 }
 
-// A large context of an ordinary schema is within the budget.
 func TestLargeContextsAreChecked(t *testing.T) {
 	t.Parallel()
 	const order = `{"$defs":{"line":{"type":"object","required":["sku","n"],"additionalProperties":false,"properties":{

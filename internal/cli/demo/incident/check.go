@@ -9,16 +9,15 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// Summary is the outcome of an incident, computed from what the application and the inbox say, and not from what the
-// story meant to happen.
+// Summary is the outcome of an incident, by the application and the inbox, not by the story.
 type Summary struct {
 	Letters  int     `json:"letters"`  // in the inbox
 	Groups   int     `json:"groups"`   // of their failures
-	Redriven int     `json:"redriven"` // letters that were sent back and did not return
-	Returned int     `json:"returned"` // deaths of letters after they were sent back
-	Lost     int     `json:"lost"`     // reports that are neither imported nor in the inbox; must be 0
+	Redriven int     `json:"redriven"` // letters sent back without a return
+	Returned int     `json:"returned"` // deaths after a redrive
+	Lost     int     `json:"lost"`     // reports neither imported nor in the inbox; must be 0
 	Twice    int     `json:"sent_twice"`
-	Seconds  float64 `json:"seconds"` // from the first report until the last one was imported
+	Seconds  float64 `json:"seconds"` // from the first report to the last import
 }
 
 // Sound reports whether nothing was lost and nothing was sent twice.
@@ -33,8 +32,7 @@ func (s Summary) JSON() ([]byte, error) {
 	return line, nil
 }
 
-// check compares what the application received and stored with what the inbox says of the same messages. Groups are
-// counted whether they are open or not: one for each cause.
+// check compares the application's deliveries and imports with the inbox. Groups count in any state, one per cause.
 func (n *night) check(ctx context.Context, seconds float64) (Summary, error) {
 	s := Summary{Seconds: math.Round(seconds*1000) / 1000}
 	page, err := n.inbox.Groups(ctx, deadletters.GroupFilter{Limit: 1000})
@@ -51,14 +49,13 @@ func (n *night) check(ctx context.Context, seconds float64) (Summary, error) {
 		known[l.MessageID] = append(known[l.MessageID], l)
 	}
 	s.Letters = len(letters)
-	// Report by report, and not letter by letter: a report without a letter could be lost.
+	// Iterate over reports, because a report without a letter could be lost.
 	for i := range n.rows {
 		n.checkMessage(&s, messageID(n.rows[i]), known[messageID(n.rows[i])])
 	}
 	return s, nil
 }
 
-// letters returns all letters of the application, page by page, newest first.
 func (n *night) letters(ctx context.Context) ([]deadletters.Letter, error) {
 	filter := deadletters.LetterFilter{Selection: deadletters.Selection{Source: sourceName}, Limit: 1000}
 	var all []deadletters.Letter
@@ -74,11 +71,10 @@ func (n *night) letters(ctx context.Context) ([]deadletters.Letter, error) {
 	}
 }
 
-// checkMessage adds up one report. letters are those that the inbox has of it: one, unless Tasker is wrong. A report is
-// lost if it is neither stored by the application nor held by the inbox. It was sent twice if it was delivered more
-// often than it was sent, or stored more than once.
+// checkMessage adds up one report; letters are its letters, at most one in a correct inbox. A report is lost if
+// neither imported nor held. It is doubled if it was delivered more often than sent, or stored more than once.
 func (n *night) checkMessage(s *Summary, message string, letters []deadletters.Letter) {
-	sends, held := 1, false // the airport has sent it once
+	sends, held := 1, false // the airport sent it once
 	for _, l := range letters {
 		sends += l.Replays
 		s.Returned += l.Occurrences - 1

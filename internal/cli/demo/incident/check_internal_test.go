@@ -6,7 +6,6 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// TestCheckFindsMistakes: the check counts what Tasker must never do.
 func TestCheckFindsMistakes(t *testing.T) {
 	t.Parallel()
 	letter := func(state deadletters.LetterState, replays int) deadletters.Letter {

@@ -16,35 +16,34 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// The queues of the application, and its name in the headers of dead letters.
+// The application's queues, and its name in headers of dead letters.
 const (
 	workQueue = "strikes"
 	deadQueue = "strikes.dlq"
 	appName   = "strike-importer"
 )
 
-// attempts is how often the application tries a message before it gives it up.
+// attempts bounds the application's tries of a message.
 const attempts = 3
 
-// application consumes reports as a real consumer would: receive, try, give up into the dead-letter queue, acknowledge.
-// One release runs at a time. It keeps count of deliveries on its own, so that the check need not trust Tasker.
+// application consumes like a real consumer: receive, try, move to the dead-letter queue, acknowledge. One release
+// runs at a time. It counts deliveries itself, so that the check need not trust Tasker.
 type application struct {
 	broker   *memory.Broker
 	registry *registry
 
-	stop  context.CancelFunc // of the release that runs; nil: none
+	stop  context.CancelFunc // of the running release; nil: none
 	ended chan error
 
 	mu       sync.Mutex
-	received map[string]int // deliveries of each message, to all releases
+	received map[string]int // deliveries of each message to all releases
 }
 
-// newApplication returns an application without a release.
 func newApplication(b *memory.Broker) *application {
 	return &application{broker: b, registry: newRegistry(), received: map[string]int{}}
 }
 
-// deploy replaces the release that runs. The release before it finishes the messages that it has received.
+// deploy replaces the running release, which finishes its received messages.
 func (a *application) deploy(ctx context.Context, r release) error {
 	if err := a.shutDown(); err != nil {
 		return err
@@ -55,7 +54,6 @@ func (a *application) deploy(ctx context.Context, r release) error {
 	return nil
 }
 
-// shutDown ends the release that runs, and returns what it failed with.
 func (a *application) shutDown() error {
 	if a.stop == nil {
 		return nil
@@ -65,9 +63,8 @@ func (a *application) shutDown() error {
 	return <-a.ended
 }
 
-// consume processes messages until ctx ends. A message that fails goes to the dead-letter queue; then it is
-// acknowledged. A crash in between would repeat it, and never lose it. After ctx has ended the batch under way is
-// finished.
+// consume processes messages until ctx ends. A failed message is acknowledged after its move to the dead-letter
+// queue: a crash in between repeats it and never loses it. It finishes the current batch after ctx ends.
 func (a *application) consume(ctx context.Context, r release) (err error) {
 	conn, err := a.broker.Open(ctx, "")
 	if err != nil {
@@ -78,11 +75,11 @@ func (a *application) consume(ctx context.Context, r release) (err error) {
 	if err != nil {
 		return err
 	}
-	// A release that is replaced still sends and acknowledges what it has received.
+	// A replaced release still acknowledges its messages.
 	finishing := context.WithoutCancel(ctx)
 	for {
 		batch, err := in.Receive(ctx, 200)
-		// The end of the release, not a fault of the broker.
+		// The end of the release, no fault.
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -105,8 +102,8 @@ func (a *application) consume(ctx context.Context, r release) (err error) {
 	}
 }
 
-// process tries to import one report, and returns the error of the last attempt. It does not wait between attempts: the
-// causes of this night do not pass.
+// process tries to import a report, and returns the last error. It does not wait between attempts: these causes do
+// not pass.
 func (a *application) process(r release, m driver.Message) (err error) {
 	for range attempts {
 		if err = a.attempt(r, m); err == nil {
@@ -116,7 +113,6 @@ func (a *application) process(r release, m driver.Message) (err error) {
 	return err
 }
 
-// attempt applies the rules of a release in order, and stores the strike if all pass.
 func (a *application) attempt(r release, m driver.Message) error {
 	var row demo.Row
 	if err := json.Unmarshal(m.Payload, &row); err != nil {
@@ -131,8 +127,8 @@ func (a *application) attempt(r release, m driver.Message) error {
 	return a.registry.store(m.MessageID, s)
 }
 
-// deadLetter is a message with the headers in which the application tells of its failure: the convention that package
-// format calls dlq_envelope. Headers of an earlier death stay before them; the last of a name counts.
+// deadLetter adds failure headers in the convention dlq_envelope of package format, behind those of earlier deaths;
+// the last of a name counts.
 func deadLetter(m driver.Message, failure error, now time.Time) driver.Message {
 	header := func(name, value string) deadletter.Header { return deadletter.Header{Name: name, Value: []byte(value)} }
 	return driver.Message{Key: m.Key, Payload: m.Payload, MessageID: m.MessageID,
@@ -143,21 +139,19 @@ func deadLetter(m driver.Message, failure error, now time.Time) driver.Message {
 			header("failed_at", now.UTC().Format(time.RFC3339Nano)))}
 }
 
-// note counts a delivery.
 func (a *application) note(message string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.received[message]++
 }
 
-// deliveries returns how often a message was delivered to the application.
 func (a *application) deliveries(message string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.received[message]
 }
 
-// publish sends reports to the application, as the airports do: one message each, without keys, in one call.
+// publish sends reports as the airports do: one message each, without keys, in one call.
 func publish(ctx context.Context, b *memory.Broker, rows []demo.Row) (err error) {
 	conn, err := b.Open(ctx, "")
 	if err != nil {
@@ -178,5 +172,4 @@ func publish(ctx context.Context, b *memory.Broker, rows []demo.Row) (err error)
 	return nil
 }
 
-// messageID is the identifier of the message with a report.
 func messageID(r demo.Row) string { return fmt.Sprintf("strike-%05d", r.Record) }

@@ -10,25 +10,22 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// narrator writes the story for people; without an out it writes nothing. That a line cannot be written is no reason to
-// stop, so errors are ignored.
+// narrator writes the story for people, nothing without an out. It ignores write errors, which are no reason to
+// stop.
 type narrator struct {
 	out     io.Writer
-	program string // how to type it; "" for "tasker"
-	server  string // URL for its flag --server, if any
+	program string // how to type it; "" is "tasker"
+	server  string // for the flag --server, if any
 	steps   int
 }
 
-// step begins a step of the story.
 func (t *narrator) step(title string) {
 	t.steps++
 	t.write(fmt.Sprintf("%d. %s\n\n", t.steps, title))
 }
 
-// say writes a paragraph.
 func (t *narrator) say(format string, args ...any) { t.write(fmt.Sprintf(format, args...) + "\n\n") }
 
-// command writes what a person types at this point.
 func (t *narrator) command(args string) {
 	line := "$ " + cmp.Or(t.program, "tasker") + " " + args
 	if t.server != "" {
@@ -37,7 +34,6 @@ func (t *narrator) command(args string) {
 	t.write(line + "\n\n")
 }
 
-// groups writes the list that "tasker inbox" shows, in short.
 func (t *narrator) groups(groups []deadletters.Group) {
 	if len(groups) == 0 {
 		t.say("No groups.")
@@ -51,7 +47,6 @@ func (t *narrator) groups(groups []deadletters.Group) {
 	t.table(rows)
 }
 
-// parts writes the parts of a fingerprint.
 func (t *narrator) parts(parts []deadletters.Part) {
 	rows := [][]string{{"PART", "VALUE", "FROM"}}
 	for _, p := range parts {
@@ -60,18 +55,15 @@ func (t *narrator) parts(parts []deadletters.Part) {
 	t.table(rows)
 }
 
-// wave writes that a wave is sent.
 func (t *narrator) wave(r *deadletters.Redrive) {
 	t.write(fmt.Sprintf("  wave %d: %s sent, observing\n", r.Wave, number(r.WaveSent)))
 }
 
-// state writes where a redrive has come to.
 func (t *narrator) state(r *deadletters.Redrive) {
 	t.write(fmt.Sprintf("  %s: %s of %s sent, %s came back\n\n", r.State, number(r.Counts.Decided()), number(r.Total),
 		number(r.Counts.Returned)))
 }
 
-// table writes rows in columns, with an empty line behind them.
 func (t *narrator) table(rows [][]string) {
 	if t.out == nil {
 		return
@@ -84,14 +76,12 @@ func (t *narrator) table(rows [][]string) {
 	t.write("\n")
 }
 
-// write writes a text if anybody reads the story.
 func (t *narrator) write(s string) {
 	if t.out != nil {
 		_, _ = io.WriteString(t.out, s)
 	}
 }
 
-// number writes n with commas.
 func number(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)

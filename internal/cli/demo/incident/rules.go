@@ -11,18 +11,16 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/demo"
 )
 
-// strike is what the application stores of a report.
 type strike struct {
 	Operator, State, Damage, Phase, Species string
 	SpeedKt, CostUSD                        int
 }
 
-// rule reads a part of a report into a strike, or says why it cannot.
+// rule reads a part of a report into a strike.
 type rule func(r *demo.Row, s *strike) error
 
-// release is a version of the application. A report passes its rules in order; the first one that fails decides, so
-// each report has one cause per release. Each rule of release 2.0 has a mistake that real code makes; its fix has the
-// short name.
+// release is a version of the application. The first failing rule decides, so each report has one cause per
+// release. Each rule of release 2.0 has a realistic mistake; its fix has the short name.
 type release struct {
 	name  string
 	rules []rule
@@ -32,24 +30,22 @@ var (
 	// release20 was deployed in the evening.
 	release20 = release{"2.0", []rule{strictOperator, fullState, strictSpeed, gradedDamage, smallCost, exactPhase,
 		namedSpecies}}
-	// release21 is the fix of the morning. Its fix of the phase is wrong: no report has spaces there.
+	// release21 is the morning's fix. Its fix of the phase is wrong: no report has spaces there.
 	release21 = release{"2.1", []rule{operator, state, speed, damage, cost, trimmedPhase, species}}
 	// release22 corrects the phase.
 	release22 = release{"2.2", []rule{operator, state, speed, damage, cost, phase, species}}
 )
 
-// reject is the error of a rule. Its kind is what the application reports as the type of the error.
+// reject is a rule's error; the application reports kind as the type.
 type reject struct{ kind, message string }
 
-// Error implements error.
 func (e *reject) Error() string { return e.message }
 
-// rejected makes a reject from a format.
 func rejected(kind, format string, args ...any) error {
 	return &reject{kind: kind, message: fmt.Sprintf(format, args...)}
 }
 
-// kindOf returns the type that the application reports for an error. It is part of the fingerprint.
+// kindOf is part of the fingerprint.
 func kindOf(err error) string {
 	if r, ok := errors.AsType[*reject](err); ok {
 		return r.kind
@@ -60,10 +56,10 @@ func kindOf(err error) string {
 	return fmt.Sprintf("%T", err)
 }
 
-// plainName is what release 2.0 thinks that names of operators look like.
+// plainName is release 2.0's idea of operators' names.
 var plainName = regexp.MustCompile(`^[A-Z0-9 &'./()-]+$`)
 
-// strictOperator refuses the footnote mark of an airline that has merged: "US AIRWAYS*".
+// strictOperator refuses the mark of a merged airline: "US AIRWAYS*".
 func strictOperator(r *demo.Row, s *strike) error {
 	if !plainName.MatchString(r.Operator) {
 		return rejected("BadOperator", "operator %q has a character that no name has", r.Operator)
@@ -72,14 +68,13 @@ func strictOperator(r *demo.Row, s *strike) error {
 	return nil
 }
 
-// operator accepts the mark and drops it.
 func operator(r *demo.Row, s *strike) error {
 	plain := *r
 	plain.Operator = strings.TrimSuffix(r.Operator, "*")
 	return strictOperator(&plain, s)
 }
 
-// fullState wants whole names of states, and forgets that the District of Columbia is none.
+// fullState wants full names of states, which lack the District of Columbia.
 func fullState(r *demo.Row, s *strike) error {
 	if len(r.State) < len("Iowa") {
 		return rejected("BadState", "state %q is an abbreviation", r.State)
@@ -88,7 +83,6 @@ func fullState(r *demo.Row, s *strike) error {
 	return nil
 }
 
-// state knows the District of Columbia.
 func state(r *demo.Row, s *strike) error {
 	if r.State == "DC" {
 		s.State = "District of Columbia"
@@ -97,7 +91,7 @@ func state(r *demo.Row, s *strike) error {
 	return fullState(r, s)
 }
 
-// strictSpeed fails if the speed was not reported: strconv.Atoi of nothing.
+// strictSpeed fails for an unreported speed: strconv.Atoi of "".
 func strictSpeed(r *demo.Row, s *strike) (err error) {
 	if s.SpeedKt, err = strconv.Atoi(r.Speed); err != nil {
 		return fmt.Errorf("read speed: %w", err)
@@ -105,16 +99,15 @@ func strictSpeed(r *demo.Row, s *strike) (err error) {
 	return nil
 }
 
-// speed takes a missing speed as not known.
 func speed(r *demo.Row, s *strike) error {
 	if r.Speed == "" {
-		s.SpeedKt = -1 // not known
+		s.SpeedKt = -1 // unknown
 		return nil
 	}
 	return strictSpeed(r, s)
 }
 
-// gradedDamage knows the grades of the form, and not the mishap classes that the military reports.
+// gradedDamage lacks the military's mishap classes.
 func gradedDamage(r *demo.Row, s *strike) error {
 	switch r.Damage {
 	case "None", "Minor", "Medium", "Substantial":
@@ -124,7 +117,6 @@ func gradedDamage(r *demo.Row, s *strike) error {
 	return rejected("BadDamage", "damage %q is no grade", r.Damage)
 }
 
-// damage knows the mishap classes as well.
 func damage(r *demo.Row, s *strike) error {
 	switch r.Damage {
 	case "A", "B", "C":
@@ -134,13 +126,11 @@ func damage(r *demo.Row, s *strike) error {
 	return gradedDamage(r, s)
 }
 
-// smallCost reads the cost into 16 bits, so strikes above 32,767 dollars fail.
+// smallCost overflows 16 bits above 32,767 dollars.
 func smallCost(r *demo.Row, s *strike) error { return readCost(r, s, 16) }
 
-// cost reads it into 64 bits.
 func cost(r *demo.Row, s *strike) error { return readCost(r, s, 64) }
 
-// readCost reads the total cost; an empty one is 0.
 func readCost(r *demo.Row, s *strike, bits int) error {
 	n, err := strconv.ParseInt(cmp.Or(r.Total, "0"), 10, bits)
 	if err != nil {
@@ -150,17 +140,15 @@ func readCost(r *demo.Row, s *strike, bits int) error {
 	return nil
 }
 
-// phases are the codes of the phases of flight. The form writes "Landing Roll".
+// phases are the codes of flight phases. The form writes "Landing Roll".
 var phases = map[string]string{"Parked": "PRK", "Taxi": "TAX", "Take-off run": "TOR", "Climb": "CLB", "Descent": "DSC",
 	"Approach": "APP", "Landing roll": "LDR"}
 
-// exactPhase wants the phase as the code spells it.
 func exactPhase(r *demo.Row, s *strike) error { return readPhase(r.Phase, s) }
 
-// trimmedPhase is the fix that does not help: the difference is a capital letter, not a space.
+// trimmedPhase does not help: the difference is a capital letter, not a space.
 func trimmedPhase(r *demo.Row, s *strike) error { return readPhase(strings.TrimSpace(r.Phase), s) }
 
-// phase ignores case.
 func phase(r *demo.Row, s *strike) error {
 	for name := range phases {
 		if strings.EqualFold(name, r.Phase) {
@@ -170,7 +158,6 @@ func phase(r *demo.Row, s *strike) error {
 	return readPhase(r.Phase, s)
 }
 
-// readPhase stores the code of a phase.
 func readPhase(name string, s *strike) error {
 	code, ok := phases[name]
 	if !ok {
@@ -189,7 +176,6 @@ func namedSpecies(r *demo.Row, s *strike) error {
 	return nil
 }
 
-// species takes what the form says.
 func species(r *demo.Row, s *strike) error {
 	s.Species = r.Species
 	return nil

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/demo"
 )
 
-// causes imports all reports with a release, and counts the errors by their types and fields.
 func causes(t *testing.T, r release, readOnly bool, rows []demo.Row) map[string]int {
 	t.Helper()
 	a := newApplication(nil)
@@ -43,8 +42,7 @@ func rows(t *testing.T) []demo.Row {
 	return list
 }
 
-// TestCauses: each report fails with release 2.0, for the causes and in the numbers that docs/start/demo.md shows;
-// releases 2.1 and 2.2 fail as the story says.
+// TestCauses pins the numbers in docs/start/demo.md for release 2.0, and the failures of 2.1 and 2.2.
 func TestCauses(t *testing.T) {
 	t.Parallel()
 	all := rows(t)
@@ -59,7 +57,7 @@ func TestCauses(t *testing.T) {
 	if len(got) != len(want) {
 		t.Errorf("causes %v, want %d", got, len(want))
 	}
-	// Reports that had failed before the phase was read meet the wrong fix too.
+	// Reports that failed before their phase was read meet the wrong fix, too.
 	if got := causes(t, release21, false, all); got["BadPhase"] == 0 || len(got) != 2 {
 		t.Errorf("release 2.1: %v, want BadPhase alone", got)
 	}
@@ -77,7 +75,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestCanaryMeetsTheWrongFix: the stop rule halts the canary of the story, whatever the number of reports.
+// TestCanaryMeetsTheWrongFix: the stop rule halts the story's canary for any number of reports.
 func TestCanaryMeetsTheWrongFix(t *testing.T) {
 	t.Parallel()
 	got := causes(t, release21, false, rows(t)[:canary])

@@ -13,31 +13,31 @@ import (
 	"github.com/taskerhq/tasker/internal/cli/demo"
 )
 
-// Options configure an incident. The zero value runs all of it, silently.
+// Options configure an incident. The zero value runs all of it silently.
 type Options struct {
-	// Letters is the number of reports that arrive, from MinLetters. 0 means all 10,000.
+	// Letters is the number of reports, at least MinLetters; 0 is all 10,000.
 	Letters int
-	// Observe is how long a redrive observes each wave. Defaults to one second.
+	// Observe is the observation of each wave, by default one second.
 	Observe time.Duration
-	// Patience bounds a wait in which nothing happens. Defaults to 30 seconds.
+	// Patience bounds a wait without progress, by default 30 seconds.
 	Patience time.Duration
-	// Out receives the story; nil tells none.
+	// Out receives the story; nil is silent.
 	Out io.Writer
-	// Next is called between two steps of the story; nil goes on at once. An error ends Run.
+	// Next runs between two steps of the story; nil continues immediately. An error ends Run.
 	Next func(ctx context.Context) error
-	// Command is how the program is typed. Defaults to "tasker".
+	// Command is how to type the program, by default "tasker".
 	Command string
-	// ServerURL is where those commands find the inbox; empty leaves the flag out.
+	// ServerURL locates the inbox for commands; "" omits the flag.
 	ServerURL string
 }
 
-// driverName is the driver of the broker, and sourceName the source that reads the dead-letter queue.
+// driverName names the broker's driver, sourceName the source of the dead-letter queue.
 const driverName, sourceName = "memory", "strikes"
 
-// MinLetters is the least number of reports: the canary has to meet the wrong fix, and something has to be left.
+// MinLetters lets the canary meet the wrong fix and leaves a rest.
 const MinLetters = 2 * canary
 
-// Incident is a broker with an application. New makes one, and Run plays it once.
+// Incident is a broker with an application, to be played once.
 type Incident struct {
 	broker *memory.Broker
 }
@@ -49,11 +49,11 @@ func New() *Incident {
 	return &Incident{broker: b}
 }
 
-// Drivers returns what a node needs to reach the broker.
+// Drivers connect a node to the broker.
 func (i *Incident) Drivers() driver.Registry { return driver.Registry{driverName: i.broker.Open} }
 
-// Run plays the incident on the inbox of a node that has the Drivers and runs its loops. The inbox must be empty. It
-// blocks. An error means that the story could not be told to its end; what Tasker did wrong is in the Summary.
+// Run plays the incident on the empty inbox of a running node with the Drivers. It blocks. An error means an
+// incomplete story; faults of Tasker are in the Summary.
 func (i *Incident) Run(ctx context.Context, inbox deadletters.Backend, opts Options) (sum Summary, err error) {
 	rows, err := demo.Rows()
 	if err != nil {
@@ -74,8 +74,7 @@ func (i *Incident) Run(ctx context.Context, inbox deadletters.Backend, opts Opti
 	return n.play(ctx)
 }
 
-// night is one run of an incident. Its methods are the steps of the story, in the order of play; they share what they
-// have found out here.
+// night is one run; its methods are the steps of the story in order, and share their findings.
 type night struct {
 	opts  Options
 	inbox deadletters.Backend
@@ -87,8 +86,8 @@ type night struct {
 	halted  *deadletters.Redrive // by the canary
 }
 
-// play tells the story and checks its outcome. Between two steps the reader may look around; a change that the reader
-// makes meanwhile may make a later step fail.
+// play tells the story and checks the outcome. Between two steps the reader may look around; changes then may fail
+// a later step.
 func (n *night) play(ctx context.Context) (Summary, error) {
 	for _, step := range []func(context.Context) error{n.fail, n.look, n.ask, n.sendCanary, n.diagnose, n.correct} {
 		if err := step(ctx); err != nil {
@@ -103,7 +102,7 @@ func (n *night) play(ctx context.Context) (Summary, error) {
 	return n.finish(ctx)
 }
 
-// await waits until done reports true. It gives up when the number that done returns has not changed for a while.
+// await waits for done, and fails if done's number stays the same for Patience.
 func (n *night) await(ctx context.Context, what string, done func(context.Context) (int, bool, error)) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/host/node"
 )
 
-// TestStory plays the incident with few reports, and wants the outcome that docs/start/demo.md promises.
+// TestStory plays a small incident, with the outcome that docs/start/demo.md promises.
 func TestStory(t *testing.T) {
 	t.Parallel()
 	played := incident.New()

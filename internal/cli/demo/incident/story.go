@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// The plan and the stop rule of the story's redrives.
+// Plan and stop rule of the redrives.
 const (
 	canary  = 100
 	factor  = 10
@@ -16,11 +16,10 @@ const (
 	share   = 0.05
 )
 
-// operatorName signs what the story does.
 const operatorName = "demo"
 
-// fail is the night: release 2.0 consumes the reports, while its registry is under maintenance. The maintenance fails
-// the reports that no rule refuses, so every report dies. fail waits until all of them are letters.
+// fail is the night: release 2.0 consumes the reports during maintenance of its registry, which fails those that no
+// rule refuses. It waits until every report is a letter.
 func (n *night) fail(ctx context.Context) error {
 	n.tell.step("The night")
 	if _, err := n.inbox.SaveSource(ctx, deadletters.SourceRequest{
@@ -32,7 +31,7 @@ func (n *night) fail(ctx context.Context) error {
 	if err := n.app.deploy(ctx, release20); err != nil {
 		return err
 	}
-	// From here on time counts: the summary has the seconds until the last import.
+	// The summary counts the seconds from here.
 	n.started = time.Now()
 	if err := publish(ctx, n.app.broker, n.rows); err != nil {
 		return err
@@ -49,7 +48,6 @@ func (n *night) fail(ctx context.Context) error {
 	return nil
 }
 
-// open counts the open letters of all groups.
 func (n *night) open(ctx context.Context) (int, error) {
 	page, err := n.inbox.Groups(ctx, deadletters.GroupFilter{Limit: 1000})
 	if err != nil {
@@ -62,7 +60,6 @@ func (n *night) open(ctx context.Context) (int, error) {
 	return open, nil
 }
 
-// look shows the inbox: as many groups as there are causes, the largest first.
 func (n *night) look(ctx context.Context) error {
 	page, err := n.groups(ctx)
 	if err != nil {
@@ -75,7 +72,6 @@ func (n *night) look(ctx context.Context) error {
 	return nil
 }
 
-// groups returns the groups with open letters, the largest first.
 func (n *night) groups(ctx context.Context) ([]deadletters.Group, error) {
 	page, err := n.inbox.Groups(ctx, deadletters.GroupFilter{OpenOnly: true, Order: "open", Limit: 1000})
 	if err != nil {
@@ -84,7 +80,6 @@ func (n *night) groups(ctx context.Context) ([]deadletters.Group, error) {
 	return page.Groups, nil
 }
 
-// ask asks why the letters of the largest group are in it.
 func (n *night) ask(ctx context.Context) error {
 	groups, err := n.groups(ctx)
 	if err != nil || len(groups) == 0 {
@@ -101,7 +96,7 @@ func (n *night) ask(ctx context.Context) error {
 	return nil
 }
 
-// sendCanary is the morning: release 2.1 is said to correct all causes. The canary shows that it does not.
+// sendCanary is the morning: release 2.1 should fix all causes, but the canary shows that it does not.
 func (n *night) sendCanary(ctx context.Context) error {
 	n.tell.step("A fix, and a canary")
 	n.app.registry.maintain(false)
@@ -118,7 +113,7 @@ func (n *night) sendCanary(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Without this the story would go on as if it had been true.
+	// Otherwise the story would be false.
 	if redrive.State != deadletters.RedriveHalted {
 		return fmt.Errorf("the redrive %s is %s: its canary did not find the wrong fix", redrive.RedriveUUID, redrive.State)
 	}
@@ -127,8 +122,7 @@ func (n *night) sendCanary(ctx context.Context) error {
 	return nil
 }
 
-// diagnose finds the cause that release 2.1 leaves, by the means of an operator: the items that returned, their group,
-// one letter of it.
+// diagnose finds the remaining cause as an operator would: the returned items, their group, one letter of it.
 func (n *night) diagnose(ctx context.Context) error {
 	returned, err := n.returned(ctx)
 	if err != nil {
@@ -150,7 +144,6 @@ func (n *night) diagnose(ctx context.Context) error {
 	return nil
 }
 
-// returned are the items of the canary that came back.
 func (n *night) returned(ctx context.Context) ([]deadletters.Item, error) {
 	page, err := n.inbox.RedriveItems(ctx, n.halted.RedriveUUID,
 		deadletters.ItemFilter{State: deadletters.ItemReturned, Limit: 1000})
@@ -163,8 +156,8 @@ func (n *night) returned(ctx context.Context) ([]deadletters.Item, error) {
 	return page.Items, nil
 }
 
-// correct deploys release 2.2 and sends the rest, and then what came back. What came back is open and not part of the
-// first redrive any more, so it needs a second one.
+// correct deploys release 2.2 and sends the rest, then the returned letters, which are open and need a second
+// redrive.
 func (n *night) correct(ctx context.Context) error {
 	n.tell.step("The correction")
 	if err := n.app.deploy(ctx, release22); err != nil {
@@ -192,13 +185,12 @@ func (n *night) correct(ctx context.Context) error {
 	return err
 }
 
-// finish waits until the application is done, and checks what became of every report.
 func (n *night) finish(ctx context.Context) (Summary, error) {
 	if err := n.await(ctx, "import reports", func(context.Context) (int, bool, error) {
 		stored := n.app.registry.len()
 		return stored, stored == len(n.rows), nil
 	}); err != nil && ctx.Err() != nil {
-		return Summary{}, err // otherwise the check counts what is missing
+		return Summary{}, err // otherwise the check counts the missing ones
 	}
 	seconds := time.Since(n.started).Seconds()
 	sum, err := n.check(ctx, seconds)
@@ -218,7 +210,7 @@ func (n *night) finish(ctx context.Context) (Summary, error) {
 	return sum, nil
 }
 
-// request is a redrive in waves, which starts at once; the caller adds what it selects.
+// request is a redrive in waves that starts immediately; the caller adds the selection.
 func (n *night) request(reason string) deadletters.RedriveRequest {
 	return deadletters.RedriveRequest{Operation: deadletters.OpRedrive,
 		Selection: deadletters.Selection{Namespace: "default"}, Start: true, Act: signed(reason),
@@ -227,13 +219,11 @@ func (n *night) request(reason string) deadletters.RedriveRequest {
 		Stop: deadletters.StopRule{ReturnedShare: share}}
 }
 
-// flags writes plan, stop rule and reason of a request for the command line.
 func (n *night) flags(r deadletters.RedriveRequest) string {
 	return fmt.Sprintf(" --canary %d --factor %g --largest %d --observe %s --stop-share %g --reason '%s'",
 		r.Plan.Canary, r.Plan.Factor, r.Plan.Largest, n.opts.Observe, r.Stop.ReturnedShare, r.Reason)
 }
 
-// start starts a redrive and watches it.
 func (n *night) start(ctx context.Context, req deadletters.RedriveRequest) (*deadletters.Redrive, error) {
 	r, err := n.inbox.CreateRedrive(ctx, req)
 	if err != nil {
@@ -243,8 +233,7 @@ func (n *night) start(ctx context.Context, req deadletters.RedriveRequest) (*dea
 	return n.watch(ctx, r)
 }
 
-// watch shows the waves of a redrive until it halts or ends, and returns it as it is then. A wave that was not seen,
-// because it was short, is not shown.
+// watch shows the waves that it sees until a redrive halts or ends, and returns it.
 func (n *night) watch(ctx context.Context, r *deadletters.Redrive) (*deadletters.Redrive, error) {
 	shown := 0
 	err := n.await(ctx, "watch the redrive", func(ctx context.Context) (int, bool, error) {
@@ -264,7 +253,6 @@ func (n *night) watch(ctx context.Context, r *deadletters.Redrive) (*deadletters
 	return r, err
 }
 
-// signed is an act of the demo for a reason, which the audit trail keeps.
 func signed(reason string) deadletters.Act {
 	return deadletters.Act{Actor: operatorName, Reason: reason}
 }
