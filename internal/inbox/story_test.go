@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestNight is a night in which three causes fail 600 messages: somebody fixes two of them, sends everything back in
-// waves, is stopped because the third is not fixed, fixes it, and goes on. Nothing is lost and nothing sent twice.
+// TestNight is a night in which three causes fail 600 messages. Two are fixed, the waves stop because of the third, and
+// continue after its fix. Nothing is lost or sent twice.
 func TestNight(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -92,8 +92,8 @@ func mustID(t *testing.T, s string) task.ID {
 	return id
 }
 
-// TestCaptureOnce: a message that is delivered again is known, one that dies again after it was sent back is the same
-// letter, and one that was sent back too often is parked.
+// A redelivered message is a duplicate, one that dies after a send is the same letter, and one sent too often is
+// parked.
 func TestCaptureOnce(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -128,7 +128,6 @@ func TestCaptureOnce(t *testing.T) {
 	})
 }
 
-// redrive sends a selection back at once, without waves.
 func (r *rig) redrive(s deadletter.Selection) *deadletter.Redrive {
 	r.t.Helper()
 	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Selection: s,
@@ -140,7 +139,7 @@ func (r *rig) redrive(s deadletter.Selection) *deadletter.Redrive {
 	return made
 }
 
-// TestTasksInTheInbox: a failing task and a failing consumer stand in one list, and one redrive sends both.
+// A failing task and a failing consumer are in one list, and one redrive sends both.
 func TestTasksInTheInbox(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -202,7 +201,7 @@ func TestTasksInTheInbox(t *testing.T) {
 	})
 }
 
-// TestReportedOriginIsNoTarget: a program that may report failures cannot make the server call a URL of its choice.
+// A reporting program cannot make the server call a URL.
 func TestReportedOriginIsNoTarget(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -217,8 +216,7 @@ func TestReportedOriginIsNoTarget(t *testing.T) {
 	})
 }
 
-// TestMergedGroups: a group shows the letters of those that are merged into it, and a redrive takes them too, until the
-// merge is undone.
+// A group shows the letters of merged groups, and a redrive takes them too, until the merge is undone.
 func TestMergedGroups(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -248,7 +246,7 @@ func TestMergedGroups(t *testing.T) {
 	})
 }
 
-// TestRegression: a resolved group opens again when it fails again, and says so in its thread.
+// A resolved group opens when it fails again, with a note.
 func TestRegression(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -274,8 +272,8 @@ func TestRegression(t *testing.T) {
 	})
 }
 
-// TestEditDiff: a preview says what an edit would change; what is sent is the edited letter, and the original is kept.
-// When it dies again, the same letter opens; what its consumer has changed is another letter, which continues it.
+// A preview shows the edit, and the original is kept. The edited letter's death opens it again; a message changed by
+// its consumer is another letter that continues it.
 func TestEditDiff(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

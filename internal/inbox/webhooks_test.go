@@ -23,7 +23,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// receiver is an endpoint that can be told how to answer.
+// receiver is an endpoint with controllable answers.
 type receiver struct {
 	server *httptest.Server
 	secret webhook.Secret
@@ -33,14 +33,14 @@ type receiver struct {
 	got    chan received
 }
 
-// received is one request, verified.
+// received is a verified request.
 type received struct {
 	id     string
 	event  deadletters.WebhookEvent
 	status int
 }
 
-// newReceiver returns a receiver, which refuses what is not signed.
+// newReceiver returns a receiver that refuses unsigned requests.
 func newReceiver(t *testing.T) *receiver {
 	t.Helper()
 	secret, err := webhook.ParseSecret("whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 32)))
@@ -84,7 +84,7 @@ func (r *receiver) endpoint(name string, change ...func(*webhook.Endpoint)) webh
 	return to
 }
 
-// deliveries returns the tasks that deliver events, the oldest first, as "state webhook event".
+// as "state webhook event", the oldest first
 func (r *rig) deliveries() (out []string) {
 	r.t.Helper()
 	page, err := r.client.Tasks(r.t.Context(), tasker.TaskFilter{Namespace: deadletter.SystemNamespace, Limit: 100,
@@ -103,7 +103,7 @@ func (r *rig) deliveries() (out []string) {
 	return out
 }
 
-// courier delivers events until the test ends, as a node does.
+// courier delivers events until the test ends.
 func (r *rig) courier() {
 	ctx, stop := context.WithCancel(r.t.Context())
 	w := tasker.NewWorker(r.client, &tasker.WorkerOptions{Namespaces: []string{deadletter.SystemNamespace}})
@@ -118,8 +118,7 @@ func (r *rig) courier() {
 	})
 }
 
-// until lets time pass until a condition holds; but not while something is being delivered, which takes as long as it
-// takes.
+// until lets time pass until a condition holds, except during a delivery.
 func (r *rig) until(what string, holds func() bool) {
 	r.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
@@ -136,7 +135,7 @@ func (r *rig) until(what string, holds func() bool) {
 	r.t.Fatalf("never: %s", what)
 }
 
-// hooked gives a node two webhooks, "all" and "shop", which receives lost sources and what happens in a namespace.
+// hooked has two webhooks: "all", and "shop" for lost sources and one namespace.
 func hooked(t *testing.T) func(*node.Options) {
 	return func(o *node.Options) {
 		o.Webhooks = []webhook.Endpoint{newReceiver(t).endpoint("all"), newReceiver(t).endpoint("shop",
@@ -146,7 +145,6 @@ func hooked(t *testing.T) func(*node.Options) {
 	}
 }
 
-// receivers are all receivers, by the URLs of their endpoints.
 var receivers sync.Map
 
 func (r *rig) receiver(n int) *receiver {
@@ -165,8 +163,7 @@ func (r *receiver) take(t *testing.T) received {
 	}
 }
 
-// TestWebhookDelivery: an event is a task for each webhook that wants it, once. A receiver that is down gets it later,
-// under the same ID.
+// An event is one task for each webhook that takes it. A receiver that was down gets it later, under the same ID.
 func TestWebhookDelivery(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -199,8 +196,7 @@ func TestWebhookDelivery(t *testing.T) {
 	}, hooked(t))
 }
 
-// TestWebhookRefused: what is refused for good is a failed task with a case in the inbox, and causes no event for
-// webhooks itself, however often that happens. No page of it shows a URL.
+// A permanent refusal is a failed task with a case, and causes no webhook event. No page of it shows a URL.
 func TestWebhookRefused(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -233,8 +229,7 @@ func TestWebhookRefused(t *testing.T) {
 	}, hooked(t))
 }
 
-// TestWebhookNotLost: an event survives the end of its node between the event and its delivery, and two nodes that look
-// at once submit one task for each webhook.
+// An event survives the end of its node before the delivery; two nodes submit one task for each webhook.
 func TestWebhookNotLost(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -259,7 +254,7 @@ func TestWebhookNotLost(t *testing.T) {
 	}, hooked(t))
 }
 
-// TestDeliver: a task names an event; it cannot have anything else sent, nor to somebody who does not want it.
+// A task names an event, and cannot send other content or reach other receivers.
 func TestDeliver(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -293,7 +288,7 @@ func TestDeliver(t *testing.T) {
 	}, hooked(t))
 }
 
-// TestWebhookTest: a test event is signed, and its answer shown; a key of a namespace reaches only the webhooks of it.
+// A test event is signed and its answer shown; a key reaches only webhooks of its namespaces.
 func TestWebhookTest(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
