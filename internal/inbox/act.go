@@ -18,7 +18,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// act is an entry of the audit trail.
 type act struct {
 	kind          string
 	by            By
@@ -132,7 +131,6 @@ func recordOfGroup(g *deadletter.Group) fields {
 	return fields{"owner": g.Owner, "runbook": g.Runbook, "due_at": g.DueAt.Ptr(), "resolved_in": g.ResolvedIn}
 }
 
-// recordOfRedrive uses the words of the API.
 func recordOfRedrive(r *deadletter.Redrive) fields {
 	p := &r.Plan
 	return fields{"operation": r.Operation, "items": r.Total, "selection": recordOfSelection(&r.Selection),
@@ -186,7 +184,6 @@ func recordOfReplay(r *deadletter.Replay) fields {
 		"intake": s.Intake}
 }
 
-// contentRecord identifies content that would be sent.
 type contentRecord struct {
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256"`
@@ -224,7 +221,7 @@ type decision struct {
 type decidedLetters struct {
 	Letters int      `json:"letters"`
 	First   []string `json:"first"`
-	reason  string   // of the first letter
+	reason  string
 }
 
 func (d *decidedLetters) count(l *deadletter.Letter) {

@@ -27,7 +27,7 @@ var errArrived = errors.New("a try before has arrived")
 type sendName struct {
 	letter, redrive task.ID
 	no              int
-	content         string // see Canonical
+	content         string
 }
 
 func nameOf(e *LogEntry) (n sendName) {

@@ -29,7 +29,6 @@ type Arrival struct {
 	Reread bool
 }
 
-// maxReports bounds the messages of one call.
 const maxReports = 1000
 
 // Report captures failures that a program reports under the name of a source, all in one transaction, or none. It adds
@@ -67,7 +66,7 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 // terms is the state that a capture reads once for a batch.
 type terms struct {
 	source   *deadletter.Source
-	known    bool  // the source is stored
+	known    bool
 	full     error // why no letter may open; nil if it may
 	policies policies
 }
@@ -163,7 +162,7 @@ func (c *capture) run(arrivals []prepared) (receipts []Receipt, err error) {
 		return nil, err
 	}
 	if c.journal.stored(receiver, batch) {
-		for _, e := range c.journal.now { // one for each arrival
+		for _, e := range c.journal.now {
 			receipts = append(receipts, e.receipt())
 		}
 		return receipts, nil
@@ -171,7 +170,6 @@ func (c *capture) run(arrivals []prepared) (receipts []Receipt, err error) {
 	return c.journalAll(arrivals, receiver, batch, nil)
 }
 
-// journalAll captures the messages and appends them to the journal behind entries.
 func (c *capture) journalAll(arrivals []prepared, receiver, batch string, entries []journalEntry) ([]Receipt, error) {
 	receipts, err := c.takeAll(arrivals)
 	if err != nil {
@@ -184,7 +182,6 @@ func (c *capture) journalAll(arrivals []prepared, receiver, batch string, entrie
 	return receipts, c.in.saveJournal(c.ctx, c.tx, c.source, c.journal)
 }
 
-// takeAll captures the messages and stores the changes.
 func (c *capture) takeAll(arrivals []prepared) ([]Receipt, error) {
 	if err := c.load(arrivals); err != nil {
 		return nil, err

@@ -107,7 +107,6 @@ type CaseItem struct {
 	Since  task.Instant
 }
 
-// became returns the item with the result of its task, and whether the task has ended.
 func (i *CaseItem) became(now task.Instant) (deadletter.Item, bool) {
 	item := i.Item
 	item.At = now
@@ -189,7 +188,6 @@ func (in *Inbox) settleCases(ctx context.Context, items []CaseItem) (int, error)
 	})
 }
 
-// resolveCase resolves the pending case of a task that a redrive completed.
 func (in *Inbox) resolveCase(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, id task.ID) error {
 	if r == nil {
 		return nil

@@ -50,7 +50,6 @@ func (in *Inbox) changeStates(ctx context.Context, tx engine.Tx,
 	return changed, changed.save(ctx, tx, in)
 }
 
-// events reports the letters that are discarded now.
 func (c *changedLetters) events(now task.Instant) []deadletter.Event {
 	news := letterNews{}
 	for _, l := range c.list {
@@ -89,7 +88,7 @@ func (r *runner) change(ctx context.Context, items []deadletter.Item) error {
 func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
 	now, err := r.reload(ctx, tx)
 	if err != nil || !r.redrive.State.Active() {
-		return err // paused or cancelled
+		return err
 	}
 	if len(items) == 0 {
 		return nil

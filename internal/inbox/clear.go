@@ -16,15 +16,14 @@ const (
 	// per transaction, and per request
 	clearBatch, maxCleared = 500, 100_000
 	clearTime              = 20 * time.Second
-	// clearedFrom begins the reason of each letter of a cleared queue.
-	clearedFrom = "cleared from "
+	clearedFrom            = "cleared from "
 )
 
 // Cleared is the result of ClearQueue or RestoreQueue.
 type Cleared struct {
 	Letters int
 	At      task.Instant // when the letters were discarded, which identifies the clearing; 0: all clearings
-	More    bool         // the request has reached its bounds of letters or time
+	More    bool
 }
 
 // ClearQueue discards the letters of a queue, 100,000 at most, with a reason by which RestoreQueue finds them. It skips
@@ -88,7 +87,7 @@ func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a
 		if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			changed, err := in.changeStates(ctx, tx, in.store.BareLetters, ids, func(l *deadletter.Letter) error {
 				if !slices.Contains(f.States, l.State) {
-					return nil // others were faster
+					return nil
 				}
 				return change(l)
 			})

@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// Keys of the notes that hold the hash of a source's or policy's entry in the configuration.
 const declaredNote, declaredPolicyNote = "source:", "policy:"
 
 var declaredBy = By{Actor: engine.System, Reason: "the configuration of a node names it"}
@@ -53,7 +52,6 @@ func (in *Inbox) DeclarePolicies(ctx context.Context, policies []*deadletter.Pol
 	return nil
 }
 
-// noting stores the hash of an entry in the transaction that saves it.
 type noting func(context.Context, engine.Tx) error
 
 // declare saves an entry of the configuration unless the first of the keys with a note has its hash. "" has no note.
@@ -81,7 +79,7 @@ func (in *Inbox) declare(ctx context.Context, entry any, save func(noting) error
 }
 
 func entryKey(note string, names ...string) string {
-	text, _ := json.Marshal(names) // strings always marshal
+	text, _ := json.Marshal(names)
 	return note + string(text)
 }
 

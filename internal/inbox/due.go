@@ -205,7 +205,6 @@ func (in *Inbox) itemOf(ctx context.Context, tx engine.Tx, s *deadletter.Send) (
 	return *item, nil
 }
 
-// reportAgain records a repeated send of a policy, which has no items, in the audit trail.
 func (in *Inbox) reportAgain(ctx context.Context, tx engine.Tx, s *deadletter.Send, tries int, l *deadletter.Letter,
 ) error {
 	if !s.About.IsZero() || tries > 1 { // one act per send
@@ -272,7 +271,6 @@ func (in *Inbox) sendCopies(ctx context.Context) (n int, err error) {
 	return len(due), nil
 }
 
-// dueRows are failed rows of loops, which the loops skip.
 type dueRows struct {
 	events   *due.Rows[deadletter.Event, task.ID]
 	moves    *due.Rows[*Move, task.ID]

@@ -38,7 +38,7 @@ type failureWrite struct {
 	send   deadletter.Send
 	source *deadletter.Source // nil: no source wants it
 	job    []byte
-	err    error // why there is no job
+	err    error
 }
 
 // WriteFailures writes failures of tasks made by intakes to the queues that their sources name, in one process at a
@@ -100,7 +100,6 @@ func lostTurn(err error) error {
 	return err
 }
 
-// maxWaiting bounds the failures that metrics count.
 const maxWaiting = 10_000
 
 // IntakeFailures counts waiting failures, up to maxWaiting, and returns the time of the oldest; 0 for none.
@@ -108,7 +107,6 @@ func (in *Inbox) IntakeFailures(ctx context.Context) (waiting int, oldest task.I
 	return in.store.CountFailures(ctx, maxWaiting)
 }
 
-// failureWrite finds the job and its queue.
 func (in *Inbox) failureWrite(ctx context.Context, s deadletter.Send) (*failureWrite, error) {
 	w := &failureWrite{send: s}
 	t, steps, err := in.tasks.Steps(ctx, s.About)
@@ -189,7 +187,6 @@ func later(s *deadletter.Send, why error, now task.Instant) {
 	s.NextAt = now.Add(pause.Delay(s.Tries, 0, 0))
 }
 
-// recordFailures removes confirmed failures, postpones the others, and returns the number removed.
 func (in *Inbox) recordFailures(ctx context.Context, t turn, outcomes []outcome) (done int, err error) {
 	var ids []task.ID
 	var changed []deadletter.Send
@@ -247,6 +244,6 @@ func failedJob(t *task.Task, steps []*task.Step, attempts []task.Attempt, payloa
 		}
 		context["step_uuid"] = last.StepID.String()
 	}
-	j.Context, _ = json.Marshal(context) // strings always marshal
+	j.Context, _ = json.Marshal(context)
 	return j
 }

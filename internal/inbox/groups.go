@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	// keptCounts is how long hourly counts of a group are kept.
 	keptCounts = 14 * 24 * time.Hour
 	// notes in a GroupStory; notes of a group; bytes of a note
 	shownNotes, maxNotes, maxNote = 100, 1000, 16 << 10
@@ -106,7 +105,7 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 	if err != nil {
 		return nil, err
 	}
-	for _, of := range hours { // under the ID of the group that shows it
+	for _, of := range hours {
 		s.Hours = of
 	}
 	// A list omits stacks and large payloads; FindLetter does not.
@@ -283,7 +282,6 @@ func (in *Inbox) UnmergeGroup(ctx context.Context, id deadletter.GroupID, by By)
 	}, "stands on its own again", into)
 }
 
-// regroup changes how a group is shown, in one transaction with the act and a note.
 func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by By, kind string,
 	fn func(context.Context, engine.Tx, *deadletter.Group) error, note string, others ...deadletter.GroupID,
 ) (*deadletter.Group, error) {
@@ -348,7 +346,6 @@ func (in *Inbox) reachedGroup(ctx context.Context, tx engine.Tx, id deadletter.G
 	return g, by.expected("the group", g.Version)
 }
 
-// saveGroup stores a group, the act, and its note.
 func (in *Inbox) saveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group, a act, note string) error {
 	if note != "" && g.Notes >= maxNotes { // the act is noted in any case
 		return task.Errorf(task.Exhausted, "the group has %d notes, as many as it may have", maxNotes)

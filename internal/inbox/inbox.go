@@ -18,7 +18,7 @@ type Database interface {
 	// IDs makes IDs of new rows, which grow with time.
 	IDs() *task.Source
 	ActStore() engine.ActStore
-	NoteStore() engine.NoteStore // entries of configurations
+	NoteStore() engine.NoteStore
 	Inbox() Store
 }
 
@@ -26,7 +26,7 @@ type Database interface {
 type Options struct {
 	// Carriers by driver names. Without its carrier, letters of a source cannot be sent back.
 	Carriers map[string]Carrier
-	Formats  []string // names, of those that a source may have
+	Formats  []string
 	// Ruler is the engine's, so that both follow a change at the same time.
 	Ruler *Ruler
 	// LetterBytes bounds the key, headers and payload of a letter; larger messages are not taken. Defaults to 16 MiB.
@@ -35,17 +35,16 @@ type Options struct {
 	DefaultPolicy *deadletter.Policy
 	// ReadBatch bounds the messages of one transaction; 0: the carrier's bound.
 	ReadBatch int
-	Webhooks  Webhooks // defaults to none
+	Webhooks  Webhooks
 	// IntakeBatch bounds the messages that become tasks in one transaction. Defaults to 1.
 	IntakeBatch int
-	// FailedJob encodes a failed job in the format job_failure.
-	FailedJob func(*FailedJob) []byte
+	FailedJob   func(*FailedJob) []byte
 	// Intaken receives the result of each batch that became tasks.
 	Intaken func(namespace, source string, of Intaken)
 	// Gone receives losses: messages that a broker deleted before they were read.
 	Gone      func(namespace, source string, messages int64)
-	Observer  Observer // of letters
-	PageItems int      // bounds a page; defaults to 1,000
+	Observer  Observer
+	PageItems int // bounds a page; defaults to 1,000
 }
 
 // Inbox holds the use cases of dead letters. It is safe for concurrent use.
@@ -60,9 +59,8 @@ type Inbox struct {
 	begun task.Instant
 
 	due     dueRows
-	batch   int             // items of one mark and record
+	batch   int
 	watched deadletter.Item // where watchCases continues; only Advance uses it
-	// tidied and emptied are where Tidy continues.
 	tidied  EndedRedrive
 	emptied deadletter.GroupID
 	changed chan struct{} // has a value when Read should look now
@@ -102,7 +100,6 @@ func (in *Inbox) orphans() task.Instant {
 
 func (in *Inbox) newID() task.ID { return in.db.IDs().Take(in.now().Time(), 1) }
 
-// newIDs reserves n growing IDs.
 func (in *Inbox) newIDs(n int) func(no int) task.ID {
 	ids := in.db.IDs()
 	first := ids.Take(in.now().Time(), n).Seq()
@@ -161,7 +158,7 @@ func (by By) expected(what string, version int64) error {
 	switch {
 	case version == 0:
 		message = what + " does not exist, so it has no version that If-Match could name"
-	case by.Version < 0: // no version is negative
+	case by.Version < 0:
 		message = fmt.Sprintf("If-Match names no version of %s: its version is %d", what, version)
 	}
 	return hinted(task.Conflict, "read it again", "%s", message)

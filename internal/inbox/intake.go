@@ -37,7 +37,7 @@ type intakeBatch struct {
 type Intaken struct {
 	Tasks   int
 	Known   int // had a task before
-	Letters int // refused
+	Letters int
 }
 
 func (in *Inbox) takeIn(of *deadletter.Source, plan *intake.Plan, arrivals []Arrival) *intakeBatch {
@@ -60,7 +60,6 @@ func messageOf(of *deadletter.Source, a *Arrival) *intake.Message {
 		Content: a.Content}
 }
 
-// bound keeps a priority within the bounds of the intake. The engine refuses an unknown one.
 func (b *intakeBatch) bound(t *intake.Task) {
 	b.delayed = b.delayed || t.Delay > 0
 	level, ok := b.in.tasks.Level(t.Priority)
@@ -113,7 +112,6 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 	return done, err
 }
 
-// submit submits the tasks and calls then with their receipts, in one transaction.
 func (b *intakeBatch) submit(ctx context.Context, subs []engine.Submission,
 	then func(context.Context, engine.Tx, []engine.Receipt) error,
 ) error {
@@ -216,7 +214,6 @@ func (b *intakeBatch) submissions(letters map[int]bool) ([]engine.Submission, []
 	return subs, places
 }
 
-// refusals returns the messages that make no task or that the engine refuses, and counts the others.
 func (b *intakeBatch) refusals(letters map[int]bool, places []int, receipts []engine.Receipt, done *Intaken) []Arrival {
 	refused := slices.Clone(b.refused)
 	for i := range letters {
@@ -252,7 +249,6 @@ func (b *intakeBatch) letter(i int, r *intake.Refusal) Arrival {
 	return a
 }
 
-// refusalOf returns why a message becomes no task. A problem of the engine names the field of the task.
 func refusalOf(err error) *intake.Refusal {
 	var refusal *intake.Refusal
 	var e *task.Error

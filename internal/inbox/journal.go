@@ -44,7 +44,6 @@ func (e journalEntry) receipt() Receipt {
 // journalFor is how long a journal keeps an ended receiver: a broker redelivers soon.
 const journalFor = 10 * time.Minute
 
-// journaled reports whether the journal covers a message and its batch.
 func (a *Arrival) journaled() bool { return a.Position == "" && a.Receiver != "" }
 
 func (in *Inbox) openJournal(ctx context.Context, tx engine.Tx, of *deadletter.Source, receiver string,

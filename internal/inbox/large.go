@@ -137,7 +137,6 @@ func (run *reading) again(ctx context.Context) error {
 	}))...)
 }
 
-// oversized sums up the messages left on the broker.
 func (in *Inbox) oversized(ctx context.Context, s *deadletter.Source) (sum Oversized, err error) {
 	if s.Driver == HTTP {
 		return sum, nil
@@ -153,7 +152,6 @@ func (in *Inbox) oversized(ctx context.Context, s *deadletter.Source) (sum Overs
 	return sum, err
 }
 
-// starts returns the first offsets of the parts of the source.
 func (run *reading) starts(ctx context.Context) (map[int32]int64, error) {
 	parts, err := run.carrier.LogParts(ctx, run.source, run.source.Queue, time.Time{}, time.Time{})
 	starts := make(map[int32]int64, len(parts))
@@ -191,7 +189,6 @@ func (run *reading) gone(o deadletter.Oversized) {
 	run.in.opts.Gone(run.source.Namespace, run.source.Name, 1)
 }
 
-// looks limits looks to one at a time, at their times.
 type looks struct {
 	again func() error
 	work  sync.WaitGroup

@@ -130,7 +130,6 @@ func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 	})
 }
 
-// changedLetters collects changes of states in one transaction.
 type changedLetters struct {
 	list  []*deadletter.Letter
 	tally deadletter.Tally

@@ -9,15 +9,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// mover is one step of a Move.
 type mover struct {
 	in   *Inbox
 	ctx  context.Context
 	move *Move
 
 	rule  *compiledRule
-	print failure.Print      // of the group that is split
-	from  deadletter.GroupID // the group that members leave
+	print failure.Print
+	from  deadletter.GroupID
 	done  bool
 
 	sensitive map[string][]string // names of sensitive headers, by source

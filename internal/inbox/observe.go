@@ -16,12 +16,10 @@ type Observer interface {
 	Captured(namespace, source, origin, eventType, outcome string, ages []time.Duration)
 	// Sent counts sends of policies and redrives. result is sent, unknown, failed or not_tried.
 	Sent(namespace, source, origin, result string, letters int)
-	// reason is a deadletter.DiscardKind.
 	Discarded(namespace, source, origin, reason string, letters int)
 	// Replayed counts messages that replays stored. result is letter, task, known or gone.
 	Replayed(namespace, source, result string, messages int64)
 	ReplayEntered(namespace, source, state string)
-	// operation is capture or send.
 	Took(operation string, d time.Duration)
 	// Failed counts batches that could not be stored: a capture, or the mark or record of sends.
 	Failed(operation string, code task.Code)

@@ -22,9 +22,8 @@ import (
 type Outgoing struct {
 	// Letter is for what a broker needs beyond the content, such as the message ID. For a failure it has only the ID.
 	Letter  *deadletter.Letter
-	Content deadletter.Content // with the headers of its lineage
-	// the same for each try of a send
-	SendID string
+	Content deadletter.Content
+	SendID  string
 }
 
 // Sender sends letters to destinations of one kind of broker. It is safe for concurrent use.
@@ -57,8 +56,7 @@ const (
 	orphanAfter = 25 * time.Second
 	// untriedPause is the least delay of a message that was not tried. It is longer than a circuit breaker is open.
 	untriedPause = 15 * time.Second
-	// sendLanes bounds the sources that send at the same time.
-	sendLanes = 8
+	sendLanes    = 8
 )
 
 // turn is this process's right to send for a loop. Each write of the loop checks it, so a stalled process cannot
@@ -69,7 +67,6 @@ type turn struct {
 	no   int64
 }
 
-// The loops that send.
 const loopRedrives, loopDue, loopFailures = "redrives", "due", "failures"
 
 // errTurnLost ends a process's loop: another one has taken its turn.
@@ -92,7 +89,6 @@ func (t turn) holds(ctx context.Context, tx engine.Tx) error {
 	return err
 }
 
-// outgoing is a marked message with its route.
 type outgoing struct {
 	send   deadletter.Send
 	item   deadletter.Item // zero without a redrive

@@ -62,7 +62,7 @@ func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By,
 	})
 }
 
-// ChangePolicy changes the policy of a source and origin, or a new one whose letters end after seven days, or the
+// ChangePolicy changes the policy of a source and origin. A new one discards letters after seven days, or after the
 // greatest age of the default policy.
 func (in *Inbox) ChangePolicy(ctx context.Context, namespace, source, origin string, by By,
 	change func(p *deadletter.Policy),
@@ -135,7 +135,6 @@ func (in *Inbox) Policies(ctx context.Context, namespace string) ([]*deadletter.
 	return list, err
 }
 
-// policies are those of namespaces, with the one for the rest.
 type policies struct {
 	list []*deadletter.Policy
 	rest *deadletter.Policy // nil: letters are left to operators
@@ -182,7 +181,7 @@ func (in *Inbox) decide(of policies, l *deadletter.Letter, failed string, now ta
 	if p == nil {
 		return
 	}
-	d := p.Decide(l, now, rand.Float64()) // chance is an argument of the domain
+	d := p.Decide(l, now, rand.Float64())
 	if d.Reason != "" && failed != "" {
 		d.Reason += "; the last send: " + failed
 	}

@@ -14,7 +14,6 @@ import (
 )
 
 const (
-	// letters that a preview looks at, and its samples
 	previewed    = 10_000
 	shownSamples = 10
 )
@@ -28,7 +27,6 @@ func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Previ
 	return in.preview(ctx, &req)
 }
 
-// preview previews a settled request.
 func (in *Inbox) preview(ctx context.Context, req *RedriveRequest) (*Preview, error) {
 	p := &Preview{Plan: req.Plan.WithDefaults(), Stop: req.Stop.WithDefaults()}
 	// A malformed request is not tried: its selection may not mean what the caller thinks.
@@ -93,7 +91,6 @@ func (in *Inbox) namespaceOf(ctx context.Context, s *deadletter.Selection) (stri
 		"is missing: an operation stays within one namespace; name it, or groups or letters of it")
 }
 
-// check returns the problems of a request, at JSON pointers of the API. plan has its defaults.
 func (in *Inbox) check(req *RedriveRequest, plan deadletter.Plan) []task.Problem {
 	var f faults
 	within := func(at string, of []task.Problem) {
@@ -149,7 +146,6 @@ type previewer struct {
 // letter may have another one.
 const askedDestinations = 200
 
-// run looks at the selected letters and cases, and turns unusable destinations into problems.
 func (v *previewer) run() error {
 	if v.req.Selection.Kind != model.KindCase {
 		if err := v.letters(); err != nil {
@@ -184,7 +180,6 @@ func (v *previewer) refuse(why string) {
 
 func quoted(s string) string { return `"` + s + `"` }
 
-// shownDestination quotes a destination, and explains why nothing is sent to a URL.
 func shownDestination(to string) string {
 	shown := quoted(posturl.Redact(to))
 	if !strings.HasPrefix(to, "https://") && !strings.HasPrefix(to, "http://") {
@@ -234,7 +229,6 @@ func statesFor(op model.Operation) []model.LetterState {
 	return []model.LetterState{model.LetterOpen, model.LetterScheduled}
 }
 
-// letter counts a letter for its destination, and makes the first ten samples.
 func (v *previewer) letter(l *deadletter.Letter) error {
 	item := PreviewItem{Kind: model.KindLetter, ID: l.ID}
 	if v.req.Operation == model.OpRedrive {

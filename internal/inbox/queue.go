@@ -23,16 +23,14 @@ const (
 	CountedLetters = 1_000_000
 	depthTime      = 5 * time.Second
 	// bytes of letters on a page, roughly, and letters per read
-	pageBytes, pagePart = 16 << 20, 20
-	// catchUpTime is how long a request waits for the capture of messages on the broker, and catchUpEvery how often it
-	// looks.
+	pageBytes, pagePart       = 16 << 20, 20
 	catchUpTime, catchUpEvery = time.Second, 20 * time.Millisecond
 )
 
 // Queue is a source as an application sees it: a dead letter queue with a name.
 type Queue struct {
 	Source *deadletter.Source
-	Name   string // the queue that the source reads, or the name of a source of reports
+	Name   string
 	// Letters wait for a decision or their policy, up to a million; Capped: there are more.
 	Letters int
 	Capped  bool

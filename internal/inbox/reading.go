@@ -116,7 +116,6 @@ type readers struct {
 	running map[deadletter.SourceKey]*reading
 }
 
-// reading is one source that a goroutine reads.
 type reading struct {
 	in      *Inbox
 	source  *deadletter.Source
@@ -130,7 +129,7 @@ type reading struct {
 
 	mu    sync.Mutex
 	last  string
-	heard bool         // something was reported
+	heard bool
 	since task.Instant // of the failure; 0: none
 	why   string
 }
@@ -259,17 +258,14 @@ func (run *reading) capture(arrivals []Arrival) func(context.Context) error {
 	}
 }
 
-// storing prepares a batch and returns its store function.
 type storing func([]Arrival) (store func(context.Context) error)
 
-// letters makes messages letters.
 func (in *Inbox) letters(s *deadletter.Source) storing {
 	return func(arrivals []Arrival) func(context.Context) error {
 		return in.inParts(s, in.prepare(s, arrivals)).store
 	}
 }
 
-// intake makes messages tasks.
 func (in *Inbox) intake(s *deadletter.Source) storing {
 	plan := intake.NewPlan(s)
 	return func(arrivals []Arrival) func(context.Context) error {

@@ -17,14 +17,13 @@ import (
 //
 // No header, ID or clock of a consumer decides alone.
 
-// claims are the letters and sends, loaded and locked, that the messages of a batch may be.
 type claims struct {
 	byIdentity map[string]*deadletter.Letter
 	letters    map[task.ID]*deadletter.Letter     // one object for each row
 	sends      map[task.ID][]*deadletter.Send     // of those letters, by number
 	byContent  map[SentContent][]*deadletter.Send // not consumed by a death, the latest first
-	lineage    map[SentContent]int                // sends of the letter that was last sent with a content
-	namesakes  map[string]task.ID                 // newest letters of the source by message ID
+	lineage    map[SentContent]int
+	namesakes  map[string]task.ID // newest letters of the source by message ID
 }
 
 // business reports whether a format's message ID is that of an event, which outlives its headers. The sender chooses
@@ -36,7 +35,6 @@ func (a *prepared) business() bool {
 // sent is the content by which a message without headers is a death of a send.
 func (a *prepared) sent() SentContent { return SentContent{a.canonical, a.MessageID} }
 
-// proves reports whether a message that agrees with a send is certainly of that send.
 func (a *prepared) proves(s *deadletter.Send) bool {
 	return a.named() || a.MessageID != "" || s.State == deadletter.SendDelivered
 }
@@ -46,7 +44,6 @@ func (a *prepared) named() bool { return !a.Letter.IsZero() && !a.Reread }
 // bare reports whether content alone may identify a message.
 func (a *prepared) bare() bool { return a.Letter.IsZero() && !a.Reread }
 
-// load finds possible letters and sends with a few queries for the whole batch.
 func (c *capture) load(arrivals []prepared) (err error) {
 	c.claims = claims{byIdentity: map[string]*deadletter.Letter{}, letters: map[task.ID]*deadletter.Letter{},
 		sends: map[task.ID][]*deadletter.Send{}, byContent: map[SentContent][]*deadletter.Send{}}
@@ -105,7 +102,6 @@ func (c *capture) lock(ids []task.ID) error {
 	return err
 }
 
-// contentRounds bounds the tries of loadContents when others consume its sends.
 const contentRounds = 4
 
 // loadContents finds sends of the source that no death has consumed, as many as there are messages of a content: equal

@@ -50,7 +50,7 @@ type record struct {
 	copies    []deadletter.Send
 	items     []deadletter.Item
 	changed   []*deadletter.Letter
-	apart     []*deadletter.Letter // new ones
+	apart     []*deadletter.Letter
 	tally     deadletter.Tally
 	decisions *decisions
 }
@@ -73,7 +73,6 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, of sent) error {
 		in), rows.AddDeltas(ctx, tx, r.tally.Deltas()), in.tell(ctx, tx, r.decisions.events(r.now)...))
 }
 
-// save stores locked sends and letters.
 func (r *record) save() error {
 	rows := r.in.store
 	if len(r.apart) > 0 {
@@ -233,7 +232,6 @@ func (r *record) open(o *outcome, s *deadletter.Send, l *deadletter.Letter) erro
 	return nil
 }
 
-// copy plans a policy's copy of a sent letter.
 func (r *record) copy(s *deadletter.Send, l *deadletter.Letter) {
 	if p := r.policies.of(l); p == nil || !p.CopyRetries || !s.About.IsZero() {
 		return

@@ -40,7 +40,7 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 			IncludeParked: req.IncludeParked, State: model.RedriveDraft, StateAt: now, FrozenAt: now, CreatedAt: now,
 			Actor: by.Actor, Key: by.key, Reason: by.Reason, Version: 1}
 		n, err := in.store.Freeze(ctx, tx, r, deadletter.MaxItems)
-		if err == nil && n == 0 { // others were faster
+		if err == nil && n == 0 {
 			err = selectsNothing()
 		}
 		if r.Total = n; err == nil && req.Start {
@@ -85,7 +85,6 @@ func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what model.Redriv
 	})
 }
 
-// apply returns Invalid for an unknown action.
 func apply(r *deadletter.Redrive, what model.RedriveAction, now task.Instant) error {
 	change := map[model.RedriveAction]func(task.Instant) error{model.StartRedrive: r.Start, model.PauseRedrive: r.Pause,
 		model.ResumeRedrive: r.Continue, model.CancelRedrive: r.Cancel}[what]

@@ -15,18 +15,18 @@ import (
 
 const (
 	previewSamples = 10
-	previewScan    = 10_000 // messages
-	previewParts   = 16     // partitions whose ends it reads
+	previewScan    = 10_000
+	previewParts   = 16
 	previewTime    = 5 * time.Second
 )
 
 // ReplayPreview is the effect of a replay.
 type ReplayPreview struct {
 	Replay          *deadletter.Replay // with the range frozen now; not stored
-	Scanned         int                // messages read
-	Selected        int                // those with the key and the headers
-	Whole           bool               // there are no more
-	FirstAt, LastAt task.Instant       // of up to previewParts partitions; 0: unknown
+	Scanned         int
+	Selected        int
+	Whole           bool         // there are no more
+	FirstAt, LastAt task.Instant // of up to previewParts partitions; 0: unknown
 	Samples         []ReplaySample
 }
 
@@ -37,8 +37,8 @@ type ReplaySample struct {
 	At        task.Instant
 	Key       []byte
 	IntakePreview
-	Known   bool   // it is a letter of the source already
-	Failure string // of the letter
+	Known   bool
+	Failure string
 }
 
 // PreviewReplay previews a replay and stores nothing. It refuses what CreateReplay refuses.
@@ -56,7 +56,7 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 	defer cancel()
 	p.ends(bounded, carrier, of)
 	var arrivals []Arrival
-	scan := *r // a copy, whose positions move
+	scan := *r
 	scan.Progress.Parts = slices.Clone(r.Progress.Parts)
 	for i := scan.NextPart(); i >= 0; i = scan.NextPart() {
 		if p.Scanned >= previewScan || bounded.Err() != nil {
@@ -92,7 +92,6 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 	return p, in.sampled(ctx, of, r, arrivals, p.Samples)
 }
 
-// ends reads the first and last message of the parts, and skips unreadable ones.
 func (p *ReplayPreview) ends(ctx context.Context, c Carrier, of *deadletter.Source) {
 	parts := p.Replay.Progress.Parts
 	for _, part := range parts[:min(len(parts), previewParts)] {

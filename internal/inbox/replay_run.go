@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	replayBatch    = 1000            // messages read and stored together
+	replayBatch    = 1000
 	replayPause    = 2 * time.Second // after an error
 	replaysAtOnce  = 4               // so that a silent broker holds up no other
-	runningReplays = 1000            // per call
+	runningReplays = 1000
 )
 
 // AdvanceReplays advances running replays for about a second each. It must run in one process at a time; another
@@ -160,7 +160,6 @@ func asReplayed(r *deadletter.Replay, source *deadletter.Source) *deadletter.Sou
 	return &of
 }
 
-// selected returns the messages that a replay selects, up to allowed, and the next offset.
 func selected(r *deadletter.Replay, source *deadletter.Source, entries []LogEntry, next int64, allowed int) ([]Arrival,
 	int64,
 ) {
@@ -201,7 +200,6 @@ func (p *replayer) tasks(ctx context.Context, of *deadletter.Source, arrivals []
 	return err
 }
 
-// repeatedAs gives tasks idempotency keys of this replay's repetition.
 func repeatedAs(name string, orders []*intake.Task) {
 	for _, t := range orders {
 		if name != "" && t != nil && t.Key != "" {

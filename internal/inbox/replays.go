@@ -30,8 +30,8 @@ type LogEntry struct {
 	At      task.Instant // 0: unknown
 	Key     []byte
 	Headers []deadletter.Header
-	Size    int            // of the whole message
-	Arrival func() Arrival // decodes it
+	Size    int
+	Arrival func() Arrival
 }
 
 var (
@@ -45,8 +45,8 @@ var (
 const Replayed = "Replayed"
 
 const (
-	maxReplays = 50               // unended, of a namespace
-	replayTime = 10 * time.Second // for one call of a broker
+	maxReplays = 50
+	replayTime = 10 * time.Second
 )
 
 // ReplayRequest describes a replay. In Spec, the topic defaults to the queue of the source; Into to tasks with an

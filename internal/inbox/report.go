@@ -26,7 +26,6 @@ const (
 // HTTP is deadletter.DriverHTTP.
 const HTTP = deadletter.DriverHTTP
 
-// checkReports refuses reports that break a rule, all or none, with all problems. It skips texts that capture cuts.
 func (in *Inbox) checkReports(source string, reports []Report) error {
 	var problems, tooLarge faults
 	problems.when(source == "", "/source", "is missing: name the program or the queue that the messages come from")
@@ -59,7 +58,6 @@ func (in *Inbox) checkReports(source string, reports []Report) error {
 // maxAhead is how far a reporting program's clock may be ahead.
 const maxAhead = 5 * time.Minute
 
-// sizeFault refuses a message that is too large to be kept whole.
 func (in *Inbox) sizeFault(size int) string {
 	if size <= in.opts.LetterBytes {
 		return ""
@@ -109,13 +107,13 @@ func (in *Inbox) identify(of *deadletter.Source, a *Arrival) string {
 // and is immutable: the transaction may run again.
 type prepared struct {
 	*Arrival
-	no        int // among the arrivals
+	no        int
 	batch     string
 	identity  string
-	canonical string // hash of the content
+	canonical string
 	eventType string
 	failure   failure.Report
-	stack     string        // of failure, cut
+	stack     string
 	print     failure.Print // without rules
 }
 
@@ -141,7 +139,7 @@ func (in *Inbox) introduce(ctx context.Context, tx engine.Tx, s *deadletter.Sour
 		return noSource(s.Name)
 	}
 	known, err := in.store.Source(ctx, tx, s.Namespace, s.Name)
-	if err != nil || known != nil { // added meanwhile
+	if err != nil || known != nil {
 		return err
 	}
 	added := withDefaults(s)
@@ -156,7 +154,6 @@ func (in *Inbox) introduce(ctx context.Context, tx engine.Tx, s *deadletter.Sour
 // maxSources bounds the sources of a namespace: programs that report failures add sources.
 const maxSources = 1000
 
-// roomForSource refuses a source beyond the bound of a namespace.
 func (in *Inbox) roomForSource(ctx context.Context, namespace string) error {
 	all, err := in.store.Sources(ctx, namespace)
 	if err != nil || len(all) < maxSources {

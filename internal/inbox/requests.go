@@ -10,7 +10,7 @@ import (
 // By is the actor of a request that changes something, and the reason.
 type By struct {
 	Actor   string // "": the holder of the request's key, or anonymous
-	Reason  string // DiscardLetter requires it
+	Reason  string
 	Version int64  // that the caller has read; 0: any. For another one the act fails with Conflict.
 	key     string // name of the request's API key, once signed; "" without keys and for loops
 }
@@ -27,11 +27,11 @@ type Report struct {
 	Content  deadletter.Content // as the consumer got it
 	Failure  failure.Report     // cut with a mark at its capture, as is Stack
 	Stack    string
-	Details  []deadletter.Detail // see format.Decoded
-	Attempts int                 // of the consumer; 0: unknown
-	FailedAt task.Instant        // 0: now
-	FirstAt  task.Instant        // of the first failure; 0, or a later time: FailedAt
-	Letter   task.ID             // from its header tasker-letter; zero for none
+	Details  []deadletter.Detail
+	Attempts int          // of the consumer; 0: unknown
+	FailedAt task.Instant // 0: now
+	FirstAt  task.Instant // of the first failure; 0, or a later time: FailedAt
+	Letter   task.ID      // from its header tasker-letter; zero for none
 }
 
 // Receipt is the answer to a captured message: its letter, and the group of its failure.
@@ -51,18 +51,18 @@ type LetterStory struct {
 // GroupStory is a group with its history. The counts of Group include those of Merged.
 type GroupStory struct {
 	Group  *deadletter.Group
-	Merged []*deadletter.Group // merged into it
+	Merged []*deadletter.Group
 	Notes  []deadletter.Note
 	Hours  []deadletter.Hour  // of 14 days, with the merged ones
 	Sample *deadletter.Letter // a recent one; nil if the group has only cases
-	Why    []failure.Part     // the common part of its failures
+	Why    []failure.Part
 }
 
 // GroupPage is a page of groups.
 type GroupPage struct {
 	Groups   []*deadletter.Group
 	Hours    map[deadletter.GroupID][]deadletter.Hour // of the last 24 hours
-	Resolved deadletter.Resolutions                   // of all groups of the namespace
+	Resolved deadletter.Resolutions
 	Next     string
 }
 
@@ -70,12 +70,12 @@ type GroupPage struct {
 type GroupChange struct {
 	By
 	State      model.GroupState
-	ResolvedIn string            // with GroupResolved
-	Ignore     deadletter.Ignore // with GroupIgnored
+	ResolvedIn string
+	Ignore     deadletter.Ignore
 	Owner      *string
 	Runbook    *string
 	DueAt      *task.Instant
-	Note       string // to add to the thread
+	Note       string
 }
 
 // GroupsChange changes many groups alike: Groups, or those of Filter.
@@ -96,8 +96,8 @@ type GroupResult struct {
 // LetterEdit changes what is sent instead of a letter's original.
 type LetterEdit struct {
 	By
-	Edit  deadletter.Edit // ignored with Clear
-	Clear bool            // go back to the original
+	Edit  deadletter.Edit
+	Clear bool
 }
 
 // RedriveRequest describes an operation on many. Its selection must name a namespace, unless the key has only one or
@@ -118,15 +118,14 @@ type RedriveRequest struct {
 
 // Preview is the effect of an operation. Nothing is stored.
 type Preview struct {
-	Total        int  // letters and cases, without excluded parked letters
-	Capped       bool // there are more
+	Total        int // letters and cases, without excluded parked letters
+	Capped       bool
 	Samples      []PreviewItem
 	Destinations []model.DestinationCheck
-	Problems     []task.Problem // reasons to refuse the operation
-	// Plan and Stop have their defaults.
-	Plan  deadletter.Plan
-	Stop  deadletter.StopRule
-	empty bool // the only problem is the empty selection, which is also in Problems
+	Problems     []task.Problem
+	Plan         deadletter.Plan
+	Stop         deadletter.StopRule
+	empty        bool // the only problem is the empty selection, which is also in Problems
 }
 
 // PreviewItem is one sample of a preview.

@@ -17,8 +17,7 @@ import (
 const (
 	// time that a request waits for its redrives
 	requeueTime, requeueEvery = 25 * time.Second, 25 * time.Millisecond
-	// oldestTries bounds the tries for the oldest letter when other requests take it first.
-	oldestTries = 4
+	oldestTries               = 4
 )
 
 // requeueStop halts a request's redrive only when the broker takes nothing. A sent message that dies again is no
@@ -38,12 +37,12 @@ type Requeue struct {
 type Requeued struct {
 	Destination string // "": the origins of the letters
 	Sent        int
-	Failed      int    // refused by the broker, now open
-	Pending     int    // unsent when the time was up: their redrives continue
-	Skipped     int    // others were faster
-	Parked      int    // left out; counted only if nothing was sent
-	More        bool   // there are more letters than the limit
-	Why         string // the first failure
+	Failed      int // refused by the broker, now open
+	Pending     int // unsent when the time was up: their redrives continue
+	Skipped     int // others were faster
+	Parked      int // left out; counted only if nothing was sent
+	More        bool
+	Why         string
 	Redrives    []task.ID
 }
 
@@ -70,7 +69,7 @@ func (in *Inbox) Requeue(ctx context.Context, q *Queue, req Requeue) (Requeued, 
 		if err != nil {
 			return out, err
 		}
-		req.IncludeParked = true // it was named
+		req.IncludeParked = true
 		if !slices.Contains(inQueue, l.State) {
 			return out, hinted(task.WrongState, "only an open or a scheduled letter can be sent back", "the letter %s is %s",
 				l.ID, l.State)
@@ -141,7 +140,7 @@ func (in *Inbox) requeue(ctx context.Context, q *Queue, req *Requeue, letters le
 		if task.CodeOf(err) != task.Conflict {
 			return requeueRefused(q, err)
 		}
-		out.Skipped += len(ids) // others have taken all of them
+		out.Skipped += len(ids)
 		return nil
 	})
 	if out.Redrives = append(out.Redrives, made...); err != nil {
@@ -254,15 +253,14 @@ func (in *Inbox) addRequeued(ctx context.Context, r *deadletter.Redrive, out *Re
 // Retry is the result of a message to send back.
 type Retry struct {
 	State RetryState
-	Why   string // of a failed one
+	Why   string
 }
 
 // RetryState is the state of a retry.
 type RetryState string
 
-// The states of retries.
 const (
-	RetrySuccess RetryState = "success" // it was sent
+	RetrySuccess RetryState = "success"
 	RetryFailed  RetryState = "failed"
 	RetryPending RetryState = "pending" // sent later; its redrive continues
 )
@@ -365,8 +363,6 @@ func retryOf(i deadletter.Item) Retry {
 	return Retry{State: RetryFailed, Why: i.Message}
 }
 
-// reopen opens letters that were sent back or discarded, in one transaction, and returns those that can be sent. The
-// others get a result.
 func (in *Inbox) reopen(ctx context.Context, ids []task.ID, by By, results map[task.ID]Retry) (lettersByState, error) {
 	key := access.From(ctx) // nil: a server without keys
 	may := key == nil || key.Can(access.DeadLettersDiscard)

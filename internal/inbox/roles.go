@@ -51,20 +51,15 @@ type Store interface {
 	// FindLetter and WholeLetters return letters whole, by ID.
 	FindLetter(ctx context.Context, id task.ID) (*deadletter.Letter, error)
 	WholeLetters(ctx context.Context, ids []task.ID) ([]*deadletter.Letter, error)
-	// the latest first
 	Occurrences(ctx context.Context, id task.ID, limit int) ([]deadletter.Occurrence, error)
 	// ListLetters returns a page, the newest first, without payloads above SmallPayload, headers and stacks.
 	ListLetters(ctx context.Context, f LetterFilter) (LetterPage, error)
 	// LetterBytes returns the approximate size of whole letters.
 	LetterBytes(ctx context.Context, ids []task.ID) (map[task.ID]int, error)
 	OpenLetters(ctx context.Context, namespace, source string, limit int) (int, error)
-	// the oldest first
 	OldestLetters(ctx context.Context, f QueueFilter) ([]task.ID, error)
-	// DueLetters returns due scheduled letters, the earliest first.
 	DueLetters(ctx context.Context, until task.Instant, limit int) ([]task.ID, error)
-	// SelectCases returns pending cases, and whether there are more.
 	SelectCases(ctx context.Context, sel deadletter.Selection, limit int) (ids []task.ID, more bool, err error)
-	// PurgeLetters deletes letters whose time has come, with occurrences and aliases.
 	PurgeLetters(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error)
 
 	// Letters by origin, of any source.
@@ -78,7 +73,6 @@ type Store interface {
 	SampleTopic(ctx context.Context, f TopicFilter, sample int) (TopicSample, error)
 	// TopicLetters returns letters as ListLetters does.
 	TopicLetters(ctx context.Context, f TopicFilter, skip, limit int) ([]*deadletter.Letter, error)
-	// LettersNamed returns letters with a message ID, the newest first.
 	LettersNamed(ctx context.Context, namespace, messageID string, limit int) ([]task.ID, error)
 
 	// Sends, turns and journals. A turn shows a stalled process that another one has taken over.
@@ -92,7 +86,6 @@ type Store interface {
 	DropSends(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) error
 	// SendsOf returns sends, locked, by owner and number.
 	SendsOf(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) ([]deadletter.Send, error)
-	// AnySends returns, for contents sent from a source, how often the letter of the latest send was sent.
 	AnySends(ctx context.Context, tx engine.Tx, namespace, source string, contents []SentContent) (
 		map[SentContent]int, error)
 	// OpenSends returns sends of a content that no death has consumed, the latest first, locked.
@@ -112,7 +105,6 @@ type Store interface {
 	SaveJournal(ctx context.Context, tx engine.Tx, namespace, source string, journal []byte) error
 
 	engine.GroupRows
-	// AddGroups stores new groups and leaves existing ones unchanged.
 	AddGroups(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error
 	// AddDeltas adds changes of counts. Deltas never conflict with each other.
 	AddDeltas(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error
@@ -131,7 +123,6 @@ type Store interface {
 	// SaveGroup stores the fields that operators and the loop change, without counts. Only FoldDeltas changes counts,
 	// so that an operator and a burst of failures never wait for each other.
 	SaveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group) error
-	// AddGroupNotes appends numbered notes to threads.
 	AddGroupNotes(ctx context.Context, tx engine.Tx, notes []deadletter.Note) error
 	// FoldDeltas moves deltas into the counts of groups and hours. It returns the sums, one for each group, and whether
 	// there are more.
@@ -149,9 +140,7 @@ type Store interface {
 	// Hours returns failures by the hour, the earliest first, including merged groups.
 	Hours(ctx context.Context, groups []deadletter.GroupID, since task.Instant) (map[deadletter.GroupID][]deadletter.Hour,
 		error)
-	// Resolutions adds up how often the groups of a namespace were resolved.
 	Resolutions(ctx context.Context, namespace string) (deadletter.Resolutions, error)
-	// Timed returns ignored groups whose time is up.
 	Timed(ctx context.Context, now task.Instant, limit int) ([]deadletter.GroupID, error)
 
 	// AddRedrive stores a redrive. Freeze stores its items, in the same transaction.
@@ -161,11 +150,8 @@ type Store interface {
 	Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, limit int) (int, error)
 	// locked
 	Redrive(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Redrive, error)
-	// SaveRedrive stores state, wave, progress and version.
 	SaveRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive) error
-	// SaveItems stores the results of existing items.
 	SaveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error
-	// DecidedItems counts the items of a wave with a result.
 	DecidedItems(ctx context.Context, tx engine.Tx, id task.ID, wave int) (int, error)
 	// FindRedrive omits the counts of CountItems.
 	FindRedrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error)
@@ -174,7 +160,6 @@ type Store interface {
 	ActiveRedrives(ctx context.Context, behind task.ID, limit int) ([]*deadletter.Redrive, error)
 	// ListItems returns items of a redrive above a number; state "" selects all.
 	ListItems(ctx context.Context, id task.ID, state model.ItemState, above, limit int) ([]deadletter.Item, error)
-	// ItemOf returns the item of a sent letter or case.
 	ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID) (*deadletter.Item, error)
 	// SentCases returns items of sent cases by redrive and number, behind an item; with a wave only those of that wave
 	// of the item's redrive.
@@ -186,13 +171,11 @@ type Store interface {
 	WaveTroubled(ctx context.Context, id task.ID, wave int) (bool, error)
 	// CountItems counts the items of a redrive, as FindRedrive returned it, by state.
 	CountItems(ctx context.Context, r *deadletter.Redrive) (model.ItemCounts, error)
-	// CountWaves counts the items of the waves above a number.
 	CountWaves(ctx context.Context, id task.ID, above int) ([]model.RedriveWave, error)
 
 	// Sources, and the right to read one.
 
 	SaveSource(ctx context.Context, tx engine.Tx, s *deadletter.Source) error
-	// its letters stay
 	DropSource(ctx context.Context, tx engine.Tx, s *deadletter.Source) error
 	// Source locks nothing: SaveSource and DropSource notice concurrent changes.
 	Source(ctx context.Context, tx engine.Tx, namespace, name string) (*deadletter.Source, error)
@@ -209,7 +192,6 @@ type Store interface {
 
 	// SaveOversized records messages; a known one keeps its FirstAt.
 	SaveOversized(ctx context.Context, tx engine.Tx, namespace, source string, list []deadletter.Oversized) error
-	// the first seen first
 	Oversized(ctx context.Context, namespace, source string) ([]deadletter.Oversized, error)
 	// DropOversized forgets messages by position, and ForgetOversized all of a source.
 	DropOversized(ctx context.Context, tx engine.Tx, namespace, source string, positions []string) error
@@ -232,12 +214,9 @@ type Store interface {
 	// RuleVersions returns versions downwards from a version; 0 is the latest.
 	RuleVersions(ctx context.Context, namespace, name string, from int64, limit int) ([]*deadletter.Rule, error)
 
-	// Moves of members between groups.
-
 	AddMove(ctx context.Context, tx engine.Tx, m *Move) error
 	SaveMove(ctx context.Context, tx engine.Tx, m *Move) error
 	DropMove(ctx context.Context, tx engine.Tx, id task.ID) error
-	// Moves returns unfinished moves, the oldest first.
 	Moves(ctx context.Context, limit int) ([]*Move, error)
 	// CaseMembers returns cases of a group behind an ID, by ID.
 	CaseMembers(ctx context.Context, group deadletter.GroupID, after task.ID, limit int) ([]CaseMember, error)
@@ -258,7 +237,6 @@ type Store interface {
 	FindEvent(ctx context.Context, id task.ID) (*deadletter.Event, error)
 	PurgeEvents(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error)
 
-	// AddReplay stores a replay, and SaveReplay its state, version, progress, and time of deletion.
 	AddReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay) error
 	SaveReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay) error
 	// Replay returns a replay, locked: unlike a redrive, after letters and groups.
@@ -267,9 +245,7 @@ type Store interface {
 	// the newest first, and the oldest first
 	ListReplays(ctx context.Context, f ReplayFilter) ([]*deadletter.Replay, error)
 	RunningReplays(ctx context.Context, limit int) ([]*deadletter.Replay, error)
-	// OpenReplays counts the unended replays of a namespace.
 	OpenReplays(ctx context.Context, tx engine.Tx, namespace string) (int, error)
-	// PurgeReplays deletes replays whose time has come, and returns their number.
 	PurgeReplays(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error)
 
 	// EndedRedrives returns redrives that ended until a time, the earliest end first, behind one; without those with a
@@ -314,9 +290,9 @@ type QueueFilter struct {
 	States            []model.LetterState
 	// Zero fields do not restrict.
 	Parked *bool
-	Reason string       // beginning of the reason
-	At     task.Instant // when it entered its state
-	Above  task.ID      // exclusive
+	Reason string // beginning of the reason
+	At     task.Instant
+	Above  task.ID
 	// Skip leaves out the first ones. Time grows with Skip and Limit.
 	Skip, Limit int
 }
@@ -335,7 +311,7 @@ type TopicSample struct {
 	Replays, MaxReplay int64
 	FirstAt, LastAt    task.Instant // first death of any, and last death of any; the oldest letter counts too
 	FirstSum           int64        // of FirstAt, in seconds
-	NewestFirstAt      task.Instant // greatest FirstAt
+	NewestFirstAt      task.Instant
 }
 
 // GroupFilter selects a page of groups. Zero fields do not restrict.
@@ -343,9 +319,9 @@ type GroupFilter struct {
 	Namespace string
 	State     model.GroupState
 	Owner     string
-	Where     string // handler or source
-	Text      string // literal part of the title
-	OpenOnly  bool   // with open letters or pending cases
+	Where     string
+	Text      string
+	OpenOnly  bool
 	// Order is "last" (the default: failed last first), "open" (most open items first) or "first" (newest first).
 	Order string
 	// After is the sort value and ID of the last group before the page.
@@ -385,9 +361,9 @@ type CaseMember struct {
 type Move struct {
 	ID        task.ID
 	Namespace string
-	Group     deadletter.GroupID // that is split
+	Group     deadletter.GroupID
 	Rule      string
-	Since     int64 // see deadletter.Rule
+	Since     int64
 	Undo      bool
 	Begun     task.Instant
 	// AfterLetter and AfterCase are the position of a split; a reversal needs none.

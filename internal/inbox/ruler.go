@@ -23,8 +23,7 @@ type RuleProgram interface {
 
 const (
 	// rulesFresh is how long rules are used before they are read again.
-	rulesFresh = time.Second
-	// maxRuleSets bounds the namespaces whose rules are kept.
+	rulesFresh  = time.Second
 	maxRuleSets = 1000
 	// maxSplits bounds consecutive splits for one failure.
 	maxSplits = 8
@@ -52,7 +51,7 @@ func NewRuler(db Database, compile RuleCompiler) *Ruler {
 type ruleSet struct {
 	readAt task.Instant
 	rules  []*compiledRule
-	splits bool // some rule is within a group
+	splits bool
 }
 
 // compiledRule has a nil program if the rule does not compile.

@@ -37,7 +37,7 @@ func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by By) (*dead
 		return nil, err
 	}
 	next := *r
-	next.Within = 0 // SplitGroup makes the others
+	next.Within = 0
 	if _, err := in.checkRule(&next); err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// letters, and cases, of a group that a rule is tried on
 const testedMembers = 100
 
 // RuleTest asks for the decision of a rule about a failure, or about recent members of a group, without saving it.
@@ -33,7 +32,7 @@ type RuleItem struct {
 	Matched bool
 	Group   deadletter.GroupID // by the rule
 	Print   failure.Print
-	Error   string // why the evaluation failed
+	Error   string
 }
 
 // TestRule tries a rule as if it were saved, and stores nothing. Invalid as for SaveRule; NotFound for a group of
@@ -116,7 +115,7 @@ func (in *Inbox) tryOnGroup(ctx context.Context, t *ruleTrial, g *deadletter.Gro
 		return err
 	}
 	for _, listed := range page.Letters {
-		l, err := in.store.FindLetter(ctx, listed.ID) // with headers and stack
+		l, err := in.store.FindLetter(ctx, listed.ID)
 		if err != nil {
 			return err
 		}

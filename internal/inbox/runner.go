@@ -14,8 +14,7 @@ import (
 
 const (
 	// sendBatch bounds the items marked, sent and recorded together; after a batch without a failure, twice as many.
-	sendBatch = 500
-	// redrives read together, and time of each per turn
+	sendBatch   = 500
 	redrivePage = 25
 	turnTime    = time.Second
 )
@@ -44,7 +43,7 @@ func (in *Inbox) Advance(ctx context.Context) (n int, more bool, err error) {
 			again, err := run.run(ctx)
 			n += run.decided
 			more = more || again
-			if errors.Is(err, errTurnLost) { // the process with the turn continues
+			if errors.Is(err, errTurnLost) {
 				return n, false, errors.Join(errs...)
 			}
 			if err != nil {
@@ -77,7 +76,7 @@ type runner struct {
 // Redrive.Next decides each step from the row and the outcome of the wave alone. Before an observation ends, run
 // records the results of the wave's tasks. SendDue settles sends of unknown outcome.
 func (r *runner) run(ctx context.Context) (more bool, err error) {
-	for watched := 0; ; { // the wave whose tasks are recorded
+	for watched := 0; ; {
 		if !r.redrive.State.Active() {
 			return false, nil
 		}
@@ -198,7 +197,6 @@ func (r *runner) recount(ctx context.Context) error {
 	return r.record(ctx, nil, nil, last)
 }
 
-// end records that no item is left.
 func (r *runner) end(ctx context.Context) error {
 	nothing := func(context.Context, engine.Tx) error { return nil }
 	return r.update(ctx, nothing, func(_ context.Context, _ engine.Tx, now task.Instant) (int, error) {

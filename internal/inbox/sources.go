@@ -153,7 +153,6 @@ func (in *Inbox) PauseSource(ctx context.Context, namespace, name string, paused
 		})
 }
 
-// withSource changes a source that exists, in one transaction with the act.
 func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, kind string,
 	fn func(context.Context, engine.Tx, *deadletter.Source) error,
 ) (*deadletter.Source, error) {
@@ -245,7 +244,7 @@ func (in *Inbox) depth(ctx context.Context, of *SourceStatus) int64 {
 	defer cancel()
 	n, err := carrier.Depth(ctx, of.Source)
 	if err != nil {
-		return -1 // the node that reads it records why
+		return -1
 	}
 	return n
 }
@@ -278,7 +277,6 @@ func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (*SourceStatu
 	return st, nil
 }
 
-// atMost cuts off a count that went one beyond a bound, and reports whether there are more.
 func atMost(n, bound int) (int, bool) { return min(n, bound), n > bound }
 
 // TestSource asks the broker whether a source's queue exists. Error is why it cannot be read. A source of reports is

@@ -46,7 +46,6 @@ func (in *Inbox) SplitGroup(ctx context.Context, id deadletter.GroupID, req Spli
 	})
 }
 
-// move stores a move of members of a split group, there or back.
 func (in *Inbox) move(ctx context.Context, tx engine.Tx, r *deadletter.Rule, undo bool) error {
 	return in.store.AddMove(ctx, tx, &Move{ID: in.newID(), Namespace: r.Namespace, Group: r.Within, Rule: r.Name,
 		Since: r.Since, Undo: undo, Begun: in.now()})
@@ -77,7 +76,7 @@ func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group
 		return nil, err
 	}
 	for _, known := range rules {
-		if known.Within == r.Within && known.When == r.When && slices.Equal(known.Keys, r.Keys) { // r would take nothing
+		if known.Within == r.Within && known.When == r.When && slices.Equal(known.Keys, r.Keys) {
 			return nil, hinted(task.Conflict, "see tasker rule show "+known.Name,
 				"the rule %q splits the group %s in the same way", known.Name, known.Within)
 		}
@@ -144,8 +143,7 @@ func (in *Inbox) UnsplitGroup(ctx context.Context, id deadletter.GroupID, by By)
 
 const (
 	// moveDelay lets other nodes stop using the earlier rules.
-	moveDelay = 3 * time.Second
-	// members per transaction
+	moveDelay   = 3 * time.Second
 	movedAtOnce = 200
 )
 

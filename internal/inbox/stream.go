@@ -18,8 +18,8 @@ import (
 type stream struct {
 	*runner
 
-	left      int // items that may be sent
-	behind    int // number of the last item taken
+	left      int
+	behind    int
 	recording *recording
 }
 
@@ -123,7 +123,6 @@ func (s *stream) goesOn(ctx context.Context) (bool, error) {
 	return err == nil && s.redrive.Next(s.in.now(), outcome).Act == deadletter.ActSend, err
 }
 
-// recordBehind begins to record outcomes while the next batch is sent.
 func (s *stream) recordBehind(ctx context.Context, outcomes []outcome) {
 	row, last := *s.redrive, s.behind
 	rec := &recording{runner: &runner{in: s.in, turn: s.turn, redrive: &row}, ended: make(chan error, 1)}

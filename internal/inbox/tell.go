@@ -50,7 +50,6 @@ func (in *Inbox) tellRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Re
 	return in.tell(ctx, tx, deadletter.RedriveHappened(r, was, counts, in.now()))
 }
 
-// actedOnRedrive stores the act that changed a redrive's state, and reports the new state.
 func (in *Inbox) actedOnRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, was model.RedriveState,
 	counts *model.ItemCounts, a act,
 ) error {

@@ -14,7 +14,6 @@ import (
 )
 
 const (
-	// rows that one transaction deletes or regroups
 	tidyBatch = 500
 	// groupNotice is the time from a group's mark to its deletion: longer than any transaction that read the group
 	// before the mark and counts a failure in it.
@@ -45,7 +44,6 @@ func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
 	return n, more && len(errs) == 0, errors.Join(errs...)
 }
 
-// purging makes one transaction of a step, which handles a limited number of rows of an age and returns their number.
 func (in *Inbox) purging(step func(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error),
 	age time.Duration,
 ) func(context.Context) (n int, more bool, err error) {

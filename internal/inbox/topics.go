@@ -14,9 +14,8 @@ import (
 const (
 	// origins and types in a summary, and counted letters for each in each state
 	maxTopics, countedTopic = 500, 1_000_000
-	// letters of a state for means
-	sampledTopic = 1000
-	maxNamed     = 10
+	sampledTopic            = 1000
+	maxNamed                = 10
 )
 
 // TopicCount counts the letters of an origin, or of a type of events.
@@ -81,7 +80,7 @@ func (in *Inbox) countTopics(ctx context.Context, names []string, top bool, of f
 type TopicStats struct {
 	ByState       map[model.LetterState]int
 	Topics, Types []TopicCount // the ten with the most letters; types without samples
-	Waiting       TopicSample  // open and scheduled letters
+	Waiting       TopicSample
 	At            task.Instant
 }
 
@@ -125,7 +124,7 @@ func (in *Inbox) TopicLetters(ctx context.Context, f TopicFilter, skip, limit in
 		return nil, 0, err
 	}
 	if f.Origin != nil && task.TextFault(*f.Origin, maxName) != "" || task.TextFault(f.EventType, maxName) != "" {
-		return nil, 0, nil // no letter has such a name
+		return nil, 0, nil
 	}
 	by, err := in.store.CountTopic(ctx, f, countedTopic)
 	if err != nil {

@@ -45,7 +45,6 @@ func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 	return n, false, in.elapsed(ctx)
 }
 
-// triage is one transaction about a batch of failures.
 type triage struct {
 	in  *Inbox
 	ctx context.Context
@@ -84,7 +83,7 @@ func (t *triage) load(sums []deadletter.Delta) (err error) {
 		return err
 	}
 	for _, id := range t.fresh {
-		if g := t.groups[id]; g != nil && !known[id] { // it has failures to report
+		if g := t.groups[id]; g != nil && !known[id] {
 			t.failed = append(t.failed, deadletter.Delta{Group: id, Failures: g.Failures, At: g.LastAt})
 		}
 	}
@@ -103,7 +102,6 @@ func (t *triage) load(sums []deadletter.Delta) (err error) {
 	return t.loadCounts()
 }
 
-// loadCounts reads counts for bounds of ignoring, and for bursts.
 func (t *triage) loadCounts() (err error) {
 	var hourly, counted []deadletter.GroupID
 	for id, g := range t.groups {
@@ -170,7 +168,6 @@ func (t *triage) failedIn(g *deadletter.Group, d deadletter.Delta) error {
 	return nil
 }
 
-// thisHour returns the failures of an ignored group and its merged groups in the current clock hour.
 func (t *triage) thisHour(g *deadletter.Group) (n int64) {
 	for _, h := range t.hours[g.ID] {
 		if h.At >= t.now-t.now%task.Instant(time.Hour.Microseconds()) {

@@ -22,9 +22,8 @@ import (
 type Webhooks struct {
 	Endpoints []webhook.Endpoint
 	Sender    *webhook.Sender
-	// Payload and Test return the body of an event, and of a test.
-	Payload func(*deadletter.Event) ([]byte, error)
-	Test    func(now time.Time) ([]byte, error)
+	Payload   func(*deadletter.Event) ([]byte, error)
+	Test      func(now time.Time) ([]byte, error)
 	// Register stores the present version of the template of deliveries if it is missing.
 	Register func(context.Context) error
 }
@@ -43,7 +42,7 @@ const (
 type Delivery struct {
 	EventUUID string `json:"event_uuid"`
 	Webhook   string `json:"webhook"`
-	Event     string `json:"event"` // type, for people
+	Event     string `json:"event"`
 }
 
 func (in *Inbox) hooked(e *deadletter.Event) bool {

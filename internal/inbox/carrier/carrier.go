@@ -85,7 +85,7 @@ func (c *Carrier) Depth(ctx context.Context, source *deadletter.Source) (int64, 
 	if err != nil || !exists {
 		return 0, refusal(err)
 	}
-	held, _ := c.held(source) // after the answer: a message that left the broker since counts twice rather than not at all
+	held, _ := c.held(source) // after the answer: what left the broker since counts twice rather than not at all
 	return depth + held, nil
 }
 
@@ -185,7 +185,6 @@ func outcome(r broker.Result) error {
 	return r.Err
 }
 
-// forGood is a permanent refusal, in the broker's words.
 type forGood struct{ error }
 
 // Is matches inbox.ErrForGood; Unwrap has the rest.
@@ -259,7 +258,7 @@ func (c *Carrier) Peek(ctx context.Context, source *deadletter.Source, max int) 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = d.Close() }() // nothing was sent
+	defer func() { _ = d.Close() }()
 	messages, err := d.Peek(ctx, source.Queue, max)
 	if errors.Is(err, driver.ErrNoPeek) {
 		err = inbox.ErrNoPeek
@@ -317,7 +316,6 @@ func (c *Carrier) ReadLog(ctx context.Context, source *deadletter.Source, topic 
 	return entries, next, nil
 }
 
-// logError marks permanent errors.
 func logError(err error) error {
 	switch {
 	case errors.Is(err, driver.ErrNoLog):

@@ -75,7 +75,7 @@ func (t *targets) shrink() {
 	}
 	if idle != nil {
 		delete(t.byPlace, at)
-		go func() { _ = idle.Close() }() // it may take a moment, and nobody uses it
+		go func() { _ = idle.Close() }()
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// giveBackTimeout bounds one call to the engine.
 const giveBackTimeout = 10 * time.Second
 
 // givenBack collects steps that were certainly not published, and returns them to their queues in batches. If that
@@ -20,8 +19,8 @@ type givenBack struct {
 	ended chan struct{}
 
 	mu     sync.Mutex
-	leases map[task.ID][]tasker.LeaseRef // by worker
-	signal chan struct{}                 // has a token if there are leases
+	leases map[task.ID][]tasker.LeaseRef
+	signal chan struct{} // has a token if there are leases
 	closed chan struct{}
 }
 
@@ -32,7 +31,6 @@ func newGivenBack(d *Dispatcher) *givenBack {
 	return b
 }
 
-// add adds a lease. It does not block.
 func (b *givenBack) add(worker task.ID, lease tasker.LeaseRef) {
 	b.mu.Lock()
 	b.leases[worker] = append(b.leases[worker], lease)
@@ -56,7 +54,6 @@ func (b *givenBack) run() {
 	}
 }
 
-// flush returns all leases.
 func (b *givenBack) flush() {
 	b.mu.Lock()
 	leases := b.leases
@@ -73,7 +70,7 @@ func (b *givenBack) flush() {
 	}
 }
 
-// close gives back what is left, and returns when that is done or ctx ends.
+// close gives back all until ctx ends.
 func (b *givenBack) close(ctx context.Context) {
 	close(b.closed)
 	select {

@@ -7,9 +7,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Listen implements engine.Dispatcher: it calls hear with the routes on which other processes
-// offered steps, and their numbers, until the connection or ctx ends. Messages are not
-// repeated: after a lost connection the caller must look for steps itself.
+// Listen implements engine.Dispatcher: it calls hear with routes and numbers of steps that other processes offered,
+// until the connection or ctx ends. Messages are not repeated: after a lost connection the caller must look for steps.
 func (d *Dispatcher) Listen(ctx context.Context, hear func(routes map[int64]int)) error {
 	client, err := d.connected()
 	if err != nil {
@@ -26,9 +25,8 @@ func (d *Dispatcher) Listen(ctx context.Context, hear func(routes map[int64]int)
 	return fmt.Errorf("listen to Redis: %w", err)
 }
 
-// news decodes a message of another process: its sender, and for each route (8 bytes) the
-// number of steps (4 bytes). It returns nil for this process's own messages and for unreadable
-// ones.
+// news decodes a message of another process: its sender, and for each route (8 bytes) the number of steps (4 bytes). It
+// returns nil for this process's own and unreadable messages.
 func (d *Dispatcher) news(b []byte) map[int64]int {
 	if len(b) < nodeSize || string(b[:nodeSize]) == d.node {
 		return nil

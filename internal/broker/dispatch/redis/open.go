@@ -22,27 +22,27 @@ import (
 type Options struct {
 	// Prefix names the installation, unless the URL does. Defaults to "tasker".
 	Prefix string
-	// Logger receives a message if the server cannot be reached at opening. Defaults to silence.
+	// Logger is for an unreachable server at opening. Defaults to silence.
 	Logger *slog.Logger
 }
 
-// Dispatcher is an engine.Dispatcher on Redis. It is safe for concurrent use. A call blocks for
-// at most the timeout of the URL.
+// Dispatcher is an engine.Dispatcher on Redis. It is safe for concurrent use. A call blocks for at most the timeout of
+// the URL.
 type Dispatcher struct {
 	option  rueidis.ClientOption
 	timeout time.Duration
 	keys    []string // KEYS of every script
 	channel string
-	node    string // the name of this process in messages
+	node    string
 	log     *slog.Logger
 	scripts *scripts
 
-	dials    atomic.Int64 // connections made
-	verified atomic.Int64 // connections known to have reached the run that the epoch names
+	dials    atomic.Int64
+	verified atomic.Int64 // connections that have reached the run of the epoch
 
 	mu     sync.Mutex
 	client rueidis.Client // nil: not connected yet
-	failed error          // why not, until retry
+	failed error          // until retry
 	retry  time.Time
 	closed bool
 	belief belief
@@ -52,7 +52,6 @@ var _ engine.Dispatcher = (*Dispatcher)(nil)
 
 var errClosed = errors.New("the connection to Redis has been closed")
 
-// connectPause is the time between two tries to connect.
 const connectPause = 200 * time.Millisecond
 
 // Open returns a dispatcher on the server of a URL:
@@ -106,15 +105,14 @@ func Open(ctx context.Context, url string, o *Options) (*Dispatcher, error) {
 	return d, nil
 }
 
-// configure sets the limits of the client. They are short, because a caller that waits for
-// Redis could ask the database instead.
-// ConnWriteTimeout is longer than a call: a slow answer must not end the connection that all calls share.
+// configure sets short limits, because a caller that waits for Redis could ask the database instead. ConnWriteTimeout
+// is longer than a call: a slow answer must not end the shared connection.
 func (d *Dispatcher) configure() {
 	o := &d.option
 	o.Dialer.Timeout = d.timeout
 	o.ConnWriteTimeout = 2 * d.timeout
 	o.DisableCache = true
-	// One connection: the server has one thread for scripts, and each broken connection costs a call.
+	// One connection: the server runs scripts in one thread, and each broken connection costs a call.
 	o.PipelineMultiplex = -1
 	// A failed call may have taken effect: the engine decides on a retry.
 	o.DisableRetry = true
@@ -127,8 +125,8 @@ func (d *Dispatcher) configure() {
 	}
 }
 
-// connected returns the client, and creates it if there is none. After a failure it returns the
-// same error for connectPause, so that an unreachable server does not delay every call.
+// connected returns the client, and creates a missing one. After a failure it returns the same error for connectPause,
+// so that an unreachable server does not delay every call.
 func (d *Dispatcher) connected() (rueidis.Client, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -149,8 +147,7 @@ func (d *Dispatcher) connected() (rueidis.Client, error) {
 	return client, nil
 }
 
-// Close ends the connections. Verbs then return an error.
-// A second call has no effect.
+// Close ends the connections. Verbs then return an error. A second call has no effect.
 func (d *Dispatcher) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

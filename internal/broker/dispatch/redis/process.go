@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Process returns the process ID of the server of a URL, as the server reports it: for measurements on its machine.
+// Process returns the process ID of the server of a URL, for measurements on its machine.
 func Process(ctx context.Context, url string) (pid int, err error) {
 	t, err := parseURL(url)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// batches packs items into arguments of scripts, batch items in each. size is the estimated
-// number of bytes of an item.
+// batches packs items into arguments of scripts, batch items in each. size is the estimated size of an item in bytes.
 func batches[T any](items []T, size int, pack func([]byte, *T) []byte) []string {
 	var list []string
 	for part := range slices.Chunk(items, batch) {
@@ -25,8 +24,8 @@ func batches[T any](items []T, size int, pack func([]byte, *T) []byte) []string 
 	return list
 }
 
-// Offer implements engine.Dispatcher: it makes steps claimable, and notifies other processes.
-// Offering a step twice has no effect.
+// Offer implements engine.Dispatcher: it makes steps claimable, and notifies other processes. A repetition has no
+// effect.
 func (d *Dispatcher) Offer(ctx context.Context, steps []engine.Offered) error {
 	packed := batches(steps, idSize+offeredSize, func(b []byte, o *engine.Offered) []byte {
 		return putOffered(append(b, o.Step[:]...), o)
@@ -39,8 +38,7 @@ func (d *Dispatcher) Offer(ctx context.Context, steps []engine.Offered) error {
 	return err
 }
 
-// Remove implements engine.Dispatcher: it removes steps whose lease has ended or that must not
-// run.
+// Remove implements engine.Dispatcher: it removes steps whose lease has ended or that must not run.
 func (d *Dispatcher) Remove(ctx context.Context, steps []engine.Removal) error {
 	packed := batches(steps, placeSize+1, func(b []byte, r *engine.Removal) []byte {
 		b = putPlace(b, &r.Offered)
@@ -53,7 +51,7 @@ func (d *Dispatcher) Remove(ctx context.Context, steps []engine.Removal) error {
 	return err
 }
 
-// each makes one run for each argument, preceded by the common ones.
+// each makes one run for each argument, after the common ones.
 func each(packed []string, before ...string) [][]string {
 	runs := make([][]string, len(packed))
 	for i, p := range packed {
@@ -62,9 +60,8 @@ func each(packed []string, before ...string) [][]string {
 	return runs
 }
 
-// Missing implements engine.Dispatcher: it returns the steps that are neither waiting at their
-// key nor held.
-// It reads only; the engine offers them again.
+// Missing implements engine.Dispatcher: it returns the steps that are neither waiting at their key nor held, and
+// changes nothing.
 func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]engine.Offered, error) {
 	packed := batches(steps, placeSize, putPlace)
 	answers, err := d.calls(ctx, "look for steps", d.scripts.missing, each(packed))
@@ -91,8 +88,7 @@ func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]eng
 	return missing, nil
 }
 
-// Depth implements engine.Dispatcher: it counts the waiting steps of a route before a place.
-// It counts in the sorted set, in logarithmic time.
+// Depth implements engine.Dispatcher: it counts the waiting steps of a route before a place, in logarithmic time.
 func (d *Dispatcher) Depth(ctx context.Context, route, key int64, id task.ID) (int, error) {
 	answer, err := d.call(ctx, "count steps", d.scripts.depth, string(put64(nil, route)),
 		string(append(putKey(nil, key), id[:]...)))
@@ -103,7 +99,7 @@ func (d *Dispatcher) Depth(ctx context.Context, route, key int64, id task.ID) (i
 	return int(n), err
 }
 
-// Waiting counts the waiting steps of routes. The answer omits routes without any.
+// Waiting counts the waiting steps of routes, without routes that have none.
 func (d *Dispatcher) Waiting(ctx context.Context, routes []int64) (map[int64]int, error) {
 	packed := batches(routes, 8, func(b []byte, r *int64) []byte { return put64(b, *r) })
 	answers, err := d.calls(ctx, "count steps", d.scripts.waiting, each(packed))

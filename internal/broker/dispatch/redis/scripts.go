@@ -10,16 +10,14 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// scripts are the verbs. Each is called by its checksum and sent in full only if the server
-// does not know it.
+// scripts are called by checksum, and sent in full only to a server that lacks them.
 type scripts struct {
 	offer, claim, start, renew, find, heldBy, held, expired, remove, missing, depth, waiting, reload, loaded,
 	check *rueidis.Lua
 }
 
-// loadScripts reads the embedded scripts. The prelude, which defines layout and helpers,
-// precedes each.
-// An error means a binary without its scripts.
+// loadScripts reads the embedded scripts, each behind the prelude, which defines layout and helpers. An error means a
+// binary without its scripts.
 func loadScripts() (*scripts, error) {
 	var s scripts
 	for name, into := range map[string]**rueidis.Lua{

@@ -16,18 +16,16 @@ const (
 	defaultTimeout = time.Second
 )
 
-// target is a parsed URL.
 type target struct {
 	option  rueidis.ClientOption
 	prefix  string // empty: not given
 	timeout time.Duration
 }
 
-// names matches the permitted prefixes. They contain no braces, which delimit the hash tag.
+// names matches prefixes without braces, which delimit the hash tag.
 var names = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
-// parseURL parses the URL of Open. It connects to nothing.
-// An error never contains the URL.
+// parseURL connects to nothing. An error never contains the URL.
 func parseURL(text string) (target, error) {
 	u, err := redisurl.Parse(text, "prefix")
 	if err != nil {
