@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Expiries implements engine.ExpiryStore. An index holds the attempts that ended so, which are few.
+// Expiries implements engine.ExpiryStore with an index on these few attempts.
 func (s SQL) Expiries(ctx context.Context, since, until task.Instant, limit int) ([]engine.Expiry, error) {
 	const query = `SELECT a.finished_at / 3600000000 AS hour, a.worker_no, t.def_id, count(*), max(a.finished_at)
  FROM tasker_attempts a JOIN tasker_tasks t ON t.id = a.task_id

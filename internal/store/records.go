@@ -6,9 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// AddAttempts stores ended attempts.
-// Only attempts without success are recorded: a step shows its successful one. A second record of the same lease would
-// be a fault of the engine, which settles a token once.
+// AddAttempts stores ended attempts without success: a step shows its successful one. A second record of the same lease
+// would be a bug of the engine, which settles a token once.
 func (s SQL) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	const query = `INSERT INTO tasker_attempts (task_id, step_id, token, number, worker_no, outcome, ready_at,
   assigned_at, started_at, finished_at, after_state, failure)
@@ -31,8 +30,8 @@ func (s SQL) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	return nil
 }
 
-// AddEvents stores transitions of tasks.
-// The engine passes only transitions that do not follow from the states of the steps; see Backend.TaskHistory in local.
+// AddEvents stores transitions of tasks that do not follow from the states of the steps; see Backend.TaskHistory in
+// local.
 func (s SQL) AddEvents(ctx context.Context, events []task.Event) error {
 	const query = `INSERT INTO tasker_task_events (task_id, at, from_state, to_state, cause) VALUES ($1, $2, $3, $4, $5)`
 	for _, e := range events {

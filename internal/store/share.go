@@ -5,9 +5,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ShareTasks makes steps of one task share it. It changes works, and returns them.
-// A join returns the task once per step. Two copies would each be changed and saved, and the second would undo the
-// first.
+// ShareTasks makes steps of one task in works share it, and returns works. A join returns the task once per step: two
+// copies would each be changed and saved, and the second would undo the first.
 func ShareTasks(works []engine.Work) []engine.Work {
 	tasks := make(map[task.ID]*task.Task, len(works))
 	for i, w := range works {

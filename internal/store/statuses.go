@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TaskStatuses returns the statuses of tasks, in any order; unknown tasks are omitted.
-// A status has no context and no counts. It takes one query per part of the list.
+// TaskStatuses returns the statuses of tasks, in any order, without unknown tasks. A status has no context and no
+// counts. It takes one query per part of the list.
 func (s SQL) TaskStatuses(ctx context.Context, ids []task.ID) ([]feed.TaskStatus, error) {
 	const query = `SELECT id, def_id, state, state_at, priority, correlation_id, meta FROM tasker_tasks WHERE id IN `
 	asked := make(map[task.ID]struct{}, len(ids))

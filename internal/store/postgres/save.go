@@ -19,22 +19,20 @@ const (
 	saveSteps = `WITH saved AS (UPDATE tasker_workflow_steps s SET `
 )
 
-// handed holds the common values of the steps of one claim.
-// Steps of several workers, or on different attempts, share these and differ in the rest.
+// handed holds the common values of the steps of one claim, even of several workers, or on different attempts.
 type handed struct {
 	state                             task.StepState
 	assignedAt, startedAt, leaseUntil task.Instant
 }
 
-// settled holds the common values of steps that are completed or given up together.
+// settled holds the common values of steps that are completed or failed together.
 type settled struct {
 	state      task.StepState
 	finishedAt task.Instant
-	result     bool // with a result
+	result     bool
 }
 
-// SaveSteps implements engine.Tx. A step that the transaction has not seen is saved without a
-// check of its version.
+// SaveSteps implements engine.Tx. A step that the transaction has not seen is saved without a check of its version.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	hand, settle := group[handed, *task.Step]{}, group[settled, *task.Step]{}
 	var other []*task.Step
@@ -61,8 +59,8 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	return nil
 }
 
-// savedStep records the new version of a step, and returns the version that its row must have.
-// 0 means that this transaction wrote the row before: its version is then that of this transaction.
+// savedStep records the new version of a step, and returns the version that its row must have; 0 for a row that this
+// transaction wrote.
 func (t *tx) savedStep(s *task.Step) (task.ID, uint32) {
 	seen := t.steps[s.ID]
 	version := seen.row.version
@@ -74,7 +72,7 @@ func (t *tx) savedStep(s *task.Step) (task.ID, uint32) {
 	return s.ID, version
 }
 
-// saveHanded writes what a claim or a start changes, with lists for the values that differ.
+// saveHanded writes the fields of a claim or a start, with lists for differing values.
 func (t *tx) saveHanded(v handed, steps []*task.Step) {
 	if one := steps[0]; !slices.ContainsFunc(steps, func(s *task.Step) bool { return !claimedAlike(one, s) }) {
 		t.saveHandedAlike(v, steps)
@@ -96,7 +94,7 @@ func (t *tx) saveHanded(v handed, steps []*task.Step) {
 		int64(v.startedAt), int64(v.leaseUntil))
 }
 
-// claimedAlike reports whether two steps of one claim have the same values for it to write.
+// claimedAlike reports whether two steps of one claim have the same values to write.
 func claimedAlike(a, b *task.Step) bool {
 	return a.Key == b.Key && a.Attempts == b.Attempts && a.Token == b.Token && a.WorkerNo == b.WorkerNo
 }
@@ -112,7 +110,7 @@ func (t *tx) saveHandedAlike(v handed, steps []*task.Step) {
 		int64(v.startedAt), int64(v.leaseUntil))
 }
 
-// saveSettled writes what a settlement changes.
+// saveSettled writes the fields of a settlement.
 func (t *tx) saveSettled(v settled, steps []*task.Step) {
 	seen := t.savedSteps(steps)
 	const set = saveSteps + `state = $4, queue = NULL, key = NULL, lease_until = 0, finished_at = $5, result = `
@@ -129,7 +127,6 @@ func (t *tx) saveSettled(v settled, steps []*task.Step) {
 		len(steps), seen.ids, seen.versions, string(v.state), int64(v.finishedAt), results)
 }
 
-// savedSteps is savedStep for several steps.
 func (t *tx) savedSteps(steps []*task.Step) seenRows {
 	seen := seenRows{make([]task.ID, 0, len(steps)), make([]uint32, 0, len(steps))}
 	for _, s := range steps {
@@ -166,7 +163,6 @@ func (t *tx) saveOthers(steps []*task.Step) {
 		l.tokens, l.workers, l.ready, l.assigned, l.started, finished, l.leases, progress, notes, results, l.priorities)
 }
 
-// outcome is the part of a task that can change, except its meta.
 type outcome struct {
 	state                  task.State
 	counts                 task.Counts
@@ -177,8 +173,8 @@ type outcome struct {
 	meta    bool // may have changed too
 }
 
-// outcomeOf returns the columns to write of a task.
-// was is nil for a task that the transaction has not seen; stateAt is then written in any case.
+// outcomeOf returns the columns to write of a task. was is nil for a task that the transaction has not seen; stateAt is
+// then written in any case.
 func outcomeOf(was *seenTask, k *task.Task) outcome {
 	o := outcome{state: k.State, counts: k.Counts, finishedAt: k.FinishedAt, deadlineAt: k.DeadlineAt,
 		meta: k.Meta.Changed()}
@@ -188,7 +184,7 @@ func outcomeOf(was *seenTask, k *task.Task) outcome {
 	return o
 }
 
-// SaveTasks implements engine.Tx. Tasks with equal changes are saved by one statement.
+// SaveTasks implements engine.Tx. One statement saves tasks with equal changes.
 func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	alike := group[outcome, *task.Task]{}
 	for _, k := range tasks {
@@ -256,13 +252,11 @@ func (t *tx) saveOutcome(v outcome, tasks []*task.Task) error {
 	return nil
 }
 
-// group collects rows by their common values, in order of appearance.
 type group[V comparable, R any] struct {
 	values []V
 	rows   map[V][]R
 }
 
-// add adds a row to the group of its values.
 func (g *group[V, R]) add(v V, r R) {
 	if g.rows == nil {
 		g.rows = map[V][]R{}

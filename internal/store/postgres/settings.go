@@ -7,8 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// KeepSettings implements engine.SettingsKeeper.
-// One transaction replaces all, so that a view never sees half of them.
+// KeepSettings implements engine.SettingsKeeper. One transaction replaces all, so that no view sees half of them.
 func (s *Store) KeepSettings(ctx context.Context, settings map[string]int64) error {
 	return s.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return store.In(tx).KeepSettings(ctx, settings) })
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// Overdue implements engine.Tx.
-// Tasks locked by another transaction are skipped; they come with the next run.
+// Overdue implements engine.Tx. It skips locked tasks until the next run.
 func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	query := `SELECT ` + taskColumns +
 		` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2

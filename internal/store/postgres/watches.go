@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Watch implements engine.WatchStore.
-// Of two watches for one task in the list, one remains: a statement may not change a row twice.
+// Watch implements engine.WatchStore. Of two watches for one task in the list, one remains: a statement must not change
+// a row twice.
 func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watch) error {
 	t := in(within)
 	var ids []task.ID
@@ -25,8 +25,7 @@ func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watc
 	return nil
 }
 
-// Rewatch implements engine.WatchStore.
-// A watch that changed since it was read is left alone, because its time differs.
+// Rewatch implements engine.WatchStore. It skips a watch that changed since it was read, by its time.
 func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.WatchMove) error {
 	t := in(within)
 	var moved, dropped []task.ID

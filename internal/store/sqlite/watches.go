@@ -19,8 +19,7 @@ func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watc
 	return nil
 }
 
-// Rewatch implements engine.WatchStore.
-// The condition on the old time leaves a watch alone that changed since it was read.
+// Rewatch implements engine.WatchStore. The condition on the old time skips a watch that changed since it was read.
 func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.WatchMove) error {
 	t := in(within)
 	const (
