@@ -13,19 +13,18 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/amqp"
 )
 
-// consumer receives from one queue over one channel.
 type consumer struct {
 	sub        tasker.Subscription
 	conn       *amqp.Conn
 	channel    *amqp091.Channel
 	tag        string
 	deliveries <-chan amqp091.Delivery
-	closed     chan *amqp091.Error // why the channel was closed
-	cancelled  chan string         // RabbitMQ has ended the consumer: the queue is gone
+	closed     chan *amqp091.Error
+	cancelled  chan string // the queue is gone
 	answers    *answers
 }
 
-// newConsumer begins to consume. A queue that does not exist is an error: the server declares it, nobody else does.
+// newConsumer begins to consume. A missing queue is an error: only the server declares it.
 func newConsumer(ctx context.Context, conn *amqp.Conn, sub tasker.Subscription) (*consumer, error) {
 	defer context.AfterFunc(ctx, conn.Abort)() // a frozen broker holds no worker that must stop
 	channel, err := conn.Channel()
@@ -39,7 +38,7 @@ func newConsumer(ctx context.Context, conn *amqp.Conn, sub tasker.Subscription) 
 	if err := channel.Qos(min(max(sub.Prefetch, 1), maxPrefetch), 0, false); err != nil {
 		return nil, fmt.Errorf("set the prefetch: %w", err)
 	}
-	// Consuming refuses a queue that does not exist, as a passive declaration would, which needs more permissions.
+	// Like a passive declaration, which needs more permissions, consuming refuses a missing queue.
 	c.deliveries, err = channel.Consume(sub.Queue, c.tag, false, false, false, false, nil)
 	if err != nil {
 		return nil, fmt.Errorf("consume %s: %w", sub.Queue, err)
@@ -47,7 +46,6 @@ func newConsumer(ctx context.Context, conn *amqp.Conn, sub tasker.Subscription) 
 	return c, nil
 }
 
-// maxPrefetch is the largest prefetch that AMQP can express.
 const maxPrefetch = 65535
 
 // run passes deliveries on until the consumer is lost, or ctx has ended and every delivery has its answer.
@@ -107,7 +105,7 @@ func (c *consumer) deliver(d *amqp091.Delivery) {
 	})
 }
 
-// leave takes no more messages, passes on those that are here already, and waits for the answers to all.
+// leave takes no more messages, passes on those already here, and waits for all answers.
 func (c *consumer) leave() error {
 	// On a frozen network the broker's answer would not come before the heartbeats are missed.
 	patience := time.AfterFunc(closeTimeout, c.conn.Abort)
@@ -129,7 +127,7 @@ func (c *consumer) leave() error {
 	}
 }
 
-// closedBy returns the reason of a close as an error; nil for a close that was asked for.
+// closedBy returns the reason of a close as an error; nil for a requested close.
 func closedBy(why *amqp091.Error) error {
 	if why == nil {
 		return nil

@@ -21,7 +21,7 @@ type Options struct {
 	ConnectionName string
 }
 
-// Transport is a tasker.Transport over RabbitMQ. Several workers may share one; each has a connection of its own.
+// Transport is a tasker.Transport over RabbitMQ. Several workers may share one; each has its own connection.
 type Transport struct {
 	url  string
 	opts Options
@@ -41,8 +41,8 @@ func NewTransport(url string, opts Options) *Transport { return &Transport{url: 
 // Name implements tasker.Transport.
 func (t *Transport) Name() string { return tasker.TransportAMQP }
 
-// doubts is the number of successive refusals after which Check believes them. A server that stops in the middle of
-// the handshake looks as if it refused the password.
+// doubts is the number of successive refusals after which Check believes them: a server that stops during the handshake
+// seems to refuse the password.
 const doubts = 3
 
 // Check implements tasker.Transport. It returns a *tasker.Error with CodeInvalid for an invalid URL, and with
@@ -75,7 +75,7 @@ func (t *Transport) Check(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// refused reports whether a connection failed in a way that only an operator can change.
+// refused reports a failure that only an operator can change.
 func refused(err error) bool {
 	var refusal *amqp091.Error
 	if errors.As(err, &refusal) {
@@ -109,17 +109,16 @@ func (t *Transport) Receive(ctx context.Context, sub tasker.Subscription) {
 	}
 }
 
-// patientTries is the number of tries, about 100 ms apart, for which it is no news that the queue does not exist yet.
+// patientTries is the number of tries, about 100 ms apart, for which a missing queue is not reported.
 const patientTries = 20
 
-// noQueue reports whether err is that the queue does not exist.
 func noQueue(err error) bool {
 	var refusal *amqp091.Error
 	return errors.As(err, &refusal) && refusal.Code == amqp091.NotFound
 }
 
 // consume receives over one connection until ctx ends and every delivery has its answer, or the connection or the
-// consumer is lost. In the latter case it returns the reason.
+// consumer is lost; then it returns the reason.
 func (t *Transport) consume(ctx context.Context, sub tasker.Subscription) error {
 	name := t.opts.ConnectionName
 	if name == "" {
@@ -141,7 +140,7 @@ func (t *Transport) consume(ctx context.Context, sub tasker.Subscription) error 
 	return c.run(ctx)
 }
 
-// closeTimeout bounds how long a connection waits for the broker at its end. RabbitMQ may be frozen, or the network.
+// closeTimeout bounds how long a connection waits for the broker at its end: RabbitMQ or the network may be frozen.
 const closeTimeout = 5 * time.Second
 
 // Bounds of the pause between connections.

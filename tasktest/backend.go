@@ -12,14 +12,14 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// backend is the server of one attempt: it hands out the step once and takes the report.
+// backend is the server of one attempt: it leases the step once and takes the report.
 type backend struct {
-	tasker.Backend // a method that a worker does not call
+	tasker.Backend // for methods that a worker does not call
 
 	step        tasker.Assignment
-	interrupted string // status of the lease in every heartbeat's answer: cancelled or lost; "": held
+	interrupted string // lease status in heartbeats' answers: cancelled or lost; "": held
 	started     chan struct{}
-	returned    chan error // the cause of the end of the handler's context
+	returned    chan error // cause of the end of the handler's context
 	settled     chan tasker.StepResult
 
 	// mu guards the fields below.
@@ -31,7 +31,6 @@ type backend struct {
 	took     time.Duration
 }
 
-// newBackend returns a backend without a step.
 func newBackend(interrupt error) *backend {
 	b := &backend{started: make(chan struct{}), returned: make(chan error, 1), settled: make(chan tasker.StepResult, 1),
 		serves: map[uuid.UUID][]string{}}
@@ -44,7 +43,7 @@ func newBackend(interrupt error) *backend {
 	return b
 }
 
-// measure is the outermost middleware. The handler runs once, so it needs no lock for the channels.
+// measure is the outermost middleware. The handler runs once, so the channels need no lock.
 func (b *backend) measure(next tasker.Handler) tasker.Handler {
 	return func(ctx context.Context, job *tasker.Job) (any, error) {
 		begun := time.Now()
@@ -77,7 +76,7 @@ func (b *backend) run(w *tasker.Worker, drain bool, after time.Duration) (*Outco
 		case <-interrupt:
 			stop()
 		case cause := <-b.returned:
-			// Nothing is reported about a step that is no longer the worker's.
+			// A worker reports nothing about a step that it has lost.
 			waiting = !errors.Is(cause, tasker.ErrCancelled) && !errors.Is(cause, tasker.ErrLeaseLost)
 		case result := <-b.settled:
 			b.settled <- result

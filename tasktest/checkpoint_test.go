@@ -11,14 +11,13 @@ import (
 	"github.com/taskerhq/tasker/tasktest"
 )
 
-// TestJobCheckpoint: a handler reads what an earlier attempt has stored, and may store its own until its lease is lost,
-// also while it is told to stop.
+// A handler reads an earlier attempt's checkpoint, and may store its own until its lease is lost, even during a drain.
 func TestJobCheckpoint(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct {
 			interrupt error
-			want      string // what is stored after the interrupt
+			want      string // stored after the interrupt
 		}{{tasker.ErrDraining, `"late"`}, {tasker.ErrLeaseLost, ""}, {tasker.ErrCancelled, ""}} {
 			var late error
 			out := tasktest.RunHandler(t, func(ctx context.Context, job *tasker.Job) (any, error) {

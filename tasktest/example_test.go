@@ -12,13 +12,13 @@ import (
 	"github.com/taskerhq/tasker/tasktest"
 )
 
-// Order is the context of the tasks of this example.
+// Order is the context of the example's tasks.
 type Order struct {
 	ID    int
 	Cents int
 }
 
-// register is the code under test: it gives the handlers of a shop to a worker. They submit through client.
+// register is the code under test: it registers the handlers of a shop, which submit through client.
 func register(w *tasker.Worker, client *tasker.Client) {
 	tasker.HandleFunc(w, "charge", func(ctx context.Context, o Order) (string, error) {
 		if o.Cents > 10_000 {
@@ -30,7 +30,7 @@ func register(w *tasker.Worker, client *tasker.Client) {
 	})
 }
 
-// TestCharge is a unit test of a handler, as an application has it. In the bubble of synctest the hour takes no time.
+// TestCharge is a unit test of a handler in an application. In the bubble of synctest the hour takes no time.
 func TestCharge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
