@@ -23,7 +23,7 @@ func (s SQL) scanActAnd(row Row, more ...any) (a task.Act, err error) {
 			(*Text)(&a.Key), (*Text)(&a.Reason), (*Text)(&a.From), (*Text)(&a.To), (*JSON)(&a.Data)}, more...), &a.TaskID,
 		&a.Unread)
 	if a.No != 0 && a.Unread != "" {
-		return a, nil // it has no task, but a number
+		return a, nil
 	}
 	return a, err
 }

@@ -17,7 +17,6 @@ type bulk struct {
 // Three lengths keep the number of prepared statements small.
 const manyRows, fewRows = 64, 8
 
-// arrayRows bounds the rows of a statement with arrays.
 const arrayRows = 1000
 
 // columnTypes are the type letters of bulkOf. Integers of any width are bigint: an insert converts them.
@@ -77,7 +76,6 @@ func (b bulk) next(d Dialect, rows int) int {
 	return 1
 }
 
-// columnsOf turns rows into columns, each a []any.
 func columnsOf(rows [][]any, width int) []any {
 	columns := make([]any, width)
 	for c := range columns {

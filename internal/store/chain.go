@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// chainRows implements audit.Store on portable SQL.
 type chainRows struct{ SQL }
 
 var _ audit.Store = chainRows{}

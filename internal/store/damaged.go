@@ -27,7 +27,6 @@ func scan(row Row, dest []any, id *task.ID, note *string) error {
 	return nil
 }
 
-// unread appends the reason why a part of a row is unreadable.
 func unread(note *string, part string, err error) {
 	*note = strings.TrimPrefix(*note+"; "+part+" cannot be read: "+err.Error(), "; ")
 }

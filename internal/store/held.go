@@ -71,7 +71,7 @@ func (s SQL) stepsOf(ctx context.Context, of []engine.Sized, columns, condition 
 			t := part[min(n, len(part)-1)]
 			first, last := t.Task, task.MakeID(t.Task.Seq()+int64(t.Steps), 1<<62-1)
 			if n >= len(part) {
-				first = last // an empty range
+				first = last
 			}
 			at := w.arg(s.id(first))
 			query.WriteString(`SELECT ` + columns + ` FROM tasker_workflow_steps s

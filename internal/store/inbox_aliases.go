@@ -56,7 +56,6 @@ func (letterRows) Identified(ctx context.Context, tx engine.Tx, namespace, sourc
 	return found, nil
 }
 
-// identified adds a table's letters for identities of a source to byKey.
 func (s letterRows) identified(ctx context.Context, table, namespace, source string, identities []string,
 	byKey map[string]task.ID,
 ) error {
@@ -98,7 +97,6 @@ func (s letterRows) dropAliased(ctx context.Context, letters []*deadletter.Lette
 	return dropped, nil
 }
 
-// aliased returns the letters of a source whose identities are aliases.
 func (s letterRows) aliased(ctx context.Context, of deadletter.SourceKey, letters []*deadletter.Letter) (
 	[]task.ID, error,
 ) {

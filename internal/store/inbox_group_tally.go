@@ -80,7 +80,6 @@ func (s letterRows) AddTally(ctx context.Context, tx engine.Tx, t *deadletter.Ta
 	return s.AddDeltas(ctx, tx, deltas)
 }
 
-// addCounted stores new groups with their counts, and returns them.
 func (s SQL) addCounted(ctx context.Context, groups []*deadletter.Group, deltas []deadletter.Delta) (
 	map[deadletter.GroupID]bool, error,
 ) {

@@ -164,7 +164,6 @@ func (letterRows) FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]de
 	return sums, len(deltas) == limit, nil
 }
 
-// count adds sums to the counts of groups, and failures to their hours.
 func (s SQL) count(ctx context.Context, sums, hours []deadletter.Delta) error {
 	if s.Lock != "" { // one UPDATE of many rows takes them in any order
 		of := func(d deadletter.Delta) any { return int64(d.Group) }

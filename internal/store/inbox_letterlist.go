@@ -49,7 +49,6 @@ func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbo
 	by, rest := letterIndex(f.Selection, namespaces)
 	residual := where{}
 	s.letterTerms(&residual, rest)
-	// One more than a page shows whether there is another.
 	size := f.Limit + 1
 	if len(residual.terms) > 0 {
 		size = window

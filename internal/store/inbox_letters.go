@@ -21,7 +21,6 @@ var _ inbox.Store = letterRows{}
 func (s SQL) Inbox() inbox.Store { return letterRows{s} }
 
 const (
-	// columns of a change of state, and all that change
 	letterState = `l.version, l.state, l.state_at, l.due_at, l.reason, l.redrive_id, l.purge_at, l.replays, l.parked,
   l.failed_sends, l.unknown`
 	letterSaved = letterState + `, l.origin, l.position, l.identity, l.canonical, l.group_id, l.error_type, l.error_code,
@@ -135,7 +134,6 @@ func (letterRows) AddLetters(ctx context.Context, tx engine.Tx, letters []*deadl
 	return added, s.addHistories(ctx, tx, fresh)
 }
 
-// storedOf returns which of the letters were stored, and those.
 func (s letterRows) storedOf(ctx context.Context, letters []*deadletter.Letter) (added []bool,
 	fresh []*deadletter.Letter, err error,
 ) {
@@ -209,7 +207,6 @@ func (s letterRows) locked(ctx context.Context, ids []task.ID) ([]letterRow, err
 	return s.lockedAs(ctx, ids, wholeLetter)
 }
 
-// lockedAs is locked with wholeLetter or bareLetter.
 func (s letterRows) lockedAs(ctx context.Context, ids []task.ID, columns string) ([]letterRow, error) {
 	ids = slices.SortedFunc(slices.Values(ids), compareIDs)
 	rows, err := collectByIDs(ctx, s.SQL, ids, s.scanLetter,
@@ -238,7 +235,6 @@ func (s letterRows) whole(ctx context.Context, rows []letterRow) ([]*deadletter.
 		})
 }
 
-// withBodies adds large payloads and edited contents.
 func (s letterRows) withBodies(ctx context.Context, rows []letterRow) ([]*deadletter.Letter, error) {
 	letters := make([]*deadletter.Letter, len(rows))
 	var large []letterRow

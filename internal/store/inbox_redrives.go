@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	// redriveState are the changeable columns.
 	redriveState = `r.state, r.state_at, r.resume_state, r.halt, r.frozen_at, r.started_at, r.ended_at, r.total, r.wave,
   r.wave_size, r.wave_sent, r.wave_began, r.behind, r.version, r.counts, r.plan, r.stop`
 	redriveColumns = `r.redrive_id, r.namespace, r.operation, r.destination, r.include_parked, r.actor, r.key_name,
@@ -110,7 +109,6 @@ func (letterRows) Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redriv
 	return int(n), err
 }
 
-// frozenItems returns queries for the letters and cases of a redrive, with their first deaths.
 func (s letterRows) frozenItems(ctx context.Context, w *where, r *deadletter.Redrive) ([]string, error) {
 	f := r.Selection
 	var items []string

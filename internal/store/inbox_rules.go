@@ -126,7 +126,7 @@ func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int, by inbox
 			return 0, err
 		}
 		g := deadletter.GroupOfCase(of.Namespace, c, print)
-		g.LastAt = 0 // the deltas set it
+		g.LastAt = 0
 		first := tally.Join(g)
 		first.FirstAt = min(first.FirstAt, g.FirstAt)
 		d := tally.Of(g.ID)

@@ -73,7 +73,6 @@ func (s SQL) letterNamespaces(ctx context.Context, f deadletter.Selection) ([]st
 // wholeTable is the term of a walk along the primary key. Without a state it reads every letter.
 const wholeTable = "l.namespace <> ''"
 
-// maxWalks bounds the walks for groups and namespaces, each of up to a page. More of them filter one walk instead.
 const maxWalks = 40
 
 // letterTerms adds the conditions of a selection, except its IDs and state, on the alias l. A text is sought in the
@@ -115,7 +114,6 @@ func (s SQL) letterTerms(w *where, f deadletter.Selection) {
 	}
 }
 
-// unlessSensitive excludes letters of sources with sensitiveFields of a kind.
 func unlessSensitive(masked bool, kind string) string {
 	if !masked {
 		return ""

@@ -217,10 +217,8 @@ func encodeHeaders(headers []deadletter.Header) ([]byte, error) {
 	return b, nil
 }
 
-// headerStart begins each header of that name in encoded headers.
 func headerStart(name string) string { return markName + escapeZero(name) + markValue }
 
-// decodeHeaders decodes what encodeHeaders encoded.
 func decodeHeaders(b []byte) ([]deadletter.Header, error) {
 	var headers []deadletter.Header
 	plain := func(s string) string { return strings.ReplaceAll(s, markZero, "\x00") }

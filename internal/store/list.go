@@ -25,15 +25,14 @@ const (
 	clockSlack = time.Hour
 )
 
-// initiator is in the form of its index.
 const initiator = `meta ->> 'initiator'`
 
 // source yields task IDs from one index. IDs grow with time, so an index that ends with the ID is in the order of a
 // page.
 type source struct {
 	from string // table and alias i
-	id   string // column of the task's ID
-	cond where  // on i
+	id   string
+	cond where // on i
 	// Each of the args of filter is the values of one term; see filterBy.
 	filter where // on t, beyond the index
 }
@@ -164,7 +163,6 @@ func (s SQL) draw(ctx context.Context, src source, f engine.TaskFilter) ([]task.
 	if err != nil {
 		return nil, task.ID{}, err
 	}
-	// the filter's terms and placeholders follow the index's
 	outer := where{args: w.args}
 	for i, term := range src.filter.terms {
 		outer.add(term, src.filter.args[i].([]any)...)
@@ -186,7 +184,6 @@ func stopAt(ids []task.ID, limit int) task.ID {
 	return ids[limit]
 }
 
-// filterBy adds a term with its values for later numbering.
 func (src *source) filterBy(cond bool, term string, values ...any) {
 	if cond {
 		src.filter.terms = append(src.filter.terms, term)

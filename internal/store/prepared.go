@@ -20,7 +20,7 @@ type Prepared struct {
 // Bounds of the kept queries. The code has fewer constants.
 const (
 	maxPrepared      = 250
-	maxPreparedBytes = 4 << 10 // of a query
+	maxPreparedBytes = 4 << 10
 	maxAsked         = 1000
 )
 

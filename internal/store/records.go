@@ -42,7 +42,6 @@ func (s SQL) AddEvents(ctx context.Context, events []task.Event) error {
 	return nil
 }
 
-// scanID reads a row of one ID.
 func (s SQL) scanID(row Row) (id task.ID, err error) {
 	err = row.Scan(s.ScanID(&id))
 	return id, err

@@ -181,7 +181,6 @@ func (s SQL) InsertRoute(ctx context.Context, r *task.Route) error {
 
 const routeColumns = `route_id, namespace, handler, capabilities`
 
-// scanRoute reads routeColumns.
 func scanRoute(row Row) (*task.Route, error) {
 	var r task.Route
 	var capabilities Text

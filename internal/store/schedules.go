@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// scheduleRows implements scheduler.Store.
 type scheduleRows struct{ SQL }
 
 var _ scheduler.Store = scheduleRows{}

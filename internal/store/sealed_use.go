@@ -10,7 +10,7 @@ import (
 // KeyUse counts the rows of a table with values of a key.
 type KeyUse struct {
 	Table string
-	Rows  int // up to a limit
+	Rows  int
 }
 
 // sealedIn are the columns with encrypted values. Those of failures are in base64.

@@ -81,7 +81,6 @@ const bareAttemptColumns = attemptFacts + `, NULL`
 const attemptFacts = `task_id, step_id, token, number, worker_no, outcome, ready_at, assigned_at, started_at,
   finished_at, after_state`
 
-// scanAttempt reads attemptColumns.
 func (s SQL) scanAttempt(row Row) (task.Attempt, error) {
 	var a task.Attempt
 	var failure JSON

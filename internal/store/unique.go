@@ -25,7 +25,6 @@ var (
  RETURNING namespace, key`)
 )
 
-// maxTakes bounds the tries of TakeUnique when other transactions come first.
 const maxTakes = 20
 
 // UniqueStore implements engine.Database.

@@ -80,7 +80,6 @@ func openS3(rawURL string, c Credentials) (blob.Store, error) {
 	return NewBucket(b)
 }
 
-// keyFault refuses keys that are none of the engine's.
 func keyFault(key string) error {
 	ok := key != "" && len(key) <= blob.MaxKey && !strings.HasPrefix(key, "/") && !strings.HasSuffix(key, "/") &&
 		!strings.Contains(key, "//")

@@ -23,9 +23,8 @@ import (
 const (
 	// answerTime bounds the wait for an answer's beginning, after the whole request was sent.
 	answerTime = 30 * time.Second
-	// dialTime bounds the time to connect.
-	dialTime = 10 * time.Second
-	emptySum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	dialTime   = 10 * time.Second
+	emptySum   = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 )
 
 // Bucket names a bucket of an S3-compatible service.
@@ -37,8 +36,7 @@ type Bucket struct {
 	// PathStyle addresses the bucket in the path, not in the name of the host.
 	PathStyle   bool
 	Credentials Credentials
-	// Now is the clock for signatures. Defaults to time.Now.
-	Now func() time.Time
+	Now         func() time.Time
 }
 
 // S3 is a blob.Store in a bucket, with PUT, GET and DELETE of objects, signed with version 4. The service checks the
@@ -89,7 +87,6 @@ func NewBucket(b Bucket) (*S3, error) {
 			DialContext:         (&net.Dialer{Timeout: dialTime}).DialContext,
 			TLSHandshakeTimeout: dialTime, ResponseHeaderTimeout: answerTime, ExpectContinueTimeout: time.Second,
 			MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute, DisableCompression: true},
-			// a signature is for one host
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	if s.now == nil {
 		s.now = time.Now
@@ -175,7 +172,7 @@ func failureOf(resp *http.Response) error {
 		Code    string `xml:"Code"`
 		Message string `xml:"Message"`
 	}
-	_ = xml.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&said) // a proxy may answer with anything
+	_ = xml.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&said)
 	what := "the service answers " + resp.Status
 	if said.Code != "" {
 		what += ": " + said.Code + " (" + cut(said.Message) + ")"

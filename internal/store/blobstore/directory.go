@@ -16,7 +16,6 @@ import (
 // incoming is the directory of unfinished objects. It is no name of a key.
 const incoming = ".incoming"
 
-// leftOver is the age of an unfinished file whose process has ended.
 const leftOver = 24 * time.Hour
 
 // Directory is a blob.Store of files. All nodes of a database must share it.

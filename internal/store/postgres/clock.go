@@ -16,7 +16,6 @@ const (
 	// clockInterval is the interval between two readings of the database's clock, in which a machine's clock drifts by
 	// about a millisecond; sureOfTheTime notices jumps.
 	clockInterval = 10 * time.Second
-	// doubtInterval applies while a step of the database's clock is suspected.
 	doubtInterval = time.Second
 )
 
@@ -83,7 +82,6 @@ func (s *Store) followClock(ctx context.Context) {
 	}
 }
 
-// look is one round of followClock.
 func (s *Store) look(ctx context.Context) error {
 	s.looking.Lock()
 	defer s.looking.Unlock()

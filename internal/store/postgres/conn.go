@@ -65,7 +65,6 @@ type conn struct {
 	encoder  encoder
 }
 
-// dataKey is the key of the conn in a connection's custom data.
 const dataKey = "tasker"
 
 // connOf always returns the same conn for a connection, which keeps its prepared statements in the pool.

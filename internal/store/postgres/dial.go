@@ -25,11 +25,9 @@ type dialer struct {
 }
 
 const (
-	// watchInterval is the interval between two checks of the dialer.
 	watchInterval = 500 * time.Millisecond
 	// maxSilent is the number of checks without a byte from a server after which it is probed.
-	maxSilent = 3
-	// probeTimeout bounds a probe.
+	maxSilent    = 3
 	probeTimeout = 3 * time.Second
 	// maxAvoided is the number of checks for which a server with a failed probe gets no connections, unless a later
 	// probe succeeds.
@@ -43,7 +41,7 @@ const (
 type peer struct {
 	network, address string
 	conns            map[*watchedConn]struct{} // open ones; guarded by the dialer's mutex
-	heard            atomic.Int64              // counts reads with data
+	heard            atomic.Int64
 
 	// used by watch only last is the count of heard at the previous check, and silent the number of checks since it
 	// changed.
@@ -73,7 +71,6 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return d.register(network, address, c), nil
 }
 
-// avoids reports whether a server gets no connections at present.
 func (d *dialer) avoids(address string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -194,7 +191,6 @@ func (d *dialer) trust(p *peer) {
 	p.avoided = 0
 }
 
-// drop closes all connections to a server and avoids it. It reports whether there were any.
 func (d *dialer) drop(p *peer) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

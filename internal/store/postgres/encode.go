@@ -95,7 +95,6 @@ var elements = map[uint32]uint32{
 	pgtype.ByteaArrayOID: pgtype.ByteaOID,
 }
 
-// list appends an array of one dimension.
 func (e *encoder) list(oid uint32, arg any) error {
 	of, ok := elements[oid]
 	if !ok {

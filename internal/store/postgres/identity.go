@@ -46,7 +46,6 @@ const identityQuery = `SELECT system_identifier::text, CASE WHEN r THEN ''
 // pulseNumber is the number in a note of this process; see pulseNote.
 const pulseNumber = `(m.value::json ->> 'n')::bigint`
 
-// pulseQuery returns the query of the pulse whose key is its parameter.
 func pulseQuery(table string) string {
 	return `SELECT coalesce(max(` + pulseNumber + `), 0) FROM ` + table + ` m WHERE m.key = $1`
 }
@@ -61,7 +60,6 @@ func (i *identity) before() (p position, table string, known bool) {
 	return p, i.table, i.known
 }
 
-// named sets the name of the table of notes, with its schema.
 func (i *identity) named(table string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -104,7 +102,6 @@ func (i *identity) lost() {
 	i.forget()
 }
 
-// forget drops this process's view of the database.
 func (i *identity) forget() {
 	i.mu.Lock()
 	calls := i.replaced

@@ -212,7 +212,6 @@ type stepShape struct {
 	ready, assigned, started, lease                task.Instant
 }
 
-// stepShapeOf returns the columns of a new step that others may share.
 func stepShapeOf(s *task.Step) stepShape {
 	return stepShape{s.Ordinal, s.Priority, s.OpenParents, s.Attempts, s.MaxAttempts, s.DefID, s.RouteID, s.Queue, s.Key,
 		s.Token, s.WorkerNo,

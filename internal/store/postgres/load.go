@@ -95,7 +95,6 @@ func (t *tx) rememberStep(s stepRow) *seenStep {
 	return seen
 }
 
-// rememberTask does the same for a task.
 func (t *tx) rememberTask(k taskRow) *seenTask {
 	if seen, ok := t.tasks[k.ID]; ok {
 		return seen
@@ -308,7 +307,6 @@ func (p placed) Scan(dest ...any) error {
 	return p.Row.Scan(append(dest, &p.versions[0], p.place)...)
 }
 
-// ranges are key ranges of requested steps, in lists of the same length.
 type ranges struct {
 	tasks, low, high []task.ID
 	places           []int64

@@ -37,7 +37,7 @@ type Options struct {
 // Store is an engine.Store on PostgreSQL, and an engine.Cluster. It is safe for concurrent use. Its goroutines end with
 // Close.
 type Store struct {
-	store.SQL // reads
+	store.SQL
 
 	pool     *pgxpool.Pool
 	dialer   *dialer
@@ -49,9 +49,9 @@ type Store struct {
 	cacheNew atomic.Bool
 	routes   *queues
 	ids      *task.Source
-	node     string // this process in the cluster
+	node     string
 	schema   string
-	channel  string // of notifications
+	channel  string
 	// installation identifies our database; guests are the statements on external connections.
 	installation string
 	guests       *statements

@@ -182,12 +182,11 @@ func (s *Store) listener(ctx context.Context) (*pgx.Conn, error) {
 func hangUp(c *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
 	defer cancel()
-	_ = c.Close(ctx) // closed in any case
+	_ = c.Close(ctx)
 }
 
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-// forgetVacancies records that another process has queued steps on routes.
 func (s *Store) forgetVacancies(routes []int64) {
 	ready := make(map[int64]struct{}, len(routes))
 	for _, id := range routes {

@@ -129,7 +129,6 @@ type counted struct {
 
 func (c counted) Scan(dest ...any) error { return c.Row.Scan(append(dest, c.n)...) }
 
-// head is a ready step at its place in the queue.
 type head struct {
 	id     task.ID
 	queue  int64
@@ -153,7 +152,7 @@ func (t *tx) noteReady(read []int64, found []head, full bool, asked time.Time) {
 	left := map[int64]bool{}
 	type stream struct{ queue, stream int64 }
 	passed := map[stream]int64{}
-	for _, h := range found { // lowest key first
+	for _, h := range found {
 		if s := t.steps[h.id]; s == nil || !s.saved || s.row.Queue == h.queue {
 			left[h.queue] = true
 		}

@@ -27,10 +27,10 @@ type queue struct {
 	// old enough.
 	floors, next, after map[int64]int64
 	turned              time.Time
-	swept               time.Time     // the last read from its very start
+	swept               time.Time
 	pause               time.Duration // until the next one
-	vacant              time.Time     // last seen empty
-	filled              time.Time     // last event of a queued step
+	vacant              time.Time
+	filled              time.Time
 }
 
 const (
@@ -48,8 +48,7 @@ const (
 	// maxStreams bounds the known streams of one queue: one for each level in use, and a few more after a change of the
 	// order.
 	maxStreams = 512
-	// maxQueues bounds the known queues.
-	maxQueues = 20_000
+	maxQueues  = 20_000
 	// ahead bounds how far another process's clock may be ahead of this one's.
 	ahead = 5 * time.Second
 )
@@ -66,7 +65,6 @@ func streamOf(s *task.Step) int64 {
 
 func bandOf(key int64) int64 { return key >> bandBits }
 
-// newQueues returns the empty view of a new process.
 func newQueues() *queues { return &queues{of: map[int64]*queue{}} }
 
 // forgetAll makes every queue be read from its very start: a replaced database may have steps anywhere.

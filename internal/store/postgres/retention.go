@@ -50,9 +50,7 @@ func (s *sweep) set(id task.ID) {
 }
 
 const (
-	// tasks in one read of the search
-	retentionBatch = 2000
-	// reads in one transaction
+	retentionBatch   = 2000
 	retentionBatches = 5
 )
 
@@ -134,7 +132,6 @@ func (t *tx) retentionPage(ctx context.Context, from, edge task.ID, each func(ta
 	return last, n, err
 }
 
-// delete removes tasks with all their rows except acts.
 func (t *tx) delete(tasks []*task.Task) {
 	var ids, ends, tagged, keyed []task.ID
 	var tags, keys []string

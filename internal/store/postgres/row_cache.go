@@ -13,9 +13,9 @@ import (
 type rowCache struct {
 	mu    sync.Mutex
 	tasks map[task.ID]*cachedTask
-	place map[task.ID]cachedPlace // of a step
+	place map[task.ID]cachedPlace
 	steps int
-	bytes int // of contexts and results
+	bytes int
 }
 
 // cachedTask is a task with its known steps, by ordinal; version 0 marks an empty place.
@@ -47,8 +47,7 @@ type stepRow struct {
 const (
 	maxSteps = 50_000
 	maxBytes = 64 << 20
-	// maxKept is the largest cached context or result.
-	maxKept = 16 << 10
+	maxKept  = 16 << 10
 )
 
 func newRowCache() *rowCache {
@@ -119,7 +118,6 @@ func (m *rowCache) remembers(id task.ID) bool {
 	return ok
 }
 
-// forget drops outdated tasks with their steps.
 func (m *rowCache) forget(ids []task.ID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

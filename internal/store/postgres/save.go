@@ -72,7 +72,6 @@ func (t *tx) savedStep(s *task.Step) (task.ID, uint32) {
 	return s.ID, version
 }
 
-// saveHanded writes the fields of a claim or a start, with lists for differing values.
 func (t *tx) saveHanded(v handed, steps []*task.Step) {
 	if one := steps[0]; !slices.ContainsFunc(steps, func(s *task.Step) bool { return !claimedAlike(one, s) }) {
 		t.saveHandedAlike(v, steps)
@@ -94,12 +93,10 @@ func (t *tx) saveHanded(v handed, steps []*task.Step) {
 		int64(v.startedAt), int64(v.leaseUntil))
 }
 
-// claimedAlike reports whether two steps of one claim have the same values to write.
 func claimedAlike(a, b *task.Step) bool {
 	return a.Key == b.Key && a.Attempts == b.Attempts && a.Token == b.Token && a.WorkerNo == b.WorkerNo
 }
 
-// saveHandedAlike saves steps of one worker on their first attempt.
 func (t *tx) saveHandedAlike(v handed, steps []*task.Step) {
 	seen, s := t.savedSteps(steps), steps[0]
 	t.exec(saveSteps+
@@ -110,7 +107,6 @@ func (t *tx) saveHandedAlike(v handed, steps []*task.Step) {
 		int64(v.startedAt), int64(v.leaseUntil))
 }
 
-// saveSettled writes the fields of a settlement.
 func (t *tx) saveSettled(v settled, steps []*task.Step) {
 	seen := t.savedSteps(steps)
 	const set = saveSteps + `state = $4, queue = NULL, key = NULL, lease_until = 0, finished_at = $5, result = `
@@ -135,7 +131,6 @@ func (t *tx) savedSteps(steps []*task.Step) seenRows {
 	return seen
 }
 
-// saveOthers writes every changeable column of a step.
 func (t *tx) saveOthers(steps []*task.Step) {
 	var seen seenRows
 	var l stepLists
@@ -170,7 +165,7 @@ type outcome struct {
 	// stateAt is set only if it has changed, so that tasks of different age are saved alike.
 	moved   bool
 	stateAt task.Instant
-	meta    bool // may have changed too
+	meta    bool
 }
 
 // outcomeOf returns the columns to write of a task. was is nil for a task that the transaction has not seen; stateAt is

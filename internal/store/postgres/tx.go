@@ -21,7 +21,7 @@ type tx struct {
 	// guest: the transaction belongs to an external caller, who commits it.
 	guest bool
 
-	sql     store.SQL // portable statements on this transaction
+	sql     store.SQL
 	begun   bool
 	pending []request
 
@@ -49,7 +49,6 @@ type seenStep struct {
 	saved      bool
 }
 
-// seenTask is like seenStep.
 type seenTask struct {
 	row        taskRow
 	remembered bool
@@ -242,7 +241,6 @@ func (t *tx) failed() {
 	t.store.rowCache.forget(ids)
 }
 
-// portable runs portable SQL in the transaction.
 type portable struct{ t *tx }
 
 // Exec implements store.Conn. The number of rows needs an answer, so it is a query.
@@ -263,8 +261,6 @@ func (p portable) Send(_ context.Context, query string, args ...any) error {
 func (p portable) Query(ctx context.Context, query string, args []any, each func(store.Row) error) error {
 	return p.t.ask(ctx, query, args, each)
 }
-
-// The following methods are portable SQL in this transaction.
 
 func (t *tx) AddAttempts(ctx context.Context, a []task.Attempt) error {
 	return t.sql.AddAttempts(ctx, a)

@@ -135,7 +135,6 @@ func (s *Store) rollback(ctx context.Context, t *tx) {
 
 const rollbackTimeout = 5 * time.Second
 
-// bounded limits the time of the work on the database.
 func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.timeout)
 }

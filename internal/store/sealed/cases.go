@@ -16,7 +16,6 @@ type cases struct {
 	seals *Seals
 }
 
-// store encrypts cases for the duration of a call.
 func (c *cases) store(ctx context.Context, of engine.Tx, list []*task.Case,
 	call func(context.Context, engine.Tx, []*task.Case) error,
 ) error {

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// database shows rows in clear text.
 type database struct {
 	engine.Database
 	seals *Seals

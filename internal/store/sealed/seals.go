@@ -22,7 +22,7 @@ type Seals struct {
 	reload func() (*vault.Ring, error)
 	now    func() time.Time
 	turn   sync.Mutex
-	read   time.Time // last reload
+	read   time.Time
 }
 
 // Options configures Seals.
@@ -33,7 +33,6 @@ type Options struct {
 	Now func() time.Time
 }
 
-// reloadEvery is the least time between two reloads.
 const reloadEvery = 5 * time.Second
 
 var _ engine.Seals = (*Seals)(nil)

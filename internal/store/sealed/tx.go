@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// tx shows rows in clear text.
 type tx struct {
 	engine.Tx
 	*Seals
@@ -41,7 +40,6 @@ type swapped []struct {
 	was []byte
 }
 
-// swap replaces a document, and remembers it.
 func (s *swapped) swap(at *[]byte, by []byte) {
 	*s = append(*s, struct {
 		at  *[]byte
@@ -56,7 +54,6 @@ func (s *swapped) back() {
 	}
 }
 
-// contexts encrypts the contexts of tasks for the duration of a call.
 func (t *tx) contexts(ctx context.Context, tasks []*task.Task, s *swapped) error {
 	for _, k := range tasks {
 		if len(k.Context) == 0 {

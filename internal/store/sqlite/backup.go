@@ -44,7 +44,6 @@ func Backup(ctx context.Context, path, target string) (int64, error) {
 	return 0, errors.Join(fmt.Errorf("back up %s: %w", path, err), os.Remove(partial))
 }
 
-// backup copies the database into an empty file and checks the copy.
 func backup(ctx context.Context, path, partial string) (int64, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {

@@ -21,7 +21,6 @@ type conn struct {
 	args  []driver.NamedValue
 }
 
-// stmt is a prepared statement with the buffer for its rows.
 type stmt struct {
 	s    driver.Stmt
 	dest []driver.Value

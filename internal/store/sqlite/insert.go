@@ -49,7 +49,7 @@ const (
   open_parents, queue, key, attempts, max_attempts, timeout_ms, token, worker_no, ready_at, assigned_at, started_at,
   finished_at, lease_until, progress, note, result) VALUES `
 	readyStep  = `(?, ?, ?, ?, ?, ?, 'enqueued', 0, ?, ?, 0, ?, ?, 0, 0, ?, 0, 0, 0, 0, 0, NULL, NULL)`
-	leasedStep = `(?, ?, ?, ?, ?, ?, ?, 0, -2, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, NULL, NULL)` // leased on insertion
+	leasedStep = `(?, ?, ?, ?, ?, ?, ?, 0, -2, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, NULL, NULL)`
 	otherStep  = `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 0, 0, ?, 0, 0, 0, 0, 0, NULL, NULL)`
 )
 
@@ -128,7 +128,6 @@ var (
 	readySteps = shapeOf(insertStep, readyStep)
 )
 
-// rowsOf collects rows of one shape, to insert several with one statement.
 type rowsOf struct {
 	shape
 	args []any

@@ -31,7 +31,6 @@ func takeFile(path string, create bool) (*fileLock, error) {
 	return lock, nil
 }
 
-// mustExist refuses a missing file or directory.
 func mustExist(path string) error {
 	_, err := os.Stat(path)
 	if !errors.Is(err, fs.ErrNotExist) {

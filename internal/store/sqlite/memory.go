@@ -62,7 +62,6 @@ func (g *gate) open() {
 	}
 }
 
-// gated is the Conn of the readers of a database in memory.
 type gated struct {
 	store.Pool
 	gate *gate

@@ -34,7 +34,7 @@ type Options struct {
 // Store is an engine.Store on a SQLite file, or on a database in memory. It is safe for concurrent use. Readers run on
 // a pool of connections, all writes on one. The lock file is beside the file, with the suffix ".lock".
 type Store struct {
-	store.SQL // reads, on the pool of readers
+	store.SQL
 
 	path string
 	lock *fileLock // nil in memory
@@ -181,7 +181,6 @@ func dialect(ids *task.Source) store.Dialect {
 	}
 }
 
-// scanID restores an ID from its sequence.
 type scanID struct {
 	ids *task.Source
 	dst *task.ID

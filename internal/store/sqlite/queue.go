@@ -101,7 +101,6 @@ func (t *tx) readyAcross(ctx context.Context, routes []int64, limit int) ([]engi
 	return t.worksOf(ctx, heads[:min(len(heads), limit)])
 }
 
-// inHand reports whether the cache has all that a claim of the step returns.
 func (t *tx) inHand(id int64) bool {
 	s, ok := t.rows.steps[id]
 	if ok {

@@ -11,7 +11,7 @@ type rows struct {
 	steps    map[int64]task.Step
 	tasks    map[int64]task.Task // without their contexts
 	contexts map[int64][]byte
-	bytes    int // of contexts and results
+	bytes    int
 }
 
 // Bounds of the cache; when one is exceeded, everything is dropped and read again. 50,000 steps and tasks take some
@@ -20,8 +20,7 @@ const (
 	maxRows    = 50_000
 	maxNewRows = maxRows / 5 * 4
 	maxBytes   = 16 << 20
-	// maxKept is the largest cached result of a completed step.
-	maxKept = 16 << 10
+	maxKept    = 16 << 10
 )
 
 func newRows() *rows {
@@ -81,7 +80,6 @@ func (r *rows) putStep(s *task.Step) {
 	}
 }
 
-// ended reports whether a step is final.
 func ended(s *task.Step) bool { return s.Queue == task.NoQueue && s.State != task.StepPending }
 
 // putTask caches a task without its context. It drops a settled one.

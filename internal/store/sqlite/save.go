@@ -18,7 +18,6 @@ const fused = 64
 
 var fusedMarks = strings.TrimSuffix(strings.Repeat("?,", fused), ",")
 
-// handed is the part of a step that claiming or starting it changes.
 type handed struct {
 	state                             task.StepState
 	key                               int64
@@ -27,7 +26,6 @@ type handed struct {
 	assignedAt, startedAt, leaseUntil task.Instant
 }
 
-// settled is the part of a step that completing or failing it changes, except its result.
 type settled struct {
 	state      task.StepState
 	finishedAt task.Instant
@@ -68,7 +66,6 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	return settle.each(ctx, t.saveSettled)
 }
 
-// saveHanded writes the fields of a claim or a start.
 func (t *tx) saveHanded(ctx context.Context, v handed, ids []int64) error {
 	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = -2, key = ?, attempts = ?, token = ?,
   worker_no = ?, assigned_at = ?, started_at = ?, finished_at = 0, lease_until = ?, progress = 0, note = NULL WHERE id `
@@ -116,7 +113,6 @@ func oneOf(ids []int64, before ...any) (where string, args []any, n int) {
 	return "IN (" + fusedMarks + ")", args, n
 }
 
-// saveStep writes every changeable column of a step.
 func (t *tx) saveStep(ctx context.Context, s *task.Step) error {
 	const query = `UPDATE tasker_workflow_steps SET state = ?, open_parents = ?, queue = ?, key = ?, attempts = ?,
   max_attempts = ?, timeout_ms = ?, token = ?, worker_no = ?, ready_at = ?, assigned_at = ?, started_at = ?,
@@ -129,7 +125,6 @@ func (t *tx) saveStep(ctx context.Context, s *task.Step) error {
 	return err
 }
 
-// outcome is the changeable part of a task, except its meta.
 type outcome struct {
 	state                  task.State
 	counts                 task.Counts

@@ -108,8 +108,6 @@ func (t *tx) taken(was task.Step, s *task.Step) {
 	}
 }
 
-// The following methods are portable SQL on the writer's connection.
-
 func (t *tx) AddAttempts(ctx context.Context, a []task.Attempt) error {
 	return t.sql.AddAttempts(ctx, a)
 }

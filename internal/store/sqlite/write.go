@@ -37,7 +37,7 @@ func (s *Store) write(ctx context.Context, w write) error {
 type write struct {
 	ctx   context.Context
 	fn    func(context.Context, engine.Tx) error
-	alone bool // in its own transaction
+	alone bool
 }
 
 // commit runs writes as one transaction. If one fails, all are rolled back and each runs again in its own transaction,
