@@ -27,7 +27,6 @@ func (s *Source) takeBack(ctx context.Context, r driver.Receiver) (there bool, e
 	return len(left) > 0, nil
 }
 
-// leave lets a receiver move on behind too large messages; see driver.Receiver for again.
 func (s *Source) leave(ctx context.Context, r driver.Receiver, large []driver.Message) (again bool, err error) {
 	if len(large) == 0 {
 		return false, nil
@@ -38,7 +37,6 @@ func (s *Source) leave(ctx context.Context, r driver.Receiver, large []driver.Me
 	return again, err
 }
 
-// decoded is a received batch with its store function, which also records too large messages.
 type decoded struct {
 	batch, large []driver.Message
 	store        func(context.Context) error

@@ -21,7 +21,6 @@ const (
 	jitter     = 0.25
 )
 
-// pause waits after failures in a row; it returns the error of ctx if that ends earlier.
 func pause(ctx context.Context, failures int, limit time.Duration) error {
 	r := task.Retry{Backoff: task.BackoffExponential, Base: firstPause, Max: limit, Jitter: jitter}
 	return clock.Sleep(ctx, r.Delay(failures, 0, rand.Float64()))
@@ -38,7 +37,6 @@ type breaker struct {
 	testing  bool
 }
 
-// allow reports whether a send may go through, to be recorded or forgotten, or how long the breaker is open.
 func (b *breaker) allow(now time.Time) (bool, time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,7 +72,6 @@ func (b *breaker) forget() {
 	b.testing = false
 }
 
-// state is half-open from the end of the pause until the end of the test.
 func (b *breaker) state(now time.Time) task.BreakerState {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -137,7 +137,6 @@ func (s *sending) take(open []int, errs []error) (rest []int, sent int, answered
 	return rest, sent, answered, last
 }
 
-// begun reports whether a try that failed with err was begun: at the broker, or with a failed connection.
 func begun(err error) bool {
 	return !slices.ContainsFunc([]error{driver.ErrUntried, driver.ErrBehind, driver.ErrClosed, ErrOpen},
 		func(not error) bool { return errors.Is(err, not) })

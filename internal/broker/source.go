@@ -190,7 +190,6 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 	}
 }
 
-// longer than any session
 const never = 1 << 62
 
 // settle captures and acknowledges a batch. It returns the next one, if there is one already, and whether a left
@@ -257,7 +256,6 @@ func (s *Source) receive(ctx context.Context, r driver.Receiver, capture Capture
 	return s.decode(batch, capture), nil
 }
 
-// capture retries until it succeeds, ctx ends or the batch was held long enough.
 func (s *Source) capture(ctx, work context.Context, of decoded) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -68,7 +68,6 @@ func (m *monitor) gone(n int64, why error) {
 	m.status.GoneWhy = why.Error()
 }
 
-// done counts messages; any of them shows that all is well.
 func (m *monitor) done(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -84,7 +84,6 @@ func (t *Target) Breaker() task.BreakerState { return t.breaker.state(t.opts.Now
 // Close closes the connection. Sends under way fail.
 func (t *Target) Close() error { return t.link.close() }
 
-// ask drops a lost connection.
 func ask[T any](ctx context.Context, t *Target, question func(driver.Driver) (T, error)) (answer T, err error) {
 	d, err := t.link.get(ctx)
 	if err != nil {
@@ -154,7 +153,6 @@ func (t *Target) Send(ctx context.Context, destination string, messages []driver
 	return s.results
 }
 
-// record counts an allowed try. err is the failure of the whole try, or nil.
 func (t *Target) record(ctx context.Context, sent int, err error) {
 	if err != nil && ctx.Err() != nil {
 		t.breaker.forget()

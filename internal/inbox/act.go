@@ -119,7 +119,6 @@ func sourceState(s *deadletter.Source) string {
 	return "reading"
 }
 
-// recordOfPolicy is nil without a policy.
 func recordOfPolicy(p *deadletter.Policy) any {
 	if p == nil {
 		return nil
@@ -142,7 +141,6 @@ func recordOfRedrive(r *deadletter.Redrive) fields {
 			"failed": r.Stop.Failed}}
 }
 
-// recordOfSelection leaves out the namespace, which the act has.
 func recordOfSelection(s *deadletter.Selection) fields {
 	return fields{"kind": s.Kind, "ids": texts(s.IDs), "groups": texts(s.Groups), "source": s.Source,
 		"origin": posturl.Redact(s.Origin), "template": s.Template, "state": s.State, "error_type": s.Type, "text": s.Text,

@@ -19,7 +19,6 @@ const (
 	askedMessages = 50_000
 )
 
-// errArrived is the outcome of a send whose earlier try arrived.
 var errArrived = errors.New("a try before has arrived")
 
 // sendName identifies a send in a message. Redrive and content distinguish numbers that a restored database assigns

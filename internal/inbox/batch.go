@@ -113,7 +113,6 @@ type marks struct {
 	news    letterNews
 }
 
-// marks decides about each item. It changes copies of the letters.
 func (b *batch) marks(ctx context.Context, tx engine.Tx, letters *lettersRead) (*marks, error) {
 	unknown, err := b.unknown(ctx, tx, letters.of)
 	if err != nil {
@@ -152,7 +151,6 @@ func (b *batch) marks(ctx context.Context, tx engine.Tx, letters *lettersRead) (
 	return m, nil
 }
 
-// unknown returns sends of unknown outcome, by letter.
 func (b *batch) unknown(ctx context.Context, tx engine.Tx, of map[task.ID]*deadletter.Letter) (
 	map[task.ID]*deadletter.Send, error,
 ) {
@@ -292,7 +290,6 @@ func allows(s *deadletter.Source, destination, origin string) bool {
 	return s.Allows(destination, origin)
 }
 
-// sourceOf reads each source once, and remembers a missing one too.
 func (b *batch) sourceOf(ctx context.Context, tx engine.Tx, l *deadletter.Letter) (*deadletter.Source, error) {
 	of := deadletter.SourceKey{Namespace: l.Namespace, Name: l.Source}
 	if s, ok := b.sources[of]; ok {
@@ -305,7 +302,6 @@ func (b *batch) sourceOf(ctx context.Context, tx engine.Tx, l *deadletter.Letter
 	return s, err
 }
 
-// maxRetryError bounds the error in a header, in bytes.
 const maxRetryError = 1024
 
 // retryHeaders returns what consumers of event platforms expect of a message that is sent back; nil for letters whose

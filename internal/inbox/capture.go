@@ -246,7 +246,6 @@ func (c *capture) letter(a *prepared, group deadletter.GroupID) *deadletter.Lett
 	return l
 }
 
-// back records the new death of a letter, after a send.
 func (c *capture) back(l *deadletter.Letter, send *deadletter.Send, a *prepared, print failure.Print,
 	group deadletter.GroupID,
 ) (Receipt, error) {

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// errStopped reports that an operator paused or cancelled a redrive before it decided an item.
 var errStopped = errors.New("the redrive was paused or cancelled")
 
 // onCases acts on pending cases one by one until an operator pauses or cancels the redrive. It returns results that are
@@ -56,7 +55,6 @@ func (r *runner) discardCase(ctx context.Context, i deadletter.Item, of task.ID)
 	})
 }
 
-// replay runs the failed steps of a task again, with an edited context if the redrive edits.
 func (r *runner) replay(ctx context.Context, i deadletter.Item, of task.ID) error {
 	if r.redrive.Edit != nil {
 		_, err := r.in.tasks.EditContextWithin(ctx, of, engine.ContextEdit{Merge: r.redrive.Edit.Patch,

@@ -64,7 +64,6 @@ func (in *Inbox) RestoreQueue(ctx context.Context, q *Queue, at task.Instant, by
 	return c, err
 }
 
-// changeQueue changes the letters of a filter up to an ID, batch by batch, each with an act in its transaction.
 func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a act,
 	change func(*deadletter.Letter) error,
 ) (c Cleared, err error) {

@@ -50,7 +50,6 @@ func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
 	return n, max(len(unknown), len(ids), copies) == sendBatch, cmp.Or(err, stepped)
 }
 
-// sendRows returns a *due.Error if only single rows fail.
 func (in *Inbox) sendRows(ctx context.Context, t turn, now task.Instant, ids []task.ID, unknown []deadletter.Send,
 ) error {
 	// Before the sends: a failure between a send and its record would repeat the send.
@@ -125,7 +124,6 @@ func (in *Inbox) sendAgain(ctx context.Context, t turn, unknown []deadletter.Sen
 
 var errInterrupted = errors.New("its process ended before the outcome was recorded")
 
-// markAgain marks due sends and returns those to send, and the outcomes of the others.
 func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []deadletter.Send,
 	arrived map[sendName]int, once func(task.ID) bool,
 ) (sending []outgoing, settled []outcome, err error) {
@@ -193,7 +191,6 @@ func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []dead
 	return sending, settled, in.store.SaveSends(ctx, tx, marked)
 }
 
-// itemOf returns a zero item for a send without a redrive.
 func (in *Inbox) itemOf(ctx context.Context, tx engine.Tx, s *deadletter.Send) (deadletter.Item, error) {
 	if s.About.IsZero() {
 		return deadletter.Item{}, nil

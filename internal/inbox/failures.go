@@ -92,7 +92,6 @@ func (in *Inbox) writeFailures(ctx context.Context, t turn, list []deadletter.Se
 	return n, err
 }
 
-// lostTurn is an error unless another process has the turn.
 func lostTurn(err error) error {
 	if errors.Is(err, errTurnLost) {
 		return nil
@@ -177,7 +176,6 @@ func (in *Inbox) markFailures(ctx context.Context, tx engine.Tx, t turn, writes 
 		in.store.DropSends(ctx, tx, deadletter.SendFailure, dropped))
 }
 
-// later postpones a failure, without a limit.
 func later(s *deadletter.Send, why error, now task.Instant) {
 	s.State, s.Error = deadletter.SendPlanned, failure.Cut(why.Error(), deadletter.MaxCause)
 	if s.Copies > 0 {
@@ -219,7 +217,6 @@ func (in *Inbox) recordFailures(ctx context.Context, t turn, outcomes []outcome)
 	})
 }
 
-// failedJob describes the failure by the attempts of the step that failed last.
 func failedJob(t *task.Task, steps []*task.Step, attempts []task.Attempt, payload []byte, at task.Instant) *FailedJob {
 	j := &FailedJob{Job: payload, Queue: t.Meta.Intake.Queue, Error: "the task failed without a failed attempt",
 		FirstFailedAt: at.Time(), LastFailedAt: at.Time()}

@@ -133,7 +133,6 @@ func (in *Inbox) group(ctx context.Context, id deadletter.GroupID) (*deadletter.
 	return g, err
 }
 
-// withMerged adds the groups that are merged into groups: operators see and change them together.
 func (in *Inbox) withMerged(ctx context.Context, ids []deadletter.GroupID) ([]deadletter.GroupID, error) {
 	all := slices.Clone(ids)
 	for _, id := range ids {
@@ -176,7 +175,6 @@ func (in *Inbox) ChangeGroup(ctx context.Context, id deadletter.GroupID, ch Grou
 	}, ch.Note)
 }
 
-// checkGroupChange returns the faults of a change, including fields without effect in its state.
 func (in *Inbox) checkGroupChange(ch *GroupChange) (f faults) {
 	f.when(ch.State != "" && !slices.Contains(model.GroupStates, ch.State), "/state",
 		"must be open, acknowledged, resolved or ignored")

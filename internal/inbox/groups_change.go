@@ -52,7 +52,6 @@ func (in *Inbox) checkGroupsChange(ch *GroupsChange) faults {
 	return f
 }
 
-// selected returns the groups of a request without repetitions; in a dry run it also checks that they exist.
 func (in *Inbox) selected(ctx context.Context, ch *GroupsChange) ([]GroupResult, error) {
 	if ch.Filter != nil {
 		return in.listed(ctx, *ch.Filter)

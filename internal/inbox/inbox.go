@@ -114,7 +114,6 @@ func nameable(ctx context.Context, namespace, name string) bool {
 	return reaches(ctx, namespace) && task.TextFault(namespace, maxName)+task.TextFault(name, maxName) == ""
 }
 
-// reach refuses a namespace that the key does not reach with NotFound.
 func reach(ctx context.Context, namespace string) error {
 	switch fault := task.TextFault(namespace, maxName); {
 	case fault != "":
@@ -149,7 +148,6 @@ func signed(ctx context.Context, by By) (By, error) {
 	return by, nil
 }
 
-// expected returns Conflict if the caller has read another version. Version 0 accepts any.
 func (by By) expected(what string, version int64) error {
 	if by.Version == 0 || by.Version == version {
 		return nil
@@ -188,7 +186,6 @@ func (f *faults) when(bad bool, at, fault string) {
 	}
 }
 
-// onConflict runs a transaction again after a conflict, up to so many times.
 func onConflict(runs int, fn func(run int) error) (err error) {
 	for run := range runs {
 		if err = fn(run); task.CodeOf(err) != task.Conflict {

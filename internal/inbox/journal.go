@@ -30,7 +30,6 @@ type journal struct {
 	left     []journalEntry // perhaps not acknowledged, of ended receivers
 }
 
-// journalEntry is a message, by its hash, and its result.
 type journalEntry struct {
 	Message [16]byte
 	Letter  task.ID

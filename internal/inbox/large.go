@@ -161,7 +161,6 @@ func (run *reading) starts(ctx context.Context) (map[int32]int64, error) {
 	return starts, err
 }
 
-// fromLog captures a message of a log, and reports whether it is a letter now, or gone.
 func (run *reading) fromLog(ctx context.Context, o deadletter.Oversized) (ended bool, err error) {
 	at := model.ReplayPart{Partition: o.Partition, From: o.Offset, Next: o.Offset, To: o.Offset + 1}
 	entries, _, err := run.carrier.ReadLog(ctx, run.source, run.source.Queue, at, 1)

@@ -46,7 +46,6 @@ func (n letterNews) add(kind deadletter.EventKind, l *deadletter.Letter, cause s
 	}
 }
 
-// retried counts a letter whose send by a policy is over.
 func (n letterNews) retried(o *outcome, over bool, l *deadletter.Letter) {
 	switch {
 	case o.delivered():

@@ -74,7 +74,6 @@ type OriginLevel struct {
 	Letters           int // open, scheduled or being sent; up to 100,000 for each state
 }
 
-// undecided are the states before a letter is done or discarded.
 var undecided = []model.LetterState{model.LetterOpen, model.LetterScheduled, model.LetterRedriving}
 
 // OriginLevels counts undecided letters of each origin, for metrics: of namespaces with sources, the first 200 origins

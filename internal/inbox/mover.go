@@ -28,7 +28,6 @@ type members struct {
 	next    task.ID
 }
 
-// members reads cases behind the move's place, then letters below it.
 func (m *mover) members() (list members, err error) {
 	list.cases, err = m.in.store.CaseMembers(m.ctx, m.from, m.move.AfterCase, movedAtOnce)
 	if err != nil || len(list.cases) > 0 {
@@ -102,7 +101,6 @@ func (m *mover) end(ctx context.Context, tx engine.Tx) error {
 	return m.in.store.DropMove(ctx, tx, m.move.ID)
 }
 
-// target returns the group of a member; 0 if it stays.
 func (m *mover) target(tally *deadletter.Tally, f *deadletter.Facts, first task.Instant) deadletter.GroupID {
 	if m.move.Undo {
 		return m.move.Group

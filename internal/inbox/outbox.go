@@ -69,10 +69,8 @@ type turn struct {
 
 const loopRedrives, loopDue, loopFailures = "redrives", "due", "failures"
 
-// errTurnLost ends a process's loop: another one has taken its turn.
 var errTurnLost = errors.New("another process has the turn")
 
-// takeTurn ends the turn of any other process in a loop.
 func (in *Inbox) takeTurn(ctx context.Context, loop string) (turn, error) {
 	t := turn{in: in, loop: loop, no: rand.Int64()} //nolint:gosec // a name, and no secret
 	return t, in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -116,10 +114,8 @@ type outcome struct {
 	late bool
 }
 
-// repeated reports a confirmation after a try without an answer.
 func (o *outcome) repeated() bool { return errors.Is(o.err, ErrRepeated) }
 
-// delivered reports a confirmation, or a proof that an earlier try arrived.
 func (o *outcome) delivered() bool {
 	return o.err == nil || o.repeated() || errors.Is(o.err, errArrived)
 }
@@ -145,7 +141,6 @@ func (in *Inbox) deliver(ctx context.Context, list []outgoing) []outcome {
 	})...)
 }
 
-// atOnce calls do for all entries, n at a time, and returns the results in order.
 func atOnce[T, R any](list []T, many int, do func(T) R) []R {
 	results, room := make([]R, len(list)), make(chan struct{}, many)
 	var all sync.WaitGroup

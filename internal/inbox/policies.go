@@ -145,7 +145,6 @@ func (in *Inbox) policiesOf(ctx context.Context, namespace string) (policies, er
 	return policies{all, in.opts.DefaultPolicy}, err
 }
 
-// ofSource returns the policies of a source, that for all other origins last.
 func (p policies) ofSource(s *deadletter.Source) []*deadletter.Policy {
 	out := deadletter.PoliciesOf(p.list, s.Name)
 	if n := len(out); n > 0 && out[n-1].Origin == "" {
@@ -198,7 +197,6 @@ func (in *Inbox) decide(of policies, l *deadletter.Letter, failed string, now ta
 	made.note(p, l)
 }
 
-// policyName names a policy in the audit trail: the source, or *, and the origin behind a slash.
 func policyName(p *deadletter.Policy) string {
 	source := cmp.Or(p.Source, "*")
 	if p.Origin == "" {

@@ -171,7 +171,6 @@ func (v *previewer) run() error {
 	return nil
 }
 
-// refuse adds a problem of the destination, unless it should be one of the items.
 func (v *previewer) refuse(why string) {
 	if !v.req.EachItem {
 		v.out.Problems = append(v.out.Problems, task.Problem{Location: "/destination", Message: why})
@@ -191,7 +190,6 @@ func shownDestination(to string) string {
 	return shown
 }
 
-// letters looks at the letters, the newest first, up to a bound: a selection may have a million.
 func (v *previewer) letters() error {
 	f := LetterFilter{Selection: v.req.Selection, Limit: 500}
 	for looked := 0; ; {
@@ -221,7 +219,6 @@ func (v *previewer) letters() error {
 	}
 }
 
-// statesFor are the states for which an operation makes sense; the first is the default.
 func statesFor(op model.Operation) []model.LetterState {
 	if op == model.OpRestore {
 		return []model.LetterState{model.LetterDiscarded}
@@ -257,7 +254,6 @@ func (v *previewer) letter(l *deadletter.Letter) error {
 	return nil
 }
 
-// destination is the named one, else the letter's origin; "" if it has neither.
 func destination(named string, l *deadletter.Letter) string {
 	if named != "" {
 		return named

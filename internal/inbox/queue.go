@@ -157,7 +157,6 @@ func (in *Inbox) waiting(ctx context.Context, s *deadletter.Source) (int64, erro
 	return max(n, 0), nil
 }
 
-// unasked is the error for a broker without an answer, in the words of its driver, which show no secret.
 func unasked(s *deadletter.Source, err error) string {
 	return fmt.Sprintf("the broker of the source %s cannot be asked: %s", s.Name, itemMessage(err))
 }
@@ -182,7 +181,6 @@ func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
 	}
 }
 
-// brokerOf returns the carrier of a source; nil for reports, and without a driver.
 func (in *Inbox) brokerOf(s *deadletter.Source) Carrier {
 	if s.Driver == HTTP {
 		return nil

@@ -82,7 +82,6 @@ func (in *Inbox) Read(ctx context.Context, node string, log *slog.Logger) {
 	in.read(ctx, node, log, tick.C)
 }
 
-// read looks at each tick and after each change of a source on this node.
 func (in *Inbox) read(ctx context.Context, node string, log *slog.Logger, tick <-chan time.Time) {
 	r := &readers{in: in, node: node, log: log, running: map[deadletter.SourceKey]*reading{}}
 	defer r.stopAll()
@@ -176,7 +175,6 @@ func (r *readers) look(ctx context.Context) error {
 	return nil
 }
 
-// judge stores and reports that a source is lost, or found again.
 func (r *readers) judge(ctx context.Context, s *deadletter.Source, run *reading) error {
 	since, why, heard := run.trouble()
 	now := r.in.now()
@@ -189,7 +187,6 @@ func (r *readers) judge(ctx context.Context, s *deadletter.Source, run *reading)
 	return nil
 }
 
-// markSource stores since when a source cannot be read, or 0, and reports it unless another node has.
 func (in *Inbox) markSource(ctx context.Context, s *deadletter.Source, lost task.Instant, why string) error {
 	why = failure.Cut(why, deadletter.MaxCause)
 	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -201,7 +198,6 @@ func (in *Inbox) markSource(ctx context.Context, s *deadletter.Source, lost task
 	})
 }
 
-// take takes or renews the right to read a source, and reports success; a hold of 0 returns it.
 func (r *readers) take(ctx context.Context, s *deadletter.Source, hold time.Duration) (mine bool, err error) {
 	now := r.in.now()
 	free := now
@@ -280,7 +276,6 @@ func (in *Inbox) intake(s *deadletter.Source) storing {
 	}
 }
 
-// note remembers whether and since when a broker fails.
 func (run *reading) note(err error) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
@@ -303,7 +298,6 @@ func isGone(err error) bool {
 	return ok
 }
 
-// trouble returns since when and why a source fails ("" if it does not), and whether that is known.
 func (run *reading) trouble() (since task.Instant, why string, heard bool) {
 	run.mu.Lock()
 	defer run.mu.Unlock()

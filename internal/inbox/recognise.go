@@ -167,7 +167,6 @@ func (c *capture) loadIdentities(arrivals []prepared) error {
 	return err
 }
 
-// business returns the newest letter of the source with the same event, or nil.
 func (c *capture) business(a *prepared) *deadletter.Letter {
 	if a.business() && a.bare() {
 		return c.letters[c.namesakes[a.MessageID]]
@@ -190,7 +189,6 @@ func (c *capture) recognise(a *prepared) (*deadletter.Letter, *deadletter.Send) 
 	return l, nil
 }
 
-// match returns the send of which a message is a death, or nil.
 func (c *capture) match(a *prepared) *deadletter.Send {
 	if a.Reread {
 		return nil
@@ -229,7 +227,6 @@ func agrees(a *prepared, s *deadletter.Send) bool {
 	return s.Content == a.canonical && deadletter.Lands(s.Destination, a.Origin)
 }
 
-// sameKey compares keys, as far as both have one.
 func sameKey(a *prepared, l *deadletter.Letter) bool {
 	key := l.Outgoing().Key
 	return key == nil || a.Content.Key == nil || bytes.Equal(key, a.Content.Key)

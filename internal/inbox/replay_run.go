@@ -50,7 +50,6 @@ func (in *Inbox) AdvanceReplays(ctx context.Context) (n int, more bool, err erro
 	return int(stored.Load()), due.Load() && err == nil, err
 }
 
-// replayer advances one replay, in one goroutine, for one turn. replay is the row as last read.
 type replayer struct {
 	in     *Inbox
 	replay *deadletter.Replay
@@ -149,7 +148,6 @@ func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Sour
 	return nil
 }
 
-// asReplayed returns a source with the replay's topic as its queue, and its intake or none.
 func asReplayed(r *deadletter.Replay, source *deadletter.Source) *deadletter.Source {
 	of := *source
 	if of.Queue = r.Spec.Topic; r.Spec.Into == deadletter.ReplayIntoInbox {
@@ -183,7 +181,6 @@ func selected(r *deadletter.Replay, source *deadletter.Source, entries []LogEntr
 	return arrivals, next
 }
 
-// tasks makes messages tasks, or letters if they cannot be.
 func (p *replayer) tasks(ctx context.Context, of *deadletter.Source, arrivals []Arrival, step replayStep) error {
 	if of.Intake == nil {
 		return fmt.Errorf("%w: the source %s has no intake any more", ErrForGood, of.Name)
@@ -215,7 +212,6 @@ type replayStep struct {
 	counts   model.ReplayCounts
 }
 
-// errOvertaken: another process has stored the batch.
 var errOvertaken = errors.New("another process carries the replay on")
 
 // advance stores a batch's progress in its transaction, unless another process has. It locks the row of the replay
@@ -251,7 +247,6 @@ func (p *replayer) observe(tx engine.Tx, c model.ReplayCounts) {
 	})
 }
 
-// trouble fails a replay that cannot continue, and records the error of any other.
 func (p *replayer) trouble(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errOvertaken), ctx.Err() != nil:
@@ -278,7 +273,6 @@ func (p *replayer) running(ctx context.Context, tx engine.Tx) (*deadletter.Repla
 	return r, nil
 }
 
-// end ends a running replay, as an act of the system; why is the failure, or "".
 func (p *replayer) end(ctx context.Context, why string) error {
 	return p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		r, err := p.running(ctx, tx)

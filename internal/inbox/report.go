@@ -65,7 +65,6 @@ func (in *Inbox) sizeFault(size int) string {
 	return fmt.Sprintf("has %d bytes; a letter may have %d (engine.limits.letter_bytes)", size, in.opts.LetterBytes)
 }
 
-// bound cuts the texts of a failure, and finds its class if the message names no known one.
 func bound(r failure.Report) failure.Report {
 	r.Type, r.Code = failure.Cut(r.Type, maxName), failure.Cut(r.Code, maxName)
 	r.Message = failure.Cut(r.Message, maxMessage)
@@ -117,7 +116,6 @@ type prepared struct {
 	print     failure.Print // without rules
 }
 
-// prepare decodes arrivals as far as that needs no database.
 func (in *Inbox) prepare(of *deadletter.Source, arrivals []Arrival) []prepared {
 	all := make([]prepared, len(arrivals))
 	batch := rand.Text()

@@ -308,7 +308,6 @@ func (in *Inbox) RetryMessages(ctx context.Context, namespace, source string, id
 	return out, nil
 }
 
-// retryLetters opens ended letters, sends all back, and returns the results by ID.
 func (in *Inbox) retryLetters(ctx context.Context, namespace string, ids []task.ID, by By) (map[task.ID]Retry, error) {
 	results := map[task.ID]Retry{}
 	letters, err := in.reopen(ctx, ids, by, results)

@@ -54,7 +54,6 @@ type ruleSet struct {
 	splits bool
 }
 
-// compiledRule has a nil program if the rule does not compile.
 type compiledRule struct {
 	rule    *deadletter.Rule
 	program RuleProgram
@@ -106,7 +105,6 @@ func (s *ruleSet) print(namespace string, print failure.Print, f *deadletter.Fac
 	return print
 }
 
-// first applies the first deciding rule of those within a group; 0: of those for all.
 func (s *ruleSet) first(within deadletter.GroupID, print failure.Print, f *deadletter.Facts) (failure.Print, bool) {
 	for _, c := range s.rules {
 		if c.rule.Within == within {
@@ -181,7 +179,6 @@ func (r *Ruler) prepare(known *ruleSet, rules []*deadletter.Rule) *ruleSet {
 	return next
 }
 
-// find returns the compiled form of exactly this rule, or nil.
 func (s *ruleSet) find(rule *deadletter.Rule) *compiledRule {
 	if s != nil {
 		for _, c := range s.rules {

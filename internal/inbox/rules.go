@@ -104,7 +104,6 @@ func roomForRule(rules []*deadletter.Rule, next *deadletter.Rule) error {
 	return nil
 }
 
-// addRule stores a version of a rule, which this node uses immediately.
 func (in *Inbox) addRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, by By) error {
 	r.SavedAt, r.Actor, r.Key, r.Reason = in.now(), by.Actor, by.key, by.Reason
 	kind, namespace := "save_rule", r.Namespace

@@ -81,7 +81,6 @@ type ruleTrial struct {
 	program RuleProgram
 }
 
-// item tries the rule on one failure; print is the fingerprint without rules.
 func (t *ruleTrial) item(kind model.Kind, id task.ID, print failure.Print, f *deadletter.Facts) {
 	item := RuleItem{Kind: kind, ID: id}
 	matched, keys, err := t.program.Decide(f)

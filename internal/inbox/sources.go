@@ -17,7 +17,6 @@ import (
 // are counted up to roomOpen, so that a full one shows.
 const shownOpen, roomOpen = 10_000, 100_000
 
-// withDefaults returns a copy with defaults and a version of at least 1.
 func withDefaults(s *deadletter.Source) *deadletter.Source {
 	of := s.WithDefaults()
 	of.Version = max(of.Version, 1)
@@ -77,7 +76,6 @@ func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By,
 	})
 }
 
-// brokerFaults refuses an unknown driver or format, and fields that a source of reports does not use.
 func (in *Inbox) brokerFaults(s *deadletter.Source) (f faults) {
 	if s.Driver == HTTP {
 		const unused = "does not go with the driver http, whose letters programs report"
@@ -94,7 +92,6 @@ func (in *Inbox) brokerFaults(s *deadletter.Source) (f faults) {
 	return f
 }
 
-// intakeFaults refuses an intake of a source without a broker, and unknown priorities.
 func (in *Inbox) intakeFaults(s *deadletter.Source) (f faults) {
 	if s.Intake == nil {
 		return nil

@@ -23,7 +23,6 @@ type stream struct {
 	recording *recording
 }
 
-// recording is a record in its own goroutine, on a copy of the redrive's row.
 type recording struct {
 	*runner
 
@@ -41,7 +40,6 @@ func (r *runner) send(ctx context.Context, n int) error {
 	return errors.Join(err, s.recorded())
 }
 
-// batch decides the next batch, and reports whether another may follow before the results are counted.
 func (s *stream) batch(ctx context.Context) (more bool, err error) {
 	first, size := s.recording == nil, s.in.batch
 	if !first { // all sends so far succeeded, and a large batch costs less per letter
@@ -88,7 +86,6 @@ func (s *stream) batch(ctx context.Context) (more bool, err error) {
 	return false, err
 }
 
-// untried returns the items whose sends were not begun.
 func untried(outcomes []outcome) (left []deadletter.Item) {
 	for _, o := range outcomes {
 		if errors.Is(o.err, ErrNotTried) && o.send.Copies == 0 {
@@ -110,7 +107,6 @@ func allSent(outcomes []outcome, decided []deadletter.Item) bool {
 	})
 }
 
-// goesOn reports whether the redrive still sends, before the last batch is counted.
 func (s *stream) goesOn(ctx context.Context) (bool, error) {
 	if ctx.Err() != nil || s.in.now() >= s.until {
 		return false, nil
@@ -130,7 +126,6 @@ func (s *stream) recordBehind(ctx context.Context, outcomes []outcome) {
 	go func() { rec.ended <- rec.record(ctx, outcomes, nil, last) }()
 }
 
-// recorded waits for the record under way, and takes over its row.
 func (s *stream) recorded() error {
 	rec := s.recording
 	if rec == nil {
@@ -145,7 +140,6 @@ func (s *stream) recorded() error {
 	return err
 }
 
-// behind is the number before the first item that is left.
 func behind(items, left []deadletter.Item) int {
 	if len(left) > 0 {
 		return left[0].No - 1

@@ -57,7 +57,6 @@ func (in *Inbox) actedOnRedrive(ctx context.Context, tx engine.Tx, r *deadletter
 	return errors.Join(in.act(ctx, tx, a), in.tellRedrive(ctx, tx, r, was, counts))
 }
 
-// actedOnReplay stores the act that changed a replay's state, "" for a new one, and reports the new state.
 func (in *Inbox) actedOnReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay, was model.ReplayState, a act,
 ) error {
 	a.namespace, a.of, a.from, a.to = r.Namespace, r.ID.String(), string(was), string(r.State)
@@ -66,7 +65,6 @@ func (in *Inbox) actedOnReplay(ctx context.Context, tx engine.Tx, r *deadletter.
 	return errors.Join(in.act(ctx, tx, a), in.tell(ctx, tx, deadletter.ReplayHappened(r, was, in.now())))
 }
 
-// countsOf returns the committed counts of a redrive's items; nil if there is no such redrive.
 func (in *Inbox) countsOf(ctx context.Context, id task.ID) (*model.ItemCounts, error) {
 	r, err := in.store.FindRedrive(ctx, id)
 	if err != nil || r == nil {

@@ -42,7 +42,6 @@ func (in *Inbox) Topics(ctx context.Context, namespace string) ([]TopicCount, er
 	return in.origins(ctx, namespace, false)
 }
 
-// origins counts and samples letters by origin. top: only those with the most letters.
 func (in *Inbox) origins(ctx context.Context, namespace string, top bool) ([]TopicCount, error) {
 	names, err := in.store.Topics(ctx, namespace, maxTopics)
 	if err != nil {

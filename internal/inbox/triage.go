@@ -62,7 +62,6 @@ type triage struct {
 	events []deadletter.Event
 }
 
-// load reads all rows of the decisions, with one statement of each kind for up to 500 groups.
 func (t *triage) load(sums []deadletter.Delta) (err error) {
 	for _, d := range sums {
 		if d.Failures > 0 {
@@ -202,7 +201,6 @@ func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group,
 	return []deadletter.Event{deadletter.GroupHappened(kind, g, was, text, in.now())}, nil
 }
 
-// elapsed opens ignored groups whose time is up, up to 500 per call.
 func (in *Inbox) elapsed(ctx context.Context) error {
 	ids, err := in.store.Timed(ctx, in.now(), timedBatch)
 	if err != nil || len(ids) == 0 {

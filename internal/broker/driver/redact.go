@@ -36,7 +36,6 @@ func Redact(rawURL string) string {
 // Hide returns an error whose text shows no secret of a URL. A Registry does so for all drivers.
 func Hide(err error, rawURL string) error { return secretsOf(rawURL).hide(err) }
 
-// secrets are texts that no error may show.
 type secrets []string
 
 // secretsOf returns the secrets of a URL, the longest first: itself, its user info, its password, and the values of its

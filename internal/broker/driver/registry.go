@@ -80,7 +80,6 @@ func (g *guarded) ReadLog(ctx context.Context, queue string, part LogPart, max i
 
 func (g *guarded) Close() error { return g.secrets.hide(g.driver.Close()) }
 
-// guardedReceiver hides secrets in errors, which Keep and Held do not have.
 type guardedReceiver struct {
 	Receiver
 	secrets secrets

@@ -77,14 +77,12 @@ func (d *Decoded) eventKey(o map[string]json.RawMessage) error {
 	return nil
 }
 
-// eventID returns the identifier of the original event, else that of the envelope. A number stays as written.
 func eventID(o map[string]json.RawMessage) string {
 	var event map[string]json.RawMessage
 	_ = json.Unmarshal(o["event"], &event)
 	return cmp.Or(jsonID(event["event_id"]), jsonID(o["event_id"]))
 }
 
-// jsonID returns the text of a JSON string or number, else "".
 func jsonID(raw json.RawMessage) string {
 	if len(raw) > 0 && strings.IndexByte("-0123456789", raw[0]) >= 0 {
 		return string(raw)

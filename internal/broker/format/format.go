@@ -114,7 +114,6 @@ func Decode(m driver.Message, name string) Decoded {
 	return raw(&m, "it follows no known convention")
 }
 
-// raw returns the message without Tasker's headers.
 func raw(m *driver.Message, why string) Decoded {
 	d := Decoded{Format: Raw, MessageID: m.MessageID, Undecoded: text(why, maxText),
 		Failure: failure.Report{Retryable: true},

@@ -47,7 +47,6 @@ func (m *message) last(name string) []byte {
 	return nil
 }
 
-// without drops headers that drop selects.
 func without(headers []deadletter.Header, drop func(name string) bool) []deadletter.Header {
 	selected := func(h deadletter.Header) bool { return drop(h.Name) }
 	if !slices.ContainsFunc(headers, selected) {
@@ -66,7 +65,6 @@ func among(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// fields returns the members of a JSON object; of repeated names the last counts.
 func (m *message) fields() (map[string]json.RawMessage, error) {
 	if !m.parsed {
 		m.parsed = true
@@ -109,7 +107,6 @@ func jsonText(raw json.RawMessage) string {
 	return *s
 }
 
-// jsonName returns a JSON string's text, else "": a document is no name.
 func jsonName(raw json.RawMessage) string {
 	if !bytes.HasPrefix(raw, []byte(`"`)) {
 		return ""
@@ -117,10 +114,8 @@ func jsonName(raw json.RawMessage) string {
 	return jsonText(raw)
 }
 
-// jsonCount returns a JSON number, or a string with one, as a count; else 0.
 func jsonCount(raw json.RawMessage) int { return count(jsonText(raw)) }
 
-// count returns a decimal number as a count from 0 to maxCount; else 0.
 func count(s string) int {
 	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || !(f >= 0) {
@@ -169,7 +164,6 @@ func since1970(n int64) task.Instant {
 	return within(time.Unix(0, n))
 }
 
-// within returns 0 outside the years 1970 to 9999.
 func within(t time.Time) task.Instant {
 	if y := t.UTC().Year(); y < 1970 || y > 9999 {
 		return 0

@@ -19,7 +19,6 @@ var uForwarder = convention{
 	decode: decodeUForwarder,
 }
 
-// uForwarderKey is the protobuf message DLQMetadata.
 type uForwarderKey struct {
 	topic   string // field 2
 	key     []byte // field 6

@@ -104,13 +104,11 @@ func parseOptions(t *kafkaurl.Target) (o options, err error) {
 
 func (c *conn) groupOf(topic string) string { return cmp.Or(c.opts.group, "tasker-"+topic) }
 
-// newClient returns a client that ends with the connection, and abandons a request after some seconds.
 func (c *conn) newClient(options ...kgo.Opt) (*kgo.Client, error) {
 	return c.target.Client(append([]kgo.Opt{kgo.WithContext(c.ended), kgo.RequestTimeoutOverhead(5 * time.Second),
 		kgo.RetryTimeout(10 * time.Second), kgo.MetadataMinAge(250 * time.Millisecond)}, options...)...)
 }
 
-// topic describes a topic; it never creates one.
 func (c *conn) topic(ctx context.Context, name string) (kadm.TopicDetail, error) {
 	if c.ended.Err() != nil {
 		return kadm.TopicDetail{}, driver.ErrClosed

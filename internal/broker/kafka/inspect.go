@@ -110,7 +110,6 @@ func (c *conn) look(ctx context.Context, f *Finding, name string, needs kadm.ACL
 	return t, nil
 }
 
-// oldestUnread returns the time of the oldest unread record of the group; zero without one.
 func (c *conn) oldestUnread(ctx context.Context, topic string) (oldest time.Time, err error) {
 	messages, err := c.unread(ctx, topic, 1)
 	for _, m := range messages {

@@ -87,7 +87,6 @@ type known struct {
 	at time.Time
 }
 
-// lifetime returns a topic's lifetime, at most a minute old; unknownAge if the settings cannot be read.
 func (c *conn) lifetime(ctx context.Context, topic string, now time.Time) lifetime {
 	c.mu.Lock()
 	of, ok := c.lifetimes[topic]

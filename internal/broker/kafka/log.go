@@ -134,7 +134,6 @@ func (c *conn) fetch(ctx context.Context, of *kadm.TopicDetail, partition int32,
 	return records.Records, behind, records.Err
 }
 
-// gap handles offsets that are not in the log.
 func (c *conn) gap(ctx context.Context, topic string, part driver.LogPart, next int64) ([]driver.Entry, int64, error) {
 	starts, err := c.admin.ListStartOffsets(ctx, topic)
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 
 const coordinatorTime = 10 * time.Second
 
-// span is a partition's range, with the group's position.
 type span struct {
 	partition  int32
 	start, end int64
@@ -27,7 +26,6 @@ type span struct {
 	next       int64 // where the group continues; not committed if that is not in the log
 }
 
-// bounds returns the ranges of a topic's partitions, up to where a reader of committed messages stops.
 func (c *conn) bounds(ctx context.Context, topic string) (starts, ends kadm.ListedOffsets, err error) {
 	if starts, err = c.admin.ListStartOffsets(ctx, topic); err != nil {
 		return nil, nil, c.fail(err)
@@ -147,7 +145,6 @@ func lossOf(topic string, s span) driver.Loss {
 		Why: "the retention of the topic, or somebody, has deleted them"}
 }
 
-// pin commits the beginnings of partitions. After a loss it fails with it.
 func (r *receiver) pin() error {
 	r.mu.Lock()
 	starts := maps.Clone(r.starts)

@@ -133,7 +133,6 @@ func (r *receiver) await(ctx context.Context, ready func() bool) bool {
 	}
 }
 
-// room waits for room for more messages. It returns false when the receiver has ended.
 func (r *receiver) room() (room bool) {
 	r.await(r.ended, func() bool {
 		room = r.err == nil && r.ended.Err() == nil && len(r.ready) < buffered && r.bytes < driver.BatchBytes
@@ -203,7 +202,6 @@ func (r *receiver) signal() {
 	r.changed = make(chan struct{})
 }
 
-// fail ends the receiver. The first error counts.
 func (r *receiver) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

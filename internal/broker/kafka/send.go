@@ -47,7 +47,6 @@ func parse(text string) (destination, error) {
 	return to, nil
 }
 
-// of returns the partition of a message, -1 for that of its key.
 func (to destination) of(m *driver.Message, partitions int) (int32, error) {
 	at := to.partition
 	if to.original {
@@ -62,7 +61,6 @@ func (to destination) of(m *driver.Message, partitions int) (int32, error) {
 	return at, nil
 }
 
-// originalPartition reads headers that name a partition: four bytes by Spring, else text.
 func originalPartition(m *driver.Message) (int32, bool) {
 	for _, h := range slices.Backward(m.Headers) { // our own is the last
 		switch h.Name {
@@ -156,7 +154,6 @@ func unwritten(err error) error {
 	return err
 }
 
-// run sends messages from an index on, as many as fit together, and returns the next index.
 func (s *sending) run(ctx context.Context, from int) (next int) {
 	var batch []int
 	size := 0
@@ -185,7 +182,6 @@ func (s *sending) run(ctx context.Context, from int) (next int) {
 	return next
 }
 
-// ready reports whether a message may be sent, or sets its error.
 func (s *sending) ready(ctx context.Context, i int) bool {
 	m := &s.messages[i]
 	switch {
@@ -266,7 +262,6 @@ func (s *sending) outcome(err error) error {
 	return unwritten(classify(err))
 }
 
-// doubtful are answers of a broker that may have stored the message.
 var doubtful = []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.OutOfOrderSequenceNumber,
 	kerr.DuplicateSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch, kerr.UnknownServerError}
 

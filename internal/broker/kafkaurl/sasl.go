@@ -18,7 +18,6 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
-// mechanism returns the login, or nil. With a user the default is plain.
 func mechanism(login *url.Userinfo, query url.Values) (sasl.Mechanism, error) {
 	user := login.Username()
 	password, given := login.Password()

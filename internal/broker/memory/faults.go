@@ -23,7 +23,6 @@ type faults struct {
 	delay      time.Duration
 }
 
-// countdown fails the next n operations.
 type countdown struct {
 	n   int
 	err error

@@ -45,7 +45,6 @@ func copyHeaders(headers []deadletter.Header) []deadletter.Header {
 	return headers
 }
 
-// take removes up to max entries, and about driver.BatchBytes, from the front; at least one, however large.
 func (q *queue) take(max int) []*entry {
 	var out []*entry
 	size := 0
@@ -72,7 +71,6 @@ func (q *queue) signal() {
 	q.wake = make(chan struct{})
 }
 
-// deliver returns an entry as a message with shared bytes: receivers do not change them.
 func (b *Broker) deliver(e *entry) driver.Message {
 	m := e.message
 	m.Redelivered, m.Receipt = e.delivered, e

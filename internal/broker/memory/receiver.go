@@ -37,7 +37,6 @@ func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, erro
 	}
 }
 
-// tryReceive takes messages, or returns a channel to wait for.
 func (r *receiver) tryReceive(max int) ([]driver.Message, <-chan struct{}, error) {
 	b := r.conn.broker
 	b.mu.Lock()

@@ -91,7 +91,6 @@ func (d *Driver) Send(ctx context.Context, target string, messages []driver.Mess
 	return errs
 }
 
-// inLanes distributes messages, by their places.
 func inLanes(messages []driver.Message) [lanes][]int {
 	var of [lanes][]int
 	for i := range messages {

@@ -157,7 +157,6 @@ func firstLife(queue string, d *amqp091.Delivery) life {
 	return f
 }
 
-// parsed is a message for publishing, with its first publishing by its headers.
 type parsed struct {
 	amqp091.Publishing
 	exchange, routing *string
@@ -165,7 +164,6 @@ type parsed struct {
 
 const maxShort = 255
 
-// errProperty: the headers do not allow publishing.
 var errProperty = errors.New("it cannot be a property of a message")
 
 func publishing(m *driver.Message) (*parsed, error) {

@@ -30,7 +30,6 @@ type publisher struct {
 	open    []*pending // in the order of publishing
 }
 
-// pending is a published, unconfirmed message.
 type pending struct {
 	at       int
 	message  *parsed
@@ -82,7 +81,6 @@ func (p *publisher) publish(at int, m *parsed, to destination, until time.Time) 
 
 var errLate = errors.New("the server has not confirmed it in time")
 
-// settle waits for the answer to the oldest pending message, and returns it with its error.
 func (p *publisher) settle(ctx context.Context) (*pending, error) {
 	oldest := p.open[0]
 	each, cancel := context.WithDeadline(ctx, oldest.until)
@@ -120,7 +118,6 @@ func answered(of *pending) bool {
 	}
 }
 
-// failure returns why the channel is closed, nil if it is open.
 func (p *publisher) failure() error {
 	if p.why == nil {
 		select {
@@ -184,7 +181,6 @@ func sameTables(a, b amqp091.Table) bool {
 	return true
 }
 
-// unroutable is the error of a message that was returned.
 func unroutable(of *pending) error {
 	if of.returned.ReplyCode == amqp091.NoRoute {
 		if of.to.exchange == "" {

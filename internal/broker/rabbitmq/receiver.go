@@ -103,7 +103,6 @@ func (r *receiver) signal() {
 	}
 }
 
-// watch waits until the channel ends, or the server ends the consumer because the queue is gone.
 func (r *receiver) watch(closed chan *amqp091.Error, cancelled chan string) {
 	var err error
 	select {
@@ -158,7 +157,6 @@ func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, erro
 	}
 }
 
-// take returns messages of a buffer that is not empty.
 func (r *receiver) take(ctx context.Context, most int) []driver.Message {
 	r.mu.Lock()
 	full := len(r.held)-r.left+len(r.buffer) >= r.prefetch

@@ -48,7 +48,6 @@ func parse(text string) (destination, error) {
 	return destination{exchange: exchange, key: key, ownKey: !hasKey, own: !hasKey && exchange == ""}, nil
 }
 
-// of returns where one message is published, by its first publishing.
 func (to destination) of(p *parsed) (destination, error) {
 	if !to.ownKey {
 		return to, nil
@@ -102,7 +101,6 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 	return s.errs
 }
 
-// send publishes a message. It returns false if the call must end; then all others have an error.
 func (s *sending) send(i int) bool {
 	m, to, err := s.prepare(i)
 	if err == nil {
@@ -202,7 +200,6 @@ func (s *sending) stop(i int, err error) bool {
 	return false
 }
 
-// unpublished is the error of a failed publishing.
 func (s *sending) unpublished(err error) error {
 	switch {
 	case s.ctx.Err() != nil || !errors.Is(err, amqp091.ErrClosed): // some of it may have been written
@@ -276,7 +273,6 @@ func (s *sending) answered(of *pending, err error) error {
 	return err
 }
 
-// abandon ends the messages without an answer after the end of the context.
 func (s *sending) abandon(err error) {
 	for _, of := range s.p.open {
 		s.errs[of.at] = fmt.Errorf("%w: %w", driver.ErrUncertain, err)

@@ -28,7 +28,6 @@ const (
 	kindBytes  = "x"
 )
 
-// encode returns a value as text, and its kind.
 func encode(value any) (text []byte, kind any) {
 	switch v := value.(type) {
 	case string:
@@ -83,7 +82,6 @@ func nested(value any) (shown, kind any) {
 	return json.Number(text), kind
 }
 
-// scalar returns a number, a bool, a time or nil as text, and its kind.
 func scalar(value any) (text []byte, kind any) {
 	switch v := value.(type) {
 	case nil:
@@ -104,7 +102,6 @@ var letters = map[reflect.Kind]string{reflect.Bool: "t", reflect.Int8: "b", refl
 	reflect.Uint16: "u", reflect.Int32: "I", reflect.Uint32: "i", reflect.Int64: "l", reflect.Float32: "f",
 	reflect.Float64: "d"}
 
-// errKind: a value cannot be restored.
 var errKind = errors.New("the text does not fit the type")
 
 func decode(text []byte, kind any) (any, error) {
@@ -177,7 +174,6 @@ func restore(shown, kind any) (value any, err error) {
 	return nil, errKind
 }
 
-// decodeScalar is the reverse of scalar, for strings as well.
 func decodeScalar(text, kind string) (any, error) {
 	bits := map[string]int{"b": 8, "B": 8, "s": 16, "u": 16, "I": 32, "i": 32, "l": 64, "f": 32, "d": 64}[kind]
 	switch kind {
@@ -219,7 +215,6 @@ func decodeScalar(text, kind string) (any, error) {
 	return nil, errKind
 }
 
-// sizeOf returns the minimal size of a value in a table, in bytes.
 func sizeOf(value any) int {
 	switch v := value.(type) {
 	case string:

@@ -61,7 +61,6 @@ func connect(text string, list bool) (*conn, error) {
 	return &conn{client: client, opts: o, receivers: map[*receiver]struct{}{}}, nil
 }
 
-// key returns one of our names beside a list or stream, with its hash tag, or its name as the hash tag.
 func key(queue, name string) string {
 	if _, rest, ok := strings.Cut(queue, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
@@ -89,7 +88,6 @@ func (c *conn) usable() error {
 	return nil
 }
 
-// run has the time of a call; exec that of its caller.
 func (c *conn) run(ctx context.Context, s *rueidis.Lua, keys []string, args ...string) ([]rueidis.RedisMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.timeout)
 	defer cancel()
@@ -180,7 +178,6 @@ func (c *conn) send(ctx context.Context, verb, target string, messages []driver.
 	return errs
 }
 
-// sendSome runs the script once. It returns how many messages are sent, and the error for the others.
 func (c *conn) sendSome(ctx context.Context, keys, args []string) (int, error) {
 	answer, err := c.exec(ctx, sendScript, keys, args)
 	if err != nil {
@@ -236,7 +233,6 @@ var meanings = map[string]error{
 	"NOAUTH":   driver.ErrLost,
 }
 
-// answered converts an answer that is an error.
 func answered(text string) error {
 	word, _, _ := strings.Cut(text, " ")
 	meaning := meanings[word]

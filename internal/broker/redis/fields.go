@@ -35,7 +35,6 @@ const (
 	aSame    = 's' // a header written with the name of a special field
 )
 
-// reserved reports whether a name is special, behind any number of prefixes.
 func (l layout) reserved(name string) bool {
 	name = unprefixed(name, headField)
 	return name == string(l) || name == keyField || name == idField
@@ -86,7 +85,6 @@ type field struct {
 	value  []byte
 }
 
-// writer writes the fields of an entry, each once.
 type writer struct {
 	layout
 	left    []field
@@ -94,7 +92,6 @@ type writer struct {
 	out     []string
 }
 
-// write writes the next field of a kind, if one is left.
 func (w *writer) write(letter rune) {
 	if letter != aHeader && letter != aSame {
 		if i := slices.IndexFunc(w.left, func(f field) bool { return f.letter == letter }); i >= 0 {

@@ -206,13 +206,11 @@ func (i *Inspector) pending(ctx context.Context, queue string, silence time.Dura
 
 var allowedScript = script("allowed")
 
-// command is a driver's command, with its subcommand. on is its key.
 type command struct {
 	words []string
 	on    string
 }
 
-// name is how an operator grants a command: the first word, or two with a subcommand.
 func (c command) name() string {
 	if c.words[0] == "XINFO" || c.words[0] == "XGROUP" {
 		return c.words[0] + "|" + c.words[1]
@@ -220,7 +218,6 @@ func (c command) name() string {
 	return c.words[0]
 }
 
-// on returns commands on a key, which replaces KEY.
 func on(key string, texts ...string) []command {
 	out := make([]command, len(texts))
 	for i, text := range texts {

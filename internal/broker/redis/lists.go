@@ -21,7 +21,6 @@ var (
 	listReturn   = script("list_return")
 )
 
-// lists is the driver of lists. Any name is a list: a missing one is empty.
 type lists struct{ *conn }
 
 // OpenLists connects to the server of a URL, for lists. It is a driver.OpenFunc.

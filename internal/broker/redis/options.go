@@ -29,7 +29,6 @@ type options struct {
 // recalled is the shortest time for marks: an unknown send is tried again minutes later.
 const recalled = time.Hour
 
-// parse reads a URL, for lists or streams. No error contains it.
 func parse(text string, list bool) (redisurl.Target, options, error) {
 	own := []string{"gone", "remember", "group", "payload", "acknowledged", "missing"}
 	if list {
@@ -53,7 +52,6 @@ func parse(text string, list bool) (redisurl.Target, options, error) {
 	return u, o, p.err
 }
 
-// parameters reads parameters and keeps the first error.
 type parameters struct {
 	values url.Values
 	err    error

@@ -140,7 +140,6 @@ func (r *receiver) keep(m *driver.Message) {
 	}
 }
 
-// wait waits until there may be messages, or ctx ends soon.
 func (r *receiver) wait(ctx context.Context) error {
 	bound := waitTime
 	if deadline, ok := ctx.Deadline(); ok {

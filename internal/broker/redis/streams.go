@@ -93,7 +93,6 @@ func (s streams) look(ctx context.Context, queue string, entries int) ([]rueidis
 	return answer, err
 }
 
-// message reads an entry: its ID and its fields.
 func (s streams) message(queue string, entry []rueidis.RedisMessage) (driver.Message, error) {
 	id, err := entry[0].ToString()
 	if err != nil {
@@ -164,13 +163,11 @@ func (s *stream) release(ctx context.Context, ids []string) error {
 	return s.settle(ctx, "RELEASE", ids)
 }
 
-// close gives back everything: entries keep their positions anyway.
 func (s *stream) close(ctx context.Context, _ []string) error { return s.settle(ctx, "CLOSE", nil) }
 
 // leave implements holder: entries stay in the stream, taken by this consumer until it closes.
 func (s *stream) leave(context.Context, []string) (again bool, err error) { return true, nil }
 
-// returns implements holder: there is nothing beside the stream.
 func (s *stream) returns(context.Context, int) ([]driver.Left, error) { return nil, nil }
 
 func (s *stream) settle(ctx context.Context, act string, ids []string) error {

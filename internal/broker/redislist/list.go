@@ -196,7 +196,6 @@ func (l *List) TakeOver(ctx context.Context) (moved int64, err error) {
 
 func ms(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// chunks calls do with parts of a list, in order, until it fails.
 func chunks(list []string, do func([]string) error) error {
 	for len(list) > 0 {
 		n := min(len(list), atOnce)
@@ -208,7 +207,6 @@ func chunks(list []string, do func([]string) error) error {
 	return nil
 }
 
-// wrap names the failed verb; the scripts' own answer becomes ErrTakenOver.
 func wrap(verb, name string, err error) error {
 	if err == nil {
 		return nil

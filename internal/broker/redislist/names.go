@@ -9,7 +9,6 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// maxName bounds the name of a queue, in bytes.
 const maxName = 255
 
 // CheckName returns an error for an invalid name of a queue. A name has 1 to 255 bytes of UTF-8 without control

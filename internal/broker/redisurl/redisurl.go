@@ -85,7 +85,6 @@ func Parse(text string, own ...string) (Target, error) {
 	return t, nil
 }
 
-// trust replaces the trusted certificates by those of a file.
 func (t *Target) trust(file string) error {
 	if t.Option.TLSConfig == nil {
 		return errors.New("the URL of Redis has the parameter ca, which goes with rediss:// only")

@@ -127,7 +127,6 @@ func unanswered(err error) string {
 	return "the webhook did not answer: the connection was lost, or it is not HTTP"
 }
 
-// retryAfter reads the header Retry-After: seconds, or a date. It returns 0 for none, and at most a day.
 func retryAfter(header string, now time.Time) time.Duration {
 	wait := time.Duration(0)
 	if n, err := strconv.Atoi(header); err == nil {

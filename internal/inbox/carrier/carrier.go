@@ -69,7 +69,6 @@ func (c *Carrier) Exists(ctx context.Context, source *deadletter.Source, destina
 	return exists, refusal(err)
 }
 
-// refusal distinguishes a broker that refuses, in its own words, from one that does not answer.
 func refusal(err error) error {
 	if !errors.Is(err, driver.ErrRefused) {
 		return err
@@ -326,7 +325,6 @@ func logError(err error) error {
 	return err
 }
 
-// reportStatus reports the state of a source every second: its last error, or nil when it is connected.
 func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {
 	tick := time.NewTicker(reportEvery)
 	defer tick.Stop()

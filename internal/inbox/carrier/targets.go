@@ -34,7 +34,6 @@ type entry struct {
 	last  uint64 // last use, counted in uses of all
 }
 
-// targets is safe for concurrent use.
 type targets struct {
 	mu      sync.Mutex
 	uses    uint64

@@ -15,7 +15,6 @@ import (
 
 const drainTimeout = 3 * time.Second
 
-// errOverdue ends a session whose broker does not confirm.
 var errOverdue = errors.New("RabbitMQ does not confirm messages in time")
 
 // session dispatches over one connection: a set of goroutines for each group of workers with the same routes.

@@ -70,7 +70,6 @@ func (b *givenBack) flush() {
 	}
 }
 
-// close gives back all until ctx ends.
 func (b *givenBack) close(ctx context.Context) {
 	close(b.closed)
 	select {

@@ -133,7 +133,6 @@ func (h *letterHandler) handle(ctx context.Context, batch []amqp.Delivery) error
 	return h.store(ctx, foreign)
 }
 
-// expire fails dispatches in one transaction and acknowledges their messages. It returns those of unknown steps.
 func (h *letterHandler) expire(ctx context.Context, dead []Expired, messages []amqp.Delivery) (unknown []amqp.Delivery,
 	err error,
 ) {
@@ -167,7 +166,6 @@ func (h *letterHandler) expire(ctx context.Context, dead []Expired, messages []a
 	return unknown, h.ack(done)
 }
 
-// expireEach expires a refused batch one by one. A dispatch refused alone is unknown.
 func (h *letterHandler) expireEach(ctx context.Context, dead []Expired, messages []amqp.Delivery) ([]amqp.Delivery,
 	error,
 ) {

@@ -312,7 +312,6 @@ func packed(m amqp.Delivery) amqp.Publishing {
 	return p
 }
 
-// unpacked restores a message. It sets the rest of its TTL, if it says when it was dispatched.
 func unpacked(m amqp.Delivery) amqp.Publishing {
 	p := copyOf(m)
 	expiration, ok := p.Headers[movedHeader].(string)
@@ -341,7 +340,6 @@ func copyOf(m amqp.Delivery) amqp.Publishing {
 		AppId: m.AppId, Body: m.Body}
 }
 
-// unbind removes bindings; a missing one is no error.
 func unbind(conn *amqp.Connection, queue, exchange string, keys []string) error {
 	return onChannel(conn, func(ch *amqp.Channel) error {
 		for _, key := range keys {

@@ -144,7 +144,6 @@ func (p *publisher) abandon() {
 	}
 }
 
-// watch follows the alarms of the broker until the connection closes.
 func (p *publisher) watch(blocks <-chan amqp.Blocking) {
 	for b := range blocks {
 		p.mu.Lock()
@@ -238,7 +237,6 @@ func (p *publisher) overdue(now time.Time) bool {
 	return false
 }
 
-// drain waits a bounded time until nothing is in flight.
 func (p *publisher) drain(ctx context.Context) {
 	for range cap(p.slots) {
 		select {

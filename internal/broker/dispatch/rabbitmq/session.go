@@ -27,7 +27,6 @@ const (
 
 var errLost = errors.New("the connection to RabbitMQ is lost")
 
-// pause waits after failures in a row; it returns the error of ctx if that ends earlier.
 func pause(ctx context.Context, failures int, limit time.Duration) error {
 	r := task.Retry{Backoff: task.BackoffExponential, Base: firstPause, Max: limit, Jitter: pauseJitter}
 	return clock.Sleep(ctx, r.Delay(failures, 0, rand.Float64()))

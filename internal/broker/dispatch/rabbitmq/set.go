@@ -45,7 +45,6 @@ type set struct {
 
 func newSet(s *session) *set { return &set{session: s} }
 
-// update replaces the members, and adapts the goroutines. Without members it stops all.
 func (s *set) update(ctx context.Context, list []*member) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +102,6 @@ func (s *set) run(ctx context.Context) {
 	}
 }
 
-// round serves one worker once.
 func (s *set) round(ctx context.Context) error {
 	asking, end := s.session.pub.open(ctx)
 	defer end()
@@ -173,7 +171,6 @@ func (s *set) release(m *member, n int, leaving bool) {
 	}
 }
 
-// send publishes a step. Its outcome is known later.
 func (s *set) send(ctx context.Context, m *member, step *Dispatch) {
 	ses := s.session
 	lease := tasker.LeaseRef{StepUUID: step.StepUUID, Token: step.Token}

@@ -18,7 +18,6 @@ const (
 	window = 16
 )
 
-// call runs a script once, with the epoch before the arguments.
 func (d *Dispatcher) call(ctx context.Context, verb string, script *rueidis.Lua,
 	args ...string,
 ) (rueidis.RedisMessage, error) {
@@ -84,7 +83,6 @@ func (d *Dispatcher) ask(ctx context.Context, script *rueidis.Lua, epoch string,
 	return answers, nil
 }
 
-// lostOr converts the answer for incomplete content to engine.ErrDispatchLost.
 func lostOr(err error) error {
 	if answer, ok := rueidis.IsRedisErr(err); ok && strings.Contains(answer.Error(), "TASKERLOST") {
 		return engine.ErrDispatchLost

@@ -67,7 +67,6 @@ type routeSets struct {
 	in    map[int64][]byte // the sets of each, 2 bytes per set
 }
 
-// sliceOf identifies a slice by its array and length.
 type sliceOf struct {
 	first *int64
 	n     int

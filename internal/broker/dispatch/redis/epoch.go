@@ -19,7 +19,6 @@ type belief struct {
 	turn      string
 }
 
-// errEvicts: the server is unsuitable because it evicts keys.
 var errEvicts = errors.New(
 	"the server throws keys away when its memory is full: set its maxmemory-policy to noeviction")
 
@@ -38,13 +37,11 @@ func (d *Dispatcher) disbelieve(epoch string) {
 	}
 }
 
-// content is the result of Check's script.
 type content struct {
 	epoch string // empty: incomplete
 	run   string
 }
 
-// ofThisRun reports whether the epoch was filled in the server's present run.
 func (c content) ofThisRun() bool { return c.epoch != "" && strings.HasSuffix(c.epoch, "."+c.run) }
 
 // look reads the content's epoch and the server's run, and checks that the server evicts no keys. The script ignores an

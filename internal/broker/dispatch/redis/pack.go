@@ -28,7 +28,6 @@ var big = binary.BigEndian
 
 func put64(b []byte, n int64) []byte { return big.AppendUint64(b, uint64(n)) }
 
-// putKey appends a key that sorts bytewise like its numbers, as members in Redis do.
 func putKey(b []byte, key int64) []byte { return big.AppendUint64(b, uint64(key)^topBit) }
 
 // putOffered appends a ready step as Redis stores it. The flipped bit sorts the signed priority, as in putKey.

@@ -51,7 +51,6 @@ func (d *Dispatcher) Remove(ctx context.Context, steps []engine.Removal) error {
 	return err
 }
 
-// each makes one run for each argument, after the common ones.
 func each(packed []string, before ...string) [][]string {
 	runs := make([][]string, len(packed))
 	for i, p := range packed {
