@@ -88,7 +88,6 @@ func columnsOf(rows [][]any, width int) []any {
 	return columns
 }
 
-// send runs the statement over rows without waiting for the outcome.
 func (b bulk) send(ctx context.Context, s SQL, rows [][]any) error {
 	return b.run(s.Dialect, rows, func(query string, args []any) error { return s.Send(ctx, query, args...) })
 }

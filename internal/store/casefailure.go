@@ -15,7 +15,6 @@ import (
 // takes 65,535.
 const maxFailedSteps = 1000
 
-// asksForFailure reports whether a filter has conditions on the failure.
 func asksForFailure(f engine.CaseFilter) bool {
 	return f.Step != "" || f.Handler != "" || f.Message != ""
 }

@@ -100,7 +100,6 @@ func flag(set bool) int {
 	return 0
 }
 
-// nullable stores "" as NULL.
 func nullable(s string) any {
 	if s == "" {
 		return nil
@@ -108,7 +107,6 @@ func nullable(s string) any {
 	return s
 }
 
-// nullableNo stores 0 as NULL.
 func nullableNo(n int64) any {
 	if n == 0 {
 		return nil

@@ -101,7 +101,6 @@ func (j *JSON) Scan(v any) error {
 	return nil
 }
 
-// into decodes a JSON column, unless it is NULL.
 func (j JSON) into(dst any) error {
 	if j == nil {
 		return nil

@@ -48,7 +48,6 @@ func (r record[T]) byID(ctx context.Context, s SQL, rest string, id task.ID) (*T
 	return v, nil
 }
 
-// insert is an insert of whole records; behind follows the rows.
 func (r record[T]) insert(behind string) bulk {
 	name, _, _ := strings.Cut(r.table, " ")
 	return bulkOf("INSERT INTO "+name+" ("+bare(r.columns)+")", typesOf(r.fields(new(T))), behind)
@@ -61,7 +60,6 @@ type coded struct {
 	decode func([]byte) error
 }
 
-// jsonField is a JSON column with none for nil.
 func jsonField(v, none any) coded {
 	return coded{'t', func() (any, error) {
 		text, err := jsonText(v)
@@ -77,7 +75,6 @@ func jsonField(v, none any) coded {
 	}}
 }
 
-// packed is a column of packed bytes.
 func packed[T any](v *T, pack func(T) ([]byte, error), unpack func([]byte) (T, error)) coded {
 	return coded{'b', func() (any, error) {
 		b, err := pack(*v)
@@ -166,7 +163,6 @@ func typesOf(fields []any) string {
 	return string(types)
 }
 
-// bare are columns without the alias of their table.
 func bare(columns string) string {
 	names := strings.Split(columns, ",")
 	for i, name := range names {

@@ -110,7 +110,6 @@ func newGroupRows(groups []*deadletter.Group, counts map[deadletter.GroupID]dead
 	return func(i int) []any { return newGroupFields(sorted[i], counts[sorted[i].ID]) }
 }
 
-// unknownGroups leaves out stored groups that are not to be deleted.
 func (s SQL) unknownGroups(ctx context.Context, groups []*deadletter.Group) ([]*deadletter.Group, error) {
 	known := map[deadletter.GroupID]bool{}
 	err := inParts(groups, groupOf, nil, func(in string, args []any) error {

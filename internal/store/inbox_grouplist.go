@@ -25,7 +25,6 @@ func counted(of string) record[deadletter.Group] {
   g.open_cases + coalesce(d.open_cases, 0)`, countedFields}
 }
 
-// shownBy is the group that shows a group o: itself, unless it is merged.
 const shownBy = `CASE WHEN o.merged_into <> 0 THEN o.merged_into ELSE o.group_id END`
 
 // sumsOfGroups are groups with deltas or merged groups, with the sums for a list. All others (the most, even in a

@@ -217,7 +217,6 @@ func sumDeltas(deltas []deadletter.Delta) (sums, hours []deadletter.Delta) {
 	return sums, hours
 }
 
-// nothingLeft is the condition of a group g without members, merged groups and moves.
 const nothingLeft = `g.merged_into = 0 AND g.fresh = 0
   AND NOT EXISTS (SELECT 1 FROM tasker_letters l WHERE l.group_id = g.group_id)
   AND NOT EXISTS (SELECT 1 FROM tasker_tasks_dlq c WHERE c.group_id = g.group_id AND c.group_id IS NOT NULL)

@@ -110,7 +110,6 @@ func (s letterRows) walks(w *where, by []walk, f inbox.LetterFilter, size int) s
 	return `SELECT letter_id FROM (` + walks + `) u ORDER BY letter_id DESC LIMIT ` + w.arg(size)
 }
 
-// listByIDs filters the few named letters, as one page.
 func (s letterRows) listByIDs(ctx context.Context, f inbox.LetterFilter) (inbox.LetterPage, error) {
 	var found []task.ID
 	for part := range chunks(f.IDs) {
@@ -141,7 +140,6 @@ func (s letterRows) listByIDs(ctx context.Context, f inbox.LetterFilter) (inbox.
 	return page, err
 }
 
-// shownLetter is bareLetter with at most 1 KiB of the key.
 var shownLetter = strings.Replace(bareLetter, "l.message_key", "substr(l.message_key, 1, 1024)", 1)
 
 // listed returns letters for a list, by ID: without headers, stacks and payloads of other tables, and with the

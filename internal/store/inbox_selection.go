@@ -170,7 +170,6 @@ func (s SQL) caseSelection(ctx context.Context, w *where, f deadletter.Selection
 	return true, nil
 }
 
-// statesOf returns the states of a selection; none for an unknown one.
 func statesOf(f deadletter.Selection) []model.LetterState {
 	switch {
 	case f.State == "":

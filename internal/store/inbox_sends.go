@@ -65,7 +65,6 @@ func (letterRows) SaveUnchanged(ctx context.Context, tx engine.Tx, letters []*de
 	})
 }
 
-// reaching runs updates, and returns ErrChanged if they do not reach n rows in all.
 func (s SQL) reaching(ctx context.Context, n int, updates func(exec func(query string, args []any) error) error) error {
 	reached := int64(0)
 	err := updates(func(query string, args []any) error {

@@ -44,7 +44,6 @@ func identityKey(identity string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// binary stores nil as NULL.
 func binary(b []byte) any {
 	if b == nil {
 		return nil
@@ -52,7 +51,6 @@ func binary(b []byte) any {
 	return b
 }
 
-// optional stores the zero ID as NULL.
 func (s SQL) optional(id task.ID) any {
 	if id.IsZero() {
 		return nil
@@ -146,7 +144,6 @@ type packs struct {
 	bytes int
 }
 
-// maxPacks bounds the bytes of cached values.
 const maxPacks = 2 << 20
 
 // of returns b packed. When the cache is full, it drops all.
@@ -206,7 +203,6 @@ const (
 // escapeZero makes room for the marks; decodeHeaders reverts it.
 func escapeZero(s string) string { return strings.ReplaceAll(s, "\x00", markZero) }
 
-// encodeHeaders encodes headers in order; none is nil.
 func encodeHeaders(headers []deadletter.Header) ([]byte, error) {
 	var b []byte
 	for _, h := range headers {

@@ -113,7 +113,6 @@ func (s SQL) fetch(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	return inOrder(ids, rows), err
 }
 
-// inOrder sorts tasks in the order of the IDs, without deleted ones.
 func inOrder(ids []task.ID, rows []*task.Task) []*task.Task {
 	found := make(map[task.ID]*task.Task, len(rows))
 	for _, t := range rows {
@@ -176,7 +175,6 @@ func (s SQL) draw(ctx context.Context, src source, f engine.TaskFilter) ([]task.
 	return ids, edge, err
 }
 
-// stopAt returns the first ID outside of the page, where a source with more than a page stopped.
 func stopAt(ids []task.ID, limit int) task.ID {
 	if len(ids) <= limit {
 		return task.ID{}
@@ -230,7 +228,6 @@ func (s SQL) sources(ctx context.Context, f engine.TaskFilter) ([]source, error)
 	return list, nil
 }
 
-// keepIf returns states if cond is true, else none.
 func keepIf(cond bool, states []task.State) []task.State {
 	if cond {
 		return states

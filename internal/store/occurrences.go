@@ -88,7 +88,6 @@ func (s SQL) scanOccurrence(row Row) (o task.Occurrence, err error) {
 	return o, err
 }
 
-// readRecovery shows an unreadable recovery as none, with the reason in note.
 func readRecovery(document JSON, note *string) *task.Recovery {
 	if document == nil {
 		return nil

@@ -53,7 +53,6 @@ func (p *Prepared) queryKept(ctx context.Context, query string, args []any) (row
 	return rows, true, err
 }
 
-// again reports whether a query was used before, and is worth keeping.
 func (p *Prepared) again(query string) bool {
 	if len(query) > maxPreparedBytes {
 		return false

@@ -13,7 +13,6 @@ const TaskColumns = `t.id, t.def_id, t.state, t.priority, t.steps_pending, t.ste
   t.steps_done, t.steps_failed, t.steps_cancelled, t.manual_ends, t.created_at, t.state_at, t.run_at, t.finished_at,
   t.deadline_at, t.correlation_id, t.idempotency_key, t.meta, t.context`
 
-// bareTask is for ScanTask without the context, the one large column of a task.
 var bareTask = strings.Replace(TaskColumns, "t.context", "NULL", 1)
 
 // StepColumns are the columns that ScanStep reads, in its order.
@@ -21,7 +20,6 @@ const StepColumns = `s.id, s.task_id, s.ordinal, s.def_id, s.route_id, s.priorit
   s.key, s.attempts, s.max_attempts, s.timeout_ms, s.token, s.worker_no, s.ready_at, s.assigned_at, s.started_at,
   s.finished_at, s.lease_until, s.progress, s.note, s.result`
 
-// bareStep is for ScanStep without the result.
 var bareStep = strings.Replace(StepColumns, "s.result", "NULL", 1)
 
 // taskRow scans one task in two steps: dest gives the destinations, and finish converts them once filled.

@@ -34,7 +34,6 @@ func (w *where) addIf(cond bool, term string, values ...any) {
 	}
 }
 
-// text returns the whole clause, "" without a term.
 func (w *where) text() string {
 	if len(w.terms) == 0 {
 		return ""

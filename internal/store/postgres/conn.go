@@ -152,7 +152,6 @@ func receive(p *pgconn.Pipeline, r *request) (failed, err error) {
 	return failed, err
 }
 
-// prepare makes the statements known to the connection, normally without a round trip.
 func (c *conn) prepare(ctx context.Context, reqs []request) ([]*pgconn.StatementDescription, error) {
 	out := make([]*pgconn.StatementDescription, len(reqs))
 	var missing []string
@@ -175,7 +174,6 @@ func (c *conn) prepare(ctx context.Context, reqs []request) ([]*pgconn.Statement
 	return out, nil
 }
 
-// description is nil for a statement that must be prepared.
 func (c *conn) description(sql string) *pgconn.StatementDescription {
 	if c.prepared != nil {
 		return c.prepared[sql]

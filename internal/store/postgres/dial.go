@@ -37,7 +37,6 @@ const (
 	userTimeout = 10 * time.Second
 )
 
-// peer is the dialer's view of a server with connections, or avoided.
 type peer struct {
 	network, address string
 	conns            map[*watchedConn]struct{} // open ones; guarded by the dialer's mutex
@@ -184,7 +183,6 @@ func (p *peer) owes() bool {
 	return false
 }
 
-// trust gives a server connections again, after a successful probe.
 func (d *dialer) trust(p *peer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -147,7 +147,6 @@ func takeSchema(params map[string]string) (string, error) {
 	return name, nil
 }
 
-// takeBool removes a parameter of our own and returns it; false if it is absent.
 func takeBool(params map[string]string, key string) (bool, error) {
 	text, given := params[key]
 	delete(params, key)

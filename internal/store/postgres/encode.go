@@ -169,7 +169,6 @@ func each[T any](e *encoder, of uint32, list []T, one func(T) error) error {
 	return nil
 }
 
-// sized writes an integer as an element: its length, then its value.
 func (e *encoder) sized(of uint32, n int64) error {
 	width := byte(8)
 	switch of {

@@ -43,7 +43,6 @@ const identityQuery = `SELECT system_identifier::text, CASE WHEN r THEN ''
  coalesce(to_regclass($1)::oid::bigint, 0)
   FROM pg_control_system(), pg_is_in_recovery() AS r`
 
-// pulseNumber is the number in a note of this process; see pulseNote.
 const pulseNumber = `(m.value::json ->> 'n')::bigint`
 
 func pulseQuery(table string) string {

@@ -90,7 +90,6 @@ func (t *tx) insertTasks(tasks []*task.Task) error {
 	return nil
 }
 
-// insertPlain inserts tasks that differ in ID and context only.
 func (t *tx) insertPlain(v plainTask, tasks []*task.Task) {
 	ids, contexts := make([]task.ID, len(tasks)), make([][]byte, len(tasks))
 	for i, k := range tasks {
@@ -238,7 +237,6 @@ func (t *tx) insertSteps(steps []*task.Step) {
 		l.attempts, l.tokens, l.workers, l.assigned, l.started, l.leases)
 }
 
-// insertAlike inserts steps that differ in ID and task only.
 func (t *tx) insertAlike(v stepShape, steps []*task.Step) {
 	ids, tasks := make([]task.ID, len(steps)), make([]task.ID, len(steps))
 	for i, s := range steps {
@@ -260,7 +258,6 @@ func (t *tx) enqueued(s *task.Step) {
 	}
 }
 
-// text stores "" as NULL.
 func text(s string) []byte {
 	if s == "" {
 		return nil

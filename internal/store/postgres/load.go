@@ -85,7 +85,6 @@ func (t *tx) remembered(id task.ID) (engine.Work, bool) {
 	return engine.Work{Step: t.rememberStep(s).step(), Task: t.rememberTask(k).task()}, true
 }
 
-// rememberStep records the use of a cached step; the first record counts.
 func (t *tx) rememberStep(s stepRow) *seenStep {
 	if seen, ok := t.steps[s.ID]; ok {
 		return seen
@@ -125,7 +124,6 @@ func (t *tx) scanWork(r store.Row) (engine.Work, error) {
 	return engine.Work{Step: t.noteStep(s, versions[0]), Task: t.noteTask(k, versions[1])}, nil
 }
 
-// noteStep records a step that was read, and returns the earlier state if the transaction has one.
 func (t *tx) noteStep(s *task.Step, version uint32) *task.Step {
 	if seen, ok := t.steps[s.ID]; ok {
 		return seen.step()
@@ -297,7 +295,6 @@ func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, err
 	return found, err
 }
 
-// placed scans rows with a number after all other columns.
 type placed struct {
 	versioned
 	place *int
@@ -335,7 +332,6 @@ func (r *ranges) add(ctx context.Context, t *tx, place int, f engine.Family) err
 	return nil
 }
 
-// rememberedSteps returns the steps of a family, if all of them are cached.
 func (t *tx) rememberedSteps(f engine.Family) ([]*task.Step, bool) {
 	if t.uncached() {
 		return nil, false

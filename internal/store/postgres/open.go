@@ -206,7 +206,6 @@ func transactionSettings(schema string) *request {
 	return &request{sql: "SELECT " + strings.Join(calls, ", "), args: args}
 }
 
-// readers runs queries, each in its own transaction.
 type readers struct{ s *Store }
 
 func (r readers) Exec(ctx context.Context, query string, args ...any) (int64, error) {
@@ -236,7 +235,6 @@ func (s *Store) do(ctx context.Context, r request) error {
 	}
 }
 
-// once runs one statement, after the settings of a shared session.
 func (s *Store) once(ctx context.Context, r request) error {
 	c, err := s.acquire(ctx)
 	if err != nil {

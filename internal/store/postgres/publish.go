@@ -82,7 +82,6 @@ func (r *outbox) add(n engine.PeerEvents) {
 	}
 }
 
-// take removes the next peer message; more reports whether there is another.
 func (r *outbox) take(node string) (b peerMessage, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,7 +177,6 @@ func (s *Store) listener(ctx context.Context) (*pgx.Conn, error) {
 	return c, nil
 }
 
-// hangUp closes a connection, also after the caller's context has ended.
 func hangUp(c *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
 	defer cancel()

@@ -105,7 +105,6 @@ func (t *tx) readyOfMany(ctx context.Context, spans []span, limit int) (works []
 	return works, seen, err
 }
 
-// readyBy runs a query of ready steps. wrap removes additional columns from a row.
 func (t *tx) readyBy(ctx context.Context, query string, args []any,
 	wrap func(store.Row) store.Row,
 ) ([]engine.Work, error) {
@@ -136,7 +135,6 @@ type head struct {
 	stream int64
 }
 
-// heads returns the places of steps in their queues, before the engine changes the steps.
 func heads(works []engine.Work) []head {
 	list := make([]head, len(works))
 	for i, w := range works {

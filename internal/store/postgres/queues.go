@@ -21,7 +21,6 @@ type queues struct {
 	of map[int64]*queue
 }
 
-// queue is one route, or one of the queues that are not routes.
 type queue struct {
 	// floors are the keys below which nothing is ready, one for each stream; next and after become floors when they are
 	// old enough.
@@ -201,7 +200,6 @@ func (q *queues) isVacant(id int64, now time.Time) bool {
 	return q.vacant(id, now)
 }
 
-// occupiedOf returns the queues that may not be empty, or are in filled.
 func (q *queues) occupiedOf(ids []int64, now time.Time, filled map[int64]struct{}) []int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -220,7 +218,6 @@ func (q *queues) vacant(id int64, now time.Time) bool {
 	return k != nil && k.vacant.After(k.filled) && now.Sub(k.vacant) < vacantFor
 }
 
-// occupied records that steps became ready, unseen by earlier reads.
 func (q *queues) occupied(ids map[int64]struct{}, now time.Time) {
 	if len(ids) == 0 {
 		return

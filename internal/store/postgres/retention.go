@@ -114,7 +114,6 @@ func (t *tx) lockUnchanged(ctx context.Context, rows []taskRow) ([]*task.Task, e
 	return locked, err
 }
 
-// retentionPage reads tasks after an ID, and returns the last ID and the number of tasks.
 func (t *tx) retentionPage(ctx context.Context, from, edge task.ID, each func(taskRow)) (task.ID, int, error) {
 	const query = ` FROM tasker_tasks t WHERE t.id > $1 AND t.id < $2 ORDER BY t.id LIMIT $3`
 	last, n := from, 0
@@ -181,7 +180,6 @@ func (t *tx) delete(tasks []*task.Task) {
 	t.after = append(t.after, func() { t.store.rowCache.forget(ids) })
 }
 
-// deleteMarked removes the rows of a table about the steps of tasks that are marked as having some.
 func (t *tx) deleteMarked(table string, tasks []*task.Task, marked func(*task.Meta) bool) {
 	var ids, ends []task.ID
 	for _, k := range tasks {
@@ -195,7 +193,6 @@ func (t *tx) deleteMarked(table string, tasks []*task.Task, marked func(*task.Me
 	}
 }
 
-// lastStep is an ID at the end of the range of a task's steps.
 func lastStep(k *task.Task) task.ID { return task.MakeID(k.ID.Seq()+int64(k.Counts.Total()), 1<<62-1) }
 
 // deleteUnique removes the unique keys bound to tasks, but skips those that another transaction is about to bind to

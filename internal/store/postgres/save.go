@@ -203,7 +203,6 @@ func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 	return nil
 }
 
-// saveOutcome writes equal changes of tasks, and their metas if some may have changed.
 func (t *tx) saveOutcome(v outcome, tasks []*task.Task) error {
 	var seen seenRows
 	var metas [][]byte
@@ -262,7 +261,6 @@ func (g *group[V, R]) add(v V, r R) {
 	g.rows[v] = append(g.rows[v], r)
 }
 
-// each calls save once for each value, in order of appearance.
 func (g *group[V, R]) each(save func(V, []R)) {
 	for _, v := range g.values {
 		save(v, g.rows[v])

@@ -42,7 +42,6 @@ var (
 	_ store.Handle = (*tx)(nil)
 )
 
-// seenStep is a step as the transaction last read or wrote it.
 type seenStep struct {
 	row        stepRow
 	remembered bool // not read in this transaction: checked at its end
@@ -98,13 +97,11 @@ func (s *Store) newTx(c *conn, careful bool) *tx {
 // later sends a statement with the next query, or with the commit.
 func (t *tx) later(r request) { t.pending = append(t.pending, r) }
 
-// exec is later for a statement that writes.
 func (t *tx) exec(sql string, args ...any) {
 	t.wrote = true
 	t.later(request{sql: sql, args: args})
 }
 
-// ask sends the waiting statements and a query, and returns after its answer.
 func (t *tx) ask(ctx context.Context, sql string, args []any, each func(store.Row) error) error {
 	return t.send(ctx, request{sql: sql, args: args, each: each})
 }

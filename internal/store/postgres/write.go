@@ -220,7 +220,6 @@ func classifyState(pg *pgconn.PgError, err error) error {
 	}
 }
 
-// codeStatementTaken is the error code of an existing prepared statement.
 const codeStatementTaken = "42P05"
 
 // poolerInBetween: another client of a pooler has prepared a statement on our connection.

@@ -92,10 +92,8 @@ func (a *acts) AddActs(ctx context.Context, of engine.Tx, list []task.Act) error
 	return a.ActStore.AddActs(ctx, of, stored)
 }
 
-// ofSchedules is the sensitive data of acts on schedules: contexts before and after.
 var ofSchedules = sensitive.Lenient([]string{"/before/context", "/after/context", "/input/context"})
 
-// set returns the sensitive parts of an act's data: those of its task.
 func (a *acts) set(ctx context.Context, under engine.Tx, act *task.Act) (*sensitive.Set, error) {
 	if act.TaskID == (task.ID{}) {
 		return ofSchedules, nil

@@ -47,7 +47,6 @@ func New(ring *vault.Ring, opts Options) *Seals {
 // Forget implements engine.Seals.
 func (s *Seals) Forget() { s.sets.Clear() }
 
-// find reads a template by its key, or nil.
 type find func(ctx context.Context, def int64) (*task.Template, error)
 
 // set returns the sensitive parts of a template's tasks; everything for a missing or unreadable one.
@@ -105,7 +104,6 @@ func (s *Seals) must(doc []byte, at vault.Place) ([]byte, error) {
 	return out, nil
 }
 
-// shown is opened for a document that is only shown.
 func (s *Seals) shown(doc []byte, at vault.Place) []byte {
 	if !vault.Sealed(doc) {
 		return doc
@@ -113,7 +111,6 @@ func (s *Seals) shown(doc []byte, at vault.Place) []byte {
 	return s.ring.Load().OpenLenient(doc, at)
 }
 
-// reread reloads the keys if one is missing, and reports whether it did.
 func (s *Seals) reread(err error) bool {
 	var missing *vault.MissingKeyError
 	if s.reload == nil || !errors.As(err, &missing) {

@@ -34,7 +34,6 @@ func (t *tx) set(ctx context.Context, def int64) (*sensitive.Set, error) {
 	return t.Seals.set(ctx, def, t.Tx.Template)
 }
 
-// swapped are documents that are changed for the duration of a call.
 type swapped []struct {
 	at  *[]byte
 	was []byte

@@ -49,7 +49,6 @@ func memoryDSN(name string, pragmas []string) string {
 // always open.
 type gate struct{ sync.RWMutex }
 
-// close waits for the readers, and keeps others out until open.
 func (g *gate) close() {
 	if g != nil {
 		g.Lock()

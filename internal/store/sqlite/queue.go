@@ -109,7 +109,6 @@ func (t *tx) inHand(id int64) bool {
 	return ok
 }
 
-// worksOf returns the steps of queue entries with their tasks and contexts, from the cache or by a read each.
 func (t *tx) worksOf(ctx context.Context, heads []head) ([]engine.Work, error) {
 	works := make([]engine.Work, 0, len(heads))
 	for _, h := range heads {
@@ -207,7 +206,6 @@ func queueOf(s *task.Step) (queue, key any) {
 	return s.Queue, s.Key
 }
 
-// text stores "" as NULL, which takes no space.
 func text(s string) any {
 	if s == "" {
 		return nil

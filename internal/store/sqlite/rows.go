@@ -27,7 +27,6 @@ func newRows() *rows {
 	return &rows{steps: map[int64]task.Step{}, tasks: map[int64]task.Task{}, contexts: map[int64][]byte{}}
 }
 
-// forget drops everything, after a rollback or when the cache is too large.
 func (r *rows) forget() {
 	clear(r.steps)
 	clear(r.tasks)
@@ -82,7 +81,6 @@ func (r *rows) putStep(s *task.Step) {
 
 func ended(s *task.Step) bool { return s.Queue == task.NoQueue && s.State != task.StepPending }
 
-// putTask caches a task without its context. It drops a settled one.
 func (r *rows) putTask(k *task.Task) {
 	if k.State.Settled() {
 		r.dropTask(k.ID)

@@ -73,7 +73,6 @@ func (t *tx) saveHanded(ctx context.Context, v handed, ids []int64) error {
 		int64(v.startedAt), int64(v.leaseUntil))
 }
 
-// saveSettled writes a settlement without a result.
 func (t *tx) saveSettled(ctx context.Context, v settled, ids []int64) error {
 	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = NULL, key = NULL, finished_at = ?, lease_until = 0
   WHERE id `
@@ -88,7 +87,6 @@ func (t *tx) saveResult(ctx context.Context, s *task.Step) error {
 	return err
 }
 
-// saveAlike runs a statement that ends in "WHERE id " for many rows.
 func (t *tx) saveAlike(ctx context.Context, statement string, ids []int64, values ...any) error {
 	for len(ids) > 0 {
 		where, args, n := oneOf(ids, values...)

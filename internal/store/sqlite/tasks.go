@@ -68,7 +68,6 @@ func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, err
 	return families, nil
 }
 
-// rowOf is the rowid of a step: that of its task plus its ordinal.
 func rowOf(of task.ID, ordinal int) int64 { return of.Seq() + int64(ordinal) }
 
 func sorted(ordinals []int) []int {

@@ -76,7 +76,6 @@ func (t *tx) empty(route int64) {
 	t.emptied = append(t.emptied, route)
 }
 
-// loadQueues records the routes that may have ready steps, when a file is opened.
 func (t *tx) loadQueues() error {
 	const query = `SELECT route_id FROM tasker_routes r WHERE EXISTS (SELECT 1 FROM tasker_workflow_steps s
   WHERE s.queue = r.route_id)`
