@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -135,4 +136,21 @@ func (d Dialect) ScanWork(row Row) (*task.Step, *task.Task, error) {
 	sr.finish()
 	tr.finish()
 	return sr.s, tr.t, nil
+}
+
+// ShareTasks makes steps of one task in works share it, and returns works. A join returns the task once per step: two
+// copies would each be changed and saved, and the second would undo the first.
+func ShareTasks(works []engine.Work) []engine.Work {
+	tasks := make(map[task.ID]*task.Task, len(works))
+	for i, w := range works {
+		if w.Step == nil {
+			continue
+		}
+		if k, ok := tasks[w.Step.TaskID]; ok {
+			works[i].Task = k
+		} else {
+			tasks[w.Step.TaskID] = w.Task
+		}
+	}
+	return works
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
@@ -136,4 +135,9 @@ func keyColumns(asks []engine.KeyAsk) (namespaces, keys []string) {
 		namespaces, keys = append(namespaces, a.Name.Namespace), append(keys, a.Name.Key)
 	}
 	return namespaces, keys
+}
+
+// WithoutWaiting implements engine.UniqueStore.
+func (*Store) WithoutWaiting(ctx context.Context, within engine.Tx, fn func() error) error {
+	return in(within).atOnce(ctx, fn)
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/store/nesting"
 )
 
@@ -234,4 +234,9 @@ func isConnection(err error) bool {
 	var connect *pgconn.ConnectError
 	var net interface{ Timeout() bool }
 	return errors.As(err, &connect) || errors.As(err, &net) || pgconn.SafeToRetry(err) || isCut(err)
+}
+
+// KeepSettings implements engine.SettingsKeeper. One transaction replaces all, so that no view sees half of them.
+func (s *Store) KeepSettings(ctx context.Context, settings map[string]int64) error {
+	return s.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return store.In(tx).KeepSettings(ctx, settings) })
 }

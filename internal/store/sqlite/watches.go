@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store"
 )
 
 // Watch implements engine.WatchStore.
@@ -36,4 +37,9 @@ func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.Watc
 		}
 	}
 	return nil
+}
+
+// KeepSettings implements engine.SettingsKeeper on the writer: the pool of readers cannot write.
+func (s *Store) KeepSettings(ctx context.Context, settings map[string]int64) error {
+	return s.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return store.In(tx).KeepSettings(ctx, settings) })
 }

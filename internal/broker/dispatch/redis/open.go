@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -8,13 +9,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
-
+	"github.com/taskerhq/tasker/internal/broker/redisurl"
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
@@ -156,4 +159,57 @@ func (d *Dispatcher) Close() {
 		d.client.Close()
 		d.client = nil
 	}
+}
+
+const (
+	defaultPrefix  = "tasker"
+	defaultTimeout = time.Second
+)
+
+type target struct {
+	option  rueidis.ClientOption
+	prefix  string // empty: not given
+	timeout time.Duration
+}
+
+// names matches prefixes without braces, which delimit the hash tag.
+var names = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
+
+// parseURL connects to nothing. An error never contains the URL.
+func parseURL(text string) (target, error) {
+	u, err := redisurl.Parse(text, "prefix")
+	if err != nil {
+		return target{}, err
+	}
+	t := target{option: u.Option, prefix: u.Own.Get("prefix"), timeout: cmp.Or(u.Timeout, defaultTimeout)}
+	if u.Own.Has("prefix") && !names.MatchString(t.prefix) {
+		return target{},
+			fmt.Errorf("the prefix in the URL of Redis must be 1 to 64 of the characters A-Z a-z 0-9 _ . : -, not %q", t.prefix)
+	}
+	return t, nil
+}
+
+// Process returns the process ID of the server of a URL, for measurements on its machine.
+func Process(ctx context.Context, url string) (pid int, err error) {
+	t, err := parseURL(url)
+	if err != nil {
+		return 0, err
+	}
+	d := &Dispatcher{option: t.option, timeout: t.timeout}
+	d.configure()
+	defer d.Close()
+	client, err := d.connected()
+	if err != nil {
+		return 0, err
+	}
+	info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
+	if err != nil {
+		return 0, fmt.Errorf("ask Redis for its process: %w", err)
+	}
+	for line := range strings.Lines(info) {
+		if text, found := strings.CutPrefix(strings.TrimSpace(line), "process_id:"); found {
+			return strconv.Atoi(text)
+		}
+	}
+	return 0, fmt.Errorf("ask Redis for its process: %w", errAnswer)
 }
