@@ -5,7 +5,7 @@
 //	client, err = client.WithCodec(tasker.CodecOptions{Codec: keys, ContextFields: []string{"/card"}})
 //
 // See [tasker.Client.WithCodec], and docs/guides/encryption.md for the format, which other languages can read and
-// write. A codec of your own, such as one that asks a key service, implements [tasker.Codec].
+// write. Your own codec, for example with a key service, implements [tasker.Codec].
 package codec
 
 import (

@@ -339,8 +339,7 @@ func lineage(c deadletter.Content, l *deadletter.Letter, no int, more []deadlett
 	return c
 }
 
-// saveItems stores items, except those of no redrive: a policy sends without one, and what is sent again belongs to
-// redrives and policies at once.
+// saveItems stores items of redrives: a policy sends without one, and a batch of repeated sends may have both.
 func (in *Inbox) saveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
 	of := slices.DeleteFunc(slices.Clone(items), func(i deadletter.Item) bool { return i.Redrive.IsZero() })
 	return in.store.SaveItems(ctx, tx, of)

@@ -124,7 +124,6 @@ func testQueueOfBrokerThatIsDown(t *testing.T, r *rig) {
 	}
 }
 
-// TestQueueDepth counts what is stored and what waits on the broker.
 func TestQueueDepth(t *testing.T) { onEveryDatabase(t, testQueueDepth) }
 
 func testQueueDepth(t *testing.T, r *rig) {

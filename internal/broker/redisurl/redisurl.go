@@ -10,7 +10,7 @@
 //	ca=FILE            certificates in PEM that are trusted instead of those of the system; rediss only
 //	client_name=NAME, skip_verify=true   as rueidis understands them
 //
-// A user of the package may have parameters of its own.
+// Callers may add their own parameters.
 package redisurl
 
 import (
