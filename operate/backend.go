@@ -20,8 +20,8 @@ type Backend interface {
 	Audit(ctx context.Context, filter AuditFilter) ([]AuditRecord, error)
 }
 
-// Of returns the Backend of a client: its server, or the client's own Backend if it is one, as of an engine in this
-// process.
+// Of returns the Backend of a client: its server, or that of the client's own Backend if it has one, as an engine in
+// this process does.
 func Of(c *tasker.Client) Backend {
 	if b, inProcess := c.Backend.(Backend); inProcess {
 		return b

@@ -35,7 +35,7 @@ import (
 const (
 	movingSuffix = ".moving"
 	moveBatch    = 500
-	// moveIdle is the silence after which a queue that counts messages is looked at.
+	// moveIdle is how long a queue with messages may deliver none.
 	moveIdle = 200 * time.Millisecond
 	// movedHeader keeps an expiration, and movedUser a user ID, of a message in .moving: it must not expire there, and
 	// RabbitMQ takes no message with the ID of another user.
