@@ -35,7 +35,7 @@ import (
 const (
 	movingSuffix = ".moving"
 	moveBatch    = 500
-	// moveIdle is how long a queue with messages may deliver none.
+	// moveIdle is the pause in deliveries after which transfer asks whether the queue is empty.
 	moveIdle = 200 * time.Millisecond
 	// movedHeader keeps an expiration, and movedUser a user ID, of a message in .moving: it must not expire there, and
 	// RabbitMQ takes no message with the ID of another user.
