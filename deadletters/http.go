@@ -37,7 +37,6 @@ func answer[T any](ctx context.Context, s server, r tasker.Request) (*T, error) 
 	return out, nil
 }
 
-// lists are the answers that are lists; each has one of them.
 type lists struct {
 	Results  []Receipt      `json:"results"`
 	Sources  []SourceStatus `json:"sources"`

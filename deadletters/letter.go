@@ -179,7 +179,6 @@ func NewHeader(name string, value []byte) Header {
 // Bytes returns the value.
 func (h *Header) Bytes() []byte { return joined(h.Value, h.ValueBase64) }
 
-// split returns bytes as text, or in base64.
 func split(b []byte) (text string, binary []byte) {
 	if utf8.Valid(b) {
 		return string(b), nil

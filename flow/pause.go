@@ -104,7 +104,6 @@ func Of(c *tasker.Client) Backend {
 	return server{c}
 }
 
-// server is a Backend over HTTP.
 type server struct{ client *tasker.Client }
 
 func list[T any](ctx context.Context, s server, verb, path string, q query.Values) (*T, error) {

@@ -207,7 +207,6 @@ func (c *Consumer) Stats() ConsumerStats {
 	return s
 }
 
-// poll passes events to their partitions until ctx ends.
 func (c *Consumer) poll(ctx context.Context) {
 	troubled := false
 	for {
@@ -266,7 +265,6 @@ func (c *Consumer) all() []place {
 	return slices.Collect(maps.Keys(c.partitions))
 }
 
-// assigned starts partitions of this member.
 func (c *Consumer) assigned(ctx context.Context, _ *kgo.Client, m map[string][]int32) {
 	<-c.ready
 	pasts, err := c.progress.pasts(ctx, places(m))
@@ -294,7 +292,6 @@ func (c *Consumer) lost(_ context.Context, _ *kgo.Client, m map[string][]int32) 
 	c.end(places(m), false)
 }
 
-// end stops partitions, waits for running events, and commits finished ones.
 func (c *Consumer) end(list []place, commit bool) {
 	var ending []*partition
 	c.mu.Lock()

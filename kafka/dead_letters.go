@@ -147,7 +147,6 @@ func (d *DeadLetters) SendToDLQ(ctx context.Context, event *kgo.Record, topic st
 	return d.keep(ctx, letter)
 }
 
-// keep puts a letter into the spool.
 func (d *DeadLetters) keep(ctx context.Context, letter *kgo.Record) error {
 	record, err := encode(letter)
 	if err == nil {
@@ -258,7 +257,6 @@ func (d *DeadLetters) sendOn(ctx context.Context, records [][]byte) (sent int, e
 	return sent, errors.Join(err, d.spool.Done(done))
 }
 
-// setAside writes a refused letter to a file.
 func (d *DeadLetters) setAside(record []byte, why error) error {
 	dir := filepath.Join(d.o.Dir, aside)
 	err := os.MkdirAll(dir, 0o700)

@@ -43,10 +43,8 @@ const (
 var ours = []string{HeaderOriginalTopic, HeaderErrorType, HeaderRetryCount, HeaderOriginalPartition,
 	HeaderOriginalOffset, HeaderOriginalTimestamp, HeaderError, HeaderFailedAt, HeaderProducerID}
 
-// logAppendTime is the type of a time that the broker has set.
 const logAppendTime = 1
 
-// failed is an event that failed for good.
 type failed struct {
 	event    *kgo.Record
 	topic    string
@@ -56,7 +54,6 @@ type failed struct {
 	producer string
 }
 
-// envelope is the value of a dead letter whose event is JSON.
 type envelope struct {
 	EventID       string          `json:"event_id"`
 	EventType     string          `json:"event_type"`

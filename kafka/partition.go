@@ -29,7 +29,6 @@ type place struct {
 	n     int32
 }
 
-// partition runs the events of one partition, one after another.
 type partition struct {
 	*Consumer
 	at   place
@@ -51,7 +50,6 @@ type partition struct {
 	wake   chan struct{}
 }
 
-// begin starts to run the events of a partition.
 func (c *Consumer) begin(at place, was past) *partition {
 	p := &partition{Consumer: c, at: at, past: was, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	if !was.stopped {
@@ -175,7 +173,6 @@ func (p *partition) settle(r *kgo.Record) (Result, bool) {
 	}
 }
 
-// failed counts a failure, and decides whether it was the last one.
 func (p *partition) failed(result *Result, err error) {
 	result.Failures++
 	result.Err = err
@@ -239,7 +236,6 @@ func (p *partition) giveUp(r *kgo.Record, result Result) bool {
 	}
 }
 
-// delay is how long an event waits after so many failures.
 func (p *partition) delay(failures int) time.Duration {
 	d := min(float64(p.o.RetryBase)*math.Pow(2, float64(failures-1)), float64(p.o.RetryMax))
 	return time.Duration(d * (1 + jitter*p.o.Random()))

@@ -114,7 +114,6 @@ func (g *progress) forget(list []place) {
 	}
 }
 
-// commit stores the changes of all or the given partitions.
 func (g *progress) commit(only []place) error {
 	g.committing.Lock()
 	defer g.committing.Unlock()
@@ -139,7 +138,6 @@ func (g *progress) commit(only []place) error {
 	return failure
 }
 
-// changed returns copies of marks that the group does not have.
 func (g *progress) changed(only []place) map[place]mark {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -156,7 +154,6 @@ func (g *progress) changed(only []place) map[place]mark {
 	return out
 }
 
-// withMetadata puts the notes into a commit.
 func withMetadata(ctx context.Context, marks map[place]mark) context.Context {
 	return kgo.PreCommitFnContext(ctx, func(request *kmsg.OffsetCommitRequest) error {
 		for i := range request.Topics {
@@ -192,7 +189,6 @@ func (g *progress) stored(marks map[place]mark, answer *kmsg.OffsetCommitRespons
 	return failure
 }
 
-// pasts reads the group's state of partitions.
 func (g *progress) pasts(ctx context.Context, list []place) (map[place]past, error) {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()

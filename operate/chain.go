@@ -85,7 +85,6 @@ func (l *AuditLink) chainLink() (*chain.Link, error) {
 	return out, nil
 }
 
-// content returns the parts of an act that the chain covers.
 func (r *AuditRecord) content() *chain.Act {
 	if r == nil {
 		return nil

@@ -119,7 +119,6 @@ func (s server) LooseActs(ctx context.Context, above int64) (*LooseActs, error) 
 		Path: "/v1/audit/loose", Query: url.Values(q)})
 }
 
-// query returns the filter as query parameters.
 func (f CaseFilter) query() query.Values {
 	q := query.Values{}
 	q.Set("resolution_status", string(f.ResolutionStatus))
@@ -146,7 +145,6 @@ func fetch[T any](ctx context.Context, c *tasker.Client, r tasker.Request) (*T, 
 	return out, nil
 }
 
-// fetchList reads a bare array.
 func fetchList[T any](ctx context.Context, c *tasker.Client, verb, path string, q query.Values) ([]T, error) {
 	var out []T
 	if err := c.Call(ctx, tasker.Request{Verb: verb, Method: http.MethodGet, Path: path, Query: url.Values(q)},

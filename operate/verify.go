@@ -168,7 +168,6 @@ func (v *verification) behind(page *AuditChain) error {
 	return nil
 }
 
-// note marks the caller's head as seen.
 func (v *verification) note(h chain.Head) { v.headSeen = v.headSeen || v.head != nil && *v.head == h }
 
 // start sets where checking begins: behind the archives, or behind the caller's head.
@@ -246,7 +245,6 @@ func (v *verification) link(public *AuditLink) (*chain.Fault, error) {
 	return nil, nil
 }
 
-// missing is the fault of a chain that does not contain a head.
 func missing(h chain.Head) *chain.Fault {
 	return &chain.Fault{Finding: chain.HeadMissing, Seq: h.Seq, Message: fmt.Sprintf("the chain does not contain the "+
 		"noted head %s: its end was removed, it was rewritten, or the database was restored from an older backup", h)}
@@ -269,7 +267,6 @@ func (v *verification) archiveFault() *chain.Fault {
 	return nil
 }
 
-// headFault compares the chain with the caller's head.
 func (v *verification) headFault() *chain.Fault {
 	switch {
 	case v.head == nil || v.head.Seq == 0 || v.headSeen:

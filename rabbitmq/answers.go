@@ -82,7 +82,6 @@ func (a *answers) run(ended <-chan struct{}) {
 	}
 }
 
-// send sends given answers.
 func (a *answers) send() error {
 	upTo, others := a.take()
 	if upTo > 0 {

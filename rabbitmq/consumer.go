@@ -88,7 +88,6 @@ func (c *consumer) reason() error {
 	return errors.New("the connection was closed")
 }
 
-// deliver passes one message on, or rejects it.
 func (c *consumer) deliver(d *amqp091.Delivery) {
 	answer := c.answers.expect(d.DeliveryTag)
 	step, err := decode(d, c.sub.WorkerID)

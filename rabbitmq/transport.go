@@ -75,7 +75,6 @@ func (t *Transport) Check(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// refused reports a failure that only an operator can change.
 func refused(err error) bool {
 	var refusal *amqp091.Error
 	if errors.As(err, &refusal) {
@@ -152,7 +151,6 @@ const (
 // backoff pauses longer after each failure, with jitter so that the workers of a broker do not return together.
 type backoff struct{ failures int }
 
-// wait pauses and reports whether ctx is still alive.
 func (b *backoff) wait(ctx context.Context) bool {
 	d := min(firstPause<<min(b.failures, 10), maxPause)
 	b.failures++

@@ -61,7 +61,6 @@ func (h *holding) snapshot() map[string]int {
 // in between, so only a difference both times is worth a look.
 func (h *holding) compare(known, inRedis int64) { h.more.Store(inRedis > max(known, h.count())) }
 
-// surplus reports whether to look for unknown jobs.
 func (h *holding) surplus() bool { return h.more.Load() }
 
 type held struct {
@@ -138,7 +137,6 @@ func (c *Consumer) slot(queued *bool) bool {
 	return ok
 }
 
-// pause lets a job wait; false when the consumer stops meanwhile.
 func (c *Consumer) pause(ctx context.Context, wait func(context.Context) error) bool {
 	c.change(0, 1, 0)
 	defer c.change(0, -1, 0)
@@ -204,7 +202,6 @@ func (c *Consumer) tell(job Job, r Result) {
 	}
 }
 
-// release gives a job back to the queue, for any consumer to run.
 func (c *Consumer) release(j *held) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()

@@ -162,7 +162,6 @@ func (c *Consumer) beat(ctx context.Context) {
 	}
 }
 
-// beatOnce reports whether Redis got the heartbeat.
 func (c *Consumer) beatOnce(ctx context.Context) bool {
 	h := c.current()
 	ctx, cancel := context.WithTimeout(ctx, max(callTimeout, c.o.Lease/8))
@@ -180,7 +179,6 @@ func (c *Consumer) beatOnce(ctx context.Context) bool {
 	return err == nil
 }
 
-// takeOver gives jobs of silent consumers back to the queue.
 func (c *Consumer) takeOver(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, max(callTimeout, c.o.Lease/8))
 	defer cancel()

@@ -150,7 +150,6 @@ func (d *DeadLetters) Write(ctx context.Context, f JobFailure) error {
 	return err
 }
 
-// write stores a letter. An error means that it is refused.
 func (d *DeadLetters) write(ctx context.Context, l *letter) (outcome, error) {
 	out, err := d.writes.Do(ctx, l)
 	switch {

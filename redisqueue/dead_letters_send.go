@@ -51,7 +51,6 @@ func (d *DeadLetters) send(letters []*letter, outcomes []outcome) (n int, err er
 	return n, nil
 }
 
-// sendRun writes letters of one queue and consumer by one script.
 func (d *DeadLetters) sendRun(letters []*letter, outcomes []outcome) (n int, err error) {
 	first := letters[0]
 	// The spool may have letters from before the server was a cluster.

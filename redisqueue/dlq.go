@@ -15,7 +15,6 @@ import (
 // ErrNoEntry: an entry is no longer in the list of dead letters; it was moved or removed.
 var ErrNoEntry = errors.New("the entry is not in the list of dead letters any more")
 
-// maxEntries bounds one call of DLQ.Entries.
 const maxEntries = 1000
 
 // DLQOptions are the settings of a DLQ.
@@ -101,7 +100,6 @@ func (d *DLQ) Entries(ctx context.Context, start, limit int) ([]Entry, error) {
 // overflowReason is the reason of an entry of the list of an overflow, and the error of its JobFailure.
 const overflowReason = "queue_overflow"
 
-// parseEntry reads a dead letter, or an entry that a full queue has moved.
 func parseEntry(raw []byte) (JobFailure, error) {
 	f, err := ParseJobFailure(raw)
 	if err == nil {

@@ -122,7 +122,6 @@ func (h *Handler) Do(ctx context.Context, queue string, job []byte,
 	return t.moved()
 }
 
-// trial is the history of a job in this process.
 type trial struct {
 	attempts    int
 	delays      []time.Duration
@@ -145,7 +144,6 @@ func (h *Handler) attempt(ctx context.Context, t *trial, fn func(context.Context
 	return value, err
 }
 
-// next returns the delay before the next attempt; more is false if there is none.
 func (h *Handler) next(t *trial) (delay time.Duration, more bool) {
 	if t.attempts >= h.o.Retry.MaxAttempts || h.o.Permanent(t.err) {
 		return 0, false
@@ -155,7 +153,6 @@ func (h *Handler) next(t *trial) (delay time.Duration, more bool) {
 	return delay, true
 }
 
-// letter describes a job that failed for good.
 func (h *Handler) letter(t *trial, queue string, job []byte) *letter {
 	f := JobFailure{Job: job, Error: t.err.Error(), Attempts: t.attempts, FirstFailedAt: t.first, LastFailedAt: t.last,
 		Queue: queue, ErrorType: attempt.TypeName(t.err), StackTrace: attempt.Stack(t.err),
@@ -184,7 +181,6 @@ func (t *trial) kept(why error) Result {
 	return Result{Error: err.Error(), Attempts: t.attempts, Err: err}
 }
 
-// interrupted is the result of a job whose context ended.
 func (t *trial) interrupted(why error) Result {
 	if errors.Is(t.err, why) {
 		return Result{Error: t.err.Error(), Attempts: t.attempts, Err: t.err}

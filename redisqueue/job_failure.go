@@ -114,7 +114,6 @@ const (
 	encodingBase64 = "base64"
 )
 
-// appendText appends a JSON string. Invalid UTF-8 is replaced.
 func appendText(b []byte, s string) []byte {
 	quoted, err := json.Marshal(s)
 	if err != nil { // a string can always be written
@@ -205,7 +204,6 @@ func ParseJobFailure(b []byte) (JobFailure, error) {
 	return f, nil
 }
 
-// parseJob undoes appendJob.
 func parseJob(raw json.RawMessage, encoding string) ([]byte, error) {
 	if encoding == "" {
 		return raw, nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 )
 
-// letter is a dead letter on its way to its list.
 type letter struct {
 	queue    string // origin of the job
 	consumer string // its list has the job; "" for none
@@ -17,10 +16,8 @@ type letter struct {
 	number uint64
 }
 
-// letterVersion begins the record of a letter in the spool.
 const letterVersion = 1
 
-// encode returns the record of a letter.
 func (l *letter) encode() []byte {
 	b := make([]byte, 0, len(l.job)+len(l.body)+len(l.queue)+64)
 	b = append(b, letterVersion)
@@ -62,7 +59,6 @@ func decodeLetter(b []byte) (*letter, error) {
 	return l, nil
 }
 
-// sameRun reports whether one script can send two letters.
 func (l *letter) sameRun(m *letter) bool {
 	return l.writer == m.writer && l.queue == m.queue && l.consumer == m.consumer
 }

@@ -65,7 +65,6 @@ func (m *Metrics) Collect(ctx context.Context) []Metric {
 	return g.merged()
 }
 
-// merged adds up the values of one series, such as two consumers of a queue.
 func (g gathered) merged() []Metric {
 	out := make([]Metric, 0, len(g))
 	for _, v := range g {

@@ -171,7 +171,6 @@ func (q *Queue) Push(ctx context.Context, jobs ...[]byte) (PushResult, error) {
 
 func failed(err error) (PushResult, error) { return PushResult{Error: err.Error()}, err }
 
-// result interprets the script's answer.
 func (q *Queue) result(jobs, before, after, moved, dropped int64) (PushResult, error) {
 	if after < 0 {
 		q.overflows.Add(1)

@@ -49,7 +49,6 @@ func (q *Queue) Status(ctx context.Context) (QueueStatus, error) {
 	return s, nil
 }
 
-// depths are the lengths of a queue, of its list of dead letters, and of its overflow list.
 type depths struct{ queue, letters, overflow int64 }
 
 func depthsOf(ctx context.Context, client rueidis.Client, queue string, timeout time.Duration) (depths, error) {

@@ -24,10 +24,8 @@ type RetryPolicy struct {
 	NoJitter bool
 }
 
-// jitter is the greatest share added to a delay.
 const jitter = 0.25
 
-// maxDelay bounds Base and Max.
 const maxDelay = 24 * time.Hour
 
 func (p RetryPolicy) withDefaults() RetryPolicy {

@@ -14,7 +14,6 @@ const (
 	snapshotTimeout = 100 * time.Millisecond
 )
 
-// snapshot is the state of the system for the context of dead letters.
 type snapshot struct {
 	o HandlerOptions
 

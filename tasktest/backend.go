@@ -120,7 +120,6 @@ func (b *backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Pol
 	return nil, ctx.Err()
 }
 
-// give reports whether the worker gets the step now.
 func (b *backend) give(worker uuid.UUID) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -43,7 +43,6 @@ func (c *Client) Refuse(err error) {
 	c.store.refusal = err
 }
 
-// submissions is the backend of a Client.
 type submissions struct {
 	tasker.Backend
 

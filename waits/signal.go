@@ -76,7 +76,6 @@ func Of(c *tasker.Client) Backend {
 	return server{c}
 }
 
-// server is a Backend over HTTP.
 type server struct{ client *tasker.Client }
 
 // SendSignal implements Backend.
