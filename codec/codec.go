@@ -5,7 +5,7 @@
 //	client, err = client.WithCodec(tasker.CodecOptions{Codec: keys, ContextFields: []string{"/card"}})
 //
 // See [tasker.Client.WithCodec], and docs/guides/encryption.md for the format, which other languages can read and
-// write. A codec of your own, such as one that asks a key service, implements [tasker.Codec].
+// write. Your own codec, for example with a key service, implements [tasker.Codec].
 package codec
 
 import (
@@ -26,9 +26,9 @@ type AESGCM struct{ ring *vault.Ring }
 var _ tasker.Codec = (*AESGCM)(nil)
 
 // Parse reads a ring of up to 64 keys: on each line an ID of a to z, 0 to 9 and "-", a space, and 32 bytes in base64.
-// The first key encrypts, all decrypt. Empty lines and lines that begin with # are left out; a comma ends a line too.
-// To change the key, add the new one as the last line everywhere, and then move it to the first. An error shows nothing
-// of a key.
+// The first key encrypts, all decrypt. Empty lines and lines that begin with # are ignored; a comma ends a line too. To
+// change the key, add the new one as the last line everywhere, and then move it to the first. An error shows no part of
+// a key.
 func Parse(keys string) (*AESGCM, error) {
 	ring, err := vault.Parse(keys)
 	if err != nil {
@@ -37,7 +37,7 @@ func Parse(keys string) (*AESGCM, error) {
 	return &AESGCM{ring}, nil
 }
 
-// GenerateKey returns a line with a new key. The ID is that of the key, such as 2026-01.
+// GenerateKey returns a line with a new key of that ID, such as 2026-01.
 func GenerateKey(id string) (string, error) {
 	if !vault.ValidID(id) {
 		return "", fmt.Errorf("%q is no ID of a key: it has a to z, 0 to 9 and -, and at most 32 bytes", id)
@@ -45,7 +45,7 @@ func GenerateKey(id string) (string, error) {
 	return vault.Generate(id), nil
 }
 
-// MissingKeyError is that of a value whose key is not in the ring.
+// MissingKeyError reports a value whose key is not in the ring.
 type MissingKeyError struct{ ID string }
 
 // Error implements error.
@@ -76,5 +76,5 @@ func (c *AESGCM) Decode(_ context.Context, value tasker.Encoded) ([]byte, error)
 // String lists the IDs of the keys.
 func (c *AESGCM) String() string { return c.ring.String() }
 
-// GoString is String: %#v shows no key either.
+// GoString is String: %#v must not show keys either.
 func (c *AESGCM) GoString() string { return c.String() }

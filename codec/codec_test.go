@@ -34,7 +34,6 @@ func key(t testing.TB, id string) string {
 	return line
 }
 
-// TestCodecRotation: the first key encrypts, all decrypt, and a missing one is named.
 func TestCodecRotation(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -88,7 +87,7 @@ func TestCodecKeys(t *testing.T) {
 	}
 }
 
-// vector is that of docs/guides/encryption.md.
+// vector is from docs/guides/encryption.md.
 const (
 	vectorKey   = "2026-01 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	vectorPlain = `{"number":"4111 1111 1111 1111"}`
@@ -97,8 +96,7 @@ const (
 		`ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3kPfVOJ836R6MrAaVJtidVX0l6Z2z03CzjdUh1kSYI9dDXluEWhm/fpjZpDI0iuTY"}`
 )
 
-// TestCodecFormat: the format is the one that docs/guides/encryption.md describes, written here in the few lines that
-// another language needs.
+// The format of docs/guides/encryption.md, in the few lines that another language needs.
 func TestCodecFormat(t *testing.T) {
 	t.Parallel()
 	id, secret, _ := strings.Cut(vectorKey, " ")

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// The card is encoded in this process. The handler gets it in clear text; what is stored has an envelope.
+// The card is encoded in this process. The handler gets clear text; the store has an envelope.
 func Example() {
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
@@ -21,7 +21,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	keys, err := codec.Parse("2026-01 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=") // codec.GenerateKey makes such a line
+	keys, err := codec.Parse("2026-01 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=") // made by codec.GenerateKey
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// TestHandlersInClearText: a test of a handler gives and gets clear text; what the handler submits with the client of
-// the application is encoded, and can be looked at with that client.
+// A handler under test reads and returns clear text; tasks that it submits with the application's client are encoded.
 func TestHandlersInClearText(t *testing.T) {
 	t.Parallel()
 	type order struct{ Card string }

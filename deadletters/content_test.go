@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// TestPayloadSurvivesJSON: whatever a payload consists of, it is the same after a trip through JSON, except for the
-// white space of one that is JSON.
+// A payload survives JSON, except for the white space of a JSON payload.
 func TestPayloadSurvivesJSON(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -60,7 +59,6 @@ func TestPayloadSurvivesJSON(t *testing.T) {
 	}
 }
 
-// escaped is a payload as json.Marshal writes it, which escapes the characters of HTML in JSON.
 func escaped(payload string, isJSON bool) string {
 	if !isJSON {
 		return payload

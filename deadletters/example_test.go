@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/embedded"
 )
 
-// An event that cannot be processed is reported, found by its topic and given up.
+// A failed event is reported, found by its topic and discarded.
 func ExampleTopicsOf() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "topics")

@@ -20,7 +20,7 @@ type Group struct {
 	ResolvedIn string     `json:"resolved_in,omitempty" doc:"Version that is said to fix it."`
 	Ignore     *Ignore    `json:"ignore,omitempty"`
 	Regression bool       `json:"regression,omitempty" doc:"It was resolved, and has failed since."`
-	// Regressions is how often that happened.
+	// Regressions counts how often it was reopened by failures.
 	Regressions     int        `json:"regressions,omitempty"`
 	ResolvedAt      *time.Time `json:"resolved_at,omitempty" doc:"Last time."`
 	MeanOpenSeconds float64    `json:"mean_open_seconds,omitempty" doc:"Mean time from opening to resolution."`
@@ -41,7 +41,7 @@ type Group struct {
 	ETag string `json:"etag,omitempty" doc:"Changes with its state, owner, runbook, due time and ignoring; a note alone leaves it. A change with If-Match is refused if it has changed."`
 }
 
-// Fingerprint is what the failures of a group have in common. A part that is not known is "".
+// Fingerprint is the common part of a group's failures; unknown parts are "".
 type Fingerprint struct {
 	Version int    `json:"version" doc:"Version of the rules by which the parts were derived."`
 	Type    string `json:"error_type,omitempty"`
@@ -51,7 +51,7 @@ type Fingerprint struct {
 	Rule    string `json:"rule,omitempty" doc:"Rule that decided."`
 }
 
-// Ignore bounds how long a group is ignored. Whichever bound is reached first opens it again.
+// Ignore bounds how long a group is ignored. The first bound that is reached opens it again.
 type Ignore struct {
 	Until   *time.Time `json:"until,omitempty" doc:"Time in the future."`
 	Count   int64      `json:"count,omitempty" doc:"Number of failures from now on." minimum:"0"`
@@ -74,14 +74,14 @@ type Note struct {
 	Text    string    `json:"text,omitempty"`
 }
 
-// Part is one part of a fingerprint and the text that it was derived from.
+// Part is one part of a fingerprint, and the text behind it.
 type Part struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	From  string `json:"from,omitempty"`
 }
 
-// GroupStory is a group with all that is known of it.
+// GroupStory is a group with its history.
 type GroupStory struct {
 	Group
 	Merged []Group `json:"merged,omitempty" doc:"Groups that are merged into it."`
@@ -113,7 +113,7 @@ type GroupPage struct {
 	NextCursor      string  `json:"next_cursor,omitempty" doc:"Start of the next page; missing at the end."`
 }
 
-// GroupChange changes a group. Fields that are left out keep their value. A due time is removed by NoDueAt.
+// GroupChange changes a group. Fields that are left out keep their value. NoDueAt removes a due time.
 type GroupChange struct {
 	State      GroupState `json:"state,omitempty" enum:"open,acknowledged,resolved,ignored"`
 	ResolvedIn string     `json:"resolved_in,omitempty" doc:"Version that fixes it, with state resolved." maxLength:"255"`
@@ -126,8 +126,8 @@ type GroupChange struct {
 	Act
 }
 
-// GroupsChange changes many groups alike: those that are named, or those that a filter selects. Each group is changed
-// in a transaction of its own, so a group that refuses does not keep the others from their change.
+// GroupsChange changes many groups alike: named ones, or those of a filter. Each group has its own transaction, so a
+// refusal does not affect the others.
 type GroupsChange struct {
 	Groups []string        `json:"groups,omitempty" maxItems:"1000" doc:"Groups to change, instead of a filter."`
 	Filter *GroupSelection `json:"filter,omitempty" doc:"Changes the groups that the list with this filter shows, at most 1,000."`
@@ -135,7 +135,7 @@ type GroupsChange struct {
 	GroupChange
 }
 
-// GroupSelection selects groups as the list of groups does. Empty fields do not restrict; at least one must be given.
+// GroupSelection selects groups as their list does. Empty fields do not restrict; at least one must be given.
 type GroupSelection struct {
 	Namespace string     `json:"namespace,omitempty" maxLength:"255"`
 	State     GroupState `json:"state,omitempty" enum:"open,acknowledged,resolved,ignored"`
@@ -145,7 +145,7 @@ type GroupSelection struct {
 	OpenOnly  bool       `json:"open_only,omitempty" doc:"Only groups with open letters or pending cases."`
 }
 
-// GroupResult tells what became of one group of a GroupsChange.
+// GroupResult is the result of a GroupsChange for one group.
 type GroupResult struct {
 	GroupID string        `json:"group_id"`
 	Title   string        `json:"title,omitempty"`
@@ -165,8 +165,8 @@ type MergeRequest struct {
 	Act
 }
 
-// SplitRequest takes failures out of a group: those for which a condition holds, into one group for each combination of
-// the values of GroupBy.
+// SplitRequest takes failures that meet a condition out of a group, into one group for each combination of the values
+// of GroupBy.
 type SplitRequest struct {
 	Name    string   `json:"name,omitempty" maxLength:"255" doc:"Name of the rule that splits. Defaults to one made of the group."`
 	When    string   `json:"when,omitempty" maxLength:"2048" doc:"Condition, as of a rule. Defaults to every failure of the group."`
@@ -175,14 +175,13 @@ type SplitRequest struct {
 	Act
 }
 
-// Rule puts failures into groups in place of their fingerprints. The rules of a namespace are tried by position and
+// Rule puts failures into groups instead of their fingerprints. The rules of a namespace are tried by position and
 // name, and the first whose condition holds decides.
 type Rule struct {
 	Namespace string `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
 	Name      string `json:"name" minLength:"1" maxLength:"255"`
 	Position  int    `json:"position,omitempty" minimum:"-1000000" maximum:"1000000" doc:"The lowest is tried first; rules of one position are in the order of their names."`
-	// When is an expression over the facts of a failure that is true or false. docs/guides/dead-letters.md lists the
-	// facts.
+	// When is a boolean expression over the facts of a failure; docs/guides/dead-letters.md lists them.
 	When    string   `json:"when" minLength:"1" maxLength:"2048" doc:"Condition: an expression over the facts of a failure."`
 	GroupBy []string `json:"group_by,omitempty" maxItems:"8" doc:"Expressions: failures with the same values are in one group. None puts all into one."`
 	Title   string   `json:"title,omitempty" maxLength:"240" doc:"Title of the groups. Defaults to the name and the values of group_by."`
@@ -199,7 +198,7 @@ type SavedRule struct {
 	KeyName string    `json:"key_name,omitempty" doc:"Name of the API key of the request."`
 	Reason  string    `json:"reason,omitempty"`
 	Removed bool      `json:"removed,omitempty" doc:"This version took the rule out of force."`
-	// Failed counts evaluations that failed; then the rule is passed over.
+	// Failed counts failed evaluations, which skip the rule.
 	Failed    int64  `json:"failed,omitempty" doc:"Evaluations that failed on the node that answers, since its start or the last change."`
 	LastError string `json:"last_error,omitempty" doc:"Why the latest of them failed."`
 	ETag      string `json:"etag,omitempty" doc:"Changes with every version."`
@@ -217,14 +216,14 @@ type RuleRequest struct {
 	Act
 }
 
-// RuleTest asks what a rule would decide: about a failure, or about recent letters and cases of a group.
+// RuleTest asks for the decisions of a rule: about a failure, or about recent letters and cases of a group.
 type RuleTest struct {
 	Rule    Rule        `json:"rule"`
 	Failure *RuleSample `json:"failure,omitempty" doc:"A failure to try the rule on. Excludes group_id."`
 	GroupID string      `json:"group_id,omitempty" doc:"Group whose recent letters and cases the rule is tried on. Excludes failure." maxLength:"16"`
 }
 
-// RuleSample is a failure to try a rule on. Its fields are the facts that expressions can name.
+// RuleSample is a failure to try a rule on. Its fields are the facts of expressions.
 type RuleSample struct {
 	Kind      Kind     `json:"kind,omitempty" enum:"letter,case" doc:"Defaults to letter."`
 	ErrorType string   `json:"error_type,omitempty" maxLength:"255"`
@@ -242,7 +241,7 @@ type RuleSample struct {
 	Headers   []Header `json:"headers,omitempty" maxItems:"256"`
 }
 
-// RuleTrial is what a rule decides.
+// RuleTrial has the decisions of a rule.
 type RuleTrial struct {
 	Tried   int        `json:"tried" doc:"Failures that the rule was tried on: of a group at most 100 letters and 100 cases."`
 	Matched int        `json:"matched" doc:"Failures that the rule decides about."`
@@ -250,7 +249,7 @@ type RuleTrial struct {
 	Items   []RuleItem `json:"items"`
 }
 
-// RuleItem is what a rule decides about one failure.
+// RuleItem is a rule's decision about one failure.
 type RuleItem struct {
 	Kind Kind `json:"kind" enum:"letter,case"`
 	// ID is the UUID of the letter or the case; nil for a sample.

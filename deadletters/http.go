@@ -18,21 +18,17 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
-// server is a Backend over HTTP. Its requests go through Client.Call, which bounds and authenticates them. The contract
-// of each method is that of Backend.
+// server is a Backend over HTTP. Its requests go through Client.Call, which bounds and authenticates them.
 type server struct{ client *tasker.Client }
 
-// send sends a request with a body, and returns the response as a T.
 func send[T any](ctx context.Context, s server, verb, method, path string, body any) (*T, error) {
 	return answer[T](ctx, s, tasker.Request{Verb: verb, Method: method, Path: path, Body: body})
 }
 
-// fetch reads a T.
 func fetch[T any](ctx context.Context, s server, verb, path string, q query.Values) (*T, error) {
 	return answer[T](ctx, s, tasker.Request{Verb: verb, Method: http.MethodGet, Path: path, Query: url.Values(q)})
 }
 
-// answer sends a request, and returns the response as a T.
 func answer[T any](ctx context.Context, s server, r tasker.Request) (*T, error) {
 	out := new(T)
 	if err := s.call(ctx, r, out); err != nil {
@@ -41,7 +37,6 @@ func answer[T any](ctx context.Context, s server, r tasker.Request) (*T, error) 
 	return out, nil
 }
 
-// lists are the answers that are lists; each has one of them.
 type lists struct {
 	Results  []Receipt      `json:"results"`
 	Sources  []SourceStatus `json:"sources"`
@@ -50,14 +45,13 @@ type lists struct {
 	Webhooks []Webhook      `json:"webhooks"`
 }
 
-// list reads the list of a namespace.
 func (s server) list(ctx context.Context, verb, path, namespace string) (out lists, err error) {
 	err = s.call(ctx, tasker.Request{Verb: verb, Method: http.MethodGet, Path: path,
 		Query: url.Values(inNamespace(namespace))}, &out)
 	return out, err
 }
 
-// drop deletes an object. A DELETE has no body, so the act travels in the query.
+// drop deletes an object. A DELETE has no body, so the act is in the query.
 func (s server) drop(ctx context.Context, verb, path string, q query.Values, act Act) error {
 	q.Set("actor", act.Actor)
 	q.Set("reason", act.Reason)
@@ -65,8 +59,8 @@ func (s server) drop(ctx context.Context, verb, path string, q query.Values, act
 	return s.call(ctx, tasker.Request{Verb: verb, Method: http.MethodDelete, Path: path, Query: url.Values(q)}, nil)
 }
 
-// call sends a request. It refuses a path with a segment that HTTP would resolve or drop, so that the request does not
-// reach another route.
+// call sends a request. It refuses a path segment that HTTP would resolve or drop, so that the request reaches no other
+// route.
 func (s server) call(ctx context.Context, r tasker.Request, out any) error {
 	for _, segment := range strings.Split(r.Path, "/")[1:] {
 		if segment == "" || segment == "." || segment == ".." {
@@ -76,15 +70,12 @@ func (s server) call(ctx context.Context, r tasker.Request, out any) error {
 	return s.client.Call(ctx, r, out)
 }
 
-// named appends a segment to a path.
 func named(path, segment string) string { return path + "/" + url.PathEscape(segment) }
 
-// namedIn appends a namespace and a name to a path.
 func namedIn(path, namespace, name string) string {
 	return named(named(path, cmp.Or(namespace, "default")), name)
 }
 
-// inNamespace are the parameters that name a namespace.
 func inNamespace(name string) query.Values {
 	q := query.Values{}
 	q.Set("namespace", name)
@@ -127,8 +118,8 @@ func (s server) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Previe
 	return send[Preview](ctx, s, "preview redrive", http.MethodPost, "/v1/redrives/preview", req)
 }
 
-// CreateRedrive implements RedriveBackend. After a lost response, look for the redrive before a second call: it would
-// freeze another one.
+// CreateRedrive implements RedriveBackend. After a lost response, look for the redrive before a second call, which
+// would freeze another one.
 func (s server) CreateRedrive(ctx context.Context, req RedriveRequest) (*Redrive, error) {
 	return send[Redrive](ctx, s, "create redrive", http.MethodPost, "/v1/redrives", req)
 }
@@ -250,7 +241,6 @@ func (s server) TestWebhook(ctx context.Context, name string) (*WebhookAnswer, e
 	return send[WebhookAnswer](ctx, s, "test webhook", http.MethodPost, named("/v1/webhooks", name)+"/test", nil)
 }
 
-// topicServer is a TopicBackend over HTTP.
 type topicServer struct{ server }
 
 const topicsPath = "/api/v1/dlq"
@@ -327,10 +317,10 @@ func (s server) RestoreLetter(ctx context.Context, id uuid.UUID, act Act) (*Lett
 	return send[Letter](ctx, s, "restore dead letter", http.MethodPost, letterPath(id)+"/restore", act)
 }
 
-// maxLine bounds one line of an export, so that a wrong server cannot fill the memory.
+// maxLine bounds one line of an export: a wrong server must not fill the memory.
 const maxLine = 64 << 20
 
-// ExportLetters implements LetterBackend. The server sends a letter a line; it is never held whole.
+// ExportLetters implements LetterBackend. The server sends a letter a line; the export is never in memory as a whole.
 func (s server) ExportLetters(ctx context.Context, f LetterFilter) iter.Seq2[*Letter, error] {
 	const verb = "export dead letters"
 	return func(yield func(*Letter, error) bool) {
@@ -359,7 +349,7 @@ func (s server) ExportLetters(ctx context.Context, f LetterFilter) iter.Seq2[*Le
 	}
 }
 
-// exportError explains why an export ended early. The server cuts the connection when it cannot go on.
+// exportError explains an early end: the server cuts the connection after an error.
 func exportError(verb string, err error) error {
 	e := tasker.Errorf(tasker.CodeUnavailable, "%s: the export broke off: %v", verb, err)
 	if errors.Is(err, context.Canceled) || errors.Is(err, io.ErrUnexpectedEOF) {

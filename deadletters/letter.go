@@ -88,14 +88,14 @@ type LetterFilter struct {
 	Cursor string // next_cursor of the previous page
 }
 
-// LetterPage is a page of letters. A page may be shorter than its limit, or empty, and have a next one all the same: a
-// search in texts reads a bounded number of letters at a time.
+// LetterPage is a page of letters. It may be short or empty and still have a next one: a search in texts reads a
+// bounded number of letters at a time.
 type LetterPage struct {
 	Letters    []Letter `json:"letters" doc:"Without payloads above 1 KiB, headers, edited contents and stack traces, which a letter by its UUID has."`
 	NextCursor string   `json:"next_cursor,omitempty" doc:"Start of the next page; missing at the end. A page may be short, or empty, and have a next one."`
 }
 
-// LetterEdit changes what is sent in place of a letter's original.
+// LetterEdit changes what is sent instead of a letter's original.
 type LetterEdit struct {
 	Edit
 	Clear bool `json:"clear,omitempty" doc:"Drop the edited form, so that the original is sent. Excludes the other fields of the edit."`
@@ -111,8 +111,8 @@ type Edit struct {
 	KeyBase64   []byte          `json:"key_base64,omitempty" doc:"Replaces the key by one that is not text."`
 }
 
-// StateExplanation tells in sentences how a letter or a redrive came to its state, and what changes it. The sentences
-// are for people, and change between versions.
+// StateExplanation explains in sentences how a letter or a redrive came to its state, and its possible changes. The
+// sentences are for people, and change between versions.
 type StateExplanation struct {
 	LetterUUID  *uuid.UUID `json:"letter_uuid,omitempty" doc:"The letter that is explained."`
 	RedriveUUID *uuid.UUID `json:"redrive_uuid,omitempty" doc:"The redrive that is explained."`
@@ -122,8 +122,8 @@ type StateExplanation struct {
 	Next        string     `json:"next,omitempty" doc:"What would change the state, automatically or by an operator."`
 }
 
-// Content is what a message consists of. Key, payload and values of headers are bytes; JSON shows them as text where
-// they are text, and otherwise in base64. Only one of the two forms is set.
+// Content is a message. Key, payload and values of headers are bytes; JSON shows text as text, and other bytes in
+// base64. Only one of the two forms is set.
 type Content struct {
 	Key           string          `json:"key,omitempty" doc:"Key of the message, if it is text."`
 	KeyBase64     []byte          `json:"key_base64,omitempty" doc:"Key of the message, if it is not text."`
@@ -140,7 +140,7 @@ type Header struct {
 }
 
 // maxDepth is the deepest payload that is shown as JSON: parsers in other languages stop at about a thousand levels,
-// and an answer with one payload beyond that could not be read at all.
+// and could not read an answer with a deeper payload at all.
 const maxDepth = 500
 
 // SetPayload sets the payload.
@@ -179,7 +179,6 @@ func NewHeader(name string, value []byte) Header {
 // Bytes returns the value.
 func (h *Header) Bytes() []byte { return joined(h.Value, h.ValueBase64) }
 
-// split returns bytes as text where they are text.
 func split(b []byte) (text string, binary []byte) {
 	if utf8.Valid(b) {
 		return string(b), nil
@@ -194,8 +193,7 @@ func joined(text string, binary []byte) []byte {
 	return binary
 }
 
-// showsAsJSON reports whether a payload can stand in a JSON document as it is. null cannot: in this API it means that
-// the value is missing.
+// showsAsJSON reports whether a payload can be a JSON member. null cannot: in this API it is a missing value.
 func showsAsJSON(payload []byte) bool {
 	if !utf8.Valid(payload) || !json.Valid(payload) || string(bytes.TrimSpace(payload)) == "null" {
 		return false
@@ -256,8 +254,8 @@ type Receipt struct {
 	Status     ReceiptStatus `json:"status" enum:"captured,duplicate,returned" doc:"captured: a new letter; duplicate: known already, nothing changed; returned: a letter that was sent back is open again."`
 }
 
-// NewReport returns the report of a message that was taken from origin and failed with err. Its type is the Go type of
-// the innermost error.
+// NewReport returns the report of a message from origin that failed with err. Its type is the Go type of the innermost
+// error.
 func NewReport(origin string, payload []byte, err error) Report {
 	r := Report{Origin: origin}
 	r.SetPayload(payload)

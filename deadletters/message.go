@@ -10,10 +10,10 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// TopicBackend offers dead letters as a processor of dead letter topics does: as messages of the topics that they came
-// from, with statuses, and policies per topic. They are the letters of Backend. Its methods are safe for concurrent use
-// and return *tasker.Error. CodeNotFound: there is no such message, or the API key does not reach its namespace.
-// CodeConflict: messages of several sources have the ID. CodeUnavailable: the server's store keeps no dead letters.
+// TopicBackend offers dead letters like a processor of dead letter topics: as messages of their original topics, with
+// statuses, and policies per topic. They are the letters of Backend. Its methods are safe for concurrent use and return
+// *tasker.Error. CodeNotFound: there is no such message, or the API key does not reach its namespace. CodeConflict:
+// messages of several sources have the ID. CodeUnavailable: the server's store keeps no dead letters.
 type TopicBackend interface {
 	// Stats counts the messages of a namespace; "" is that of the key if it has only one, else default.
 	Stats(ctx context.Context, namespace string) (*MessageStats, error)
@@ -23,17 +23,17 @@ type TopicBackend interface {
 	Messages(ctx context.Context, filter MessageFilter) (*MessagePage, error)
 	// Message returns a message whole.
 	Message(ctx context.Context, name MessageName) (*DeadMessage, error)
-	// Retry sends up to MaxMessageRetries messages back, also those that were discarded, and tells what became of each. It
-	// returns when all are sent, or after 25 seconds; the rest is sent later. A second call sends them again.
+	// Retry sends up to MaxMessageRetries messages back, even discarded ones, and returns a result for each. It returns
+	// when all are sent, or after 25 seconds; the rest is sent later. A second call sends them again.
 	Retry(ctx context.Context, req MessageRetry) (*MessageRetryAnswer, error)
-	// Discard gives a message up. Reason is required. CodeWrongState: it is neither pending nor scheduled.
+	// Discard discards a message. Reason is required. CodeWrongState: it is neither pending nor scheduled.
 	Discard(ctx context.Context, name MessageName, act Act) (*MessageDone, error)
-	// SavePolicy stores the policy of a topic. It decides about messages that arrive or come back from then on.
+	// SavePolicy stores the policy of a topic, for messages that arrive or come back from then on.
 	SavePolicy(ctx context.Context, policy TopicPolicy) (*MessageDone, error)
 }
 
-// TopicsOf returns the TopicBackend of a client: that of the server to which the client is connected, or that of the
-// engine in this process. An engine whose store keeps no dead letters answers every call with CodeInvalid.
+// TopicsOf returns the TopicBackend of a client: its server, or its engine in this process. An engine whose store keeps
+// no dead letters answers every call with CodeInvalid.
 func TopicsOf(c *tasker.Client) TopicBackend {
 	if engine, inProcess := c.Backend.(interface{ Messages() TopicBackend }); inProcess {
 		if b := engine.Messages(); b != nil {
@@ -57,9 +57,9 @@ type MessageStatus string
 // The statuses of messages.
 const (
 	MessagePending   MessageStatus = "pending"   // waits for an operator
-	MessageScheduled MessageStatus = "scheduled" // is sent back at a time, or is being sent
+	MessageScheduled MessageStatus = "scheduled" // has a due time, or is being sent
 	MessageRetried   MessageStatus = "retried"   // was sent back
-	MessageDiscarded MessageStatus = "discarded" // was given up
+	MessageDiscarded MessageStatus = "discarded" // see Discard
 )
 
 // MessageFilter selects a page of messages. Empty fields select all.
@@ -73,8 +73,8 @@ type MessageFilter struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Defaults to that of the key."`
 }
 
-// DeadMessage is a dead letter as a message of its topic. Event is JSON as it is, a string for another text, and an
-// object with the member base64 for what is no text.
+// DeadMessage is a dead letter as a message of its topic. Event is JSON unchanged, a string for other text, and an
+// object with the member base64 for other bytes.
 type DeadMessage struct {
 	EventID       string          `json:"event_id" doc:"ID of the message, or else UUID of the letter."`
 	EventType     string          `json:"event_type" doc:"From the content of the message; empty if it says none."`
@@ -104,7 +104,7 @@ type DeadMessage struct {
 	Namespace string `json:"-"`
 }
 
-// MessageHeader is a header of a message. A value that is no text is in ValueBase64 only.
+// MessageHeader is a header of a message. A value that is no text is only in ValueBase64.
 type MessageHeader struct {
 	Name        string `json:"name"`
 	Value       string `json:"value"`
@@ -132,8 +132,8 @@ type TypeCount struct {
 	Count     int    `json:"count"`
 }
 
-// MessageAges are the seconds since the first failure of messages: of the oldest one, and of up to 1,000 of each state,
-// the newest.
+// MessageAges are the seconds since the first failure of messages: of the oldest one, and of the newest up to 1,000 of
+// each state.
 type MessageAges struct {
 	Min float64 `json:"min"`
 	Max float64 `json:"max"`
@@ -189,7 +189,7 @@ type MessageRetryAnswer struct {
 	Details    []MessageRetryDetail `json:"details" doc:"One for each ID, in their order."`
 }
 
-// MessageRetryDetail is what became of one message.
+// MessageRetryDetail is the result for one message.
 type MessageRetryDetail struct {
 	EventID string `json:"event_id"`
 	Status  string `json:"status" enum:"success,failed,pending"`
@@ -216,7 +216,7 @@ type TopicPolicy struct {
 	Reason            string   `json:"reason,omitempty" maxLength:"1024" doc:"Reason of the act."`
 }
 
-// MessageDone says what was done.
+// MessageDone is the result of a verb.
 type MessageDone struct {
 	Message string `json:"message"`
 }
@@ -241,21 +241,21 @@ const (
 	WebhookPauseEnded      WebhookType = "pause.ended"
 	WebhookScheduleFired   WebhookType = "schedule.fired"
 	WebhookScheduleMissed  WebhookType = "schedule.missed"
-	// WebhookApprovalRequested is one that a webhook without types receives, WebhookApprovalDecided is not.
+	// A webhook without types receives WebhookApprovalRequested, but not WebhookApprovalDecided.
 	WebhookApprovalRequested WebhookType = "approval.requested"
 	WebhookApprovalDecided   WebhookType = "approval.decided"
 	WebhookTest              WebhookType = "webhook.test" // of TestWebhook; it has no data
 )
 
-// WebhookEvent is the body of a request to a webhook. The request is signed as the Standard Webhooks specification
-// says; its header webhook-id is the same in every attempt to deliver one event.
+// WebhookEvent is the body of a request to a webhook, signed by the Standard Webhooks specification; the header
+// webhook-id is the same in every attempt to deliver one event.
 type WebhookEvent struct {
 	Type      WebhookType `json:"type"`
 	Timestamp time.Time   `json:"timestamp"`
 	Data      WebhookData `json:"data"`
 }
 
-// WebhookData is what an event is about.
+// WebhookData is the subject of an event.
 type WebhookData struct {
 	Namespace string               `json:"namespace,omitempty"`
 	Cause     string               `json:"cause,omitempty"`

@@ -2,7 +2,7 @@ package deadletters
 
 import "github.com/taskerhq/tasker/deadletters/model"
 
-// The names of package model that follow have their methods there.
+// The methods of these types are in package model.
 
 type (
 	// Kind is the kind of an item of the inbox.
@@ -15,7 +15,7 @@ type (
 	Change = model.Change
 	// GroupState is the state of a group.
 	GroupState = model.GroupState
-	// Operation is what a redrive does with its items.
+	// Operation is the act of a redrive on its items.
 	Operation = model.Operation
 	// RedriveState is the state of a redrive.
 	RedriveState = model.RedriveState
@@ -27,7 +27,7 @@ type (
 	ItemState = model.ItemState
 	// ItemCounts counts the items of a redrive by their states.
 	ItemCounts = model.ItemCounts
-	// DestinationCheck is whether letters can be sent to a destination.
+	// DestinationCheck reports whether letters can be sent to a destination.
 	DestinationCheck = model.DestinationCheck
 	// ReplayState is the state of a replay.
 	ReplayState = model.ReplayState
@@ -37,9 +37,9 @@ type (
 	ReplayPart = model.ReplayPart
 	// Strategy is how a policy sends letters back.
 	Strategy = model.Strategy
-	// PolicySetter is where the settings of a policy come from.
+	// PolicySetter is the origin of a policy's settings.
 	PolicySetter = model.PolicySetter
-	// WebhookAnswer is how a webhook answered a test event.
+	// WebhookAnswer is a webhook's answer to a test event.
 	WebhookAnswer = model.WebhookAnswer
 )
 

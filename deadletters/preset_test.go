@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// TestPreset: the documented numbers of the preset.
 func TestPreset(t *testing.T) {
 	t.Parallel()
 	want := []string{

@@ -35,8 +35,8 @@ type Selection struct {
 	TaskState  tasker.TaskState  `json:"task_state,omitempty" doc:"State of the task of a case, now." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`
 }
 
-// Plan says how many items a redrive takes, in which waves it sends them, and how it replays the tasks of cases. Zero
-// fields take the server's defaults.
+// Plan is how many items a redrive takes, its waves, and how it replays the tasks of cases. Zero fields take the
+// server's defaults.
 type Plan struct {
 	Canary         int     `json:"canary,omitempty" doc:"Size of the first wave. Defaults to 10." minimum:"0" maximum:"100000"`
 	Factor         float64 `json:"factor,omitempty" doc:"Each wave is that many times the size of the one before. Defaults to 2." minimum:"0" maximum:"100"`
@@ -50,7 +50,7 @@ type Plan struct {
 	AtMostOnce   bool            `json:"at_most_once,omitempty" doc:"A letter whose send had no answer stays open, as unknown. By default it is sent again under the same number until the outcome is known."`
 }
 
-// StopRule says when a redrive halts. In a request, zero fields take the server's defaults.
+// StopRule is when a redrive halts. In a request, zero fields take the server's defaults.
 type StopRule struct {
 	ReturnedShare float64 `json:"returned_share,omitempty" doc:"Share of a wave that may come back; 1 never halts. Defaults to 0.2." minimum:"0" maximum:"1"`
 	SamePrint     int     `json:"same_fingerprint,omitempty" doc:"Items of a wave with one fingerprint that come back at which it halts. Defaults to 25." minimum:"0" maximum:"100000"`
@@ -70,7 +70,7 @@ type RedriveRequest struct {
 	Act
 }
 
-// Preview is what an operation would do.
+// Preview is the effect of an operation.
 type Preview struct {
 	Total        int                `json:"total"`
 	Capped       bool               `json:"capped,omitempty" doc:"There are more than total."`
@@ -171,7 +171,7 @@ type ItemPage struct {
 	NextCursor string `json:"next_cursor,omitempty" doc:"Start of the next page; missing at the end."`
 }
 
-// ReplaySpec says which messages of a topic are read again, and what they become. Zero fields do not restrict.
+// ReplaySpec selects messages of a topic to read again, and their use. Zero fields do not restrict.
 type ReplaySpec struct {
 	Topic  string  `json:"topic,omitempty" maxLength:"255" doc:"Topic on the broker of the source: its queue, or one that its targets allow. Defaults to the queue."`
 	Into   string  `json:"into,omitempty" enum:"inbox,tasks" doc:"What messages become: letters of the source, or tasks. Defaults to tasks where there is an intake."`
@@ -197,8 +197,8 @@ type TopicReplayRequest struct {
 	Act
 }
 
-// TopicReplay reads a range of a topic again, without a change to the topic or to the position of any consumer. Each
-// message of the range becomes a letter or a task once, whatever fails meanwhile.
+// TopicReplay reads a range of a topic again, without a change to the topic or to any consumer's position. Each message
+// of the range becomes a letter or a task once, whatever fails meanwhile.
 type TopicReplay struct {
 	ReplayUUID uuid.UUID `json:"replay_uuid"`
 	Namespace  string    `json:"namespace"`
@@ -221,7 +221,7 @@ type TopicReplay struct {
 	ETag string `json:"etag,omitempty" doc:"Changes with the state. An act with If-Match is refused if it has changed."`
 }
 
-// Left returns how many offsets are to be read; some of them may hold no message.
+// Left counts the remaining offsets, some of which may have no message.
 func (r *TopicReplay) Left() (n int64) {
 	for _, p := range r.Parts {
 		n += p.To - p.Next
@@ -229,7 +229,7 @@ func (r *TopicReplay) Left() (n int64) {
 	return n
 }
 
-// ReplayPreview is what a replay would do.
+// ReplayPreview is the effect of a replay.
 type ReplayPreview struct {
 	Topic    string         `json:"topic"`
 	Into     string         `json:"into" enum:"inbox,tasks"`

@@ -15,7 +15,8 @@ type Source struct {
 	MaxOpen    int      `json:"max_open,omitempty" minimum:"0" maximum:"100000000" doc:"Open letters at which nothing more is captured. Defaults to no bound."`
 	Paused     bool     `json:"paused,omitempty"`
 	Intake     *Intake  `json:"intake,omitempty" doc:"Makes messages tasks. Without it they become letters."`
-	// Sensitive and SensitiveHeaders name what only some keys may see of letters; they hold for all letters at once.
+	// Sensitive and SensitiveHeaders are the parts of letters that only some keys may see; they apply to all letters
+	// immediately.
 	Sensitive        []string `json:"sensitive,omitempty" maxItems:"64" doc:"JSON pointers to values of payloads that are masked for keys that may not see them; a segment * matches every member and element. With any, payloads that are not JSON are masked whole."`
 	SensitiveHeaders []string `json:"sensitive_headers,omitempty" maxItems:"64" doc:"Names of headers, in any case, whose values are masked likewise."`
 	ETag             string   `json:"etag,omitempty" doc:"Changes with every change of the source. Ignored in a request: if_match names the expected one."`
@@ -27,7 +28,7 @@ type SourceRequest struct {
 	Act
 }
 
-// SourceState is how a source stands.
+// SourceState is the state of a source.
 type SourceState string
 
 // The states of sources.
@@ -38,7 +39,7 @@ const (
 	SourceLost    SourceState = "lost"    // its broker does not answer
 )
 
-// Oversized sums up the messages of a source that stay on its broker because they are larger than a letter may be.
+// Oversized sums up messages left on the broker because they are larger than a letter may be.
 type Oversized struct {
 	Messages      int       `json:"messages" doc:"Number of messages, up to 1,000: at that many the source waits."`
 	FirstPosition string    `json:"first_position" doc:"Position on the broker of the message that was found first; a hash of it where the broker has no positions."`
@@ -46,7 +47,7 @@ type Oversized struct {
 	Since         time.Time `json:"since" doc:"When the first one was found."`
 }
 
-// SourceStatus is a source and how it stands.
+// SourceStatus is a source with its state.
 type SourceStatus struct {
 	Source
 	State      SourceState `json:"state" doc:"reading, reported (driver http: programs report its letters), paused, waiting (for room) or lost."`
@@ -56,13 +57,13 @@ type SourceStatus struct {
 	OpenCapped bool        `json:"open_capped,omitempty" doc:"Whether there are more open letters."`
 	Waiting    *int64      `json:"waiting,omitempty" doc:"Messages that wait on the broker, in the answer to a request for one source; missing where the broker does not say."`
 	Oversized  *Oversized  `json:"oversized,omitempty" doc:"Messages that stay on the broker because they are larger than engine.limits.letter_bytes; missing if there are none."`
-	// Policies are those that decide about letters of the source: one for each origin that has one, then that for all
-	// others. They are in the answer to Source.
+	// Policies decide about letters of the source: one for each origin with its own, then that for all others. Only the
+	// answer to Source has them.
 	Policies []Policy        `json:"policies,omitempty" doc:"In the answer to a request for one source."`
 	Preview  []IntakePreview `json:"preview,omitempty" doc:"What the first messages would become; in the answer to a test of a source with an intake, where its broker can show messages."`
 }
 
-// Policy says which letters of a source are sent back without an operator, and when.
+// Policy decides which letters of a source are sent back without an operator, and when.
 type Policy struct {
 	Namespace     string       `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
 	Source        string       `json:"source" minLength:"1" maxLength:"255" doc:"Name of a source, or * for all sources of the namespace without a policy of their own."`
@@ -117,7 +118,7 @@ type Intake struct {
 	OnFailure *IntakeFailure `json:"on_failure,omitempty"`
 }
 
-// IntakeFailure says what happens when a task that was taken in fails for good.
+// IntakeFailure is the consequence of the final failure of a task from an intake.
 type IntakeFailure struct {
 	Write string `json:"write,omitempty" maxLength:"255" doc:"Queue of the same broker that gets a message of the format job_failure. Defaults to none."`
 }
@@ -158,7 +159,7 @@ type PresetOptions struct {
 	Namespace string                   // "" is default
 	Source    string                   // "" is AllSources
 	Topics    func(name string) string // the origin of a topic of the preset; nil keeps the names
-	KeepTests bool                     // for a system under test: test events are not discarded
+	KeepTests bool                     // keeps test events, for a system under test
 }
 
 // presetAge is the greatest age of letters under a preset, presetJitter the jitter of delays that grow.
@@ -167,7 +168,7 @@ const (
 	presetJitter = 0.1
 )
 
-// Preset returns the policies of a preset, that for all other origins last; nil for an unknown name. Each is saved with
+// Preset returns the policies of a preset, that for all other origins last; nil for an unknown name. Save each with
 // SavePolicy.
 func Preset(name string, o PresetOptions) []Policy {
 	if name != PresetEventPlatform {

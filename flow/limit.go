@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
-// LimitTarget is what one limit of an operator covers: a handler or a route.
+// LimitTarget is the handler or route of an operator's limit.
 type LimitTarget struct {
 	Kind         Kind     `json:"kind" enum:"route,handler"`
 	Namespace    string   `json:"namespace,omitempty" maxLength:"255" doc:"Defaults to the default namespace."`
@@ -50,7 +50,7 @@ type Limit struct {
 	SetBy       string     `json:"set_by"`
 	Reason      string     `json:"reason,omitempty"`
 	DeletedAt   *time.Time `json:"deleted_at,omitempty" doc:"When it was deleted; missing while it is in force."`
-	// Created is true if the target had no limit before: the answer is 201 instead of 200.
+	// Created: the target had no limit before, and the answer is 201 instead of 200.
 	Created bool `json:"-"`
 }
 
@@ -60,7 +60,7 @@ type LimitFilter struct {
 	Kind       Kind
 	Handler    string
 	Limit      int    // 0: 50
-	Cursor     string // NextCursor of the page before
+	Cursor     string // NextCursor of the previous page
 }
 
 // LimitPage is a page of limits.

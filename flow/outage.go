@@ -21,7 +21,7 @@ const (
 )
 
 // Outage is an incident on a route: many attempts failed there with one fingerprint within a short time. While it is
-// open, the route is held back but for one step at a time, the probe.
+// open, the route serves one step at a time, the probe.
 type Outage struct {
 	OutageUUID   uuid.UUID   `json:"outage_uuid"`
 	State        OutageState `json:"state" enum:"open,closed"`
@@ -57,7 +57,7 @@ type OutageFilter struct {
 	Namespaces []string
 	State      OutageState
 	Limit      int    // 0: 50
-	Cursor     string // NextCursor of the page before
+	Cursor     string // NextCursor of the previous page
 }
 
 // OutagePage is a page of outages.
@@ -79,12 +79,11 @@ type Outages interface {
 	Outages(ctx context.Context, filter OutageFilter) (*OutagePage, error)
 	// Outage returns an outage. CodeNotFound: there is none of that ID.
 	Outage(ctx context.Context, id uuid.UUID) (*Outage, error)
-	// CloseOutage closes an outage: its route is served again at once. CodeNotFound, CodeConflict: it has changed since
-	// IfMatch. CodeWrongState: it is closed already.
+	// CloseOutage closes an outage: its route is served again immediately. CodeNotFound, CodeConflict: it has changed
+	// since IfMatch. CodeWrongState: it is closed already.
 	CloseOutage(ctx context.Context, id uuid.UUID, req OutageCloseRequest) (*Outage, error)
 }
 
-// Outages implements Backend.
 func (s server) Outages(ctx context.Context, f OutageFilter) (*OutagePage, error) {
 	q := query.Values{"namespace": f.Namespaces}
 	q.Set("state", string(f.State))
@@ -93,7 +92,6 @@ func (s server) Outages(ctx context.Context, f OutageFilter) (*OutagePage, error
 	return list[OutagePage](ctx, s, "list outages", "/v1/outages", q)
 }
 
-// Outage implements Backend.
 func (s server) Outage(ctx context.Context, id uuid.UUID) (*Outage, error) {
 	out := new(Outage)
 	r := tasker.Request{Verb: "get outage", Method: http.MethodGet, Path: "/v1/outages/" + id.String()}

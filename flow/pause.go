@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
-// Kind is what a pause holds back.
+// Kind is the kind of a pause's target.
 type Kind string
 
 // The kinds of a pause.
@@ -21,7 +21,7 @@ const (
 	Namespace Kind = "namespace" // all handlers of a namespace
 )
 
-// Target is what a pause holds back.
+// Target is the work that a pause holds back.
 type Target struct {
 	Kind         Kind     `json:"kind" enum:"route,handler,template,namespace"`
 	Namespace    string   `json:"namespace,omitempty" maxLength:"255" doc:"Defaults to the default namespace."`
@@ -53,7 +53,7 @@ type Pause struct {
 	Reason   string     `json:"reason,omitempty"`
 	Until    *time.Time `json:"until,omitempty" doc:"When the pause ends automatically."`
 	EndedAt  *time.Time `json:"ended_at,omitempty" doc:"When it was resumed; missing while it is in force."`
-	// Created is true if the target was not paused before: the answer is 201 instead of 200.
+	// Created: the target was not paused before, and the answer is 201 instead of 200.
 	Created bool `json:"-"`
 }
 
@@ -62,7 +62,7 @@ type PauseFilter struct {
 	Namespaces []string
 	Kind       Kind
 	Limit      int    // 0: 50
-	Cursor     string // NextCursor of the page before
+	Cursor     string // NextCursor of the previous page
 }
 
 // PausePage is a page of pauses.
@@ -72,21 +72,20 @@ type PausePage struct {
 }
 
 // Backend is flow control on a server or an engine. Its methods are safe for concurrent use. They return *tasker.Error
-// for everything that the caller can act on.
+// for errors that the caller can handle.
 type Backend interface {
-	// Pause holds back the steps of a target until it is resumed, or until a time. The target need not exist yet. A
-	// pause of what is paused changes who, why, and until when; its beginning stays. Other nodes follow at once, and
-	// within their poll interval if a message is lost.
+	// Pause holds back the steps of a target until it is resumed, or until a time. The target need not exist yet.
+	// Another pause of the same target changes actor, reason and end; the beginning stays. Other nodes follow
+	// immediately, or within their poll interval if a message is lost.
 	Pause(ctx context.Context, req PauseRequest) (*Pause, error)
-	// ResumePaused ends the pause of a target. What a wider pause covers stays paused. CodeNotFound: the target is not
-	// paused.
+	// ResumePaused ends the pause of a target. Wider pauses still apply. CodeNotFound: the target is not paused.
 	ResumePaused(ctx context.Context, req ResumePausedRequest) (*Pause, error)
 	// Pauses returns a page of the pauses in force.
 	Pauses(ctx context.Context, filter PauseFilter) (*PausePage, error)
 
-	// SetLimit limits how many steps of a target run at once, or begin in a time, on all nodes. The target need not
-	// exist yet. A limit of what is limited changes it. Running work goes on, and counts. Other nodes follow at once,
-	// and within their poll interval if a message is lost.
+	// SetLimit limits how many steps of a target run concurrently, or begin in a time, on all nodes. The target need
+	// not exist yet. Another limit of the same target replaces it. Running work continues, and counts. Other nodes
+	// follow immediately, or within their poll interval if a message is lost.
 	SetLimit(ctx context.Context, req LimitRequest) (*Limit, error)
 	// DeleteLimit ends the limit of a target. CodeNotFound: it has none.
 	DeleteLimit(ctx context.Context, req DeleteLimitRequest) (*Limit, error)
@@ -96,8 +95,8 @@ type Backend interface {
 	Outages
 }
 
-// Of returns the Backend of a client: that of the server to which the client is connected, or that of the client's own
-// Backend if it has one. An engine in this process has one.
+// Of returns the Backend of a client: its server, or that of the client's own Backend if it has one, as an engine in
+// this process does.
 func Of(c *tasker.Client) Backend {
 	if b, inProcess := c.Backend.(Backend); inProcess {
 		return b
@@ -105,10 +104,8 @@ func Of(c *tasker.Client) Backend {
 	return server{c}
 }
 
-// server is a Backend over HTTP.
 type server struct{ client *tasker.Client }
 
-// list reads a page of a list as a T.
 func list[T any](ctx context.Context, s server, verb, path string, q query.Values) (*T, error) {
 	out := new(T)
 	r := tasker.Request{Verb: verb, Method: http.MethodGet, Path: path, Query: url.Values(q)}
@@ -118,7 +115,6 @@ func list[T any](ctx context.Context, s server, verb, path string, q query.Value
 	return out, nil
 }
 
-// send sends a request with a body, and returns the answer as a T.
 func send[T any](ctx context.Context, s server, verb, path string, body any) (*T, error) {
 	out := new(T)
 	r := tasker.Request{Verb: verb, Method: http.MethodPost, Path: path, Body: body}
@@ -128,7 +124,6 @@ func send[T any](ctx context.Context, s server, verb, path string, body any) (*T
 	return out, nil
 }
 
-// Pause implements Backend.
 func (s server) Pause(ctx context.Context, req PauseRequest) (*Pause, error) {
 	return send[Pause](ctx, s, "pause", "/v1/pauses", req)
 }
@@ -138,7 +133,6 @@ func (s server) ResumePaused(ctx context.Context, req ResumePausedRequest) (*Pau
 	return send[Pause](ctx, s, "resume", "/v1/pauses/resume", req)
 }
 
-// Pauses implements Backend.
 func (s server) Pauses(ctx context.Context, f PauseFilter) (*PausePage, error) {
 	q := query.Values{"namespace": f.Namespaces}
 	q.Set("kind", string(f.Kind))

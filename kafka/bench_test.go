@@ -15,9 +15,8 @@ import (
 	"github.com/taskerhq/tasker/kafka"
 )
 
-// BenchmarkConsumer runs a handler that does nothing: what is measured is the cost of an event beside it. "Fresh" is a
-// group that begins; "Cut" one whose last member has ended without a word, so that the first events of each partition
-// are watched.
+// BenchmarkConsumer runs a handler that does nothing, to measure the consumer's own cost. "Fresh" is a new group; "Cut"
+// one whose last member crashed, so that the first events of each partition are watched.
 func BenchmarkConsumer(b *testing.B) {
 	for _, cut := range []bool{false, true} {
 		b.Run(map[bool]string{false: "Fresh", true: "Cut"}[cut], func(b *testing.B) { consume(b, cut) })
@@ -70,7 +69,7 @@ func consume(b *testing.B, cut bool) {
 	}
 }
 
-// leave commits the beginning of a topic, with a text, as a member that did not end in good order.
+// leave commits the beginning of a topic, with a text, like a member that crashed.
 func leave(t testing.TB, url, group, topic string, partitions int, text string) {
 	t.Helper()
 	offsets := kadm.Offsets{}

@@ -19,36 +19,32 @@ import (
 )
 
 const (
-	// commitInterval is how often the offsets of events that are done are committed.
 	commitInterval = time.Second
-	// commitTimeout bounds one commit.
-	commitTimeout = 10 * time.Second
-	// pollRecords is how many events one poll returns at most.
-	pollRecords = 1000
-	// fetchPause is the pause after a poll that failed.
-	fetchPause = time.Second
+	commitTimeout  = 10 * time.Second
+	pollRecords    = 1000
+	fetchPause     = time.Second
 )
 
-// Clock is the time as a consumer sees it; tests have one of their own. Its methods are called concurrently.
+// Clock is a consumer's time; tests replace it. Its methods are called concurrently.
 type Clock interface {
 	Now() time.Time
-	// Sleep blocks for d. When ctx ends earlier it returns the error of ctx at once.
+	// Sleep blocks for d. When ctx ends earlier it immediately returns the error of ctx.
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// Result is what became of an event.
+// Result is the result of an event.
 type Result struct {
-	// Failures is how often the event failed, also in earlier processes.
+	// Failures counts failures of the event, including those in earlier processes.
 	Failures int
-	// DeadLetter says that the event was given up and is stored as a dead letter.
+	// DeadLetter: the event failed for good and is stored as a dead letter.
 	DeadLetter bool
 	// Err is the last error; nil if the event never failed in this process.
 	Err error
 }
 
 // ProcessEnded is the error of an attempt that did not end: its process was killed, called os.Exit, ran out of memory,
-// or lost the partition without noticing. Such an attempt is counted from the third time on, because which event a
-// process was in when it ended is not known the first times.
+// or lost the partition unnoticed. Such an attempt counts from the third time on, because before that it is not known
+// which event the process was in.
 type ProcessEnded struct{}
 
 // Error implements error.
@@ -58,21 +54,20 @@ func (ProcessEnded) Error() string {
 
 // ConsumerOptions are the settings of a Consumer.
 type ConsumerOptions struct {
-	// Kafka says how to reach the brokers: kgo.SeedBrokers, TLS, SASL. Required. Options of the group are set after them.
-	// A new group begins with the oldest event, unless kgo.ConsumeResetOffset says otherwise.
+	// Kafka configures the access to the brokers: kgo.SeedBrokers, TLS, SASL. Required. Options of the group are set
+	// after them. A new group begins with the oldest event, unless kgo.ConsumeResetOffset says otherwise.
 	Kafka []kgo.Opt
 	// Group is the consumer group. Required.
 	Group string
-	// Topics are the topics that it consumes. Required.
+	// Topics to consume. Required.
 	Topics []string
-	// Handler runs one event. It should be idempotent: an event runs again after a crash. A panic is an error. Its context
-	// ends when the partition is taken away, or the consumer stops, and DrainTimeout is over. Required.
+	// Handler runs one event. It should be idempotent: an event runs again after a crash. A panic is an error. Its
+	// context ends DrainTimeout after the partition is taken away, or the consumer stops. Required.
 	Handler func(ctx context.Context, event *kgo.Record) error
-	// Letters takes the events that failed for good. The Consumer runs it. Required.
+	// Letters takes events that failed for good. The Consumer runs it. Required.
 	Letters *DeadLetters
-	// MaxAttempts counts all attempts of an event, the first included: after so many failures it is a dead letter. An
-	// attempt that ends the process is a failure if it is not one of the first two that do; see ProcessEnded. 1 to 1000.
-	// Defaults to 3.
+	// MaxAttempts bounds the attempts of an event: after that many failures it is a dead letter. The first two attempts
+	// that end the process do not count; see ProcessEnded. 1 to 1000. Defaults to 3.
 	MaxAttempts int
 	// RetryBase is the delay after the first failure; it doubles with each. 1ms to 24h. Defaults to 1s.
 	RetryBase time.Duration
@@ -80,23 +75,22 @@ type ConsumerOptions struct {
 	RetryMax time.Duration
 	// Permanent decides which errors another attempt would meet again. Defaults to IsPermanent.
 	Permanent func(error) bool
-	// DrainTimeout is how long a running event may go on when its partition is taken away or the consumer stops. 0 to 1h;
-	// more than the time for a rebalance (a minute, see kgo.RebalanceTimeout) makes the group wait. Defaults to 30s;
-	// negative: none.
+	// DrainTimeout is how long a running event may continue when its partition is taken away or the consumer stops. 0
+	// to 1h; more than the time for a rebalance (a minute, see kgo.RebalanceTimeout) makes the group wait. Defaults to
+	// 30s; negative: none.
 	DrainTimeout time.Duration
-	// OnResult hears of each event that succeeded or became a dead letter, before its offset is committed. It is called
-	// concurrently and holds its partition up while it runs. May be nil.
+	// OnResult is called for each event that succeeded or became a dead letter, before its offset is committed. Calls
+	// are concurrent, and each blocks its partition. May be nil.
 	OnResult func(*kgo.Record, Result)
-	// Clock is the time; nil is the machine's.
+	// Clock defaults to the machine's.
 	Clock Clock
-	// Random returns a number from 0 to below 1: up to a quarter is added to delays. It is called concurrently. Defaults
-	// to math/rand.
+	// Random returns a number from 0 to below 1: up to a quarter is added to delays. It is called concurrently.
+	// Defaults to math/rand.
 	Random func() float64
 	// Logger gets a message for each failure, and when Kafka does not answer. Defaults to silence.
 	Logger *slog.Logger
 }
 
-// maxDelay bounds the delays of a Consumer.
 const maxDelay = 24 * time.Hour
 
 func (o *ConsumerOptions) setDefaults() error {
@@ -150,12 +144,12 @@ type Consumer struct {
 	stats      ConsumerStats
 }
 
-// ConsumerStats counts what became of events since Run began.
+// ConsumerStats counts results since Run began.
 type ConsumerStats struct {
 	Succeeded  int64 `json:"succeeded"`
 	Failures   int64 `json:"failures"`     // of attempts
-	DeadLetter int64 `json:"dead_letters"` // events that failed for good
-	Partitions int   `json:"partitions"`   // that the consumer has now
+	DeadLetter int64 `json:"dead_letters"` // failed for good
+	Partitions int   `json:"partitions"`   // of the consumer now
 }
 
 // NewConsumer returns a Consumer. It connects to nothing.
@@ -170,7 +164,6 @@ func NewConsumer(o ConsumerOptions) (*Consumer, error) {
 	return c, nil
 }
 
-// options are those of the client: defaults of ours, the application's, and what must not be otherwise.
 func (c *Consumer) options() []kgo.Opt {
 	return slices.Concat([]kgo.Opt{kgo.ConsumeResetOffset(kgo.NewOffset().AtStart())}, c.o.Kafka, []kgo.Opt{
 		kgo.ConsumerGroup(c.o.Group), kgo.ConsumeTopics(c.o.Topics...), kgo.DisableAutoCommit(),
@@ -178,11 +171,11 @@ func (c *Consumer) options() []kgo.Opt {
 		kgo.OnPartitionsAssigned(c.assigned), kgo.OnPartitionsRevoked(c.revoked), kgo.OnPartitionsLost(c.lost)})
 }
 
-// Run joins the group and runs events until ctx ends. Then it lets running events end for DrainTimeout, commits what is
-// done and leaves the group. It waits for handlers that ignore their contexts.
+// Run joins the group and runs events until ctx ends. Then it lets running events end for DrainTimeout, commits
+// finished ones and leaves the group. It waits for handlers that ignore their contexts.
 //
-// Run returns nil once all of this is done. While Kafka does not answer it tries again, for ever; it returns an error
-// only if it is called a second time, or if its options are refused.
+// Run returns nil once all of this is done. While Kafka does not answer it retries without end; it returns an error
+// only for a second call, or for refused options.
 func (c *Consumer) Run(ctx context.Context) error {
 	if c.began.Swap(true) {
 		return errors.New("Run was called before")
@@ -205,7 +198,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return nil
 }
 
-// Stats returns what became of events.
+// Stats returns counts since Run began.
 func (c *Consumer) Stats() ConsumerStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,7 +207,6 @@ func (c *Consumer) Stats() ConsumerStats {
 	return s
 }
 
-// poll hands events to their partitions until ctx ends.
 func (c *Consumer) poll(ctx context.Context) {
 	troubled := false
 	for {
@@ -227,7 +219,7 @@ func (c *Consumer) poll(ctx context.Context) {
 			trouble = fmt.Errorf("topic %s, partition %d: %w", topic, n, err)
 		})
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-			// A partition that is not there was taken away after this poll.
+			// A missing partition was taken away after this poll.
 			if part := c.partition(place{p.Topic, p.Partition}); part != nil && len(p.Records) > 0 {
 				part.add(p.Records)
 			}
@@ -240,11 +232,11 @@ func (c *Consumer) poll(ctx context.Context) {
 			c.o.Logger.Warn("events cannot be read; trying again", "error", trouble)
 		}
 		troubled = true
-		_ = clock.Sleep(ctx, fetchPause) // the next poll returns at once when ctx has ended
+		_ = clock.Sleep(ctx, fetchPause) // the next poll returns immediately when ctx has ended
 	}
 }
 
-// commitLoop commits what is done until ctx ends: every second, and when a partition is far ahead.
+// commitLoop commits finished events until ctx ends: every second, and when a partition is far ahead.
 func (c *Consumer) commitLoop(ctx context.Context) {
 	tick := time.NewTicker(commitInterval)
 	defer tick.Stop()
@@ -273,7 +265,6 @@ func (c *Consumer) all() []place {
 	return slices.Collect(maps.Keys(c.partitions))
 }
 
-// assigned begins with partitions that the group has given to this member.
 func (c *Consumer) assigned(ctx context.Context, _ *kgo.Client, m map[string][]int32) {
 	<-c.ready
 	pasts, err := c.progress.pasts(ctx, places(m))
@@ -291,17 +282,16 @@ func (c *Consumer) assigned(ctx context.Context, _ *kgo.Client, m map[string][]i
 	}
 }
 
-// revoked ends with partitions that go to another member, and commits what is done.
+// revoked stops partitions that go to another member, and commits finished events.
 func (c *Consumer) revoked(_ context.Context, _ *kgo.Client, m map[string][]int32) {
 	c.end(places(m), true)
 }
 
-// lost ends with partitions that others may have already: nothing is committed.
+// lost stops partitions that others may already have, without a commit.
 func (c *Consumer) lost(_ context.Context, _ *kgo.Client, m map[string][]int32) {
 	c.end(places(m), false)
 }
 
-// end stops partitions, waits for what they run, and commits what they have done.
 func (c *Consumer) end(list []place, commit bool) {
 	var ending []*partition
 	c.mu.Lock()

@@ -16,8 +16,7 @@ import (
 	"github.com/taskerhq/tasker/kafka"
 )
 
-// TestFailures has one consumer of a real group meet the three classic failures: an event that nobody can process, a
-// database that is down for a while, and a bug.
+// TestFailures has a consumer of a real group meet an event that always fails, a database outage, and a bug.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, kafkatest.Shared(t), 1)
@@ -61,7 +60,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestCountSurvivesRestart has an event fail twice in one process and once in the next: it is a dead letter then.
+// TestCountSurvivesRestart: an event fails twice in one process and once in the next, and is a dead letter.
 func TestCountSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, kafkatest.Shared(t), 1)
@@ -101,7 +100,7 @@ func TestCountSurvivesRestart(t *testing.T) {
 	}
 }
 
-// stuck is a clock that passes some pauses and holds the next one until the consumer stops.
+// stuck is a clock that skips some pauses and holds the next one until the consumer stops.
 type stuck struct {
 	skip
 	mu     sync.Mutex
@@ -120,7 +119,6 @@ func (s *stuck) Sleep(ctx context.Context, _ time.Duration) error {
 	return ctx.Err()
 }
 
-// TestOtherPartitionsGoOn holds one partition in a pause while another one is consumed.
 func TestOtherPartitionsGoOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, kafkatest.Shared(t), 2)
@@ -142,8 +140,7 @@ func TestOtherPartitionsGoOn(t *testing.T) {
 	}
 }
 
-// TestRebalance adds and removes members while events are consumed: each event runs, and those that failed once or
-// twice are counted on whichever member has them.
+// TestRebalance adds and removes members: each event runs, and failures are counted on any member.
 func TestRebalance(t *testing.T) {
 	t.Parallel()
 	const partitions, each = 4, 100
@@ -214,7 +211,6 @@ func TestRebalance(t *testing.T) {
 	}
 }
 
-// TestRefusedOptions names what is wrong with options.
 func TestRefusedOptions(t *testing.T) {
 	t.Parallel()
 	for _, o := range []kafka.ConsumerOptions{{}, {MaxAttempts: 1001}, {RetryBase: -1}, {RetryMax: 1}} {

@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/kafka"
 )
 
-// note is a handler that writes down what it runs: events whose number is divisible by seven fail.
+// note is a handler that records its events and fails those divisible by seven.
 func note(file *os.File) func(context.Context, *kgo.Record) error {
 	return func(_ context.Context, e *kgo.Record) error {
 		if _, err := fmt.Fprintf(file, "%s\n", e.Value); err != nil {
@@ -29,7 +29,7 @@ func note(file *os.File) func(context.Context, *kgo.Record) error {
 	}
 }
 
-// runNoting runs a consumer that takes the place of the one that was killed at once, because it has its name.
+// runNoting runs a consumer that immediately replaces the killed one of its name.
 func (r *rig) runNoting(dir string) (stop func()) {
 	r.Helper()
 	file, err := os.OpenFile(filepath.Join(dir, "notes"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -41,9 +41,8 @@ func (r *rig) runNoting(dir string) (stop func()) {
 		Letters: r.letters(kafka.DeadLetterOptions{Dir: filepath.Join(dir, "spool")})})
 }
 
-// TestKill kills consumers at any moment: each event has run in the end, those that fail are dead letters, and no
-// restart gives them more attempts than the one that was cut short. An attempt can be cut short before the handler has
-// written it down.
+// TestKill kills consumers at any moment: each event runs in the end, failing ones are dead letters, and a restart adds
+// no attempts beyond the one that was cut short, maybe before the handler recorded it.
 func TestKill(t *testing.T) {
 	if dir := os.Getenv("KAFKA_TEST_DIR"); dir != "" {
 		of := strings.Fields(os.Getenv("KAFKA_TEST_RIG"))

@@ -23,29 +23,29 @@ import (
 const (
 	// DefaultTopic is the topic of dead letters.
 	DefaultTopic = "dead_letter_queue"
-	// maxRecord bounds a record here; brokers have bounds of their own, 1 MiB by default.
-	maxRecord = 64 << 20
-	// drainPause is the time between two tries to empty the spool.
+	// maxRecord bounds a record here; brokers have their own bounds, 1 MiB by default.
+	maxRecord  = 64 << 20
 	drainPause = time.Second
-	// lettersAtOnce and letterBytes bound what is read from the spool at once.
+	// bounds of one read of the spool
 	lettersAtOnce, letterBytes = 200, 4 << 20
-	// aside is the directory in the spool for letters that Kafka refuses for good.
+	// aside is the directory in the spool for letters that Kafka refuses permanently.
 	aside = "refused"
 )
 
-// ErrSpoolFull reports that neither Kafka nor the spool takes a dead letter: the offset must not be committed.
+// ErrSpoolFull: neither Kafka nor the spool takes a dead letter. The offset must not be committed.
 var ErrSpoolFull = errors.New("the dead letter could be stored neither in Kafka nor in the spool, which is full")
 
 // DeadLetterOptions are the settings of DeadLetters.
 type DeadLetterOptions struct {
-	// Kafka says how to reach the brokers: kgo.SeedBrokers, TLS, SASL. Required. Options of producing are set after them.
+	// Kafka configures the access to the brokers: kgo.SeedBrokers, TLS, SASL. Required. Options of producing are set
+	// after them.
 	Kafka []kgo.Opt
-	// Topic is where dead letters go; it must exist. Defaults to DefaultTopic.
+	// Topic of dead letters; it must exist. Defaults to DefaultTopic.
 	Topic string
-	// Dir is the directory of the spool. It is made if it is missing, and belongs to one process. It should be on a disk
-	// that outlives the process, or a restart elsewhere does not find what waits. Required.
+	// Dir is the directory of the spool. It is created if missing, and belongs to one process. It should be on a disk
+	// that outlives the process, so that waiting letters are found after a restart elsewhere. Required.
 	Dir string
-	// MaxSpoolBytes bounds what waits in the spool; the files take up to 4 MiB more. Defaults to 256 MiB.
+	// MaxSpoolBytes bounds the waiting letters in the spool; the files take up to 4 MiB more. Defaults to 256 MiB.
 	MaxSpoolBytes int64
 	// Timeout bounds the wait for Kafka. 1s to 5m. Defaults to 10s.
 	Timeout time.Duration
@@ -53,7 +53,7 @@ type DeadLetterOptions struct {
 	ProducerID string
 	// Now is the time. Defaults to time.Now.
 	Now func() time.Time
-	// Logger hears of letters that go to the spool, are sent on, or are refused. Defaults to silence.
+	// Logger logs letters that go to the spool, are sent on, or are refused. Defaults to silence.
 	Logger *slog.Logger
 }
 
@@ -79,8 +79,8 @@ func (o *DeadLetterOptions) setDefaults() error {
 	return nil
 }
 
-// DeadLetters sends dead letters to their topic, and keeps in files what Kafka does not take. It is safe for concurrent
-// use; a process has one.
+// DeadLetters sends dead letters to their topic, and keeps those that Kafka does not take in files. It is safe for
+// concurrent use; a process has one.
 type DeadLetters struct {
 	o      DeadLetterOptions
 	client *kgo.Client
@@ -91,8 +91,8 @@ type DeadLetters struct {
 	sent, spooled, denied atomic.Int64
 }
 
-// OpenDeadLetters opens the spool, and logs what it finds there. It connects to nothing. Letters that wait there are
-// sent by Run. The caller closes it after its users.
+// OpenDeadLetters opens and logs the spool. It connects to nothing. Run sends waiting letters. The caller closes it
+// after its users.
 func OpenDeadLetters(o DeadLetterOptions) (*DeadLetters, error) {
 	if err := o.setDefaults(); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func OpenDeadLetters(o DeadLetterOptions) (*DeadLetters, error) {
 	client, err := kgo.NewClient(append(append([]kgo.Opt{}, o.Kafka...),
 		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.ProducerBatchMaxBytes(maxRecord),
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
-		// What was not answered in time goes to the spool and is sent again: twice is better than never.
+		// Messages without an answer in time go to the spool and are sent again: twice is better than never.
 		kgo.AllowIdempotentProduceCancellation(), kgo.RecordDeliveryTimeout(o.Timeout),
 		kgo.ProduceRequestTimeout(o.Timeout))...)
 	if err != nil {
@@ -115,17 +115,17 @@ func OpenDeadLetters(o DeadLetterOptions) (*DeadLetters, error) {
 	return &DeadLetters{o: o, client: client, spool: s}, nil
 }
 
-// SendToDLQ stores an event that its consumer gives up: in the dead letter topic or, while Kafka does not take it, in
-// the spool. topic is the topic that the event came from, "" for event.Topic, and retryCount how often it was tried
-// after the first time. The event is not changed.
+// SendToDLQ stores an event that failed for good: in the dead letter topic or, while Kafka does not take it, in the
+// spool. topic is the event's origin, "" for event.Topic, and retryCount the number of repetitions. The event is not
+// changed.
 //
-// It returns nil when the letter is durable: confirmed by all in-sync replicas, or on disk. Only then the caller
-// commits the offset of the event. It blocks for Kafka, at most Timeout, and for a sync of the disk. While letters
-// wait in the spool, others join them there without a try.
+// It returns nil when the letter is durable: confirmed by all in-sync replicas, or on disk. Only then the caller may
+// commit the offset of the event. It blocks for Kafka, at most Timeout, and for a sync of the disk. While letters wait
+// in the spool, others join them there without a try.
 //
-// ErrSpoolFull says that the letter is nowhere. An event that is too large for the topic of dead letters is nowhere
-// either: raise max.message.bytes of that topic above that of the topics of events by 64 KiB, and call again. When ctx
-// ends before the letter is sent, it goes to the spool.
+// After ErrSpoolFull the letter is nowhere, as is an event too large for the topic of dead letters: raise
+// max.message.bytes of that topic above that of the topics of events by 64 KiB, and call again. When ctx ends before
+// the letter is sent, it goes to the spool.
 func (d *DeadLetters) SendToDLQ(ctx context.Context, event *kgo.Record, topic string, err error, retryCount int) error {
 	if topic == "" {
 		topic = event.Topic
@@ -147,7 +147,6 @@ func (d *DeadLetters) SendToDLQ(ctx context.Context, event *kgo.Record, topic st
 	return d.keep(ctx, letter)
 }
 
-// keep puts a letter into the spool.
 func (d *DeadLetters) keep(ctx context.Context, letter *kgo.Record) error {
 	record, err := encode(letter)
 	if err == nil {
@@ -164,7 +163,7 @@ func (d *DeadLetters) keep(ctx context.Context, letter *kgo.Record) error {
 	return nil
 }
 
-// produce sends letters; nil: it is confirmed. Letters without an answer may have arrived.
+// produce sends letters; nil: confirmed. Letters without an answer may have arrived.
 func (d *DeadLetters) produce(ctx context.Context, letters ...*kgo.Record) []error {
 	ctx, cancel := context.WithTimeout(ctx, d.o.Timeout)
 	defer cancel()
@@ -182,14 +181,14 @@ func (d *DeadLetters) produce(ctx context.Context, letters ...*kgo.Record) []err
 	return errs
 }
 
-// permanent reports whether a letter that failed with err can never be sent as it is.
+// permanent reports whether a letter can never be sent unchanged after err.
 func permanent(err error) bool {
 	return errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge) ||
 		errors.Is(err, kerr.InvalidRecord)
 }
 
-// Run sends on what waits in the spool, as soon as that is possible, until ctx ends; it returns nil then. A Consumer
-// runs it; an application without a Consumer does so itself. It may run several times at once.
+// Run sends waiting letters of the spool as soon as possible until ctx ends; then it returns nil. A Consumer calls it;
+// an application without one must. Concurrent calls are allowed.
 func (d *DeadLetters) Run(ctx context.Context) error {
 	waiting := false
 	for ctx.Err() == nil {
@@ -207,9 +206,9 @@ func (d *DeadLetters) Run(ctx context.Context) error {
 	return nil
 }
 
-// Drain sends letters of the spool, in order, until none waits, and returns how many it sent. It stops at the first
-// that Kafka does not take now, which is its error. One that Kafka refuses for good, because it is too large, is moved
-// to a file in the directory "refused" of the spool.
+// Drain sends the letters of the spool in order, and returns how many it sent. It stops with the error of the first
+// that Kafka does not take now. A letter that Kafka refuses permanently as too large moves to a file in the directory
+// "refused" of the spool.
 func (d *DeadLetters) Drain(ctx context.Context) (sent int, err error) {
 	d.draining.Lock()
 	defer d.draining.Unlock()
@@ -227,7 +226,6 @@ func (d *DeadLetters) Drain(ctx context.Context) (sent int, err error) {
 	return sent, ctx.Err()
 }
 
-// sendOn sends records of the spool and drops those that need no more care.
 func (d *DeadLetters) sendOn(ctx context.Context, records [][]byte) (sent int, err error) {
 	letters := make([]*kgo.Record, 0, len(records))
 	for _, r := range records {
@@ -259,7 +257,6 @@ func (d *DeadLetters) sendOn(ctx context.Context, records [][]byte) (sent int, e
 	return sent, errors.Join(err, d.spool.Done(done))
 }
 
-// setAside writes a letter that Kafka refuses to a file.
 func (d *DeadLetters) setAside(record []byte, why error) error {
 	dir := filepath.Join(d.o.Dir, aside)
 	err := os.MkdirAll(dir, 0o700)
@@ -279,7 +276,7 @@ func (d *DeadLetters) setAside(record []byte, why error) error {
 	return nil
 }
 
-// DeadLetterStatus is what DeadLetters knows of itself. Counts are since it was opened.
+// DeadLetterStatus is the state of DeadLetters. Counts begin with its opening.
 type DeadLetterStatus struct {
 	// SpoolLetters and SpoolBytes wait in the spool, which takes SpoolLimit bytes.
 	SpoolLetters int   `json:"spool_letters"`
@@ -287,19 +284,19 @@ type DeadLetterStatus struct {
 	SpoolLimit   int64 `json:"spool_limit"`
 	Sent         int64 `json:"sent"`    // to the topic
 	Spooled      int64 `json:"spooled"` // to the spool first
-	Refused      int64 `json:"refused"` // by Kafka, for good; set aside
-	// Damaged is how many pieces of the spool were set aside.
+	Refused      int64 `json:"refused"` // permanently by Kafka; set aside
+	// Damaged counts pieces of the spool that were set aside.
 	Damaged int `json:"damaged"`
 }
 
-// Status returns what DeadLetters knows of itself. It asks no broker.
+// Status does not ask a broker.
 func (d *DeadLetters) Status() DeadLetterStatus {
 	s := d.spool.Stats()
 	return DeadLetterStatus{SpoolLetters: s.Records, SpoolBytes: s.Bytes, SpoolLimit: s.Limit, Sent: d.sent.Load(),
 		Spooled: d.spooled.Load(), Refused: d.denied.Load(), Damaged: len(s.Damaged)}
 }
 
-// Close ends the use of the spool; what waits there stays. A second call does nothing.
+// Close stops using the spool; waiting letters stay. A second call does nothing.
 func (d *DeadLetters) Close() error {
 	d.client.Close()
 	return d.spool.Close()

@@ -16,8 +16,7 @@ import (
 	"github.com/taskerhq/tasker/kafka"
 )
 
-// TestOutageOfKafka kills the broker while an event is given up: the letter goes to the spool, survives the process,
-// and is sent by the next one.
+// TestOutageOfKafka kills the broker before a dead letter: the spool keeps it, and the next process sends it.
 func TestOutageOfKafka(t *testing.T) {
 	t.Parallel()
 	server := kafkatest.Start(t, nil)
@@ -75,8 +74,7 @@ func (r *rig) atLeast(n int) []*kgo.Record {
 	return r.dlq(int(o.Offset))
 }
 
-// TestFullSpool has neither a topic of dead letters nor space in the spool: the partition waits, its offset stays, and
-// it goes on when there is a topic.
+// TestFullSpool has neither a topic of dead letters nor space in the spool: the partition waits until there is a topic.
 func TestFullSpool(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, kafkatest.Shared(t), 1)
@@ -103,8 +101,8 @@ func TestFullSpool(t *testing.T) {
 	r.dlq(1)
 }
 
-// TestTooLarge has letters that are larger than the topic takes: the caller hears of it, and one that waits in the
-// spool is set aside, so that those behind it are sent.
+// TestTooLarge: the caller learns of a too large letter, and one in the spool is set aside, so that later ones are
+// sent.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	url := kafkatest.Shared(t)

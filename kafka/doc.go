@@ -1,5 +1,5 @@
-// Package kafka is for applications that consume topics of Kafka: it delivers an event again that failed, remembers
-// how often across restarts, and sends what fails for good to a dead letter topic, in a format that Tasker and other
+// Package kafka is for applications that consume topics of Kafka: it redelivers failed events, remembers the failures
+// across restarts, and sends events that fail for good to a dead letter topic, in a format that Tasker and other
 // programs read. It uses franz-go.
 //
 // A [Consumer] is a member of a consumer group that runs a function for each event:
@@ -15,20 +15,20 @@
 //	...
 //	err = consumer.Run(ctx)
 //
-// An application with a loop of its own calls [DeadLetters.SendToDLQ] for an event that it gives up, and commits the
+// An application with its own loop calls [DeadLetters.SendToDLQ] for an event that failed for good, and commits the
 // offset after it returned nil.
 //
 // # Delivery
 //
-// Delivery is at least once. Events of a partition run one after another, in their order, and partitions run at the
-// same time. An event that failed is run again before those behind it; other partitions go on. The number of its
-// failures is stored with the offset that the group has committed, so it survives a restart and moves with the
-// partition to another member. It is gone when the event succeeds. After a process that ended without a word, the
-// beginnings of attempts are stored as well, so that an event which ends its process becomes a dead letter too.
+// Delivery is at least once. Events of a partition run one after another, in order, and partitions run concurrently. A
+// failed event runs again before later ones; other partitions continue. The number of its failures is stored with the
+// group's committed offset until it succeeds, so it survives a restart and moves with the partition to another member.
+// After a crash, the beginnings of attempts are stored as well, so that an event which ends its process becomes a dead
+// letter too.
 //
 // An offset is committed when all events before it have succeeded or are dead letters. A dead letter that Kafka does
-// not take is written to files, the spool, and sent later, also by the next process. When the spool is full, the
-// partition waits. Nothing is skipped, and nothing ends the consumer.
+// not take goes to files, the spool, and is sent later, even by the next process. When the spool is full, the partition
+// waits. Nothing is skipped, and nothing ends the consumer.
 //
 // # Reading
 //

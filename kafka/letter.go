@@ -17,19 +17,19 @@ import (
 	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
-// Limits of the texts of a dead letter, in bytes, the mark of a cut included.
+// Limits of the texts of a dead letter, in bytes, with the mark of a cut.
 const (
 	MaxError      = 8 << 10
 	MaxErrorType  = 255
 	MaxStackTrace = 4096
 )
 
-// Headers of a dead letter. They stand behind those of the event.
+// Headers of a dead letter, behind those of the event.
 const (
 	HeaderOriginalTopic = "original_topic"
 	HeaderErrorType     = "error_type"
 	HeaderRetryCount    = "retry_count"
-	// Where the event was, and its time in milliseconds, unless the broker has set that.
+	// The event's place, and its time in milliseconds, unless the broker has set that.
 	HeaderOriginalPartition = "original_partition"
 	HeaderOriginalOffset    = "original_offset"
 	HeaderOriginalTimestamp = "original_timestamp"
@@ -40,14 +40,11 @@ const (
 	HeaderEventID    = "event_id"
 )
 
-// ours are the headers that a letter has once.
 var ours = []string{HeaderOriginalTopic, HeaderErrorType, HeaderRetryCount, HeaderOriginalPartition,
 	HeaderOriginalOffset, HeaderOriginalTimestamp, HeaderError, HeaderFailedAt, HeaderProducerID}
 
-// logAppendTime is the type of a time that the broker has set.
 const logAppendTime = 1
 
-// failed is an event that its consumer gives up.
 type failed struct {
 	event    *kgo.Record
 	topic    string
@@ -57,7 +54,6 @@ type failed struct {
 	producer string
 }
 
-// envelope is the value of a dead letter whose event is JSON.
 type envelope struct {
 	EventID       string          `json:"event_id"`
 	EventType     string          `json:"event_type"`
@@ -70,7 +66,7 @@ type envelope struct {
 	Status        string          `json:"status"`
 	ErrorType     string          `json:"error_type"`
 	StackTrace    string          `json:"stack_trace,omitempty"`
-	// EventKey is the key of the event, EventKeyBase64 one that is not UTF-8; with HasKey false it has none.
+	// EventKeyBase64 is an event's key that is not UTF-8; without HasKey it has none.
 	EventKey       *string `json:"event_key,omitempty"`
 	EventKeyBase64 string  `json:"event_key_base64,omitempty"`
 	HasKey         bool    `json:"event_has_key"`
@@ -85,7 +81,7 @@ func (f *failed) id() string {
 		case json.Unmarshal(id, &text) == nil && text != "":
 			return text
 		case len(id) > 0 && strings.IndexByte("-0123456789", id[0]) >= 0:
-			return string(id) // as it is written: it may have more digits than a float64
+			return string(id) // as written: it may have more digits than a float64
 		}
 	}
 	for _, h := range slices.Backward(f.event.Headers) {
@@ -96,8 +92,8 @@ func (f *failed) id() string {
 	return fmt.Sprintf("%s:%d@%d", f.topic, f.event.Partition, f.event.Offset)
 }
 
-// letter returns the record of the dead letter. An event that is JSON is put into an envelope; any other stays the
-// value, byte for byte, with its key, and headers tell of the failure.
+// letter returns the record of the dead letter. A JSON event is put into an envelope; any other stays the value, byte
+// for byte, with its key, and headers describe the failure.
 func (f *failed) letter(topic string) *kgo.Record {
 	headers := slices.Clone(f.event.Headers)
 	headers = slices.DeleteFunc(headers, func(h kgo.RecordHeader) bool { return slices.Contains(ours, h.Key) })
@@ -132,8 +128,8 @@ func (f *failed) isJSON() bool {
 		len(bytes.TrimSpace(v)) == len(v) // white space around it would be lost
 }
 
-// envelope returns the value of a letter. The event keeps its bytes: json.Marshal would change its white space and
-// escapes, so it is put in behind.
+// envelope returns the value of a letter. The event is appended, because json.Marshal would change its white space and
+// escapes.
 func (f *failed) envelope(id string) []byte {
 	const placeholder = "null"
 	e := envelope{EventID: id, EventType: "dlq.message", Event: json.RawMessage(placeholder), OriginalTopic: f.topic,
@@ -149,7 +145,7 @@ func (f *failed) envelope(id string) []byte {
 		e.EventKeyBase64 = base64.StdEncoding.EncodeToString(key)
 	}
 	b, err := json.Marshal(e)
-	if err != nil { // texts and numbers can always be written
+	if err != nil {
 		return f.event.Value
 	}
 	before, after, _ := bytes.Cut(b, []byte(`"event":`+placeholder))
@@ -167,11 +163,11 @@ func (f *failed) errorType() string { return failure.Cut(attempt.TypeName(f.err)
 
 func (f *failed) failedAt() string { return f.at.UTC().Format("2006-01-02T15:04:05.000000Z07:00") }
 
-// Permanent marks an error as one that another attempt would meet again: the event becomes a dead letter at once. It
-// returns nil for nil. The mark changes neither the text nor what errors.Is and errors.As find.
+// Permanent marks an error as permanent: the event becomes a dead letter without another attempt. It returns nil for
+// nil. The mark changes neither the text nor the results of errors.Is and errors.As.
 func Permanent(err error) error { return attempt.Permanent(err) }
 
-// IsPermanent reports whether an error rules another attempt out: it is marked with Permanent; or its method
-// Retryable() bool says so; or it has a method Class() string that says "logic". The first of these in the chain of err
-// that says anything decides. Everything else is worth another attempt.
+// IsPermanent reports whether an error rules out another attempt: it is marked with Permanent; or its method
+// Retryable() bool says so; or it has a method Class() string that returns "logic". The first of these in the chain of
+// err decides. Any other error allows another attempt.
 func IsPermanent(err error) bool { return attempt.IsPermanent(err) }

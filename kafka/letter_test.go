@@ -29,7 +29,7 @@ func asMessage(r *kgo.Record) driver.Message {
 	return m
 }
 
-// TestFormat sends events of all kinds and reads them as Tasker does: nothing of an event is lost.
+// TestFormat reads dead events of all kinds as Tasker does: nothing of an event is lost.
 func TestFormat(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, kafkatest.Shared(t), 1)
@@ -114,8 +114,7 @@ func headerNames(headers []deadletter.Header) string {
 	return b.String()
 }
 
-// TestThereAndBack sends an event to the dead letters and back, as a source of Tasker does: it is the same record in
-// the same partition.
+// TestThereAndBack sends an event through the dead letters and back: it is the same record in the same partition.
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, kafkatest.Shared(t), 4)

@@ -2,7 +2,7 @@ package kafka
 
 import "testing"
 
-// TestNote: what is stored is read again, and what somebody else has stored says nothing.
+// Stored notes are read again, and foreign texts are ignored.
 func TestNote(t *testing.T) {
 	t.Parallel()
 	for text, n := range map[string]note{

@@ -12,34 +12,31 @@ import (
 )
 
 const (
-	// No more events are fetched from maxQueued on that wait, until there are fewQueued.
+	// Fetching stops at maxQueued waiting events, until there are fewQueued.
 	maxQueued, fewQueued = 2000, 1000
 	// storePause is the pause after a dead letter that could not be stored; it doubles up to maxStorePause.
 	storePause, maxStorePause = time.Second, time.Minute
-	// watch is how far a member that did not stop in good order may have been ahead of its commits.
+	// watch is how far a crashed member may have been ahead of its commits.
 	watch = 2 * often
 	// blockEvents is how many of them are noted at a time.
 	blockEvents = 50
-	// jitter is the greatest share of a delay that is added to it.
+	// jitter is the greatest share added to a delay.
 	jitter = 0.25
 )
 
-// place is a partition of a topic.
 type place struct {
 	topic string
 	n     int32
 }
 
-// partition runs the events of one partition, one after another.
 type partition struct {
 	*Consumer
 	at   place
 	past past // how the former member left it
 
-	// The former member did not stop in good order, and an event may have ended it: one of those that are watched. They
-	// are noted in blocks, before they begin. A member that ends in a block leaves its events as suspects, which are noted
-	// one by one.
-	watched, block, suspects int // events that are left
+	// After a crash of the former member, one of the watched events may be the cause. They are noted in blocks, before
+	// they begin. The events of a block in which a member ends become suspects, which are noted one by one.
+	watched, block, suspects int // remaining events
 	noted                    bool
 
 	// running is the context of the handler, stopping that of its pauses.
@@ -53,7 +50,6 @@ type partition struct {
 	wake   chan struct{}
 }
 
-// begin starts to run the events of a partition.
 func (c *Consumer) begin(at place, was past) *partition {
 	p := &partition{Consumer: c, at: at, past: was, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	if !was.stopped {
@@ -67,7 +63,7 @@ func (c *Consumer) begin(at place, was past) *partition {
 	return p
 }
 
-// wait waits for the event that runs, for a time; then its context ends.
+// wait waits for the running event, for a time; then its context ends.
 func (p *partition) wait(limit time.Duration) {
 	timer := time.AfterFunc(max(limit, 0), p.abort)
 	defer timer.Stop()
@@ -75,7 +71,7 @@ func (p *partition) wait(limit time.Duration) {
 	p.abort()
 }
 
-// add queues events. When many wait no more are fetched.
+// add queues events, and pauses fetching when many wait.
 func (p *partition) add(records []*kgo.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,7 +116,6 @@ func (p *partition) take() *kgo.Record {
 	return r
 }
 
-// run runs events until the partition ends.
 func (p *partition) run() {
 	defer close(p.done)
 	for r := p.next(); r != nil; r = p.next() {
@@ -140,7 +135,7 @@ func (p *partition) run() {
 	}
 }
 
-// settle runs an event until it succeeds or is stored as a dead letter. It is false when the partition ends before.
+// settle runs an event until it succeeds or is stored as a dead letter; false when the partition ends before.
 func (p *partition) settle(r *kgo.Record) (Result, bool) {
 	var result Result
 	if p.past.offset == r.Offset {
@@ -160,7 +155,7 @@ func (p *partition) settle(r *kgo.Record) (Result, bool) {
 		if err == nil {
 			return result, true
 		}
-		if p.running.Err() != nil { // it was told to end; that is no failure of the event
+		if p.running.Err() != nil { // cancelled, which is no failure of the event
 			return result, false
 		}
 		if p.failed(&result, err); result.DeadLetter {
@@ -178,7 +173,6 @@ func (p *partition) settle(r *kgo.Record) (Result, bool) {
 	}
 }
 
-// failed counts a failure, and decides whether it was the last one.
 func (p *partition) failed(result *Result, err error) {
 	result.Failures++
 	result.Err = err
@@ -186,9 +180,9 @@ func (p *partition) failed(result *Result, err error) {
 	p.count(func(s *ConsumerStats) { s.Failures++ })
 }
 
-// begins stores that an attempt begins, where the process may end in it: the event has failed before, or it is a
-// suspect, or the first one of a block. The first event of a partition is noted in any case: the group must not have
-// that the former member has stopped when this one ends.
+// begins stores the beginning of an attempt in which the process may end: of an event that has failed, a suspect, or
+// the first of a block. The first event of a partition is always noted: if this member ends, the group must not read
+// that the former one has stopped.
 func (p *partition) begins(r *kgo.Record, failures int) {
 	n := note{failures: failures, started: failures > 0 || p.suspects > 0}
 	switch {
@@ -207,8 +201,7 @@ func (p *partition) begins(r *kgo.Record, failures int) {
 	}
 }
 
-// finish notes that an event is done. If its attempt was noted that is committed at once, unless the note of the next
-// one follows.
+// finish notes a finished event. A noted attempt is committed immediately, unless the note of the next follows.
 func (p *partition) finish(r *kgo.Record, failures int) {
 	noted := failures > 0 || p.suspects > 0
 	p.watched, p.block, p.suspects = max(p.watched-1, 0), max(p.block-1, 0), max(p.suspects-1, 0)
@@ -228,7 +221,7 @@ func (p *partition) waiting() bool {
 	return len(p.queue) > 0
 }
 
-// giveUp stores a dead letter. While that is not possible it tries again: the event is not passed over.
+// giveUp stores a dead letter, with retries: the event is not skipped.
 func (p *partition) giveUp(r *kgo.Record, result Result) bool {
 	for pause := storePause; ; pause = min(2*pause, maxStorePause) {
 		err := p.o.Letters.SendToDLQ(p.running, r, r.Topic, result.Err, result.Failures-1)
@@ -243,7 +236,6 @@ func (p *partition) giveUp(r *kgo.Record, result Result) bool {
 	}
 }
 
-// delay is how long an event waits after so many failures.
 func (p *partition) delay(failures int) time.Duration {
 	d := min(float64(p.o.RetryBase)*math.Pow(2, float64(failures-1)), float64(p.o.RetryMax))
 	return time.Duration(d * (1 + jitter*p.o.Random()))

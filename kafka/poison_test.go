@@ -17,7 +17,7 @@ import (
 	"github.com/taskerhq/tasker/kafka"
 )
 
-// consumePoison is the process that the events of TestPoisonPill end. It returns when all of them are done.
+// consumePoison is the process that the events of TestPoisonPill end. It returns when all are done.
 func consumePoison(t *testing.T, of []string) {
 	r := &rig{T: t, url: of[0], topic: of[1], dead: of[2], group: of[3]}
 	r.consume(kafka.ConsumerOptions{Letters: r.letters(kafka.DeadLetterOptions{Dir: of[4]}),
@@ -34,11 +34,11 @@ func consumePoison(t *testing.T, of []string) {
 	r.eventually("all events are done", func() bool { at, _ := r.committed(0); return at == poisoned })
 }
 
-// poisoned is the number of events of TestPoisonPill. The first that ends its process is far behind the first event.
+// poisoned events; the first that ends its process is far behind the first event.
 const poisoned = 3000
 
-// TestPoisonPill: an event that ends the process of its consumer becomes a dead letter, as one that fails does, after
-// two attempts more: which event the first process was in when it ended, nobody knows, and of the second one which 50.
+// An event that ends its consumer's process becomes a dead letter after two additional attempts: the first process left
+// no trace of the event, and the second only its block of 50.
 func TestPoisonPill(t *testing.T) {
 	if of := strings.Fields(os.Getenv("KAFKA_TEST_POISONED")); len(of) > 0 {
 		consumePoison(t, of)
@@ -83,8 +83,7 @@ func TestPoisonPill(t *testing.T) {
 	t.Logf("%d processes", lives)
 }
 
-// TestStopsInGoodOrder: an attempt that ends because the consumer is told to stop is no failure, also where attempts
-// are noted before they begin; and the next member is told that nothing was cut short.
+// A cancelled attempt is no failure, even where attempts are noted, and the next member sees a regular stop.
 func TestStopsInGoodOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, kafkatest.Shared(t), 1)

@@ -19,17 +19,17 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
-// often bounds the events without a commit: one that ends the process is then not far ahead.
+// often bounds the events without a commit, in case one ends the process.
 const often = 1000
 
-// past is what the group has of a partition, and how its former member left it.
+// past is the group's state of a partition, and how its former member left it.
 type past struct {
 	offset int64 // -1: nothing
 	note
 }
 
-// progress is how far the partitions of a consumer are. It is stored with the group: an offset, and with it how often
-// the event there has failed. No other place would survive a restart and follow the partition to another member.
+// progress is the progress of a consumer's partitions. It is stored with the group: an offset, and the failures of the
+// event there. No other place would survive a restart and follow the partition to another member.
 type progress struct {
 	client *kgo.Client
 	group  string
@@ -40,20 +40,19 @@ type progress struct {
 	places     map[place]*mark
 }
 
-// mark is how far a partition is.
 type mark struct {
 	offset kgo.EpochOffset
 	note
 	version int // changes with the mark
-	stored  int // the version that the group has
-	ahead   int // events since the group was given one
+	stored  int // version that the group has
+	ahead   int // events since the last commit
 }
 
 func newProgress(client *kgo.Client, group string) *progress {
 	return &progress{client: client, group: group, due: make(chan struct{}, 1), places: map[place]*mark{}}
 }
 
-// done notes that an event needs no more care. The next among attempts may begin without another note.
+// done notes a finished event. The next among attempts may begin without another note.
 func (g *progress) done(at place, r *kgo.Record, among int) {
 	g.set(at, kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset + 1}, note{among: among})
 }
@@ -62,8 +61,8 @@ func (g *progress) done(at place, r *kgo.Record, among int) {
 func (g *progress) begins(at place, r *kgo.Record, n note) error {
 	g.set(at, kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset}, n)
 	for ends := time.Now().Add(commitTimeout); ; {
-		err := g.commit(nil) // partitions that wait for this share a commit
-		// While the group settles who has what, the broker refuses commits for a moment.
+		err := g.commit(nil) // waiting partitions share a commit
+		// During a rebalance the broker refuses commits for a moment.
 		if !errors.Is(err, kerr.RebalanceInProgress) || time.Now().After(ends) {
 			return err
 		}
@@ -77,7 +76,7 @@ func (g *progress) failed(at place, r *kgo.Record, failures int) error {
 	return g.commit([]place{at})
 }
 
-// stop notes that partitions are left in good order: no attempt of their events is under way.
+// stop notes a regular end of partitions, without attempts under way.
 func (g *progress) stop(list []place) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -107,7 +106,6 @@ func (g *progress) set(at place, offset kgo.EpochOffset, n note) {
 	}
 }
 
-// forget drops partitions that belong to others now.
 func (g *progress) forget(list []place) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,7 +114,6 @@ func (g *progress) forget(list []place) {
 	}
 }
 
-// commit stores what has changed, of all partitions or of those given.
 func (g *progress) commit(only []place) error {
 	g.committing.Lock()
 	defer g.committing.Unlock()
@@ -141,7 +138,6 @@ func (g *progress) commit(only []place) error {
 	return failure
 }
 
-// changed returns copies of marks that the group does not have.
 func (g *progress) changed(only []place) map[place]mark {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -158,7 +154,6 @@ func (g *progress) changed(only []place) map[place]mark {
 	return out
 }
 
-// withMetadata puts the notes into a commit.
 func withMetadata(ctx context.Context, marks map[place]mark) context.Context {
 	return kgo.PreCommitFnContext(ctx, func(request *kmsg.OffsetCommitRequest) error {
 		for i := range request.Topics {
@@ -194,7 +189,6 @@ func (g *progress) stored(marks map[place]mark, answer *kmsg.OffsetCommitRespons
 	return failure
 }
 
-// pasts reads what the group has of partitions.
 func (g *progress) pasts(ctx context.Context, list []place) (map[place]past, error) {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
@@ -216,15 +210,15 @@ func (g *progress) pasts(ctx context.Context, list []place) (map[place]past, err
 	return out, nil
 }
 
-// note is stored with a committed offset. Without one the partition is in use, or its process ended without a word.
+// note is stored with a committed offset. Without one the partition is in use, or its process crashed.
 type note struct {
 	failures int  // of the event there, without an attempt that has started
 	started  bool // an attempt of the event has begun
 	among    int  // attempts of so many events, from the one there on, may have begun
-	stopped  bool // the member has left the partition in good order
+	stopped  bool // the member has stopped regularly
 }
 
-// unread is the past of a partition of which the group has nothing. Nobody has left it.
+// unread is the past of a partition without a commit: no member has left it.
 var unread = past{offset: -1, note: note{stopped: true}}
 
 // The text of a note: the mark, then words.
@@ -236,7 +230,7 @@ const (
 	noteStopped  = "stopped"
 )
 
-// String returns the text that is stored; "" for nothing.
+// String returns the stored text; "" for nothing.
 func (n note) String() string {
 	text := ""
 	if n.failures > 0 {
@@ -257,7 +251,7 @@ func (n note) String() string {
 	return noteMark + text
 }
 
-// parseNote reads such a text. Of one by somebody else it takes nothing.
+// parseNote ignores foreign texts.
 func parseNote(text string) (n note) {
 	words := strings.Fields(text)
 	if len(words) == 0 || words[0] != noteMark {

@@ -23,7 +23,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("os/exec.(*Cmd).watchCtx"))
 }
 
-// patience is how long a test waits for what has to happen.
 const patience = 60 * time.Second
 
 // rig is an application with a topic of events, one of dead letters, and a group.
@@ -48,7 +47,6 @@ func (r *rig) seeds() []kgo.Opt {
 	return []kgo.Opt{kgo.SeedBrokers(strings.TrimPrefix(r.url, "kafka://"))}
 }
 
-// letters opens the dead letters of the application.
 func (r *rig) letters(o kafka.DeadLetterOptions) *kafka.DeadLetters {
 	r.Helper()
 	o.Kafka, o.Topic = r.seeds(), r.dead
@@ -63,7 +61,7 @@ func (r *rig) letters(o kafka.DeadLetterOptions) *kafka.DeadLetters {
 	return d
 }
 
-// skip is a clock whose pauses are over at once.
+// skip is a clock whose pauses end immediately.
 type skip struct{}
 
 func (skip) Now() time.Time { return time.Now() }
@@ -76,7 +74,6 @@ func (skip) Sleep(ctx context.Context, _ time.Duration) error {
 	}
 }
 
-// consume runs a consumer until stop is called.
 func (r *rig) consume(o kafka.ConsumerOptions) (stop func()) {
 	r.Helper()
 	o.Kafka = append(append(r.seeds(), kgo.SessionTimeout(10*time.Second)), o.Kafka...)
@@ -101,7 +98,6 @@ func (r *rig) consume(o kafka.ConsumerOptions) (stop func()) {
 	return stop
 }
 
-// produce writes events, the value of each in a partition.
 func (r *rig) produce(partition int32, values ...string) {
 	r.Helper()
 	client := kafkatest.Client(r, r.url, kgo.RecordPartitioner(kgo.ManualPartitioner()))
@@ -113,7 +109,6 @@ func (r *rig) produce(partition int32, values ...string) {
 	}
 }
 
-// dlq reads the dead letter topic until it has n letters.
 func (r *rig) dlq(n int) []*kgo.Record {
 	r.Helper()
 	client := kafkatest.Client(r, r.url, kgo.ConsumeTopics(r.dead),
@@ -130,7 +125,6 @@ func (r *rig) dlq(n int) []*kgo.Record {
 	return out
 }
 
-// members returns the envelope of a letter.
 func members(t *testing.T, letter *kgo.Record) map[string]any {
 	t.Helper()
 	var out map[string]any
@@ -140,7 +134,7 @@ func members(t *testing.T, letter *kgo.Record) map[string]any {
 	return out
 }
 
-// committed returns the offset that the group has committed, and the text beside it.
+// committed returns the group's committed offset and its text.
 func (r *rig) committed(partition int32) (int64, string) {
 	r.Helper()
 	if r.admin == nil {
@@ -157,7 +151,6 @@ func (r *rig) committed(partition int32) (int64, string) {
 	return o.At, o.Metadata
 }
 
-// eventually polls until ok returns true.
 func (r *rig) eventually(what string, ok func() bool) {
 	r.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
@@ -167,7 +160,6 @@ func (r *rig) eventually(what string, ok func() bool) {
 	}
 }
 
-// journal notes which events ran, in order.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -196,7 +188,6 @@ func (j *journal) count(line string) (n int) {
 	return n
 }
 
-// files returns the names of files in a directory, none if it does not exist.
 func files(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -7,9 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// AuditFilter selects acts. A zero field does not restrict, and all set fields must match. Of a
-// long trail, read page by page: newest first, and Below is the No of the last record of the
-// previous page.
+// AuditFilter selects acts. A zero field does not restrict, and all set fields must match. Read a long trail page by
+// page: newest first, and Below is the No of the last record of the previous page.
 type AuditFilter struct {
 	TaskUUID  uuid.UUID
 	CaseUUID  uuid.UUID
@@ -17,7 +16,7 @@ type AuditFilter struct {
 	Namespace string
 	Template  string
 	Actor     string
-	// KeyName and Actor differ: the key was checked, the actor is what the request claims.
+	// KeyName and Actor differ: the key was checked, the actor is the request's claim.
 	KeyName string
 	Kind    string
 	After   time.Time
@@ -26,8 +25,8 @@ type AuditFilter struct {
 	Below   int64 // continue below this AuditRecord.No
 }
 
-// AuditRecord is one act on a task, a step, a case, a worker or a template. The audit trail only grows: a
-// record stays after its object is deleted.
+// AuditRecord is one act on a task, a step, a case, a worker or a template. The audit trail only grows: a record
+// outlives its object.
 type AuditRecord struct {
 	No            int64           `json:"no"` // grows with every act
 	At            time.Time       `json:"at"`
@@ -44,10 +43,10 @@ type AuditRecord struct {
 	Template      string          `json:"template,omitempty" doc:"Name of the task (template or task type) or of the registered template."`
 	Before        string          `json:"before"` // state
 	After         string          `json:"after"`
-	Data          json.RawMessage `json:"data,omitempty"` // what the operator supplied
+	Data          json.RawMessage `json:"data,omitempty"` // the operator's input
 	DataOmitted   bool            `json:"data_omitted,omitempty" doc:"The data was omitted because the page would be too long; request a page with only this record."`
 	DataMasked    bool            `json:"data_masked,omitempty" doc:"Sensitive values of the data are masked; the hash of the act cannot be computed from what is left."`
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
+	// Damage is why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
@@ -58,6 +57,6 @@ type Authentication string
 const (
 	AuthenticatedByKey Authentication = "key"
 	NotAuthenticated   Authentication = "none"   // no key was needed
-	ActOfSystem        Authentication = "system" // Tasker did it
+	ActOfSystem        Authentication = "system" // Tasker's own act
 	AuthenticationLost Authentication = "unknown"
 )

@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// BulkCaseUpdate applies the same update to many cases. A refused item does not stop the others; several
-// items share a transaction.
+// BulkCaseUpdate applies the same update to many cases. A refusal does not stop the others; several items share a
+// transaction.
 type BulkCaseUpdate struct {
 	Filter CaseFilter `json:"filter" doc:"Selects the cases, by default pending ones. Must not be empty."`
 	Update CaseUpdate `json:"update"`

@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// CaseCause is the detail of a case's reason: the cause that stopped the task. New causes may
-// be added: a program should treat an unknown one like its reason.
+// CaseCause is the detail of a case's reason: the cause that stopped the task. Programs should treat an unknown cause,
+// which may be new, like its reason.
 type CaseCause string
 
 // The causes of cases.
@@ -18,7 +18,7 @@ const (
 	CauseRetriesExhausted CaseCause = "retries_exhausted" // the last attempt of a step failed
 	CauseNoRetries        CaseCause = "no_retries"        // a step with a single attempt failed
 	CauseNotRetryable     CaseCause = "not_retryable"     // the failure was final
-	CauseClassLimit       CaseCause = "class_limit"       // attempts are left, but none for failures of this class
+	CauseClassLimit       CaseCause = "class_limit"       // no attempts are left for failures of this class
 	CauseLostWorkers      CaseCause = "lost_workers"      // a step lost its worker too often
 	CauseStale            CaseCause = "stale"             // too long in one state
 	CauseDeadline         CaseCause = "deadline"          // longer than max_duration_minutes
@@ -27,8 +27,8 @@ const (
 	CauseManual           CaseCause = "manual"            // opened manually
 )
 
-// Case is one investigation. Reason, cause, original state, error and snapshot are those of the latest
-// occurrence: when a task is repaired and fails again while its case is pending, the same case records it.
+// Case is one investigation. Reason, cause, original state, error and snapshot are those of the latest occurrence: when
+// a repaired task fails again while its case is pending, the same case records it.
 type Case struct {
 	CaseUUID        uuid.UUID           `json:"dlq_entry_uuid"`
 	TaskUUID        uuid.UUID           `json:"task_uuid"`
@@ -65,7 +65,7 @@ type Case struct {
 	CreatedAt         time.Time `json:"created_at"`
 	UpdatedAt         time.Time `json:"updated_at"`
 	ETag              string    `json:"etag,omitempty" doc:"Changes with every change of the case. An update with If-Match is refused if it has changed."`
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
+	// Damage is why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 
 	Occurrences []CaseOccurrence `json:"occurrences,omitempty" doc:"The first, the latest and up to 8 occurrences in between, oldest first. Not in lists."`
@@ -73,9 +73,8 @@ type Case struct {
 	Notes       []CaseNote       `json:"notes,omitempty" doc:"All notes, oldest first. Not in lists."`
 }
 
-// CaseOccurrence is one time at which the task of a case was found stuck. Only the first, the
-// latest and a bounded number in between are kept, so that a task that fails every minute does
-// not fill the database.
+// CaseOccurrence is one time at which the task of a case was found stuck. Only the first, the latest and a bounded
+// number in between are kept, so that a task that fails every minute does not fill the database.
 type CaseOccurrence struct {
 	No            int                 `json:"no" doc:"1 opened the case. Numbers between the first and the latest may be missing, because only some are kept."`
 	OccurredAt    time.Time           `json:"occurred_at"`
@@ -91,8 +90,8 @@ type CaseOccurrence struct {
 	Snapshot      json.RawMessage     `json:"task_snapshot,omitempty" doc:"A CaseSnapshot. Absent for the latest occurrence, whose snapshot is that of the case."`
 }
 
-// CaseRecovery describes how the task of a case recovered. A case is not resolved by a recovery
-// unless the configuration says so: an operator may still want to find the cause.
+// CaseRecovery describes how the task of a case recovered. A recovery resolves a case only if configured so: an
+// operator may still want to find the cause.
 type CaseRecovery struct {
 	At         time.Time        `json:"at"`
 	State      tasker.TaskState `json:"state" doc:"The new state of the task; the last one when it has ended."`
@@ -111,8 +110,8 @@ type CaseNote struct {
 	Text   string    `json:"text"`
 }
 
-// CaseSnapshot is the task at the time when it was found stuck: everything an operator needs without another
-// query. A snapshot larger than 512 KiB leaves out the template, and then steps that had not failed.
+// CaseSnapshot is the task when it was found stuck: everything an operator needs without another query. A snapshot
+// larger than 512 KiB leaves out the template, and then steps that had not failed.
 type CaseSnapshot struct {
 	TaskUUID           uuid.UUID         `json:"task_uuid"`
 	Namespace          string            `json:"namespace"`
@@ -166,9 +165,8 @@ type CaseFilter struct {
 	Offset int       `json:"-"`
 }
 
-// CaseFailureFilter selects cases by the failure that stops the task. Step, handler and message are searched
-// among the newest, or most urgent, 20,000 cases that pass the rest of the filter. CaseStats does not accept
-// it.
+// CaseFailureFilter selects cases by the failure that stops the task. It searches step, handler and message among the
+// newest, or most urgent, 20,000 cases that pass the rest of the filter. CaseStats does not accept it.
 type CaseFailureFilter struct {
 	FailedStep   string `json:"failed_step,omitempty" maxLength:"255" doc:"Name of the step."`
 	Handler      string `json:"handler,omitempty" maxLength:"255" doc:"Handler of that step."`
@@ -183,11 +181,10 @@ type OpenCaseRequest struct {
 	Metadata json.RawMessage `json:"metadata,omitempty" doc:"An object."`
 }
 
-// CaseUpdate is the finding of an investigation. Absent fields stay unchanged; members of
-// Metadata are merged into the stored ones, and null removes a member. Notes are added to the
-// thread of the case; an update with notes only is allowed on a resolved case too.
-// CodeConflict: ExpectedState or IfMatch does not hold. Several updates with the same content
-// add the note several times.
+// CaseUpdate is the finding of an investigation. Absent fields stay unchanged; members of Metadata are merged into the
+// stored ones, and null removes a member. Notes are added to the thread of the case; an update with only notes is
+// allowed on a resolved case too. CodeConflict: ExpectedState or IfMatch does not hold. Repeated updates add the note
+// again.
 type CaseUpdate struct {
 	ResolutionStatus tasker.CaseResolution `json:"resolution_status,omitempty"`
 	ResolutionNotes  *string               `json:"resolution_notes,omitempty" maxLength:"16384" doc:"A note to add, with resolved_by as its author. A case has up to 200 notes of 256 KiB in all."`
@@ -195,8 +192,8 @@ type CaseUpdate struct {
 	Metadata         json.RawMessage       `json:"metadata,omitempty" doc:"Object to merge; null removes a member."`
 	// Reopen makes a resolved case pending again; ResolutionNotes give the reason.
 	Reopen bool `json:"reopen,omitempty" doc:"Make a resolved case pending again."`
-	// ExpectedState refuses the act with CodeConflict unless the case is in that state; IfMatch refuses it
-	// unless the case's etag is in the list.
+	// ExpectedState and IfMatch refuse the act with CodeConflict unless the case is in that state, or its etag is in
+	// the list.
 	ExpectedState string `json:"expected_state,omitempty" doc:"Expected resolution_status. With any other the update is refused with conflict." enum:"pending,manually_resolved,permanently_failed,cancelled"`
 	IfMatch       string `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
 }
@@ -222,8 +219,8 @@ type CaseStats struct {
 	AvgResolutionTimeMinutes *float64 `json:"avg_resolution_time_minutes"`
 }
 
-// QueuedCase is a pending case in the order of urgency. PriorityScore orders the queue: a base
-// by reason, plus one for each minute since the opening.
+// QueuedCase is a pending case in the order of urgency. PriorityScore is a base by reason, plus one for each minute
+// since the opening.
 type QueuedCase struct {
 	CaseUUID      uuid.UUID         `json:"dlq_entry_uuid"`
 	TaskUUID      uuid.UUID         `json:"task_uuid"`
@@ -248,7 +245,7 @@ type QueuedCase struct {
 	Class           tasker.FailureClass `json:"class,omitempty"`
 	Retryable       bool                `json:"retryable"`
 
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
+	// Damage is why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
@@ -290,11 +287,11 @@ const (
 	PromisedQueue   Promise = "queue"   // the step waits for a worker, within the bound of the queue
 	PromisedTime    Promise = "time"    // the step waits for a time: a retry, a snooze, run_at
 	PromisedRelease Promise = "release" // the step is ready, and a pause or a limit holds it back
-	PromisedOutside Promise = "outside" // the step waits for something that no worker does, for any time
+	PromisedOutside Promise = "outside" // the step waits for something outside of workers, for any time
 )
 
-// StaleTask is a live task in a state with a threshold, or a task with a bounded total duration. Its
-// threshold is the one that decides Health.
+// StaleTask is a live task in a state with a threshold, or a task with a bounded total duration. Its threshold is the
+// one that decides Health.
 type StaleTask struct {
 	TaskUUID                  uuid.UUID        `json:"task_uuid"`
 	Namespace                 string           `json:"namespace_name"`
@@ -310,13 +307,13 @@ type StaleTask struct {
 	StaleAt                   *time.Time       `json:"stale_at,omitempty" doc:"Time at which the task becomes stale if nothing changes."`
 	Health                    Health           `json:"health_status"`
 	Priority                  tasker.Priority  `json:"priority"`
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
+	// Damage is why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
 // DetectRequest runs the staleness detector.
 type DetectRequest struct {
-	DryRun    bool `json:"dry_run,omitempty"`                                // report what would be done, without doing it
+	DryRun    bool `json:"dry_run,omitempty"`                                // only report
 	BatchSize int  `json:"batch_size,omitempty" minimum:"1" maximum:"10000"` // defaults to the configuration's
 
 	// Actor and Reason are recorded with the act detect_staleness, unless it is a dry run.
@@ -336,8 +333,7 @@ const (
 	DetectionTransFail DetectionAction = "transition_failed"
 )
 
-// Detection is one result row of the staleness detector. A detection of a dry run changes
-// nothing: MovedToDLQ and TransitionSuccess are false.
+// Detection is one result row of the staleness detector. In a dry run MovedToDLQ and TransitionSuccess are false.
 type Detection struct {
 	TaskUUID           uuid.UUID        `json:"task_uuid"`
 	Namespace          string           `json:"namespace_name"`

@@ -16,7 +16,7 @@ type ChainBackend interface {
 	// AuditChain returns a page of the chain. A page may have fewer links than its limit; only the end has none.
 	// CodeUnavailable: a store in memory has no chain.
 	AuditChain(ctx context.Context, filter AuditChainFilter) (*AuditChain, error)
-	// LooseActs returns acts above a number that are in no link. A page may have none and a Next all the same.
+	// LooseActs returns acts above a number that are in no link. A page may be empty and have a Next.
 	LooseActs(ctx context.Context, above int64) (*LooseActs, error)
 }
 
@@ -72,7 +72,7 @@ const (
 	ActRemoved  LooseState = "removed"
 )
 
-// chainLink returns a link as the chain has it. A hash that cannot be read is an error.
+// chainLink decodes a link. An unreadable hash is an error.
 func (l *AuditLink) chainLink() (*chain.Link, error) {
 	out := &chain.Link{Seq: l.Seq, Act: l.ActNo, SealedAt: l.SealedAt.UnixMicro()}
 	var err error
@@ -85,7 +85,6 @@ func (l *AuditLink) chainLink() (*chain.Link, error) {
 	return out, nil
 }
 
-// content returns what the chain covers of an act.
 func (r *AuditRecord) content() *chain.Act {
 	if r == nil {
 		return nil

@@ -20,8 +20,7 @@ type ChildBackend interface {
 // ChildState is the state of a child task as its step counts it.
 type ChildState string
 
-// The states of child tasks. One in error may be repaired; one that is given up was cancelled, or could not be
-// submitted.
+// The states of child tasks. One in error may be repaired; an abandoned one was cancelled, or could not be submitted.
 const (
 	ChildRunning ChildState = "running"
 	ChildDone    ChildState = "done"
@@ -48,7 +47,7 @@ type Child struct {
 // ChildPage is one page of child tasks.
 type ChildPage struct {
 	Children []Child `json:"children"`
-	// Next is the index at which the next page begins; 0 at the end.
+	// Next is the index of the next page; 0 at the end.
 	Next int `json:"next,omitempty" doc:"Index at which the next page begins; absent at the end."`
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// FailedTask is a task that has failed for good, with its case: the task is in error, and the case is
-// pending. On the wire such tasks are the "DLQ".
+// FailedTask is a task that has failed for good, with its case: the task is in error, and the case is pending. On the
+// wire such tasks are the "DLQ".
 type FailedTask struct {
 	TaskID           uuid.UUID             `json:"task_id"`
 	CaseID           uuid.UUID             `json:"case_id" doc:"ID of the case, called dlq_entry_uuid elsewhere."`
@@ -34,7 +34,7 @@ type FailedTask struct {
 	ReplayCount      int                   `json:"replay_count"`
 	LastReplayedAt   *time.Time            `json:"last_replayed_at,omitempty"`
 	LastReplayedBy   string                `json:"last_replayed_by,omitempty"`
-	// Damage is the reason why a damaged part of the stored row is left out; usually "".
+	// Damage is why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 	// LastReplayedByKey is the name of the API key.
 	LastReplayedByKey string `json:"last_replayed_by_key,omitempty"`
@@ -42,13 +42,12 @@ type FailedTask struct {
 
 // FailedTaskFilter selects failed tasks. A zero field does not restrict.
 type FailedTaskFilter struct {
-	// ResolutionStatus defaults to pending: tasks that are in error now and whose case is unresolved. Another
-	// status selects tasks whose case was resolved that way.
+	// ResolutionStatus defaults to pending: tasks now in error with an unresolved case. Another status selects tasks
+	// whose case was resolved that way.
 	ResolutionStatus tasker.CaseResolution
 	Reason           tasker.CaseReason
 	Fingerprint      string
-	// FailedStep is the name of the step whose failure stops the task, and ErrorMessage a part of the
-	// failure's message.
+	// FailedStep is the name of the step whose failure stops the task; ErrorMessage is a part of its message.
 	FailedStep   string
 	ErrorMessage string
 	Retryable    *bool
@@ -75,8 +74,8 @@ type ReplayRequest struct {
 	NewPriority     tasker.Priority `json:"new_priority,omitempty" doc:"New priority of the task and its open steps. Defaults to no change."`
 	Reason          string          `json:"reason,omitempty" maxLength:"4096" doc:"Reason for the act; kept in the audit trail. Defaults to \"no reason given\"."`
 	ReplayedBy      string          `json:"replayed_by,omitempty" maxLength:"255" doc:"Actor. Defaults to the name of the API key, else to anonymous."`
-	// ExpectedState refuses the act with CodeConflict unless the task is in that state; IfMatch refuses it
-	// unless the task's etag is in the list.
+	// ExpectedState and IfMatch refuse the act with CodeConflict unless the task is in that state, or its etag is in
+	// the list.
 	ExpectedState string `json:"expected_state,omitempty" doc:"Expected state of the task. In any other state the act is refused with conflict." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`
 	IfMatch       string `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
 }
@@ -94,8 +93,7 @@ type Replay struct {
 	ReplayedByKey string           `json:"replayed_by_key,omitempty" doc:"Name of the API key."`
 }
 
-// FailureReport counts recent final failures. The cluster makes one every hour, of the last day, unless
-// configured otherwise.
+// FailureReport counts recent final failures. The cluster makes one every hour, of the last day, by default.
 type FailureReport struct {
 	AnalyzedAt   time.Time          `json:"analyzed_at"`
 	Since        time.Time          `json:"since" doc:"Start of the analysed period."`
@@ -142,5 +140,5 @@ type FailureAlarmKind string
 const (
 	AlarmNewFingerprint FailureAlarmKind = "new_pattern"
 	AlarmFrequentReason FailureAlarmKind = "frequent_reason"
-	AlarmReplayable     FailureAlarmKind = "replayable" // a hint: consider replaying them
+	AlarmReplayable     FailureAlarmKind = "replayable" // a hint: consider a replay
 )

@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
-// server is a Backend over HTTP. Its requests go through Client.Call, which bounds and
-// authenticates them. The contract of each method is that of Backend.
+// server is a Backend over HTTP. Its requests go through Client.Call, which bounds and authenticates them.
 type server struct{ client *tasker.Client }
 
 // Cases implements CaseBackend.
@@ -52,8 +51,7 @@ func (s server) ActOnCases(ctx context.Context, req BulkStepAction) (*BulkResult
 		Path: "/v1/dlq/act", Body: req})
 }
 
-// CaseStats implements CaseBackend. It drops the page of the filter, which the server would
-// refuse.
+// CaseStats implements CaseBackend. It drops the page of the filter, which the server would refuse.
 func (s server) CaseStats(ctx context.Context, f CaseFilter) ([]CaseStats, error) {
 	f.Limit, f.Offset = 0, 0 // counts have no pages
 	return fetchList[CaseStats](ctx, s.client, "count cases", "/v1/dlq/stats", f.query())
@@ -121,7 +119,6 @@ func (s server) LooseActs(ctx context.Context, above int64) (*LooseActs, error) 
 		Path: "/v1/audit/loose", Query: url.Values(q)})
 }
 
-// query returns the filter as query parameters.
 func (f CaseFilter) query() query.Values {
 	q := query.Values{}
 	q.Set("resolution_status", string(f.ResolutionStatus))
@@ -140,7 +137,6 @@ func (f CaseFilter) query() query.Values {
 	return q
 }
 
-// fetch sends a request and returns the response as a T.
 func fetch[T any](ctx context.Context, c *tasker.Client, r tasker.Request) (*T, error) {
 	out := new(T)
 	if err := c.Call(ctx, r, out); err != nil {
@@ -149,7 +145,6 @@ func fetch[T any](ctx context.Context, c *tasker.Client, r tasker.Request) (*T, 
 	return out, nil
 }
 
-// fetchList reads a list whose body is a bare array.
 func fetchList[T any](ctx context.Context, c *tasker.Client, verb, path string, q query.Values) ([]T, error) {
 	var out []T
 	if err := c.Call(ctx, tasker.Request{Verb: verb, Method: http.MethodGet, Path: path, Query: url.Values(q)},

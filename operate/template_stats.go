@@ -10,20 +10,20 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
-// TemplateBackend is the part of a Backend about how workflows go.
+// TemplateBackend is the part of a Backend about results of workflows.
 type TemplateBackend interface {
-	// TemplateStats looks at the newest tasks of a version of a template. CodeNotFound: there is no such version.
+	// TemplateStats reads the newest tasks of a version of a template. CodeNotFound: there is no such version.
 	TemplateStats(ctx context.Context, filter TemplateStatsFilter) (*TemplateStats, error)
 }
 
 // TemplateStatsFilter selects the tasks of TemplateStats.
 type TemplateStatsFilter struct {
 	Namespace, Name, Version string
-	Tasks                    int // newest tasks to look at: 1 to 1,000; 0: 100
+	Tasks                    int // newest tasks to read: 1 to 1,000; 0: 100
 }
 
-// TemplateStats is what became of the newest tasks of a version of a template. Their steps are read for it, so its cost
-// grows with the number of tasks.
+// TemplateStats are results of the newest tasks of a version of a template. It reads their steps, so its cost grows
+// with the number of tasks.
 type TemplateStats struct {
 	Namespace   string      `json:"namespace"`
 	Name        string      `json:"name"`
@@ -38,7 +38,7 @@ type TemplateStats struct {
 	Steps       []StepStats `json:"steps" doc:"In the order of the template."`
 }
 
-// StepStats is how a step went in the tasks.
+// StepStats are the results of a step in the tasks.
 type StepStats struct {
 	Name           string  `json:"name"`
 	Begun          int     `json:"begun" doc:"Tasks in which it was begun."`
@@ -51,7 +51,7 @@ type StepStats struct {
 	Waited         *Spread `json:"waited" doc:"Time in the queue before the last executions; null without any."`
 }
 
-// Spread is how durations are spread.
+// Spread is a distribution of durations.
 type Spread struct {
 	P50 float64 `json:"p50_seconds"`
 	P95 float64 `json:"p95_seconds"`

@@ -10,40 +10,40 @@ import (
 )
 
 const (
-	// verifyPage is the size of the pages that VerifyAudit reads.
+	// verifyPage is the page size of VerifyAudit.
 	verifyPage = 500
-	// sealedLate is the age at which the sealing of an act is remarkable: it takes about a second.
+	// sealedLate is a remarkable age of an act at its sealing, which normally takes about a second.
 	sealedLate = 10 * time.Minute
 )
 
 // VerifyOptions are the options of VerifyAudit. The zero value checks everything.
 type VerifyOptions struct {
-	// From is a head that was noted earlier: acts that were sealed before it are not checked.
+	// From is an earlier head: acts sealed before it are not checked.
 	From string
-	// Head is a head that was noted earlier: the chain must contain it. This detects a chain that was rewritten or cut
-	// off at its end, and a database that was restored from an older backup.
+	// Head is an earlier head, which the chain must contain. This detects a chain that was rewritten or cut off at its
+	// end, and a database restored from an older backup.
 	Head string
-	// Part says that what is checked is an archive: which act archived what was before it, it need not tell.
+	// Part: the input is an archive, which need not contain the act that archived what was before it.
 	Part bool
-	// Progress is called with the number of links that were checked. Defaults to nothing.
+	// Progress is called with the number of checked links. Optional.
 	Progress func(links int64)
 }
 
 // AuditReport is the result of VerifyAudit.
 type AuditReport struct {
 	OK      bool   `json:"ok"`
-	Head    string `json:"head"`  // of what was checked without a fault
-	Links   int64  `json:"links"` // checked without a fault
+	Head    string `json:"head"`  // of the faultless part
+	Links   int64  `json:"links"` // faultless ones
 	Waiting int64  `json:"waiting"`
-	// Archived is what the chain starts behind, ArchiveAct the number of the act that archived it, and ArchivedBy its
-	// actor.
+	// Archived is the head before the chain's start, ArchiveAct the number of the act that archived it, and ArchivedBy
+	// its actor.
 	Archived   *AuditArchive `json:"archived,omitempty"`
 	ArchiveAct int64         `json:"archive_act,omitempty"`
 	ArchivedBy string        `json:"archived_by,omitempty"`
-	// SealedLate counts acts that were sealed long after they say they were done, and FirstLate is the number of the
-	// first one. They are older than the chain, or no server was running, or somebody added them with a false time.
+	// SealedLate counts acts sealed long after their own time, and FirstLate is the number of the first. They are older
+	// than the chain, or no server was running, or their time is false.
 	SealedLate int64 `json:"sealed_late"`
-	// Masked counts acts whose data is masked for the reader: their links were checked, and their contents were not.
+	// Masked counts acts with data masked for the reader: only their links were checked.
 	Masked    int64       `json:"masked,omitempty"`
 	FirstLate int64       `json:"first_late,omitempty"`
 	Fault     *AuditFault `json:"fault,omitempty"`
@@ -92,7 +92,6 @@ func VerifyAudit(ctx context.Context, b ChainBackend, opts VerifyOptions) (*Audi
 	return v.report, nil
 }
 
-// verification is one run of VerifyAudit.
 type verification struct {
 	b          ChainBackend
 	part       bool
@@ -101,7 +100,7 @@ type verification struct {
 	from, head *chain.Head // nil: none
 	chain      *chain.Verifier
 	archived   chain.Head                  // checking began behind it
-	acts       map[chain.Head]*AuditRecord // that archived, by the head that they name
+	acts       map[chain.Head]*AuditRecord // by the archived head that they name
 	headSeen   bool
 }
 
@@ -123,7 +122,6 @@ func (v *verification) parse(opts VerifyOptions) error {
 	return nil
 }
 
-// links checks the chain and the acts that it has sealed.
 func (v *verification) links(ctx context.Context) (*chain.Fault, error) {
 	if fault, err := v.start(ctx); fault != nil || err != nil {
 		return fault, err
@@ -151,13 +149,12 @@ func (v *verification) links(ctx context.Context) (*chain.Fault, error) {
 	}
 }
 
-// page reads a page.
 func (v *verification) page(ctx context.Context, above int64, limit int) (*AuditChain, error) {
 	return v.b.AuditChain(ctx, AuditChainFilter{Above: above, Limit: limit})
 }
 
-// behind makes the last archive of a page the one that checking begins behind. Its act is among the links that follow,
-// unless it was forged: see archiveFault.
+// behind starts the check behind the last archive of a page. Its act is among the following links, unless it was
+// forged: see archiveFault.
 func (v *verification) behind(page *AuditChain) error {
 	if len(page.Archives) == 0 {
 		return nil
@@ -171,10 +168,9 @@ func (v *verification) behind(page *AuditChain) error {
 	return nil
 }
 
-// note marks the head that the caller noted as seen.
 func (v *verification) note(h chain.Head) { v.headSeen = v.headSeen || v.head != nil && *v.head == h }
 
-// start sets where checking begins: behind the archives, or behind the head that the caller names.
+// start sets where checking begins: behind the archives, or behind the caller's head.
 func (v *verification) start(ctx context.Context) (*chain.Fault, error) {
 	above := int64(0)
 	if v.from != nil && v.from.Seq > 0 {
@@ -210,7 +206,7 @@ func (v *verification) start(ctx context.Context) (*chain.Fault, error) {
 	return missing(*v.from), nil
 }
 
-// skipArchived continues behind what has been archived, if that is further than what was checked.
+// skipArchived continues behind newly archived links.
 func (v *verification) skipArchived(ctx context.Context) (bool, error) {
 	at := v.chain.Head().Seq
 	page, err := v.page(ctx, at, 1)
@@ -224,7 +220,6 @@ func (v *verification) skipArchived(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// link checks one link.
 func (v *verification) link(public *AuditLink) (*chain.Fault, error) {
 	l, err := public.chainLink()
 	if err != nil {
@@ -250,18 +245,17 @@ func (v *verification) link(public *AuditLink) (*chain.Fault, error) {
 	return nil, nil
 }
 
-// missing is the fault of a chain that does not contain a head.
 func missing(h chain.Head) *chain.Fault {
 	return &chain.Fault{Finding: chain.HeadMissing, Seq: h.Seq, Message: fmt.Sprintf("the chain does not contain the "+
 		"noted head %s: its end was removed, it was rewritten, or the database was restored from an older backup", h)}
 }
 
-// archiveFault looks for the act that archived what the chain starts behind: a row that says so is written by anybody
-// who has access to the database. Whoever adds such an act as well has to leave it in the trail.
+// archiveFault looks for the act that archived the beginning of the chain: anybody with access to the database can
+// write a row about it, but a forged act stays in the trail.
 func (v *verification) archiveFault() *chain.Fault {
 	switch act := v.acts[v.archived]; {
 	case v.archived.Seq == 0 || v.from != nil && v.from.Seq > v.archived.Seq:
-		return nil // it hides nothing of what was checked
+		return nil // it hides nothing that was checked
 	case act != nil:
 		v.report.ArchiveAct, v.report.ArchivedBy = act.No, act.Actor
 	case !v.part:
@@ -269,11 +263,10 @@ func (v *verification) archiveFault() *chain.Fault {
 			"are said to be archived, and no act of the chain behind them has archived them: they were removed",
 			v.archived.Seq)}
 	}
-	v.note(v.archived) // the links behind it follow from it
+	v.note(v.archived) // the following links depend on it
 	return nil
 }
 
-// headFault compares the chain with the head that the caller noted.
 func (v *verification) headFault() *chain.Fault {
 	switch {
 	case v.head == nil || v.head.Seq == 0 || v.headSeen:
@@ -288,7 +281,6 @@ func (v *verification) headFault() *chain.Fault {
 	return missing(*v.head)
 }
 
-// loose looks for acts outside of the chain.
 func (v *verification) loose(ctx context.Context) (*chain.Fault, error) {
 	for above := int64(0); ; {
 		page, err := v.b.LooseActs(ctx, above)

@@ -6,7 +6,6 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 )
 
-// answer is what becomes of a message.
 type answer uint8
 
 const (
@@ -21,10 +20,10 @@ const (
 // acknowledges consecutive deliveries in one frame. The delivery tags of a channel with one consumer are consecutive.
 type answers struct {
 	channel *amqp091.Channel
-	wake    chan struct{} // there is something to send
+	wake    chan struct{}
 
 	mu    sync.Mutex
-	first uint64        // the tag of the first entry of list
+	first uint64        // tag of the first entry of list
 	list  []answer      // by tag
 	idle  chan struct{} // of settled; closed when list is empty
 }
@@ -33,7 +32,7 @@ func newAnswers(channel *amqp091.Channel) *answers {
 	return &answers{channel: channel, wake: make(chan struct{}, 1), first: 1}
 }
 
-// expect notes a delivery that needs an answer, and returns the function that gives it.
+// expect notes a delivery, and returns the function that answers it.
 func (a *answers) expect(tag uint64) func(answer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,7 +50,7 @@ func (a *answers) expect(tag uint64) func(answer) {
 	}
 }
 
-// settled returns a channel that is closed when every delivery so far has its answer, and RabbitMQ has it.
+// settled returns a channel that is closed when RabbitMQ has the answers to every delivery so far.
 func (a *answers) settled() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,7 +74,7 @@ func (a *answers) run(ended <-chan struct{}) {
 		select {
 		case <-a.wake:
 			if a.send() != nil {
-				return // the connection is lost, which the consumer learns too
+				return // the connection is lost, as the consumer learns too
 			}
 		case <-ended:
 			return
@@ -83,7 +82,6 @@ func (a *answers) run(ended <-chan struct{}) {
 	}
 }
 
-// send sends what has been answered.
 func (a *answers) send() error {
 	upTo, others := a.take()
 	if upTo > 0 {
@@ -114,8 +112,8 @@ func (a *answers) send() error {
 	return nil
 }
 
-// take returns the tag up to which everything is to be acknowledged, 0 for none, and the other answers. It marks them
-// as sent.
+// take returns the tag up to which everything is to be acknowledged, or 0, and the other answers. It marks them as
+// sent.
 func (a *answers) take() (upTo uint64, others map[uint64]answer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

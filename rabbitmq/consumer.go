@@ -13,15 +13,14 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// consumer receives from one queue over one channel.
 type consumer struct {
 	sub        worker.Subscription
 	conn       *amqp.Conn
 	channel    *amqp091.Channel
 	tag        string
 	deliveries <-chan amqp091.Delivery
-	closed     chan *amqp091.Error // why the channel was closed
-	cancelled  chan string         // RabbitMQ has ended the consumer: the queue is gone
+	closed     chan *amqp091.Error
+	cancelled  chan string // the queue is gone
 	answers    *answers
 }
 
@@ -39,7 +38,7 @@ func newConsumer(ctx context.Context, conn *amqp.Conn, sub worker.Subscription) 
 	if err := channel.Qos(min(max(sub.Prefetch, 1), maxPrefetch), 0, false); err != nil {
 		return nil, fmt.Errorf("set the prefetch: %w", err)
 	}
-	// Consuming refuses a queue that does not exist, as a passive declaration would, which needs more permissions.
+	// Like a passive declaration, which needs more permissions, consuming refuses a missing queue.
 	c.deliveries, err = channel.Consume(sub.Queue, c.tag, false, false, false, false, nil)
 	if err != nil {
 		return nil, fmt.Errorf("consume %s: %w", sub.Queue, err)
@@ -47,7 +46,6 @@ func newConsumer(ctx context.Context, conn *amqp.Conn, sub worker.Subscription) 
 	return c, nil
 }
 
-// maxPrefetch is the largest prefetch that AMQP can express.
 const maxPrefetch = 65535
 
 // run passes deliveries on until the consumer is lost, or ctx has ended and every delivery has its answer.
@@ -90,7 +88,6 @@ func (c *consumer) reason() error {
 	return errors.New("the connection was closed")
 }
 
-// deliver passes one message on, or rejects it.
 func (c *consumer) deliver(d *amqp091.Delivery) {
 	answer := c.answers.expect(d.DeliveryTag)
 	step, err := decode(d, c.sub.WorkerID)
@@ -107,7 +104,7 @@ func (c *consumer) deliver(d *amqp091.Delivery) {
 	})
 }
 
-// leave takes no more messages, passes on those that are here already, and waits for the answers to all.
+// leave takes no more messages, passes on those already here, and waits for all answers.
 func (c *consumer) leave() error {
 	// On a frozen network the broker's answer would not come before the heartbeats are missed.
 	patience := time.AfterFunc(closeTimeout, c.conn.Abort)
@@ -129,7 +126,7 @@ func (c *consumer) leave() error {
 	}
 }
 
-// closedBy returns the reason of a close as an error; nil for a close that was asked for.
+// closedBy returns the reason of a close as an error; nil for a requested close.
 func closedBy(why *amqp091.Error) error {
 	if why == nil {
 		return nil

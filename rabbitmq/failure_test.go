@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/rabbitmq"
 )
 
-// TestQueueComesLate: a worker waits for a queue that does not exist yet, and for one that was deleted.
+// A worker waits for a queue that is missing or was deleted.
 func TestQueueComesLate(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
@@ -36,7 +36,7 @@ func TestQueueComesLate(t *testing.T) {
 	r.leaves(b, 0)
 }
 
-// TestConnectionCut: RabbitMQ delivers again what was not acknowledged, and old answers have no effect.
+// RabbitMQ redelivers unacknowledged messages, and old answers have no effect.
 func TestConnectionCut(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
@@ -57,7 +57,7 @@ func TestConnectionCut(t *testing.T) {
 	}
 }
 
-// TestBrokerRestarts: the worker comes back without help after a kill.
+// The worker reconnects after a kill.
 func TestBrokerRestarts(t *testing.T) {
 	t.Parallel()
 	s := rabbittest.Start(t)
@@ -77,7 +77,7 @@ func TestBrokerRestarts(t *testing.T) {
 	r.next("2").Ack()
 }
 
-// TestBrokerFreezes: a stopping worker does not wait for a broker that answers nothing.
+// A stopping worker does not wait for a silent broker.
 func TestBrokerFreezes(t *testing.T) {
 	t.Parallel()
 	s := rabbittest.Start(t)
@@ -98,7 +98,7 @@ func TestBrokerFreezes(t *testing.T) {
 	r.wait()
 }
 
-// TestHeartbeat: a broker that answers nothing is given up, and the worker connects again when it goes on.
+// A silent broker loses its connection, and the worker reconnects when it answers.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	s := rabbittest.Start(t)
@@ -120,7 +120,7 @@ func TestHeartbeat(t *testing.T) {
 	r.next("1").Ack()
 }
 
-// TestAlarm: a broker without disk blocks connections that publish, and not those of workers.
+// A broker without disk blocks connections that publish, not those of workers.
 func TestAlarm(t *testing.T) {
 	t.Parallel()
 	s := rabbittest.Start(t)
@@ -135,7 +135,6 @@ func TestAlarm(t *testing.T) {
 	r.next("2").Ack()
 }
 
-// consumers counts the consumers of the worker's queue.
 func consumers(b *broker) int {
 	b.t.Helper()
 	q, err := b.channel.QueueDeclarePassive(b.queue, true, false, false, false, nil)
@@ -145,7 +144,7 @@ func consumers(b *broker) int {
 	return q.Consumers
 }
 
-// closeConnections closes the connections with this name, as an operator does.
+// closeConnections closes the connections with this name, like an operator.
 func closeConnections(t *testing.T, amqpURL, name string) {
 	t.Helper()
 	until(t, "the management API knows the connection", func() bool {

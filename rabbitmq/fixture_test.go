@@ -21,7 +21,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds how long a test waits for RabbitMQ.
 const patience = 30 * time.Second
 
 // broker is the server's side of a queue.
@@ -33,7 +32,7 @@ type broker struct {
 	queue   string
 }
 
-// connect declares the queue of a worker, as the server does.
+// connect declares the queue of a worker, like the server.
 func connect(t *testing.T, url string) *broker {
 	t.Helper()
 	b := &broker{t: t, worker: uuid.New()}
@@ -65,7 +64,6 @@ func (b *broker) declare() {
 	}
 }
 
-// message is a dispatch, as the server publishes it.
 func (b *broker) message(token string) amqp091.Publishing {
 	a := protocol.Assignment{StepUUID: uuid.New(), TaskUUID: uuid.New(), Token: token, Handler: "h", StepName: "h",
 		Attempt: 1, Parameters: json.RawMessage(`{"n":1}`)}
@@ -86,7 +84,6 @@ func (b *broker) send(messages ...amqp091.Publishing) {
 	}
 }
 
-// waiting returns the number of messages that wait in a queue.
 func (b *broker) waiting(queue string) int {
 	b.t.Helper()
 	q, err := b.channel.QueueDeclarePassive(queue, true, false, false, false, nil)
@@ -96,7 +93,6 @@ func (b *broker) waiting(queue string) int {
 	return q.Messages
 }
 
-// until polls for a condition that RabbitMQ brings about.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !done(); time.Sleep(10 * time.Millisecond) {
@@ -106,7 +102,6 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// receiver is the worker's side.
 type receiver struct {
 	t     *testing.T
 	stop  context.CancelFunc
@@ -149,7 +144,6 @@ func (r *receiver) next(token string) worker.Delivery {
 	panic("unreachable")
 }
 
-// nothing checks that no delivery is here.
 func (r *receiver) nothing() {
 	r.t.Helper()
 	select {
@@ -159,7 +153,6 @@ func (r *receiver) nothing() {
 	}
 }
 
-// wait returns when Receive has returned.
 func (r *receiver) wait() {
 	r.t.Helper()
 	select {
@@ -169,7 +162,7 @@ func (r *receiver) wait() {
 	}
 }
 
-// leaves stops the receiver and checks how many messages are left: what was not acknowledged is back in the queue.
+// leaves stops the receiver and counts the messages: unacknowledged ones are back in the queue.
 func (r *receiver) leaves(b *broker, want int) {
 	r.t.Helper()
 	r.stop()
@@ -179,7 +172,6 @@ func (r *receiver) leaves(b *broker, want int) {
 	}
 }
 
-// lockedBuffer is a log that goroutines share.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -197,7 +189,6 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// withPassword replaces the password of a URL.
 func withPassword(t *testing.T, base, password string) string {
 	t.Helper()
 	u, err := url.Parse(base)

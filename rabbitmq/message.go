@@ -11,10 +11,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// messageType is the type of a message with a step.
 const messageType = "tasker.step"
 
-// workerHeader names the worker that a message is for.
 const workerHeader = "tasker-worker"
 
 // decode reads the step in a message for worker.

@@ -43,8 +43,8 @@ func NewTransport(url string, opts Options) *Transport { return &Transport{url: 
 // Name implements worker.Transport.
 func (t *Transport) Name() string { return protocol.TransportAMQP }
 
-// doubts is the number of successive refusals after which Check believes them. A server that stops in the middle of
-// the handshake looks as if it refused the password.
+// doubts is the number of successive refusals after which Check believes them: a server that stops during the handshake
+// seems to refuse the password.
 const doubts = 3
 
 // Check implements worker.Transport. It returns a *tasker.Error with CodeInvalid for an invalid URL, and with
@@ -77,7 +77,6 @@ func (t *Transport) Check(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// refused reports whether a connection failed in a way that only an operator can change.
 func refused(err error) bool {
 	var refusal *amqp091.Error
 	if errors.As(err, &refusal) {
@@ -111,10 +110,9 @@ func (t *Transport) Receive(ctx context.Context, sub worker.Subscription) {
 	}
 }
 
-// patientTries is the number of tries, about 100 ms apart, for which it is no news that the queue does not exist yet.
+// patientTries is the number of tries, about 100 ms apart, for which a missing queue is not reported.
 const patientTries = 20
 
-// noQueue reports whether err is that the queue does not exist.
 func noQueue(err error) bool {
 	var refusal *amqp091.Error
 	return errors.As(err, &refusal) && refusal.Code == amqp091.NotFound
@@ -143,7 +141,7 @@ func (t *Transport) consume(ctx context.Context, sub worker.Subscription) error 
 	return c.run(ctx)
 }
 
-// closeTimeout bounds how long a connection waits for the broker at its end. RabbitMQ may be frozen, or the network.
+// closeTimeout bounds how long a connection waits for the broker at its end: RabbitMQ or the network may be frozen.
 const closeTimeout = 5 * time.Second
 
 // Bounds of the pause between connections.
@@ -155,7 +153,6 @@ const (
 // backoff pauses longer after each failure, with jitter so that the workers of a broker do not return together.
 type backoff struct{ failures int }
 
-// wait pauses and reports whether ctx is still alive.
 func (b *backoff) wait(ctx context.Context) bool {
 	d := min(firstPause<<min(b.failures, 10), maxPause)
 	b.failures++

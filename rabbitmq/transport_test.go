@@ -39,7 +39,7 @@ func TestReceive(t *testing.T) {
 	r.leaves(b, 0)
 }
 
-// TestReceiveRejects: what is not a dispatch for this worker becomes a dead letter, and the rest goes on.
+// A foreign message becomes a dead letter, and the rest continues.
 func TestReceiveRejects(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
@@ -65,7 +65,7 @@ func TestReceiveRejects(t *testing.T) {
 	r.next("good").Ack()
 }
 
-// TestReceiveLeaves: after ctx has ended no more messages are taken, and those in hand keep their answers.
+// After the end of ctx no more messages are taken, and those in hand keep their answers.
 func TestReceiveLeaves(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
@@ -134,7 +134,6 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// TestLeastPermissions: a worker only reads queues of workers.
 func TestLeastPermissions(t *testing.T) {
 	t.Parallel()
 	admin := rabbittest.Shared(t)
@@ -147,7 +146,6 @@ func TestLeastPermissions(t *testing.T) {
 	until(t, "the rejected message is a dead letter", func() bool { return b.waiting(b.queue+".dead") == 1 })
 }
 
-// TestTLS: the URL names the certificates.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s, tls := rabbittest.StartTLS(t, true)

@@ -13,8 +13,7 @@ import (
 	"github.com/taskerhq/tasker/redisqueue"
 )
 
-// TestPermissions: a user with the permissions that docs/guides/redis-queues.md lists, and no others, can do
-// everything.
+// The permissions listed in docs/guides/redis-queues.md suffice for everything.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../docs/guides/redis-queues.md")

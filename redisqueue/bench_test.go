@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/redisqueue"
 )
 
-// BenchmarkConsumer runs jobs of 150 bytes from a full queue: taken into a list of the consumer, run by the retry
-// handler, acknowledged. A share of them fails for good, and becomes dead letters.
+// BenchmarkConsumer runs jobs of 150 bytes from a full queue: taken, run by the retry handler, acknowledged. A share
+// fails for good, and becomes dead letters.
 func BenchmarkConsumer(b *testing.B) {
 	for _, failing := range []int{0, 10, 100} {
 		b.Run(fmt.Sprintf("failing=%d%%", failing), func(b *testing.B) {

@@ -7,29 +7,28 @@ import (
 	"time"
 )
 
-// The breaker is our own: the circuit breakers of libraries that were looked at read the machine's clock, which tests
-// must not wait for, and either do not count half-open calls apart from successes or cannot be held open by hand.
+// The breaker is our own: the libraries that were examined read the machine's clock, which tests must not wait for, and
+// either do not count half-open calls apart from successes or cannot be held open by hand.
 
 // BreakerState is the state of a Breaker.
 type BreakerState string
 
-// The states of a Breaker.
 const (
 	// BreakerClosed: calls go through.
 	BreakerClosed BreakerState = "closed"
 	// BreakerOpen: no call goes through, until the recovery time is over.
 	BreakerOpen BreakerState = "open"
-	// BreakerHalfOpen: a few calls go through, to find out whether they succeed.
+	// BreakerHalfOpen: a few calls go through, as a test.
 	BreakerHalfOpen BreakerState = "half_open"
 )
 
-// BreakerConfig are the settings of a Breaker. The zero value of a field is its default.
+// BreakerConfig are the settings of a Breaker. Zero fields have defaults.
 type BreakerConfig struct {
 	// FailureThreshold is how many failures in a row open it. 1 to 50. Defaults to 5.
 	FailureThreshold int `json:"failure_threshold"`
 	// RecoveryTimeout is how long it is open before it tries. 1s to 10m. Defaults to 60s.
 	RecoveryTimeout time.Duration `json:"recovery_timeout"`
-	// HalfOpenMaxCalls is how many calls at a time go through while it is half-open. 1 to 10. Defaults to 3.
+	// HalfOpenMaxCalls bounds the concurrent calls while half-open. 1 to 10. Defaults to 3.
 	HalfOpenMaxCalls int `json:"half_open_max_calls"`
 	// SuccessThreshold is how many successes close it again. 1 to 10. Defaults to 2.
 	SuccessThreshold int `json:"success_threshold"`
@@ -73,7 +72,7 @@ func (c BreakerConfig) check() error {
 	return nil
 }
 
-// Breaker keeps calls from a service that fails. It is closed until FailureThreshold calls in a row failed; then it is
+// Breaker keeps calls from a failing service. It is closed until FailureThreshold calls in a row failed; then it is
 // open for RecoveryTimeout; then half-open, until SuccessThreshold calls succeeded or one failed. It is safe for
 // concurrent use and never blocks.
 type Breaker struct {
@@ -84,18 +83,18 @@ type Breaker struct {
 	mu       sync.Mutex
 	s        BreakerStatus
 	forced   bool   // open until Reset
-	era      uint64 // of the state: a call from before a change says nothing about the state after it
+	era      uint64 // of the state: a call from before a change does not count after it
 	inFlight int    // calls while half-open
 }
 
-// BreakerStatus is what a Breaker knows of itself. The counts of calls are since it was made.
+// BreakerStatus is the state of a Breaker. Calls are counted since it was made.
 type BreakerStatus struct {
 	Name  string       `json:"name"`
 	State BreakerState `json:"state"`
 	// FailureCount counts failures in a row, SuccessCount successes since it was half-open.
 	FailureCount  int           `json:"failure_count"`
 	SuccessCount  int           `json:"success_count"`
-	TotalCalls    int64         `json:"total_calls"`       // that asked
+	TotalCalls    int64         `json:"total_calls"`       // requests
 	RejectedCalls int64         `json:"rejected_calls"`    // of them
 	LastFailureAt *time.Time    `json:"last_failure_time"` // nil: never
 	OpenedAt      *time.Time    `json:"opened_at"`         // nil: it is closed
@@ -122,7 +121,7 @@ type Permit struct {
 	era uint64
 }
 
-// Allow asks for a call: ok is false while the breaker is open, or half-open with as many calls as it may have.
+// Allow asks for a call: ok is false while the breaker is open, or half-open with too many calls.
 func (b *Breaker) Allow() (p Permit, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -142,7 +141,7 @@ func (b *Breaker) Allow() (p Permit, ok bool) {
 	return Permit{b, b.era}, true
 }
 
-// advance makes the breaker half-open once it was open for long enough; the caller holds mu.
+// advance makes the breaker half-open after the recovery time; the caller holds mu.
 func (b *Breaker) advance() {
 	if b.s.State == BreakerOpen && !b.forced && !b.clock.Now().Before(b.s.OpenedAt.Add(b.config.RecoveryTimeout)) {
 		b.enter(BreakerHalfOpen)
@@ -163,7 +162,7 @@ func (b *Breaker) enter(s BreakerState) {
 	}
 }
 
-// Done says how the call went. A call that began in an earlier state counts no more.
+// Done records the result of the call. It ignores a call that began in an earlier state.
 func (p Permit) Done(success bool) {
 	b := p.b
 	b.mu.Lock()
@@ -190,7 +189,7 @@ func (p Permit) Done(success bool) {
 	}
 }
 
-// Cancel gives a permit back: the call says nothing of the service, such as one that was not made.
+// Cancel returns a permit without a verdict on the service, for example if the call was not made.
 func (p Permit) Cancel() {
 	b := p.b
 	b.mu.Lock()
@@ -200,7 +199,7 @@ func (p Permit) Cancel() {
 	}
 }
 
-// Status returns what the breaker knows of itself.
+// Status returns the state and the counts.
 func (b *Breaker) Status() BreakerStatus {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -208,7 +207,7 @@ func (b *Breaker) Status() BreakerStatus {
 	return b.s
 }
 
-// Reset closes the breaker, also one that was forced open.
+// Reset closes the breaker, even one that was forced open.
 func (b *Breaker) Reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -216,7 +215,7 @@ func (b *Breaker) Reset() {
 	b.enter(BreakerClosed)
 }
 
-// ForceOpen opens the breaker until Reset: before maintenance of the service, for example.
+// ForceOpen opens the breaker until Reset, for example before maintenance of the service.
 func (b *Breaker) ForceOpen() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

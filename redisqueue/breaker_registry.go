@@ -13,7 +13,7 @@ type BreakerRegistry struct {
 	breakers map[string]*Breaker
 }
 
-// GetOrCreate returns the breaker of that name; a new one if there is none. config and clock are those of a new one.
+// GetOrCreate returns the breaker of that name, or a new one with config and clock.
 func (r *BreakerRegistry) GetOrCreate(name string, config BreakerConfig, clock Clock) (*Breaker, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -31,7 +31,7 @@ func (r *BreakerRegistry) GetOrCreate(name string, config BreakerConfig, clock C
 	return b, nil
 }
 
-// Get returns the breaker of that name, nil if there is none.
+// Get returns the breaker of that name, or nil.
 func (r *BreakerRegistry) Get(name string) *Breaker {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/redisqueue"
 )
 
-// call asks a breaker for a call that goes one way or the other.
 func call(b *redisqueue.Breaker, success bool) bool {
 	p, ok := b.Allow()
 	if ok {

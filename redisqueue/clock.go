@@ -7,12 +7,11 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
-// Clock is the time as a consumer sees it; tests have one of their own. Its methods are called concurrently.
+// Clock is a consumer's time; tests replace it. Its methods are called concurrently.
 type Clock interface {
 	Now() time.Time
-	// Sleep blocks for d. When ctx ends earlier it returns the error of ctx at once.
+	// Sleep blocks for d. When ctx ends earlier it immediately returns the error of ctx.
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// systemClock is the clock of the machine.
 var systemClock Clock = clock.System{}

@@ -16,13 +16,12 @@ import (
 )
 
 const (
-	// takeAtOnce bounds the jobs of one step in Redis, and takeBytes about their bytes.
+	// bounds of one call of Redis for jobs
 	takeAtOnce = 500
 	takeBytes  = 8 << 20
-	// waitAtOnce bounds how long Redis holds a question for jobs. It is below the shortest lease, so that no job is moved
-	// for a consumer that was given up.
-	waitAtOnce = 500 * time.Millisecond
-	// callTimeout bounds any other question.
+	// waitAtOnce bounds a blocking wait in Redis. It is below the shortest lease, so that no job moves for a consumer
+	// that counts as gone.
+	waitAtOnce  = 500 * time.Millisecond
 	callTimeout = 2 * time.Second
 	// troublePause is the time between two tries while Redis does not answer.
 	troublePause = 200 * time.Millisecond
@@ -30,7 +29,7 @@ const (
 
 // Job is a job that a Consumer took.
 type Job struct {
-	Payload []byte // as it was in the queue; nobody may change it
+	Payload []byte // as in the queue; must not be changed
 	Queue   string
 	Attempt int // in this process, from 1
 }
@@ -41,24 +40,23 @@ type ConsumerOptions struct {
 	Client rueidis.Client
 	// Queue is the list. Required; at most 255 bytes.
 	Queue string
-	// HeadRight: the next job is at the right end, as for producers that LPUSH. Otherwise it is at the left end.
+	// HeadRight: the next job is at the right end, as with LPUSH. Otherwise it is at the left end.
 	HeadRight bool
-	// Handler runs one job. It should be idempotent: a job runs again after a crash. A panic is an error. Its context ends
-	// when the consumer stops and DrainTimeout is over. Required.
+	// Handler runs one job. It should be idempotent: a job runs again after a crash. A panic is an error. Its context
+	// ends when the consumer stops and DrainTimeout is over. Required.
 	Handler func(ctx context.Context, job Job) (any, error)
-	// HandlerOptions say how a failed job is repeated, and where it goes in the end. Letters is required.
+	// HandlerOptions configure retries and dead letters. Letters is required.
 	HandlerOptions
-	// Concurrency is how many jobs run at once. 1 to 10000. Defaults to 16. As many more are taken ahead.
+	// Concurrency bounds the running jobs. 1 to 10000. Defaults to 16. As many more are taken ahead.
 	Concurrency int
-	// MaxWaiting is how many jobs may wait for another attempt, besides those that run; with more, no job is taken.
-	// 1 to 100000. Defaults to 1000.
+	// MaxWaiting bounds the jobs that wait for another attempt; with more, no job is taken. 1 to 100000. Defaults to
+	// 1000.
 	MaxWaiting int
 	// Lease is how long the consumer may be silent until others take its jobs over. 3s to 1h. Defaults to 30s.
 	Lease time.Duration
-	// DrainTimeout is how long running jobs may go on when the consumer stops. 0 to 1h. Defaults to 30s; negative: none.
+	// DrainTimeout bounds running jobs when the consumer stops. 0 to 1h. Defaults to 30s; negative: none.
 	DrainTimeout time.Duration
-	// OnResult hears of each job that is settled, after that. It is called concurrently and holds the job up while it
-	// runs. May be nil.
+	// OnResult is called after each job is settled. Calls are concurrent, and each blocks its job. May be nil.
 	OnResult func(Job, Result)
 	// Logger gets a message when Redis does not answer, when it does again, and for each takeover. Defaults to silence.
 	Logger *slog.Logger
@@ -106,7 +104,7 @@ type Consumer struct {
 
 	mu      sync.Mutex
 	holding *holding
-	inHand  int           // jobs that were taken and are not settled
+	inHand  int           // taken and not settled
 	waiting int           // of them, for another attempt or for a place for their dead letter
 	queued  int           // of them, for a slot
 	changed chan struct{} // closed when there may be room again
@@ -136,15 +134,14 @@ func NewConsumer(o ConsumerOptions) (*Consumer, error) {
 	return c, nil
 }
 
-// errRunning: Run was called twice.
 var errRunning = errors.New("a Consumer runs once")
 
-// Run takes and runs jobs until ctx ends. Then it takes no more, gives back what has not begun or waits for another
-// attempt, and lets running jobs end for DrainTimeout; after that their contexts end, and they are given back too. Jobs
-// that cannot be given back because Redis does not answer are taken over by other consumers when the lease is over.
+// Run takes and runs jobs until ctx ends. Then it takes no more, gives back jobs that have not begun or wait for
+// another attempt, and lets running jobs end for DrainTimeout; after that their contexts end, and they are given back
+// too. If Redis does not answer then, other consumers take the jobs over after the lease.
 //
 // Run returns nil once all of this is done. It waits for handlers that ignore their contexts. While Redis does not
-// answer it tries again, for ever; it returns an error only if it is called a second time.
+// answer it retries without end; it returns an error only for a second call.
 func (c *Consumer) Run(ctx context.Context) error {
 	c.mu.Lock()
 	if c.holding != nil {
@@ -155,7 +152,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	c.holding = c.newHolding()
 	c.mu.Unlock()
 
-	// Running jobs, and the signs of life while they end, outlive ctx.
+	// Running jobs, and heartbeats while they end, outlive ctx.
 	work, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
 	var beside sync.WaitGroup
@@ -163,7 +160,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	beside.Go(func() { c.beat(beating) })
 	beside.Go(func() { _ = c.o.Letters.Run(beating) })
 
-	// The failures of the process before this one come first: its jobs must not run again.
+	// The failures of the earlier process come first: its jobs must not run again.
 	if _, err := c.o.Letters.Drain(ctx); err != nil && ctx.Err() == nil {
 		c.o.Logger.Warn("dead letters wait in the spool", "error", err)
 	}
@@ -184,7 +181,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return nil
 }
 
-// ConsumerStats counts what became of jobs since Run began.
+// ConsumerStats counts jobs since Run began.
 type ConsumerStats struct {
 	Succeeded int64 `json:"succeeded"`
 	Failed    int64 `json:"failed"`   // for good: they are dead letters
@@ -194,7 +191,7 @@ type ConsumerStats struct {
 	Waiting   int   `json:"waiting"` // of them, for another attempt
 }
 
-// Stats returns what became of jobs. TakenOver counts jobs of silent consumers that this one gave back to the queue.
+// Stats counts jobs since Run began. TakenOver counts jobs of silent consumers that this one gave back to the queue.
 func (c *Consumer) Stats() ConsumerStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()

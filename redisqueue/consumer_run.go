@@ -8,19 +8,19 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/redislist"
 )
 
-// holding is what the consumer holds under one ID.
+// holding are the jobs under one ID of the consumer.
 type holding struct {
 	id string
 
 	mu    sync.Mutex
 	jobs  map[string]int // by payload: equal jobs are interchangeable
 	total int64
-	more  atomic.Bool // Redis has more, as it seems
+	more  atomic.Bool // Redis seems to have more
 }
 
 func (c *Consumer) newHolding() *holding {
 	h := &holding{id: redislist.NewID(), jobs: map[string]int{}}
-	// A job whose failure waits in the spool is in Redis's list until the failure arrives.
+	// A job whose failure waits in the spool stays in Redis's list until the failure arrives.
 	c.o.Letters.observers.Store(h.id, func(job []byte) { h.drop(string(job)) })
 	return h
 }
@@ -57,21 +57,18 @@ func (h *holding) snapshot() map[string]int {
 	return out
 }
 
-// compare notes whether Redis has more jobs than the consumer knew and knows: jobs may have been taken or settled in
-// between, so a difference both times is worth a look.
+// compare notes whether Redis has more jobs than the consumer had before and after: jobs may have been taken or settled
+// in between, so only a difference both times is worth a look.
 func (h *holding) compare(known, inRedis int64) { h.more.Store(inRedis > max(known, h.count())) }
 
-// surplus reports whether it is worth looking for unknown jobs.
 func (h *holding) surplus() bool { return h.more.Load() }
 
-// held is a job that the consumer holds.
 type held struct {
 	h       *holding
 	entry   string
 	delayed bool // it waited for another attempt, so it is near the old end of its list
 }
 
-// start runs jobs, each in a goroutine of its own.
 func (c *Consumer) start(ctx context.Context, h *holding, entries []string) {
 	if len(entries) == 0 {
 		return
@@ -123,7 +120,7 @@ func (c *Consumer) run(ctx context.Context, j *held) {
 	c.bury(ctx, j, job, &t)
 }
 
-// slot waits for the right to run; false when the consumer stops. queued says whether the job counts as waiting for it.
+// slot waits for the right to run; false when the consumer stops. queued: the job counts as waiting for it.
 func (c *Consumer) slot(queued *bool) bool {
 	ok := false
 	select {
@@ -140,7 +137,6 @@ func (c *Consumer) slot(queued *bool) bool {
 	return ok
 }
 
-// pause lets a job wait; false when the consumer stops meanwhile.
 func (c *Consumer) pause(ctx context.Context, wait func(context.Context) error) bool {
 	c.change(0, 1, 0)
 	defer c.change(0, -1, 0)
@@ -156,8 +152,8 @@ func (c *Consumer) pause(ctx context.Context, wait func(context.Context) error) 
 	}
 }
 
-// finish acknowledges a job that succeeded. While Redis does not answer it tries again, until the consumer has to end:
-// then the job runs again elsewhere.
+// finish acknowledges a job that succeeded. While Redis does not answer it retries, until the consumer has to end: then
+// the job runs again elsewhere.
 func (c *Consumer) finish(ctx context.Context, j *held, job Job, r Result) {
 	for {
 		err, groupErr := c.acks.Do(context.WithoutCancel(ctx), j)
@@ -174,14 +170,14 @@ func (c *Consumer) finish(ctx context.Context, j *held, job Job, r Result) {
 	c.tell(job, r)
 }
 
-// bury makes a job a dead letter. While that is possible nowhere, the job stays unacknowledged and waits.
+// bury makes a job a dead letter. While no place takes it, the job waits unacknowledged.
 func (c *Consumer) bury(ctx context.Context, j *held, job Job, t *trial) {
 	l := c.handler.letter(t, c.o.Queue, job.Payload)
 	l.consumer = j.h.id
 	for {
 		out, err := c.o.Letters.write(ctx, l)
 		if err == nil {
-			// What is in the spool is known to Redis until it is sent on.
+			// Redis keeps the job of a letter in the spool until it is sent on.
 			if out != inSpool {
 				j.h.drop(j.entry)
 			}
@@ -206,7 +202,6 @@ func (c *Consumer) tell(job Job, r Result) {
 	}
 }
 
-// release gives a job back to the queue, for any consumer to run.
 func (c *Consumer) release(j *held) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -218,7 +213,7 @@ func (c *Consumer) release(j *held) {
 	j.h.drop(j.entry)
 }
 
-// ackSome acknowledges jobs; it is not called concurrently.
+// ackSome acknowledges jobs; calls must not be concurrent.
 func (c *Consumer) ackSome(jobs []*held) ([]error, error) {
 	type group struct {
 		h       *holding

@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/redislist"
 )
 
-// take takes jobs and starts them until ctx ends; work is the context of the jobs. It reports whether the list of the
-// consumer in Redis has no job that it does not know.
+// take takes jobs and starts them until ctx ends; work is the context of the jobs. It reports whether the consumer's
+// list in Redis has only known jobs.
 func (c *Consumer) take(ctx, work context.Context) (sure bool) {
 	sure = true
 	trouble := false
@@ -40,13 +40,13 @@ func (c *Consumer) take(ctx, work context.Context) (sure bool) {
 		}
 	}
 	if !sure {
-		_ = c.releaseUnknown(c.current()) // what stays is taken over later
+		_ = c.releaseUnknown(c.current()) // the rest is taken over later
 	}
 	return sure
 }
 
-// takeSome takes jobs, waiting a while for the first. The end of ctx does not interrupt it: a question whose answer
-// nobody hears could move a job when the consumer is gone.
+// takeSome takes jobs, waiting a while for the first. The end of ctx does not interrupt it: a command without a reader
+// of its answer could move a job for a consumer that is gone.
 func (c *Consumer) takeSome(ctx, work context.Context, h *holding) error {
 	n := min(c.room(ctx), takeAtOnce)
 	if n <= 0 {
@@ -61,15 +61,14 @@ func (c *Consumer) takeSome(ctx, work context.Context, h *holding) error {
 	return err
 }
 
-// takeNow takes jobs that are there.
 func (c *Consumer) takeNow(ctx context.Context, h *holding, n int) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return c.list.Take(ctx, h.id, n, takeBytes)
 }
 
-// wait waits a while for a job, and takes what came with it. A take registered the consumer a moment ago, so that it
-// ends long before the lease does.
+// wait waits a while for a job, and takes others with it. It follows the registration of a take, so that it ends long
+// before the lease.
 func (c *Consumer) wait(ctx context.Context, h *holding, n int) ([]string, error) {
 	call, cancel := context.WithTimeout(ctx, waitAtOnce+callTimeout)
 	defer cancel()
@@ -79,7 +78,7 @@ func (c *Consumer) wait(ctx context.Context, h *holding, n int) ([]string, error
 	}
 	more, err := c.takeNow(ctx, h, n)
 	if errors.Is(err, redislist.ErrTakenOver) {
-		// It was given up while it waited. The job is for the consumer that it is from now on, or another one.
+		// The consumer was taken over during the wait. The job is for its new ID, or another consumer.
 		if _, err := c.list.Release(call, h.id, []string{entry}); err == nil {
 			return nil, redislist.ErrTakenOver
 		}
@@ -87,13 +86,13 @@ func (c *Consumer) wait(ctx context.Context, h *holding, n int) ([]string, error
 	return append([]string{entry}, more...), err
 }
 
-// room blocks until jobs may be taken, and returns how many; 0 when ctx ended. Twice as many jobs are held as can run:
-// the next ones are at hand when one ends, and few wait here that another consumer could run.
+// room blocks until jobs may be taken, and returns how many; 0 when ctx ended. It holds twice as many jobs as can run:
+// the next ones are ready, and few wait here that another consumer could run.
 func (c *Consumer) room(ctx context.Context) int {
 	for ctx.Err() == nil {
 		c.mu.Lock()
 		n := 2*c.o.Concurrency - (c.inHand - c.waiting)
-		// A few at a time only when nothing is at hand: a step in Redis costs the same for many.
+		// A few at a time only when none is ready: a step in Redis costs the same for many.
 		if c.waiting < c.o.MaxWaiting && n > 0 && (c.queued == 0 || n >= min(c.o.Concurrency, takeAtOnce)) {
 			c.mu.Unlock()
 			return n
@@ -109,7 +108,6 @@ func (c *Consumer) room(ctx context.Context) int {
 	return 0
 }
 
-// change changes the counts.
 func (c *Consumer) change(inHand, waiting, queued int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,8 +129,7 @@ func (c *Consumer) current() *holding {
 	return c.holding
 }
 
-// renew goes on under a new ID after the jobs of the old one were taken over. Those that run go on; they run elsewhere
-// too.
+// renew continues under a new ID after a takeover. Running jobs continue, and run elsewhere too.
 func (c *Consumer) renew(old *holding) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,9 +142,9 @@ func (c *Consumer) renew(old *holding) {
 	c.holding = c.newHolding()
 }
 
-// beat shows that the consumer lives, and takes over from those that do not.
+// beat sends heartbeats, and takes over from silent consumers.
 func (c *Consumer) beat(ctx context.Context) {
-	var since time.Time // from when on all beats were heard; zero: the last one was not
+	var since time.Time // start of uninterrupted heartbeats; zero: the last one failed
 	for c.o.Clock.Sleep(ctx, c.o.Lease/4) == nil {
 		if !c.beatOnce(ctx) {
 			since = time.Time{}
@@ -157,15 +154,14 @@ func (c *Consumer) beat(ctx context.Context) {
 		if since.IsZero() {
 			since = now
 		}
-		// After an outage everybody seems to be silent: others get as long as the lease to show themselves. And the jobs of
-		// this process before a restart are not given back while their failures are about to be sent.
+		// After an outage every consumer seems silent: others get a lease's time. And this process's jobs from before a
+		// restart are not given back while their failures are about to be sent.
 		if now.Sub(since) >= c.o.Lease && c.o.Letters.spool.Stats().Records == 0 {
 			c.takeOver(ctx)
 		}
 	}
 }
 
-// beatOnce reports whether Redis heard that the consumer lives.
 func (c *Consumer) beatOnce(ctx context.Context) bool {
 	h := c.current()
 	ctx, cancel := context.WithTimeout(ctx, max(callTimeout, c.o.Lease/8))
@@ -183,7 +179,6 @@ func (c *Consumer) beatOnce(ctx context.Context) bool {
 	return err == nil
 }
 
-// takeOver gives jobs of silent consumers back to the queue.
 func (c *Consumer) takeOver(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, max(callTimeout, c.o.Lease/8))
 	defer cancel()
@@ -197,8 +192,8 @@ func (c *Consumer) takeOver(ctx context.Context) {
 	}
 }
 
-// releaseUnknown gives jobs back that are in the list of the consumer although it does not know them: the answer with
-// them was lost, or Redis came back with old data. Nobody takes meanwhile.
+// releaseUnknown gives back unknown jobs in the consumer's list: the answer with them was lost, or Redis came back with
+// old data. No take may run meanwhile.
 func (c *Consumer) releaseUnknown(h *holding) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -223,7 +218,7 @@ func (c *Consumer) releaseUnknown(h *holding) error {
 	return err
 }
 
-// leave ends the consumer's place in Redis, unless Redis may still move a job for it. What it still holds is taken over
+// leave ends the consumer's place in Redis, unless Redis may still move a job for it. Remaining jobs are taken over
 // later.
 func (c *Consumer) leave(sure bool) {
 	h := c.current()

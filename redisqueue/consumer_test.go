@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/redisqueue"
 )
 
-// running is a consumer that runs.
 type running struct {
 	*redisqueue.Consumer
 	stop func()
@@ -44,9 +43,8 @@ func (s server) run(o redisqueue.ConsumerOptions) *running {
 	return r
 }
 
-// idle reports whether nothing is left of a queue and its consumers.
 func (s server) idle() bool {
-	if len(s.list(s.queue)) > 0 { // first: a job that is taken after a look at what is held would be in neither
+	if len(s.list(s.queue)) > 0 { // first: a job taken between the two looks would be in neither
 		return false
 	}
 	for _, key := range s.keys("*" + s.queue + "*processing*") {
@@ -96,7 +94,7 @@ func TestConsumer(t *testing.T) {
 		},
 	})
 	eventually(t, "all settled", func() bool { return c.Stats().Succeeded+c.Stats().Failed == n })
-	// A letter that Redis does not take in time waits in the spool, and its job in Redis, until it is sent again.
+	// Letters that Redis does not take in time wait in the spool, and their jobs in Redis, until they are sent again.
 	eventually(t, "all letters have arrived", func() bool { return len(s.dlq()) == n*2/10 && s.idle() })
 	c.stop()
 	if st := c.Stats(); st.Succeeded != n*8/10 || st.Failed != n*2/10 || st.Held != 0 || st.Waiting != 0 {
@@ -117,7 +115,6 @@ func TestConsumer(t *testing.T) {
 	}
 }
 
-// TestTwoConsumers: each job runs once.
 func TestTwoConsumers(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -141,7 +138,7 @@ func TestTwoConsumers(t *testing.T) {
 	}
 }
 
-// TestDrain: a consumer that stops lets running jobs end, and gives the others back in time.
+// A stopping consumer lets running jobs end, and gives the others back in time.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -187,7 +184,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestDrainEnds: what still runs when the time is over is told so, and given back.
+// Jobs that still run after the time are cancelled and given back.
 func TestDrainEnds(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -220,7 +217,7 @@ func TestDrainEnds(t *testing.T) {
 	}
 }
 
-// crash leaves behind what a consumer leaves that is killed: it took jobs, and is silent since.
+// crash leaves the state of a killed consumer: it took jobs, and is silent.
 func (s server) crash(n int) {
 	s.Helper()
 	list, err := redislist.New(s.client, s.queue, redislist.Options{})
@@ -234,12 +231,12 @@ func (s server) crash(n int) {
 	s.silence(id)
 }
 
-// silence makes a consumer one that was not heard of for a minute.
+// silence makes a consumer silent for a minute.
 func (s server) silence(id string) {
 	s.do("ZADD", redislist.Consumers(s.queue), "XX", fmt.Sprint(time.Now().Add(-time.Minute).UnixMilli()), id)
 }
 
-// TestTakeOver: the jobs of a crashed consumer run, once the others had the time to show themselves.
+// The jobs of a crashed consumer run, after the others had time for heartbeats.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -264,7 +261,7 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// TestLostAnswer: jobs that Redis moved for a consumer that never heard of it run.
+// Jobs that Redis moved for a consumer without its knowledge run.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -288,8 +285,8 @@ func TestLostAnswer(t *testing.T) {
 	})
 }
 
-// TestGivenUp: a consumer that was silent for too long goes on under another ID, and a failure of a job that
-// another one has is no dead letter.
+// A consumer that was silent too long continues under another ID, and a failure of a job that another one has is no
+// dead letter.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	s := shared(t)

@@ -14,7 +14,7 @@ func contractBreaker(t *testing.T, c *contract) {
 	c.do("SET", redisqueue.DLQName(detection), "no list") // writes of letters fail
 	write := func() redisqueue.DeadLetterStatus {
 		t.Helper()
-		// The spool must be empty, or nothing is tried: each failure is one drain or one write.
+		// The spool must be empty before each try: each failure is one drain or one write.
 		if c.letters.Status().SpoolLetters > 0 {
 			_, _ = c.letters.Drain(t.Context())
 		} else if err := c.letters.Write(t.Context(), redisqueue.JobFailure{Job: []byte("1"), Error: "e",

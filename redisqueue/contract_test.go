@@ -15,10 +15,9 @@ import (
 	"github.com/taskerhq/tasker/redisqueue"
 )
 
-// The names that an application of two queues knows.
 const detection, analysis, overflow = "detection_queue", "analysis_queue", "dlq:overflow:detection_queue"
 
-// contract is an application on a server of its own.
+// contract is an application on its own server.
 type contract struct {
 	server
 	own     *redistest.Server
@@ -27,8 +26,8 @@ type contract struct {
 }
 
 // TestContract goes through what an application of such queues relies on: names, formats, defaults, limits and states,
-// each in a subtest of its name. A name with Differs is where we do not do what applications had to live with before;
-// docs/reference/dlq-api.md and docs/guides/redis-queues.md say so.
+// each in a subtest of its name. A name with Differs marks a deliberate difference; docs/reference/dlq-api.md and
+// docs/guides/redis-queues.md explain it.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	own := redistest.Start(t)
@@ -46,7 +45,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// fail has a job fail for good at its first attempt, and returns the members of its letter.
+// fail fails a job for good at its first attempt, and returns the members of its letter.
 func (c *contract) fail(queue string, err error, o redisqueue.HandlerOptions) map[string]json.RawMessage {
 	c.Helper()
 	o.Letters, o.Clock = c.letters, newSkip()
@@ -85,11 +84,11 @@ func contractNames(t *testing.T, _ *contract) {
 	}
 }
 
-// failureMembers are the members of a JobFailure in their order.
+// failureMembers are the members of a JobFailure in order.
 var failureMembers = []string{"original_job", "error", "attempt_count", "first_failed_at", "last_failed_at",
 	"queue_name", "error_type", "stack_trace", "http_status", "response_body", "retry_delays", "context"}
 
-// remote is a failed call of a service, which knows its stack.
+// remote is a failed call of a service, with its stack.
 type remote struct {
 	answer redisqueue.HTTPError
 	stack  string
@@ -167,7 +166,7 @@ func contractEnrichment(t *testing.T, c *contract) {
 	}
 	t.Run("ContextHasDepthsAndBreaker", func(t *testing.T) {
 		c.push("1", "2")
-		// A second later: depths are asked for once a second.
+		// A second later: depths are read once a second.
 		f := c.fail(analysis, errDown, redisqueue.HandlerOptions{ContextQueues: []string{detection, analysis}})
 		var got map[string]any
 		want := map[string]any{"detection_queue_depth": 2.0, "analysis_queue_depth": 0.0,

@@ -15,10 +15,9 @@ import (
 	"github.com/taskerhq/tasker/redisqueue"
 )
 
-// doneKey is the list in which a handler writes down what it did.
 func (s server) doneKey() string { return s.queue + ":done" }
 
-// work writes a job down, or fails for good if its number is divisible by seven.
+// work records a job, or fails for good if its number is divisible by seven.
 func (s server) work(ctx context.Context, job redisqueue.Job) (any, error) {
 	n, err := strconv.Atoi(string(job.Payload))
 	if err != nil || n%7 == 0 {
@@ -27,7 +26,7 @@ func (s server) work(ctx context.Context, job redisqueue.Job) (any, error) {
 	return nil, s.client.Do(ctx, s.client.B().Rpush().Key(s.doneKey()).Element(string(job.Payload)).Build()).Error()
 }
 
-// check wants each of n jobs done, or among the dead letters, as its number says.
+// check wants each of n jobs done, or among the dead letters, by its number.
 func (s server) check(n int) {
 	s.Helper()
 	done, dead := map[string]int{}, map[string]int{}
@@ -51,7 +50,6 @@ func (s server) check(n int) {
 	}
 }
 
-// TestKilledConsumer is the process that TestKill kills.
 func TestKilledConsumer(t *testing.T) {
 	queue := os.Getenv("REDISQUEUE_TEST_QUEUE")
 	if queue == "" {
@@ -63,7 +61,7 @@ func TestKilledConsumer(t *testing.T) {
 	<-c.done
 }
 
-// TestKill: consumers are killed at any moment; each job is done, or a dead letter, in the end.
+// Consumers are killed at any moment; each job is done, or a dead letter, in the end.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -108,13 +106,12 @@ func TestKill(t *testing.T) {
 	s.check(jobs)
 }
 
-// TestServerRestarts: Redis is stopped and started while a consumer works; all jobs are settled, and then what comes
-// after FLUSHALL.
+// Redis restarts while a consumer works; all jobs are settled, and then those after FLUSHALL.
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
 	own := redistest.Start(t, "appendonly=yes", "appendfsync=always")
 	s := connect(t, own.URL(), "jobs")
-	// The list of what was done is on a server that stays.
+	// The list of results is on another server.
 	url, prefix := redistest.Shared(t)
 	notes := connect(t, url, prefix+"notes")
 	c := s.run(redisqueue.ConsumerOptions{Handler: notes.work, HandlerOptions: redisqueue.HandlerOptions{
@@ -127,7 +124,7 @@ func TestServerRestarts(t *testing.T) {
 			if err := own.Restart(); err != nil {
 				t.Fatal(err)
 			}
-			// A client whose connection broke reports that once.
+			// A client reports a broken connection once.
 			_ = s.client.Do(t.Context(), s.client.B().Ping().Build()).Error()
 		}
 	}

@@ -17,46 +17,42 @@ import (
 )
 
 const (
-	// lettersAtOnce bounds the letters of one script.
 	lettersAtOnce = 200
-	// letterBytes bounds about how many bytes of the spool are read at once.
-	letterBytes = 4 << 20
+	letterBytes   = 4 << 20
 	// drainPause is the time between two tries to empty the spool.
 	drainPause = time.Second
 	// DefaultBreakerName is the name of the breaker around writes of dead letters.
 	DefaultBreakerName = "dlq_overflow"
 )
 
-// ErrSpoolFull reports that a dead letter could not be written, and that the files that would keep it have no space.
-// The caller must not acknowledge the job.
+// ErrSpoolFull: a dead letter could not be written, and the spool has no space. The caller must not acknowledge the
+// job.
 var ErrSpoolFull = errors.New("the dead letter could be stored neither in Redis nor in the spool, which is full")
 
-// errDLQFull: the list of dead letters has as many as it may have.
 var errDLQFull = errors.New("the list of dead letters is full")
 
 // DeadLetterOptions are the settings of DeadLetters.
 type DeadLetterOptions struct {
 	// Client reaches the server; it stays the caller's. Required.
 	Client rueidis.Client
-	// Dir is the directory of the spool. It is made if it is missing, and belongs to one process. It should be on a disk
-	// that outlives the process, or a restart elsewhere does not find what waits. Required.
+	// Dir is the directory of the spool. It is created if missing, and belongs to one process. It should be on a disk
+	// that outlives the process, so that waiting letters are found after a restart elsewhere. Required.
 	Dir string
-	// MaxSpoolBytes bounds what waits in the spool; the files take up to 4 MiB more. Defaults to 256 MiB.
+	// MaxSpoolBytes bounds the waiting letters in the spool; the files take up to 4 MiB more. Defaults to 256 MiB.
 	MaxSpoolBytes int64
-	// MaxLength is the most letters in one list: a full list is a failed write. 0: no limit.
+	// MaxLength bounds the letters of one list: a full list is a failed write. 0: no limit.
 	MaxLength int64
 	// Timeout bounds a write to Redis. 10ms to 1m. Defaults to 2s.
 	Timeout time.Duration
 	// Breaker are the settings of the breaker around the writes.
 	Breaker BreakerConfig
-	// Registry gets the breaker, under BreakerName. Defaults to one of its own.
+	// Registry gets the breaker, under BreakerName. Defaults to a new one.
 	Registry *BreakerRegistry
 	// BreakerName is the name of the breaker. Defaults to DefaultBreakerName.
 	BreakerName string
 	// Clock is the time; nil is the machine's.
 	Clock Clock
-	// Logger gets a message when letters go to the spool, when they are sent on, and for each damaged record. Defaults to
-	// silence.
+	// Logger logs letters that go to the spool or are sent on, and each damaged record. Defaults to silence.
 	Logger *slog.Logger
 }
 
@@ -88,7 +84,7 @@ func (o *DeadLetterOptions) setDefaults() error {
 	return nil
 }
 
-// DeadLetters writes dead letters to their lists, in order, and keeps in files what cannot be written right now. It is
+// DeadLetters writes dead letters to their lists in order, and keeps those that cannot be written now in files. It is
 // safe for concurrent use; a process has one for each server.
 type DeadLetters struct {
 	o       DeadLetterOptions
@@ -103,11 +99,10 @@ type DeadLetters struct {
 	number uint64
 
 	written, spooled, superseded atomic.Int64
-	// observers are told which jobs of theirs left the spool: func(job []byte) by the ID of a consumer.
+	// observers learn which of their jobs left the spool: func(job []byte) by the ID of a consumer.
 	observers sync.Map
 }
 
-// outcome is what became of a letter.
 type outcome int
 
 const (
@@ -117,8 +112,8 @@ const (
 	refused                   // neither
 )
 
-// OpenDeadLetters opens the spool, and logs what it finds there. It connects to nothing. Letters that wait are sent by
-// Run, Drain, and the next Write. The caller closes it after its users.
+// OpenDeadLetters opens and logs the spool. It connects to nothing. Run, Drain, and the next Write send waiting
+// letters. The caller closes it after its users.
 func OpenDeadLetters(o DeadLetterOptions) (*DeadLetters, error) {
 	if err := o.setDefaults(); err != nil {
 		return nil, err
@@ -145,7 +140,7 @@ func OpenDeadLetters(o DeadLetterOptions) (*DeadLetters, error) {
 // is durable, as far as Redis is configured to be, or on disk. It blocks for a write to Redis, at most Timeout, and a
 // sync of the disk. Letters of concurrent callers share both.
 //
-// ErrSpoolFull says that the letter is nowhere: the caller keeps the job. When ctx ends before the write begins, Write
+// After ErrSpoolFull the letter is nowhere: the caller keeps the job. When ctx ends before the write begins, Write
 // returns its error.
 func (d *DeadLetters) Write(ctx context.Context, f JobFailure) error {
 	if err := redislist.CheckKeys(d.o.Client, f.Queue); err != nil {
@@ -155,7 +150,6 @@ func (d *DeadLetters) Write(ctx context.Context, f JobFailure) error {
 	return err
 }
 
-// write stores a letter. An error means that it is refused.
 func (d *DeadLetters) write(ctx context.Context, l *letter) (outcome, error) {
 	out, err := d.writes.Do(ctx, l)
 	switch {
@@ -167,16 +161,16 @@ func (d *DeadLetters) write(ctx context.Context, l *letter) (outcome, error) {
 	return out, nil
 }
 
-// writeSome stores letters; it is not called concurrently.
+// writeSome stores letters; calls must not be concurrent.
 func (d *DeadLetters) writeSome(letters []*letter) ([]outcome, error) {
 	d.order.Lock()
 	defer d.order.Unlock()
-	// Numbers are given here, so that they increase in the order in which letters are sent.
+	// Numbers follow the order of sending.
 	for _, l := range letters {
 		d.number++
 		l.writer, l.number = d.writer, d.number
 	}
-	// What waits goes first. One piece of it at a time, so that callers do not wait for all.
+	// Waiting letters go first, one piece at a time, so that callers do not wait for all.
 	if d.spool.Stats().Records > 0 {
 		if err := d.drainSome(); err != nil && !errors.Is(err, errRejected) {
 			d.o.Logger.Warn("dead letters wait in the spool", "error", err)
@@ -196,13 +190,14 @@ func (d *DeadLetters) writeSome(letters []*letter) ([]outcome, error) {
 	return outcomes, d.keep(rest, outcomes[len(letters)-len(rest):])
 }
 
-// keep puts letters into the spool, as many as there is space for.
+// keep puts as many letters into the spool as fit.
 func (d *DeadLetters) keep(letters []*letter, outcomes []outcome) error {
 	records := make([][]byte, len(letters))
 	for i, l := range letters {
 		records[i] = l.encode()
 	}
-	// A letter that was sent without an answer must not wait behind a gap: all of them, or else one by one from the first.
+	// A letter that was sent without an answer must not wait behind a gap: all of them, or else one by one from the
+	// first.
 	err := d.spool.Append(context.Background(), records...)
 	kept := len(letters)
 	if err != nil {
@@ -230,8 +225,8 @@ func (d *DeadLetters) keep(letters []*letter, outcomes []outcome) error {
 	return nil
 }
 
-// Drain sends letters of the spool to their lists, in order, until none waits, and returns how many it sent. It stops
-// at the first that cannot be sent, which is its error, and returns at once while the breaker is open.
+// Drain sends the letters of the spool to their lists in order, and returns how many it sent. It stops with the error
+// of the first that cannot be sent, and returns immediately while the breaker is open.
 func (d *DeadLetters) Drain(ctx context.Context) (sent int, err error) {
 	for ctx.Err() == nil {
 		d.order.Lock()
@@ -248,8 +243,8 @@ func (d *DeadLetters) Drain(ctx context.Context) (sent int, err error) {
 	return sent, ctx.Err()
 }
 
-// Run sends on what waits in the spool, as soon as that is possible, until ctx ends; it returns nil then. Consumers run
-// it; an application without a consumer does so itself. It may run several times at once.
+// Run sends waiting letters of the spool as soon as possible until ctx ends; then it returns nil. Consumers call it; an
+// application without a consumer must. Concurrent calls are allowed.
 func (d *DeadLetters) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		sent, err := d.Drain(ctx)
@@ -278,7 +273,7 @@ func (d *DeadLetters) drainSome() error {
 	for _, r := range records {
 		l, err := decodeLetter(r)
 		if err != nil {
-			break // what comes before it is sent; then it is the first
+			break // earlier ones are sent; then it is the first
 		}
 		letters = append(letters, l)
 	}
@@ -300,7 +295,7 @@ func (d *DeadLetters) drainSome() error {
 	return err
 }
 
-// DeadLetterStatus is what DeadLetters knows of itself. Counts are since it was opened.
+// DeadLetterStatus is the state of DeadLetters. Counts begin with its opening.
 type DeadLetterStatus struct {
 	Breaker BreakerStatus `json:"breaker"`
 	// SpoolLetters and SpoolBytes wait in the spool, which takes SpoolLimit bytes.
@@ -311,11 +306,11 @@ type DeadLetterStatus struct {
 	Spooled      int64 `json:"spooled"` // to the spool first
 	// Superseded letters were not written, because another consumer had taken their jobs over.
 	Superseded int64 `json:"superseded"`
-	// Damaged is how many pieces of the spool were set aside.
+	// Damaged counts pieces of the spool that were set aside.
 	Damaged int `json:"damaged"`
 }
 
-// Status returns what DeadLetters knows of itself. It asks no server.
+// Status does not ask a server.
 func (d *DeadLetters) Status() DeadLetterStatus {
 	s := d.spool.Stats()
 	return DeadLetterStatus{Breaker: d.breaker.Status(), SpoolLetters: s.Records, SpoolBytes: s.Bytes,
@@ -326,7 +321,7 @@ func (d *DeadLetters) Status() DeadLetterStatus {
 // Breaker returns the breaker around the writes.
 func (d *DeadLetters) Breaker() *Breaker { return d.breaker }
 
-// Close ends the use of the spool; what waits there stays. Writes fail then. A second call does nothing.
+// Close stops using the spool; waiting letters stay. Writes fail then. A second call does nothing.
 func (d *DeadLetters) Close() error {
 	d.order.Lock()
 	defer d.order.Unlock()

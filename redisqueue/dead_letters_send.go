@@ -24,14 +24,13 @@ func loadScript(name string) (*rueidis.Lua, error) {
 	return rueidis.NewLuaScript(string(text)), nil
 }
 
-// writerMemory is how long Redis knows which letters of a process it has.
+// writerMemory is how long Redis remembers the letters of a process.
 const writerMemory = 7 * 24 * time.Hour
 
-// errRejected: the breaker is open.
 var errRejected = errors.New("the breaker around writes of dead letters is open")
 
-// send writes letters to their lists and returns how many from the first on need no more care. After an error, letters
-// behind them may have arrived too; sent again, they are recognised. The caller holds order.
+// send writes letters to their lists and returns how many from the first on are finished. After an error, later letters
+// may have arrived too; sent again, they are recognised. The caller holds order.
 func (d *DeadLetters) send(letters []*letter, outcomes []outcome) (n int, err error) {
 	for n < len(letters) {
 		end := n + 1
@@ -52,10 +51,9 @@ func (d *DeadLetters) send(letters []*letter, outcomes []outcome) (n int, err er
 	return n, nil
 }
 
-// sendRun writes letters of one queue and consumer by one script.
 func (d *DeadLetters) sendRun(letters []*letter, outcomes []outcome) (n int, err error) {
 	first := letters[0]
-	// The spool may have letters of a time at which the server was no cluster.
+	// The spool may have letters from before the server was a cluster.
 	if err := redislist.CheckKeys(d.o.Client, first.queue); err != nil {
 		return 0, fmt.Errorf("write dead letters to %s: %w", DLQName(first.queue), err)
 	}

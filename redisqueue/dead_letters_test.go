@@ -23,14 +23,12 @@ func (s server) handler(o redisqueue.HandlerOptions) *redisqueue.Handler {
 	return h
 }
 
-// once is the policy without a second attempt.
 var once = redisqueue.RetryPolicy{MaxAttempts: 1}
 
 var errDown = errors.New("detector: connection refused")
 
 func fails(context.Context) (any, error) { return nil, errDown }
 
-// errors are the errors of the dead letters.
 func (s server) errors() []string {
 	var out []string
 	for _, f := range s.letters() {
@@ -86,8 +84,8 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// TestOutage: while Redis is down, failures go to the spool, and from there to their list in order: by the same
-// process, and by the next one. The breaker keeps the application from waiting for a server that does not answer.
+// While Redis is down, failures go to the spool, and from there to their list in order, even by the next process. The
+// breaker keeps the application from waiting.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	own := redistest.Start(t, "appendonly=yes", "appendfsync=always")
@@ -140,7 +138,7 @@ func TestOutage(t *testing.T) {
 	if got := s.errors(); !slices.Equal(got, want) {
 		t.Errorf("letters %q, want %q", got, want)
 	}
-	// Somebody empties the server: what comes later arrives.
+	// After a FLUSHALL later letters arrive.
 	if err := own.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +148,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestBreakerIsHeldOpen: letters wait while somebody holds the breaker open, and go out in order afterwards.
+// Letters wait while the breaker is forced open, and go out in order afterwards.
 func TestBreakerIsHeldOpen(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -184,8 +182,8 @@ func TestBreakerIsHeldOpen(t *testing.T) {
 	}
 }
 
-// TestFull: with a full spool a failure is nowhere, its caller is told, and the job stays with its consumer until there
-// is room.
+// With a full spool a failure is nowhere, its caller gets an error, and the job stays with its consumer until there is
+// room.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -227,8 +225,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestRefusedByRedis: a list of dead letters that is none costs nothing: jobs stay with their consumer, and
-// failures wait.
+// A wrong type of the dead letters' list loses nothing: jobs stay with their consumer, and failures wait.
 func TestRefusedByRedis(t *testing.T) {
 	t.Parallel()
 	s := shared(t)

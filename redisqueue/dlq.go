@@ -12,17 +12,16 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/redislist"
 )
 
-// ErrNoEntry reports that an entry is not in the list of dead letters any more: somebody else has moved or removed it.
+// ErrNoEntry: an entry is no longer in the list of dead letters; it was moved or removed.
 var ErrNoEntry = errors.New("the entry is not in the list of dead letters any more")
 
-// maxEntries bounds the entries that DLQ.Entries returns at once.
 const maxEntries = 1000
 
 // DLQOptions are the settings of a DLQ.
 type DLQOptions struct {
 	// Client reaches the server; it stays the caller's. Required.
 	Client rueidis.Client
-	// Queue is the queue whose dead letters it manages, with dlq: or without. Required.
+	// Queue has the dead letters, with dlq: or without. Required.
 	Queue string
 	// HeadRight: consumers of the queue take from the right end, so that jobs go back to the left end.
 	HeadRight bool
@@ -31,20 +30,20 @@ type DLQOptions struct {
 }
 
 // DLQ manages the list of dead letters of a queue, for an application without a Tasker server. A server that reads the
-// list takes its entries, and has all of this for them and more, with their history. It is safe for concurrent use. An
-// error of Redis is always returned: an outage is no empty list.
+// list takes its entries, and does all of this and more, with a history. It is safe for concurrent use. It returns
+// every error of Redis: an outage is no empty list.
 type DLQ struct {
 	o       DLQOptions
 	list    string
 	requeue *rueidis.Lua
 }
 
-// Entry is an entry of a list of dead letters. That of a job which a full queue has moved has the error queue_overflow.
+// Entry is an entry of a list of dead letters. A job from a full queue has the error queue_overflow.
 type Entry struct {
 	JobFailure
-	// Raw is the entry as it is in the list. By it an entry is found again, wherever others have moved it.
+	// Raw is the entry in the list, which identifies it at any place.
 	Raw []byte
-	// Err is why the entry is no dead letter that can be read: JobFailure is empty then.
+	// Err is why the entry cannot be read: JobFailure is empty then.
 	Err error
 }
 
@@ -101,7 +100,6 @@ func (d *DLQ) Entries(ctx context.Context, start, limit int) ([]Entry, error) {
 // overflowReason is the reason of an entry of the list of an overflow, and the error of its JobFailure.
 const overflowReason = "queue_overflow"
 
-// parseEntry reads a dead letter, or an entry that a full queue has moved.
 func parseEntry(raw []byte) (JobFailure, error) {
 	f, err := ParseJobFailure(raw)
 	if err == nil {
@@ -124,9 +122,9 @@ func parseEntry(raw []byte) (JobFailure, error) {
 	return f, err
 }
 
-// Requeue sends the job of an entry to a queue, "" for the one that it came from, and removes the entry, in one step.
-// ErrNoEntry: it is not there any more, and nothing was sent. After another error it is still there, unless the
-// connection was lost: then it may have been sent.
+// Requeue sends the job of an entry to a queue, "" for its origin, and removes the entry, in one step. ErrNoEntry: it
+// is gone, and nothing was sent. After another error it is still there, unless the connection was lost: then it may
+// have been sent.
 func (d *DLQ) Requeue(ctx context.Context, e Entry, target string) error {
 	if e.Err != nil {
 		return fmt.Errorf("the job of an entry of %s is not known: %w", d.list, e.Err)
@@ -151,7 +149,7 @@ func (d *DLQ) Requeue(ctx context.Context, e Entry, target string) error {
 	return d.wrap("requeue from", err)
 }
 
-// RequeueOldest sends the job of the oldest entry back, as Requeue does, and returns it. ok is false if there is none.
+// RequeueOldest sends the job of the oldest entry back, as Requeue does, and returns it. ok is false without one.
 func (d *DLQ) RequeueOldest(ctx context.Context, target string) (job []byte, ok bool, err error) {
 	for {
 		entries, err := d.Entries(ctx, 0, 1)
@@ -160,13 +158,13 @@ func (d *DLQ) RequeueOldest(ctx context.Context, target string) (job []byte, ok 
 		}
 		err = d.Requeue(ctx, entries[0], target)
 		if errors.Is(err, ErrNoEntry) {
-			continue // somebody else was faster
+			continue // others were faster
 		}
 		return entries[0].Job, err == nil, err
 	}
 }
 
-// Remove removes an entry for good. ErrNoEntry: it is not there any more.
+// Remove removes an entry for good. ErrNoEntry: it is gone.
 func (d *DLQ) Remove(ctx context.Context, e Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, d.o.Timeout)
 	defer cancel()
@@ -178,8 +176,8 @@ func (d *DLQ) Remove(ctx context.Context, e Entry) error {
 	return d.wrap("remove from", err)
 }
 
-// Clear removes up to 1000 of the oldest entries for good and returns how many; call it until it returns 0. What was
-// added meanwhile is newer, and no call removes what was not in the list when it began.
+// Clear removes up to 1000 of the oldest entries for good and returns how many; call it until it returns 0. Each call
+// removes only entries that were in the list when it began.
 func (d *DLQ) Clear(ctx context.Context) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.o.Timeout)
 	defer cancel()
@@ -190,7 +188,6 @@ func (d *DLQ) Clear(ctx context.Context) (int64, error) {
 	return int64(len(texts)), d.wrap("clear", err)
 }
 
-// wrap says what failed.
 func (d *DLQ) wrap(verb string, err error) error {
 	if err == nil {
 		return nil

@@ -24,7 +24,6 @@ func (s server) newDLQ(queue string) *redisqueue.DLQ {
 	return d
 }
 
-// entries are all entries of a list, oldest first.
 func (s server) entries(d *redisqueue.DLQ) []redisqueue.Entry {
 	s.Helper()
 	out, err := d.Entries(context.Background(), 0, 1000)
@@ -34,7 +33,6 @@ func (s server) entries(d *redisqueue.DLQ) []redisqueue.Entry {
 	return out
 }
 
-// die puts dead letters of jobs into their list.
 func (s server) die(jobs ...string) {
 	s.Helper()
 	d := s.deadLetters(redisqueue.DeadLetterOptions{})
@@ -46,8 +44,7 @@ func (s server) die(jobs ...string) {
 	}
 }
 
-// TestDLQ: entries are found by what they are and not by their place, jobs come back byte for byte, and what cannot be
-// pushed stays.
+// Entries are found by content, not by place; jobs come back byte for byte; a job that cannot be pushed stays.
 func TestDLQ(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -114,7 +111,7 @@ func TestDLQ(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestDLQOverflow: jobs that a full queue has moved are managed alike, and come back as they were.
+// Jobs moved by a full queue are managed alike, and come back unchanged.
 func TestDLQOverflow(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -141,7 +138,7 @@ func TestDLQOverflow(t *testing.T) {
 	}
 }
 
-// TestDLQAtOnce: of any number of callers, one sends an entry back.
+// Only one of concurrent callers sends an entry back.
 func TestDLQAtOnce(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -175,7 +172,7 @@ func TestDLQAtOnce(t *testing.T) {
 	}
 }
 
-// TestDLQOutage: a server that does not answer is an error of every call, and never an empty list.
+// A silent server is an error of every call, and never an empty list.
 func TestDLQOutage(t *testing.T) {
 	t.Parallel()
 	own := redistest.Start(t)

@@ -1,6 +1,6 @@
 // Package redisqueue is for applications that consume Redis lists themselves: it takes jobs so that a crash loses none,
-// repeats failed attempts with a delay, and moves what fails for good to a dead-letter list, in a format that Tasker
-// and other programs read.
+// retries failed attempts with a delay, and moves jobs that fail for good to a dead-letter list, in a format that
+// Tasker and other programs read.
 //
 // A [Consumer] runs a function for each job of a list:
 //
@@ -13,25 +13,25 @@
 //	...
 //	err = consumer.Run(ctx)
 //
-// An application with a loop of its own uses a [Handler], which runs one job with its retries. A [Queue] pushes jobs
-// with a limit on the length of the list.
+// An application with its own loop uses a [Handler], which runs one job with its retries. A [Queue] pushes jobs to a
+// list of limited length.
 //
 // # Delivery
 //
 // Delivery is at least once: a job whose consumer crashed runs again. A job leaves the list of its consumer when it
-// succeeded, or in the same step in which its failure enters the dead-letter list. While that list cannot be written a
-// [Breaker] keeps the application from waiting for it, and failures go to files, from which they are sent later, in
-// their order, also by the next process. When the files are full, jobs stay unacknowledged. Nothing is dropped.
+// succeeds, or in the same step in which its failure enters the dead-letter list. While that list cannot be written, a
+// [Breaker] keeps the application from waiting, and failures go to files, from which they are sent later in order, even
+// by the next process. When the files are full, jobs stay unacknowledged. Nothing is dropped.
 //
 // # Names
 //
-// The dead letters of a queue Q are in the list dlq:Q, and jobs for which there was no room in dlq:overflow:Q. In a
-// Redis Cluster all of these must be in one slot, so Q needs a hash tag: {detections} instead of detections. Keys that
-// begin with tasker: belong to the consumers; see docs/guides/redis-queues.md.
+// The dead letters of a queue Q are in the list dlq:Q, and jobs from a full queue in dlq:overflow:Q. In a Redis Cluster
+// all of these must be in one slot, so Q needs a hash tag: {detections} instead of detections. Keys that begin with
+// tasker: belong to the consumers; see docs/guides/redis-queues.md.
 //
 // # Reading
 //
 // The package contains no engine and no database driver. Begin with consumer.go, then handler.go and dead_letters.go;
-// job_failure.go has the format, breaker.go the breaker, queue.go pushes jobs, dlq.go manages what failed.
-// metrics.go shows all of it. contract_test.go lists what applications may rely on.
+// job_failure.go has the format, breaker.go the breaker, queue.go pushes jobs, dlq.go manages dead letters. metrics.go
+// exports metrics. contract_test.go lists what applications may rely on.
 package redisqueue

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/redisqueue"
 )
 
-// An application takes jobs from a list until it is told to stop.
+// An application takes jobs from a list until it is stopped.
 func Example() {
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"127.0.0.1:6379"}})
 	if err != nil {
@@ -25,7 +25,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer letters.Close() // what waits in the spool is on disk
+	defer letters.Close() // waiting letters are on disk
 
 	consumer, err := redisqueue.NewConsumer(redisqueue.ConsumerOptions{
 		Client: client,

@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// handClock is a clock that a test advances. Sleepers wake when their time has come.
+// handClock is a clock that a test advances. Sleepers wake at their time.
 type handClock struct {
 	mu       sync.Mutex
 	now      time.Time
@@ -47,7 +47,6 @@ func (c *handClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// advance puts the clock forward and wakes who has slept enough.
 func (c *handClock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +59,7 @@ func (c *handClock) advance(d time.Duration) {
 	}
 }
 
-// skip is a clock on which time passes at once whenever somebody sleeps.
+// skip is a clock on which every sleep passes immediately.
 type skip struct{ handClock }
 
 func newSkip() *skip { return &skip{handClock{now: noon}} }
@@ -74,7 +73,6 @@ func (c *skip) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// server is a Redis, and keys of one test on it.
 type server struct {
 	testing.TB
 	url    string
@@ -82,7 +80,6 @@ type server struct {
 	queue  string
 }
 
-// shared is a queue of one test on the server that tests share.
 func shared(t testing.TB) server {
 	t.Helper()
 	url, prefix := redistest.Shared(t)
@@ -149,7 +146,6 @@ func (s server) list(key string) []string {
 
 func (s server) dlq() []string { return s.list(redisqueue.DLQName(s.queue)) }
 
-// letters are the dead letters, decoded.
 func (s server) letters() []redisqueue.JobFailure {
 	s.Helper()
 	var out []redisqueue.JobFailure
@@ -163,7 +159,7 @@ func (s server) letters() []redisqueue.JobFailure {
 	return out
 }
 
-// deadLetters opens the dead letters with defaults for what is not set.
+// deadLetters opens the dead letters with defaults for unset fields.
 func (s server) deadLetters(o redisqueue.DeadLetterOptions) *redisqueue.DeadLetters {
 	s.Helper()
 	o.Client = s.client
@@ -178,7 +174,7 @@ func (s server) deadLetters(o redisqueue.DeadLetterOptions) *redisqueue.DeadLett
 	return d
 }
 
-// eventually waits until something holds that other goroutines bring about.
+// eventually waits for a result of other goroutines.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for began := time.Now(); !holds(); time.Sleep(2 * time.Millisecond) {

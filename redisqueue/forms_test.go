@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker/redisqueue"
 )
 
-// through connects as a URL of a cluster or of Sentinels says.
 func through(t testing.TB, text, queue string) server {
 	t.Helper()
 	target, err := redisurl.Parse(text)
@@ -34,8 +33,8 @@ func through(t testing.TB, text, queue string) server {
 	return server{t, text, client, queue}
 }
 
-// TestCluster: with a hash tag in the name everything of a queue is on one node: pushes that overflow, consumers with
-// takeovers and dead letters, requeues. Without one, each call is refused with what to do, and no job is touched.
+// With a hash tag all keys of a queue are on one node. Without one, each call is refused with a hint, and no job is
+// touched.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
@@ -76,7 +75,6 @@ func TestCluster(t *testing.T) {
 	clusterRefuses(t, cluster.URL())
 }
 
-// clusterRefuses uses a queue without a hash tag.
 func clusterRefuses(t *testing.T, url string) {
 	s := through(t, url, "plain")
 	letters := s.deadLetters(redisqueue.DeadLetterOptions{})
@@ -103,8 +101,8 @@ func clusterRefuses(t *testing.T, url string) {
 	}
 }
 
-// TestSentinel: a consumer and its dead letters follow a failover. What the new master had heard of is done once more
-// at most and lost never.
+// A consumer and its dead letters follow a failover. Jobs known to the new master run once more at most and are never
+// lost.
 func TestSentinel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a failover takes seconds")
@@ -149,7 +147,7 @@ func TestSentinel(t *testing.T) {
 	if err := master.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	close(gate) // the jobs that run end while there is no master
+	close(gate) // running jobs end while there is no master
 	eventually(t, "the replica becomes the master", func() bool {
 		answer, err := redistest.Do(replica.URL(), "ROLE")
 		return err == nil && strings.HasPrefix(fmt.Sprint(answer), "[master")

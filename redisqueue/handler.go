@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/attempt"
 )
 
-// Result is what became of a job.
+// Result is the result of a job.
 type Result struct {
 	Success bool `json:"success"`
 	Result  any  `json:"result"` // of the function that succeeded
@@ -20,22 +20,22 @@ type Result struct {
 	Error      string `json:"error"`
 	Attempts   int    `json:"attempts"` // made
 	MovedToDLQ bool   `json:"moved_to_dlq"`
-	// Err is the last error. While MovedToDLQ is false it also says why not: errors.Is finds ErrSpoolFull, or the error of
-	// a context that ended. Then the job is the caller's still.
+	// Err is the last error. While MovedToDLQ is false it also says why not: errors.Is finds ErrSpoolFull, or the error
+	// of a context that ended. Then the caller keeps the job.
 	Err error `json:"-"`
 }
 
 // HandlerOptions are the settings of a Handler.
 type HandlerOptions struct {
-	// Retry says how often a job is tried.
+	// Retry configures the attempts of a job.
 	Retry RetryPolicy
-	// Letters takes the jobs that failed for good. Required.
+	// Letters takes jobs that failed for good. Required.
 	Letters *DeadLetters
 	// Permanent decides which errors another attempt would meet again. Defaults to IsPermanent.
 	Permanent func(error) bool
 	// ContextQueues are queues whose lengths are in the context of a dead letter, as NAME_depth, besides
-	// dlq_circuit_breaker_state. At most 16. They are looked up once a second at most; a server that does not answer
-	// within 100 ms leaves them out.
+	// dlq_circuit_breaker_state. At most 16. They are read once a second at most; a server that does not answer within
+	// 100 ms leaves them out.
 	ContextQueues []string
 	// Clock is the time; nil is the machine's.
 	Clock Clock
@@ -86,12 +86,12 @@ func NewHandler(o HandlerOptions) (*Handler, error) {
 	return &Handler{o, newSnapshot(o)}, nil
 }
 
-// Do runs a function for a job of a queue until it succeeds, fails with an error that another attempt would meet again,
-// or has failed MaxAttempts times. A panic of the function is an error. Do blocks all the while, also between attempts.
+// Do runs a function for a job of a queue until it succeeds, fails permanently, or has failed MaxAttempts times. A
+// panic of the function is an error. Do also blocks between attempts.
 //
-// A job that failed for good becomes a dead letter; Result.MovedToDLQ says that it is durable. Where it is false after
-// a failure, the caller must not acknowledge the job. When ctx ends, Do returns at once, or when the function returns,
-// and the job is no dead letter.
+// A job that failed for good becomes a dead letter; with Result.MovedToDLQ it is durable. If that is false after a
+// failure, the caller must not acknowledge the job. When ctx ends, Do returns immediately, or when the function
+// returns, and the job is no dead letter.
 func (h *Handler) Do(ctx context.Context, queue string, job []byte,
 	fn func(ctx context.Context) (any, error),
 ) Result {
@@ -122,15 +122,13 @@ func (h *Handler) Do(ctx context.Context, queue string, job []byte,
 	return t.moved()
 }
 
-// trial is the history of a job in this process.
 type trial struct {
 	attempts    int
 	delays      []time.Duration
-	first, last time.Time // failures
+	first, last time.Time // of failures
 	err         error     // the last one
 }
 
-// attempt runs fn once.
 func (h *Handler) attempt(ctx context.Context, t *trial, fn func(context.Context) (any, error)) (value any, err error) {
 	t.attempts++
 	err = attempt.Run(func() (err error) {
@@ -146,7 +144,6 @@ func (h *Handler) attempt(ctx context.Context, t *trial, fn func(context.Context
 	return value, err
 }
 
-// next returns the delay before the next attempt; more is false if there is none.
 func (h *Handler) next(t *trial) (delay time.Duration, more bool) {
 	if t.attempts >= h.o.Retry.MaxAttempts || h.o.Permanent(t.err) {
 		return 0, false
@@ -156,7 +153,6 @@ func (h *Handler) next(t *trial) (delay time.Duration, more bool) {
 	return delay, true
 }
 
-// letter describes a job that failed for good.
 func (h *Handler) letter(t *trial, queue string, job []byte) *letter {
 	f := JobFailure{Job: job, Error: t.err.Error(), Attempts: t.attempts, FirstFailedAt: t.first, LastFailedAt: t.last,
 		Queue: queue, ErrorType: attempt.TypeName(t.err), StackTrace: attempt.Stack(t.err),
@@ -185,7 +181,6 @@ func (t *trial) kept(why error) Result {
 	return Result{Error: err.Error(), Attempts: t.attempts, Err: err}
 }
 
-// interrupted is the result of a job whose context ended.
 func (t *trial) interrupted(why error) Result {
 	if errors.Is(t.err, why) {
 		return Result{Error: t.err.Error(), Attempts: t.attempts, Err: t.err}

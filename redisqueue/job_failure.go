@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/failure"
 )
 
-// Limits of the texts of a JobFailure, in bytes, the mark of a cut included.
+// Limits of the texts of a JobFailure, in bytes, with the mark of a cut.
 const (
 	MaxError        = 8 << 10
 	MaxErrorType    = 255
@@ -26,21 +26,21 @@ const (
 // maxDelays bounds the delays of a JobFailure: the last ones are kept.
 const maxDelays = 100
 
-// JobFailure is a dead letter: a job and why it failed. Its JSON has a member for each field, named as the comments
-// say, and null for what is not known.
+// JobFailure is a dead letter: a job and why it failed. Its JSON has the member named in each field's comment, and null
+// for unknown values.
 type JobFailure struct {
-	// Job is the job as it was in its queue (original_job). JSON is a value in the letter, byte for byte; other text is a
-	// string, and other bytes are a string in base64. The member original_job_encoding, which JSON does not have, says
+	// Job is the job as in its queue (original_job). JSON is a value in the letter, byte for byte; other text is a
+	// string, and other bytes are a string in base64. The member original_job_encoding, which JSON does not have, is
 	// "text" or "base64" then.
 	Job []byte
 	// Error is the text of the last error (error).
 	Error string
-	// Attempts is how many attempts were made (attempt_count).
+	// Attempts is the number of attempts (attempt_count).
 	Attempts int
-	// FirstFailedAt and LastFailedAt are when the first and the last attempt failed (first_failed_at, last_failed_at), in
-	// UTC with microseconds and without a zone.
+	// FirstFailedAt and LastFailedAt are the times of the first and the last failure (first_failed_at, last_failed_at),
+	// in UTC with microseconds and without a zone.
 	FirstFailedAt, LastFailedAt time.Time
-	// Queue is the queue that the job came from (queue_name).
+	// Queue is the origin of the job (queue_name).
 	Queue string
 	// ErrorType is the type of the error (error_type); "" for unknown.
 	ErrorType string
@@ -64,8 +64,8 @@ const timeLayout = "2006-01-02T15:04:05.000000"
 // MarshalJSON returns Encode. json.Marshal then changes white space and escapes of Job; Encode alone keeps its bytes.
 func (f JobFailure) MarshalJSON() ([]byte, error) { return f.Encode(), nil }
 
-// Encode returns the letter as JSON. It cuts and marks texts that are too long, and never fails, whatever a job
-// contains; a Context that is no JSON object is left out.
+// Encode returns the letter as JSON. It cuts and marks long texts, and never fails, whatever a job contains; a Context
+// that is no JSON object is left out.
 func (f JobFailure) Encode() []byte {
 	b := make([]byte, 0, len(f.Job)+len(f.Error)+len(f.StackTrace)+512)
 	b = append(b, `{"original_job":`...)
@@ -97,8 +97,8 @@ func (f JobFailure) Encode() []byte {
 	return append(b, '}')
 }
 
-// appendJob appends a job as a JSON value, and returns how it is encoded, "" for JSON. A job that is the word null is
-// text: readers take a null for a missing job.
+// appendJob appends a job as a JSON value, and returns its encoding, "" for JSON. The word null is text: readers take a
+// null for a missing job.
 func appendJob(b, job []byte) ([]byte, string) {
 	switch {
 	case json.Valid(job) && utf8.Valid(job) && strings.TrimSpace(string(job)) != "null":
@@ -114,7 +114,6 @@ const (
 	encodingBase64 = "base64"
 )
 
-// appendText appends a JSON string. Invalid UTF-8 is replaced.
 func appendText(b []byte, s string) []byte {
 	quoted, err := json.Marshal(s)
 	if err != nil { // a string can always be written
@@ -134,7 +133,7 @@ func appendTime(b []byte, t time.Time) []byte {
 	return append(t.UTC().AppendFormat(append(b, '"'), timeLayout), '"')
 }
 
-// appendDelays appends delays as seconds, with a point in each as Python writes floats.
+// appendDelays appends delays as seconds, with a point in each like Python's floats.
 func appendDelays(b []byte, delays []time.Duration) []byte {
 	if delays == nil {
 		return append(b, "null"...)
@@ -157,8 +156,8 @@ func isObject(raw json.RawMessage) bool {
 	return json.Valid(raw) && strings.HasPrefix(strings.TrimLeft(string(raw), " \t\r\n"), "{")
 }
 
-// ParseJobFailure reads a dead letter. Members that are missing or null leave their fields empty, and unknown ones are
-// ignored: other programs write letters too. Only original_job, error and queue_name are required.
+// ParseJobFailure reads a dead letter. Missing or null members leave their fields empty, and unknown ones are ignored:
+// other programs write letters too. Only original_job, error and queue_name are required.
 func ParseJobFailure(b []byte) (JobFailure, error) {
 	var in struct {
 		Job          json.RawMessage `json:"original_job"`
@@ -205,7 +204,6 @@ func ParseJobFailure(b []byte) (JobFailure, error) {
 	return f, nil
 }
 
-// parseJob undoes appendJob.
 func parseJob(raw json.RawMessage, encoding string) ([]byte, error) {
 	if encoding == "" {
 		return raw, nil
@@ -227,7 +225,7 @@ func parseJob(raw json.RawMessage, encoding string) ([]byte, error) {
 	return nil, fmt.Errorf("read a dead letter: original_job_encoding must be text or base64, not %.40q", encoding)
 }
 
-// parseTime reads what appendTime writes, and times with a zone or without a fraction; "" is the zero time.
+// parseTime reads appendTime's format, and times with a zone or without a fraction; "" is the zero time.
 func parseTime(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

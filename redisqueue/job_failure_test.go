@@ -21,7 +21,7 @@ import (
 	"github.com/taskerhq/tasker/redisqueue"
 )
 
-// example is a letter as an application in Python writes it.
+// example is a letter by an application in Python.
 const example = `{
   "original_job": {
     "camera_id": "front_door",
@@ -45,7 +45,7 @@ const example = `{
   }
 }`
 
-// TestJobFailureExample: what was read is written again, member for member and in their order.
+// A letter is written again member for member, in order.
 func TestJobFailureExample(t *testing.T) {
 	t.Parallel()
 	f, err := redisqueue.ParseJobFailure([]byte(example))
@@ -64,7 +64,7 @@ func TestJobFailureExample(t *testing.T) {
 	}
 }
 
-// TestJobFailureIsReadByTasker: the server's decoder finds in a letter what was put in.
+// The server's decoder finds all values of a letter.
 func TestJobFailureIsReadByTasker(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
@@ -126,7 +126,7 @@ func TestParseJobFailureRefuses(t *testing.T) {
 	}
 }
 
-// FuzzJobFailure: any job comes back as it was, from both readers.
+// Any job comes back unchanged, from both readers.
 func FuzzJobFailure(f *testing.F) {
 	f.Add([]byte(`{"a":"\u0000"}`), "error")
 	f.Add([]byte("\xff\xfe"), "\x00")

@@ -6,21 +6,18 @@ import (
 	"fmt"
 )
 
-// letter is a dead letter on its way to its list.
 type letter struct {
-	queue    string // that the job came from
-	consumer string // whose list has the job; "" for none
+	queue    string // origin of the job
+	consumer string // its list has the job; "" for none
 	job      []byte
 	body     []byte // JSON of the JobFailure
-	// writer and number identify the letter: numbers of a writer increase, so that Redis knows one that it has.
+	// writer and number identify the letter: numbers of a writer increase, so that Redis recognises one that it has.
 	writer string
 	number uint64
 }
 
-// letterVersion begins the record of a letter in the spool.
 const letterVersion = 1
 
-// encode returns the record of a letter.
 func (l *letter) encode() []byte {
 	b := make([]byte, 0, len(l.job)+len(l.body)+len(l.queue)+64)
 	b = append(b, letterVersion)
@@ -34,7 +31,7 @@ func (l *letter) encode() []byte {
 
 var errRecord = errors.New("a record of the spool is no dead letter of this version of the program")
 
-// decodeLetter reads what encode wrote. It shares memory with b.
+// decodeLetter is the reverse of encode. It shares memory with b.
 func decodeLetter(b []byte) (*letter, error) {
 	if len(b) == 0 || b[0] != letterVersion {
 		return nil, errRecord
@@ -62,7 +59,6 @@ func decodeLetter(b []byte) (*letter, error) {
 	return l, nil
 }
 
-// sameRun reports whether two letters can be sent by one script.
 func (l *letter) sameRun(m *letter) bool {
 	return l.writer == m.writer && l.queue == m.queue && l.consumer == m.consumer
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Metrics shows what this package does in a process to a monitoring system. It needs no library of metrics: Collect
-// returns names, labels and values for one that the application has, and ServeHTTP answers in the text format of
-// Prometheus. Set the fields before the first call; it is safe for concurrent use then.
+// Metrics shows this package's state in a process to a monitoring system. It needs no library of metrics: Collect
+// returns names, labels and values for the application's own, and ServeHTTP answers in the text format of Prometheus.
+// Set the fields before the first call; it is safe for concurrent use then.
 type Metrics struct {
-	// Queues, Letters and Consumers are what is shown, each once. There are up to eleven series for each; those of two
-	// consumers of one queue are added up. Breakers of different DeadLetters need different names.
+	// Queues, Letters and Consumers are shown once each, with up to eleven series; two consumers of one queue are added
+	// up. Breakers of different DeadLetters need different names.
 	Queues    []*Queue
 	Letters   []*DeadLetters
 	Consumers []*Consumer
-	// Timeout bounds the questions to Redis. Defaults to 1s.
+	// Timeout bounds the calls of Redis. Defaults to 1s.
 	Timeout time.Duration
 }
 
@@ -40,9 +40,9 @@ type Label struct {
 	Value string `json:"value"`
 }
 
-// Collect returns the values of now, those of one name one after the other. It asks Redis for the depths of queues and
-// blocks for at most Timeout. A queue for which Redis does not answer has no depth, and redisqueue_up is
-// 0; all else is of this process and always there.
+// Collect returns the present values, grouped by name. It asks Redis for the depths of queues and blocks for at most
+// Timeout. A queue for which Redis does not answer has no depth, and redisqueue_up is 0; all other values are of this
+// process and always present.
 func (m *Metrics) Collect(ctx context.Context) []Metric {
 	var g gathered
 	for _, q := range m.Queues {
@@ -60,12 +60,11 @@ func (m *Metrics) Collect(ctx context.Context) []Metric {
 		g.consumer(c)
 	}
 	m.depths(ctx, &g)
-	// A scraper wants the values of one name together.
+	// A scraper needs the values of one name together.
 	slices.SortStableFunc(g, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })
 	return g.merged()
 }
 
-// merged adds up the values of one series: of two consumers of a queue, for example.
 func (g gathered) merged() []Metric {
 	out := make([]Metric, 0, len(g))
 	for _, v := range g {
@@ -79,7 +78,7 @@ func (g gathered) merged() []Metric {
 	return out
 }
 
-// depths adds the depths of the queues; a queue with a producer and consumers is asked once.
+// depths adds the depths of the queues, once for a producer and consumers of one queue.
 func (m *Metrics) depths(ctx context.Context, g *gathered) {
 	timeout := m.Timeout
 	if timeout <= 0 {
@@ -92,7 +91,7 @@ func (m *Metrics) depths(ctx context.Context, g *gathered) {
 	for _, c := range m.Consumers {
 		clients[c.o.Queue] = c.o.Client
 	}
-	// All at once: while Redis is away, each takes as long as it may.
+	// Concurrently: while Redis is away, each takes as long as it may.
 	var mu sync.Mutex
 	var asked sync.WaitGroup
 	for name, client := range clients {
@@ -106,7 +105,7 @@ func (m *Metrics) depths(ctx context.Context, g *gathered) {
 	asked.Wait()
 }
 
-// ServeHTTP answers with the values of now in the text format of Prometheus.
+// ServeHTTP answers in the text format of Prometheus.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	var b strings.Builder
@@ -133,11 +132,9 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(b.String())) // a scraper that is gone needs no answer
 }
 
-// escape writes the value of a label.
 var escape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-// gathered are values while they are collected. Names that begin with hsi_ are those under which other programs know
-// the same values.
+// gathered collects values. Names that begin with hsi_ are other programs' names of the same values.
 type gathered []Metric
 
 func (g *gathered) gauge(name, help string, value int64, labels ...Label) {
@@ -148,7 +145,6 @@ func (g *gathered) counter(name, help string, value int64, labels ...Label) {
 	*g = append(*g, Metric{name, help, true, labels, float64(value)})
 }
 
-// depthsOf adds the depths of a queue, or that they are not known.
 func (g *gathered) depthsOf(queue string, d depths, err error) {
 	const up = "1 if Redis answers for a queue, else 0."
 	of := Label{"queue", queue}
@@ -162,13 +158,11 @@ func (g *gathered) depthsOf(queue string, d depths, err error) {
 	g.dlqDepth(DLQOverflowName(queue), d.overflow)
 }
 
-// dlqDepth adds the depth of a list of dead letters.
 func (g *gathered) dlqDepth(list string, n int64) {
 	g.gauge("hsi_dlq_depth", "Jobs in a list of dead letters.", n, Label{"queue", strings.TrimPrefix(list, DLQPrefix)},
 		Label{"queue_name", list})
 }
 
-// queue adds what pushes met.
 func (g *gathered) queue(q *Queue) {
 	s, of := q.Stats(), Label{"queue_name", q.o.Name}
 	g.gauge("redisqueue_queue_limit", "Jobs that may wait in a queue.", q.o.MaxSize, Label{"queue", q.o.Name})
@@ -178,10 +172,8 @@ func (g *gathered) queue(q *Queue) {
 	g.counter("hsi_queue_items_rejected_total", "Jobs that a full queue rejected.", s.RejectedJobs, of)
 }
 
-// breakerNumbers are the states in hsi_circuit_breaker_state.
 var breakerNumbers = map[BreakerState]int64{BreakerClosed: 0, BreakerOpen: 1, BreakerHalfOpen: 2}
 
-// breaker adds a breaker.
 func (g *gathered) breaker(b *Breaker) {
 	s := b.Status()
 	of := Label{"service", s.Name}
@@ -192,7 +184,6 @@ func (g *gathered) breaker(b *Breaker) {
 	g.counter("redisqueue_breaker_rejected_total", "Calls that a circuit breaker rejected.", s.RejectedCalls, of)
 }
 
-// letters adds the way of dead letters.
 func (g *gathered) letters(d *DeadLetters) {
 	s := d.Status()
 	of := Label{"service", s.Breaker.Name}
@@ -205,7 +196,6 @@ func (g *gathered) letters(d *DeadLetters) {
 	g.counter("redisqueue_letters_superseded_total", "Dead letters whose jobs another consumer runs.", s.Superseded, of)
 }
 
-// consumer adds what became of jobs.
 func (g *gathered) consumer(c *Consumer) {
 	s, of := c.Stats(), Label{"queue", c.o.Queue}
 	const help = "Jobs that a consumer settled, by outcome."

@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/redisqueue"
 )
 
-// scrape reads the metrics as Prometheus does, and returns the values by their series.
+// scrape reads the metrics like Prometheus, and returns the values by series.
 func scrape(t *testing.T, m *redisqueue.Metrics) map[string]string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -46,8 +46,8 @@ func wantMetrics(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// TestMetrics: overflow, breaker, spool and depths are shown under the names that dashboards of other programs have,
-// beside our own; and a server that does not answer is not shown as empty queues.
+// Overflow, breaker, spool and depths have the names of other programs' dashboards, beside our own; a silent server has
+// no depths.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	own := redistest.Start(t)
@@ -103,7 +103,7 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// TestMetricsOfConsumers: two consumers of one queue are one series, and two that share a breaker have it once.
+// Two consumers of one queue are one series, and a shared breaker appears once.
 func TestMetricsOfConsumers(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -131,7 +131,7 @@ func TestMetricsOfConsumers(t *testing.T) {
 	})
 }
 
-// TestMetricsAreDocumented: the document lists each metric, and the alert rules for applications use no other ones.
+// The document lists each metric, and the alert rules for applications use no others.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -160,7 +160,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}
 		used := name.FindAllString(string(text), -1)
 		for i, n := range used {
-			n = n[:len(n)-1] // and what follows
+			n = n[:len(n)-1] // and the rest
 			used[i] = n
 			if !slices.Contains(names, n) {
 				t.Errorf("%s has %s, which there is not", path, n)
@@ -174,7 +174,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestQueueStatus: how full a queue is, and an outage is an error.
+// The health of a queue; an outage is an error.
 func TestQueueStatus(t *testing.T) {
 	t.Parallel()
 	own := redistest.Start(t)

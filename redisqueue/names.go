@@ -9,7 +9,7 @@ const (
 	DLQOverflowPrefix = "dlq:overflow:"
 )
 
-// DLQName returns the list of dead letters of a queue: dlq: before its name, unless that begins so already.
+// DLQName returns the list of dead letters of a queue: dlq: before its name, unless it begins with that.
 func DLQName(queue string) string {
 	if strings.HasPrefix(queue, DLQPrefix) {
 		return queue
@@ -17,8 +17,8 @@ func DLQName(queue string) string {
 	return DLQPrefix + queue
 }
 
-// DLQOverflowName returns the list of jobs for which a queue had no room. A queue and its list of dead letters have the
-// same.
+// DLQOverflowName returns the list of jobs for which a queue had no room. A queue and its list of dead letters share
+// it.
 func DLQOverflowName(queue string) string {
 	queue = strings.TrimPrefix(queue, DLQPrefix)
 	return DLQOverflowPrefix + strings.TrimPrefix(queue, "overflow:")

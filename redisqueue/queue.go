@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/redislist"
 )
 
-// OverflowPolicy says what a push does for which a queue has no room.
+// OverflowPolicy decides about a push to a full queue.
 type OverflowPolicy string
 
 // The policies.
@@ -28,10 +28,9 @@ const (
 )
 
 var (
-	// ErrQueueFull reports that nothing was added, because the queue is full, or more jobs were pushed at once than it may
-	// have.
+	// ErrQueueFull: nothing was added, because the queue is full, or the push exceeds its limit.
 	ErrQueueFull = errors.New("the queue is full")
-	// ErrOverflowFull reports that nothing was added, because the queue is full and the list of its overflow is too.
+	// ErrOverflowFull: nothing was added, because the queue and its overflow list are full.
 	ErrOverflowFull = errors.New("the queue is full, and the list of its overflow is full")
 )
 
@@ -46,12 +45,12 @@ type QueueOptions struct {
 	Client rueidis.Client
 	// Name is the list. Required.
 	Name string
-	// MaxSize is the most jobs that wait. 1 to 10 million. Defaults to 10000.
+	// MaxSize bounds the waiting jobs. 1 to 10 million. Defaults to 10000.
 	MaxSize int64
-	// Policy says what to do when there are more. Defaults to OverflowDLQ.
+	// Policy applies beyond MaxSize. Defaults to OverflowDLQ.
 	Policy OverflowPolicy
-	// MaxOverflow is the most jobs in the list of the overflow, for OverflowDLQ; a push that would exceed it is rejected.
-	// 0: no limit.
+	// MaxOverflow bounds the jobs in the overflow list, for OverflowDLQ; a push that would exceed it is rejected. 0: no
+	// limit.
 	MaxOverflow int64
 	// BackpressureThreshold is the share of MaxSize from which a push warns. Above 0 to 1. Defaults to 0.8.
 	BackpressureThreshold float64
@@ -101,7 +100,7 @@ func (o *QueueOptions) setDefaults() error {
 	return nil
 }
 
-// Queue pushes jobs to a list whose length is limited. It is safe for concurrent use.
+// Queue pushes jobs to a list of limited length. It is safe for concurrent use.
 type Queue struct {
 	o      QueueOptions
 	script *rueidis.Lua
@@ -121,25 +120,24 @@ func NewQueue(o QueueOptions) (*Queue, error) {
 	return &Queue{o: o, script: script}, nil
 }
 
-// PushResult is what became of a push.
+// PushResult is the result of a push.
 type PushResult struct {
 	Success bool `json:"success"`
 	// QueueLength is the length of the queue after the push.
 	QueueLength int64 `json:"queue_length"`
-	// DroppedCount is how many jobs were removed for good, MovedToDLQCount how many were moved to the overflow.
+	// DroppedCount counts jobs removed for good, MovedToDLQCount those moved to the overflow.
 	DroppedCount    int64 `json:"dropped_count"`
 	MovedToDLQCount int64 `json:"moved_to_dlq_count"`
 	// Error says why nothing was added; "" after a success.
 	Error string `json:"error,omitempty"`
-	// Warning says that the queue is nearly full, or what had to go; "" for neither.
+	// Warning: the queue is nearly full, or jobs had to go; "" for neither.
 	Warning string `json:"warning,omitempty"`
 	// HadBackpressure: the queue was full, or reached BackpressureThreshold. Producers should slow down.
 	HadBackpressure bool `json:"had_backpressure"`
 }
 
-// Push adds jobs, in their order, all or none: at most 1000, and 64 MiB together. It is one step in Redis, so that
-// producers at once never exceed the limit, and no job is on its way when something crashes. It blocks for at most
-// Timeout.
+// Push adds jobs in order, all or none: at most 1000, and 64 MiB together. It is one step in Redis, so that concurrent
+// producers never exceed the limit, and a crash loses no job. It blocks for at most Timeout.
 //
 // The error is ErrQueueFull, ErrOverflowFull, that of ctx, or one of Redis: after a lost connection the jobs may have
 // been added.
@@ -173,7 +171,6 @@ func (q *Queue) Push(ctx context.Context, jobs ...[]byte) (PushResult, error) {
 
 func failed(err error) (PushResult, error) { return PushResult{Error: err.Error()}, err }
 
-// result counts and explains what the script answered.
 func (q *Queue) result(jobs, before, after, moved, dropped int64) (PushResult, error) {
 	if after < 0 {
 		q.overflows.Add(1)
@@ -208,7 +205,7 @@ func (q *Queue) result(jobs, before, after, moved, dropped int64) (PushResult, e
 	return r, nil
 }
 
-// QueueStats counts what pushes of this process met, for metrics.
+// QueueStats counts results of this process's pushes, for metrics.
 type QueueStats struct {
 	Overflows    int64 // pushes to a full queue
 	Moved        int64 // jobs to the overflow

@@ -8,7 +8,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Health says how full a queue is.
+// Health is how full a queue is.
 type Health string
 
 // The healths of a queue, from the best.
@@ -18,21 +18,21 @@ const (
 	Critical Health = "critical" // it is full
 )
 
-// QueueStatus is how a queue stands.
+// QueueStatus is the state of a queue.
 type QueueStatus struct {
 	Name   string `json:"name"`
 	Health Health `json:"status"`
-	// Depth counts the jobs that wait, of MaxSize. Those that consumers hold do not count.
+	// Depth counts the waiting jobs, of MaxSize, without those that consumers hold.
 	Depth   int64 `json:"depth"`
 	MaxSize int64 `json:"max_size"`
-	// DLQDepth counts the dead letters in its list that no server has captured, OverflowDepth the jobs that were moved
-	// because the queue was full.
+	// DLQDepth counts dead letters that no server has captured, OverflowDepth jobs that were moved because the queue
+	// was full.
 	DLQDepth      int64 `json:"dlq_depth"`
 	OverflowDepth int64 `json:"overflow_depth"`
 }
 
-// Status asks Redis how the queue stands. It blocks for at most QueueOptions.Timeout. The error is that of Redis or of
-// ctx: a server that does not answer is no empty queue.
+// Status asks Redis for the state of the queue. It blocks for at most QueueOptions.Timeout. The error is that of Redis
+// or of ctx: a silent server is no empty queue.
 func (q *Queue) Status(ctx context.Context) (QueueStatus, error) {
 	d, err := depthsOf(ctx, q.o.Client, q.o.Name, q.o.Timeout)
 	if err != nil {
@@ -49,10 +49,8 @@ func (q *Queue) Status(ctx context.Context) (QueueStatus, error) {
 	return s, nil
 }
 
-// depths are the lengths of a queue, of its list of dead letters, and of that of its overflow.
 type depths struct{ queue, letters, overflow int64 }
 
-// depthsOf asks for the depths of a queue.
 func depthsOf(ctx context.Context, client rueidis.Client, queue string, timeout time.Duration) (depths, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

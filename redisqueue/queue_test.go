@@ -121,7 +121,7 @@ func TestOverflowEntry(t *testing.T) {
 	}
 }
 
-// TestPushAtOnce: producers at once never exceed the limit, and every job is in one of the lists.
+// Concurrent producers never exceed the limit, and every job is in one of the lists.
 func TestPushAtOnce(t *testing.T) {
 	t.Parallel()
 	s := shared(t)

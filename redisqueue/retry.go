@@ -18,16 +18,14 @@ type RetryPolicy struct {
 	Base time.Duration
 	// Max bounds the delay, without the jitter. Base to 24h. Defaults to 30s, or Base if that is longer.
 	Max time.Duration
-	// Factor is by how much each delay is longer than the one before. 1 to 10. Defaults to 2.
+	// Factor is the ratio of successive delays. 1 to 10. Defaults to 2.
 	Factor float64
-	// NoJitter switches the jitter off. With it, jobs that failed together are not tried together again.
+	// NoJitter switches off the jitter, which spreads jobs that failed together.
 	NoJitter bool
 }
 
-// jitter is the greatest share of a delay that is added to it.
 const jitter = 0.25
 
-// maxDelay bounds Base and Max.
 const maxDelay = 24 * time.Hour
 
 func (p RetryPolicy) withDefaults() RetryPolicy {

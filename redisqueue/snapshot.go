@@ -8,13 +8,12 @@ import (
 )
 
 const (
-	// snapshotAge is how old the depths in the context of a dead letter may be.
+	// snapshotAge bounds the age of depths in the context of a dead letter.
 	snapshotAge = time.Second
-	// snapshotTimeout bounds the time that a failure waits for them.
+	// snapshotTimeout bounds a failure's wait for them.
 	snapshotTimeout = 100 * time.Millisecond
 )
 
-// snapshot is the state of the system for the context of dead letters.
 type snapshot struct {
 	o HandlerOptions
 
@@ -25,7 +24,7 @@ type snapshot struct {
 
 func newSnapshot(o HandlerOptions) *snapshot { return &snapshot{o: o} }
 
-// take returns the context of a dead letter. It never fails: what is not known is left out.
+// take returns the context of a dead letter. It never fails: unknown values are left out.
 func (s *snapshot) take() json.RawMessage {
 	members := map[string]any{"dlq_circuit_breaker_state": s.o.Letters.breaker.Status().State}
 	for name, depth := range s.known() {
@@ -51,9 +50,8 @@ func (s *snapshot) known() map[string]int64 {
 	return s.depths
 }
 
-// look asks for the depths.
 func (s *snapshot) look() map[string]int64 {
-	// A server that does not take dead letters is not asked for more.
+	// A server that takes no dead letters is not asked for more.
 	if s.o.Letters.breaker.Status().State != BreakerClosed {
 		return nil
 	}

@@ -8,25 +8,24 @@ import (
 )
 
 // Backend offers the verbs of schedules, on a server or on an engine in this process. Its methods are safe for
-// concurrent use, block until their outcome is durable, and return *tasker.Error for everything that the caller can act
-// on. CodeUnavailable: the server's store keeps no schedules. CodeNotFound: there is no such schedule, or the API key
-// does not reach its namespace. CodeConflict: it has changed since ScheduleAct.IfMatch. A namespace "" is "default".
+// concurrent use, block until their outcome is durable, and return *tasker.Error for errors that the caller can handle.
+// CodeUnavailable: the server's store keeps no schedules. CodeNotFound: there is no such schedule, or the API key does
+// not reach its namespace. CodeConflict: it has changed since ScheduleAct.IfMatch. A namespace "" is "default".
 type Backend interface {
-	// Save makes a schedule, or replaces the settings of the one of that namespace and name. With the settings that it
-	// has, it changes nothing. CodeInvalid lists every fault with its place. CodeExhausted: the namespace has as many
-	// schedules as it may.
+	// Save makes a schedule, or replaces the settings of the one of that namespace and name. Equal settings change
+	// nothing. CodeInvalid lists every fault with its place. CodeExhausted: the namespace has too many schedules.
 	Save(ctx context.Context, req ScheduleRequest) (*SavedSchedule, error)
-	// Schedules returns a page by namespace and name. Each has its next time only.
+	// Schedules returns a page by namespace and name, each with its next time only.
 	Schedules(ctx context.Context, filter Filter) (*SchedulePage, error)
 	// Schedule returns a schedule with its next ten times.
 	Schedule(ctx context.Context, namespace, name string) (*Schedule, error)
-	// Firings returns a page of what became of the times of a schedule, the latest first.
+	// Firings returns a page of the times of a schedule and their results, the latest first.
 	Firings(ctx context.Context, namespace, name string, filter FiringFilter) (*FiringHistory, error)
 	// Remove deletes a schedule. Its tasks stay.
 	Remove(ctx context.Context, namespace, name string, act ScheduleAct) error
 
-	// Pause keeps a schedule from firing, until a time or until Resume. Running tasks go on; the times of the pause are
-	// skipped.
+	// Pause keeps a schedule from firing, until a time or until Resume. Running tasks continue; the times of the pause
+	// are skipped.
 	Pause(ctx context.Context, namespace, name string, req SchedulePauseRequest) (*Schedule, error)
 	// Resume ends a pause. CodeWrongState: the schedule is not paused.
 	Resume(ctx context.Context, namespace, name string, act ScheduleAct) (*Schedule, error)
@@ -36,8 +35,8 @@ type Backend interface {
 	Backfill(ctx context.Context, namespace, name string, req BackfillRequest) (*Backfill, error)
 }
 
-// Of returns the Backend of a client: that of the server to which the client is connected, or that of the engine in
-// this process. An engine whose store keeps no schedules answers every call with CodeInvalid.
+// Of returns the Backend of a client: its server, or its engine in this process. An engine whose store keeps no
+// schedules answers every call with CodeInvalid.
 func Of(c *tasker.Client) Backend {
 	if engine, inProcess := c.Backend.(interface{ Schedules() Backend }); inProcess {
 		if b := engine.Schedules(); b != nil {
@@ -47,7 +46,7 @@ func Of(c *tasker.Client) Backend {
 	return server{c}
 }
 
-// ScheduleAct says who acts and why, and on which state of the schedule.
+// ScheduleAct is the actor of a change, the reason, and the expected state of the schedule.
 type ScheduleAct struct {
 	// Actor is a name that the caller claims. Defaults to the name of the API key.
 	Actor   string `json:"actor,omitempty" doc:"Name recorded with the act. Defaults to the name of the API key." maxLength:"255"`
@@ -91,7 +90,7 @@ type BackfillRequest struct {
 type Filter struct {
 	Namespace string
 	Limit     int    // 0 is 100
-	Cursor    string // of the page before
+	Cursor    string // of the previous page
 }
 
 // FiringFilter selects a page of firings.

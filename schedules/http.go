@@ -9,10 +9,9 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/query"
 )
 
-// server is a Backend over HTTP. The contract of each method is that of Backend.
+// server is a Backend over HTTP.
 type server struct{ client *tasker.Client }
 
-// send sends a request with a body, and returns the response as a T.
 func send[T any](ctx context.Context, s server, verb, path string, body any) (*T, error) {
 	out := new(T)
 	r := tasker.Request{Verb: verb, Method: http.MethodPost, Path: path, Body: body}
@@ -22,7 +21,6 @@ func send[T any](ctx context.Context, s server, verb, path string, body any) (*T
 	return out, nil
 }
 
-// fetch reads a T.
 func fetch[T any](ctx context.Context, s server, verb, path string, q query.Values) (*T, error) {
 	out := new(T)
 	r := tasker.Request{Verb: verb, Method: http.MethodGet, Path: path, Query: url.Values(q)}
@@ -32,8 +30,7 @@ func fetch[T any](ctx context.Context, s server, verb, path string, q query.Valu
 	return out, nil
 }
 
-// pathOf is the path of a schedule. It refuses a name that HTTP would resolve or drop, so that the request does not
-// reach another route.
+// pathOf refuses a name that HTTP would resolve or drop, so that the request reaches no other route.
 func pathOf(namespace, name string) (string, error) {
 	if namespace == "" {
 		namespace = "default"
@@ -48,7 +45,6 @@ func pathOf(namespace, name string) (string, error) {
 	return path, nil
 }
 
-// act sends an act on a schedule.
 func act[T any](ctx context.Context, s server, verb, namespace, name, below string, body any) (*T, error) {
 	path, err := pathOf(namespace, name)
 	if err != nil {
@@ -92,7 +88,7 @@ func (s server) Firings(ctx context.Context, namespace, name string, f FiringFil
 	return fetch[FiringHistory](ctx, s, "list firings", path+"/firings", q)
 }
 
-// Remove implements Backend. A DELETE has no body, so the act travels in the query.
+// Remove implements Backend. A DELETE has no body, so the act is in the query.
 func (s server) Remove(ctx context.Context, namespace, name string, a ScheduleAct) error {
 	path, err := pathOf(namespace, name)
 	if err != nil {
@@ -116,7 +112,8 @@ func (s server) Resume(ctx context.Context, namespace, name string, a ScheduleAc
 	return act[Schedule](ctx, s, "resume schedule", namespace, name, "/resume", a)
 }
 
-// Run implements Backend. After a lost response, look at the firings before a second call: it would run the task again.
+// Run implements Backend. After a lost response, look at the firings before a second call, which would run the task
+// again.
 func (s server) Run(ctx context.Context, namespace, name string, req ScheduleRunRequest) (*Firing, error) {
 	return act[Firing](ctx, s, "run schedule", namespace, name, "/run", req)
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Overlap says what becomes of a firing while a task of an earlier one has not ended. A task in error has ended.
+// Overlap decides about a firing while a task of an earlier one has not ended. A task in error has ended.
 type Overlap string
 
 // The policies of overlap.
 const (
 	OverlapSkip   Overlap = "skip"           // it is skipped
-	OverlapOne    Overlap = "queue_one"      // it waits, unless another one waits already
-	OverlapAll    Overlap = "queue_all"      // it waits behind those that wait
+	OverlapOne    Overlap = "queue_one"      // it waits, unless another one already does
+	OverlapAll    Overlap = "queue_all"      // it waits behind the others
 	OverlapCancel Overlap = "cancel_running" // the earlier tasks are cancelled
 	OverlapAllow  Overlap = "allow"          // the tasks run beside each other
 )
 
-// Missed says what becomes of firings that are later than the grace, for example after an outage.
+// Missed decides about firings later than the grace, for example after an outage.
 type Missed string
 
 // The policies of missed firings.
@@ -31,7 +31,7 @@ const (
 	MissedAll  Missed = "all"  // the latest are made up for, up to Spec.MissedLimit
 )
 
-// Spec says what a schedule submits and when.
+// Spec is the content of a schedule: its task and its times.
 type Spec struct {
 	Namespace   string `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
 	Name        string `json:"name" minLength:"1" maxLength:"255" doc:"Unique in its namespace."`
@@ -62,7 +62,7 @@ type Spec struct {
 	MaxRetries           *int            `json:"max_retries,omitempty" minimum:"0" maximum:"1000" doc:"Only with task_type."`
 }
 
-// State is how a schedule stands.
+// State is the state of a schedule.
 type State string
 
 // The states of schedules.
@@ -73,7 +73,7 @@ const (
 	Broken State = "broken" // it cannot be read; see Schedule.Trouble
 )
 
-// Schedule is a schedule and how it stands.
+// Schedule is a schedule with its state.
 type Schedule struct {
 	Spec
 
@@ -99,7 +99,7 @@ type SchedulePause struct {
 	Until  *time.Time `json:"until,omitempty"`
 }
 
-// ScheduleChange is a setting that a save changes. Values are JSON; null for one that is not set.
+// ScheduleChange is a setting that a save changes. Values are JSON; null for an unset one.
 type ScheduleChange struct {
 	Field  string          `json:"field"`
 	Before json.RawMessage `json:"before"`
@@ -144,7 +144,7 @@ type Firing struct {
 	Time  time.Time   `json:"time"`
 	Kind  string      `json:"kind" doc:"Why there is a firing: time, missed, run or backfill."`
 	State FiringState `json:"state" doc:"waiting (for a task of an earlier firing), running, ended or refused."`
-	// TaskUUID is nil while the firing waits, and for one that was refused.
+	// TaskUUID is nil while the firing waits, and for a refused one.
 	TaskUUID    *uuid.UUID       `json:"task_uuid,omitempty"`
 	TaskState   tasker.TaskState `json:"task_state,omitempty" doc:"Of the task now, or when it was deleted."`
 	SubmittedAt *time.Time       `json:"submitted_at,omitempty"`
@@ -160,14 +160,14 @@ type FiringSkip struct {
 	More   bool      `json:"more,omitempty" doc:"There are more than were counted."`
 }
 
-// FiringHistory is a page of what became of the times of a schedule, the latest first.
+// FiringHistory is a page of the times of a schedule and their results, the latest first.
 type FiringHistory struct {
 	Firings []Firing     `json:"firings"`
 	Skips   []FiringSkip `json:"skips"`
 	Cursor  string       `json:"cursor,omitempty" doc:"Of the next page; missing on the last one."`
 }
 
-// Backfill is what became of the times of a range.
+// Backfill is the result of the times of a range.
 type Backfill struct {
 	Times   []time.Time `json:"times" doc:"All times of the range."`
 	Fired   int         `json:"fired"`

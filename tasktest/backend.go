@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// backend is the server of one attempt: it hands out the step once and takes the report.
+// backend is the server of one attempt: it leases the step once and takes the report.
 type backend struct {
 	protocol.Backend // a method that a worker does not call
 
@@ -32,7 +32,6 @@ type backend struct {
 	took     time.Duration
 }
 
-// newBackend returns a backend without a step.
 func newBackend(interrupt error) *backend {
 	b := &backend{started: make(chan struct{}), returned: make(chan error, 1), settled: make(chan protocol.StepResult, 1),
 		serves: map[uuid.UUID][]string{}}
@@ -123,7 +122,6 @@ func (b *backend) Poll(ctx context.Context, req protocol.PollRequest) (*protocol
 	return nil, ctx.Err()
 }
 
-// give reports whether the worker gets the step now.
 func (b *backend) give(worker uuid.UUID) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

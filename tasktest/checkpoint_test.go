@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// TestJobCheckpoint: a handler reads what an earlier attempt has stored, and may store its own until its lease is lost,
-// also while it is told to stop.
+// A handler reads an earlier attempt's checkpoint, and may store its own until its lease is lost, even during a drain.
 func TestJobCheckpoint(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Client is a client that stores nothing and remembers what is submitted through it. A handler gets its Client field.
-// Only Submit, SubmitTasks and Close work; the other methods panic, which fails the attempt of a handler. It is safe
-// for concurrent use.
+// Client is a client that stores nothing and remembers its submissions, for a handler's Client field. Only Submit,
+// SubmitTasks and Close work; the other methods panic, which fails the attempt of a handler. It is safe for concurrent
+// use.
 type Client struct {
 	*tasker.Client
 
@@ -28,8 +28,8 @@ func NewClient() *Client {
 	return c
 }
 
-// Submitted returns the tasks that were accepted, in order. A second submission under an idempotency key is not among
-// them: its receipt names the first task, as with a server.
+// Submitted returns the accepted tasks in order, without repetitions under an idempotency key: their receipt names the
+// first task, as with a server.
 func (c *Client) Submitted() []tasker.TaskRequest {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
@@ -43,7 +43,6 @@ func (c *Client) Refuse(err error) {
 	c.store.refusal = err
 }
 
-// submissions is the backend of a Client.
 type submissions struct {
 	tasker.Backend
 
@@ -53,7 +52,6 @@ type submissions struct {
 	refusal error
 }
 
-// key is an idempotency key.
 type key struct{ namespace, key string }
 
 // SubmitTasks implements tasker.TaskBackend.

@@ -7,9 +7,9 @@
 //
 // # Time
 //
-// The package has no clock of its own. In a bubble of testing/synctest, all of it uses the bubble's clock: a handler
-// that sleeps for an hour, a timeout and a back-off take no time, and Outcome.Took is exact. A handler that talks to a
-// real network does not belong into a bubble; Run works outside of one too.
+// The package has no clock. In a bubble of testing/synctest, all of it uses the bubble's clock: a handler that sleeps
+// for an hour, a timeout and a back-off take no time, and Outcome.Took is exact. A handler that uses a real network
+// does not belong in a bubble; Run also works outside of one.
 //
 // For tests that need a whole engine (retries, workflows, unique keys), use embedded.Open with the DSN "memory:".
 package tasktest

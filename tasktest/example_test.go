@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// Order is the context of the tasks of this example.
+// Order is the context of the example's tasks.
 type Order struct {
 	ID    int
 	Cents int
@@ -31,7 +31,7 @@ func register(w *worker.Worker, client *tasker.Client) {
 	})
 }
 
-// TestCharge is a unit test of a handler, as an application has it. In the bubble of synctest the hour takes no time.
+// TestCharge is a unit test of a handler in an application. In the bubble of synctest the hour takes no time.
 func TestCharge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// TestLargeResult: a handler reads results of parents and returns its own as if there were no limit.
+// A handler reads results of parents and returns its own without a limit.
 func TestLargeResult(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("x", 20<<20)

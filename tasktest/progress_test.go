@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// TestProgressMessage: whatever a handler reports, the server takes it.
 func TestProgressMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,19 +18,19 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// Step is the step that a handler is to run. A zero field selects the default.
+// Step is the step for a handler. Zero fields have defaults.
 type Step struct {
-	// Handler is the name of the handler that runs it. Defaults to the only handler of the worker.
+	// Handler is the name of the step's handler. Defaults to the only handler of the worker.
 	Handler string
 	// Name is the name of the step. Defaults to Handler.
 	Name string
-	// Context is the context of the task, and ParentResults are the results of the direct dependencies by name: anything
-	// that encodes to JSON. A json.RawMessage is used unchanged. Default to none.
+	// Context is the context of the task, and ParentResults are the results of the direct dependencies by name:
+	// anything that encodes to JSON. A json.RawMessage is used unchanged. Default to none.
 	Context       any
 	ParentResults map[string]any
-	// Initialization is that of the step in its template.
+	// Initialization of the step in its template.
 	Initialization map[string]any
-	// Checkpoint is what an earlier attempt has stored: anything that encodes to JSON. Defaults to none.
+	// Checkpoint of an earlier attempt: anything that encodes to JSON. Defaults to none.
 	Checkpoint any
 	// Attempt counts from 1. Defaults to 1.
 	Attempt int
@@ -42,7 +42,7 @@ type Step struct {
 	TaskUUID  uuid.UUID
 	TaskName  string
 	Namespace string
-	// CorrelationID and TraceParent are those of the task.
+	// CorrelationID and TraceParent of the task.
 	CorrelationID string
 	TraceParent   string
 	// Interrupt ends the context of the handler after InterruptAfter: worker.ErrCancelled, worker.ErrLeaseLost or
@@ -51,7 +51,7 @@ type Step struct {
 	InterruptAfter time.Duration
 }
 
-// Outcome is what became of an attempt.
+// Outcome is the result of an attempt.
 type Outcome struct {
 	// Status is that of the report to the server: protocol.ResultCompleted, ResultFailed, ResultSnoozed or ResultReleased.
 	// It is "" if the worker reports nothing, because the task was cancelled or the lease lost.
@@ -64,11 +64,11 @@ type Outcome struct {
 	Snoozed time.Duration
 	// Progress are the reports of the handler, in order.
 	Progress []Progress
-	// Checkpoints are those that the handler has stored, in order, as JSON.
+	// Checkpoints of the handler, in order, as JSON.
 	Checkpoints []json.RawMessage
-	// Log is what the handler has logged.
+	// Log is the handler's log.
 	Log string
-	// Took is the time that the handler needed.
+	// Took is the handler's run time.
 	Took time.Duration
 }
 
@@ -78,7 +78,7 @@ type Progress struct {
 	Message string
 }
 
-// Decode unmarshals the result into out. It fails if there is none: the error is then the failure, if the step failed.
+// Decode unmarshals the result into out. Without a result it returns an error: the failure, if the step failed.
 func (o *Outcome) Decode(out any) error {
 	switch {
 	case o.Failure != nil:
@@ -89,7 +89,7 @@ func (o *Outcome) Decode(out any) error {
 	return json.Unmarshal(o.Result, out)
 }
 
-// Final reports whether the step failed for good, whatever attempts are left.
+// Final reports whether the step failed permanently, whatever attempts are left.
 func (o *Outcome) Final() bool {
 	return o.Failure != nil && o.Failure.Retryable != nil && !*o.Failure.Retryable
 }
@@ -103,7 +103,7 @@ func Run(t testing.TB, register func(*worker.Worker), step Step) *Outcome {
 	b := newBackend(step.Interrupt)
 	opts := worker.Options{Name: "tasktest", Concurrency: 1, DrainTimeout: -1, HeartbeatInterval: time.Hour,
 		Logger: slog.New(slog.DiscardHandler)}
-	if b.interrupted != "" { // a heartbeat tells the worker
+	if b.interrupted != "" { // by a heartbeat
 		opts.HeartbeatInterval = max(step.InterruptAfter, time.Millisecond)
 	}
 	w := worker.New(tasker.NewClient(b), &opts)
@@ -165,7 +165,6 @@ func (s *Step) assignment() (protocol.Assignment, error) {
 	return a, nil
 }
 
-// encode returns the JSON of v, and nothing for nil.
 func encode(v any) (json.RawMessage, error) {
 	switch v := v.(type) {
 	case nil:

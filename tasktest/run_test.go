@@ -153,7 +153,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// fatal records that a test would fail, in place of failing.
+// fatal records failures instead of failing.
 type fatal struct {
 	testing.TB
 	text string

@@ -33,7 +33,7 @@ type ApprovalFilter struct {
 	After      time.Time // it began to wait at that time or later
 	Before     time.Time // it began to wait before that time
 	Limit      int       // 0: 50
-	Cursor     string    // NextCursor of the page before
+	Cursor     string    // NextCursor of the previous page
 }
 
 // ApprovalPage is a page of approvals.

@@ -1,4 +1,4 @@
-// Package waits is the public API of steps that wait for something that no worker does: signals from other systems, and
+// Package waits is the public API of steps that wait for something outside of workers: signals from other systems, and
 // approvals.
 //
 // Of returns the Backend for a tasker.Client, on a server or on an engine in the same process:

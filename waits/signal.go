@@ -34,16 +34,16 @@ type Signal struct {
 	Created bool `json:"-"`
 }
 
-// SignalFilter selects signals that are kept. Zero fields do not restrict.
+// SignalFilter selects stored signals. Zero fields do not restrict.
 type SignalFilter struct {
 	Namespaces   []string
 	Name         string
 	Key          string
 	After        time.Time // received at that time or later
 	Before       time.Time // received before that time
-	IncludeTaken bool      // also those that a step has taken; by default only the others
+	IncludeTaken bool      // also those that a step has taken
 	Limit        int       // 0: 50
-	Cursor       string    // NextCursor of the page before
+	Cursor       string    // NextCursor of the previous page
 }
 
 // SignalPage is a page of signals.
@@ -53,22 +53,22 @@ type SignalPage struct {
 }
 
 // Backend is the waits of steps on a server or an engine. Its methods are safe for concurrent use. They return
-// *tasker.Error for everything that the caller can act on.
+// *tasker.Error for errors that the caller can handle.
 type Backend interface {
-	// SendSignal hands a signal to every step of the namespace that waits for it; its payload becomes the result of the
-	// step. It is kept for a while, and steps that begin to wait within that time take it. Once SendSignal has returned,
-	// no such step misses the signal. After an error that leaves open whether it was sent, send it again with the same
-	// ID. CodeConflict: the ID is that of a signal with another name or key. CodeExhausted: the namespace keeps too many
+	// SendSignal sends a signal to every step of the namespace that waits for it; its payload becomes the result of the
+	// step. It is stored for a while, and steps that begin to wait within that time take it. Once SendSignal has
+	// returned, no such step misses the signal. After an error with an unknown outcome, send it again with the same ID.
+	// CodeConflict: the ID is that of a signal with another name or key. CodeExhausted: the namespace has too many
 	// signals.
 	SendSignal(ctx context.Context, req SignalRequest) (*Signal, error)
-	// Signals returns a page of the signals that are kept, without their payloads.
+	// Signals returns a page of stored signals, without their payloads.
 	Signals(ctx context.Context, filter SignalFilter) (*SignalPage, error)
 	// Approvals returns a page of the steps that wait for an approval.
 	Approvals(ctx context.Context, filter ApprovalFilter) (*ApprovalPage, error)
 }
 
-// Of returns the Backend of a client: that of the server to which the client is connected, or that of the client's own
-// Backend if it has one. An engine in this process has one.
+// Of returns the Backend of a client: its server, or that of the client's own Backend if it has one, as an engine in
+// this process does.
 func Of(c *tasker.Client) Backend {
 	if b, inProcess := c.Backend.(Backend); inProcess {
 		return b
@@ -76,7 +76,6 @@ func Of(c *tasker.Client) Backend {
 	return server{c}
 }
 
-// server is a Backend over HTTP.
 type server struct{ client *tasker.Client }
 
 // SendSignal implements Backend.

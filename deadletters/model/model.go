@@ -1,6 +1,6 @@
-// Package model holds the values of dead letters that mean the same everywhere: states with their transitions, kinds,
-// operations, counts. Package deadletters shows them to programs under its own names, and the server works with the
-// same types, so that no word of the API is translated. It imports the standard library only.
+// Package model holds the values of dead letters that are common to the server and to package deadletters, which shows
+// them under its own names: states with their transitions, kinds, operations, counts. So no word of the API is
+// translated. It imports the standard library only.
 package model
 
 import "slices"
@@ -23,14 +23,13 @@ const (
 	LetterScheduled LetterState = "scheduled" // a policy sends it back at its due time
 	LetterRedriving LetterState = "redriving" // a redrive, or a policy, is sending it back
 	LetterRedriven  LetterState = "redriven"  // was sent back, and has not come back since
-	LetterDiscarded LetterState = "discarded" // given up, with a reason; it can be restored
+	LetterDiscarded LetterState = "discarded" // discarded with a reason; it can be restored
 )
 
 // LetterStates lists the states.
 var LetterStates = []LetterState{LetterOpen, LetterScheduled, LetterRedriving, LetterRedriven, LetterDiscarded}
 
-// letterTransitions is the only table of a letter's transitions. A scheduled letter that stays scheduled gets another
-// due time.
+// letterTransitions is the only table of a letter's transitions. From scheduled to scheduled the due time changes.
 var letterTransitions = map[LetterState][]LetterState{
 	LetterOpen:      {LetterScheduled, LetterRedriving, LetterDiscarded},
 	LetterScheduled: {LetterScheduled, LetterOpen, LetterRedriving, LetterDiscarded},
@@ -51,7 +50,7 @@ type ReceiptStatus string
 // The effects.
 const (
 	Captured  ReceiptStatus = "captured"  // a new letter
-	Duplicate ReceiptStatus = "duplicate" // known already; nothing changed
+	Duplicate ReceiptStatus = "duplicate" // known; nothing changed
 	Returned  ReceiptStatus = "returned"  // a letter that was sent back is open again
 )
 
@@ -77,7 +76,7 @@ const (
 // GroupStates lists the states.
 var GroupStates = []GroupState{GroupOpen, GroupAcknowledged, GroupResolved, GroupIgnored}
 
-// groupTransitions is the only table of a group's transitions. A group that is ignored again gets other bounds.
+// groupTransitions is the only table of a group's transitions. From ignored to ignored the bounds change.
 var groupTransitions = map[GroupState][]GroupState{
 	GroupOpen:         {GroupAcknowledged, GroupResolved, GroupIgnored},
 	GroupAcknowledged: {GroupOpen, GroupResolved, GroupIgnored},
@@ -91,7 +90,7 @@ func (s GroupState) Next() []GroupState { return groupTransitions[s] }
 // Can reports whether a group may move from s to t.
 func (s GroupState) Can(t GroupState) bool { return slices.Contains(groupTransitions[s], t) }
 
-// Operation is what a redrive does with its items.
+// Operation is the act of a redrive on its items.
 type Operation string
 
 // The operations.
@@ -100,7 +99,7 @@ const (
 	OpRedrive Operation = "redrive"
 	// OpDiscard discards letters, and cancels the tasks of cases.
 	OpDiscard Operation = "discard"
-	// OpRestore opens discarded letters again. RestoreLetter opens one that was sent back, too.
+	// OpRestore opens discarded letters again. RestoreLetter also opens one that was sent back.
 	OpRestore Operation = "restore"
 )
 
@@ -117,7 +116,7 @@ type RedriveState string
 const (
 	RedriveDraft     RedriveState = "draft"     // frozen, not started
 	RedriveRunning   RedriveState = "running"   // sends a wave
-	RedriveObserving RedriveState = "observing" // waits to see what of a wave comes back
+	RedriveObserving RedriveState = "observing" // waits for returns of a wave
 	RedrivePaused    RedriveState = "paused"    // by an operator
 	RedriveHalted    RedriveState = "halted"    // by its stop rule
 	RedriveDone      RedriveState = "done"
@@ -172,12 +171,12 @@ type ItemState string
 const (
 	ItemPending   ItemState = "pending"
 	ItemSending   ItemState = "sending"   // its outcome is not recorded yet
-	ItemUnknown   ItemState = "unknown"   // it may have arrived, or not; it is sent again under the same number
+	ItemUnknown   ItemState = "unknown"   // it may have arrived; it is sent again under the same number
 	ItemSent      ItemState = "sent"      // confirmed, and not seen again
 	ItemReturned  ItemState = "returned"  // it died again
 	ItemCompleted ItemState = "completed" // the task, or an operation other than sending
 	ItemFailed    ItemState = "failed"    // the item stays as it was
-	ItemSkipped   ItemState = "skipped"   // it had changed since the freeze
+	ItemSkipped   ItemState = "skipped"   // changed since the freeze
 )
 
 // ItemCounts counts the items of a redrive by their states.
@@ -193,7 +192,7 @@ type ItemCounts struct {
 	Uncertain int `json:"uncertain" doc:"Among the others: a try had no answer. What was sent may be there twice, under the same number; what failed may be there once."`
 }
 
-// Decided returns the number of items that have a result: neither pending, nor being sent, nor unknown.
+// Decided counts the items with a result: neither pending, nor being sent, nor unknown.
 func (c ItemCounts) Decided() int { return c.Sent + c.Returned + c.Completed + c.Failed + c.Skipped }
 
 // RedriveWave counts the items of a wave by their states.
@@ -202,11 +201,11 @@ type RedriveWave struct {
 	ItemCounts
 }
 
-// DestinationCheck is whether letters can be sent to a destination.
+// DestinationCheck reports whether letters can be sent to a destination.
 type DestinationCheck struct {
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
-	// Letters is their number among those that a preview looked at.
+	// Letters counts those that a preview read.
 	Letters int  `json:"letters"`
 	Exists  bool `json:"exists"` // only known if Allowed
 	Allowed bool `json:"allowed"`
@@ -220,7 +219,7 @@ const (
 	ReplayDraft     ReplayState = "draft" // planned, not started
 	ReplayRunning   ReplayState = "running"
 	ReplayPaused    ReplayState = "paused" // by an operator
-	ReplayFailed    ReplayState = "failed" // it cannot go on until somebody acts; resume tries again
+	ReplayFailed    ReplayState = "failed" // it needs an act; resume tries again
 	ReplayDone      ReplayState = "done"
 	ReplayCancelled ReplayState = "cancelled"
 )
@@ -266,7 +265,7 @@ type Strategy string
 // The strategies.
 const (
 	Manual      Strategy = "manual"      // not at all: an operator decides
-	Immediate   Strategy = "immediate"   // at once
+	Immediate   Strategy = "immediate"   // without a delay
 	Fixed       Strategy = "fixed"       // after the base
 	Exponential Strategy = "exponential" // after the base, multiplied for each replay, up to the cap
 	Scheduled   Strategy = "scheduled"   // at a time of day
@@ -275,7 +274,7 @@ const (
 // Strategies lists the strategies.
 var Strategies = []Strategy{Manual, Immediate, Fixed, Exponential, Scheduled}
 
-// PolicySetter is where the settings of a policy come from.
+// PolicySetter is the origin of a policy's settings.
 type PolicySetter string
 
 // The setters of policies.
@@ -284,10 +283,10 @@ const (
 	SetByPreset        PolicySetter = "preset"        // likewise, with the settings of a preset
 	SetByConfiguration PolicySetter = "configuration" // the file of a node
 	SetByEnvironment   PolicySetter = "environment"   // variables of a node
-	SetByDefault       PolicySetter = "default"       // nobody: letters are left to operators
+	SetByDefault       PolicySetter = "default"       // none: letters are left to operators
 )
 
-// WebhookAnswer is how a webhook answered a test event.
+// WebhookAnswer is a webhook's answer to a test event.
 type WebhookAnswer struct {
 	Name      string  `json:"name"`
 	MessageID string  `json:"message_id" doc:"The header webhook-id of the request."`

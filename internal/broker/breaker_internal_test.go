@@ -40,8 +40,8 @@ func TestBreakerStates(t *testing.T) {
 	if got := b.state(now); got != task.BreakerHalfOpen {
 		t.Fatalf("after 10 s it is %s", got)
 	}
-	want(true, false)  // one test
-	want(false, false) // and no second beside it
+	want(true, false) // one test only
+	want(false, false)
 	b.forget()
 	want(true, false) // the test was cancelled: another one
 	b.record(false, now)

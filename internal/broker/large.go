@@ -9,11 +9,10 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// errAgain ends a session so that the next one looks again at what this one has left.
+// errAgain ends a session so that the next one looks at the left messages.
 var errAgain = errors.New("messages that were left are looked at again")
 
-// takeBack gives messages back that an earlier receiver has put aside and that fit by now, and records the others;
-// there says whether there are any.
+// takeBack gives back messages left by an earlier receiver that fit now, and records the others; there: there are any.
 func (s *Source) takeBack(ctx context.Context, r driver.Receiver) (there bool, err error) {
 	if s.opts.MaxBytes == 0 {
 		return false, nil
@@ -28,7 +27,6 @@ func (s *Source) takeBack(ctx context.Context, r driver.Receiver) (there bool, e
 	return len(left) > 0, nil
 }
 
-// leave lets a receiver go on behind messages that are too large. again is that of driver.Receiver.
 func (s *Source) leave(ctx context.Context, r driver.Receiver, large []driver.Message) (again bool, err error) {
 	if len(large) == 0 {
 		return false, nil
@@ -39,7 +37,6 @@ func (s *Source) leave(ctx context.Context, r driver.Receiver, large []driver.Me
 	return again, err
 }
 
-// decoded is a batch that was received, with what stores it and records those of its messages that are too large.
 type decoded struct {
 	batch, large []driver.Message
 	store        func(context.Context) error
@@ -47,7 +44,6 @@ type decoded struct {
 
 func (d *decoded) size() int { return len(d.batch) + len(d.large) }
 
-// decode divides a batch.
 func (s *Source) decode(batch []driver.Message, capture CaptureFunc) decoded {
 	large := func(m driver.Message) bool { return s.opts.MaxBytes > 0 && m.Size() > s.opts.MaxBytes }
 	if !slices.ContainsFunc(batch, large) {
@@ -67,7 +63,7 @@ func (s *Source) decode(batch []driver.Message, capture CaptureFunc) decoded {
 		rest = capture(d.batch)
 	}
 	d.store = func(ctx context.Context) error {
-		if err := s.opts.Left(ctx, left); err != nil { // first: its error says that nothing is stored
+		if err := s.opts.Left(ctx, left); err != nil { // first: after its error nothing is stored
 			return err
 		}
 		return rest(ctx)

@@ -14,8 +14,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/brokertest"
 )
 
-// TestLargeMessagesAreLeft: what is larger than the bound is recorded before the source goes on behind it, is looked at
-// again after Hold, and is captured by a source with a higher bound. It is never acknowledged without that.
+// A too large message is recorded before the source moves on, is looked at again after Hold, and is captured under a
+// higher bound. It is never acknowledged otherwise.
 func TestLargeMessagesAreLeft(t *testing.T) {
 	t.Parallel()
 	b := memory.New(nil)

@@ -6,10 +6,10 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// link keeps one connection for any number of callers: the first opens it, and one that finds it lost drops it.
+// link shares one connection between callers: the first opens it, and one that finds it lost drops it.
 type link struct {
 	dial Dial
-	// lock holds one token; unlike a mutex, waiting for it ends with a context.
+	// lock holds one token; unlike for a mutex, a context can end the wait.
 	lock   chan struct{}
 	driver driver.Driver // nil: none
 	closed bool
@@ -37,14 +37,14 @@ func (l *link) get(ctx context.Context) (driver.Driver, error) {
 	return l.driver, nil
 }
 
-// drop closes a connection that is of no more use. Another caller may have done so, and opened a new one.
+// drop closes a lost connection. Another caller may have done so, and opened a new one.
 func (l *link) drop(d driver.Driver) {
 	l.lock <- struct{}{}
 	if l.driver == d {
 		l.driver = nil
 	}
 	<-l.lock
-	_ = d.Close() // it is lost anyway
+	_ = d.Close()
 }
 
 func (l *link) close() error {

@@ -11,13 +11,12 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/memory"
 )
 
-// lossy is a driver whose first receiver finds out that messages are gone.
+// The first receiver of a lossy driver reports a loss.
 type lossy struct {
 	driver.Driver
 	opened *atomic.Int64
 }
 
-// Open implements driver.Driver.
 func (l lossy) Open(ctx context.Context, queue string) (driver.Receiver, error) {
 	r, err := l.Driver.Open(ctx, queue)
 	if err == nil && l.opened.Add(1) == 1 {
@@ -28,12 +27,10 @@ func (l lossy) Open(ctx context.Context, queue string) (driver.Receiver, error) 
 
 type lossyReceiver struct{ driver.Receiver }
 
-// Receive implements driver.Receiver.
 func (lossyReceiver) Receive(context.Context, int) ([]driver.Message, error) {
 	return nil, &driver.LossError{Losses: []driver.Loss{{Where: "orders/0", From: 3, To: 10, Why: "retention"}}}
 }
 
-// TestLossIsCounted: messages that the broker has deleted are counted, and the source goes on.
 func TestLossIsCounted(t *testing.T) {
 	t.Parallel()
 	b := memory.New(nil)

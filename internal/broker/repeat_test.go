@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// answers is a driver whose sends fail with these errors, one after the other; nil confirms.
+// answers fails sends with these errors in turn; nil confirms.
 type answers struct {
 	driver.Driver
 	errs []error
@@ -25,8 +25,7 @@ func (a *answers) Send(_ context.Context, _ string, messages []driver.Message, _
 
 func (a *answers) Close() error { return nil }
 
-// A send without an answer is tried again where that is safe. What may have been sent by any of the tries is never
-// called unsent.
+// A send without an answer is retried where that is safe, and is never reported as unsent.
 func TestRepeatableSend(t *testing.T) {
 	lost := fmt.Errorf("%w: %w", driver.ErrRepeatable, driver.ErrLost)
 	full := errors.New("there is no memory")

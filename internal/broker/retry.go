@@ -14,31 +14,29 @@ import (
 // Dial opens a connection. Package driver's Registry does so without showing secrets in errors.
 type Dial func(ctx context.Context) (driver.Driver, error)
 
-// Bounds of the pause after failures in a row. With the jitter, nodes that lost the same broker do not return at once.
+// Bounds of the pause after failures in a row. The jitter spreads nodes that lost the same broker.
 const (
 	firstPause = 100 * time.Millisecond
 	maxPause   = 30 * time.Second
 	jitter     = 0.25
 )
 
-// pause waits after a number of failures in a row; it returns the error of ctx when that ends earlier.
 func pause(ctx context.Context, failures int, limit time.Duration) error {
 	r := task.Retry{Backoff: task.BackoffExponential, Base: firstPause, Max: limit, Jitter: jitter}
 	return clock.Sleep(ctx, r.Delay(failures, 0, rand.Float64()))
 }
 
-// breaker stops sends after a number of failures in a row, for a time; then one send is a test that closes it.
+// breaker stops sends for a time after failures in a row; then one send is a test that closes it.
 type breaker struct {
 	limit int
 	open  time.Duration
 
 	mu       sync.Mutex
 	failures int
-	until    time.Time // when it may be tested; zero while it is closed
+	until    time.Time // when it may be tested; zero while closed
 	testing  bool
 }
 
-// allow reports whether a send may go through, to be recorded or forgotten, or how long the breaker is open.
 func (b *breaker) allow(now time.Time) (bool, time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,7 +52,6 @@ func (b *breaker) allow(now time.Time) (bool, time.Duration) {
 	return true, 0
 }
 
-// record counts the outcome of a send that was allowed.
 func (b *breaker) record(ok bool, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,14 +65,13 @@ func (b *breaker) record(ok bool, now time.Time) {
 	}
 }
 
-// forget ends a send that was allowed and says nothing of the broker, such as one that its caller cancelled.
+// forget ends an allowed send without a verdict on the broker, such as a cancelled one.
 func (b *breaker) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.testing = false
 }
 
-// state returns the state: half-open once a send may test the broker, until that send has ended.
 func (b *breaker) state(now time.Time) task.BreakerState {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// sending is one call of Send.
 type sending struct {
 	target      *Target
 	destination string
@@ -19,13 +18,13 @@ type sending struct {
 	turn        context.Context //nolint:containedctx // that of the call, which ends with its turn as well
 	results     []Result
 	held        map[string]bool // keys of which nothing more is sent
-	doubtful    map[int]bool    // messages, by their places, that may have been sent and can be sent again
+	doubtful    map[int]bool    // messages, by place, that may have been sent and can be sent again
 }
 
-// batch sends the messages from begin to end, and tries again those that fail for a moment. While others are decided, a
-// turn that did not come is no try: a slow destination needs several.
+// batch sends the messages from begin to end, and retries transient failures. A missed turn is no try while others are
+// decided: a slow destination needs several.
 func (s *sending) batch(ctx context.Context, begin, end int) {
-	open := make([]int, 0, end-begin) // not decided yet
+	open := make([]int, 0, end-begin)
 	for i := begin; i < end; i++ {
 		open = append(open, i)
 	}
@@ -52,7 +51,6 @@ func (s *sending) batch(ctx context.Context, begin, end int) {
 	}
 }
 
-// dropHeld decides the messages whose keys are held, and returns the others.
 func (s *sending) dropHeld(open []int) []int {
 	kept := open[:0]
 	for _, i := range open {
@@ -66,8 +64,8 @@ func (s *sending) dropHeld(open []int) []int {
 	return kept
 }
 
-// try sends messages once. It returns those that are not decided, with the errors in their results, whether the turn of
-// one of them did not come, and the error if the try failed as a whole.
+// try sends messages once. It returns the undecided ones, with errors in their results, whether one missed its turn,
+// and the error of a try that failed as a whole.
 func (s *sending) try(ctx context.Context, open []int) (rest []int, untried bool, err error) {
 	t := s.target
 	if s.turn.Err() != nil {
@@ -107,8 +105,8 @@ func (s *sending) try(ctx context.Context, open []int) (rest []int, untried bool
 	return rest, untried, last
 }
 
-// take decides messages by the errors of a driver. It returns those that may be tried again, how many were sent,
-// whether the broker answered for any, and the last error.
+// take decides messages by the driver's errors. It returns those to retry, the number sent, whether the broker answered
+// for any, and the last error.
 func (s *sending) take(open []int, errs []error) (rest []int, sent int, answered bool, last error) {
 	for at, i := range open {
 		err := error(driver.ErrUncertain)
@@ -139,13 +137,12 @@ func (s *sending) take(open []int, errs []error) (rest []int, sent int, answered
 	return rest, sent, answered, last
 }
 
-// begun reports whether a try that failed with err was begun: at the broker, or with a failed connection.
 func begun(err error) bool {
 	return !slices.ContainsFunc([]error{driver.ErrUntried, driver.ErrBehind, driver.ErrClosed, ErrOpen},
 		func(not error) bool { return errors.Is(err, not) })
 }
 
-// note notes why a message is not sent yet. Why a try failed says more than that there was no other one.
+// note notes why a message is not sent yet. The error of a real try is more useful than that of a missed one.
 func (s *sending) note(i int, err error) {
 	if s.results[i].Err == nil || begun(err) {
 		s.results[i].Err = err
@@ -163,13 +160,12 @@ func (s *sending) left(i int) Outcome {
 	return Untried
 }
 
-// uncertain reports whether a message may have been sent. A driver that was interrupted may have written.
+// uncertain reports whether a message may have been sent. An interrupted driver may have written.
 func uncertain(err error) bool {
 	return errors.Is(err, driver.ErrUncertain) ||
 		begun(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }
 
-// failed gives all messages one error, and leaves them undecided.
 func (s *sending) failed(open []int, err error) ([]int, bool, error) {
 	for _, i := range open {
 		s.note(i, err)

@@ -14,34 +14,33 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
-// CaptureFunc decodes a batch of messages, and returns a function that stores it durably, all or nothing. After an
-// error the function is called again, or the messages come again in other batches: a broker delivers at least once. A
-// batch may be decoded while the one before it is stored.
+// CaptureFunc decodes a batch, and returns a function that stores it durably, all or nothing. After an error that is
+// called again, or the messages come again in other batches: a broker delivers at least once. A batch may be decoded
+// while the one before is stored.
 type CaptureFunc func(batch []driver.Message) (store func(ctx context.Context) error)
 
-// ErrNotStored is wrapped by an error of a CaptureFunc's store after which certainly nothing is stored. After another
-// one the batch may be: the answer to the commit may have been lost.
+// ErrNotStored is wrapped by an error of the store function after which certainly nothing is stored. After others the
+// batch may be: the answer to the commit may have been lost.
 var ErrNotStored = errors.New("nothing was stored")
 
 // SourceOptions configures a source. Zero fields have defaults.
 type SourceOptions struct {
-	// Batch bounds a batch, in messages; driver.BatchBytes bounds its bytes. Defaults to 500.
+	// Batch bounds the messages of a batch; driver.BatchBytes bounds its bytes. Defaults to 500.
 	Batch int
-	// MaxBytes bounds a message that is captured; 0 is no bound. Left records larger ones: once it returns nil the source
-	// goes on behind them, and they stay on their broker. Some come again, after Hold at the latest.
+	// MaxBytes bounds a captured message; 0 is no bound. Left records larger ones: once it returns nil the source moves
+	// on, and they stay on their broker. Some come again, after Hold at the latest.
 	MaxBytes int
 	Left     func(ctx context.Context, messages []driver.Left) error
-	// Linger is how long a batch waits for more messages after its first. Defaults to 50 ms.
+	// Linger is how long a batch waits for more messages. Defaults to 50 ms.
 	Linger time.Duration
-	// Hold is how long a batch that cannot be captured is kept before the broker gets it back: a quorum queue of RabbitMQ
-	// drops a message that was delivered too often. Defaults to 20 minutes; after 30 RabbitMQ takes it back.
+	// Hold is how long a batch that cannot be captured is kept before the broker gets it back: a quorum queue of
+	// RabbitMQ drops a message after too many deliveries. Defaults to 20 minutes; RabbitMQ takes it back after 30.
 	Hold time.Duration
 	// Connect bounds one try to connect. Defaults to 30 s.
 	Connect time.Duration
-	// Drain is how long a capture may go on after the end of Run's context. Defaults to 10 s.
+	// Drain bounds a capture after the end of Run's context. Defaults to 10 s.
 	Drain time.Duration
-	// Now is the clock of the status. Defaults to time.Now.
-	Now func() time.Time
+	Now   func() time.Time
 }
 
 // Source receives from one queue. See Run.
@@ -50,10 +49,10 @@ type Source struct {
 	queue   string
 	opts    SourceOptions
 	monitor *monitor
-	holder  atomic.Pointer[driver.Receiver] // that of the session
+	holder  atomic.Pointer[driver.Receiver] // of the session
 }
 
-// NewSource returns a source that connects with dial. It does nothing before Run.
+// NewSource returns a source. It does nothing before Run.
 func NewSource(dial Dial, queue string, o *SourceOptions) *Source {
 	s := &Source{dial: dial, queue: queue}
 	if o != nil {
@@ -71,8 +70,8 @@ func NewSource(dial Dial, queue string, o *SourceOptions) *Source {
 	return s
 }
 
-// Held returns how many messages have come from the broker and are not acknowledged. ok is false where the broker
-// counts them itself, and while there is no connection. It may be called at any time.
+// Held counts unacknowledged messages from the broker. ok is false where the broker counts them itself, and without a
+// connection. It may be called at any time.
 func (s *Source) Held() (n int64, ok bool) {
 	if h := s.holder.Load(); h != nil {
 		n = (*h).Held()
@@ -81,16 +80,16 @@ func (s *Source) Held() (n int64, ok bool) {
 	return 0, false
 }
 
-// Status returns how the source is doing. It may be called at any time.
+// Status may be called at any time.
 func (s *Source) Status() Status { return s.monitor.get() }
 
-// Run receives batches and captures them, in their order, until ctx ends; then it returns nil. It stores one batch at a
-// time, and receives the next one meanwhile if that one is full. It acknowledges a batch after it is stored, never
-// without. When that fails, the connection is lost or the queue does not exist, Run receives nothing more, and tries
-// again with growing pauses. The status counts messages that the broker has deleted before they were received.
+// Run receives batches and captures them in order until ctx ends; then it returns nil. It stores one batch at a time,
+// and receives the next one meanwhile if that one is full. It acknowledges a batch only after it is stored. If the
+// capture fails, the connection is lost or the queue does not exist, Run stops receiving, and retries with growing
+// pauses. The status counts messages that the broker deleted before they were received.
 //
-// When ctx ends, a capture that is under way may end, its batch is acknowledged, and all else goes back to the broker.
-// Run is not called twice at a time.
+// When ctx ends, a capture under way may end and is acknowledged, and all else goes back to the broker. Concurrent
+// calls are not allowed.
 func (s *Source) Run(ctx context.Context, capture CaptureFunc) error {
 	s.monitor.enter(Connecting)
 	defer s.monitor.enter(Stopped)
@@ -143,7 +142,7 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = d.Close() }() // what it fails with was not needed any more
+	defer func() { _ = d.Close() }()
 	r, err := d.Open(bounded, s.queue)
 	if err != nil {
 		return fmt.Errorf("receive from %q: %w", s.queue, err)
@@ -191,11 +190,10 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 	}
 }
 
-// never is longer than any session.
 const never = 1 << 62
 
-// settle captures and acknowledges a batch. It returns the next one, if there is one already, and whether a message
-// that it has left comes again.
+// settle captures and acknowledges a batch. It returns the next one, if there is one already, and whether a left
+// message comes again.
 func (s *Source) settle(ctx, work context.Context, r driver.Receiver, now decoded, capture CaptureFunc) (
 	next decoded, again bool, err error,
 ) {
@@ -219,8 +217,8 @@ func (s *Source) settle(ctx, work context.Context, r driver.Receiver, now decode
 	return next, again, nil
 }
 
-// captureAhead stores a batch. If it is full, more messages wait: captureAhead receives and decodes the next batch in
-// the meantime, and returns it, also with an error. Only this goroutine uses the receiver.
+// captureAhead stores a batch. While it stores a full one, it receives and decodes the next, and returns that, also
+// with an error. Only this goroutine uses the receiver.
 func (s *Source) captureAhead(ctx, work context.Context, r driver.Receiver, now decoded, capture CaptureFunc) (
 	next decoded, err error,
 ) {
@@ -233,12 +231,11 @@ func (s *Source) captureAhead(ctx, work context.Context, r driver.Receiver, now 
 		defer enough()
 		stored <- s.capture(ctx, work, now)
 	}()
-	// If it is more than the end of the wait, the next call says so again.
+	// The next call returns a lasting error again.
 	next, _ = s.receive(ahead, r, capture)
 	return next, <-stored
 }
 
-// receive returns the next batch: it waits for a first message, and then a moment for more.
 func (s *Source) receive(ctx context.Context, r driver.Receiver, capture CaptureFunc) (decoded, error) {
 	batch, err := r.Receive(ctx, s.opts.Batch)
 	if err != nil {
@@ -252,14 +249,13 @@ func (s *Source) receive(ctx context.Context, r driver.Receiver, capture Capture
 	for len(batch) < s.opts.Batch && sizeOf(batch) < driver.BatchBytes {
 		more, err := r.Receive(linger, s.opts.Batch-len(batch))
 		if err != nil || len(more) == 0 {
-			break // if it is more than the end of the moment, the next call says so again
+			break // the next call returns a lasting error again
 		}
 		batch = append(batch, more...)
 	}
 	return s.decode(batch, capture), nil
 }
 
-// capture captures a batch, and tries again until it succeeds, ctx ends or the batch was held long enough.
 func (s *Source) capture(ctx, work context.Context, of decoded) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

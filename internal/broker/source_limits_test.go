@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// A source whose connection breaks now and then does not wait longer each time.
+// Occasional breaks of a connection do not lengthen the pauses.
 func TestPausesBeginAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a broker with a queue and a source that captures from it. It lives in a bubble, where time passes at once.
+// rig is a broker and a source in a synctest bubble, where time passes instantly.
 type rig struct {
 	*memory.Broker
 	t      *testing.T
@@ -48,7 +48,6 @@ func (r *rig) dial(ctx context.Context) (driver.Driver, error) {
 	return registry.Open(ctx, "memory", "memory://user:secret@local")
 }
 
-// run starts the source. It ends with the test at the latest.
 func (r *rig) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
@@ -89,14 +88,12 @@ func (r *rig) store(ctx context.Context, batch []driver.Message) error {
 	return nil
 }
 
-// set changes how captures end.
 func (r *rig) set(takes time.Duration, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.takes, r.err = takes, err
 }
 
-// send sends messages with the payloads from..to.
 func (r *rig) send(from, to int) {
 	r.t.Helper()
 	d, err := r.Open(context.Background(), "")
@@ -114,7 +111,7 @@ func (r *rig) send(from, to int) {
 	}
 }
 
-// want checks that 1..n were captured, in order, each once, and that the queue has depth messages.
+// want checks that 1..n were captured once, in order, and the depth of the queue.
 func (r *rig) want(n int, depth int64) {
 	r.t.Helper()
 	r.mu.Lock()
@@ -189,7 +186,7 @@ func TestNothingIsAcknowledgedBeforeCapture(t *testing.T) {
 		r.send(11, 20) // not received meanwhile
 		r.want(0, 10)
 		r.wantState(broker.Blocked, "the database is down")
-		r.Disconnect() // what was not acknowledged is back
+		r.Disconnect() // unacknowledged messages are back
 		r.wantDepth(20)
 		r.set(0, nil)
 		time.Sleep(time.Minute)
@@ -206,8 +203,7 @@ func TestNothingIsAcknowledgedBeforeCapture(t *testing.T) {
 	})
 }
 
-// While a full batch is stored, one more is received and decoded, and no third. All stay in order, also when they have
-// to go back.
+// While a full batch is stored, exactly one more is received and decoded. All stay in order, even when they go back.
 func TestOneBatchAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &broker.SourceOptions{Batch: 5, Hold: time.Minute})
@@ -248,7 +244,7 @@ func TestHeldBatchGoesBack(t *testing.T) {
 		r.run()
 		time.Sleep(50 * time.Second)
 		r.want(0, 0)
-		// Between two sessions another node can have it.
+		// Another node can read between two sessions.
 		free := false
 		for range 600 {
 			time.Sleep(100 * time.Millisecond)
@@ -347,7 +343,7 @@ func TestEndWhileBlocked(t *testing.T) {
 	})
 }
 
-// TestFaultsLoseNothing breaks all that the broker can break, in turn.
+// TestFaultsLoseNothing injects all faults of the broker in turn.
 func TestFaultsLoseNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &broker.SourceOptions{Batch: 7})
@@ -376,7 +372,7 @@ func TestFaultsLoseNothing(t *testing.T) {
 		}
 		r.set(0, nil)
 		time.Sleep(5 * time.Minute)
-		r.Disconnect() // what was forgotten comes again
+		r.Disconnect() // forgotten acknowledgements come again
 		time.Sleep(5 * time.Minute)
 		r.stop()
 		r.wantDepth(0)
@@ -390,7 +386,6 @@ func TestFaultsLoseNothing(t *testing.T) {
 	})
 }
 
-// BenchmarkSource receives, captures and acknowledges messages of 1 KiB.
 func BenchmarkSource(b *testing.B) {
 	m := memory.New(nil)
 	m.Declare("q")

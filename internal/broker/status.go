@@ -8,27 +8,25 @@ import (
 // State is the state of a source.
 type State string
 
-// The states of sources.
 const (
-	Connecting State = "connecting" // it has not been connected yet
+	Connecting State = "connecting" // not yet connected
 	Connected  State = "connected"
-	Lost       State = "lost"    // it tries to connect again
-	Blocked    State = "blocked" // what it received cannot be stored; it holds that and receives no more
+	Lost       State = "lost"    // reconnecting
+	Blocked    State = "blocked" // received messages cannot be stored; it holds them and receives no more
 	Stopped    State = "stopped" // its Run is not running
 )
 
-// Status is how a source or a target is doing.
+// Status is the state of a source or a target.
 type Status struct {
 	State State
-	Since time.Time // when it entered the state
-	// LastError is its latest error, without secrets of a URL; "" for none. It stays after a recovery.
+	Since time.Time
+	// LastError is without secrets of a URL; "" for none. It stays after a recovery.
 	LastError   string
 	LastErrorAt time.Time
-	// Messages counts the messages that were acknowledged, or sent; LastAt is the time of the latest.
+	// Messages counts acknowledged or sent messages; LastAt is the time of the latest.
 	Messages int64
 	LastAt   time.Time
-	// Gone counts the messages of a source that its broker had deleted before they were received; GoneWhy says which
-	// were the last, and why.
+	// Gone counts messages that the broker had deleted before they were received; GoneWhy describes the last ones.
 	Gone    int64
 	GoneWhy string
 }
@@ -70,7 +68,6 @@ func (m *monitor) gone(n int64, why error) {
 	m.status.GoneWhy = why.Error()
 }
 
-// done counts messages; any number of them shows that all is well.
 func (m *monitor) done(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,7 +78,7 @@ func (m *monitor) done(n int) {
 	}
 }
 
-// change changes the state; Since stays if it is the same already. The caller holds mu.
+// change keeps Since for the same state. The caller holds mu.
 func (m *monitor) change(s State) {
 	if m.status.State != s {
 		m.status.State, m.status.Since = s, m.now()

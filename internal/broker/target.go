@@ -10,45 +10,43 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Outcome is what became of a message that was to be sent.
+// Outcome is the result of sending a message.
 type Outcome string
 
-// The outcomes.
 const (
-	Sent        Outcome = "sent"        // the broker has confirmed it
-	Failed      Outcome = "failed"      // it was not sent, and cannot be: no such destination, too large, refused
-	Unavailable Outcome = "unavailable" // it was not sent; a later try may succeed
-	Untried     Outcome = "untried"     // it was not begun; that says nothing against it
-	Uncertain   Outcome = "uncertain"   // it was written, and the answer is missing
+	Sent        Outcome = "sent"        // confirmed by the broker
+	Failed      Outcome = "failed"      // permanently: no such destination, too large, refused
+	Unavailable Outcome = "unavailable" // not sent; a later try may succeed
+	Untried     Outcome = "untried"     // not begun; the message is not at fault
+	Uncertain   Outcome = "uncertain"   // written, without an answer
 )
 
-// Result is what became of one message. Err says why it was not sent; it is nil for Sent only.
+// Result is the result for one message. Err is nil only for Sent.
 type Result struct {
 	Outcome Outcome
 	Err     error
-	// Repeated: an earlier try of a message that is Sent had no answer. Its broker remembers what was sent, unless it has
-	// lost that in the meantime: then the message was added twice.
+	// Repeated: an earlier try of a Sent message had no answer. Its broker remembers sends; if it has lost that
+	// meanwhile, the message was added twice.
 	Repeated bool
 }
 
-// ErrOpen is why nothing is sent while the circuit breaker of a target is open.
+// ErrOpen: the circuit breaker of a target is open.
 var ErrOpen = errors.New("the circuit breaker is open")
 
 // TargetOptions configures a target. Zero fields have defaults.
 type TargetOptions struct {
-	// Batch bounds what the driver gets at a time, in messages; driver.BatchBytes bounds its bytes. Defaults to 500.
+	// Batch bounds the messages of a driver's call; driver.BatchBytes bounds its bytes. Defaults to 500.
 	Batch int
-	// Tries bounds the tries of a message that fails for a moment, the first included. Defaults to 4.
+	// Tries bounds the tries of a message with transient failures, with the first. Defaults to 4.
 	Tries int
 	// Each bounds one try of one message; see driver.Limits. Defaults to driver.MessageTime.
 	Each time.Duration
-	// After BreakAfter tries in a row that failed as a whole the circuit breaker opens for BreakFor. Default: 5, 10 s.
+	// After BreakAfter failures of whole tries in a row the circuit breaker opens for BreakFor. Default: 5, 10 s.
 	BreakAfter int
 	BreakFor   time.Duration
 	// MaxPause bounds the pause between tries. Defaults to 5 s.
 	MaxPause time.Duration
-	// Now is the clock of the breaker and the status. Defaults to time.Now.
-	Now func() time.Time
+	Now      func() time.Time
 }
 
 // Target sends messages to the queues of one broker. It is safe for concurrent use.
@@ -59,7 +57,7 @@ type Target struct {
 	monitor *monitor
 }
 
-// NewTarget returns a target that connects with dial when it first has something to send.
+// NewTarget returns a target, which connects on first use.
 func NewTarget(dial Dial, o *TargetOptions) *Target {
 	t := &Target{link: newLink(dial)}
 	if o != nil {
@@ -77,16 +75,15 @@ func NewTarget(dial Dial, o *TargetOptions) *Target {
 	return t
 }
 
-// Status returns how the target is doing; Blocked means that its circuit breaker is open.
+// Status is Blocked while the circuit breaker is open.
 func (t *Target) Status() Status { return t.monitor.get() }
 
 // Breaker returns the state of the circuit breaker of sends.
 func (t *Target) Breaker() task.BreakerState { return t.breaker.state(t.opts.Now()) }
 
-// Close closes the connection. Sends that are under way fail.
+// Close closes the connection. Sends under way fail.
 func (t *Target) Close() error { return t.link.close() }
 
-// ask asks the broker, and drops a connection that turns out to be lost.
 func ask[T any](ctx context.Context, t *Target, question func(driver.Driver) (T, error)) (answer T, err error) {
 	d, err := t.link.get(ctx)
 	if err != nil {
@@ -107,12 +104,12 @@ func (t *Target) Stat(ctx context.Context, destination string) (exists bool, dep
 	return exists, depth, err
 }
 
-// Lag returns how far its readers are behind in each part of a queue; nil where queues have no parts.
+// Lag returns how far readers are behind in each part of a queue; nil without parts.
 func (t *Target) Lag(ctx context.Context, queue string) ([]driver.PartitionLag, error) {
 	return ask(ctx, t, func(d driver.Driver) ([]driver.PartitionLag, error) { return d.Lag(ctx, queue) })
 }
 
-// LogParts returns what the parts of a queue hold; see driver.Driver.
+// LogParts returns the parts of a queue's log; see driver.Driver.
 func (t *Target) LogParts(ctx context.Context, queue string, since, before time.Time) ([]driver.LogPart, error) {
 	return ask(ctx, t, func(d driver.Driver) ([]driver.LogPart, error) {
 		return d.LogParts(ctx, queue, since, before)
@@ -131,10 +128,10 @@ func (t *Target) ReadLog(ctx context.Context, queue string, part driver.LogPart,
 	return entries, next, err
 }
 
-// Send sends messages to a destination in their order, tries again what fails for a moment, and returns a result for
-// each once all are decided. It begins none after until, unless that is zero: those are Untried. What was begun has the
-// time of a message; when ctx ends it is Uncertain. To keep the order within a key, Send sends no message behind one
-// that is Uncertain or was not sent for a reason that may pass; those are Untried, too.
+// Send sends messages to a destination in order, retries transient failures, and returns a result for each once all are
+// decided. After until, unless zero, it begins none: those are Untried. A begun message has the time of a message; when
+// ctx ends it is Uncertain. To keep the order within a key, Send sends no message behind one that is Uncertain or
+// failed transiently; those are Untried too.
 func (t *Target) Send(ctx context.Context, destination string, messages []driver.Message, until time.Time) []Result {
 	s := &sending{target: t, destination: destination, messages: messages, results: make([]Result, len(messages)),
 		limits: driver.Limits{Until: until, Each: t.opts.Each}, turn: ctx, held: map[string]bool{},
@@ -156,7 +153,6 @@ func (t *Target) Send(ctx context.Context, destination string, messages []driver
 	return s.results
 }
 
-// record counts a try that was allowed by the breaker. err is why it failed as a whole, nil if it did not.
 func (t *Target) record(ctx context.Context, sent int, err error) {
 	if err != nil && ctx.Err() != nil {
 		t.breaker.forget()

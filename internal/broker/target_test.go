@@ -14,10 +14,8 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/memory"
 )
 
-// never is the end of a turn that has none.
 var never time.Time
 
-// newTarget returns a broker with a queue, and a target that sends to it.
 func newTarget(t *testing.T, o *broker.TargetOptions) (*memory.Broker, *broker.Target) {
 	t.Helper()
 	b := memory.New(&memory.Options{MaxSize: 1000})
@@ -27,7 +25,6 @@ func newTarget(t *testing.T, o *broker.TargetOptions) (*memory.Broker, *broker.T
 	return b, target
 }
 
-// keyed returns messages 0..n-1 that have the keys 0 and 1 in turn.
 func keyed(n int) []driver.Message {
 	out := make([]driver.Message, n)
 	for i := range out {
@@ -36,7 +33,6 @@ func keyed(n int) []driver.Message {
 	return out
 }
 
-// outcomes returns the first letters of outcomes.
 func outcomes(t *testing.T, results []broker.Result) string {
 	t.Helper()
 	s := ""
@@ -50,7 +46,6 @@ func outcomes(t *testing.T, results []broker.Result) string {
 	return s
 }
 
-// received returns what is in the queue, in order.
 func received(t *testing.T, b *memory.Broker) string {
 	t.Helper()
 	d, err := b.Open(t.Context(), "")
@@ -176,7 +171,7 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
-// Messages that are refused for good say nothing against the broker.
+// Permanent refusals do not count against the broker.
 func TestBreakerIgnoresRefusals(t *testing.T) {
 	t.Parallel()
 	_, target := newTarget(t, nil)
@@ -242,14 +237,14 @@ func TestConcurrentSends(t *testing.T) {
 	}
 }
 
-// slow is a driver that has time for one message of a call.
+// slow has time for one message of a call.
 type slow struct{ driver.Driver }
 
 func (slow) Send(_ context.Context, _ string, m []driver.Message, _ driver.Limits) []error {
 	return append([]error{nil}, driver.Fail(len(m)-1, driver.ErrUntried)...)
 }
 
-// TestSlowDestination: a batch that needs more time than one try has is sent in parts.
+// A batch that needs more time than one try is sent in parts.
 func TestSlowDestination(t *testing.T) {
 	t.Parallel()
 	target := broker.NewTarget(func(context.Context) (driver.Driver, error) { return slow{}, nil },
@@ -259,15 +254,14 @@ func TestSlowDestination(t *testing.T) {
 	}
 }
 
-// TestTurn: the end of the turn begins nothing more, and cuts off nothing. What was refused before it is refused, not
-// untried.
+// The end of the turn begins no message and cuts off none. Earlier refusals are not untried.
 func TestTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, target := newTarget(t, &broker.TargetOptions{Batch: 1, Each: 10 * time.Second})
 		b.Slow(2 * time.Second)
 		began := time.Now()
 		got := outcomes(t, target.Send(t.Context(), "q", keyed(6), began.Add(5*time.Second)))
-		if got != "ssnnnn" { // connecting is slow, too
+		if got != "ssnnnn" { // connecting is slow too
 			t.Errorf("the outcomes are %s", got)
 		}
 		if took := time.Since(began); took != 6*time.Second {
@@ -281,7 +275,7 @@ func TestTurn(t *testing.T) {
 	})
 }
 
-// TestCancelledSend: a process that stops waits for no message.
+// A stopping process waits for no message.
 func TestCancelledSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, target := newTarget(t, &broker.TargetOptions{Batch: 1})

@@ -18,18 +18,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// act describes what an operator, a policy or a loop did to an object of the inbox, for the audit trail.
 type act struct {
-	kind          string // verb and object: discard_letter
+	kind          string
 	by            By
 	namespace     string
-	of            string // the object
-	from, to      string // its states; "" where they do not matter
-	data          any    // what the operator gave; nil for nothing
-	before, after any    // the object, as far as the act changes it; nil where the states say it all
+	of            string
+	from, to      string // states; "" where they do not matter
+	data          any    // the operator's input; nil for none
+	before, after any    // the object where its states do not say all
 }
 
-// written runs a transaction, and returns the object that it changes.
 func written[T any](ctx context.Context, in *Inbox, fn func(context.Context, engine.Tx) (*T, error)) (*T, error) {
 	var changed *T
 	err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) (err error) {
@@ -42,10 +40,9 @@ func written[T any](ctx context.Context, in *Inbox, fn func(context.Context, eng
 	return changed, nil
 }
 
-// versionRuns is how often a change that names no version is tried when others come first.
 const versionRuns = 5
 
-// versioned is written for an object of the version that fn reads. An act that names no version runs again when another
+// versioned is written for an object that the caller expects in a version. Without one it runs again when another
 // change came first.
 func versioned[T any](ctx context.Context, in *Inbox, by By, fn func(context.Context, engine.Tx) (*T, error)) (
 	changed *T, err error,
@@ -61,7 +58,6 @@ func versioned[T any](ctx context.Context, in *Inbox, by By, fn func(context.Con
 	return changed, err
 }
 
-// acting is versioned for somebody who acts.
 func acting[T any](ctx context.Context, in *Inbox, by By, fn func(context.Context, engine.Tx, By) (*T, error)) (*T,
 	error,
 ) {
@@ -72,8 +68,8 @@ func acting[T any](ctx context.Context, in *Inbox, by By, fn func(context.Contex
 	return versioned(ctx, in, by, func(ctx context.Context, tx engine.Tx) (*T, error) { return fn(ctx, tx, by) })
 }
 
-// act stores an act in the audit trail, in the transaction of what was done. The trail was made for tasks and has no
-// column for the object, which is a member of the data.
+// act stores an act in the transaction of the change. The audit trail has no column for the object: it is a member of
+// the data.
 func (in *Inbox) act(ctx context.Context, tx engine.Tx, a act) error {
 	data, err := json.Marshal(struct {
 		Object string `json:"object"`
@@ -90,8 +86,8 @@ func (in *Inbox) act(ctx context.Context, tx engine.Tx, a act) error {
 	return in.db.ActStore().AddActs(ctx, tx, []task.Act{stored})
 }
 
-// fields are the members of a record: what the audit trail keeps of an object. It holds no secret and no payload: the
-// trail is read by more people than a broker is, and is kept for longer. Zero values are left out of the JSON.
+// fields is the audit trail's record of an object, without zero values, secrets and payloads: more people read the
+// trail than a broker, and it is kept longer.
 type fields map[string]any
 
 func (f fields) MarshalJSON() ([]byte, error) {
@@ -123,7 +119,6 @@ func sourceState(s *deadletter.Source) string {
 	return "reading"
 }
 
-// recordOfPolicy returns what is kept of a policy, nil for none. It has no secret.
 func recordOfPolicy(p *deadletter.Policy) any {
 	if p == nil {
 		return nil
@@ -131,13 +126,10 @@ func recordOfPolicy(p *deadletter.Policy) any {
 	return *p
 }
 
-// recordOfGroup returns what operators change of a group, besides its state.
 func recordOfGroup(g *deadletter.Group) fields {
 	return fields{"owner": g.Owner, "runbook": g.Runbook, "due_at": g.DueAt.Ptr(), "resolved_in": g.ResolvedIn}
 }
 
-// recordOfRedrive returns what an operator told a redrive to do, in the words of the API. The act that creates the
-// redrive stores it: an act outlives the redrive.
 func recordOfRedrive(r *deadletter.Redrive) fields {
 	p := &r.Plan
 	return fields{"operation": r.Operation, "items": r.Total, "selection": recordOfSelection(&r.Selection),
@@ -149,7 +141,6 @@ func recordOfRedrive(r *deadletter.Redrive) fields {
 			"failed": r.Stop.Failed}}
 }
 
-// recordOfSelection leaves out the namespace: it is that of the act.
 func recordOfSelection(s *deadletter.Selection) fields {
 	return fields{"kind": s.Kind, "ids": texts(s.IDs), "groups": texts(s.Groups), "source": s.Source,
 		"origin": posturl.Redact(s.Origin), "template": s.Template, "state": s.State, "error_type": s.Type, "text": s.Text,
@@ -166,7 +157,7 @@ func texts[T fmt.Stringer](list []T) (out []string) {
 	return out
 }
 
-// recordOfEdit returns what an edit changes, and identifies its patch without showing it.
+// recordOfEdit identifies the patch of an edit without showing it.
 func recordOfEdit(e *deadletter.Edit) fields {
 	if e == nil {
 		return nil
@@ -184,8 +175,6 @@ func recordOfEdit(e *deadletter.Edit) fields {
 	return out
 }
 
-// recordOfReplay returns what an operator told a replay to do, without keys and values of headers: a reader of the
-// audit trail may not be allowed to read messages.
 func recordOfReplay(r *deadletter.Replay) fields {
 	s := &r.Spec
 	return fields{"source": r.Source, "topic": s.Topic, "into": s.Into, "offsets": r.Left(), "since": s.Since.Ptr(),
@@ -193,28 +182,26 @@ func recordOfReplay(r *deadletter.Replay) fields {
 		"intake": s.Intake}
 }
 
-// contentRecord identifies what would be sent of a letter.
 type contentRecord struct {
-	Bytes  int    `json:"bytes"`  // of the payload
-	SHA256 string `json:"sha256"` // of the payload
-	Rest   string `json:"rest"`   // SHA-256 of key and headers
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	Rest   string `json:"rest"`
 }
 
 func recordOfContent(l *deadletter.Letter) contentRecord {
 	content := l.Outgoing()
 	sum, rest := sha256.Sum256(content.Payload), sha256.New()
-	fmt.Fprintf(rest, "%q", content.Key) // a hash never fails
+	fmt.Fprintf(rest, "%q", content.Key)
 	for _, h := range content.Headers {
 		fmt.Fprintf(rest, "%q%q", h.Name, h.Value)
 	}
 	return contentRecord{len(content.Payload), hex.EncodeToString(sum[:]), hex.EncodeToString(rest.Sum(nil))}
 }
 
-// shownLetters bounds the letters that an act of a policy names.
 const shownLetters = 10
 
-// decisions counts what policies decided in one transaction. A policy that decides about thousands of letters a second
-// gets one act for each transaction, and not one for each letter: the letters have their reasons themselves.
+// decisions counts decisions of policies in one transaction: one act for each policy and not for each of thousands of
+// letters, which have their reasons themselves.
 type decisions struct {
 	acts map[decision]*decidedLetters
 	news letterNews
@@ -224,7 +211,6 @@ func newDecisions() *decisions {
 	return &decisions{acts: map[decision]*decidedLetters{}, news: letterNews{}}
 }
 
-// decision is the state into which a policy moves letters.
 type decision struct {
 	namespace, policy string
 	to                model.LetterState
@@ -232,8 +218,8 @@ type decision struct {
 
 type decidedLetters struct {
 	Letters int      `json:"letters"`
-	First   []string `json:"first"` // up to shownLetters IDs
-	reason  string   // of the first letter
+	First   []string `json:"first"`
+	reason  string
 }
 
 func (d *decidedLetters) count(l *deadletter.Letter) {
@@ -242,7 +228,6 @@ func (d *decidedLetters) count(l *deadletter.Letter) {
 	}
 }
 
-// note counts a letter about which a policy has decided.
 func (d *decisions) note(p *deadletter.Policy, l *deadletter.Letter) {
 	if l.State != model.LetterDiscarded && l.State != model.LetterScheduled {
 		return
@@ -257,7 +242,6 @@ func (d *decisions) note(p *deadletter.Policy, l *deadletter.Letter) {
 
 func (d *decisions) events(now task.Instant) []deadletter.Event { return d.news.events(now) }
 
-// store stores an act of each policy that has decided.
 func (d *decisions) store(ctx context.Context, tx engine.Tx, in *Inbox) error {
 	order := slices.SortedFunc(maps.Keys(d.acts), func(a, b decision) int {
 		return slices.Compare([]string{a.namespace, a.policy, string(a.to)}, []string{b.namespace, b.policy, string(b.to)})

@@ -11,27 +11,24 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Before a send without a known outcome is made again, the log of its broker is searched, where there is one: a message
-// with the number of the send proves that it has arrived.
+// A log of the broker may prove that a send without a known outcome arrived: a message there has its number.
 
 const (
-	// askTime and askedMessages bound the search in the logs of brokers: what is not found in it is sent again.
+	// askTime and askedMessages bound the search in logs of brokers. A send that is not found is repeated.
 	askTime       = 4 * time.Second
 	askedMessages = 50_000
 )
 
-// errArrived is the outcome of a send that has arrived by a try before.
 var errArrived = errors.New("a try before has arrived")
 
-// sendName is what a message says of its send. Redrive and content tell numbers apart that a restored database gives
-// out again.
+// sendName identifies a send in a message. Redrive and content distinguish numbers that a restored database assigns
+// again.
 type sendName struct {
 	letter, redrive task.ID
 	no              int
-	content         string // see Canonical
+	content         string
 }
 
-// nameOf reads a message; zero if it names no send.
 func nameOf(e *LogEntry) (n sendName) {
 	var err, bad error
 	for _, h := range e.Headers {
@@ -52,15 +49,15 @@ func nameOf(e *LogEntry) (n sendName) {
 	return n
 }
 
-// arrived returns how often sends that may have arrived stand at the ends of the logs of their destinations. A
-// destination that keeps none, or does not answer, proves nothing.
+// arrived counts sends of unknown outcome at the ends of the logs of their destinations. A destination without a log or
+// an answer proves nothing.
 func (in *Inbox) arrived(ctx context.Context, due []deadletter.Send) map[sendName]int {
 	asked, found := map[place]bool{}, map[sendName]int{}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	for i := range due {
 		s := &due[i]
-		topic, _, _ := strings.Cut(s.Destination, "#") // a partition of it
+		topic, _, _ := strings.Cut(s.Destination, "#")
 		at := place{deadletter.SourceKey{Namespace: s.Namespace, Name: s.Source}, topic}
 		if asked[at] {
 			continue
@@ -74,8 +71,7 @@ func (in *Inbox) arrived(ctx context.Context, due []deadletter.Send) map[sendNam
 	return found
 }
 
-// search counts the sends at the end of a topic. It does not ask for a time: a message may have that of its first
-// event.
+// search reads the end of a topic regardless of time: a message may have the time of its first event.
 func search(ctx context.Context, c Carrier, source *deadletter.Source, topic string, found map[sendName]int) {
 	parts, err := c.LogParts(ctx, source, topic, time.Time{}, time.Time{})
 	if err != nil {
@@ -98,7 +94,6 @@ func search(ctx context.Context, c Carrier, source *deadletter.Source, topic str
 	}
 }
 
-// named returns what the message of a send of a letter says of it.
 func named(s *deadletter.Send) sendName {
 	return sendName{letter: s.Owner, redrive: s.About, no: s.No, content: s.Content}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// lastAct returns the latest act of a kind, and its data.
 func (r *rig) lastAct(kind string) (operate.AuditRecord, map[string]any) {
 	r.t.Helper()
 	acts, err := operate.Of(r.client).Audit(r.t.Context(), operate.AuditFilter{Kind: kind, Limit: 1})
@@ -27,14 +26,12 @@ func (r *rig) lastAct(kind string) (operate.AuditRecord, map[string]any) {
 	return acts[0], data
 }
 
-// field returns a member of a member of the data of an act.
 func field(data map[string]any, side, name string) any {
 	of, _ := data[side].(map[string]any)
 	return of[name]
 }
 
-// TestActsOfTheInboxHaveBeforeAndAfter: an act on a source, a policy, a group or a letter says what it has changed, and
-// tells no secret.
+// An act says what it changed, and contains no secret.
 func TestActsOfTheInboxHaveBeforeAndAfter(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -105,7 +102,6 @@ func TestActsOfTheInboxHaveBeforeAndAfter(t *testing.T) {
 	})
 }
 
-// TestPoliciesLeaveActs: what a policy decides is an act of the system, one for each transaction.
 func TestPoliciesLeaveActs(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -128,7 +124,6 @@ func TestPoliciesLeaveActs(t *testing.T) {
 	})
 }
 
-// TestReportedSourceIsAnAct: a source that a program adds by its first report is in the audit trail.
 func TestReportedSourceIsAnAct(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -13,31 +13,29 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// batch is a number of letters that are marked, sent and recorded together, for a redrive or a policy. Its three steps
-// are mark (a transaction), deliver (no transaction: a broker may take seconds) and record (a transaction). A crash
-// between them leaves sends in flight, which sendAgain finds.
+// batch is a number of letters that are marked (a transaction), delivered (no transaction: a broker may take seconds)
+// and recorded (a transaction) together, for a redrive or a policy. After a crash in between, sendAgain finds the sends
+// in flight.
 //
-// A policy has no redrive: it stands for one with a zero ID, and its items are not stored.
+// A policy has a redrive with a zero ID, and its items are not stored.
 type batch struct {
 	in      *Inbox
 	turn    turn
 	redrive *deadletter.Redrive
 	items   []deadletter.Item
 
-	// nil for one that was removed. Each is read once for the batch. The batch of a policy may have letters of several
-	// namespaces.
 	sources map[deadletter.SourceKey]*deadletter.Source
-	at      task.Instant      // of the mark: the same for all, so that equal changes are stored together
-	decided []deadletter.Item // without being sent
-	left    []deadletter.Item // that do not fit into the batch
+	at      task.Instant      // of the mark, one for all: so equal changes are stored together
+	decided []deadletter.Item // not sent
+	left    []deadletter.Item
 	sending []outgoing
 }
 
-// mark stores that the letters are being sent, before they are. Letters that changed since the freeze are skipped.
-// Once an operator has paused or cancelled the redrive, nothing more is marked.
+// mark stores that the letters are being sent, and skips those that changed since the freeze. It marks nothing once an
+// operator has paused or cancelled the redrive.
 //
-// The letters are read before the transaction, for which all other writes of a SQLite database wait. If one of them is
-// not as it was read, or is not to be sent, mark reads them again, locked.
+// The letters are read before the transaction, because a SQLite transaction blocks all other writes. If a letter has
+// changed since or is not to be sent, mark reads all again, locked.
 func (b *batch) mark(ctx context.Context) error {
 	if b.redrive.Edit == nil {
 		read, err := b.letters(ctx, nil)
@@ -51,14 +49,12 @@ func (b *batch) mark(ctx context.Context) error {
 	return b.markAs(ctx, nil)
 }
 
-// lettersRead are the letters of a batch by their IDs, and those that do not fit into it.
 type lettersRead struct {
 	of   map[task.ID]*deadletter.Letter
 	left []task.ID
 }
 
-// markAs marks letters that were read before, if they are still the same, else it returns ErrChanged. It reads them
-// itself if read is nil.
+// markAs returns ErrChanged if the letters have changed since they were read. It reads them itself if read is nil.
 func (b *batch) markAs(ctx context.Context, read *lettersRead) error {
 	return b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		// The store may run this function again after a conflict.
@@ -67,7 +63,7 @@ func (b *batch) markAs(ctx context.Context, read *lettersRead) error {
 		if err := b.turn.holds(ctx, tx); err != nil {
 			return err
 		}
-		if !b.redrive.ID.IsZero() { // a policy has none
+		if !b.redrive.ID.IsZero() {
 			r, err := b.in.lockedRedrive(ctx, tx, b.redrive.ID)
 			if err != nil {
 				return err
@@ -98,7 +94,7 @@ func (b *batch) markAs(ctx context.Context, read *lettersRead) error {
 	})
 }
 
-// saveLetters stores marked letters. unlocked: they have to be as they were read.
+// saveLetters stores marked letters. Unlocked ones must have the version that was read.
 func (b *batch) saveLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter, unlocked bool) error {
 	switch {
 	case unlocked:
@@ -109,7 +105,6 @@ func (b *batch) saveLetters(ctx context.Context, tx engine.Tx, letters []*deadle
 	return b.in.store.SaveStates(ctx, tx, letters)
 }
 
-// marks is what a mark stores.
 type marks struct {
 	items   []deadletter.Item
 	letters []*deadletter.Letter
@@ -118,7 +113,6 @@ type marks struct {
 	news    letterNews
 }
 
-// marks decides about each item, and notes what to send. It changes copies of the letters.
 func (b *batch) marks(ctx context.Context, tx engine.Tx, letters *lettersRead) (*marks, error) {
 	unknown, err := b.unknown(ctx, tx, letters.of)
 	if err != nil {
@@ -131,7 +125,7 @@ func (b *batch) marks(ctx context.Context, tx engine.Tx, letters *lettersRead) (
 			continue
 		}
 		var l *deadletter.Letter
-		was := model.LetterRedriving // a deleted letter counts like one that is marked: no count changes
+		was := model.LetterRedriving // a deleted letter changes no count
 		if found := letters.of[i.ID]; found != nil {
 			read := *found
 			l, was = &read, read.State
@@ -151,13 +145,12 @@ func (b *batch) marks(ctx context.Context, tx engine.Tx, letters *lettersRead) (
 		if b.redrive.ID.IsZero() {
 			m.news.add(deadletter.EventRetrying, l, "")
 		}
-		// A marked letter is not open any more; if the send fails, record counts it as open again.
+		// A marked letter is not open. If the send fails, record counts it as open again.
 		m.tally.Of(l.Group).OpenLetters -= opened(was)
 	}
 	return m, nil
 }
 
-// unknown returns the sends of letters whose outcome is not known, by letter.
 func (b *batch) unknown(ctx context.Context, tx engine.Tx, of map[task.ID]*deadletter.Letter) (
 	map[task.ID]*deadletter.Send, error,
 ) {
@@ -180,16 +173,14 @@ func (b *batch) unknown(ctx context.Context, tx engine.Tx, of map[task.ID]*deadl
 	return found, err
 }
 
-// batchBytes bounds the large payloads of a batch, but for its first letter.
+// batchBytes bounds the large payloads of a batch after its first letter.
 const batchBytes = 32 << 20
 
-// letters returns the letters of the items, locked if tx is not nil.
 func (b *batch) letters(ctx context.Context, tx engine.Tx) (*lettersRead, error) {
 	letters, left, err := b.in.store.LettersToSend(ctx, tx, idsOf(b.items), batchBytes)
 	return &lettersRead{of: byID(letters), left: left}, err
 }
 
-// byID returns letters by their IDs.
 func byID(letters []*deadletter.Letter) map[task.ID]*deadletter.Letter {
 	of := make(map[task.ID]*deadletter.Letter, len(letters))
 	for _, l := range letters {
@@ -198,9 +189,9 @@ func byID(letters []*deadletter.Letter) map[task.ID]*deadletter.Letter {
 	return of
 }
 
-// prepare decides about one item: it marks its letter and returns what to send, or notes the result of an item that is
-// not sent and returns nil; then it opens a letter of a policy, so that an operator sees it. Only the letter is
-// changed; mark stores it. before is its last send, if its outcome is not known.
+// prepare marks the letter of an item and returns its send. For an item that is not sent it notes the result and
+// returns nil, and opens a letter of a policy, so that an operator sees it. before is the last send, if its outcome is
+// not known.
 func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l *deadletter.Letter,
 	before *deadletter.Send,
 ) (*outgoing, error) {
@@ -209,7 +200,7 @@ func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l 
 	skip := func(state model.ItemState, why string) (*outgoing, error) {
 		i.State, i.Message = state, why
 		b.decided = append(b.decided, i)
-		if r.ID.IsZero() && l != nil && l.State == model.LetterScheduled { // else its policy would try without an end
+		if r.ID.IsZero() && l != nil && l.State == model.LetterScheduled { // otherwise the policy would try without end
 			return nil, l.Unschedule(why, now)
 		}
 		return nil, nil
@@ -235,7 +226,7 @@ func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l 
 		Destination: to, Content: l.Canonical, MessageID: l.MessageID, Lineage: l.Lineage}
 	if before != nil && before.Again(to, l.Canonical) {
 		send = *before
-		send.Tries = 0 // it has all its tries again
+		send.Tries = 0
 	} else {
 		l.Supersede()
 		send.No = l.Replays + 1
@@ -251,8 +242,6 @@ func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l 
 	return &out, nil
 }
 
-// route returns the source through which a letter is sent, or why it cannot be. A source may have changed since the
-// freeze, so it is asked again for every batch. err is of the database only.
 func (b *batch) route(ctx context.Context, tx engine.Tx, l *deadletter.Letter, to string) (s *deadletter.Source,
 	why string, err error,
 ) {
@@ -270,7 +259,6 @@ func (b *batch) route(ctx context.Context, tx engine.Tx, l *deadletter.Letter, t
 	return s, why, nil
 }
 
-// edit applies the edit of the redrive to a letter, and returns why it cannot.
 func (b *batch) edit(l *deadletter.Letter) (why string) {
 	if b.redrive.Edit == nil {
 		return ""
@@ -285,7 +273,6 @@ func (b *batch) edit(l *deadletter.Letter) (why string) {
 	return ""
 }
 
-// refusedDestination says why a letter cannot be sent to a destination that its source does not allow.
 func refusedDestination(source, to string) string {
 	if to == "" {
 		return "it has no origin: give a destination"
@@ -293,9 +280,9 @@ func refusedDestination(source, to string) string {
 	return source + " does not allow the destination " + shownDestination(to) + "; add it to the targets of the source"
 }
 
-// allows reports whether letters of a source may be sent to a destination: to where they came from, and to the targets
-// of the source. The origin of a letter that was reported is a claim of the program, which must not make this server
-// call any URL; only targets count.
+// allows reports whether letters of a source may be sent to a destination: to their origin and to the targets of the
+// source. The origin of a report is only a claim of the program, and must not make this server call any URL: only
+// targets count.
 func allows(s *deadletter.Source, destination, origin string) bool {
 	if s.Driver == HTTP {
 		origin = ""
@@ -303,8 +290,6 @@ func allows(s *deadletter.Source, destination, origin string) bool {
 	return s.Allows(destination, origin)
 }
 
-// sourceOf returns the source of a letter, nil if it was removed. It reads each source once. A nil source is remembered
-// too.
 func (b *batch) sourceOf(ctx context.Context, tx engine.Tx, l *deadletter.Letter) (*deadletter.Source, error) {
 	of := deadletter.SourceKey{Namespace: l.Namespace, Name: l.Source}
 	if s, ok := b.sources[of]; ok {
@@ -317,7 +302,6 @@ func (b *batch) sourceOf(ctx context.Context, tx engine.Tx, l *deadletter.Letter
 	return s, err
 }
 
-// maxRetryError bounds the error in a header, in bytes.
 const maxRetryError = 1024
 
 // retryHeaders returns what consumers of event platforms expect of a message that is sent back; nil for letters whose
@@ -355,8 +339,7 @@ func lineage(c deadletter.Content, l *deadletter.Letter, no int, more []deadlett
 	return c
 }
 
-// saveItems stores items, except those of no redrive: a policy sends without one, and what is sent again belongs to
-// redrives and policies at once.
+// saveItems stores items of redrives: a policy sends without one, and a batch of repeated sends may have both.
 func (in *Inbox) saveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
 	of := slices.DeleteFunc(slices.Clone(items), func(i deadletter.Item) bool { return i.Redrive.IsZero() })
 	return in.store.SaveItems(ctx, tx, of)

@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestIgnoreByRate: a group is ignored until its failures of one hour reach the bound, each counted once.
 func TestIgnoreByRate(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -33,8 +32,7 @@ func TestIgnoreByRate(t *testing.T) {
 	})
 }
 
-// TestIgnoreEnds: an ignored group opens again when its time is up, or when a number of failures is reached, and says
-// so in its thread; until then its failures are counted, and nothing else happens.
+// An ignored group opens when its time is up or at a number of failures; until then failures are only counted.
 func TestIgnoreEnds(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -70,7 +68,7 @@ func TestIgnoreEnds(t *testing.T) {
 		r.want("at the time", joined(r.groups()), "Timeout open 2")
 		ended(1)
 
-		ignore(deadletter.Ignore{Count: 3}) // from now on
+		ignore(deadletter.Ignore{Count: 3})
 		r.die(dead(3, "Timeout"), dead(4, "Timeout"))
 		r.pass(24 * time.Hour)
 		r.want("below the number", joined(r.groups()), "Timeout ignored 4")
@@ -79,7 +77,7 @@ func TestIgnoreEnds(t *testing.T) {
 		r.want("at the number", joined(r.groups()), "Timeout open 5")
 		ended(2)
 
-		ignore(deadletter.Ignore{}) // until somebody opens it
+		ignore(deadletter.Ignore{})
 		r.die(dead(6, "Timeout"))
 		r.pass(30 * 24 * time.Hour)
 		r.want("without a bound", joined(r.groups()), "Timeout ignored 6")
@@ -87,8 +85,7 @@ func TestIgnoreEnds(t *testing.T) {
 	})
 }
 
-// TestSourceBounds: a batch larger than max_open is captured while there is room, and refused when there is none; a
-// source that was removed is not added again by the node that still reads it.
+// A batch larger than max_open is captured while there is room. A removed source is not added again by its reader.
 func TestSourceBounds(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -107,13 +104,13 @@ func TestSourceBounds(t *testing.T) {
 		if err := r.DropSource(t.Context(), "default", "small", inbox.By{}); err != nil {
 			t.Fatal(err)
 		}
-		small.MaxOpen = 0 // it would be refused for that first
+		small.MaxOpen = 0 // otherwise the bound refuses it first
 		_, err = r.Capture(t.Context(), &small, []inbox.Arrival{placed(3, "A")})
 		r.refused(err, task.NotFound)
 	})
 }
 
-// TestImpossibleTime: a message from a clock that is years ahead does not lead the list for ever.
+// A message from a clock that is years ahead must not lead the list forever.
 func TestImpossibleTime(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -125,8 +122,7 @@ func TestImpossibleTime(t *testing.T) {
 	})
 }
 
-// TestSavedAtOnce: of changes of a source and its policy at the same time none is lost: each has a version of its own,
-// and one that names the version that it has read is refused when another one came first.
+// No concurrent change of a source and its policy is lost; a stale version is refused.
 func TestSavedAtOnce(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -173,7 +169,6 @@ func TestSavedAtOnce(t *testing.T) {
 	})
 }
 
-// TestMergedBound: a group shows at most 100 others, however many requests name them.
 func TestMergedBound(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -14,27 +14,26 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Arrival is a message that died, as a carrier has decoded it, or a report of a program in the same form.
+// Arrival is a decoded message that died, or a report of a program.
 type Arrival struct {
 	Report
 	Format    string
-	Position  string // identifies it on its broker; "" for none
-	Replays   int    // by its header tasker-replays, the number of the send that has died; 0 for none
-	Undecoded string // why it could not be decoded; "" when it was
-	// Receiver is who received it: what one receiver gets after it has acknowledged is no repetition. "" for a report.
+	Position  string // on its broker; "" for none
+	Replays   int    // number of the send that died, from its header tasker-replays; 0 for none
+	Undecoded string // why it could not be decoded; "" if it was
+	// Receiver identifies the receiver. After an acknowledgement, its next message is no repetition. "" for a report.
 	Receiver string
-	// Redelivered: the broker says that it has delivered the message before.
+	// Redelivered: the broker claims an earlier delivery.
 	Redelivered bool
-	// Reread: it was read again from a topic in which messages do not die, so it is no return of a letter.
+	// Reread: read again from a topic in which messages do not die, so it is no return of a letter.
 	Reread bool
 }
 
-// maxReports bounds the messages of one call.
 const maxReports = 1000
 
 // Report captures failures that a program reports under the name of a source, all in one transaction, or none. It adds
-// a source that does not exist, with the driver "http". A report that has a MessageID and is equal to an earlier one
-// changes nothing, so a caller may retry after a lost answer. Exhausted: the source or the namespace is full.
+// a missing source with the driver "http". A report with a MessageID that equals an earlier one changes nothing, so a
+// caller may retry after a lost answer. Exhausted: the source or the namespace is full.
 func (in *Inbox) Report(ctx context.Context, namespace, source string, reports []Report) ([]Receipt, error) {
 	if err := reach(ctx, namespace); err != nil {
 		return nil, err
@@ -50,11 +49,11 @@ func (in *Inbox) Report(ctx context.Context, namespace, source string, reports [
 }
 
 // Capture stores messages that died, in one transaction: as new letters, or as occurrences of letters that were sent
-// back. A message that is stored already changes nothing. Exhausted: one is not, and the source has too many open
-// letters.
+// back. A message that is stored already changes nothing. Exhausted: the source has too many open letters for a new
+// one.
 //
-// Receipts are in the order of the arrivals. A broker's message may be acknowledged when Capture returns nil, after the
-// commit, and not before. Concurrent captures of one message are safe.
+// Receipts are in the order of the arrivals. A broker's message may be acknowledged only after Capture returns nil.
+// Concurrent captures of one message are safe.
 func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []Arrival) ([]Receipt, error) {
 	prepared := in.prepare(of, arrivals)
 	t, err := in.termsOf(ctx, of)
@@ -64,15 +63,15 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 	return in.captureWith(ctx, t, prepared, in.newIDs(len(arrivals)), nil)
 }
 
-// terms are what a capture depends on besides its messages. They are read once for a batch.
+// terms is the state that a capture reads once for a batch.
 type terms struct {
 	source   *deadletter.Source
-	known    bool  // the source is stored
-	full     error // why the source takes no letter that opens; nil while it does
+	known    bool
+	full     error // why no letter may open; nil if it may
 	policies policies
 }
 
-// termsOf reads the terms of a source: its stored settings, not those that the caller has read some time ago.
+// termsOf reads the stored settings of a source: the caller's may be old.
 func (in *Inbox) termsOf(ctx context.Context, of *deadletter.Source) (t terms, err error) {
 	defer func() { in.observeFailure(observedCapture, err) }()
 	t.source = of
@@ -97,8 +96,8 @@ func (t *terms) load(ctx context.Context, in *Inbox) (err error) {
 	return err
 }
 
-// captureWith captures arrivals, with what else the transaction does at its end, unless that is nil: then many of the
-// messages may be letters already. newID returns the ID of a letter by the place of its arrival.
+// captureWith captures arrivals. also, unless nil, runs at the end of the transaction: then many messages may be
+// letters already. newID returns the ID of a letter by the place of its arrival.
 func (in *Inbox) captureWith(ctx context.Context, t terms, arrivals []prepared, newID func(no int) task.ID,
 	also func(context.Context, engine.Tx, []Receipt) error,
 ) (receipts []Receipt, err error) {
@@ -109,7 +108,7 @@ func (in *Inbox) captureWith(ctx context.Context, t terms, arrivals []prepared, 
 	}(time.Now())
 	err = onConflict(captureRuns, func(run int) error {
 		return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-			// A new capture for each run: a transaction that failed has changed the letters in memory.
+			// A new capture for each run: a failed transaction has changed the letters in memory.
 			c := &capture{in: in, ctx: ctx, tx: tx, terms: t, now: in.now(), newID: newID,
 				look: run > 0 || t.full != nil || also != nil, decisions: newDecisions()}
 			if !t.known {
@@ -126,14 +125,14 @@ func (in *Inbox) captureWith(ctx context.Context, t terms, arrivals []prepared, 
 	return receipts, err
 }
 
-// captureRuns is how often a capture is tried while other transactions store its messages. The first run takes messages
-// that nothing connects with a letter for new ones, unless a unique index refuses them. The second looks for all of
-// them first, so it is the last unless a third process takes part.
+// captureRuns bounds the tries of a capture while others store its messages. The first run takes unconnected messages
+// for new ones unless a unique index refuses them. The second looks for all of them first, so only a third process can
+// cause another run.
 const captureRuns = 4
 
 // capture is one transaction that captures messages of a source. run collects the changes message by message; save
-// stores them with one call per kind of row. The claims find out what a message is; see recognise.go. There is one
-// object for each row, so two messages of a batch that belong to one letter see each other's changes.
+// stores them with one call per kind of row. See recognise.go for the claims. There is one object for each row, so two
+// messages of a letter in one batch see each other's changes.
 type capture struct {
 	in  *Inbox
 	ctx context.Context
@@ -141,7 +140,7 @@ type capture struct {
 	terms
 	now   task.Instant
 	newID func(no int) task.ID
-	look  bool // for the identity of every message; else for those only that may be of a letter that was sent back
+	look  bool // look for each message's identity; else only for those that may be of a letter that was sent back
 	claims
 	journal *journal // nil where the broker has positions
 
@@ -163,7 +162,7 @@ func (c *capture) run(arrivals []prepared) (receipts []Receipt, err error) {
 		return nil, err
 	}
 	if c.journal.stored(receiver, batch) {
-		for _, e := range c.journal.now { // one for each arrival
+		for _, e := range c.journal.now {
 			receipts = append(receipts, e.receipt())
 		}
 		return receipts, nil
@@ -171,7 +170,6 @@ func (c *capture) run(arrivals []prepared) (receipts []Receipt, err error) {
 	return c.journalAll(arrivals, receiver, batch, nil)
 }
 
-// journalAll captures the messages, and notes them in the journal behind entries.
 func (c *capture) journalAll(arrivals []prepared, receiver, batch string, entries []journalEntry) ([]Receipt, error) {
 	receipts, err := c.takeAll(arrivals)
 	if err != nil {
@@ -184,7 +182,6 @@ func (c *capture) journalAll(arrivals []prepared, receiver, batch string, entrie
 	return receipts, c.in.saveJournal(c.ctx, c.tx, c.source, c.journal)
 }
 
-// takeAll captures the messages one by one, and stores the changes.
 func (c *capture) takeAll(arrivals []prepared) ([]Receipt, error) {
 	if err := c.load(arrivals); err != nil {
 		return nil, err
@@ -199,7 +196,7 @@ func (c *capture) takeAll(arrivals []prepared) ([]Receipt, error) {
 	return receipts, c.save()
 }
 
-// take captures one message: a duplicate changes nothing, a return opens its letter, and any other is a new letter.
+// take captures one message: a duplicate changes nothing, a return opens its letter, any other is a new letter.
 func (c *capture) take(a *prepared) (Receipt, error) {
 	if e, ok := c.journal.redelivered(a.Arrival); ok {
 		return e.receipt(), nil
@@ -249,7 +246,6 @@ func (c *capture) letter(a *prepared, group deadletter.GroupID) *deadletter.Lett
 	return l
 }
 
-// back records that a letter has died again, by a send.
 func (c *capture) back(l *deadletter.Letter, send *deadletter.Send, a *prepared, print failure.Print,
 	group deadletter.GroupID,
 ) (Receipt, error) {
@@ -286,7 +282,7 @@ func (c *capture) consume(s *deadletter.Send) {
 	}
 }
 
-// died is when a message died. An impossible time is that of a wrong clock, and would stay the latest of its group.
+// died is the time of a death. An impossible one comes from a wrong clock, and would stay the latest of its group.
 func (c *capture) died(a *prepared) task.Instant {
 	if a.FailedAt <= 0 || a.FailedAt > c.now.Add(maxAhead) {
 		return c.now
@@ -301,7 +297,6 @@ func (c *capture) diedFirst(a *prepared) task.Instant {
 	return min(a.FirstAt, c.died(a))
 }
 
-// returned records in the redrive of a send that the letter has come back.
 func (c *capture) returned(send *deadletter.Send, group deadletter.GroupID) error {
 	item, err := c.in.itemOf(c.ctx, c.tx, send)
 	if err != nil || item.Redrive.IsZero() {
@@ -311,8 +306,8 @@ func (c *capture) returned(send *deadletter.Send, group deadletter.GroupID) erro
 	return c.in.store.SaveItems(c.ctx, c.tx, []deadletter.Item{item})
 }
 
-// count counts a failure in its group, and open letters more. Groups go by the clock of this node: the clock of a
-// consumer must not hide a failure from a resolved group.
+// count counts a failure and open letters in a group, by this node's clock: a consumer's clock must not hide a failure
+// from a resolved group.
 func (c *capture) count(id deadletter.GroupID, print failure.Print, open int64) {
 	c.tally.Join(deadletter.NewGroup(c.source.Namespace, print, c.now))
 	d := c.tally.Of(id)

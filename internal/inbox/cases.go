@@ -10,11 +10,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// errStopped reports that an operator has paused or cancelled a redrive before an item of it was decided.
 var errStopped = errors.New("the redrive was paused or cancelled")
 
-// onCases does something to pending cases, one by one, until an operator pauses or cancels the redrive. It returns the
-// results that are not stored yet, and the items that are left.
+// onCases acts on pending cases one by one until an operator pauses or cancels the redrive. It returns results that are
+// not stored yet, and the remaining items.
 func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
 	do func(context.Context, deadletter.Item, task.ID) error,
 ) (done, left []deadletter.Item, err error) {
@@ -22,7 +21,7 @@ func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
 		c, err := r.in.tasks.Case(ctx, i.ID)
 		switch {
 		case err != nil:
-		case c.Status != task.CasePending: // it has changed since the freeze
+		case c.Status != task.CasePending: // changed since the freeze
 			err = task.Errorf(task.WrongState, "its case is %s", c.Status)
 		default:
 			err = do(ctx, i, c.TaskID)
@@ -32,7 +31,7 @@ func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
 			continue
 		case errors.Is(err, errStopped):
 			return done, cases[n:], nil
-		case ctx.Err() != nil: // it may be the error of the interruption
+		case ctx.Err() != nil: // probably the error of the interruption
 			return done, cases[n:], ctx.Err()
 		case code == task.NotFound, code == task.WrongState, code == task.Conflict:
 			i.State = model.ItemSkipped
@@ -56,7 +55,6 @@ func (r *runner) discardCase(ctx context.Context, i deadletter.Item, of task.ID)
 	})
 }
 
-// replay runs the failed steps of the task of a case again, with an edited context if the redrive edits.
 func (r *runner) replay(ctx context.Context, i deadletter.Item, of task.ID) error {
 	if r.redrive.Edit != nil {
 		_, err := r.in.tasks.EditContextWithin(ctx, of, engine.ContextEdit{Merge: r.redrive.Edit.Patch,
@@ -73,8 +71,8 @@ func (r *runner) replay(ctx context.Context, i deadletter.Item, of task.ID) erro
 	})
 }
 
-// onCase acts on a case and stores its result in one transaction, so that a crash can neither repeat the act nor lose
-// the result. It does nothing for a redrive that an operator has paused or cancelled.
+// onCase acts on a case and stores the result in one transaction: a crash can neither repeat the act nor lose the
+// result. It does nothing for a redrive that is paused or cancelled.
 func (r *runner) onCase(ctx context.Context, i deadletter.Item, done model.ItemState,
 	act func(context.Context, engine.Tx) error,
 ) error {
@@ -96,19 +94,17 @@ func (r *runner) onCase(ctx context.Context, i deadletter.Item, done model.ItemS
 
 func reasonOf(r *deadletter.Redrive) string { return "redrive " + r.ID.String() + ": " + r.Reason }
 
-// watchPage bounds the items of cases that are looked at together.
 const watchPage = 1000
 
-// CaseItem is an item of a case whose task was replayed, and how its case and its task stand.
+// CaseItem is an item of a case whose task was replayed.
 type CaseItem struct {
 	deadletter.Item
-	Status task.Resolution // "" when the case has been deleted
+	Status task.Resolution // "": the case was deleted
 	Group  deadletter.GroupID
-	Task   task.State // "" when the task has been deleted
+	Task   task.State // "": the task was deleted
 	Since  task.Instant
 }
 
-// became returns the item with what has become of its task, and whether the task has ended: complete, or in error.
 func (i *CaseItem) became(now task.Instant) (deadletter.Item, bool) {
 	item := i.Item
 	item.At = now
@@ -125,8 +121,8 @@ func (i *CaseItem) became(now task.Instant) (deadletter.Item, bool) {
 	return item, true
 }
 
-// watchCases records what became of tasks that redrives have replayed, one page at a time, also of redrives that have
-// ended, for as long as a task may take. It goes round, and begins anew in each process.
+// watchCases records the results of replayed tasks, page by page, also of redrives that have ended. It begins anew in
+// each process.
 func (in *Inbox) watchCases(ctx context.Context) error {
 	items, err := in.store.SentCases(ctx, in.watched, 0, watchPage)
 	if err != nil {
@@ -140,7 +136,6 @@ func (in *Inbox) watchCases(ctx context.Context) error {
 	return err
 }
 
-// watchWave records what became of the tasks of the wave under way, and reports whether it recorded any.
 func (r *runner) watchWave(ctx context.Context) (changed bool, err error) {
 	for from := (deadletter.Item{Redrive: r.redrive.ID}); ; {
 		items, err := r.in.store.SentCases(ctx, from, r.redrive.Wave, watchPage)
@@ -155,8 +150,8 @@ func (r *runner) watchWave(ctx context.Context) (changed bool, err error) {
 	}
 }
 
-// settleCases stores the results of items whose tasks have come to an end, and resolves the cases of those that are
-// complete, in one transaction. It returns the number of results.
+// settleCases stores the results of items whose tasks have ended, and resolves the cases of completed tasks, in one
+// transaction. It returns the number of results.
 func (in *Inbox) settleCases(ctx context.Context, items []CaseItem) (int, error) {
 	var ended []deadletter.Item
 	var solved []CaseItem
@@ -191,7 +186,6 @@ func (in *Inbox) settleCases(ctx context.Context, items []CaseItem) (int, error)
 	})
 }
 
-// resolveCase resolves the pending case of a task that a redrive has brought to its end.
 func (in *Inbox) resolveCase(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, id task.ID) error {
 	if r == nil {
 		return nil

@@ -22,7 +22,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// commits is an observer that calls a function once the n-th transaction of a verb is committed.
 type commits struct {
 	mu   sync.Mutex
 	verb string
@@ -54,7 +53,7 @@ func (*commits) Refused(engine.Refusal, int)                       {}
 func (*commits) Analyzed(*engine.Analysis)                         {}
 func (*commits) AttemptTrace(string, task.ID, int64) (none string) { return none }
 
-// worker registers a worker: each time a new one, because the breaker of one whose steps failed is open.
+// A new worker each time, because failed steps open the breaker of the old one.
 func (r *rig) worker() uuid.UUID {
 	r.t.Helper()
 	w, err := protocol.Of(r.client).RegisterWorker(r.t.Context(), protocol.WorkerRegistration{Name: uuid.NewString(),
@@ -65,7 +64,7 @@ func (r *rig) worker() uuid.UUID {
 	return w.WorkerID
 }
 
-// settle gives the steps that are ready the same end, and returns their number.
+// settle ends all ready steps alike, and returns their number.
 func (r *rig) settle(status string) int {
 	r.t.Helper()
 	w := r.worker()
@@ -91,7 +90,6 @@ func (r *rig) settle(status string) int {
 	return len(results)
 }
 
-// failTasks submits tasks that end in error, and returns them.
 func (r *rig) failTasks(n int) []uuid.UUID {
 	r.t.Helper()
 	none := 0
@@ -108,7 +106,6 @@ func (r *rig) failTasks(n int) []uuid.UUID {
 	return ids
 }
 
-// cases starts an operation on all cases.
 func (r *rig) cases(op model.Operation, plan deadletter.Plan, edit *deadletter.Edit) *deadletter.Redrive {
 	r.t.Helper()
 	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{By: inbox.By{Actor: "ann", Reason: "fixed"},
@@ -120,8 +117,7 @@ func (r *rig) cases(op model.Operation, plan deadletter.Plan, edit *deadletter.E
 	return made
 }
 
-// TestCrashOnCases: a process that ends after it has acted on some cases leaves their results behind, so that no task
-// is cancelled or edited twice, and none is reported as skipped that was not.
+// A process ends after acts on some cases: no task is cancelled or edited twice, or wrongly reported as skipped.
 func TestCrashOnCases(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]struct {
@@ -153,8 +149,7 @@ func TestCrashOnCases(t *testing.T) {
 	}
 }
 
-// TestWatchAfterEnd: a redrive has ended when the tasks of its cases come to theirs. Its items say how, and the cases
-// of tasks that are complete are resolved.
+// After the end of a redrive its items show the ends of tasks, and cases of completed tasks are resolved.
 func TestWatchAfterEnd(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -177,8 +172,7 @@ func TestWatchAfterEnd(t *testing.T) {
 	})
 }
 
-// TestWaveOfCases: what fails again after its replay stops the redrive at the end of the observation, though it failed
-// in the last moment of it.
+// A failure in the last moment of the observation still stops the redrive.
 func TestWaveOfCases(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -198,7 +192,7 @@ func TestWaveOfCases(t *testing.T) {
 	})
 }
 
-// TestManyRedrives: of more redrives than are read at a time, each has its turn.
+// More redrives than are read at a time all have their turn.
 func TestManyRedrives(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -206,7 +200,7 @@ func TestManyRedrives(t *testing.T) {
 		for n := range many + 1 {
 			r.die(dead(n, "Timeout"))
 			if n < many {
-				r.begin(deadletter.Plan{Canary: 1, Observe: time.Hour}, nil) // all but the first letter of it are left
+				r.begin(deadletter.Plan{Canary: 1, Observe: time.Hour}, nil) // this leaves all but the first letter
 			}
 		}
 		last := r.begin(deadletter.Plan{Canary: many + 1, Observe: time.Hour}, nil)
@@ -215,8 +209,7 @@ func TestManyRedrives(t *testing.T) {
 	})
 }
 
-// TestRedriveOfFailedTasks: a redrive with the filters of the list of failed tasks takes the tasks that the list shows,
-// each of them once, the oldest first, and replays them as its plan says.
+// A redrive with the filters of a task list takes its tasks once each, the oldest first.
 func TestRedriveOfFailedTasks(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -254,7 +247,7 @@ func TestRedriveOfFailedTasks(t *testing.T) {
 			return made, cases
 		}
 		var listed []string
-		for i := range page.Tasks { // the list has the newest first
+		for i := range page.Tasks { // the newest first
 			listed = append([]string{page.Tasks[i].CaseID.String()}, listed...)
 		}
 		_, all := frozen(sel, deadletter.Plan{})
@@ -280,7 +273,6 @@ func TestRedriveOfFailedTasks(t *testing.T) {
 	})
 }
 
-// TestReplaysRefused: a plan says how tasks are replayed only where tasks are replayed.
 func TestReplaysRefused(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// sortIDs sorts IDs in place and removes repeated ones. Letters are locked in the order of their IDs, so that two
-// transactions that lock the same letters wait for each other and never deadlock.
+// sortIDs sorts IDs in place and removes repetitions. Transactions lock letters in this order and so never deadlock.
 func sortIDs(ids []task.ID) []task.ID {
 	slices.SortFunc(ids, compareIDs)
 	return slices.Compact(ids)
@@ -29,8 +28,7 @@ func idsOf(items []deadletter.Item) []task.ID {
 	return ids
 }
 
-// changeStates changes letters, which read locks, and stores the states that are others now, with the counts of their
-// groups.
+// changeStates changes letters, which read locks, and stores changed states with the counts of their groups.
 func (in *Inbox) changeStates(ctx context.Context, tx engine.Tx,
 	read func(context.Context, engine.Tx, []task.ID) ([]*deadletter.Letter, error), ids []task.ID,
 	change func(*deadletter.Letter) error,
@@ -52,7 +50,6 @@ func (in *Inbox) changeStates(ctx context.Context, tx engine.Tx,
 	return changed, changed.save(ctx, tx, in)
 }
 
-// events returns what is told of letters that are discarded now.
 func (c *changedLetters) events(now task.Instant) []deadletter.Event {
 	news := letterNews{}
 	for _, l := range c.list {
@@ -61,7 +58,6 @@ func (c *changedLetters) events(now task.Instant) []deadletter.Event {
 	return news.events(now)
 }
 
-// inWave puts items into the wave under way, and returns the letters and the cases among them.
 func (r *runner) inWave(items []deadletter.Item) (letters, cases []deadletter.Item) {
 	for _, i := range items {
 		i.Wave = r.redrive.Wave
@@ -74,12 +70,12 @@ func (r *runner) inWave(items []deadletter.Item) (letters, cases []deadletter.It
 	return letters, cases
 }
 
-// change discards or restores the next items of a redrive: letters in one transaction, and cases one by one, each in
-// its own. No mark is needed: nothing leaves the database, so there is nothing uncertain.
+// change discards or restores the next items of a redrive: letters in one transaction, cases one by one. It needs no
+// mark, as nothing leaves the database.
 func (r *runner) change(ctx context.Context, items []deadletter.Item) error {
 	letters, cases := r.inWave(items)
 	if err := r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		// Letters and their items are stored here; record below only counts them.
+		// record below only counts what is stored here.
 		return r.changeLetters(ctx, tx, letters)
 	}); err != nil || !r.redrive.State.Active() {
 		return err
@@ -88,12 +84,11 @@ func (r *runner) change(ctx context.Context, items []deadletter.Item) error {
 	return errors.Join(err, r.record(ctx, nil, done, behind(items, left)))
 }
 
-// changeLetters discards or restores letters, and stores what became of their items. A letter that has changed since
-// the freeze is skipped.
+// changeLetters skips a letter that changed since the freeze.
 func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
 	now, err := r.reload(ctx, tx)
 	if err != nil || !r.redrive.State.Active() {
-		return err // paused or cancelled in the meantime
+		return err
 	}
 	if len(items) == 0 {
 		return nil

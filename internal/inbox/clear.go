@@ -13,31 +13,29 @@ import (
 )
 
 const (
-	// clearBatch bounds the letters that are changed in one transaction, and maxCleared those of one request.
+	// per transaction, and per request
 	clearBatch, maxCleared = 500, 100_000
-	// clearTime bounds how long a request changes letters.
-	clearTime = 20 * time.Second
-	// clearedFrom begins the reason of a letter that was discarded by the clearing of its queue.
-	clearedFrom = "cleared from "
+	clearTime              = 20 * time.Second
+	clearedFrom            = "cleared from "
 )
 
-// Cleared is what became of clearing a queue, or of taking that back.
+// Cleared is the result of ClearQueue or RestoreQueue.
 type Cleared struct {
 	Letters int
-	At      task.Instant // identifies the clearing, by the time at which its letters were discarded. 0: of all clearings
-	More    bool         // the request has reached its bounds of letters or time, and some are left
+	At      task.Instant // when the letters were discarded, which identifies the clearing; 0: all clearings
+	More    bool
 }
 
-// ClearQueue discards the letters that are in a queue, 100,000 at most, with a reason by which RestoreQueue finds them.
-// Letters that are being sent back are left alone, as are those that arrive in the meantime. It commits batch by batch:
-// after an error, what was discarded until then stays so.
+// ClearQueue discards the letters of a queue, 100,000 at most, with a reason by which RestoreQueue finds them. It skips
+// letters that are being sent back or arrive meanwhile. It commits batch by batch: an error does not undo the batches
+// before.
 func (in *Inbox) ClearQueue(ctx context.Context, q *Queue, by By) (Cleared, error) {
 	by, err := signed(ctx, by)
 	if err != nil {
 		return Cleared{}, err
 	}
 	lost := in.catchUp(ctx, q.Source)
-	last := in.newID() // what is captured from now on has a greater ID
+	last := in.newID() // letters captured from now on have a greater ID
 	at := in.now()
 	reason := clearedFrom + q.Name + ": " + by.Reason
 	c, err := in.changeQueue(ctx, q.filter(inQueue...), last, act{kind: "clear_queue", by: by,
@@ -50,8 +48,8 @@ func (in *Inbox) ClearQueue(ctx context.Context, q *Queue, by By) (Cleared, erro
 	return c, err
 }
 
-// RestoreQueue opens the letters of a queue again that ClearQueue has discarded and that are not purged: those of the
-// clearing at a time, or of all (0).
+// RestoreQueue opens letters again that ClearQueue discarded and that are not purged: those of the clearing at a time,
+// or of all (0).
 func (in *Inbox) RestoreQueue(ctx context.Context, q *Queue, at task.Instant, by By) (Cleared, error) {
 	by, err := signed(ctx, by)
 	if err != nil {
@@ -66,8 +64,6 @@ func (in *Inbox) RestoreQueue(ctx context.Context, q *Queue, at task.Instant, by
 	return c, err
 }
 
-// changeQueue changes the letters that a filter selects up to an ID, batch by batch, each with an act in its
-// transaction.
 func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a act,
 	change func(*deadletter.Letter) error,
 ) (c Cleared, err error) {
@@ -90,7 +86,7 @@ func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a
 		if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			changed, err := in.changeStates(ctx, tx, in.store.BareLetters, ids, func(l *deadletter.Letter) error {
 				if !slices.Contains(f.States, l.State) {
-					return nil // others were faster
+					return nil
 				}
 				return change(l)
 			})

@@ -16,8 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestCountsNeverFall: in whatever order letters die, come again, are sent with and without an answer, come back from
-// any of their sends, are discarded and restored, and processes end and begin, none of their counts falls.
+// No count falls, in whatever order letters die, are sent, return and are discarded, and processes end.
 func TestCountsNeverFall(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -41,7 +40,7 @@ func TestCountsNeverFall(t *testing.T) {
 	})
 }
 
-// counted is some letters, and how high their counts were.
+// counted is some letters, and their greatest counts.
 type counted struct {
 	*rig
 	rt       *rapid.T
@@ -51,7 +50,6 @@ type counted struct {
 	last     map[task.ID][3]int
 }
 
-// compare wants that no count has fallen.
 func (c *counted) compare() {
 	c.t.Helper()
 	for _, id := range c.ids {
@@ -66,10 +64,8 @@ func (c *counted) compare() {
 	}
 }
 
-// one is one of the letters.
 func (c *counted) one() task.ID { return rapid.SampledFrom(c.ids).Draw(c.rt, "letter") }
 
-// dies captures a new message.
 func (c *counted) dies() {
 	*c.number++
 	a := dead(*c.number, "Timeout")
@@ -79,10 +75,9 @@ func (c *counted) dies() {
 	c.arrivals[id] = a
 }
 
-// repeats delivers the first death of a letter again.
 func (c *counted) repeats() { c.die(c.arrivals[c.one()]) }
 
-// comesBack delivers the death of a send, of the latest or of any other one, perhaps of one that was never made.
+// comesBack delivers the death of any send, perhaps of one that was never made.
 func (c *counted) comesBack() {
 	*c.number++
 	l := c.letter(c.one())
@@ -92,7 +87,7 @@ func (c *counted) comesBack() {
 	c.die(a)
 }
 
-// sends redrives what is open; the broker may refuse it, or not answer.
+// the broker may refuse, or not answer
 func (c *counted) sends() {
 	c.broker.fails = func(inbox.Outgoing) error {
 		return []error{nil, errors.New("refused"), inbox.ErrUnknown, inbox.ErrNotTried}[rapid.IntRange(0, 3).Draw(c.rt,
@@ -111,7 +106,6 @@ func (c *counted) ends() {
 	}
 }
 
-// redrives starts a redrive of the letters, and reports whether one is open.
 func (c *counted) redrives() bool {
 	_, err := c.CreateRedrive(c.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Start: true,
 		IncludeParked: true, Plan: deadletter.Plan{Canary: 100, Largest: 100, Observe: deadletter.NoObservation},
@@ -134,10 +128,8 @@ func (c *counted) restores() {
 	}
 }
 
-// waits lets a process find what another one has left.
 func (c *counted) waits() { c.pass(15 * time.Second) }
 
-// restarts puts a new process in the place of this one.
 func (c *counted) restarts() {
 	n, err := node.New(c.t.Context(), c.db, node.Options{Now: c.clock, Carriers: c.carriers})
 	if err != nil {

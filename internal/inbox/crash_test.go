@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// crash advances the redrives, and ends this process between a send and its record. With says what happens in between.
+// crash advances the redrives and ends the process between a send and its record; with runs in between.
 func (r *rig) crash(with func()) {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(r.t.Context())
@@ -30,7 +30,6 @@ func (r *rig) crash(with func()) {
 	}
 }
 
-// begin starts a redrive of all letters of the source "orders".
 func (r *rig) begin(plan deadletter.Plan, edit *deadletter.Edit) *deadletter.Redrive {
 	r.t.Helper()
 	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Plan: plan,
@@ -50,7 +49,6 @@ func (r *rig) found(id task.ID) *deadletter.Redrive {
 	return found
 }
 
-// advance does one turn of the redrives.
 func (r *rig) advance() {
 	r.t.Helper()
 	if _, _, err := r.Advance(r.t.Context()); err != nil {
@@ -58,8 +56,7 @@ func (r *rig) advance() {
 	}
 }
 
-// TestCrashInCanary: a process ends between sending the canary and recording it. The next one sends nothing new before
-// the outcome is settled, and the canary is no larger for it.
+// A process ends between sending the canary and its record. The next one settles the outcome before it sends more.
 func TestCrashInCanary(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -85,8 +82,7 @@ func TestCrashInCanary(t *testing.T) {
 	})
 }
 
-// TestCrashAroundSkipped: a process ends while it sends letters among others that another redrive had taken. The next
-// one decides about those, too.
+// A process ends while it sends letters among others that another redrive took. The next one decides about those too.
 func TestCrashAroundSkipped(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -115,7 +111,7 @@ func TestCrashAroundSkipped(t *testing.T) {
 	})
 }
 
-// TestCrashAfterEdit: what a crash makes a process send again is edited once, and opens again when it cannot be sent.
+// A repeated send after a crash is edited once, and the letter opens if it cannot be sent.
 func TestCrashAfterEdit(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -142,7 +138,7 @@ func TestCrashAfterEdit(t *testing.T) {
 	})
 }
 
-// TestSlowRunner: a process records late what another one has sent again and recorded. Nothing is counted twice.
+// A process records sends that another one has repeated and recorded. Nothing counts twice.
 func TestSlowRunner(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -162,7 +158,7 @@ func TestSlowRunner(t *testing.T) {
 	})
 }
 
-// TestLateRecord: a letter comes back, and another redrive sends it, before the first one records its send.
+// A letter comes back, and another redrive sends it, before the first one records its send.
 func TestLateRecord(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -172,7 +168,7 @@ func TestLateRecord(t *testing.T) {
 		r.broker.during = func() {
 			r.die(back(r.letter(got.Letter), "Schema"))
 			second = r.begin(deadletter.Plan{Observe: time.Hour}, nil)
-			r.broker.during = func() { // the second one has sent and not recorded, when the first one records
+			r.broker.during = func() { // the second has sent but not recorded when the first records
 				r.broker.during = nil
 			}
 			r.advance()
@@ -184,8 +180,7 @@ func TestLateRecord(t *testing.T) {
 	})
 }
 
-// TestCancelInMidWave: what an operator cancels while a batch is sent is finished, and nothing more is sent; what is
-// left can be taken by another redrive.
+// A batch under way is finished after a cancel, and another redrive can take the rest.
 func TestCancelInMidWave(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -214,7 +209,6 @@ func TestCancelInMidWave(t *testing.T) {
 	})
 }
 
-// TestOverlappingRedrives: two redrives have frozen the same letters; each letter is sent once.
 func TestOverlappingRedrives(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -235,8 +229,7 @@ func TestOverlappingRedrives(t *testing.T) {
 	})
 }
 
-// TestUnknownSend: a send without an answer is unknown, not sent. It is sent again under the same number until it is
-// confirmed, and the wave waits for it.
+// A send without an answer repeats under its number until it is confirmed, and the wave waits.
 func TestUnknownSend(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -269,7 +262,7 @@ func TestUnknownSend(t *testing.T) {
 	})
 }
 
-// TestArrivedBefore: a send without an answer is not made again if its destination keeps what it was sent, and has it.
+// A send without an answer is not repeated if the destination's log has it.
 func TestArrivedBefore(t *testing.T) {
 	t.Parallel()
 	once, twice := model.ItemCounts{Sent: 1}, model.ItemCounts{Sent: 1, Uncertain: 1}
@@ -328,8 +321,8 @@ func TestArrivedBefore(t *testing.T) {
 	}
 }
 
-// TestNoAnswerAtAll: a destination that takes connections and never answers. The stop rule counts what is unknown, no
-// letter becomes redriven, and after some tries they are open again, as unknown: selectable, and never deleted.
+// A destination never answers: unknown sends count for the stop rule, and after some tries their letters are open and
+// unknown, and never deleted.
 func TestNoAnswerAtAll(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -361,7 +354,7 @@ func TestNoAnswerAtAll(t *testing.T) {
 		r.pass(time.Second)
 		r.want("open", joined(r.groups()), "Timeout open 30")
 
-		// There is a way back: the next redrive takes them, under the same numbers.
+		// The next redrive takes them, under the same numbers.
 		r.broker.fails = nil
 		r.begin(deadletter.Plan{Canary: 100}, nil)
 		r.pass(time.Second)
@@ -371,8 +364,7 @@ func TestNoAnswerAtAll(t *testing.T) {
 	})
 }
 
-// TestUnknownOfTwoKinds: what a redrive and a policy have sent without an answer is due together. Both learn the
-// outcome, whichever comes first in the batch.
+// Unknown sends of a redrive and a policy are due together, in either order. Both learn the outcome.
 func TestUnknownOfTwoKinds(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -416,8 +408,7 @@ func TestUnknownOfTwoKinds(t *testing.T) {
 	})
 }
 
-// TestAtMostOnce: a plan may prefer that nothing is sent twice; then a send without an answer is not repeated, nor one
-// that a crash leaves in flight. Its letter is open, as unknown.
+// In an at-most-once plan no send is repeated, even after a crash. The letter opens as unknown.
 func TestAtMostOnce(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -443,8 +434,7 @@ func TestAtMostOnce(t *testing.T) {
 	})
 }
 
-// TestUnknownIsEdited: what replaces a send whose outcome is not known has a number of its own: a consumer that has the
-// first one must not take the second one for its copy.
+// A send that replaces an unknown one has another number: consumers must not take it for its copy.
 func TestUnknownIsEdited(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -465,7 +455,7 @@ func TestUnknownIsEdited(t *testing.T) {
 		if len(numbers) != 1 || !strings.Contains(numbers[0], " 2 ") {
 			t.Errorf("sent as %q", numbers)
 		}
-		// The first one was there after all, and dies: one more death of the same letter.
+		// The first one did arrive, and dies: one more death of the letter.
 		died := back(first, "Late")
 		died.Replays = 1
 		r.want("the first one", r.die(died)[0].Status, model.Returned)
@@ -474,9 +464,8 @@ func TestUnknownIsEdited(t *testing.T) {
 	})
 }
 
-// TestSecondCopy: a send whose outcome was not known was repeated, and both copies die. The letter has died once more,
-// and no second letter appears, not even when it was sent back again in between. What is more than the copies that were
-// sent is a letter.
+// Both copies of a repeated send die: one more death, and no second letter, even after another send in between. Deaths
+// beyond the copies are letters.
 func TestSecondCopy(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -504,8 +493,7 @@ func TestSecondCopy(t *testing.T) {
 	})
 }
 
-// TestQuickReturn: a letter dies again before its send is recorded, on a broker without positions, with headers and
-// without. It has returned each time.
+// A letter dies again before its send is recorded, without positions, with and without headers.
 func TestQuickReturn(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -12,21 +12,19 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// declaredNote and declaredPolicyNote begin the keys of the notes that hold the hash of a source's, or a policy's,
-// entry in the configuration.
 const declaredNote, declaredPolicyNote = "source:", "policy:"
 
 var declaredBy = By{Actor: engine.System, Reason: "the configuration of a node names it"}
 
-// Declare saves the sources of a node's configuration: each at the first start with its entry, and again when the entry
-// has changed. In between, operators change, pause and remove a source, and a restart does not undo that. A source that
-// has left the configuration stays. Nodes with different entries of one source each save theirs when they start.
+// Declare saves the sources of a node's configuration at the first start with their entry, and again when the entry has
+// changed. Changes by operators in between survive a restart, and a source that leaves the configuration stays. Nodes
+// with different entries of a source each save theirs when they start.
 func (in *Inbox) Declare(ctx context.Context, sources []*deadletter.Source) error {
 	for _, s := range sources {
 		err := in.declare(ctx, s, func(note noting) error {
 			_, err := in.saveSource(ctx, s, declaredBy,
 				func(ctx context.Context, tx engine.Tx, known, next *deadletter.Source) error {
-					next.Paused = known != nil && known.Paused // to pause is an act of an operator, never a setting
+					next.Paused = known != nil && known.Paused // only operators pause
 					return note(ctx, tx)
 				})
 			return err
@@ -38,11 +36,11 @@ func (in *Inbox) Declare(ctx context.Context, sources []*deadletter.Source) erro
 	return nil
 }
 
-// DeclarePolicies saves the policies of the sources of a node's configuration, as Declare does with sources.
+// DeclarePolicies does the same for the policies of sources.
 func (in *Inbox) DeclarePolicies(ctx context.Context, policies []*deadletter.Policy) error {
 	for _, p := range policies {
 		entry := *p
-		entry.SetFrom, entry.SetBy = "", "" // another file with the same settings changes nothing
+		entry.SetFrom, entry.SetBy = "", "" // the same settings in another file change nothing
 		err := in.declare(ctx, &entry, func(note noting) error {
 			_, err := in.savePolicy(ctx, p, declaredBy, note)
 			return err
@@ -54,17 +52,16 @@ func (in *Inbox) DeclarePolicies(ctx context.Context, policies []*deadletter.Pol
 	return nil
 }
 
-// noting stores the hash of an entry, in the transaction that saves it.
 type noting func(context.Context, engine.Tx) error
 
-// declare saves an entry of the configuration unless it was saved as it is. Of the keys, the first that has a note
-// counts; "" has none. The note has the first key.
+// declare saves an entry of the configuration unless the first of the keys with a note has its hash. "" has no note.
+// The new note gets the first key.
 func (in *Inbox) declare(ctx context.Context, entry any, save func(noting) error, keys ...string) error {
 	text, err := json.Marshal(entry)
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	// A hash, because a URL may hold a password, and notes are not where secrets belong.
+	// Only a hash: a URL may hold a password, and notes are no place for secrets.
 	sum := sha256.Sum256(text)
 	hash := hex.EncodeToString(sum[:])
 	for _, key := range keys {
@@ -81,13 +78,12 @@ func (in *Inbox) declare(ctx context.Context, entry any, save func(noting) error
 	})
 }
 
-// entryKey returns the key of a note about an entry with names, which may have any character.
 func entryKey(note string, names ...string) string {
-	text, _ := json.Marshal(names) // texts can always be written
+	text, _ := json.Marshal(names)
 	return note + string(text)
 }
 
-// joinedNote returns the key of the note that older versions wrote about a source, if it names no other source.
+// joinedNote returns the key that older versions used for a source, if it is unambiguous.
 func joinedNote(s *deadletter.Source) string {
 	if strings.Contains(s.Namespace, "/") || strings.Contains(s.Name, "/") {
 		return ""

@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestDeclaredSources: an entry of the configuration is saved when it is new or has changed, and a restart undoes
-// nothing that an operator has done since.
+// A changed entry is saved; a restart undoes no act of an operator.
 func TestDeclaredSources(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -47,8 +46,7 @@ func TestDeclaredSources(t *testing.T) {
 	})
 }
 
-// TestDeclaredPolicies: a policy is saved at the first start with its entry and when the entry has changed; in between
-// operators change and remove it. The source shows it with where it is from.
+// An entry of a policy is saved when it is new or changed; in between operators change and remove it.
 func TestDeclaredPolicies(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -106,7 +104,6 @@ func TestDeclaredPolicies(t *testing.T) {
 	})
 }
 
-// declared returns the source with this name, or nil.
 func (r *rig) declared() *deadletter.Source {
 	r.t.Helper()
 	all, err := r.Sources(r.t.Context(), "default")

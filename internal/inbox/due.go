@@ -13,9 +13,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// SendDue sends what is due without a redrive: once more what has no known outcome, letters that policies have
-// scheduled, and copies. It must run in one process at a time; another may go on where this one stopped. It returns how
-// many were sent, and whether more are due. A *due.Error tells of those that were stepped over.
+// SendDue sends all that is due without a redrive: sends of unknown outcome again, letters that policies have
+// scheduled, and copies. It must run in one process at a time; another may continue. It returns the number of sends and
+// whether more are due. A *due.Error names skipped rows.
 func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
 	defer func() { in.observeFailure(observedSend, err) }()
 	now := in.now()
@@ -50,11 +50,9 @@ func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
 	return n, max(len(unknown), len(ids), copies) == sendBatch, cmp.Or(err, stepped)
 }
 
-// sendRows sends scheduled letters, and once more what has no known outcome. The error is a *due.Error if nothing else
-// is wrong.
 func (in *Inbox) sendRows(ctx context.Context, t turn, now task.Instant, ids []task.ID, unknown []deadletter.Send,
 ) error {
-	// Before the sends: what fails between a send and its record is sent again.
+	// Before the sends: a failure between a send and its record would repeat the send.
 	policies, err := in.policiesOf(ctx, "")
 	if err != nil {
 		return err
@@ -65,14 +63,14 @@ func (in *Inbox) sendRows(ctx context.Context, t turn, now task.Instant, ids []t
 	if letters != nil && !due.OnlyRows(letters) {
 		return letters
 	}
-	arrived := in.arrived(ctx, unknown) // once: a batch that fails is tried again in parts
+	arrived := in.arrived(ctx, unknown) // once, though parts of a failed batch are tried again
 	return cmp.Or(in.due.sends.Try(ctx, now, unknown, func(ctx context.Context, some []deadletter.Send) error {
 		return in.sendAgain(ctx, t, some, policies, arrived)
 	}), letters)
 }
 
-// sendScheduled sends letters for their policies, as a batch without a redrive: nothing is stored for the items.
-// Policies decide again about letters whose send has failed. Letters that cannot be sent are opened.
+// sendScheduled sends letters for their policies, as a batch without a redrive. Policies decide again about letters
+// whose send failed; letters that cannot be sent are opened.
 func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID, policies policies) error {
 	b := &batch{in: in, turn: t, redrive: &deadletter.Redrive{Operation: model.OpRedrive}}
 	for i, id := range ids {
@@ -91,8 +89,8 @@ func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID, polic
 	})
 }
 
-// sendAgain sends once more what has no known outcome, under the same number: what had no answer, and what a process
-// left in flight when it ended. What has arrived is not sent.
+// sendAgain repeats sends without a known outcome under the same number: those without an answer, and those that a
+// process left in flight. It skips those that arrived.
 func (in *Inbox) sendAgain(ctx context.Context, t turn, unknown []deadletter.Send, policies policies,
 	arrived map[sendName]int,
 ) error {
@@ -124,11 +122,8 @@ func (in *Inbox) sendAgain(ctx context.Context, t turn, unknown []deadletter.Sen
 	})
 }
 
-// errInterrupted is the outcome of a send whose process has ended before it recorded one.
 var errInterrupted = errors.New("its process ended before the outcome was recorded")
 
-// markAgain marks sends that are due, and returns what to send. Of those that are not sent again it returns the
-// outcomes: what has arrived is not.
 func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []deadletter.Send,
 	arrived map[sendName]int, once func(task.ID) bool,
 ) (sending []outgoing, settled []outcome, err error) {
@@ -143,7 +138,7 @@ func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []dead
 	if err != nil {
 		return nil, nil, err
 	}
-	of := byID(letters) // those that do not fit stay due
+	of := byID(letters) // letters that do not fit stay due
 	sends, err := in.store.SendsOf(ctx, tx, deadletter.SendLetter, ids)
 	if err != nil {
 		return nil, nil, err
@@ -196,7 +191,6 @@ func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []dead
 	return sending, settled, in.store.SaveSends(ctx, tx, marked)
 }
 
-// itemOf returns the item of a send; zero where no redrive sends.
 func (in *Inbox) itemOf(ctx context.Context, tx engine.Tx, s *deadletter.Send) (deadletter.Item, error) {
 	if s.About.IsZero() {
 		return deadletter.Item{}, nil
@@ -208,10 +202,9 @@ func (in *Inbox) itemOf(ctx context.Context, tx engine.Tx, s *deadletter.Send) (
 	return *item, nil
 }
 
-// reportAgain records in the audit trail that a letter is sent once more: a policy's sends have no items.
 func (in *Inbox) reportAgain(ctx context.Context, tx engine.Tx, s *deadletter.Send, tries int, l *deadletter.Letter,
 ) error {
-	if !s.About.IsZero() || tries > 1 { // the first time is enough
+	if !s.About.IsZero() || tries > 1 { // one act per send
 		return nil
 	}
 	why := s.Error
@@ -223,11 +216,10 @@ func (in *Inbox) reportAgain(ctx context.Context, tx engine.Tx, s *deadletter.Se
 		of: l.ID.String()})
 }
 
-// copyTime bounds the question whether a destination of copies exists.
 const copyTime = 2 * time.Second
 
-// sendCopies sends copies of letters that policies have sent. Copies are best-effort: failures are ignored, and a
-// destination that does not exist gets none. Each is tried once: its row goes before it is sent.
+// sendCopies sends copies of letters that policies have sent. Copies are best-effort: each is tried once, and its row
+// is deleted first. A destination that does not exist gets none.
 func (in *Inbox) sendCopies(ctx context.Context) (n int, err error) {
 	due, err := in.store.DueSends(ctx, deadletter.SendCopy, in.now(), 0, sendBatch)
 	if err != nil || len(due) == 0 {
@@ -251,7 +243,7 @@ func (in *Inbox) sendCopies(ctx context.Context) (n int, err error) {
 	exists := map[place]bool{}
 	for _, s := range due {
 		l := of[s.Owner]
-		if l == nil || l.Canonical != s.Content { // it was edited since
+		if l == nil || l.Canonical != s.Content {
 			continue
 		}
 		source, err := in.store.FindSource(ctx, s.Namespace, s.Source)
@@ -276,7 +268,6 @@ func (in *Inbox) sendCopies(ctx context.Context) (n int, err error) {
 	return len(due), nil
 }
 
-// dueRows are the rows of loops that have failed: the loops step over them.
 type dueRows struct {
 	events   *due.Rows[deadletter.Event, task.ID]
 	moves    *due.Rows[*Move, task.ID]
@@ -296,8 +287,7 @@ func newDueRows(db Database) dueRows {
 	}
 }
 
-// rowsOf are rows of which one is at fault that has failed alone, if this process has its turn, and anything can be
-// stored.
+// rowsOf reports a row that failed alone as faulty, if this process has its turn and the database can store anything.
 func rowsOf[T any, K comparable](db Database, what string, key func(T) K) *due.Rows[T, K] {
 	return due.New(what, key, func(ctx context.Context, _ T, _ task.Instant, why error) error {
 		if errors.Is(why, errTurnLost) {
@@ -307,7 +297,7 @@ func rowsOf[T any, K comparable](db Database, what string, key func(T) K) *due.R
 	})
 }
 
-// sendKey tells sends of one kind apart: a letter may have two that are due.
+// sendKey distinguishes sends of one kind: a letter may have two that are due.
 type sendKey struct {
 	owner task.ID
 	no    int
@@ -315,8 +305,8 @@ type sendKey struct {
 
 func keyOf(s *deadletter.Send) sendKey { return sendKey{s.Owner, s.No} }
 
-// recording records the outcomes of sends together, and in ever smaller parts if that fails. One that cannot be stored
-// stays in flight, and its send rests: it keeps no other from being recorded.
+// recording records outcomes together, and in ever smaller parts if that fails. One that cannot be stored stays in
+// flight and rests, so it does not keep others from being recorded.
 func (in *Inbox) recording(ctx context.Context, rows *due.Rows[deadletter.Send, task.ID], outcomes []outcome,
 	record func(context.Context, []outcome) error,
 ) error {
@@ -331,7 +321,7 @@ func (in *Inbox) recording(ctx context.Context, rows *due.Rows[deadletter.Send, 
 		}
 		return record(ctx, part)
 	})
-	if due.OnlyRows(err) { // they rest: the caller's own rows are handled
+	if due.OnlyRows(err) { // they rest, and the caller has handled its rows
 		in.observeFailure(observedSend, err)
 		return nil
 	}

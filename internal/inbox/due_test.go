@@ -20,7 +20,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 )
 
-// poisonedDB is a database that does not store some rows.
 type poisonedDB struct {
 	*sqlite.Store
 	rows *poisonedRows
@@ -28,7 +27,7 @@ type poisonedDB struct {
 
 func (d *poisonedDB) Inbox() inbox.Store { return d.rows }
 
-// poisonedRows are rows of which some cannot be stored, by the ID of an event, a split or a letter.
+// poisonedRows cannot be stored, by the ID of an event, a split or a letter.
 type poisonedRows struct {
 	inbox.Store
 
@@ -126,7 +125,6 @@ func poisonedRig(t *testing.T, options ...func(*node.Options)) (*rig, *poisonedR
 	return newRig(t, &poisonedDB{s, rows}, options...), rows
 }
 
-// TestPoisonedEvents: more events than one turn takes whose deliveries cannot be submitted hold up no other.
 func TestPoisonedEvents(t *testing.T) {
 	t.Parallel()
 	r, rows := poisonedRig(t, hooked(t))
@@ -150,7 +148,6 @@ func TestPoisonedEvents(t *testing.T) {
 	r.want("deliveries after the cure", len(r.deliveries()), 60)
 }
 
-// TestPoisonedSplit: a split that cannot be carried on holds up no other.
 func TestPoisonedSplit(t *testing.T) {
 	t.Parallel()
 	r, rows := poisonedRig(t)
@@ -179,8 +176,7 @@ func TestPoisonedSplit(t *testing.T) {
 	r.want("the group after the cure", r.counts(groups[0])[:4], "1 1 ")
 }
 
-// TestPoisonedLetters: scheduled letters whose sends cannot be marked, or whose outcomes cannot be recorded, hold up no
-// other.
+// Letters whose sends cannot be marked or recorded do not hold up others.
 func TestPoisonedLetters(t *testing.T) {
 	t.Parallel()
 	for _, marks := range []bool{true, false} {

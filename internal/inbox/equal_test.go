@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// TestEqualDeliveries: a broker without positions delivers equal messages, and some of them again because their
-// acknowledgement was lost. What the journal proves to be stored is a duplicate; everything else is a letter.
+// Without positions, equal messages are delivered, some twice. Only the journal proves a duplicate; others are letters.
 func TestEqualDeliveries(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -34,12 +33,12 @@ func TestEqualDeliveries(t *testing.T) {
 			redelivered bool
 			captured    int
 		}{
-			{"a", 5, false, 5}, // five that are equal, acknowledged with the next batch
-			{"a", 3, false, 3}, // three more, whose acknowledgement is lost
+			{"a", 5, false, 5}, // equal, acknowledged with the next batch
+			{"a", 3, false, 3}, // more, whose acknowledgement is lost
 			{"b", 2, true, 0},
-			{"b", 4, true, 3},  // one of them was stored; three were received by a, and not stored before it ended
+			{"b", 4, true, 3},  // one was stored; a received three, and ended before it stored them
 			{"c", 1, false, 1}, // equal, and not delivered before
-			{"d", 6, true, 1},  // four of b, one of c; the last one nobody has stored
+			{"d", 6, true, 1},  // four of b, one of c; the last is not stored
 		} {
 			if got := capture(c.receiver, c.n, c.redelivered); got != c.captured {
 				t.Errorf("batch %d: %d letters are new, want %d", i+1, got, c.captured)
@@ -48,7 +47,6 @@ func TestEqualDeliveries(t *testing.T) {
 	})
 }
 
-// TestStoredBatch: a batch whose commit had no answer is stored again by its receiver, and nothing is stored twice.
 func TestStoredBatch(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -67,7 +65,6 @@ func TestStoredBatch(t *testing.T) {
 	})
 }
 
-// all returns all letters of the namespace, the newest first.
 func (r *rig) all() []*deadletter.Letter {
 	r.t.Helper()
 	page, err := r.Letters(r.t.Context(), inbox.LetterFilter{Limit: 1000,

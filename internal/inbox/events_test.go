@@ -16,14 +16,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// stream is a stream of events that is being read.
 type stream struct {
 	*rig
 	events chan tasker.Event
 	last   string
 }
 
-// listen opens a stream, and returns when it has begun.
 func (r *rig) listen(f tasker.EventFilter) *stream {
 	r.t.Helper()
 	s := &stream{rig: r, events: make(chan tasker.Event, 1000)}
@@ -47,7 +45,7 @@ func (r *rig) listen(f tasker.EventFilter) *stream {
 	return s
 }
 
-// next returns the next event that is not a sign of life.
+// next skips signs of life.
 func (s *stream) next() tasker.Event {
 	s.t.Helper()
 	for {
@@ -63,7 +61,7 @@ func (s *stream) next() tasker.Event {
 	}
 }
 
-// expect wants events in order, as "type state".
+// as "type state"
 func (s *stream) expect(want ...string) (last tasker.Event) {
 	s.t.Helper()
 	for _, w := range want {
@@ -84,8 +82,7 @@ func (s *stream) expect(want ...string) (last tasker.Event) {
 	return last
 }
 
-// TestGroupEvents: a group is new once, resolved, and back as a regression; each is told after its commit, in order,
-// and a stream resumes where it was left.
+// Events follow their commit, in order, and a stream resumes where it was left.
 func TestGroupEvents(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -123,8 +120,7 @@ func TestGroupEvents(t *testing.T) {
 	})
 }
 
-// TestNewGroupOnce: a group whose first failures are counted in two turns is new, once. When a consumer says that they
-// happened decides nothing.
+// A group counted in two turns is new once, regardless of the consumer's times.
 func TestNewGroupOnce(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -133,7 +129,7 @@ func TestNewGroupOnce(t *testing.T) {
 		old.FailedAt = task.At(noon.Add(-2 * time.Hour))
 		r.die(old)
 		r.pass(time.Second)
-		for n := range 3 { // a delta each
+		for n := range 3 {
 			r.die(dead(10+n, "Timeout"))
 		}
 		r.pass(time.Second)
@@ -147,7 +143,7 @@ func TestNewGroupOnce(t *testing.T) {
 	})
 }
 
-// TestBurst: a group that fails once an hour, and then 60 times, has a burst; the next one is told six hours later.
+// A group that fails once an hour and then 60 times has a burst; the next is reported six hours later.
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -181,7 +177,7 @@ func TestBurst(t *testing.T) {
 	})
 }
 
-// TestRedriveEvents: each state of a redrive is told, with counts where no wave is under way.
+// Each state of a redrive is an event, with counts where no wave is under way.
 func TestRedriveEvents(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -226,7 +222,7 @@ func TestRedriveEvents(t *testing.T) {
 	})
 }
 
-// flaky is a carrier whose broker can be told to fail.
+// flaky has a broker that can fail.
 type flaky struct {
 	*broker
 	report chan func(error)
@@ -239,7 +235,7 @@ func (f *flaky) Read(ctx context.Context, _ *deadletter.Source, _ inbox.ReadOpti
 	<-ctx.Done()
 }
 
-// TestSourceEvents: a source that fails for 30 seconds is lost, for all nodes, once; and found when it is read again.
+// A source that fails for 30 seconds is lost once, for all nodes, and found when it is read again.
 func TestSourceEvents(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -268,7 +264,7 @@ func TestSourceEvents(t *testing.T) {
 		look(a)
 		state("reading", "")
 		r.pass(2 * time.Second)
-		report(nil) // a restart
+		report(nil)
 		report(errors.New("connection refused"))
 		r.pass(3 * time.Second)
 		look(a)
@@ -284,7 +280,7 @@ func TestSourceEvents(t *testing.T) {
 		again := <-f.report
 		r.pass(time.Second)
 		look(b)
-		state("lost", "connection refused") // nothing is known yet
+		state("lost", "connection refused") // not known yet
 		again(fmt.Errorf("%w: database", inbox.ErrBlocked))
 		look(b)
 		state("reading", "")

@@ -20,7 +20,7 @@ func NewReaders(in *Inbox, node string) Readers {
 		running: map[deadletter.SourceKey]*reading{}}}
 }
 
-// Look is what a node does once per second.
+// Look runs once per second in a node.
 func (r Readers) Look(ctx context.Context) error { return r.r.look(ctx) }
 
 // Stop ends all reading.
@@ -34,7 +34,7 @@ func ReadOn(ctx context.Context, in *Inbox, node string, tick <-chan time.Time) 
 // SendInBatches sets how many items of a redrive are sent together.
 func SendInBatches(in *Inbox, of int) { in.batch = of }
 
-// StoreBatch returns what stores a batch of a broker.
+// StoreBatch returns the store function of a batch.
 func StoreBatch(in *Inbox, s *deadletter.Source, batch []Arrival) func(context.Context) error {
 	return in.letters(s)(batch)
 }
@@ -47,17 +47,17 @@ func TakeIn(ctx context.Context, in *Inbox, s *deadletter.Source, batch []Arriva
 // Large keeps account of the large messages of a source, as a node does that has read it since begun.
 type Large struct{ *reading }
 
-// LargeOf returns that of a source.
+// LargeOf returns the Large of a source.
 func LargeOf(in *Inbox, s *deadletter.Source, log *slog.Logger) Large {
 	return Large{&reading{in: in, source: s, carrier: in.brokerOf(s), prepare: in.letters(s), log: log, begun: in.now()}}
 }
 
-// Record is what a carrier calls.
+// Record records large messages.
 func (l Large) Record(ctx context.Context, list ...deadletter.Oversized) error {
 	return l.record(ctx, list)
 }
 
-// Again is what a node does when it begins to read a source, and every hour.
+// Again looks at the recorded messages.
 func (l Large) Again(ctx context.Context) error { return l.again(ctx) }
 
 // ByBytes is Inbox.byBytes.
@@ -75,7 +75,7 @@ func SendFailures(ctx context.Context, in *Inbox, of []*deadletter.Source) {
 	in.deliver(ctx, list)
 }
 
-// OlderNote puts the note of a declared source to where older versions have written it.
+// OlderNote moves the note of a declared source to the key of older versions.
 func OlderNote(ctx context.Context, in *Inbox, s *deadletter.Source) error {
 	key := entryKey(declaredNote, s.Namespace, s.Name)
 	notes := in.db.NoteStore()

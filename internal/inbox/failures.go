@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// FailedJob is a message that became a task, and why the task failed for good, in the words of the format job_failure.
+// FailedJob is a message that became a task, and why the task failed, in the words of the format job_failure.
 type FailedJob struct {
 	Job                          []byte
 	Queue                        string
@@ -26,29 +26,25 @@ type FailedJob struct {
 	HTTPStatus                   int
 	ResponseBody                 string
 	RetryDelays                  []time.Duration
-	Context                      json.RawMessage // a JSON object
+	Context                      json.RawMessage
 }
 
 const (
-	// writeBatch bounds the failures of one turn.
-	writeBatch = 200
-	// writePause and maxWritePause bound the pause after a failure could not be written.
+	writeBatch                = 200
 	writePause, maxWritePause = time.Second, 10 * time.Minute
 )
 
-// failureWrite is a failure that is due, and the job that tells of it.
 type failureWrite struct {
 	send   deadletter.Send
-	source *deadletter.Source // nil: nobody waits for it
+	source *deadletter.Source // nil: no source wants it
 	job    []byte
-	err    error // why there is no job
+	err    error
 }
 
-// WriteFailures writes failures of tasks that intakes have made to the queues that their sources name, in one process
-// at a time. It sends a failure again, after growing pauses and under the same identifier, until it is confirmed:
-// brokers that remember identifiers add it once. It drops failures that a source no longer wants, and those of deleted
-// tasks. It returns how many failures are done, and whether more are due. A *due.Error tells of those that it has
-// stepped over.
+// WriteFailures writes failures of tasks made by intakes to the queues that their sources name, in one process at a
+// time. It repeats a failure under the same identifier, after growing pauses, until the broker confirms it: brokers
+// that remember identifiers add it once. It drops failures of deleted tasks and those without a source that takes them.
+// It returns how many are done and whether more are due. A *due.Error names skipped ones.
 func (in *Inbox) WriteFailures(ctx context.Context) (n int, more bool, err error) {
 	now := in.now()
 	list, err := in.due.failures.Read(now, writeBatch, func(limit int) ([]deadletter.Send, error) {
@@ -104,15 +100,13 @@ func (in *Inbox) writeFailures(ctx context.Context, t turn, list []deadletter.Se
 	return n, refused, err
 }
 
-// maxWaiting bounds the failures that metrics count.
 const maxWaiting = 10_000
 
-// IntakeFailures returns how many failures wait, up to maxWaiting, and the time of the oldest; 0 for none.
+// IntakeFailures counts waiting failures, up to maxWaiting, and returns the time of the oldest; 0 for none.
 func (in *Inbox) IntakeFailures(ctx context.Context) (waiting int, oldest task.Instant, err error) {
 	return in.store.CountFailures(ctx, maxWaiting)
 }
 
-// failureWrite finds the job to write and its queue.
 func (in *Inbox) failureWrite(ctx context.Context, s deadletter.Send) (*failureWrite, error) {
 	w := &failureWrite{send: s}
 	t, steps, err := in.tasks.Steps(ctx, s.About)
@@ -138,15 +132,15 @@ func (in *Inbox) failureWrite(ctx context.Context, s deadletter.Send) (*failureW
 		return nil, task.Errorf(task.Unavailable, "the context of the task %s cannot be decrypted here: %s", t.ID, reason)
 	}
 	payload, err := intake.Payload(t.Meta.Intake, t.Context)
-	if err != nil { // the context was edited into something else: it is the job now
+	if err != nil { // an edit made the context something else: that is the job now
 		payload = t.Context
 	}
 	w.source, w.job = source, in.opts.FailedJob(failedJob(t, steps, records.Attempts, payload, s.At))
 	return w, nil
 }
 
-// markFailures marks failures that have a job, puts off those that cannot be read, and drops those that nobody waits
-// for. The time of a failure stays that of its task: the turn marks it.
+// markFailures marks failures that have a job, postpones unreadable ones, and drops those without a taker. The failure
+// keeps the time of its task: the turn marks it.
 func (in *Inbox) markFailures(ctx context.Context, tx engine.Tx, t turn, writes []*failureWrite) (
 	sending []outgoing, err error,
 ) {
@@ -183,7 +177,6 @@ func (in *Inbox) markFailures(ctx context.Context, tx engine.Tx, t turn, writes 
 		in.store.DropSends(ctx, tx, deadletter.SendFailure, dropped))
 }
 
-// later puts a failure off: it is written in the end, however long that takes.
 func later(s *deadletter.Send, why error, now task.Instant) {
 	s.State, s.Error = deadletter.SendPlanned, failure.Cut(why.Error(), deadletter.MaxCause)
 	if s.Copies > 0 {
@@ -193,7 +186,6 @@ func later(s *deadletter.Send, why error, now task.Instant) {
 	s.NextAt = now.Add(pause.Delay(s.Tries, 0, 0))
 }
 
-// recordFailures removes what is confirmed, and puts off what is not. It returns how many are done.
 func (in *Inbox) recordFailures(ctx context.Context, t turn, outcomes []outcome) (done int, err error) {
 	var ids []task.ID
 	var changed []deadletter.Send
@@ -226,7 +218,6 @@ func (in *Inbox) recordFailures(ctx context.Context, t turn, outcomes []outcome)
 	})
 }
 
-// failedJob tells how a task failed, by the attempts of the step that failed last.
 func failedJob(t *task.Task, steps []*task.Step, attempts []task.Attempt, payload []byte, at task.Instant) *FailedJob {
 	j := &FailedJob{Job: payload, Queue: t.Meta.Intake.Queue, Error: "the task failed without a failed attempt",
 		FirstFailedAt: at.Time(), LastFailedAt: at.Time()}
@@ -251,6 +242,6 @@ func failedJob(t *task.Task, steps []*task.Step, attempts []task.Attempt, payloa
 		}
 		context["step_uuid"] = last.StepID.String()
 	}
-	j.Context, _ = json.Marshal(context) // texts can always be written
+	j.Context, _ = json.Marshal(context)
 	return j
 }

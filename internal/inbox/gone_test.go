@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 )
 
-// TestGone: messages that a broker has deleted before they were read are told once, with their number, and the source
-// is read on.
+// Lost messages are reported once, with their number, and reading continues.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	var calls, messages atomic.Int64

@@ -19,17 +19,15 @@ import (
 )
 
 const (
-	// keptCounts is how long the failures of a group are counted by the hour.
 	keptCounts = 14 * 24 * time.Hour
-	// shownNotes bounds the notes of a GroupStory, maxNotes those of a group, maxNote one of them in bytes.
+	// notes in a GroupStory; notes of a group; bytes of a note
 	shownNotes, maxNotes, maxNote = 100, 1000, 16 << 10
-	// maxMerged bounds the groups that are merged into one.
-	maxMerged = 100
+	maxMerged                     = 100
 )
 
-// Groups returns a page of the inbox, behind a cursor: the sort value and the ID of the last group. A group shows those
-// that are merged into it, with their counts and times. In the default order a group that fails while somebody pages
-// moves to the first page, so later pages may lack it.
+// Groups returns a page of the inbox behind a cursor: the sort value and ID of the last group. A group includes the
+// counts and times of groups merged into it. In the default order a group that fails meanwhile moves to the first page,
+// so later pages may lack it.
 func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*GroupPage, error) {
 	err := in.page(ctx, f.Limit, &f.Namespace)
 	if err != nil {
@@ -71,7 +69,7 @@ func groupCursor(cursor string) (value int64, after deadletter.GroupID, err erro
 	return value, deadletter.GroupID(id), nil
 }
 
-// Value is the value by which a filter orders a group, as the ORDER BY of the store does: it compares cursors.
+// Value is the value by which a filter orders a group, as in the store's ORDER BY: it compares cursors.
 func (f *GroupFilter) Value(g *deadletter.Group) int64 {
 	switch f.Order {
 	case "open":
@@ -83,8 +81,8 @@ func (f *GroupFilter) Value(g *deadletter.Group) int64 {
 	}
 }
 
-// Group returns all that is known of a group, or NotFound. Its counts include those of the groups that are merged into
-// it. Its sample is the newest letter of any of them.
+// Group returns a group with its story, or NotFound. Counts include merged groups, and the sample is the newest letter
+// of any of them.
 func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory, error) {
 	g, err := in.group(ctx, id)
 	if err != nil {
@@ -107,10 +105,10 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 	if err != nil {
 		return nil, err
 	}
-	for _, of := range hours { // under the ID of the group that shows it
+	for _, of := range hours {
 		s.Hours = of
 	}
-	// A list omits stacks and large payloads; FindLetter reads the one letter whole.
+	// A list omits stacks and large payloads; FindLetter does not.
 	page, err := in.store.ListLetters(ctx, LetterFilter{Selection: deadletter.Selection{Namespace: g.Namespace,
 		Groups: ids}, Limit: 1})
 	if err != nil {
@@ -127,7 +125,6 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 	return s, err
 }
 
-// group returns a group that the request reaches, or NotFound.
 func (in *Inbox) group(ctx context.Context, id deadletter.GroupID) (*deadletter.Group, error) {
 	g, err := in.store.FindGroup(ctx, id)
 	if err == nil && (g == nil || !reaches(ctx, g.Namespace)) {
@@ -136,7 +133,6 @@ func (in *Inbox) group(ctx context.Context, id deadletter.GroupID) (*deadletter.
 	return g, err
 }
 
-// withMerged adds the groups that are merged into groups: they are shown, and acted on, together.
 func (in *Inbox) withMerged(ctx context.Context, ids []deadletter.GroupID) ([]deadletter.GroupID, error) {
 	all := slices.Clone(ids)
 	for _, id := range ids {
@@ -153,8 +149,7 @@ func (in *Inbox) withMerged(ctx context.Context, ids []deadletter.GroupID) ([]de
 	return all, nil
 }
 
-// ChangeGroup changes the state of a group, who owns it, when it is due, its runbook, and adds a note to its thread.
-// Exhausted: the thread is full.
+// ChangeGroup changes a group's state, owner, due time and runbook, and adds a note. Exhausted: the thread is full.
 func (in *Inbox) ChangeGroup(ctx context.Context, id deadletter.GroupID, ch GroupChange) (*deadletter.Group, error) {
 	if problems := in.checkGroupChange(&ch); len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the group was not changed", Problems: problems}
@@ -180,8 +175,6 @@ func (in *Inbox) ChangeGroup(ctx context.Context, id deadletter.GroupID, ch Grou
 	}, ch.Note)
 }
 
-// checkGroupChange returns the faults of a change, also fields that go with another state than the given one: they
-// would have no effect.
 func (in *Inbox) checkGroupChange(ch *GroupChange) (f faults) {
 	f.when(ch.State != "" && !slices.Contains(model.GroupStates, ch.State), "/state",
 		"must be open, acknowledged, resolved or ignored")
@@ -193,7 +186,7 @@ func (in *Inbox) checkGroupChange(ch *GroupChange) (f faults) {
 	if ch.Owner != nil {
 		f.add("/owner", task.TextFault(*ch.Owner, maxName))
 	}
-	// Pages show the runbook as a link, so other schemes, such as javascript, are refused.
+	// Pages link to the runbook: other schemes, such as javascript, are refused.
 	if ch.Runbook != nil && *ch.Runbook != "" {
 		u, err := url.Parse(*ch.Runbook)
 		f.when(err != nil || u.Scheme != "https" && u.Scheme != "http" || len(*ch.Runbook) > 2048, "/runbook",
@@ -206,7 +199,7 @@ func (in *Inbox) checkGroupChange(ch *GroupChange) (f faults) {
 	return f
 }
 
-// input is what the audit trail keeps of a change. State and note have columns of their own.
+// input is the audit trail's data of a change. State and note have their own columns.
 func (ch *GroupChange) input() any {
 	in := struct {
 		ResolvedIn string            `json:"resolved_in,omitempty"`
@@ -221,15 +214,15 @@ func (ch *GroupChange) input() any {
 	return in
 }
 
-// MergeGroups lets one group show the failures of others as its own, all of them or none. The members keep their rows,
-// so UnmergeGroup can undo it. WrongState: the merge is not flat (see Group.Merge), or the group shows too many others.
+// MergeGroups shows the failures of groups as those of one, all or none. The members keep their rows, for UnmergeGroup.
+// WrongState: the merge is not flat (see Group.Merge), or too large.
 func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []deadletter.GroupID, by By) (
 	*deadletter.Group, error,
 ) {
 	if len(of) == 0 || len(of) > maxMerged {
 		return nil, invalid("nothing was merged", "/groups", fmt.Sprintf("must name 1 to %d groups", maxMerged))
 	}
-	// Sorted, and a group that is named twice is merged once.
+	// Sorted, and without repetitions.
 	of = slices.Compact(slices.Sorted(slices.Values(of)))
 	return in.regroup(ctx, into, by, "merge_groups", func(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
 		shown, err := in.store.Merged(ctx, tx, into)
@@ -264,7 +257,7 @@ func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []
 	}, fmt.Sprintf("merged %s into this group", of), of...)
 }
 
-// UnmergeGroup makes a group that was merged into another stand alone again.
+// UnmergeGroup undoes the merge of one group.
 func (in *Inbox) UnmergeGroup(ctx context.Context, id deadletter.GroupID, by By) (*deadletter.Group, error) {
 	known, err := in.group(ctx, id)
 	if err != nil {
@@ -287,12 +280,11 @@ func (in *Inbox) UnmergeGroup(ctx context.Context, id deadletter.GroupID, by By)
 	}, "stands on its own again", into)
 }
 
-// regroup changes how a group is shown, in one transaction with the act and a note in the thread.
 func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by By, kind string,
 	fn func(context.Context, engine.Tx, *deadletter.Group) error, note string, others ...deadletter.GroupID,
 ) (*deadletter.Group, error) {
 	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Group, error) {
-		// In the order of their IDs, so that two acts on the same groups do not wait for each other in a circle.
+		// In the order of IDs, to avoid deadlocks.
 		if _, err := in.store.Groups(ctx, tx, append(others, id)); err != nil {
 			return nil, err
 		}
@@ -307,8 +299,8 @@ func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by By, kind
 	})
 }
 
-// changeGroup changes a group with fn, which fills in the act, and stores both with a note in one transaction. fn runs
-// again if the store repeats the transaction.
+// changeGroup changes a group with fn, which fills in the act, and stores both with a note in one transaction. The
+// store may run fn again.
 func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 	fn func(*deadletter.Group, *act) error, note string,
 ) (*deadletter.Group, error) {
@@ -339,7 +331,6 @@ func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 	})
 }
 
-// reachedGroup loads a group, locked, that the request may change. Others do not exist for it.
 func (in *Inbox) reachedGroup(ctx context.Context, tx engine.Tx, id deadletter.GroupID, by By) (*deadletter.Group,
 	error,
 ) {
@@ -353,9 +344,8 @@ func (in *Inbox) reachedGroup(ctx context.Context, tx engine.Tx, id deadletter.G
 	return g, by.expected("the group", g.Version)
 }
 
-// saveGroup stores a group, the act, and the entry in its thread, which every act has.
 func (in *Inbox) saveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group, a act, note string) error {
-	if note != "" && g.Notes >= maxNotes { // what was done is noted even then
+	if note != "" && g.Notes >= maxNotes { // the act is noted in any case
 		return task.Errorf(task.Exhausted, "the group has %d notes, as many as it may have", maxNotes)
 	}
 	g.Notes++

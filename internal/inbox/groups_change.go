@@ -9,13 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// maxChanged bounds the groups of one GroupsChange.
 const maxChanged = 1000
 
-// ChangeGroups changes many groups alike, each as ChangeGroup does, one by one, and answers for each in order. It finds
-// the groups of a filter first, so the change does not move the selection. It refuses the whole request before it
-// changes any group; Conflict: the filter selects more than maxChanged. An error of the database ends it; the groups
-// before it stay changed, and the same request can be sent again.
+// ChangeGroups changes many groups alike, one by one as ChangeGroup does, and answers for each in order. It finds the
+// groups of a filter first, so the change does not move the selection. It refuses an invalid request as a whole;
+// Conflict: the filter selects more than maxChanged. A database error ends it: groups before it stay changed, and the
+// request can be repeated.
 func (in *Inbox) ChangeGroups(ctx context.Context, ch GroupsChange) ([]GroupResult, error) {
 	if problems := in.checkGroupsChange(&ch); len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "no group was changed", Problems: problems}
@@ -53,7 +52,6 @@ func (in *Inbox) checkGroupsChange(ch *GroupsChange) faults {
 	return f
 }
 
-// selected returns the groups of a request, without repetitions; only in a dry run does it tell whether they exist.
 func (in *Inbox) selected(ctx context.Context, ch *GroupsChange) ([]GroupResult, error) {
 	if ch.Filter != nil {
 		return in.listed(ctx, *ch.Filter)

@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// bare is a job of a list: a payload and a position, nothing else.
 func bare(position string) inbox.Arrival {
 	content := deadletter.Content{Payload: []byte(`{"job":"refresh"}`)}
 	return inbox.Arrival{Report: inbox.Report{Origin: "orders", Content: content,
@@ -20,7 +19,6 @@ func bare(position string) inbox.Arrival {
 		Format: "raw", Position: position}
 }
 
-// bares are n equal jobs at positions of a round.
 func bares(round string, n int) (list []inbox.Arrival) {
 	for i := range n {
 		list = append(list, bare(fmt.Sprintf("%s-%d", round, i)))
@@ -28,7 +26,6 @@ func bares(round string, n int) (list []inbox.Arrival) {
 	return list
 }
 
-// statuses counts receipts.
 func statuses(receipts []inbox.Receipt) map[model.ReceiptStatus]int {
 	count := map[model.ReceiptStatus]int{}
 	for _, r := range receipts {
@@ -37,8 +34,7 @@ func statuses(receipts []inbox.Receipt) map[model.ReceiptStatus]int {
 	return count
 }
 
-// TestEqualJobsReturn: equal messages without an ID are a multiset: n sends match n returns, and one death more is a
-// letter.
+// Equal messages without an ID are a multiset: n sends match n returns, and one more death is a letter.
 func TestEqualJobsReturn(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -52,7 +48,7 @@ func TestEqualJobsReturn(t *testing.T) {
 	})
 }
 
-// TestEqualJobsAtOnce: equal messages that die at the same time consume different sends.
+// Equal messages that die concurrently consume different sends.
 func TestEqualJobsAtOnce(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -78,8 +74,7 @@ func TestEqualJobsAtOnce(t *testing.T) {
 	})
 }
 
-// TestEqualJobsUnderAPolicy: a policy of three retries sends twenty equal poisonous jobs sixty times, and no more, also
-// if their consumer writes each death twice.
+// Three retries send twenty equal poisonous jobs sixty times, even if the consumer writes each death twice.
 func TestEqualJobsUnderAPolicy(t *testing.T) {
 	t.Parallel()
 	for _, copies := range []int{1, 2} {
@@ -95,7 +90,7 @@ func TestEqualJobsUnderAPolicy(t *testing.T) {
 					}
 				}
 				most := 60
-				if copies == 2 { // 20, then of each of these 40 letters one more, and so on, three deep
+				if copies == 2 { // 20, then one more for each of these 40, three deep
 					most = 20 + 40 + 80
 				}
 				if n := len(r.broker.sent); n > most || copies == 1 && n != 60 {
@@ -109,7 +104,7 @@ func TestEqualJobsUnderAPolicy(t *testing.T) {
 	}
 }
 
-// TestContentCrossesNoSource: an equal job of another source is another job.
+// An equal job of another source is another job.
 func TestContentCrossesNoSource(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -128,8 +123,7 @@ func TestContentCrossesNoSource(t *testing.T) {
 	})
 }
 
-// TestSharedMessageIDs: messages of a broker without positions that share an ID are several messages, also if one of
-// them was sent back; each names the one before.
+// Without positions, messages with one ID are several, linked in order.
 func TestSharedMessageIDs(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -157,8 +151,7 @@ func TestSharedMessageIDs(t *testing.T) {
 	})
 }
 
-// TestCopiedHeaders: a consumer processes a message that was sent back, and publishes another one with its headers,
-// which dies. It is another letter, and what is sent of it is itself.
+// A consumer publishes another message with the headers of one that was sent back. Its death is a new letter.
 func TestCopiedHeaders(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -179,22 +172,21 @@ func TestCopiedHeaders(t *testing.T) {
 		r.again()
 		r.want("sent", []any{r.broker.to[len(r.broker.to)-1], string(r.broker.got[got.Letter.String()])},
 			[]any{"default invoices", `{"invoice":"I-1"}`})
-		forwarded := back(r.letter(id), "Forwarded") // the same content, but not where it was sent
+		forwarded := back(r.letter(id), "Forwarded") // the same content, elsewhere
 		forwarded.Position, forwarded.Origin = "elsewhere", "orders.slow"
 		r.want("forwarded", r.die(forwarded)[0].Status, model.Captured)
 		r.want("the order itself", r.die(back(r.letter(id), "Schema"))[0].Status, model.Returned)
 	})
 }
 
-// TestChangedByItsConsumer: a consumer that changes what it could not process gets a letter each time. The loop guard
-// counts along the lineage: by headers, and by the ID of the event where there are none.
+// A consumer changes a failed message: each death is a letter, but the loop guard counts along the lineage.
 func TestChangedByItsConsumer(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(l *deadletter.Letter, round int) inbox.Arrival{
 		"Headers": func(l *deadletter.Letter, round int) inbox.Arrival {
 			return back(l, "Timeout")
 		},
-		"OneHeader": func(l *deadletter.Letter, round int) inbox.Arrival { // not the number of the send
+		"OneHeader": func(l *deadletter.Letter, round int) inbox.Arrival { // without the number of the send
 			a := back(l, "Timeout")
 			a.Replays = 0
 			return a
@@ -231,7 +223,7 @@ func TestChangedByItsConsumer(t *testing.T) {
 	}
 }
 
-// TestEventWithoutHeaders: an event whose consumer drops all headers is recognised by its ID within its source.
+// An event without headers is recognised by its ID within its source.
 func TestEventWithoutHeaders(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -252,8 +244,7 @@ func TestEventWithoutHeaders(t *testing.T) {
 	})
 }
 
-// TestSkewedClocks: the times of consumers are shown, and decide nothing: a second death is a return when its
-// consumer's clock is behind, or counts whole seconds.
+// Consumer clocks decide nothing: a death is a return even if that clock is behind, or counts seconds.
 func TestSkewedClocks(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -269,7 +260,7 @@ func TestSkewedClocks(t *testing.T) {
 	})
 }
 
-// TestRegressionByASlowClock: failures after a resolution open the group again, whatever the consumer's clock says.
+// A failure after a resolution opens the group, whatever the consumer's clock says.
 func TestRegressionByASlowClock(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -287,8 +278,7 @@ func TestRegressionByASlowClock(t *testing.T) {
 	})
 }
 
-// TestReports: a program may repeat a report after a lost answer. What differs from it in anything is another one, and
-// an ID of a letter in it claims nothing.
+// A repeated report is a duplicate; any difference makes another, and a claimed letter ID proves nothing.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

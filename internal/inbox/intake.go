@@ -14,33 +14,32 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// RefusedByIntake is the type of the failure of letters that could not become tasks; its code says why.
+// RefusedByIntake is the failure type of letters that could not become tasks; its code says why.
 const RefusedByIntake = "IntakeRefused"
 
-// intakeBatch is a batch of messages that become tasks. One transaction stores all of them, as tasks or, those that
-// cannot be tasks, as letters; or none, and the broker keeps them. The batch is prepared once, outside of any
-// transaction, and stored until that succeeds.
+// intakeBatch is a batch of messages that become tasks, or letters if they cannot. One transaction stores all or none;
+// in the latter case the broker keeps them. The batch is prepared once, outside of transactions, and stored until that
+// succeeds.
 type intakeBatch struct {
 	in       *Inbox
 	of       *deadletter.Source
 	arrivals []Arrival
 	begun    task.Instant
-	orders   []*intake.Task // by the places of the arrivals; nil where one cannot be a task
+	orders   []*intake.Task // by arrival; nil where it cannot be a task
 	refused  []*intake.Refusal
 	delayed  bool // a task waits before it may run
-	tried    bool // an earlier store may have been committed, and its answer lost
+	tried    bool // an earlier commit may have succeeded without an answer
 	batch    string
-	also     func(context.Context, engine.Tx, Intaken) error // what else the transaction does at its end; nil: nothing
+	also     func(context.Context, engine.Tx, Intaken) error // runs at the end of the transaction; may be nil
 }
 
-// Intaken is what became of the messages of a batch.
+// Intaken counts the messages of a batch by result.
 type Intaken struct {
-	Tasks   int // made
-	Known   int // a task was made of it before
-	Letters int // refused
+	Tasks   int
+	Known   int // had a task before
+	Letters int
 }
 
-// takeIn prepares a batch of a source with an intake.
 func (in *Inbox) takeIn(of *deadletter.Source, plan *intake.Plan, arrivals []Arrival) *intakeBatch {
 	b := &intakeBatch{in: in, of: of, arrivals: arrivals, begun: in.now(), batch: rand.Text(),
 		orders: make([]*intake.Task, len(arrivals)), refused: make([]*intake.Refusal, len(arrivals))}
@@ -61,7 +60,6 @@ func messageOf(of *deadletter.Source, a *Arrival) *intake.Message {
 		Content: a.Content}
 }
 
-// bound keeps a priority within the bounds of the intake. One that does not exist is refused by the engine.
 func (b *intakeBatch) bound(t *intake.Task) {
 	b.delayed = b.delayed || t.Delay > 0
 	level, ok := b.in.tasks.Level(t.Priority)
@@ -77,10 +75,10 @@ func (b *intakeBatch) bound(t *intake.Task) {
 	}
 }
 
-// store stores the batch. It returns nil only after the commit. After an error the messages stay with the broker.
+// store returns nil only after the commit. After an error the messages stay with the broker.
 func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 	in := b.in
-	// The stored settings count: of a source that was changed or removed meanwhile nothing is taken in.
+	// The stored settings count: a source that was changed or removed meanwhile takes nothing in.
 	known, err := in.store.FindSource(ctx, b.of.Namespace, b.of.Name)
 	if err != nil {
 		return Intaken{}, err
@@ -114,7 +112,6 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 	return done, err
 }
 
-// submit submits the tasks in a transaction, and calls then in it with their receipts.
 func (b *intakeBatch) submit(ctx context.Context, subs []engine.Submission,
 	then func(context.Context, engine.Tx, []engine.Receipt) error,
 ) error {
@@ -134,8 +131,8 @@ func (b *intakeBatch) submit(ctx context.Context, subs []engine.Submission,
 	})
 }
 
-// capture stores the messages that become letters. Where the broker has no positions, the journal of the source has
-// them, until their acknowledgement is known; letters are those of an earlier delivery.
+// capture stores the messages that become letters. Without positions on the broker, the source's journal has them until
+// their acknowledgement is known; letters are those of an earlier delivery.
 func (b *intakeBatch) capture(c *capture, refused []Arrival, letters map[int]bool) (err error) {
 	first, prepared := &b.arrivals[0], b.in.prepare(c.source, refused)
 	if !first.journaled() {
@@ -157,8 +154,8 @@ func (b *intakeBatch) capture(c *capture, refused []Arrival, letters map[int]boo
 	return err
 }
 
-// lettersAlready returns the places of messages that are letters: an earlier delivery was refused, and its
-// acknowledgement lost. They stay letters even if they could be tasks by now. stored: the whole batch is.
+// lettersAlready returns the places of messages that an earlier delivery made letters, whose acknowledgement was lost.
+// They stay letters even if they could be tasks now. stored: the whole batch is stored.
 func (b *intakeBatch) lettersAlready(ctx context.Context) (letters map[int]bool, stored bool, err error) {
 	first, places := &b.arrivals[0], map[string]int{}
 	var sought []string
@@ -207,7 +204,7 @@ func (b *intakeBatch) submissions(letters map[int]bool) ([]engine.Submission, []
 			Context: t.Context, Priority: t.Priority, Timeout: b.of.Intake.Timeout, MaxRetries: b.of.Intake.MaxRetries,
 			IdempotencyKey: t.Key, CorrelationID: t.CorrelationID,
 			Meta: task.Meta{Tags: b.of.Intake.Tags, Intake: t.Origin, OrderingKey: t.OrderingKey},
-			// The tasks wait in a queue already: back-pressure leaves them there.
+			// The tasks already wait in a queue, where back-pressure leaves them.
 			Queued: true}
 		if t.Delay > 0 {
 			s.RunAt = b.begun.Add(t.Delay)
@@ -217,8 +214,6 @@ func (b *intakeBatch) submissions(letters map[int]bool) ([]engine.Submission, []
 	return subs, places
 }
 
-// refusals returns the messages that become letters: those that make no task, and those that the engine refuses. It
-// counts the others.
 func (b *intakeBatch) refusals(letters map[int]bool, places []int, receipts []engine.Receipt, done *Intaken) []Arrival {
 	refused := slices.Clone(b.refused)
 	for i := range letters {
@@ -244,18 +239,16 @@ func (b *intakeBatch) refusals(letters map[int]bool, places []int, receipts []en
 	return list
 }
 
-// letter returns a message that has died because it could be no task. Sent back to its queue, it is taken in anew.
+// letter returns a message that died because it could be no task. Sent back to its queue, it is taken in anew.
 func (b *intakeBatch) letter(i int, r *intake.Refusal) Arrival {
 	a := b.arrivals[i]
 	a.Origin = b.of.Queue
 	a.Failure = failure.Report{Type: RefusedByIntake, Code: r.Code, Message: r.Reason, Class: failure.Logic}
-	// Not the time at which it was sent; and the same at each try, since it may be part of the identity.
+	// Not the time of the send, and the same at each try: it may be part of the identity.
 	a.FirstAt, a.FailedAt = a.FailedAt, b.begun
 	return a
 }
 
-// refusalOf returns why a message becomes no task. A problem of the engine names the field of the task; its message
-// follows the name.
 func refusalOf(err error) *intake.Refusal {
 	var refusal *intake.Refusal
 	var e *task.Error
@@ -288,17 +281,16 @@ func refusalOf(err error) *intake.Refusal {
 	return &intake.Refusal{Code: "bad_" + name, Reason: reason}
 }
 
-// previewMessages bounds the messages of a preview.
 const previewMessages = 10
 
-// IntakePreview is what a message would become: a task, or a letter for a reason.
+// IntakePreview is what a message would become: a task, or a letter with a reason.
 type IntakePreview struct {
 	Task    *intake.Task
 	Refusal *intake.Refusal
 }
 
-// previewIntake returns what the first messages of a source would become, nil where the broker cannot show them. They
-// stay there; nothing is stored. The error is the broker's.
+// previewIntake previews the first messages of a source and stores nothing; nil where the broker cannot show them. The
+// error is the broker's.
 func (in *Inbox) previewIntake(ctx context.Context, s *deadletter.Source) ([]IntakePreview, error) {
 	arrivals, err := in.opts.Carriers[s.Driver].Peek(ctx, s, previewMessages)
 	switch {

@@ -17,36 +17,32 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// journal remembers what was captured of a source whose broker has no positions, until it is known that the broker has
-// the acknowledgement. A message that the broker delivers again is a duplicate only if the journal has it: neither its
-// ID nor its content proves that it was stored.
+// journal has the captured messages of a source without positions until the broker has their acknowledgement. A
+// redelivered message is a duplicate only if the journal has it: neither its ID nor its content proves that.
 //
-// A receiver gets the next batch of its source after the one before was acknowledged. So the journal has the latest
-// batch, and the latest ones of receivers that have ended.
+// A receiver gets the next batch after the acknowledgement of the one before, so the journal has the latest batch, and
+// the latest ones of receivers that have ended.
 type journal struct {
-	Receiver string // of Now
+	Receiver string
 	Batch    string
-	EndedAt  task.Instant // when Left was added to last
+	EndedAt  task.Instant // when left grew last
 	now      []journalEntry
-	left     []journalEntry // of receivers that have ended: perhaps not acknowledged
+	left     []journalEntry // perhaps not acknowledged, of ended receivers
 }
 
-// journalEntry is a message, by its hash, and what it became.
 type journalEntry struct {
 	Message [16]byte
 	Letter  task.ID
 	Group   int64
 }
 
-// receipt is the answer to the message when it is delivered again.
 func (e journalEntry) receipt() Receipt {
 	return Receipt{Letter: e.Letter, Group: deadletter.GroupID(e.Group), Status: model.Duplicate}
 }
 
-// journalFor is how long a journal keeps a receiver that has ended: a broker delivers again at once.
+// journalFor is how long a journal keeps an ended receiver: a broker redelivers soon.
 const journalFor = 10 * time.Minute
 
-// journaled reports whether a message, and its batch, is known by the journal of its source.
 func (a *Arrival) journaled() bool { return a.Position == "" && a.Receiver != "" }
 
 func (in *Inbox) openJournal(ctx context.Context, tx engine.Tx, of *deadletter.Source, receiver string,
@@ -69,13 +65,12 @@ func (in *Inbox) openJournal(ctx context.Context, tx engine.Tx, of *deadletter.S
 	return j, nil
 }
 
-// stored reports whether the journal's latest batch is this one: its commit was not answered.
+// stored reports whether the journal's latest batch is this one: the answer to its commit was lost.
 func (j *journal) stored(receiver, batch string) bool {
 	return j.Receiver == receiver && j.Batch == batch
 }
 
-// redelivered returns what a message became that the broker delivers again, and forgets it: n deliveries match n. A
-// nil journal has none.
+// redelivered returns the result of a redelivered message and forgets it: n deliveries match n. A nil journal has none.
 func (j *journal) redelivered(a *Arrival) (journalEntry, bool) {
 	if j == nil || !a.Redelivered || len(j.left) == 0 {
 		return journalEntry{}, false
@@ -98,7 +93,6 @@ func (in *Inbox) saveJournal(ctx context.Context, tx engine.Tx, of *deadletter.S
 	return in.store.SaveJournal(ctx, tx, of.Namespace, of.Name, packed)
 }
 
-// pack writes the journal: a line of JSON, the number of entries of now, and all entries.
 func (j *journal) pack() ([]byte, error) {
 	line, err := json.Marshal(j)
 	if err != nil {
@@ -130,7 +124,7 @@ func unpackJournal(packed []byte) (*journal, error) {
 	return j, nil
 }
 
-// delivery is the hash of all of a message that its broker does not change from delivery to delivery.
+// delivery hashes all that a broker keeps from delivery to delivery.
 func (a *Arrival) delivery() [16]byte {
 	content := a.Content
 	content.Headers = slices.DeleteFunc(slices.Clone(content.Headers), func(h deadletter.Header) bool {

@@ -11,14 +11,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// TestSlowSource: letters of several sources are due in one batch, and the broker of the first one does not answer. The
-// others are sent meanwhile, those of a policy and those of a redrive, each source in its order.
+// The broker of one source does not answer. Letters of others are sent meanwhile, each source in order.
 func TestSlowSource(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		names := []string{"slow", "orders"}
 		r.source(deadletter.Source{Namespace: "default", Name: "slow", Driver: "memory", Queue: "slow.dlq"})
-		// four letters die, two of each source, and are sent together
+		// two letters of each source die, and are sent together
 		var ids []string
 		die := func(first int) {
 			ids = nil

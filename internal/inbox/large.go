@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// lookEvery is how often a source looks again at messages that stay on its broker, and lookRetry after an error. A
-	// message that its broker has not delivered again within lookEvery is gone.
+	// lookEvery is how often a source looks at messages left on its broker, and lookRetry after an error. A message not
+	// redelivered within lookEvery is gone.
 	lookEvery, lookRetry = time.Hour, time.Minute
-	// maxDeliveries is how often a message that is too large is received from a broker that counts: RabbitMQ drops one
-	// after 20 deliveries by default, in a quorum queue.
+	// maxDeliveries is how often a too large message is received from a broker that counts deliveries: a quorum queue
+	// of RabbitMQ drops one after 20 by default.
 	maxDeliveries = 10
 )
 
-// record records messages that stay on the broker because they are too large. Exhausted when there are too many: then
-// nobody would know of the next one, and the source is not read on.
+// record notes messages left on the broker because they are too large. Exhausted when there are too many: the next
+// would go unnoticed, so reading stops.
 func (run *reading) record(ctx context.Context, list []deadletter.Oversized) error {
 	in, now := run.in, run.in.now()
 	known, err := in.store.Oversized(ctx, run.source.Namespace, run.source.Name)
@@ -68,13 +68,12 @@ func (run *reading) record(ctx context.Context, list []deadletter.Oversized) err
 	return run.protect(ctx)
 }
 
-// tooManyLarge is why a source is not read on.
 func tooManyLarge(limit int) string {
 	return fmt.Sprintf("%d messages stay on the broker because they have more than %d bytes "+
 		"(engine.limits.letter_bytes): no more are left there", MaxOversized, limit)
 }
 
-// protect pauses the source, because its broker is about to drop a message that it delivers again and again.
+// protect pauses a source whose broker is about to drop a message that it redelivers again and again.
 func (run *reading) protect(ctx context.Context) error {
 	by := By{Actor: engine.System, Reason: fmt.Sprintf("a message that is too large was delivered %d times: the broker "+
 		"would drop it after some more; raise engine.limits.letter_bytes, or take the message away", maxDeliveries)}
@@ -95,8 +94,8 @@ func (run *reading) protect(ctx context.Context) error {
 	return err
 }
 
-// again looks at all messages that are recorded. It captures from a log those that fit by now, and forgets those that
-// the broker delivers again, and those that are not there any more.
+// again looks at all recorded messages: it captures those of a log that fit now, and forgets redelivered and missing
+// ones.
 func (run *reading) again(ctx context.Context) error {
 	in := run.in
 	list, err := in.store.Oversized(ctx, run.source.Namespace, run.source.Name)
@@ -104,7 +103,7 @@ func (run *reading) again(ctx context.Context) error {
 		return err
 	}
 	_, trouble, _ := run.trouble()
-	delivered := trouble == "" && in.now().Sub(run.begun) >= lookEvery // all that is there was
+	delivered := trouble == "" && in.now().Sub(run.begun) >= lookEvery // all that is there was delivered
 	var starts map[int32]int64
 	var errs []error
 	var done []string
@@ -138,7 +137,6 @@ func (run *reading) again(ctx context.Context) error {
 	}))...)
 }
 
-// oversized sums up the messages of a source that stay on its broker.
 func (in *Inbox) oversized(ctx context.Context, s *deadletter.Source) (sum Oversized, err error) {
 	if s.Driver == HTTP {
 		return sum, nil
@@ -154,7 +152,6 @@ func (in *Inbox) oversized(ctx context.Context, s *deadletter.Source) (sum Overs
 	return sum, err
 }
 
-// starts returns the first offsets of the parts of the source.
 func (run *reading) starts(ctx context.Context) (map[int32]int64, error) {
 	parts, err := run.carrier.LogParts(ctx, run.source, run.source.Queue, time.Time{}, time.Time{})
 	starts := make(map[int32]int64, len(parts))
@@ -164,7 +161,6 @@ func (run *reading) starts(ctx context.Context) (map[int32]int64, error) {
 	return starts, err
 }
 
-// fromLog captures a message of a log, and reports whether it is a letter now, or gone.
 func (run *reading) fromLog(ctx context.Context, o deadletter.Oversized) (ended bool, err error) {
 	at := model.ReplayPart{Partition: o.Partition, From: o.Offset, Next: o.Offset, To: o.Offset + 1}
 	entries, _, err := run.carrier.ReadLog(ctx, run.source, run.source.Queue, at, 1)
@@ -175,7 +171,7 @@ func (run *reading) fromLog(ctx context.Context, o deadletter.Oversized) (ended 
 	if err == nil && len(entries) > 0 {
 		a = entries[0].Arrival()
 	}
-	if a.Position != o.Position { // also in a topic that was deleted and made again
+	if a.Position != o.Position { // also if the topic was deleted and made again
 		run.gone(o)
 		return true, nil
 	}
@@ -192,7 +188,6 @@ func (run *reading) gone(o deadletter.Oversized) {
 	run.in.opts.Gone(run.source.Namespace, run.source.Name, 1)
 }
 
-// looks calls again when its time has come, one call at a time.
 type looks struct {
 	again func() error
 	work  sync.WaitGroup
@@ -202,7 +197,6 @@ type looks struct {
 	next task.Instant
 }
 
-// look begins a look that is due. Until one has ended well it is due again soon.
 func (k *looks) look(now task.Instant) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -15,10 +15,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// bounded gives a node a bound of 1,000 bytes for letters.
 func bounded(o *node.Options) { o.Engine.Limits.LetterBytes = 1000 }
 
-// orders returns the source "orders", and what keeps account of its large messages.
+// orders returns the source "orders" and its large messages.
 func (r *rig) orders(log *bytes.Buffer) (*deadletter.Source, inbox.Large) {
 	r.t.Helper()
 	st, err := r.Source(r.t.Context(), "default", "orders")
@@ -28,12 +27,11 @@ func (r *rig) orders(log *bytes.Buffer) (*deadletter.Source, inbox.Large) {
 	return st.Source, inbox.LargeOf(r.Inbox, st.Source, slog.New(slog.NewTextHandler(log, nil)))
 }
 
-// left is a message that stays on a broker without a log.
 func left(position string, size int) deadletter.Oversized {
 	return deadletter.Oversized{Position: position, Bytes: size, Offset: -1}
 }
 
-// stays tells how "orders" stands: messages, the largest, the first.
+// messages, the largest, the first
 func (r *rig) stays() string {
 	r.t.Helper()
 	st, err := r.Source(r.t.Context(), "default", "orders")
@@ -43,7 +41,6 @@ func (r *rig) stays() string {
 	return fmt.Sprint(st.State, " ", st.Oversized.Messages, " ", st.Oversized.Largest, " ", st.Oversized.First)
 }
 
-// must fails the test for an error.
 func (r *rig) must(err error) {
 	r.t.Helper()
 	if err != nil {
@@ -51,8 +48,8 @@ func (r *rig) must(err error) {
 	}
 }
 
-// TestLargeMessagesAreRecorded: each once, whenever it is delivered, with one line in the log; forgotten when the
-// broker has not delivered it for an hour although it is read, and with the source, or its queue.
+// A large message is recorded and logged once, and forgotten an hour after its last delivery, or with its source or
+// queue.
 func TestLargeMessagesAreRecorded(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -78,7 +75,7 @@ func TestLargeMessagesAreRecorded(t *testing.T) {
 	}, bounded)
 }
 
-// TestTooManyLargeMessages: a message that cannot be recorded is not left behind.
+// A message that cannot be recorded is not skipped.
 func TestTooManyLargeMessages(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -90,12 +87,12 @@ func TestTooManyLargeMessages(t *testing.T) {
 		}
 		r.must(l.Record(t.Context(), many...))
 		r.want("it waits", r.stays(), "waiting 1000 2000 q@0000")
-		r.must(l.Record(t.Context(), many[7])) // known
+		r.must(l.Record(t.Context(), many[7]))
 		r.refused(l.Record(t.Context(), left("q@more", 2000)), task.Exhausted)
 	}, bounded)
 }
 
-// TestDeliveredTooOften: a source is paused before its broker drops a message that was delivered too often.
+// A source is paused before its broker drops a message after too many deliveries.
 func TestDeliveredTooOften(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -114,8 +111,7 @@ func TestDeliveredTooOften(t *testing.T) {
 	}, bounded)
 }
 
-// TestLargeMessagesOfLogs: one that fits by now is captured from its log, once, and one that is not in the log any more
-// counts as lost.
+// A message that fits now is captured from its log once; a missing one counts as lost.
 func TestLargeMessagesOfLogs(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -141,8 +137,7 @@ func TestLargeMessagesOfLogs(t *testing.T) {
 	}, bounded)
 }
 
-// TestReportsAreWholeOrRefused: a report whose key, headers and payload are more than a letter may have is refused with
-// its place, and nothing of the call is stored.
+// A report with a too large letter is refused with its place; nothing of the call is stored.
 func TestReportsAreWholeOrRefused(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -176,7 +171,6 @@ func TestReportsAreWholeOrRefused(t *testing.T) {
 	}, bounded)
 }
 
-// TestWholeLettersAPartAtATime: letters are read whole in parts of a bounded size.
 func TestWholeLettersAPartAtATime(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

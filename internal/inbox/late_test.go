@@ -11,13 +11,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// again sends all open letters of the source "orders" back.
 func (r *rig) again() {
 	r.t.Helper()
 	r.redrive(deadletter.Selection{Namespace: "default", Source: "orders"})
 }
 
-// known captures messages one by one, and wants each to be known already as one letter, which does not change.
+// known wants each message to be a duplicate of one letter, which does not change.
 func (r *rig) known(of task.ID, list ...inbox.Arrival) {
 	r.t.Helper()
 	before := r.letter(of)
@@ -33,9 +32,8 @@ func (r *rig) known(of task.ID, list ...inbox.Arrival) {
 		[]any{before.State, before.Version, before.Occurrences})
 }
 
-// TestLateDelivery: a broker delivers a message again after its letter was sent back and has died once more, because
-// its acknowledgement was late. All deliveries of all its deaths stay known by their positions, whatever the letter did
-// since.
+// A late acknowledgement repeats a message after its letter was sent and died again. Each death stays known by
+// position.
 func TestLateDelivery(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -59,7 +57,7 @@ func TestLateDelivery(t *testing.T) {
 		}
 		r.known(id, deaths...)
 
-		// With the letter its deliveries are forgotten, and not before.
+		// The deliveries are forgotten with the letter, not before.
 		r.pass(deadletter.Retention - time.Second)
 		r.known(id, deaths...)
 		r.pass(2 * time.Second)
@@ -72,9 +70,8 @@ func TestLateDelivery(t *testing.T) {
 	})
 }
 
-// TestReturnByAnotherSource: a letter of one source comes back through the queue of another one, with the headers of
-// its send. Its delivery is known there, and does not hide a message that has the same position in the queue of its own
-// source. Without the headers its content proves nothing in another source.
+// A letter returns through the queue of another source, by its headers. The delivery must not hide a message at the
+// same position in its own queue. Content alone proves nothing in another source.
 func TestReturnByAnotherSource(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -109,8 +106,7 @@ func TestReturnByAnotherSource(t *testing.T) {
 	})
 }
 
-// TestReturnAfterRestore: a message comes back from a send that a restored backup does not know. Nothing proves which
-// letter it is, so it is a letter that names the other one; its delivery is known then.
+// A message returns from a send that a restored backup lacks: it becomes a letter that names the other one.
 func TestReturnAfterRestore(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -132,9 +128,8 @@ func TestReturnAfterRestore(t *testing.T) {
 	})
 }
 
-// TestDeathOfAnUnknownSend: a process ends after a send that has arrived, and the destination refuses what the next one
-// sends again. The item says that it may have arrived. When the message dies, that proves it: the letter, which is
-// open, has died once more.
+// A send arrives, its process ends, and the repetition is refused. The item is uncertain until the message dies, which
+// proves it.
 func TestDeathOfAnUnknownSend(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -10,15 +10,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// letterNews collects what happened to letters in one transaction, for listeners: one event for each namespace, source,
-// origin, kind, result and kind of cause, however many letters there are.
+// letterNews collects events about letters of one transaction: one for each namespace, source, origin, kind, result and
+// kind of cause, however many letters there are.
 type letterNews map[[6]string]*deadletter.Event
 
-// maxLetterNews bounds the events of one transaction: letters claim their origins themselves. Beyond it, events name no
-// origin.
+// maxLetterNews bounds the events of one transaction, since letters claim their origins themselves. Events beyond it
+// name no origin.
 const maxLetterNews = 50
 
-// add counts a letter; cause is a reason or an error of this letter, and shown for the first one.
 func (n letterNews) add(kind deadletter.EventKind, l *deadletter.Letter, cause string) {
 	origin, to, because := l.Origin, "", ""
 	switch kind {
@@ -47,7 +46,6 @@ func (n letterNews) add(kind deadletter.EventKind, l *deadletter.Letter, cause s
 	}
 }
 
-// retried counts a letter whose send by a policy is over.
 func (n letterNews) retried(o *outcome, over bool, l *deadletter.Letter) {
 	switch {
 	case o.delivered():
@@ -57,14 +55,12 @@ func (n letterNews) retried(o *outcome, over bool, l *deadletter.Letter) {
 	}
 }
 
-// discarded counts a letter that has changed, if it is discarded now.
 func (n letterNews) discarded(l *deadletter.Letter) {
 	if l.State == model.LetterDiscarded {
 		n.add(deadletter.EventDiscarded, l, l.Reason)
 	}
 }
 
-// events returns the events in a fixed order.
 func (n letterNews) events(now task.Instant) []deadletter.Event {
 	out := make([]deadletter.Event, 0, len(n))
 	for _, key := range slices.SortedFunc(maps.Keys(n), func(a, b [6]string) int { return slices.Compare(a[:], b[:]) }) {

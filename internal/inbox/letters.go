@@ -10,10 +10,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// shownOccurrences bounds the occurrences of a LetterStory.
 const shownOccurrences = 100
 
-// Letters returns a page, the newest first. A page may be empty and still have a next one: a search looks through a
+// Letters returns a page, the newest first. A page may be empty and still have a next one, as a search looks at a
 // bounded number of rows.
 func (in *Inbox) Letters(ctx context.Context, f LetterFilter) (LetterPage, error) {
 	err := in.page(ctx, f.Limit, &f.Namespace)
@@ -24,14 +23,13 @@ func (in *Inbox) Letters(ctx context.Context, f LetterFilter) (LetterPage, error
 	if problems := f.Selection.Validate(); len(problems) > 0 {
 		return LetterPage{}, &task.Error{Code: task.Invalid, Message: "the filter is not valid", Problems: problems}
 	}
-	// A merged group has no page of its own: its letters are those of the group that shows it.
+	// A merged group has no page: the group that shows it has its letters.
 	if f.Groups, err = in.withMerged(ctx, f.Groups); err != nil {
 		return LetterPage{}, err
 	}
 	return in.store.ListLetters(ctx, f)
 }
 
-// letter returns a letter that the request reaches, whole, or NotFound.
 func (in *Inbox) letter(ctx context.Context, id task.ID) (*deadletter.Letter, error) {
 	l, err := in.store.FindLetter(ctx, id)
 	if err == nil && (l == nil || !reaches(ctx, l.Namespace)) {
@@ -54,8 +52,8 @@ func (in *Inbox) Letter(ctx context.Context, id task.ID) (*LetterStory, error) {
 	return story, err
 }
 
-// DiscardLetter gives a letter up, for a reason, until it is restored or purged. WrongState: it is being sent back, or
-// was discarded before.
+// DiscardLetter discards a letter until it is restored or purged. WrongState: it is being sent back, or was discarded
+// before.
 func (in *Inbox) DiscardLetter(ctx context.Context, id task.ID, by By) (*deadletter.Letter, error) {
 	if by.Reason == "" {
 		return nil, invalid("the letter was not discarded", "/reason", "say why; the reason is kept with the letter")
@@ -65,13 +63,13 @@ func (in *Inbox) DiscardLetter(ctx context.Context, id task.ID, by By) (*deadlet
 	})
 }
 
-// RestoreLetter opens a letter that was discarded. WrongState for any other.
+// RestoreLetter opens a discarded letter. WrongState for any other.
 func (in *Inbox) RestoreLetter(ctx context.Context, id task.ID, by By) (*deadletter.Letter, error) {
 	return in.change(ctx, id, by, "restore_letter", func(l *deadletter.Letter, _ By) error { return l.Restore(in.now()) })
 }
 
-// EditLetter changes what is sent in place of a letter's original, which is kept. TooLarge: the result. WrongState: the
-// letter is neither open nor scheduled, or its payload was cut.
+// EditLetter changes the content that is sent instead of a letter's original, which is kept. TooLarge: the result.
+// WrongState: the letter is neither open nor scheduled, or its payload was cut.
 func (in *Inbox) EditLetter(ctx context.Context, id task.ID, edit LetterEdit) (*deadletter.Letter, error) {
 	return in.change(ctx, id, edit.By, "edit_letter", func(l *deadletter.Letter, _ By) error {
 		if edit.Clear {
@@ -91,7 +89,6 @@ func (in *Inbox) EditLetter(ctx context.Context, id task.ID, edit LetterEdit) (*
 	})
 }
 
-// edited returns what would be sent of a letter after an edit, or TooLarge.
 func (in *Inbox) edited(l *deadletter.Letter, edit *deadletter.Edit) (deadletter.Content, error) {
 	content, err := edit.Apply(l.Outgoing())
 	if fault := in.sizeFault(content.Size()); err == nil && fault != "" {
@@ -100,7 +97,7 @@ func (in *Inbox) edited(l *deadletter.Letter, edit *deadletter.Edit) (deadletter
 	return content, err
 }
 
-// change changes a letter, locked, and stores it with the act and the counts of its group, in one transaction.
+// change changes a locked letter and stores it with the act and the counts of its group, in one transaction.
 func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 	fn func(*deadletter.Letter, By) error,
 ) (*deadletter.Letter, error) {
@@ -133,19 +130,16 @@ func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 	})
 }
 
-// changedLetters are letters whose states change in one transaction, and what that changes.
 type changedLetters struct {
 	list  []*deadletter.Letter
 	tally deadletter.Tally
 }
 
-// add notes a letter that has changed.
 func (c *changedLetters) add(l *deadletter.Letter, was model.LetterState) {
 	c.list = append(c.list, l)
 	c.tally.Of(l.Group).OpenLetters += opened(l.State) - opened(was)
 }
 
-// save stores the states of the letters, and the counts of their groups.
 func (c *changedLetters) save(ctx context.Context, tx engine.Tx, in *Inbox) error {
 	if err := in.store.SaveStates(ctx, tx, c.list); err != nil {
 		return err
@@ -153,7 +147,7 @@ func (c *changedLetters) save(ctx context.Context, tx engine.Tx, in *Inbox) erro
 	return in.store.AddDeltas(ctx, tx, c.tally.Deltas())
 }
 
-// opened is 1 for a letter that counts as open, else 0. The difference of two states is the delta of a change.
+// opened is 1 for a letter that counts as open, else 0; the difference of two states is the delta of a change.
 func opened(s model.LetterState) int64 {
 	if s == model.LetterOpen || s == model.LetterScheduled {
 		return 1
@@ -161,7 +155,7 @@ func opened(s model.LetterState) int64 {
 	return 0
 }
 
-// ExplainLetter returns a letter, and tells in sentences how it came to its state, and what changes it.
+// ExplainLetter returns a letter and explains its state, its history and its possible changes in sentences.
 func (in *Inbox) ExplainLetter(ctx context.Context, id task.ID) (*deadletter.Letter, deadletter.Explanation, error) {
 	l, err := in.letter(ctx, id)
 	if err != nil {

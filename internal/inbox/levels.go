@@ -14,26 +14,24 @@ import (
 )
 
 const (
-	// levelSources bounds the sources of Levels: each costs a count in the database and a question to a broker.
+	// levelSources bounds the sources of Levels: each costs a count in the database and a call of a broker.
 	levelSources = 200
-	// levelLetters bounds the count of open letters of one source.
 	levelLetters = 100_000
-	// levelTime bounds how long a broker is asked, and levelsAtOnce how many are at a time.
+	// time for a broker, and brokers at a time
 	levelTime, levelsAtOnce = 2 * time.Second, 16
 )
 
-// Level is the depth of a queue and the way to its broker, for metrics.
+// Level is the depth of a queue and the state of its broker, for metrics.
 type Level struct {
 	Queue
-	Err       error // why Waiting is not known: the broker does not answer
-	Oversized int   // messages that stay on the broker because they are too large
-	// Lag is how many messages wait in each part of the queue, such as a partition, by its number; nil where it has none.
-	Lag     map[int32]int64
-	Breaker task.BreakerState // of sends to the broker; "" where there is none
+	Err       error // why Waiting is unknown: the broker does not answer
+	Oversized int   // messages left on the broker because they are too large
+	Lag       map[int32]int64
+	Breaker   task.BreakerState // of sends to the broker; "" for none
 }
 
-// Levels returns the depths of the queues of all namespaces, the first 200 by namespace and name of the source. A
-// broker that does not answer within 2 s is an error in its Level.
+// Levels returns the depths of queues of all namespaces, the first 200 by namespace and source. A broker that does not
+// answer within 2 s is an error in its Level.
 func (in *Inbox) Levels(ctx context.Context) ([]Level, error) {
 	sources, err := in.store.Sources(ctx, "")
 	if err != nil {
@@ -54,7 +52,7 @@ func (in *Inbox) Levels(ctx context.Context) ([]Level, error) {
 			in.askLevel(ctx, l)
 		})
 	}
-	// The database meanwhile, one count at a time: metrics must not take its connections.
+	// The database meanwhile, one count at a time: metrics must not use up its connections.
 	for i := range levels {
 		s := sources[i]
 		if levels[i].Letters, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, levelLetters); err != nil {
@@ -70,17 +68,16 @@ func (in *Inbox) Levels(ctx context.Context) ([]Level, error) {
 	return levels, err
 }
 
-// OriginLevel is how many letters of an origin, such as a topic, are to be decided.
+// OriginLevel counts the undecided letters of an origin, such as a topic.
 type OriginLevel struct {
 	Namespace, Origin string
-	Letters           int // open, scheduled or being sent, counted up to 100,000 for each state
+	Letters           int // open, scheduled or being sent; up to 100,000 for each state
 }
 
-// undecided are the states of letters that are neither done nor given up.
 var undecided = []model.LetterState{model.LetterOpen, model.LetterScheduled, model.LetterRedriving}
 
-// OriginLevels returns how many letters of each origin are to be decided, for metrics: of the namespaces that have
-// sources, and the first 200 origins by namespace and name. An origin stays until its letters are purged.
+// OriginLevels counts undecided letters of each origin, for metrics: of namespaces with sources, the first 200 origins
+// by namespace and name. An origin stays until its letters are purged.
 func (in *Inbox) OriginLevels(ctx context.Context) ([]OriginLevel, error) {
 	sources, err := in.store.Sources(ctx, "")
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestLevels: metrics see the queues of all namespaces, up to a bound, and a broker that is away is told from an empty
-// one.
+// Metrics see a bounded number of queues, and distinguish a silent broker from an empty one.
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

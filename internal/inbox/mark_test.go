@@ -18,7 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 )
 
-// rowsRead are rows that tell when letters were read before a mark, outside of its transaction.
+// rowsRead reports reads of letters before a mark, outside of its transaction.
 type rowsRead struct {
 	inbox.Store
 	after func()
@@ -49,8 +49,7 @@ type postgresRead struct {
 
 func (d postgresRead) Inbox() inbox.Store { return d.rows }
 
-// TestChangedBeforeTheMark: between the read of a batch and its mark one of its letters changes. The batch goes by what
-// the letter is then, and the other letters are sent.
+// A letter changes between the read and the mark of its batch: the mark uses its new state and sends the others.
 func TestChangedBeforeTheMark(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]func(t *testing.T, r *rig, rows *rowsRead){
@@ -105,7 +104,7 @@ func editedBeforeTheMark(t *testing.T, r *rig, rows *rowsRead) {
 	r.want(got, strings.Contains(got, `"edited":true`), true)
 }
 
-// The group of a letter counts it as open, and a mark takes it from that count.
+// A mark takes an open letter from the count of its group.
 func movedBeforeTheMark(_ *testing.T, r *rig, rows *rowsRead) {
 	from := r.die(dead(1, "Timeout"), dead(2, "Timeout"), dead(3, "Timeout"))[0].Group
 	r.pass(time.Second)

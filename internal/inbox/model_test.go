@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// reference is what the inbox should know, in maps.
+// reference is the expected state of the inbox.
 type reference struct {
 	*rig
 	rng *rand.Rand
@@ -24,18 +24,18 @@ type reference struct {
 	letters  []*modelLetter
 	groups   map[deadletter.GroupID]*modelGroup
 	redrives []*modelRedrive
-	down     bool // the broker refuses what is sent
+	down     bool // the broker refuses sends
 }
 
 type modelLetter struct {
 	id          task.ID
 	group       deadletter.GroupID
-	last        inbox.Arrival // its latest death
+	last        inbox.Arrival // latest death
 	state       model.LetterState
 	occurrences int
 	replays     int
 	parked      bool
-	sent        *modelRedrive // the last one that has sent it
+	sent        *modelRedrive // the last that sent it
 }
 
 type modelGroup struct {
@@ -54,8 +54,8 @@ type modelRedrive struct {
 
 var causes = []string{"Timeout", "Schema", "Price"}
 
-// TestInboxModel does what consumers, brokers and operators can do to letters, groups and redrives, in a random order
-// whose seed it prints, and compares the inbox with the reference after each act. INBOX_SEED repeats a run.
+// TestInboxModel compares the inbox with a reference after random acts of consumers, brokers and operators. INBOX_SEED
+// repeats a run by its printed seed.
 func TestInboxModel(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -91,7 +91,6 @@ func TestInboxModel(t *testing.T) {
 	})
 }
 
-// pick returns a letter in one of some states, or nil.
 func (m *reference) pick(states ...model.LetterState) *modelLetter {
 	var of []*modelLetter
 	for _, l := range m.letters {
@@ -105,7 +104,6 @@ func (m *reference) pick(states ...model.LetterState) *modelLetter {
 	return of[m.rng.IntN(len(of))]
 }
 
-// failed notes a failure in a group, which the next triage sees.
 func (m *reference) failed(id deadletter.GroupID) {
 	if m.groups[id] == nil {
 		m.groups[id] = &modelGroup{state: model.GroupOpen}
@@ -123,7 +121,6 @@ func (m *reference) dies() string {
 	return "dies"
 }
 
-// repeats delivers the latest death of a letter again.
 func (m *reference) repeats() string {
 	if l := m.pick(model.LetterOpen, model.LetterRedriven, model.LetterDiscarded); l != nil && l.last.Position != "" {
 		m.want("a repeated delivery", m.die(l.last)[0].Status, model.Duplicate)
@@ -180,7 +177,7 @@ func (m *reference) edits() string {
 	return "edits"
 }
 
-// freezes starts a redrive of all that is open. It sends nothing yet.
+// freezes starts a redrive of all open letters, without a send.
 func (m *reference) freezes() string {
 	r := &modelRedrive{active: true}
 	for _, l := range m.letters {
@@ -204,7 +201,6 @@ func (m *reference) freezes() string {
 	return "freezes"
 }
 
-// advances lets the redrives take a turn, the oldest first.
 func (m *reference) advances() string {
 	m.advance()
 	for _, r := range m.redrives {
@@ -229,7 +225,6 @@ func (m *reference) advances() string {
 	return "advances"
 }
 
-// stops pauses, resumes or cancels a redrive that has something left.
 func (m *reference) stops() string {
 	for _, r := range m.redrives {
 		if len(r.left) == 0 {
@@ -249,7 +244,6 @@ func (m *reference) stops() string {
 	return "stops nothing"
 }
 
-// group returns a group, or 0.
 func (m *reference) group(merged bool) deadletter.GroupID {
 	var of []deadletter.GroupID
 	for id, g := range m.groups {
@@ -315,8 +309,7 @@ func (m *reference) breaks() string {
 	return fmt.Sprint("broker down: ", m.down)
 }
 
-// triages lets what failed have its effect on the states of groups: a failure of a merged group is one of the group
-// that shows it.
+// triages applies failures to the states of groups; failures of a merged group count for the one that shows it.
 func (m *reference) triages() string {
 	if _, _, err := m.Triage(m.t.Context()); err != nil {
 		m.t.Fatal(err)
@@ -337,7 +330,6 @@ func (m *reference) triages() string {
 	return "triages"
 }
 
-// compare compares all that there is.
 func (m *reference) compare(after string) {
 	m.t.Helper()
 	open := map[deadletter.GroupID]int64{}

@@ -9,28 +9,25 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// mover is one step of a Move.
 type mover struct {
 	in   *Inbox
 	ctx  context.Context
 	move *Move
 
-	rule  *compiledRule      // of a split
-	print failure.Print      // of the group that is split
-	from  deadletter.GroupID // that members leave
+	rule  *compiledRule
+	print failure.Print
+	from  deadletter.GroupID
 	done  bool
 
-	sensitive map[string][]string // names of headers, by source
+	sensitive map[string][]string // names of sensitive headers, by source
 }
 
-// members are the next members of a group: cases or letters.
 type members struct {
 	cases   []CaseMember
 	letters []task.ID
-	next    task.ID // of letters
+	next    task.ID
 }
 
-// members reads cases behind the move's place, or, when there are no more, letters below it.
 func (m *mover) members() (list members, err error) {
 	list.cases, err = m.in.store.CaseMembers(m.ctx, m.from, m.move.AfterCase, movedAtOnce)
 	if err != nil || len(list.cases) > 0 {
@@ -45,8 +42,8 @@ func (m *mover) members() (list members, err error) {
 	return list, err
 }
 
-// step moves the next members: those for which the rule of a split holds, or, to undo it, those of a group of it back.
-// Members that come while it runs are in their groups already.
+// step moves the next members: those that the rule of a split selects or, to undo it, those of its groups. Members that
+// come meanwhile are in their groups already.
 func (m *mover) step() (int, error) {
 	if found, err := m.prepare(); err != nil || !found {
 		if err == nil {
@@ -75,7 +72,7 @@ func (m *mover) step() (int, error) {
 	return len(list.cases) + len(list.letters), err
 }
 
-// prepare finds the group that members leave, and the rule of a split. false: nothing is left to be moved.
+// prepare finds the group that members leave and the rule. false: nothing is left to move.
 func (m *mover) prepare() (bool, error) {
 	var err error
 	if m.move.Undo {
@@ -91,7 +88,7 @@ func (m *mover) prepare() (bool, error) {
 		return false, err
 	}
 	program, problems := m.in.opts.Ruler.compile(versions[0])
-	if len(problems) > 0 { // a newer version of Tasker has stored it
+	if len(problems) > 0 { // stored by a newer version
 		return false, nil
 	}
 	m.from, m.print, m.rule = g.ID, g.Print, &compiledRule{rule: versions[0], program: program}
@@ -99,13 +96,11 @@ func (m *mover) prepare() (bool, error) {
 	return true, err
 }
 
-// end removes the move.
 func (m *mover) end(ctx context.Context, tx engine.Tx) error {
 	m.done = true
 	return m.in.store.DropMove(ctx, tx, m.move.ID)
 }
 
-// target returns the group that a member goes to; 0 if it stays.
 func (m *mover) target(tally *deadletter.Tally, f *deadletter.Facts, first task.Instant) deadletter.GroupID {
 	if m.move.Undo {
 		return m.move.Group
@@ -121,7 +116,7 @@ func (m *mover) target(tally *deadletter.Tally, f *deadletter.Facts, first task.
 	return g.ID
 }
 
-// moveAll moves members with what they counted. It locks letters and tasks before groups, as a capture does.
+// moveAll moves members with their counts. It locks letters and tasks before groups, as a capture does.
 func (m *mover) moveAll(ctx context.Context, tx engine.Tx, list *members) error {
 	tally := &deadletter.Tally{}
 	letters, open := map[deadletter.GroupID][]task.ID{}, map[deadletter.GroupID]int64{}

@@ -12,13 +12,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// slashed are two sources whose names are one text if a slash joins them.
+// slashed are two sources with the same names joined by a slash.
 func slashed() []*deadletter.Source {
 	return []*deadletter.Source{{Namespace: "acme", Name: "eu/pay", Driver: "memory", Queue: "orders.dlq"},
 		{Namespace: "acme/eu", Name: "pay", Driver: "memory", Queue: "orders.dlq"}}
 }
 
-// noted is a carrier that notes which sources are read, and where the failures of each are written.
+// noted notes which sources are read, and where failures are written.
 type noted struct {
 	inbox.Carrier
 	mu    *sync.Mutex
@@ -34,8 +34,7 @@ func (c noted) Read(ctx context.Context, s *deadletter.Source, _ inbox.ReadOptio
 	<-ctx.Done()
 }
 
-// TestNamesWithSlashes: sources of two tenants whose names are one text with a slash between are two sources: both are
-// read, and a failure of one is written to the queue of that one.
+// Sources with the same joined names are separate: both are read, and failures go to their own queues.
 func TestNamesWithSlashes(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -50,7 +49,7 @@ func TestNamesWithSlashes(t *testing.T) {
 		if err := readers.Look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		readers.Stop() // it waits for what has begun
+		readers.Stop() // it waits for looks under way
 		mu.Lock()
 		for _, s := range sources {
 			if !slices.Contains(reads, s.Namespace+" "+s.Name) {
@@ -66,8 +65,7 @@ func TestNamesWithSlashes(t *testing.T) {
 	})
 }
 
-// TestDeclaredNames: the entry of one source in a configuration is not taken for that of another one, whose names are
-// the same text with a slash between; a restart changes neither. What an older version has noted counts.
+// A configured source is not confused with another of the same joined name; notes of older versions count.
 func TestDeclaredNames(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

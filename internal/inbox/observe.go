@@ -10,25 +10,21 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Observer is told of letters, for metrics. Numbers are those of one batch, after its commit. Methods are called
-// concurrently, and must not block.
+// Observer counts letters for metrics, by batch, after its commit. Methods are called concurrently and must not block.
 type Observer interface {
-	// Captured is told how long before each message had died. outcome is a CaptureStatus.
+	// Captured gets the age of each message's death; outcome is a CaptureStatus.
 	Captured(namespace, source, origin, eventType, outcome string, ages []time.Duration)
-	// Sent is told of sends by policies and redrives. result is sent, unknown, failed or not_tried.
+	// Sent counts sends of policies and redrives. result is sent, unknown, failed or not_tried.
 	Sent(namespace, source, origin, result string, letters int)
-	// Discarded is told of discards by policies and operators; reason is a deadletter.DiscardKind.
 	Discarded(namespace, source, origin, reason string, letters int)
-	// Replayed is told of messages that replays have read and stored. result is letter, task, known or gone.
+	// Replayed counts messages that replays stored. result is letter, task, known or gone.
 	Replayed(namespace, source, result string, messages int64)
 	ReplayEntered(namespace, source, state string)
-	// Took is told how long a batch took. operation is capture or send.
 	Took(operation string, d time.Duration)
-	// Failed is told of a batch that could not be stored: its capture, or the mark or record of its sends.
+	// Failed counts batches that could not be stored: a capture, or the mark or record of sends.
 	Failed(operation string, code task.Code)
 }
 
-// unobserved is the Observer of an inbox without one.
 type unobserved struct{}
 
 func (unobserved) Captured(string, string, string, string, string, []time.Duration) {}
@@ -39,7 +35,6 @@ func (unobserved) ReplayEntered(string, string, string)                         
 func (unobserved) Took(string, time.Duration)                                       {}
 func (unobserved) Failed(string, task.Code)                                         {}
 
-// The operations of an Observer.
 const observedCapture, observedSend = "capture", "send"
 
 func (in *Inbox) observed(operation string, began time.Time, err error) {
@@ -73,7 +68,7 @@ func (in *Inbox) observeCaptured(of *deadletter.Source, arrivals []prepared, rec
 	}
 }
 
-// observeSends reports sends after the commit of the transaction that records them.
+// observeSends must follow the commit of the record.
 func (in *Inbox) observeSends(tx engine.Tx, outcomes []outcome) {
 	type key struct{ namespace, source, origin, result string }
 	counts := map[key]int{}
@@ -100,7 +95,7 @@ func resultOf(o *outcome) string {
 	return "failed"
 }
 
-// observeDiscards reports the discards among events, after the commit of their transaction.
+// observeDiscards must follow the commit of the discards.
 func (in *Inbox) observeDiscards(tx engine.Tx, events []deadletter.Event) {
 	for _, e := range events {
 		if e.Kind == deadletter.EventDiscarded {

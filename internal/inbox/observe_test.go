@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// tally is an Observer that adds up what it is told. The zero value is ready for use.
+// tally is an Observer that adds up. The zero value is ready for use.
 type tally struct {
 	mu     sync.Mutex
 	counts map[string]int
@@ -29,7 +29,6 @@ func (o *tally) add(n int, what ...any) {
 	o.counts[fmt.Sprint(what...)] += n
 }
 
-// all returns the counts, by name.
 func (o *tally) all() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,7 +59,6 @@ func (o *tally) Took(string, time.Duration) {}
 
 func (o *tally) Failed(operation string, code task.Code) { o.add(1, operation, " failed: ", code) }
 
-// TestObserver: each capture, send and discard is reported once, by whatever caused it.
 func TestObserver(t *testing.T) {
 	t.Parallel()
 	all := deadletter.Selection{Namespace: "default"}

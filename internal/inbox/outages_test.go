@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestOutageEvents: an outage is told to streams and webhooks once when it opens, and once when it is closed.
 func TestOutageEvents(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -52,7 +51,7 @@ func TestOutageEvents(t *testing.T) {
 		if err != nil || len(page.Outages) != 1 {
 			t.Fatalf("outages %+v, %v", page, err)
 		}
-		// Its group is that of the tasks that it cost.
+		// The tasks that it cost have the same group.
 		r.until("the group", func() bool { return len(r.groups()) == 1 })
 		group, err := r.client.Tasks(ctx, tasker.TaskFilter{States: []tasker.TaskState{tasker.TaskError}})
 		if err != nil || len(group.Tasks) != 5 {

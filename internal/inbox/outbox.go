@@ -14,70 +14,63 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The outbox: all that is sent is a row (deadletter.Send) before it is sent, and its outcome has three values. Redrives
-// and policies (batch.go) and failures of tasks (failures.go) write rows, and record.go those of copies; deliver sends
-// what is marked; due.go sends once more what has no known outcome.
+// The outbox: a send is a row (deadletter.Send) before it leaves, and its outcome has three values. batch.go,
+// failures.go and record.go (copies) write rows, deliver sends marked ones, and due.go repeats those without a known
+// outcome.
 
 // Outgoing is one message to send.
 type Outgoing struct {
-	// Letter is what a broker needs beyond the content, such as the message ID. Of a failure it has the ID only.
+	// Letter is for what a broker needs beyond the content, such as the message ID. For a failure it has only the ID.
 	Letter  *deadletter.Letter
-	Content deadletter.Content // with the headers of its lineage
-	// SendID identifies the send; one that is tried again has the same.
-	SendID string
+	Content deadletter.Content
+	SendID  string
 }
 
 // Sender sends letters to destinations of one kind of broker. It is safe for concurrent use.
 type Sender interface {
-	// Exists reports whether a destination exists.
 	Exists(ctx context.Context, source *deadletter.Source, destination string) (bool, error)
-	// Send sends messages in order and returns an error for each. nil confirms that the broker has it, as does
-	// ErrRepeated. ErrUnknown reports one that the broker may have, and ErrNotTried one that it was not asked to take. Any
-	// other error is a refusal: the broker certainly does not have it; ErrForGood beside it says that another try cannot
-	// succeed.
+	// Send sends messages in order and returns an error for each. nil and ErrRepeated confirm that the broker has it.
+	// ErrUnknown: the broker may have it. ErrNotTried: it was not begun. Any other error is a refusal: the broker
+	// certainly does not have it; with ErrForGood another try cannot succeed.
 	//
-	// No message is begun after the deadline of ctx; those that are begun have a time of their own. Send gives them up
-	// when ctx is cancelled.
+	// Send begins no message after the deadline of ctx; those begun have their own time-out. Send abandons them when
+	// ctx is cancelled.
 	Send(ctx context.Context, source *deadletter.Source, destination string, letters []Outgoing) []error
 }
 
 // The outcomes of a send. Test with errors.Is.
 var (
-	// ErrUnknown: the message was written, and no answer came. It may have arrived, or not.
+	// ErrUnknown: the message was written without an answer, and may have arrived.
 	ErrUnknown = errors.New("the outcome of the send is not known")
-	// ErrRepeated: it is confirmed, and a try before had no answer. It may be there twice.
+	// ErrRepeated: confirmed after a try without an answer; it may be there twice.
 	ErrRepeated = errors.New("it is confirmed after a try without an answer")
-	// ErrNotTried: it was not begun, because its destination is down or slow. It says nothing against the message.
+	// ErrNotTried: not begun, because its destination is down or slow; the message is not at fault.
 	ErrNotTried = errors.New("not tried")
 )
 
 const (
-	// sendTurn is how long a batch begins messages. The time of each of them is the carrier's.
+	// sendTurn is how long a batch begins messages. The carrier times each of them.
 	sendTurn = 5 * time.Second
-	// orphanAfter is when a mark without a record was left by a process that has ended: longer than sendTurn and the time
-	// of a message. A turn that was taken over writes nothing in any case.
+	// orphanAfter is when an unrecorded mark counts as abandoned: longer than sendTurn and the time of a message. A
+	// turn that was taken over writes nothing anyway.
 	orphanAfter = 25 * time.Second
-	// untriedPause is how long a message waits at least that was not tried. It is longer than a circuit breaker is open.
+	// untriedPause is the least delay of a message that was not tried. It is longer than a circuit breaker is open.
 	untriedPause = 15 * time.Second
-	// sendLanes bounds the sources whose messages are sent at the same time.
-	sendLanes = 8
+	sendLanes    = 8
 )
 
-// turn is the right of this process to send what a loop has to send. Each write of the loop checks it, so a process
-// that has stalled cannot overwrite what its successor has done.
+// turn is this process's right to send for a loop. Each write of the loop checks it, so a stalled process cannot
+// overwrite its successor's work.
 type turn struct {
 	in   *Inbox
 	loop string
 	no   int64
 }
 
-// The loops that send.
 const loopRedrives, loopDue, loopFailures = "redrives", "due", "failures"
 
-// errTurnLost is why a process stops: another one has taken its turn.
 var errTurnLost = errors.New("another process has the turn")
 
-// takeTurn ends the turn of any other process in a loop.
 func (in *Inbox) takeTurn(ctx context.Context, loop string) (turn, error) {
 	t := turn{in: in, loop: loop, no: rand.Int64()} //nolint:gosec // a name, and no secret
 	return t, in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -85,7 +78,7 @@ func (in *Inbox) takeTurn(ctx context.Context, loop string) (turn, error) {
 	})
 }
 
-// holds returns errTurnLost if another process has taken the turn; else none can until the transaction ends.
+// holds returns errTurnLost if another process has the turn; otherwise none can take it until the transaction ends.
 func (t turn) holds(ctx context.Context, tx engine.Tx) error {
 	has, err := t.in.store.HasTurn(ctx, tx, t.loop, t.no)
 	if err == nil && !has {
@@ -94,15 +87,13 @@ func (t turn) holds(ctx context.Context, tx engine.Tx) error {
 	return err
 }
 
-// outgoing is a message that is marked, with the way it takes.
 type outgoing struct {
 	send   deadletter.Send
-	item   deadletter.Item // of the redrive; zero for others
+	item   deadletter.Item // zero without a redrive
 	source *deadletter.Source
 	out    Outgoing
 }
 
-// newOutgoing returns a letter that is marked.
 func newOutgoing(send deadletter.Send, i deadletter.Item, l *deadletter.Letter, s *deadletter.Source,
 	now task.Instant,
 ) outgoing {
@@ -110,30 +101,27 @@ func newOutgoing(send deadletter.Send, i deadletter.Item, l *deadletter.Letter, 
 		Content: lineage(l.Outgoing(), l, send.No, retryHeaders(s, l, send.No, now))}}
 }
 
-// sendID identifies a send for brokers that remember what was sent. A database that was restored gives out numbers
-// again that were used; the time tells them apart.
+// sendID identifies a send for brokers that remember identifiers. The time distinguishes numbers that a restored
+// database assigns again.
 func sendID(s *deadletter.Send) string {
 	return fmt.Sprint(s.Kind, " ", s.Owner, " ", s.No, " ", int64(s.Began))
 }
 
-// outcome is what became of a message.
 type outcome struct {
 	outgoing
 	err error
-	// late: its turn did not come in time. It is sent next, whatever the state of its destination.
+	// late: its turn came too late. It is sent next, whatever the state of its destination.
 	late bool
 }
 
-// repeated reports whether the outcome is a confirmation after a try without an answer.
 func (o *outcome) repeated() bool { return errors.Is(o.err, ErrRepeated) }
 
-// delivered reports whether the outcome is a confirmation, or a proof that a try before has arrived.
 func (o *outcome) delivered() bool {
 	return o.err == nil || o.repeated() || errors.Is(o.err, errArrived)
 }
 
-// deliver sends what is marked, and returns the outcomes in any order. Messages of one source are sent in their order,
-// and sources beside each other: one whose broker is slow takes no time from others.
+// deliver sends marked messages and returns the outcomes in any order. A source sends in order; sources send
+// concurrently, so a slow broker delays only its own.
 func (in *Inbox) deliver(ctx context.Context, list []outgoing) []outcome {
 	began := time.Now()
 	defer func() { in.opts.Observer.Took(observedSend, time.Since(began)) }()
@@ -153,7 +141,6 @@ func (in *Inbox) deliver(ctx context.Context, list []outgoing) []outcome {
 	})...)
 }
 
-// atOnce does something to the entries of a list, so many at a time, and returns the results in their order.
 func atOnce[T, R any](list []T, many int, do func(T) R) []R {
 	results, room := make([]R, len(list)), make(chan struct{}, many)
 	var all sync.WaitGroup
@@ -168,8 +155,7 @@ func atOnce[T, R any](list []T, many int, do func(T) R) []R {
 	return results
 }
 
-// sendInOrder sends messages of one source. Neighbours with the same destination go to the carrier together; the order
-// is kept, which is why others are not grouped.
+// sendInOrder sends messages of one source. Only neighbours with the same destination go together, to keep the order.
 func (in *Inbox) sendInOrder(ctx context.Context, list []outgoing) (outcomes []outcome) {
 	for from := 0; from < len(list); {
 		to, first := from+1, &list[from]
@@ -190,7 +176,7 @@ func (in *Inbox) sendInOrder(ctx context.Context, list []outgoing) (outcomes []o
 	return outcomes
 }
 
-// settle records an outcome in the send. It reports whether the send is over: what is not sent once more by itself.
+// settle records an outcome in the send, and reports whether the send is over: no repetition follows.
 func (o *outcome) settle(s *deadletter.Send, atMostOnce bool, now task.Instant) (over bool) {
 	switch {
 	case errors.Is(o.err, errArrived):

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// check compares what there is with what is true.
 func (m *outboxModel) check() {
 	m.t.Helper()
 	if len(m.faults) > 0 {
@@ -68,7 +67,6 @@ func (m *outboxModel) check() {
 	}
 }
 
-// counts compares the open letters of groups.
 func (m *outboxModel) counts(open map[deadletter.GroupID]int64) {
 	m.t.Helper()
 	if _, _, err := m.nodes[0].Triage(m.t.Context()); err != nil {
@@ -85,7 +83,7 @@ func (m *outboxModel) counts(open map[deadletter.GroupID]int64) {
 	}
 }
 
-// heal ends all faults of the broker, and all that operators have begun.
+// heal ends all faults and open operations.
 func (m *outboxModel) heal() {
 	m.healed = true
 	for _, id := range m.redrives {
@@ -96,8 +94,8 @@ func (m *outboxModel) heal() {
 	}
 }
 
-// turnOver captures and sends all that there is, and lets consumers take all of it; fails is how many of a hundred
-// they cannot process. It reports whether anything was left to do.
+// turnOver captures, sends and consumes all there is; fails is the percentage that consumers cannot process. It reports
+// whether anything was left.
 func (m *outboxModel) turnOver(after time.Duration, fails int) (busy bool) {
 	m.redeliver()
 	m.nodes[0].later(after)
@@ -115,7 +113,7 @@ func (m *outboxModel) turnOver(after time.Duration, fails int) (busy bool) {
 	return busy
 }
 
-// rests wants that policies come to rest though consumers process nothing, within their retries.
+// rests wants policies to end within their retries though consumers process nothing.
 func (m *outboxModel) rests() {
 	for round := 0; ; round++ {
 		busy := m.turnOver(2*time.Hour, 100)
@@ -153,7 +151,7 @@ func (m *outboxModel) bounded() {
 	}
 }
 
-// ends lets operators send everything back, until nothing is left.
+// ends sends everything back until nothing is left.
 func (m *outboxModel) ends() {
 	m.did = append(m.did, "ends")
 	for round := 0; ; round++ {
@@ -182,7 +180,7 @@ func (m *outboxModel) ends() {
 	m.settled()
 }
 
-// settled wants that the outcome of every send is known, and that redrives say what became of their sends.
+// settled wants known outcomes of all sends, also in redrives.
 func (m *outboxModel) settled() {
 	r := m.nodes[0]
 	var ids []task.ID

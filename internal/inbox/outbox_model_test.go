@@ -23,7 +23,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
 )
 
-// outboxModel is a world and the nodes that keep its dead letters.
 type outboxModel struct {
 	*world
 	t         *testing.T
@@ -34,10 +33,10 @@ type outboxModel struct {
 	did       []string
 }
 
-// TestOutboxModel lets messages die, sends them back and lets consumers do what they like with them, in worlds of
-// which each has a seed that it prints; INBOX_SEED repeats it, and INBOX_WORLDS says how many follow. A clean world, in
-// which all outcomes are known, has each message once, at every moment: in a queue, as a letter, or processed. In the
-// others answers get lost and processes end, and each message is processed in the end, perhaps more than once.
+// TestOutboxModel lets messages die, be sent back and consumed, in seeded worlds: INBOX_SEED repeats one, INBOX_WORLDS
+// sets their number. A clean world knows all outcomes and has each message once at every moment: in a queue, as a
+// letter, or processed. In others answers get lost and processes end, and each message is processed in the end, perhaps
+// more than once.
 func TestOutboxModel(t *testing.T) {
 	t.Parallel()
 	seed, worlds := uint64(time.Now().UnixNano()), 8
@@ -96,7 +95,6 @@ func TestOutboxModel(t *testing.T) {
 	})
 }
 
-// fromEnv returns a number of the environment, 0 for none.
 func fromEnv(t *testing.T, name string) (n uint64) {
 	t.Helper()
 	if text := os.Getenv(name); text != "" {
@@ -108,7 +106,6 @@ func fromEnv(t *testing.T, name string) (n uint64) {
 	return n
 }
 
-// live is the life of a world.
 func (m *outboxModel) live(seed uint64, fronts []*front) {
 	defer func() {
 		if m.t.Failed() {
@@ -168,7 +165,7 @@ func (m *outboxModel) node() *rig { return m.nodes[m.rng.IntN(len(m.nodes))] }
 
 func (m *outboxModel) any() *place { return m.places[m.rng.IntN(len(m.places))] }
 
-// creates makes messages that die at once, or are taken by a consumer first. Few contents make many equal messages.
+// creates makes messages that die, perhaps after a consumer took them. Few contents make many equal messages.
 func (m *outboxModel) creates() string {
 	p := m.any()
 	n := 1 + m.rng.IntN(4)
@@ -207,8 +204,7 @@ func (m *outboxModel) consumes() string {
 	return fmt.Sprint("consumes ", n, " of ", p.name)
 }
 
-// sends lets a node send what is due. In a world that is not clean its process may end meanwhile, or stall while the
-// other one goes on.
+// sends sends due messages. In an unclean world the process may end meanwhile, or stall while another continues.
 func (m *outboxModel) sends() string {
 	i := m.rng.IntN(len(m.nodes))
 	r, f := m.nodes[i], m.fronts[i]
@@ -246,7 +242,7 @@ func (m *outboxModel) sends() string {
 	return fmt.Sprint("node ", i, " ", what, " ", f.hookSource)
 }
 
-// meanwhile lets another node do all that there is to do, after the time at which it takes the first one for ended.
+// meanwhile lets another node do everything, once the first counts as ended.
 func (m *outboxModel) meanwhile(other *rig) {
 	m.nodes[0].later(26 * time.Second)
 	for range 2 {
@@ -258,7 +254,7 @@ func (m *outboxModel) meanwhile(other *rig) {
 	m.restores()
 }
 
-// beside lets another node work, which may wait for rows that the first one has locked.
+// beside lets another node work, which may wait for rows locked by the first.
 func (m *outboxModel) beside(other *rig) (wait func()) {
 	done := make(chan struct{})
 	m.nodes[0].later(26 * time.Second)
@@ -284,7 +280,6 @@ func (m *outboxModel) work(r *rig) {
 	}
 }
 
-// redrive starts a redrive of all that is open in a source.
 func (m *outboxModel) redrive() string {
 	never := deadletter.StopRule{ReturnedShare: 1, SamePrint: deadletter.MaxWave, Failed: deadletter.MaxWave}
 	plan := deadletter.Plan{Canary: 1 + m.rng.IntN(20), Observe: deadletter.NoObservation,
@@ -297,7 +292,7 @@ func (m *outboxModel) redrive() string {
 	return "redrives " + p.name
 }
 
-// begins starts a redrive that sends all that has died in one wave, and goes on looking at it.
+// begins sends all dead messages in one wave, and keeps observing.
 func (m *outboxModel) begins() {
 	p := m.any()
 	m.capture(p, 5)
@@ -309,7 +304,7 @@ func (m *outboxModel) freeze(p *place, plan deadletter.Plan, stop deadletter.Sto
 		Selection: deadletter.Selection{Namespace: m.namespace, Source: p.source}, Plan: plan, Stop: stop,
 		Destination: p.name, IncludeParked: parked})
 	if task.CodeOf(err) == task.Conflict {
-		return // nothing is open
+		return
 	}
 	if err != nil {
 		m.t.Fatal(err)
@@ -317,7 +312,6 @@ func (m *outboxModel) freeze(p *place, plan deadletter.Plan, stop deadletter.Sto
 	m.redrives = append(m.redrives, made.ID)
 }
 
-// controls pauses, resumes or cancels a redrive.
 func (m *outboxModel) controls() string {
 	if len(m.redrives) == 0 {
 		return "controls nothing"
@@ -331,7 +325,6 @@ func (m *outboxModel) controls() string {
 	return string(act)
 }
 
-// letters returns all letters of the world.
 func (m *outboxModel) letters() []*deadletter.Letter {
 	page, err := m.nodes[0].Letters(m.t.Context(), inbox.LetterFilter{Limit: 1000,
 		Selection: deadletter.Selection{Namespace: m.namespace}})
@@ -342,7 +335,6 @@ func (m *outboxModel) letters() []*deadletter.Letter {
 	return page.Letters
 }
 
-// in returns a letter in a state, nil for none.
 func (m *outboxModel) in(state model.LetterState) *deadletter.Letter {
 	list := slices.DeleteFunc(m.letters(), func(l *deadletter.Letter) bool { return l.State != state })
 	if len(list) == 0 {
@@ -369,7 +361,7 @@ func (m *outboxModel) restores() string {
 	return "restores"
 }
 
-// edits changes what is sent of a letter: it is another message from then on.
+// edits makes the content of a letter another message.
 func (m *outboxModel) edits() string {
 	l := m.in(model.LetterOpen)
 	if l == nil {
@@ -386,7 +378,7 @@ func (m *outboxModel) edits() string {
 	return "edits"
 }
 
-// passes lets time pass. What was not acknowledged is delivered again before.
+// passes redelivers unacknowledged messages before time passes.
 func (m *outboxModel) passes() string {
 	d := time.Duration(m.rng.IntN(40)) * time.Second
 	m.redeliver()

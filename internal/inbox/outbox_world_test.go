@@ -18,34 +18,33 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// place is a queue with its consumers, and the source of what dies there.
+// place is a queue with consumers, and the source of its dead letters, name.dlq.
 type place struct {
 	name   string // of the queue; its dead letters are in name.dlq
 	source string
 	format string
 	// positions: the broker numbers its dead letters. origin: they name their queue.
 	positions, origin bool
-	headers           int // what the consumers keep of the headers of Tasker
-	changes           int // of a hundred messages that they cannot process
+	headers           int // of Tasker that consumers keep
+	changes           int // percent of failed messages
 	policy            deadletter.Policy
 
-	queue     []*message   // that wait for a consumer
-	dead      []*burial    // that wait for Tasker, or whose acknowledgement was lost
+	queue     []*message   // waiting for a consumer
+	dead      []*burial    // waiting for Tasker, or without an acknowledgement
 	delivered []*delivered // by position
 	offset    int
 	receiver  int
 }
 
-// What consumers keep of the headers of a message that dies again.
 const (
 	keepHeaders = iota
 	dropHeaders
 	dropLetter
 	dropNumber
-	anyHeaders // each consumer does as it likes
+	anyHeaders // each consumer differs
 )
 
-// message is a message on the broker. Those of one class are equal, and cannot be told apart.
+// Messages of one class are equal.
 type message struct {
 	class   string
 	id      string
@@ -53,7 +52,6 @@ type message struct {
 	sent    bool // by Tasker
 }
 
-// burial is a message in a queue of dead letters.
 type burial struct {
 	inbox.Arrival
 	class    string
@@ -61,7 +59,7 @@ type burial struct {
 	captured bool // and not acknowledged
 }
 
-// delivered is a message that was captured, at its position.
+// delivered is a captured message, at its position.
 type delivered struct {
 	inbox.Arrival
 	letter task.ID
@@ -73,8 +71,8 @@ type sending struct {
 	no    int
 }
 
-// world is a broker with the consumers of its queues, and what is true of its messages. The clean one answers
-// everything; else answers are lost and processes end.
+// world is a broker with consumers and the truth about its messages. In an unclean one answers are lost and processes
+// end.
 type world struct {
 	clean  bool
 	dedupe bool // it stores each send once
@@ -84,10 +82,10 @@ type world struct {
 
 	mu        sync.Mutex
 	healed    bool
-	need      map[string]int    // messages of a class that must be processed
-	done      map[string]int    // that were
-	first     map[string]int    // that have died before Tasker has sent any
-	root      map[string]string // the class of which one is a change
+	need      map[string]int    // messages of a class to process
+	done      map[string]int    // processed ones
+	first     map[string]int    // deaths before the first send
+	root      map[string]string // original class of a change
 	roots     map[string]int    // messages of a root
 	extra     map[string]int    // copies that repeats have added, by root
 	strays    map[string]int    // sent and died again, as a letter of its own, by root
@@ -95,7 +93,7 @@ type world struct {
 	stored    map[string]int // by SendID
 	silent    map[string]bool
 	confirmed map[sending]bool
-	bad       map[task.ID]int // tries of a letter that were not confirmed, but for those that were not begun
+	bad       map[task.ID]int // unconfirmed tries of a letter that were begun
 	faults    []string
 }
 
@@ -104,13 +102,13 @@ type front struct {
 	*broker
 	world *world
 	gate  sync.Mutex
-	rngs  map[string]*rand.Rand // by source: sources are sent to at the same time
+	rngs  map[string]*rand.Rand // by source: sources send concurrently
 	// hook runs while letters of a source are sent: before the message at, or after all.
 	hook       func()
 	hookSource string
 	hookAt     int
-	ended      bool // the process has ended: what follows is not written
-	// stall runs at that reading of the clock.
+	ended      bool // the process has ended: it writes nothing more
+	// runs at that reading of the clock
 	stall  atomic.Int64
 	stalls func()
 }
@@ -138,7 +136,6 @@ func (f *front) Send(_ context.Context, s *deadletter.Source, to string, letters
 	return errs
 }
 
-// take answers one send.
 func (w *world) take(rng *rand.Rand, to string, l inbox.Outgoing) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -203,7 +200,6 @@ func (w *world) place(queue string) *place {
 
 func class(queue, canonical, id string) string { return queue + " " + canonical + " " + id }
 
-// named returns what the headers of a message say.
 func named(headers []deadletter.Header) (letter task.ID, no int) {
 	for _, h := range headers {
 		switch h.Name {
@@ -216,7 +212,7 @@ func named(headers []deadletter.Header) (letter task.ID, no int) {
 	return letter, no
 }
 
-// born notes a message that must be processed. of is the class of which it is a change, "" for none.
+// born notes a message to process. of is the class that it changes, or "".
 func (w *world) born(p *place, id string, c deadletter.Content, of string) *message {
 	m := &message{class: class(p.name, deadletter.Canonical(c), id), id: id, content: c}
 	w.need[m.class]++
@@ -233,12 +229,11 @@ func (w *world) born(p *place, id string, c deadletter.Content, of string) *mess
 	return m
 }
 
-// ours are the headers of Tasker by which a letter is recognised.
 func ours(h deadletter.Header) bool {
 	return h.Name == deadletter.HeaderLetter || h.Name == deadletter.HeaderReplays || h.Name == deadletter.HeaderRedrive
 }
 
-// dies buries a message, as its consumers do: they keep its headers or drop some, and may have changed its payload.
+// dies buries a message. Consumers keep or drop headers, and may change the payload.
 func (w *world) dies(p *place, m *message, now time.Time) {
 	c := m.content
 	kept := p.headers
@@ -280,8 +275,7 @@ func (w *world) bury(p *place, m *message, c deadletter.Content, now time.Time) 
 	p.dead = append(p.dead, &burial{Arrival: a, class: m.class, sent: m.sent})
 }
 
-// consume lets a consumer take a message: it processes it, or fails. What it has processed it may publish elsewhere,
-// with all headers, and there it dies.
+// consume processes a message or fails. A processed one may be published elsewhere with all headers, where it dies.
 func (w *world) consume(p *place, fails, publishes int, now time.Time) {
 	if len(p.queue) == 0 {
 		return
@@ -310,8 +304,8 @@ func (w *world) consume(p *place, fails, publishes int, now time.Time) {
 	w.bury(other, published, c, now)
 }
 
-// captures lets a node read dead letters. Of a broker without positions the answer to the commit may be lost, or the
-// acknowledgement: then the next receiver gets them again.
+// captures lets a node read dead letters. Without positions, the commit's answer or the acknowledgement may be lost:
+// then the next receiver gets them again.
 func (m *outboxModel) captures() string {
 	return m.capture(m.any(), 1+m.rng.IntN(5))
 }
@@ -364,7 +358,6 @@ func (m *outboxModel) capture(p *place, most int) string {
 	return fmt.Sprint("captures ", len(batch), " of ", p.name)
 }
 
-// repeats delivers what was captured at its position once more.
 func (m *outboxModel) repeats() string {
 	p := m.any()
 	for range min(2, len(p.delivered)) {
@@ -378,7 +371,7 @@ func (m *outboxModel) repeats() string {
 	return "repeats " + p.name
 }
 
-// redeliver delivers again what was not acknowledged.
+// redeliver repeats unacknowledged messages.
 func (m *outboxModel) redeliver() {
 	for _, p := range m.places {
 		for len(p.dead) > 0 && p.dead[0].captured {

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// captureParts bounds the transactions in which a batch is captured at the same time, each on a connection.
+	// captureParts bounds the concurrent transactions of a batch, each on a connection.
 	captureParts = 2
-	// partSize is the least that a part has: a transaction costs about as much as 20 letters.
+	// partSize is the least size of a part: a transaction costs about as much as 20 letters.
 	partSize = 100
 )
 
@@ -24,15 +24,15 @@ var partSeed = maphash.MakeSeed()
 // ErrPartly is wrapped by the error of a batch of which some parts are stored.
 var ErrPartly = errors.New("a part of the batch is stored")
 
-// batchInParts is a batch that is captured in several transactions at once, where the store runs them at once: a
-// connection to PostgreSQL uses one of its cores. Arrivals with one key are in one part, in their order, as are those
-// with one content. The IDs of all letters are in the order of the arrivals. It is not safe for concurrent use.
+// batchInParts is a batch that several concurrent transactions capture, where the store allows it: a PostgreSQL
+// connection uses one core. Arrivals with the same key or content are in one part, in order. The IDs of letters follow
+// the arrivals. It is not safe for concurrent use.
 type batchInParts struct {
 	in     *Inbox
 	source *deadletter.Source
 	size   int
 	parts  [][]prepared
-	done   []bool // a part that is stored is not captured again: a broker may tell equal messages apart by that alone
+	done   []bool // a stored part is not captured again: that may be all that tells equal messages apart
 }
 
 func (in *Inbox) inParts(s *deadletter.Source, arrivals []prepared) *batchInParts {
@@ -45,8 +45,8 @@ func (in *Inbox) inParts(s *deadletter.Source, arrivals []prepared) *batchInPart
 	return &batchInParts{in: in, source: s, size: len(arrivals), parts: parts, done: make([]bool, len(parts))}
 }
 
-// store captures the parts that are not stored yet. It may be called again after an error: one of Inbox.Capture, with
-// ErrPartly beside it if some parts are stored.
+// store captures the parts that are not stored yet, also after an error. Errors are those of Inbox.Capture, with
+// ErrPartly if some parts are stored.
 func (b *batchInParts) store(ctx context.Context) error {
 	t, err := b.in.termsOf(ctx, b.source)
 	if err != nil {

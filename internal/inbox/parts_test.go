@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// refusing is a store of which the transactions fail that refuse says, with its error.
+// refusing fails the transactions that refuse selects, with its error.
 type refusing struct {
 	*postgres.Store
 
@@ -31,7 +31,6 @@ func (s *refusing) Write(ctx context.Context, fn func(context.Context, engine.Tx
 	return s.Store.Write(ctx, fn)
 }
 
-// refusingRig is a rig on PostgreSQL, and its store.
 func refusingRig(t *testing.T) (*rig, *refusing) {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), postgrestest.DSN(t), nil)
@@ -42,7 +41,6 @@ func refusingRig(t *testing.T) (*rig, *refusing) {
 	return newRig(t, store), store
 }
 
-// numbered are n messages with positions.
 func numbered(n int) []inbox.Arrival {
 	list := make([]inbox.Arrival, n)
 	for i := range list {
@@ -52,8 +50,7 @@ func numbered(n int) []inbox.Arrival {
 	return list
 }
 
-// TestPartlyStored: a batch of which one part could not be stored says so, and the next call stores the rest, and only
-// that.
+// The error of a partly stored batch says so, and the next call stores only the rest.
 func TestPartlyStored(t *testing.T) {
 	t.Parallel()
 	r, s := refusingRig(t)
@@ -78,7 +75,6 @@ func TestPartlyStored(t *testing.T) {
 	r.want("letters", r.open(), 400)
 }
 
-// TestNothingStored: if no part could be stored, the error does not say that one was.
 func TestNothingStored(t *testing.T) {
 	t.Parallel()
 	r, s := refusingRig(t)
@@ -91,7 +87,7 @@ func TestNothingStored(t *testing.T) {
 	}
 }
 
-// TestOrderOfParts: the letters of a batch are in the order of its messages, however it was divided.
+// The letters of a divided batch follow the order of its messages.
 func TestOrderOfParts(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -118,7 +114,6 @@ func TestOrderOfParts(t *testing.T) {
 	})
 }
 
-// open counts the open letters of all groups.
 func (r *rig) open() (n int64) {
 	r.t.Helper()
 	page, err := r.Groups(r.t.Context(), inbox.GroupFilter{Limit: 100}, "")

@@ -13,9 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// SavePolicy adds a policy for a source, or one of its origins, or replaces it whole; without a source it is for all
-// sources of the namespace. It applies to letters that arrive or come back from then on; scheduled ones keep their
-// time.
+// SavePolicy adds or replaces a policy of a source, of one of its origins, or without a source of the whole namespace.
+// It applies to letters that arrive or come back from then on; scheduled ones keep their time.
 func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*deadletter.Policy, error) {
 	if err := reach(ctx, p.Namespace); err != nil {
 		return nil, err
@@ -32,7 +31,7 @@ func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*
 	return in.savePolicy(ctx, p, by, func(context.Context, engine.Tx) error { return nil })
 }
 
-// savePolicy is SavePolicy for a request that is checked. also runs in the same transaction.
+// also runs in the same transaction.
 func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By,
 	also func(ctx context.Context, tx engine.Tx) error,
 ) (*deadletter.Policy, error) {
@@ -63,7 +62,7 @@ func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By,
 	})
 }
 
-// ChangePolicy changes the policy of a source and origin, or a new one whose letters end after seven days, or the
+// ChangePolicy changes the policy of a source and origin. A new one discards letters after seven days, or after the
 // greatest age of the default policy.
 func (in *Inbox) ChangePolicy(ctx context.Context, namespace, source, origin string, by By,
 	change func(p *deadletter.Policy),
@@ -94,8 +93,8 @@ func (in *Inbox) ChangePolicy(ctx context.Context, namespace, source, origin str
 	return nil, hinted(task.Conflict, "try again", "others change the policy all the time")
 }
 
-// DropPolicy removes a policy: its letters are left to operators, except that scheduled ones are still sent. origin is
-// "" for the policy of the whole source. The source may be gone: its policy would apply to a new one of that name.
+// DropPolicy removes a policy: its letters are left to operators, but scheduled ones are still sent. origin "" is the
+// policy of the whole source. The source may be gone: its policy would apply to a new one of that name.
 func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin string, by By) error {
 	if !nameable(ctx, namespace, source) {
 		return noSource(source)
@@ -119,8 +118,8 @@ func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin strin
 	return err
 }
 
-// Policies returns the policies of a namespace, or of all that the request reaches (""). For one namespace, the default
-// policy is among them where no stored one comes before it; its version is 0.
+// Policies returns the policies of a namespace, or of all that the request reaches (""). For one namespace the list
+// includes the default policy where no stored one precedes it, with version 0.
 func (in *Inbox) Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error) {
 	namespace, err := narrow(ctx, namespace)
 	if err != nil {
@@ -136,7 +135,6 @@ func (in *Inbox) Policies(ctx context.Context, namespace string) ([]*deadletter.
 	return list, err
 }
 
-// policies are those of one or more namespaces, with what applies where there is none.
 type policies struct {
 	list []*deadletter.Policy
 	rest *deadletter.Policy // nil: letters are left to operators
@@ -147,7 +145,6 @@ func (in *Inbox) policiesOf(ctx context.Context, namespace string) (policies, er
 	return policies{all, in.opts.DefaultPolicy}, err
 }
 
-// ofSource returns the policies that decide about letters of a source, that for all other origins last.
 func (p policies) ofSource(s *deadletter.Source) []*deadletter.Policy {
 	out := deadletter.PoliciesOf(p.list, s.Name)
 	if n := len(out); n > 0 && out[n-1].Origin == "" {
@@ -176,18 +173,18 @@ func (p policies) find(namespace, source, origin string) *deadletter.Policy {
 	return p.rest
 }
 
-// decide applies the policies to an open letter: it is scheduled, discarded, or left with a reason. failed is why the
-// last send failed, or "". made notes the decision, for the audit trail and listeners.
+// decide schedules or discards an open letter by its policy, or leaves it with a reason. failed is why the last send
+// failed, or "". made collects the decision for the audit trail and listeners.
 func (in *Inbox) decide(of policies, l *deadletter.Letter, failed string, now task.Instant, made *decisions) {
 	p := of.of(l)
 	if p == nil {
 		return
 	}
-	d := p.Decide(l, now, rand.Float64()) // chance is an argument of the domain
+	d := p.Decide(l, now, rand.Float64())
 	if d.Reason != "" && failed != "" {
 		d.Reason += "; the last send: " + failed
 	}
-	// An open letter can be discarded and scheduled: there is no error.
+	// An open letter can always be discarded and scheduled: there is no error.
 	switch d.Verdict {
 	case deadletter.VerdictDiscard:
 		_ = l.Discard(deadletter.ReasonPrefix+d.Reason, now, deadletter.Retention)
@@ -200,7 +197,6 @@ func (in *Inbox) decide(of policies, l *deadletter.Letter, failed string, now ta
 	made.note(p, l)
 }
 
-// policyName names a policy in the audit trail: the source, * for all, and the origin behind a slash if it has one.
 func policyName(p *deadletter.Policy) string {
 	source := cmp.Or(p.Source, "*")
 	if p.Origin == "" {

@@ -16,7 +16,6 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// policy sets the policy of the source "orders".
 func (r *rig) policy(p deadletter.Policy) {
 	r.t.Helper()
 	p.Namespace, p.Source = "default", "orders"
@@ -25,7 +24,6 @@ func (r *rig) policy(p deadletter.Policy) {
 	}
 }
 
-// stands wants the state of a letter, and a part of its reason.
 func (r *rig) stands(id task.ID, state model.LetterState, reason string) {
 	r.t.Helper()
 	l := r.letter(id)
@@ -34,8 +32,7 @@ func (r *rig) stands(id task.ID, state model.LetterState, reason string) {
 	}
 }
 
-// TestPolicyExhausted: a policy sends a letter back as often as it says; then the letter is discarded for that reason,
-// though it is parked by the defaults of its source. An operator restores it.
+// After its retries a letter is discarded for that reason, though the source's default would park it.
 func TestPolicyExhausted(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -62,8 +59,7 @@ func TestPolicyExhausted(t *testing.T) {
 	})
 }
 
-// TestPolicySendFails: a send of a policy that fails is tried again by the schedule of the policy, until its retries or
-// its age are exhausted. One that succeeds begins anew.
+// A failed send is tried again by the schedule until the retries or the age are exhausted. Success starts anew.
 func TestPolicySendFails(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -94,7 +90,7 @@ func TestPolicySendFails(t *testing.T) {
 		}
 		r.want("failed", r.letter(got.Letter).FailedSends, 0)
 
-		// A letter that was not tried costs no retry, and waits until its destination may be tried.
+		// A letter that was not tried costs no retry, and waits for its destination.
 		r.policy(deadletter.Policy{Strategy: model.Immediate, MaxRetries: 1})
 		r.broker.fails = func(inbox.Outgoing) error { return fmt.Errorf("%w: the breaker is open", inbox.ErrNotTried) }
 		waits := r.die(dead(3, "Timeout"))[0]
@@ -121,8 +117,7 @@ func TestPolicySendFails(t *testing.T) {
 	})
 }
 
-// TestPolicySendsAgain: a process ends between a send of a policy and its record. The letter is sent again under the
-// same ID, and the audit trail says that it may have been sent twice.
+// A process ends between a send and its record: the send repeats under its ID, with an act.
 func TestPolicySendsAgain(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -148,7 +143,7 @@ func TestPolicySendsAgain(t *testing.T) {
 	})
 }
 
-// TestPolicyWithoutSource: a policy outlives its source, and can be removed all the same.
+// A policy outlives its source, and can still be removed.
 func TestPolicyWithoutSource(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -17,8 +17,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// pooledRig is a rig on PostgreSQL with as many connections as given. A transaction that needs a second one waits for
-// ever if all others do, too.
+// pooledRig has PostgreSQL with few connections. A transaction that needs a second one waits forever if all others do
+// too.
 func pooledRig(t *testing.T, connections int) *rig {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), postgres.WithPoolSize(postgrestest.DSN(t), connections),
@@ -29,7 +29,6 @@ func pooledRig(t *testing.T, connections int) *rig {
 	return newRig(t, s)
 }
 
-// TestManyNewSources: programs report their first failures under many names at once, on few connections.
 func TestManyNewSources(t *testing.T) {
 	t.Parallel()
 	r := pooledRig(t, 2)
@@ -51,10 +50,10 @@ func TestManyNewSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.want("sources", len(sources), 61) // that of the rig is one more
+	r.want("sources", len(sources), 61) // with that of the rig
 }
 
-// TestOneConnection does everything that stores something, on a single connection.
+// TestOneConnection stores everything on a single connection.
 func TestOneConnection(t *testing.T) {
 	t.Parallel()
 	r := pooledRig(t, 1)
@@ -84,7 +83,6 @@ func TestOneConnection(t *testing.T) {
 	_, err = r.RestoreLetter(ctx, got[3].Letter, by)
 	must(err)
 
-	// groups, and the loop that folds their counts
 	_, err = r.MergeGroups(ctx, timeout, []deadletter.GroupID{refused}, by)
 	must(err)
 	_, err = r.ChangeGroup(ctx, timeout, inbox.GroupChange{By: by, State: model.GroupIgnored,
@@ -107,7 +105,6 @@ func TestOneConnection(t *testing.T) {
 	_, err = r.UnsplitGroup(ctx, split, by)
 	must(err)
 
-	// sending back: a redrive of letters and tasks, and a policy
 	for _, cause := range []string{"Down", "Lost"} {
 		r.fail(cause)
 	}
@@ -129,8 +126,7 @@ func TestOneConnection(t *testing.T) {
 	r.want("sent", len(r.broker.sent), 8)
 }
 
-// TestPolicySendsWithinNamespace: the letters of two namespaces are due at once, and their sources have one name. Each
-// is sent through its own source.
+// Due letters of equally named sources in two namespaces go through their own sources.
 func TestPolicySendsWithinNamespace(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -146,7 +142,7 @@ func TestPolicySendsWithinNamespace(t *testing.T) {
 			}
 		}
 		r.pass(time.Hour)
-		slices.Sort(r.broker.to) // sources are sent next to each other
+		slices.Sort(r.broker.to) // sources send concurrently
 		r.want("sent", joined(r.broker.to), "default orders; other orders")
 	})
 }

@@ -14,13 +14,12 @@ import (
 )
 
 const (
-	// previewed bounds the letters that a preview looks at for destinations and counts, and shownSamples its samples.
 	previewed    = 10_000
 	shownSamples = 10
 )
 
-// PreviewRedrive says what an operation would do, and what would refuse it. It stores nothing. Destinations and edits
-// are tried on the newest 10,000 letters of the selection.
+// PreviewRedrive returns the effect of an operation and the reasons to refuse it. It stores nothing. It tries
+// destinations and edits on the newest 10,000 letters of the selection.
 func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Preview, error) {
 	if err := in.settle(ctx, &req); err != nil {
 		return nil, err
@@ -28,10 +27,9 @@ func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Previ
 	return in.preview(ctx, &req)
 }
 
-// preview previews a request that is settled.
 func (in *Inbox) preview(ctx context.Context, req *RedriveRequest) (*Preview, error) {
 	p := &Preview{Plan: req.Plan.WithDefaults(), Stop: req.Stop.WithDefaults()}
-	// A malformed request is not tried on letters: its selection may mean something else than the caller thinks.
+	// A malformed request is not tried: its selection may not mean what the caller thinks.
 	if p.Problems = in.check(req, p.Plan); len(p.Problems) > 0 {
 		return p, nil
 	}
@@ -49,8 +47,8 @@ func (in *Inbox) preview(ctx context.Context, req *RedriveRequest) (*Preview, er
 	return p, nil
 }
 
-// settle fills in what a selection leaves open: the only namespace of the key, the states that the operation is for,
-// and the groups that are merged into the selected ones. A group that is merged later stays out.
+// settle fills in the open parts of a selection: the only namespace of the key, the states for the operation, and the
+// groups merged into the selected ones. A group that is merged later stays out.
 func (in *Inbox) settle(ctx context.Context, req *RedriveRequest) error {
 	namespace, err := narrow(ctx, req.Selection.Namespace)
 	if err != nil {
@@ -93,7 +91,6 @@ func (in *Inbox) namespaceOf(ctx context.Context, s *deadletter.Selection) (stri
 		"is missing: an operation stays within one namespace; name it, or groups or letters of it")
 }
 
-// check returns the problems of a request, at JSON pointers of the API. plan has its defaults.
 func (in *Inbox) check(req *RedriveRequest, plan deadletter.Plan) []task.Problem {
 	var f faults
 	within := func(at string, of []task.Problem) {
@@ -130,29 +127,25 @@ func (in *Inbox) check(req *RedriveRequest, plan deadletter.Plan) []task.Problem
 	return f
 }
 
-// place is a destination of letters of one source.
 type place struct {
 	source      deadletter.SourceKey
 	destination string
 }
 
-// previewer looks at the letters and cases of a selection and collects what it finds in out. It asks for each
-// destination once.
+// previewer collects the preview of a selection in out. It looks up each destination once.
 type previewer struct {
 	in         *Inbox
 	ctx        context.Context
 	req        *RedriveRequest
 	out        *Preview
 	checks     map[place]*model.DestinationCheck
-	manyPlaces bool // more destinations than are asked for, which refuses the operation
+	manyPlaces bool // too many destinations to look up, which refuses the operation
 }
 
-// askedDestinations bounds the destinations that a preview asks brokers for: the origins of letters are the words of
-// their senders, and each may be another one.
+// askedDestinations bounds the destinations that a preview looks up on brokers: senders claim their origins, so each
+// letter may have another one.
 const askedDestinations = 200
 
-// run looks at letters and cases, as far as the selection takes them, and turns destinations that cannot be used into
-// problems.
 func (v *previewer) run() error {
 	if v.req.Selection.Kind != model.KindCase {
 		if err := v.letters(); err != nil {
@@ -178,7 +171,6 @@ func (v *previewer) run() error {
 	return nil
 }
 
-// refuse adds a problem of the destination, unless it shall be one of the items.
 func (v *previewer) refuse(why string) {
 	if !v.req.EachItem {
 		v.out.Problems = append(v.out.Problems, task.Problem{Location: "/destination", Message: why})
@@ -187,7 +179,6 @@ func (v *previewer) refuse(why string) {
 
 func quoted(s string) string { return `"` + s + `"` }
 
-// shownDestination quotes a destination for a message, and says of a URL why nothing is sent there.
 func shownDestination(to string) string {
 	shown := quoted(posturl.Redact(to))
 	if !strings.HasPrefix(to, "https://") && !strings.HasPrefix(to, "http://") {
@@ -199,8 +190,6 @@ func shownDestination(to string) string {
 	return shown
 }
 
-// letters looks at the letters of the selection, the newest first, page by page, up to a bound: a selection may have a
-// million letters, and an operator waits for the answer.
 func (v *previewer) letters() error {
 	f := LetterFilter{Selection: v.req.Selection, Limit: 500}
 	for looked := 0; ; {
@@ -209,7 +198,7 @@ func (v *previewer) letters() error {
 			return err
 		}
 		for _, l := range page.Letters {
-			// The freeze leaves them out as well, so they must not be counted.
+			// The freeze leaves them out too.
 			if l.Parked && !v.req.IncludeParked && v.req.Operation == model.OpRedrive {
 				continue
 			}
@@ -221,7 +210,7 @@ func (v *previewer) letters() error {
 		if page.Next.IsZero() {
 			return nil
 		}
-		// An empty page counts as one letter, so that a search which finds nothing ends, too.
+		// An empty page counts as one letter, so that a search without results ends.
 		if looked += max(len(page.Letters), 1); looked >= previewed {
 			v.out.Capped = true
 			return nil
@@ -230,7 +219,6 @@ func (v *previewer) letters() error {
 	}
 }
 
-// statesFor are the states of the items that an operation is for. The first one is taken if the selection names none.
 func statesFor(op model.Operation) []model.LetterState {
 	if op == model.OpRestore {
 		return []model.LetterState{model.LetterDiscarded}
@@ -238,7 +226,6 @@ func statesFor(op model.Operation) []model.LetterState {
 	return []model.LetterState{model.LetterOpen, model.LetterScheduled}
 }
 
-// letter counts a letter for its destination, and makes it a sample while there are fewer than ten.
 func (v *previewer) letter(l *deadletter.Letter) error {
 	item := PreviewItem{Kind: model.KindLetter, ID: l.ID}
 	if v.req.Operation == model.OpRedrive {
@@ -267,7 +254,6 @@ func (v *previewer) letter(l *deadletter.Letter) error {
 	return nil
 }
 
-// destination is where a letter is sent: to the named one, else to its origin; "" if it has neither.
 func destination(named string, l *deadletter.Letter) string {
 	if named != "" {
 		return named
@@ -275,8 +261,7 @@ func destination(named string, l *deadletter.Letter) string {
 	return l.Origin
 }
 
-// check notes where letters would be sent, and whether that can be done. It does not ask for a destination that is not
-// allowed: the question alone could reach a foreign host.
+// check looks up the destinations of letters, but only allowed ones: the lookup alone could reach a foreign host.
 func (v *previewer) check(l *deadletter.Letter, destination string) error {
 	at := place{deadletter.SourceKey{Namespace: l.Namespace, Name: l.Source}, destination}
 	if c := v.checks[at]; c != nil {
@@ -303,12 +288,12 @@ func (v *previewer) check(l *deadletter.Letter, destination string) error {
 	}
 	if c.Exists, err = sender.Exists(v.ctx, s, destination); err != nil {
 		v.refuse(unasked(s, err))
-		c.Exists = true // not known; the problem says so
+		c.Exists = true // unknown; the problem says so
 	}
 	return nil
 }
 
-// cases counts the pending cases of the selection, up to the bound. Cases need no destination: their tasks are here.
+// cases counts the selected pending cases, up to the bound. Their tasks are here, so they need no destination.
 func (v *previewer) cases() error {
 	found, capped, err := v.in.store.SelectCases(v.ctx, v.req.Selection, previewed)
 	if err != nil {

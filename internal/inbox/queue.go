@@ -13,38 +13,34 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// QueuePrefix begins the name of a dead letter queue; what follows is the name of the queue that its jobs came from.
+// QueuePrefix begins the name of a dead letter queue, before the name of the queue of its jobs.
 const QueuePrefix = "dlq:"
 
-// overflowPrefix begins, after QueuePrefix, the name of a queue of jobs that were moved because their queue was full.
+// overflowPrefix follows QueuePrefix in the name of a queue of jobs that did not fit into their queue.
 const overflowPrefix = "overflow:"
 
 const (
-	// CountedLetters bounds the count of letters of a queue.
 	CountedLetters = 1_000_000
-	// depthTime bounds how long the brokers of a namespace are asked for their depths.
-	depthTime = 5 * time.Second
-	// pageBytes is about how many bytes of letters a page has at most, and pagePart how many letters are read at once.
-	pageBytes, pagePart = 16 << 20, 20
-	// catchUpTime is how long a question waits for messages that are on the broker to be captured, and catchUpEvery how
-	// often it looks.
+	depthTime      = 5 * time.Second
+	// bytes of letters on a page, roughly, and letters per read
+	pageBytes, pagePart       = 16 << 20, 20
 	catchUpTime, catchUpEvery = time.Second, 20 * time.Millisecond
 )
 
-// Queue is a source as an application knows it: a dead letter queue with a name.
+// Queue is a source as an application sees it: a dead letter queue with a name.
 type Queue struct {
 	Source *deadletter.Source
-	Name   string // the queue that the source reads, or the name of a source that programs report to
-	// Letters are those that wait for a decision or for their policy, up to a million; Capped: there are more.
+	Name   string
+	// Letters wait for a decision or their policy, up to a million; Capped: there are more.
 	Letters int
 	Capped  bool
-	Waiting int64 // messages on the broker that are not captured yet; 0 where the broker does not count
+	Waiting int64 // not captured yet; 0 where the broker does not count
 }
 
-// Depth is the number of jobs in the queue. A message that is being captured can count twice for a moment.
+// Depth is the number of jobs in the queue. A message may briefly count twice during its capture.
 func (q *Queue) Depth() int64 { return int64(q.Letters) + q.Waiting }
 
-// Origin is the queue from which the jobs of a dead letter queue came, by its name; "" if the name does not tell.
+// Origin is the queue of the jobs of a dead letter queue; "" if the name does not tell.
 func (q *Queue) Origin() string {
 	if name, ok := strings.CutPrefix(q.Name, QueuePrefix); ok {
 		return strings.TrimPrefix(name, overflowPrefix)
@@ -52,8 +48,8 @@ func (q *Queue) Origin() string {
 	return ""
 }
 
-// Queues returns the sources of a namespace as queues, in the order of their names; one that makes tasks of messages
-// only with the letters that it has. It asks each broker. Unavailable: one does not answer. Conflict: one refuses.
+// Queues returns the sources of a namespace as queues, by name, and asks each broker; a source with an intake counts
+// only its letters. Unavailable: a broker does not answer. Conflict: it refuses.
 func (in *Inbox) Queues(ctx context.Context, namespace string) ([]Queue, error) {
 	if err := reach(ctx, namespace); err != nil {
 		return nil, err
@@ -67,7 +63,7 @@ func (in *Inbox) Queues(ctx context.Context, namespace string) ([]Queue, error) 
 	var out []Queue
 	for _, s := range sources {
 		q := queueOf(s)
-		if s.Intake == nil { // first: a message that is captured in between counts twice, and not never
+		if s.Intake == nil { // first: a message captured in between must count twice rather than not at all
 			if q.Waiting, err = in.waiting(ctx, s); err != nil {
 				return nil, err
 			}
@@ -77,7 +73,7 @@ func (in *Inbox) Queues(ctx context.Context, namespace string) ([]Queue, error) 
 		}
 		q.Letters, q.Capped = atMost(q.Letters, CountedLetters)
 		if s.Intake != nil && q.Letters == 0 {
-			continue // what waits there are jobs that have not run, and no failures
+			continue // jobs that have not run wait there, no failures
 		}
 		out = append(out, q)
 	}
@@ -96,7 +92,7 @@ func (q *Queue) filter(states ...model.LetterState) QueueFilter {
 	return QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name, States: states}
 }
 
-// FindQueue returns the queue of a name, without counts: that of a source that reads it, else the source of that name.
+// FindQueue returns a queue without counts: the source that reads the queue of that name, else the source of that name.
 // The prefix "dlq:" may be left out, or added to the name of a source. Conflict: several sources read it.
 func (in *Inbox) FindQueue(ctx context.Context, namespace, name string) (*Queue, error) {
 	fault := task.TextFault(namespace, maxName) + task.TextFault(name, maxName)
@@ -116,7 +112,7 @@ func (in *Inbox) FindQueue(ctx context.Context, namespace, name string) (*Queue,
 		func(s *deadletter.Source) bool { return s.Queue == name },
 		func(s *deadletter.Source) bool { return s.Name == name },
 		func(s *deadletter.Source) bool { return s.Name == full },
-		// With the prefix a source can be named where its name alone is the path of another route.
+		// The prefix names a source whose bare name is the path of another route.
 		func(s *deadletter.Source) bool { return QueuePrefix+s.Name == name },
 	} {
 		var found []string
@@ -143,8 +139,8 @@ func noQueue(name string) error {
 		"there is no dead letter queue %q", name)
 }
 
-// waiting returns how many messages of a source are on its broker; 0 where the broker does not count, and for a source
-// of reports. Unavailable: the broker does not answer. Conflict: it refuses. A queue that does not exist has none.
+// waiting counts the messages of a source on its broker; 0 where the broker does not count or the queue does not exist,
+// and for reports. Unavailable: the broker does not answer. Conflict: it refuses.
 func (in *Inbox) waiting(ctx context.Context, s *deadletter.Source) (int64, error) {
 	carrier := in.brokerOf(s)
 	if carrier == nil {
@@ -161,13 +157,11 @@ func (in *Inbox) waiting(ctx context.Context, s *deadletter.Source) (int64, erro
 	return max(n, 0), nil
 }
 
-// unasked says that the broker of a source does not answer a question, in the words of its driver, which show no
-// secret.
 func unasked(s *deadletter.Source, err error) string {
 	return fmt.Sprintf("the broker of the source %s cannot be asked: %s", s.Name, itemMessage(err))
 }
 
-// catchUp waits until the messages of a source are captured, a second at most: an application that has pushed a job
+// catchUp waits up to a second until the messages of a source are captured: an application that has pushed a job
 // expects to see it. It does not wait for a source that is not read. The error says that the broker does not answer.
 func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
 	carrier := in.brokerOf(s)
@@ -175,7 +169,7 @@ func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
 	defer cancel()
 	for again := false; ; again = true {
 		n, err := in.waiting(ctx, s)
-		// It looks once more while messages may be where nobody counts them.
+		// It looks once more, as messages may be between broker and inbox.
 		if err != nil || s.Paused || n == 0 && (again || carrier == nil || !carrier.OnTheWay(s)) {
 			return err
 		}
@@ -187,7 +181,6 @@ func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
 	}
 }
 
-// brokerOf returns the carrier of a source that reads a broker; nil for reports, and where no driver serves the source.
 func (in *Inbox) brokerOf(s *deadletter.Source) Carrier {
 	if s.Driver == HTTP {
 		return nil
@@ -195,12 +188,11 @@ func (in *Inbox) brokerOf(s *deadletter.Source) Carrier {
 	return in.opts.Carriers[s.Driver]
 }
 
-// inQueue are the states of letters in a queue.
 var inQueue = []model.LetterState{model.LetterOpen, model.LetterScheduled}
 
-// QueueLetters returns the letters of a queue from a place in it, whole, the oldest first, and the number of all, up to
-// one more than CountedLetters. A page of large letters is shorter than limit. Letters that are captured or sent back
-// between two pages move the places of others. Unavailable: the queue is empty, and its broker does not answer.
+// QueueLetters returns letters of a queue from a place, whole, the oldest first, and their total, up to
+// CountedLetters+1. A page of large letters is shorter than limit. Letters captured or sent back between two pages move
+// the places of others. Unavailable: the queue is empty, and its broker does not answer.
 func (in *Inbox) QueueLetters(ctx context.Context, q *Queue, start, limit int) ([]*deadletter.Letter, int, error) {
 	if err := in.limit(limit); err != nil {
 		return nil, 0, err
@@ -244,8 +236,8 @@ func (in *Inbox) QueueLetters(ctx context.Context, q *Queue, start, limit int) (
 	return letters, total, nil
 }
 
-// byBytes divides letters, in their order, into parts of at most so many and of about so many bytes: a part ends with
-// the letter that exceeds them. 500 of the largest, read whole, do not fit into memory.
+// byBytes divides letters into parts of at most so many and about so many bytes: 500 of the largest do not fit into
+// memory.
 func (in *Inbox) byBytes(ctx context.Context, ids []task.ID, count, bytes int) ([][]task.ID, error) {
 	sizes, err := in.store.LetterBytes(ctx, ids)
 	if err != nil {

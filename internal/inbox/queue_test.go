@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// queue returns the queue of a name.
 func (r *rig) queue(name string) *inbox.Queue {
 	r.t.Helper()
 	q, err := r.FindQueue(r.t.Context(), "default", name)
@@ -24,7 +23,7 @@ func (r *rig) queue(name string) *inbox.Queue {
 	return q
 }
 
-// requeue requeues while the loops of the node run, each time that something waits for them.
+// requeue requeues while the loops of the node run on demand.
 func (r *rig) requeue(q *inbox.Queue, req inbox.Requeue) (inbox.Requeued, error) {
 	r.t.Helper()
 	ctx, stop := context.WithCancel(r.t.Context())
@@ -45,7 +44,6 @@ func (r *rig) requeue(q *inbox.Queue, req inbox.Requeue) (inbox.Requeued, error)
 	return r.Requeue(r.t.Context(), q, req)
 }
 
-// jobs returns the payloads of a queue in its order.
 func (r *rig) jobs(q *inbox.Queue) string {
 	r.t.Helper()
 	letters, total, err := r.QueueLetters(r.t.Context(), q, 0, 1000)
@@ -59,7 +57,6 @@ func (r *rig) jobs(q *inbox.Queue) string {
 	return strings.Join(out, " ")
 }
 
-// TestQueueNames: a queue is found by its name with and without dlq:, and by the name of its source.
 func TestQueueNames(t *testing.T) { onEveryDatabase(t, testQueueNames) }
 
 func testQueueNames(t *testing.T, r *rig) {
@@ -68,7 +65,7 @@ func testQueueNames(t *testing.T, r *rig) {
 		r.source(deadletter.Source{Namespace: "default", Name: name, Driver: "memory", Queue: queue})
 	}
 	r.source(deadletter.Source{Namespace: "default", Name: "dlq:reported", Driver: "http"})
-	r.source(deadletter.Source{Namespace: "default", Name: "stats", Driver: "http"}) // the name of a route
+	r.source(deadletter.Source{Namespace: "default", Name: "stats", Driver: "http"})
 	for name, want := range map[string][2]string{
 		"dlq:detection_queue":          {"dlq:detection_queue", "detection_queue"},
 		"detection_queue":              {"dlq:detection_queue", "detection_queue"},
@@ -93,7 +90,7 @@ func testQueueNames(t *testing.T, r *rig) {
 	}
 }
 
-// TestQueueOfBrokerThatIsDown: nothing is answered as empty whose broker does not answer. What is stored is shown.
+// A silent broker does not make a queue empty. Stored letters are shown.
 func TestQueueOfBrokerThatIsDown(t *testing.T) { onEveryDatabase(t, testQueueOfBrokerThatIsDown) }
 
 func testQueueOfBrokerThatIsDown(t *testing.T, r *rig) {
@@ -127,7 +124,6 @@ func testQueueOfBrokerThatIsDown(t *testing.T, r *rig) {
 	}
 }
 
-// TestQueueDepth counts what is stored and what waits on the broker.
 func TestQueueDepth(t *testing.T) { onEveryDatabase(t, testQueueDepth) }
 
 func testQueueDepth(t *testing.T, r *rig) {
@@ -137,7 +133,7 @@ func testQueueDepth(t *testing.T, r *rig) {
 	if err != nil || len(queues) != 1 || queues[0].Letters != 2 || queues[0].Depth() != 7 {
 		t.Errorf("%v: %+v", err, queues)
 	}
-	// One that is captured between the two counts is in one of them at least.
+	// A job captured between the two counts is in at least one.
 	r.broker.waiting = 1
 	r.broker.asked = func() {
 		r.die(dead(3, "Timeout"))
@@ -148,7 +144,7 @@ func testQueueDepth(t *testing.T, r *rig) {
 	}
 }
 
-// TestRequeueOldest: each request sends the job that waits longest, and no other.
+// Each request sends only the oldest job.
 func TestRequeueOldest(t *testing.T) { onEveryDatabase(t, testRequeueOldest) }
 
 func testRequeueOldest(t *testing.T, r *rig) {
@@ -172,7 +168,7 @@ func testRequeueOldest(t *testing.T, r *rig) {
 	}
 }
 
-// TestRequeueOne sends the named job alone, whatever is at the head, and also a parked one.
+// TestRequeueOne sends the named job alone, even a parked one.
 func TestRequeueOne(t *testing.T) { onEveryDatabase(t, testRequeueOne) }
 
 func testRequeueOne(t *testing.T, r *rig) {
@@ -193,7 +189,7 @@ func testRequeueOne(t *testing.T, r *rig) {
 		task.NotFound {
 		t.Errorf("a job is found in another queue: %v", err)
 	}
-	for range 3 { // it comes back until it is parked
+	for range 3 { // until it is parked
 		if _, err := r.requeue(q, inbox.Requeue{Letter: receipts[2].Letter}); err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +210,7 @@ func testRequeueOne(t *testing.T, r *rig) {
 	}
 }
 
-// TestRequeueAll sends up to the limit, also more than one selection takes, and leaves out what has no way.
+// TestRequeueAll sends up to the limit, even beyond one selection, and skips jobs without a destination.
 func TestRequeueAll(t *testing.T) { onEveryDatabase(t, testRequeueAll) }
 
 func testRequeueAll(t *testing.T, r *rig) {
@@ -223,7 +219,7 @@ func testRequeueAll(t *testing.T, r *rig) {
 	for n := range many {
 		list = append(list, dead(n, "Timeout"))
 	}
-	list[3].Origin = "" // nobody knows where it came from
+	list[3].Origin = "" // its origin is unknown
 	r.die(list...)
 	q := r.queue("orders")
 	done, err := r.requeue(q, inbox.Requeue{Limit: many - 2})
@@ -246,7 +242,7 @@ func testRequeueAll(t *testing.T, r *rig) {
 	}
 }
 
-// TestMoveJob sends a job to a queue that the source lists, and to no other.
+// TestMoveJob sends a job only to a queue that the source lists.
 func TestMoveJob(t *testing.T) { onEveryDatabase(t, testMoveJob) }
 
 func testMoveJob(t *testing.T, r *rig) {
@@ -270,7 +266,7 @@ func testMoveJob(t *testing.T, r *rig) {
 	}
 }
 
-// TestClearQueue: what is cleared can be restored, one clearing or all, and what was discarded otherwise is not.
+// A clearing, or all, can be restored, but no other discarded letter.
 func TestClearQueue(t *testing.T) { onEveryDatabase(t, testClearQueue) }
 
 func testClearQueue(t *testing.T, r *rig) {
@@ -308,7 +304,7 @@ func testClearQueue(t *testing.T, r *rig) {
 	}
 }
 
-// TestQueueOfIntake: jobs that have not run are no failures, so the queue of an intake is none of dead letters.
+// The queue of an intake is no dead letter queue: its jobs have not run.
 func TestQueueOfIntake(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -322,8 +318,7 @@ func TestQueueOfIntake(t *testing.T) {
 	})
 }
 
-// TestCountsAreMarked: a count that stops at its bound says that there are more, and a source whose max_open is above
-// it is shown as full.
+// A count at its bound says so, and a source with a greater max_open shows when it is full.
 func TestCountsAreMarked(t *testing.T) { onEveryDatabase(t, testCountsAreMarked) }
 
 func testCountsAreMarked(t *testing.T, r *rig) {

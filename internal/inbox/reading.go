@@ -14,79 +14,74 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Carrier connects the inbox with the brokers of one driver, for all sources of that driver. It is safe for concurrent
-// use. Package carrier implements it.
+// Carrier connects the inbox with brokers of one driver. It is safe for concurrent use. Package carrier implements it.
 type Carrier interface {
 	Sender
-	// Depth returns how many messages of a source are not captured yet; -1 where the broker does not count, and 0 for a
-	// queue that does not exist. Messages that another node has taken and not stored count if the broker counts them.
-	// Errors may wrap ErrRefused.
+	// Depth returns how many messages of a source are not captured; -1 where the broker does not count, 0 for a missing
+	// queue. Messages that another node has taken and not stored count if the broker counts them. Errors may wrap
+	// ErrRefused.
 	Depth(ctx context.Context, source *deadletter.Source) (int64, error)
-	// OnTheWay reports whether messages may be on their way to this node, where Depth misses them for a moment.
+	// OnTheWay reports whether messages may be between broker and node, where Depth briefly misses them.
 	OnTheWay(source *deadletter.Source) bool
-	// Lag returns how many messages wait in each part of a queue, by its number; nil where there are no parts.
 	Lag(ctx context.Context, source *deadletter.Source) (map[int32]int64, error)
-	// Breaker returns the state of the circuit breaker of sends to the broker; "" for a source whose letters go to hosts.
+	// "" for a source whose letters go to hosts
 	Breaker(source *deadletter.Source) task.BreakerState
-	// Read receives messages of a source, and has them acknowledged once they are stored. It connects again after
-	// errors, and blocks until ctx ends.
+	// Read receives messages of a source and acknowledges stored ones. It reconnects after errors, and blocks until ctx
+	// ends.
 	//
-	// capture prepares a batch and returns what stores it. A batch may be prepared while the one before it is stored;
-	// batches are stored one at a time, in their order. After an error the messages stay with the broker and are
-	// delivered again. report gets errors, and nil when the source answers again. ErrBlocked: messages cannot be stored
-	// now.
+	// capture prepares a batch and returns its store function. A batch may be prepared while the one before is stored;
+	// batches are stored one at a time, in order. After an error the broker delivers the messages again. report gets
+	// errors, and nil when the source answers again. ErrBlocked: messages cannot be stored now.
 	Read(ctx context.Context, source *deadletter.Source, of ReadOptions,
 		capture func([]Arrival) (store func(context.Context) error), report func(error))
-	// Peek returns up to max messages at the front of a source as Read would, and leaves them there. ErrNoPeek: brokers
-	// of its kind cannot do that.
+	// Peek returns up to max messages at the front of a source, and leaves them there. ErrNoPeek: this kind of broker
+	// cannot do that.
 	Peek(ctx context.Context, source *deadletter.Source, max int) ([]Arrival, error)
 	LogReader
 }
 
 // ReadOptions configure Carrier.Read.
 type ReadOptions struct {
-	Batch int // bounds the messages that are captured at a time; 0 is a default
-	// MaxBytes bounds a message that is captured. A larger one stays on its broker, and those behind it are captured, once
-	// Left has returned nil. Left may get a message again.
+	Batch int // messages captured at a time; 0 is a default
+	// MaxBytes bounds a captured message. A larger one stays on its broker, and those behind it are captured once Left
+	// returns nil. Left may get a message again.
 	MaxBytes int
 	Left     func(ctx context.Context, messages []deadletter.Oversized) error
 }
 
-// ErrNoPeek is why messages cannot be shown without taking them.
+// ErrNoPeek: messages cannot be shown without taking them.
 var ErrNoPeek = errors.New("the broker shows no messages without delivering them")
 
-// GoneError is reported once for messages that a broker has deleted before they were read. The source is read on.
+// GoneError reports messages that a broker deleted before they were read, once. Reading continues.
 type GoneError struct {
 	Messages int64 // at most
 	Why      string
 }
 
-// Error says why.
+// Error implements error.
 func (e *GoneError) Error() string { return "messages are gone: " + e.Why }
 
-// ErrBlocked is why a source is not read further although its broker answers.
+// ErrBlocked: reading stops although the broker answers.
 var ErrBlocked = errors.New("messages of the source cannot be captured now")
 
-// ErrRefused begins the words of a broker that answers and refuses: a retry is in vain until somebody changes its
-// permissions, or the source.
+// ErrRefused: the broker answers and refuses, so retries fail until its permissions or the source change.
 var ErrRefused = errors.New("the broker refuses")
 
-// lostAfter is how long a source must fail before it counts as lost: a broker that restarts is no news.
+// lostAfter is how long a source must fail before it counts as lost: a restart of a broker is no news.
 const lostAfter = 30 * time.Second
 
-// readEvery is how often a node looks for sources to read, and readLease how long it may read one without looking
-// again: so long a source stands still when its node has died.
+// readEvery is how often a node looks for sources, and readLease how long it may read one without another look: after
+// the death of its node, a source pauses that long.
 const readEvery, readLease = time.Second, 4 * time.Second
 
-// Read reads the sources that no other node reads, until ctx ends; then it gives them back, and waits for captures
-// under way. node is the name of this process and must be unique among the nodes. Read logs errors. Call it once.
+// Read reads the sources that no other node reads, until ctx ends; then it returns them, after captures under way. node
+// must be unique among the nodes. Read logs errors. Call it once.
 func (in *Inbox) Read(ctx context.Context, node string, log *slog.Logger) {
 	tick := time.NewTicker(readEvery)
 	defer tick.Stop()
 	in.read(ctx, node, log, tick.C)
 }
 
-// read is Read, with a look at each tick and after each change of a source on this node.
 func (in *Inbox) read(ctx context.Context, node string, log *slog.Logger, tick <-chan time.Time) {
 	r := &readers{in: in, node: node, log: log, running: map[deadletter.SourceKey]*reading{}}
 	defer r.stopAll()
@@ -103,7 +98,7 @@ func (in *Inbox) read(ctx context.Context, node string, log *slog.Logger, tick <
 	}
 }
 
-// wakeReaders makes Read look at the sources at once. It never blocks.
+// wakeReaders makes Read look now. It never blocks.
 func (in *Inbox) wakeReaders() {
 	select {
 	case in.changed <- struct{}{}:
@@ -111,7 +106,7 @@ func (in *Inbox) wakeReaders() {
 	}
 }
 
-// readers are the sources that this node reads. Only the goroutine of Read uses it.
+// readers is used only by the goroutine of Read.
 type readers struct {
 	in   *Inbox
 	node string
@@ -120,7 +115,6 @@ type readers struct {
 	running map[deadletter.SourceKey]*reading
 }
 
-// reading is one source that a goroutine reads.
 type reading struct {
 	in      *Inbox
 	source  *deadletter.Source
@@ -130,17 +124,17 @@ type reading struct {
 	begun   task.Instant
 	stop    context.CancelFunc
 	done    chan struct{}
-	large   looks // at messages that stay on the broker
+	large   looks
 
 	mu    sync.Mutex
-	last  string       // the last error that was logged
-	heard bool         // something was reported
-	since task.Instant // since when it fails; 0: it does not
+	last  string
+	heard bool
+	since task.Instant // of the failure; 0: none
 	why   string
 }
 
-// look takes sources that are free, keeps those that it has, and stops reading those that are paused, changed or lost.
-// A changed source is read anew in the same look, with its new settings.
+// look takes free sources, keeps its own, and stops reading those that are paused, changed or lost. A changed source
+// restarts in the same look.
 func (r *readers) look(ctx context.Context) error {
 	sources, err := r.in.store.Sources(ctx, "")
 	if err != nil {
@@ -181,7 +175,6 @@ func (r *readers) look(ctx context.Context) error {
 	return nil
 }
 
-// judge stores that a source is lost, or found again, and tells.
 func (r *readers) judge(ctx context.Context, s *deadletter.Source, run *reading) error {
 	since, why, heard := run.trouble()
 	now := r.in.now()
@@ -194,7 +187,6 @@ func (r *readers) judge(ctx context.Context, s *deadletter.Source, run *reading)
 	return nil
 }
 
-// markSource stores since when a source cannot be read, or 0, and tells if another node has not.
 func (in *Inbox) markSource(ctx context.Context, s *deadletter.Source, lost task.Instant, why string) error {
 	why = failure.Cut(why, deadletter.MaxCause)
 	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -206,8 +198,6 @@ func (in *Inbox) markSource(ctx context.Context, s *deadletter.Source, lost task
 	})
 }
 
-// take takes or renews the right to read a source for a time, and reports whether this node has it; a hold of 0 gives
-// it back.
 func (r *readers) take(ctx context.Context, s *deadletter.Source, hold time.Duration) (mine bool, err error) {
 	now := r.in.now()
 	free := now
@@ -221,14 +211,14 @@ func (r *readers) take(ctx context.Context, s *deadletter.Source, hold time.Dura
 	return mine, err
 }
 
-// expire stops reading everything: without the database this node does not know whether another one reads too.
+// expire stops all reading: without the database this node cannot see whether another one reads too.
 func (r *readers) expire() {
 	for key := range r.running {
 		r.end(key)
 	}
 }
 
-// begin starts to read a source. The goroutine ends when its context does, and closes done then.
+// begin starts to read a source. The goroutine ends with its context, and closes done.
 func (r *readers) begin(ctx context.Context, s *deadletter.Source) {
 	ctx, stop := context.WithCancel(ctx)
 	run := &reading{in: r.in, source: s, carrier: r.in.brokerOf(s), prepare: r.in.letters(s),
@@ -251,8 +241,8 @@ func (r *readers) begin(ctx context.Context, s *deadletter.Source) {
 	}()
 }
 
-// capture prepares a batch, and returns what stores it. The carrier retries without an end, so a full source is
-// reported here. Other errors of the database show in look.
+// capture prepares a batch and returns its store function. The carrier retries without end, so it reports a full source
+// here; look shows other errors of the database.
 func (run *reading) capture(arrivals []Arrival) func(context.Context) error {
 	store := run.prepare(arrivals)
 	return func(ctx context.Context) error {
@@ -264,17 +254,14 @@ func (run *reading) capture(arrivals []Arrival) func(context.Context) error {
 	}
 }
 
-// storing prepares a batch of messages, and returns what stores it.
 type storing func([]Arrival) (store func(context.Context) error)
 
-// letters makes the messages of a source letters.
 func (in *Inbox) letters(s *deadletter.Source) storing {
 	return func(arrivals []Arrival) func(context.Context) error {
 		return in.inParts(s, in.prepare(s, arrivals)).store
 	}
 }
 
-// intake makes the messages of a source tasks.
 func (in *Inbox) intake(s *deadletter.Source) storing {
 	plan := intake.NewPlan(s)
 	return func(arrivals []Arrival) func(context.Context) error {
@@ -289,14 +276,13 @@ func (in *Inbox) intake(s *deadletter.Source) storing {
 	}
 }
 
-// note remembers whether the broker of a source fails, and since when.
 func (run *reading) note(err error) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	run.heard = true
 	gone, isGone := errors.AsType[*GoneError](err)
 	switch {
-	case isGone: // the broker answers
+	case isGone:
 		run.in.opts.Gone(run.source.Namespace, run.source.Name, gone.Messages)
 	case err == nil, errors.Is(err, ErrBlocked), task.CodeOf(err) == task.Exhausted:
 		run.since, run.why = 0, ""
@@ -307,21 +293,19 @@ func (run *reading) note(err error) {
 	}
 }
 
-// isGone reports whether an error is a loss of messages, after which the source is read on.
 func isGone(err error) bool {
 	_, ok := errors.AsType[*GoneError](err)
 	return ok
 }
 
-// trouble returns since when and why a source fails, "" if it does not, and whether anything is known of it.
 func (run *reading) trouble() (since task.Instant, why string, heard bool) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	return run.since, run.why, run.heard
 }
 
-// report logs an error of a source, unless it is the same as the last one: a broker that is down for a night is one
-// line. nil means that the source answers again.
+// report logs an error of a source unless it equals the last one: a broker that is down for a night is one line. nil:
+// the source answers again.
 func (run *reading) report(err error) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
@@ -343,7 +327,7 @@ func (run *reading) report(err error) {
 	run.last = text
 }
 
-// end stops reading a source, and waits for captures under way: another node may only begin when this one is silent.
+// end stops reading a source and waits for captures under way, before another node may begin.
 func (r *readers) end(key deadletter.SourceKey) {
 	if run := r.running[key]; run != nil {
 		run.stop()
@@ -352,8 +336,8 @@ func (r *readers) end(key deadletter.SourceKey) {
 	}
 }
 
-// stopAll ends all reading, and leaves the sources to other nodes at once instead of after the lease. It takes a second
-// at most, and the context of Read has ended: a node must shut down without a database.
+// stopAll ends all reading and returns the sources immediately instead of after the lease. It takes a second at most,
+// without the context of Read, which has ended: a node must be able to shut down without a database.
 func (r *readers) stopAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

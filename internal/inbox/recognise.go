@@ -9,27 +9,25 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A message that has died is one of three things, and each needs a proof:
+// A message that died is one of three things, and each needs proof.
 //
-//   - a duplicate of a delivery that is stored: its broker's position is known, or the journal of the source proves that
-//     it was delivered before, or it is the same report of a program;
-//   - a return: it consumes a send of the outbox that agrees with it;
-//   - a new letter, otherwise. It is linked with those that it resembles, and never merged.
+// It is a duplicate of a stored delivery if its broker's position is known, if the journal of the source has it, or if
+// it is the same report of a program. It is a return if it consumes a send of the outbox that agrees with it. Otherwise
+// it is a new letter, which is linked with similar ones and never merged.
 //
 // No header, ID or clock of a consumer decides alone.
 
-// claims are what the messages of a batch may be: letters and sends that are loaded and locked.
 type claims struct {
 	byIdentity map[string]*deadletter.Letter
 	letters    map[task.ID]*deadletter.Letter     // one object for each row
 	sends      map[task.ID][]*deadletter.Send     // of those letters, by number
-	byContent  map[SentContent][]*deadletter.Send // that no death has consumed, the latest first
-	lineage    map[SentContent]int                // sends of the letter that was sent last with a content
-	namesakes  map[string]task.ID                 // newest letters of the source by message ID
+	byContent  map[SentContent][]*deadletter.Send // not consumed by a death, the latest first
+	lineage    map[SentContent]int
+	namesakes  map[string]task.ID // newest letters of the source by message ID
 }
 
-// business reports whether a format's message ID is that of an event, which outlives its headers. The message ID of a
-// broker is the sender's, and says nothing of the content.
+// business reports whether a format's message ID is that of an event, which outlives its headers. The sender chooses
+// the message ID of a broker, which identifies no content.
 func (a *prepared) business() bool {
 	return a.MessageID != "" && (a.Format == "dlq_envelope" || a.Format == "watermill")
 }
@@ -37,18 +35,15 @@ func (a *prepared) business() bool {
 // sent is the content by which a message without headers is a death of a send.
 func (a *prepared) sent() SentContent { return SentContent{a.canonical, a.MessageID} }
 
-// proves reports whether a message that agrees with a send is that of the send, and no equal one.
 func (a *prepared) proves(s *deadletter.Send) bool {
 	return a.named() || a.MessageID != "" || s.State == deadletter.SendDelivered
 }
 
-// named reports whether a message names a letter in its headers.
 func (a *prepared) named() bool { return !a.Letter.IsZero() && !a.Reread }
 
-// bare reports whether a message may be recognised by its content.
+// bare reports whether content alone may identify a message.
 func (a *prepared) bare() bool { return a.Letter.IsZero() && !a.Reread }
 
-// load finds the letters and sends that the messages may be, with a few queries for the whole batch.
 func (c *capture) load(arrivals []prepared) (err error) {
 	c.claims = claims{byIdentity: map[string]*deadletter.Letter{}, letters: map[task.ID]*deadletter.Letter{},
 		sends: map[task.ID][]*deadletter.Send{}, byContent: map[SentContent][]*deadletter.Send{}}
@@ -86,8 +81,8 @@ func (c *capture) load(arrivals []prepared) (err error) {
 	return c.loadIdentities(arrivals)
 }
 
-// lock loads letters that are not loaded, and their sends. An ID in a header is its sender's claim: lock leaves out
-// letters of other namespaces.
+// lock loads missing letters and their sends. The sender claims the ID in a header, so lock leaves out letters of other
+// namespaces.
 func (c *capture) lock(ids []task.ID) error {
 	ids = slices.DeleteFunc(sortIDs(ids), func(id task.ID) bool { return c.letters[id] != nil })
 	letters, err := c.in.store.Letters(c.ctx, c.tx, ids)
@@ -107,12 +102,11 @@ func (c *capture) lock(ids []task.ID) error {
 	return err
 }
 
-// contentRounds bounds how often loadContents looks again because other transactions have consumed a send.
 const contentRounds = 4
 
-// loadContents finds sends of the source that no death has consumed, as many as messages of a content are wanted: equal
-// messages are a multiset. It reads a send before it locks it, so another transaction may have consumed it; then it
-// looks for others.
+// loadContents finds sends of the source that no death has consumed, as many as there are messages of a content: equal
+// messages are a multiset. It reads a send before it locks it, and looks for others if another transaction consumed it
+// meanwhile.
 func (c *capture) loadContents(wanted map[SentContent]int) (err error) {
 	namespace, source := c.source.Namespace, c.source.Name
 	if c.lineage, err = c.in.store.AnySends(c.ctx, c.tx, namespace, source,
@@ -142,7 +136,7 @@ func (c *capture) loadContents(wanted map[SentContent]int) (err error) {
 	return nil
 }
 
-// open notes those of the sends that are still open now that they are locked, and returns how many.
+// open adds the sends that are still open after the lock, and returns their number.
 func (c *capture) open(content SentContent, found []deadletter.Send) int {
 	c.byContent[content] = nil
 	for _, f := range found {
@@ -158,7 +152,7 @@ func (c *capture) open(content SentContent, found []deadletter.Send) int {
 func (c *capture) loadIdentities(arrivals []prepared) error {
 	var sought []string
 	for i := range arrivals {
-		// A new letter with a known identity is found by its insert. What would be a return must not be a repetition.
+		// The insert finds a known identity of a new letter. A possible return must not be a repetition.
 		if a := &arrivals[i]; c.look || a.named() || len(c.byContent[a.sent()]) > 0 || c.business(a) != nil {
 			sought = append(sought, a.identity)
 		}
@@ -173,7 +167,6 @@ func (c *capture) loadIdentities(arrivals []prepared) error {
 	return err
 }
 
-// business returns the newest letter of the source with the same event, nil for none.
 func (c *capture) business(a *prepared) *deadletter.Letter {
 	if a.business() && a.bare() {
 		return c.letters[c.namesakes[a.MessageID]]
@@ -181,7 +174,6 @@ func (c *capture) business(a *prepared) *deadletter.Letter {
 	return nil
 }
 
-// recognise returns the letter of a message, nil for a new message, and the send that it consumes, nil for a duplicate.
 func (c *capture) recognise(a *prepared) (*deadletter.Letter, *deadletter.Send) {
 	l := c.byIdentity[a.identity]
 	if l != nil && (a.Position != "" || a.FailedAt%1_000_000 != 0) { // a time in whole seconds proves nothing
@@ -197,7 +189,6 @@ func (c *capture) recognise(a *prepared) (*deadletter.Letter, *deadletter.Send) 
 	return l, nil
 }
 
-// match returns the send that a message is a death of, nil for none.
 func (c *capture) match(a *prepared) *deadletter.Send {
 	if a.Reread {
 		return nil
@@ -207,7 +198,7 @@ func (c *capture) match(a *prepared) *deadletter.Send {
 			if a.Replays > 0 && s.No != a.Replays || s.State == deadletter.SendRefused || !agrees(a, s) {
 				continue
 			}
-			// A second copy of a send is one only if there may be one, and if the message names the send.
+			// A second copy of a send needs a possible copy, and a message that names the send.
 			if s.Died == 0 || a.Replays > 0 && s.Died < s.Copies {
 				return s
 			}
@@ -232,19 +223,17 @@ func (c *capture) match(a *prepared) *deadletter.Send {
 	return nil
 }
 
-// agrees reports whether content and destination of a send are those of a message.
 func agrees(a *prepared, s *deadletter.Send) bool {
 	return s.Content == a.canonical && deadletter.Lands(s.Destination, a.Origin)
 }
 
-// sameKey reports whether the key of a message is that of a letter, as far as both have one.
 func sameKey(a *prepared, l *deadletter.Letter) bool {
 	key := l.Outgoing().Key
 	return key == nil || a.Content.Key == nil || bytes.Equal(key, a.Content.Key)
 }
 
-// related links a new letter with those that it resembles, and counts the sends of the one that it continues: so the
-// loop guard holds for a message that its consumer changes, or whose headers it drops.
+// related links a new letter with similar ones, and counts the sends of the one that it continues: the loop guard must
+// hold for a message that its consumer changes, or whose headers it drops.
 func (c *capture) related(l *deadletter.Letter, a *prepared) {
 	of := c.letters[a.Letter]
 	same := c.namesakes[a.MessageID]
@@ -252,7 +241,7 @@ func (c *capture) related(l *deadletter.Letter, a *prepared) {
 	case a.named() && of != nil:
 		l.Link = deadletter.Link{Kind: deadletter.LinkHeader, Letter: of.ID}
 		for _, s := range c.sends[of.ID] {
-			// Without the number it may be of any of them, and the guard must hold.
+			// Without the number it may be any of them, and the guard must hold.
 			if (a.Replays == 0 || s.No == a.Replays) && deadletter.Lands(s.Destination, a.Origin) {
 				l.Lineage = max(l.Lineage, s.No+s.Lineage)
 			}

@@ -11,22 +11,20 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// sent is what recordSends records.
 type sent struct {
 	turn     turn
 	outcomes []outcome
 	decided  []deadletter.Item          // without a send
-	policies policies                   // decide about letters that no redrive sends
-	once     func(redrive task.ID) bool // whether its sends are not repeated; nil: all are
+	policies policies                   // for letters without a redrive
+	once     func(redrive task.ID) bool // whether a redrive repeats no sends; nil: all are repeated
 	fast     bool
 }
 
-// ErrChanged is why a mark or a record that relies on an earlier read is rolled back: others have changed a letter or
-// its send since.
+// ErrChanged rolls back a mark or record that relies on an earlier read: others have changed a letter or its send.
 var ErrChanged = errors.New("a send or its letter has changed")
 
-// settling records outcomes fast if all are confirmed, as most are: then a letter and its send need not be read, only
-// be as they were marked. It records again if they are not.
+// settling records outcomes fast if all are confirmed, as most are: then letters and sends need not be read, only be as
+// they were marked. Otherwise it records again.
 func (in *Inbox) settling(outcomes []outcome, record func(fast bool) error) error {
 	fast := len(outcomes) > 0
 	for i := range outcomes {
@@ -39,9 +37,8 @@ func (in *Inbox) settling(outcomes []outcome, record func(fast bool) error) erro
 	return err
 }
 
-// record is one transaction that stores outcomes of sends of letters: in the sends, the letters and the items of their
-// redrives. A send that is not in flight any more under its turn has been settled by somebody else: its message has
-// died, or another process has found it.
+// record is one transaction that stores outcomes in sends, letters and items. A send no longer in flight under its turn
+// is settled: its message has died, or another process has found it.
 type record struct {
 	in  *Inbox
 	ctx context.Context
@@ -53,12 +50,11 @@ type record struct {
 	copies    []deadletter.Send
 	items     []deadletter.Item
 	changed   []*deadletter.Letter
-	apart     []*deadletter.Letter // new ones
+	apart     []*deadletter.Letter
 	tally     deadletter.Tally
 	decisions *decisions
 }
 
-// recordSends stores outcomes of letters, and items that were decided without a send.
 func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, of sent) error {
 	if err := of.turn.holds(ctx, tx); err != nil {
 		return err
@@ -77,7 +73,6 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, of sent) error {
 		in), rows.AddDeltas(ctx, tx, r.tally.Deltas()), in.tell(ctx, tx, r.decisions.events(r.now)...))
 }
 
-// save stores sends and letters that are locked.
 func (r *record) save() error {
 	rows := r.in.store
 	if len(r.apart) > 0 {
@@ -96,7 +91,6 @@ func (r *record) saveFast() error {
 	return r.in.store.SaveDelivered(r.ctx, r.tx, r.sends)
 }
 
-// confirmed records outcomes by what was marked.
 func (r *record) confirmed(outcomes []outcome) error {
 	for i := range outcomes {
 		o := &outcomes[i]
@@ -108,7 +102,7 @@ func (r *record) confirmed(outcomes []outcome) error {
 	return nil
 }
 
-// all records the outcomes. Letters are locked before their sends, as everywhere.
+// all records the outcomes. It locks letters before sends, as everywhere.
 func (r *record) all(outcomes []outcome) error {
 	if len(outcomes) == 0 {
 		return nil
@@ -143,7 +137,6 @@ func (r *record) all(outcomes []outcome) error {
 	return nil
 }
 
-// one records one outcome.
 func (r *record) one(o *outcome, s *deadletter.Send, l *deadletter.Letter) error {
 	over := o.settle(s, r.once != nil && r.once(s.About), r.now)
 	if s.Died > 0 {
@@ -213,8 +206,8 @@ func (r *record) presumed(o *outcome, s *deadletter.Send) error {
 	return nil
 }
 
-// open opens a letter that was not sent, or of which that is not known. A policy decides about it again; a try that was
-// not begun costs it nothing.
+// open opens a letter whose send failed or has no known outcome. A policy decides again; a try that was not begun costs
+// the letter nothing.
 func (r *record) open(o *outcome, s *deadletter.Send, l *deadletter.Letter) error {
 	why := itemMessage(o.err)
 	if s.Copies > 0 {
@@ -240,7 +233,6 @@ func (r *record) open(o *outcome, s *deadletter.Send, l *deadletter.Letter) erro
 	return nil
 }
 
-// copy plans a copy of a letter that a policy has sent, where the policy wants that.
 func (r *record) copy(s *deadletter.Send, l *deadletter.Letter) {
 	if p := r.policies.of(l); p == nil || !p.CopyRetries || !s.About.IsZero() {
 		return

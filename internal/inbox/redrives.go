@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// CreateRedrive freezes a selection: nothing that arrives later is added. On request it starts at once. It refuses a
-// selection of nothing, a destination that does not exist, and one that a source does not allow.
+// CreateRedrive freezes a selection: later arrivals are not added. On request it starts immediately. It refuses an
+// empty selection, a destination that does not exist, and one that a source does not allow.
 //
 // The freeze, the redrive and its act are one transaction. After a lost answer, look at Redrives before a second try.
 func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadletter.Redrive, error) {
@@ -40,7 +40,7 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 			IncludeParked: req.IncludeParked, State: model.RedriveDraft, StateAt: now, FrozenAt: now, CreatedAt: now,
 			Actor: by.Actor, Key: by.key, Reason: by.Reason, Version: 1}
 		n, err := in.store.Freeze(ctx, tx, r, deadletter.MaxItems)
-		if err == nil && n == 0 { // since the preview, others have dealt with what there was
+		if err == nil && n == 0 {
 			err = selectsNothing()
 		}
 		if r.Total = n; err == nil && req.Start {
@@ -55,9 +55,9 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 	})
 }
 
-// ActOnRedrive starts, pauses, resumes or cancels a redrive. What a runner is sending at that moment is still sent and
-// recorded; nothing is marked afterwards. Resuming one that its stop rule halted overrides the rule for what was sent
-// until then. WrongState for an action that the state does not allow.
+// ActOnRedrive starts, pauses, resumes or cancels a redrive. A batch under way is still sent and recorded; nothing is
+// marked afterwards. Resuming after a halt overrides the stop rule for earlier sends. WrongState if the state does not
+// allow the action.
 func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what model.RedriveAction, by By) (*deadletter.Redrive,
 	error) {
 	counts, err := in.countsOf(ctx, id)
@@ -85,7 +85,6 @@ func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what model.Redriv
 	})
 }
 
-// apply changes the state of a redrive, or refuses an unknown action with Invalid.
 func apply(r *deadletter.Redrive, what model.RedriveAction, now task.Instant) error {
 	change := map[model.RedriveAction]func(task.Instant) error{model.StartRedrive: r.Start, model.PauseRedrive: r.Pause,
 		model.ResumeRedrive: r.Continue, model.CancelRedrive: r.Cancel}[what]
@@ -97,7 +96,6 @@ func apply(r *deadletter.Redrive, what model.RedriveAction, now task.Instant) er
 
 const knownActions = "must be start, pause, resume or cancel"
 
-// redrive returns a redrive that the request reaches, or NotFound.
 func (in *Inbox) redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error) {
 	r, err := in.store.FindRedrive(ctx, id)
 	if err == nil && (r == nil || !reaches(ctx, r.Namespace)) {
@@ -106,7 +104,6 @@ func (in *Inbox) redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, 
 	return r, err
 }
 
-// lockedRedrive returns a redrive, locked, or NotFound.
 func (in *Inbox) lockedRedrive(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Redrive, error) {
 	r, err := in.store.Redrive(ctx, tx, id)
 	if err == nil && r == nil {
@@ -125,15 +122,15 @@ func (in *Inbox) Redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, 
 		return nil, err
 	}
 	if r.Wave > 0 {
-		// At most 50 waves are counted, and fewer of those that are so large that counting 100,000 items takes long. No
-		// wave is larger than the newest.
+		// At most 50 waves are counted, and fewer large ones: counting 100,000 items takes long. No wave is larger than
+		// the newest.
 		shown := min(max(100_000/max(r.WaveSize, 1), 1), 50, r.Wave)
 		r.Waves, err = in.store.CountWaves(ctx, id, r.Wave-shown)
 	}
 	return r, err
 }
 
-// Redrives returns a page, the newest first, without counts: those are counted from the items, up to a million of them.
+// Redrives returns a page, the newest first, without counts, for which up to a million items would be read.
 func (in *Inbox) Redrives(ctx context.Context, f RedriveFilter) ([]*deadletter.Redrive, error) {
 	if err := in.page(ctx, f.Limit, &f.Namespace); err != nil {
 		return nil, err
@@ -141,8 +138,8 @@ func (in *Inbox) Redrives(ctx context.Context, f RedriveFilter) ([]*deadletter.R
 	return in.store.ListRedrives(ctx, f)
 }
 
-// RedriveItems returns items of a redrive above a number, in the order in which they are sent, with their results; only
-// those in a state unless it is "". NotFound when there is no such redrive.
+// RedriveItems returns items of a redrive above a number with their results, in order; state "" selects all. NotFound:
+// the redrive.
 func (in *Inbox) RedriveItems(ctx context.Context, id task.ID, state model.ItemState, above, limit int) (
 	[]deadletter.Item, error,
 ) {
@@ -155,10 +152,10 @@ func (in *Inbox) RedriveItems(ctx context.Context, id task.ID, state model.ItemS
 	return in.store.ListItems(ctx, id, state, above, limit)
 }
 
-// itemMessage is why an item was not sent, cut to 500 characters: a redrive stores one for each of its items.
+// itemMessage is why an item was not sent, cut to 500 characters, as each item has one.
 func itemMessage(err error) string { return fmt.Sprintf("%.500s", err.Error()) }
 
-// selectsNothing refuses a redrive of no items: a conflict, because the same request succeeds when there are some.
+// selectsNothing refuses a redrive without items: a conflict, because the same request may succeed later.
 func selectsNothing() error {
 	return hinted(task.Conflict, "see tasker inbox", "the selection selects nothing")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestGroupCursor: only what a page has given continues a list.
+// A list continues only with a cursor that a page returned.
 func TestGroupCursor(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -31,8 +31,7 @@ func TestGroupCursor(t *testing.T) {
 	})
 }
 
-// TestIgnoreCountsMergedGroups: a group that is ignored up to a number of failures counts those of its members, and
-// merging a group with many failures is not as if they had just happened.
+// Ignoring up to a number counts failures of merged groups, but a merge adds no new failures.
 func TestIgnoreCountsMergedGroups(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -67,7 +66,6 @@ func TestIgnoreCountsMergedGroups(t *testing.T) {
 	})
 }
 
-// TestSourceFormats: a source names a format that exists, and one whose letters are reported has nothing to be read.
 func TestSourceFormats(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -89,8 +87,7 @@ func TestSourceFormats(t *testing.T) {
 	})
 }
 
-// TestNewVersions: what does not exist has no version that a change could expect; an ETag of what was removed must not
-// make it again.
+// A missing object has no version: the ETag of a removed one must not recreate it.
 func TestNewVersions(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -105,7 +102,7 @@ func TestNewVersions(t *testing.T) {
 	})
 }
 
-// TestNamespaceOfSelection: a group or a letter says which namespace is meant; nothing else does.
+// Only a group or a letter implies the namespace.
 func TestNamespaceOfSelection(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -127,7 +124,7 @@ func TestNamespaceOfSelection(t *testing.T) {
 	})
 }
 
-// TestManyDestinations: a preview asks brokers for a bounded number of places, and refuses what has more.
+// A preview asks for a bounded number of places, and refuses more.
 func TestManyDestinations(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

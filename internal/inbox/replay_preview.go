@@ -13,36 +13,35 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The bounds of a preview.
 const (
 	previewSamples = 10
-	previewScan    = 10_000 // messages
-	previewParts   = 16     // whose ends it looks at
+	previewScan    = 10_000
+	previewParts   = 16
 	previewTime    = 5 * time.Second
 )
 
-// ReplayPreview is what a replay would do.
+// ReplayPreview is the effect of a replay.
 type ReplayPreview struct {
-	Replay          *deadletter.Replay // with the range, frozen now; not stored
-	Scanned         int                // messages that were looked at
-	Selected        int                // those with the key and the headers
-	Whole           bool               // there are no more
-	FirstAt, LastAt task.Instant       // of the first and the last message of up to previewParts partitions; 0: unknown
+	Replay          *deadletter.Replay // with the range frozen now; not stored
+	Scanned         int
+	Selected        int
+	Whole           bool         // there are no more
+	FirstAt, LastAt task.Instant // of up to previewParts partitions; 0: unknown
 	Samples         []ReplaySample
 }
 
-// ReplaySample is a message that a replay would take, and what it would become.
+// ReplaySample is a selected message, and what it would become.
 type ReplaySample struct {
 	Partition int32
 	Offset    int64
 	At        task.Instant
 	Key       []byte
 	IntakePreview
-	Known   bool   // it is a letter of the source already
-	Failure string // of which a letter would have died
+	Known   bool
+	Failure string
 }
 
-// PreviewReplay returns what a replay would do, and stores nothing. It refuses what CreateReplay refuses.
+// PreviewReplay previews a replay and stores nothing. It refuses what CreateReplay refuses.
 func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayPreview, error) {
 	if _, err := signed(ctx, req.By); err != nil {
 		return nil, err
@@ -57,7 +56,7 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 	defer cancel()
 	p.ends(bounded, carrier, of)
 	var arrivals []Arrival
-	scan := *r // a copy, of which the positions move
+	scan := *r
 	scan.Progress.Parts = slices.Clone(r.Progress.Parts)
 	for i := scan.NextPart(); i >= 0; i = scan.NextPart() {
 		if p.Scanned >= previewScan || bounded.Err() != nil {
@@ -93,7 +92,6 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 	return p, in.sampled(ctx, of, r, arrivals, p.Samples)
 }
 
-// ends looks at the first and the last message of the parts. What cannot be read is left out.
 func (p *ReplayPreview) ends(ctx context.Context, c Carrier, of *deadletter.Source) {
 	parts := p.Replay.Progress.Parts
 	for _, part := range parts[:min(len(parts), previewParts)] {

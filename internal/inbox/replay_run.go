@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	replayBatch    = 1000            // messages that are read and stored together
+	replayBatch    = 1000
 	replayPause    = 2 * time.Second // after an error
-	replaysAtOnce  = 4               // so that one whose broker does not answer holds up no other
-	runningReplays = 1000            // of one call
+	replaysAtOnce  = 4               // so that a silent broker holds up no other
+	runningReplays = 1000
 )
 
-// AdvanceReplays carries on with the replays that run, for about a second each. It must run in one process at a time;
-// another one continues from the rows, and two at once store nothing twice. It returns the number of messages that were
-// stored, and whether more are due.
+// AdvanceReplays advances running replays for about a second each. It must run in one process at a time; another
+// continues from the rows, and two at once store nothing twice. It returns the number of stored messages, and whether
+// more are due.
 func (in *Inbox) AdvanceReplays(ctx context.Context) (n int, more bool, err error) {
 	list, err := in.store.RunningReplays(ctx, runningReplays)
 	if err != nil || len(list) == 0 {
@@ -41,7 +41,7 @@ func (in *Inbox) AdvanceReplays(ctx context.Context) (n int, more bool, err erro
 		if again {
 			due.Store(true)
 		}
-		if err != nil { // one that fails does not hold up the others
+		if err != nil {
 			return fmt.Errorf("replay %s: %w", r.ID, err)
 		}
 		return nil
@@ -50,7 +50,6 @@ func (in *Inbox) AdvanceReplays(ctx context.Context) (n int, more bool, err erro
 	return int(stored.Load()), due.Load() && err == nil, err
 }
 
-// replayer carries on with one replay, in one goroutine, for one turn. replay is the row as it was read last.
 type replayer struct {
 	in     *Inbox
 	replay *deadletter.Replay
@@ -58,7 +57,7 @@ type replayer struct {
 	stored int
 }
 
-// run stores batches until there is nothing to do now, or the time is up; then it reports true.
+// run stores batches until nothing is due, or reports true when the time is up.
 func (p *replayer) run(ctx context.Context) (more bool, err error) {
 	for {
 		source, err := p.in.store.FindSource(ctx, p.replay.Namespace, p.replay.Source)
@@ -91,7 +90,6 @@ func (p *replayer) run(ctx context.Context) (more bool, err error) {
 	}
 }
 
-// batch reads messages of a part, and stores what they become with the position behind them.
 func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Source, i, allowed int) error {
 	of, part := asReplayed(p.replay, source), p.replay.Progress.Parts[i]
 	most, tasks := replayBatch, p.replay.Spec.Into == deadletter.ReplayIntoTasks
@@ -150,7 +148,6 @@ func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Sour
 	return nil
 }
 
-// asReplayed returns a source as the replay uses it: with its intake or none, and the topic as its queue.
 func asReplayed(r *deadletter.Replay, source *deadletter.Source) *deadletter.Source {
 	of := *source
 	if of.Queue = r.Spec.Topic; r.Spec.Into == deadletter.ReplayIntoInbox {
@@ -161,7 +158,6 @@ func asReplayed(r *deadletter.Replay, source *deadletter.Source) *deadletter.Sou
 	return &of
 }
 
-// selected returns the messages that a replay selects, up to allowed, and the offset behind them.
 func selected(r *deadletter.Replay, source *deadletter.Source, entries []LogEntry, next int64, allowed int) ([]Arrival,
 	int64,
 ) {
@@ -174,7 +170,7 @@ func selected(r *deadletter.Replay, source *deadletter.Source, entries []LogEntr
 			return arrivals, e.Offset
 		}
 		a := e.Arrival()
-		if r.Spec.Topic != source.Queue { // its headers tell of the send that has brought it there, and of no death
+		if r.Spec.Topic != source.Queue { // its headers are of its send, and of no death
 			a.Letter, a.Replays, a.Reread = task.ID{}, 0, true
 			if a.Origin == "" { // it did not die
 				a.Origin, a.Failure.Type, a.Failure.Message = r.Spec.Topic, Replayed, "read again from "+r.Spec.Topic
@@ -185,7 +181,6 @@ func selected(r *deadletter.Replay, source *deadletter.Source, entries []LogEntr
 	return arrivals, next
 }
 
-// tasks makes messages tasks. Those that cannot be tasks become letters.
 func (p *replayer) tasks(ctx context.Context, of *deadletter.Source, arrivals []Arrival, step replayStep) error {
 	if of.Intake == nil {
 		return fmt.Errorf("%w: the source %s has no intake any more", ErrForGood, of.Name)
@@ -202,7 +197,6 @@ func (p *replayer) tasks(ctx context.Context, of *deadletter.Source, arrivals []
 	return err
 }
 
-// repeatedAs gives tasks other idempotency keys, the same for each repetition of that name.
 func repeatedAs(name string, orders []*intake.Task) {
 	for _, t := range orders {
 		if name != "" && t != nil && t.Key != "" {
@@ -212,18 +206,16 @@ func repeatedAs(name string, orders []*intake.Task) {
 	}
 }
 
-// replayStep is the progress of one batch.
 type replayStep struct {
 	part     int
 	from, to int64
 	counts   model.ReplayCounts
 }
 
-// errOvertaken is why a batch is not stored: another process has stored it.
 var errOvertaken = errors.New("another process carries the replay on")
 
-// advance stores that a batch is stored, in the same transaction, unless another process has done so. It locks the row
-// of the replay after all others, since an act of an operator waits for it.
+// advance stores a batch's progress in its transaction, unless another process has. It locks the row of the replay
+// after all others, since operators wait for it.
 func (p *replayer) advance(ctx context.Context, tx engine.Tx, step replayStep) error {
 	r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
 	if err != nil {
@@ -255,7 +247,6 @@ func (p *replayer) observe(tx engine.Tx, c model.ReplayCounts) {
 	})
 }
 
-// trouble handles the error of a batch: a replay that can never continue has failed; another says what holds it up.
 func (p *replayer) trouble(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errOvertaken), ctx.Err() != nil:
@@ -273,7 +264,7 @@ func (p *replayer) trouble(ctx context.Context, err error) error {
 	})
 }
 
-// running returns the row of the replay, locked; nil if it does not run any more.
+// running returns the locked row of a running replay, or nil.
 func (p *replayer) running(ctx context.Context, tx engine.Tx) (*deadletter.Replay, error) {
 	r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
 	if err != nil || r == nil || r.State != model.ReplayRunning {
@@ -282,7 +273,6 @@ func (p *replayer) running(ctx context.Context, tx engine.Tx) (*deadletter.Repla
 	return r, nil
 }
 
-// end ends a replay that runs, as an act of the system: why says that it has failed, and "" that it is done.
 func (p *replayer) end(ctx context.Context, why string) error {
 	return p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		r, err := p.running(ctx, tx)

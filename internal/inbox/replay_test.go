@@ -17,10 +17,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// log is what a broker keeps of a queue: messages by their offsets, from begin on.
+// log is a broker's log of a queue, from offset begin.
 type log struct {
 	begin, end int64
-	err        error               // what the broker answers; nil: it answers
+	err        error               // the broker's answer
 	sent       *deadletter.Content // all messages; nil: others
 }
 
@@ -67,14 +67,12 @@ func (b *broker) ReadLog(_ context.Context, _ *deadletter.Source, _ string, part
 	return list, next, nil
 }
 
-// keeps makes the broker keep messages.
 func (b *broker) keeps(begin, end int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.log = &log{begin: begin, end: end, err: err}
 }
 
-// replays creates a replay of the source "orders" that runs.
 func (r *rig) replays(spec deadletter.ReplaySpec) *deadletter.Replay {
 	r.t.Helper()
 	got, err := r.CreateReplay(r.t.Context(), inbox.ReplayRequest{Namespace: "default", Source: "orders", Spec: spec,
@@ -85,7 +83,7 @@ func (r *rig) replays(spec deadletter.ReplaySpec) *deadletter.Replay {
 	return got
 }
 
-// TestReplayPreview: a preview says what a replay would do, stores nothing, and refuses what a replay refuses.
+// A preview stores nothing, and refuses like a replay.
 func TestReplayPreview(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -122,7 +120,7 @@ func TestReplayPreview(t *testing.T) {
 	})
 }
 
-// TestReplayIsTold: each state of a replay is an event, what fails goes to webhooks, and its messages are counted.
+// Each state of a replay is an event, and failures go to webhooks.
 func TestReplayIsTold(t *testing.T) {
 	t.Parallel()
 	hook := func(o *node.Options) {
@@ -157,8 +155,7 @@ func TestReplayIsTold(t *testing.T) {
 	}, hook)
 }
 
-// TestEndedReplaysAreDeleted: 30 days after its end a replay is deleted, and what it has stored is not; one that has
-// not ended stays.
+// A replay is deleted 30 days after its end, without its letters.
 func TestEndedReplaysAreDeleted(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -188,8 +185,7 @@ func TestEndedReplaysAreDeleted(t *testing.T) {
 	})
 }
 
-// TestReplayIntoTasksNeedsAnIntake: a replay that makes tasks fails once its source has no intake any more, and makes
-// no letters.
+// A replay that makes tasks fails once its source has no intake, and makes no letters.
 func TestReplayIntoTasksNeedsAnIntake(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -12,57 +12,57 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// LogReader reads topics again, where a broker keeps what was received. It changes nothing there.
+// LogReader reads topics again, where a broker keeps received messages. It changes nothing there.
 type LogReader interface {
-	// LogParts returns what the parts of a topic hold now: from the first message that is as new as since, up to the first
-	// one that is as new as before. A zero time is no bound.
+	// LogParts returns the ranges of a topic's parts: from the first message at or after since, up to the first at or
+	// after before. A zero time is no bound.
 	LogParts(ctx context.Context, source *deadletter.Source, topic string, since, before time.Time) (
 		[]model.ReplayPart, error)
-	// ReadLog returns messages of a part, up to max, from its Next on, and the offset to go on from. A *GoneError says
-	// that they are deleted, up to next. ErrNoLog: brokers of that kind keep nothing. ErrForGood: a retry is in vain.
+	// ReadLog returns up to max messages of a part from its Next on, and the next offset. A *GoneError: they were
+	// deleted, up to next. ErrNoLog: this kind of broker keeps nothing. ErrForGood: a retry is in vain.
 	ReadLog(ctx context.Context, source *deadletter.Source, topic string, part model.ReplayPart, max int) (
 		list []LogEntry, next int64, err error)
 }
 
-// LogEntry is a message of a topic. Key and headers are those on the broker, whatever its format makes of them.
+// LogEntry is a message of a topic, with the broker's key and headers.
 type LogEntry struct {
 	Offset  int64
 	At      task.Instant // 0: unknown
 	Key     []byte
 	Headers []deadletter.Header
-	Size    int            // bytes of the whole message
-	Arrival func() Arrival // decodes it
+	Size    int
+	Arrival func() Arrival
 }
 
 var (
-	// ErrNoLog is why nothing can be read again.
+	// ErrNoLog: the broker keeps nothing to read again.
 	ErrNoLog = errors.New("the broker keeps no messages that were received")
-	// ErrForGood is why something cannot be read, also not later.
+	// ErrForGood: no retry succeeds.
 	ErrForGood = errors.New("it cannot be read")
 )
 
-// Replayed is the type of the failure of letters that are read again and tell of no failure.
+// Replayed is the failure type of replayed letters whose messages describe no failure.
 const Replayed = "Replayed"
 
 const (
-	maxReplays = 50               // of a namespace that have not ended
-	replayTime = 10 * time.Second // for one question to a broker
+	maxReplays = 50
+	replayTime = 10 * time.Second
 )
 
-// ReplayRequest describes a replay. Of Spec, the topic defaults to the queue of the source; Into to tasks where there
-// is an intake, and to the inbox elsewhere.
+// ReplayRequest describes a replay. In Spec, the topic defaults to the queue of the source; Into to tasks with an
+// intake, else to the inbox.
 type ReplayRequest struct {
 	By
 	Namespace, Source string
 	Spec              deadletter.ReplaySpec
-	Start             bool // begin at once; otherwise it is a draft
+	Start             bool // begin immediately; otherwise it is a draft
 }
 
 func noReplay(id task.ID) error { return task.Errorf(task.NotFound, "there is no replay %s", id) }
 
-// CreateReplay freezes the range of a topic: what is sent there later is not included. Invalid: the topic is not one of
-// the source, does not exist, or its broker keeps no messages. Conflict: there is nothing in the range. Forbidden: it
-// reads sensitive values that the key may not see. Exhausted: the namespace has as many replays as it may have.
+// CreateReplay freezes the range of a topic: later messages are not included. Invalid: the topic is not of the source,
+// does not exist, or its broker keeps nothing. Conflict: the range is empty. Forbidden: it reads sensitive values that
+// the key may not see. Exhausted: the namespace has too many replays.
 func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadletter.Replay, error) {
 	by, err := signed(ctx, req.By)
 	if err != nil {
@@ -95,7 +95,6 @@ func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadlett
 	})
 }
 
-// frozenReplay checks a request, and returns its replay with the range that the topic has now, and its source.
 func (in *Inbox) frozenReplay(ctx context.Context, req *ReplayRequest) (*deadletter.Replay, *deadletter.Source, error) {
 	source, err := in.source(ctx, req.Namespace, req.Source)
 	if err != nil {
@@ -134,7 +133,6 @@ func (in *Inbox) frozenReplay(ctx context.Context, req *ReplayRequest) (*deadlet
 
 const notReplayed = "the replay was not created"
 
-// logRange returns the range of a replay.
 func logRange(ctx context.Context, c Carrier, source *deadletter.Source, s *deadletter.ReplaySpec) ([]model.ReplayPart,
 	error,
 ) {
@@ -160,8 +158,8 @@ func brokerSilent(err error) error {
 	return &task.Error{Code: task.Unavailable, Message: "the broker of the source does not answer", Err: err}
 }
 
-// ActOnReplay starts, pauses, resumes or cancels a replay. The batch that is being stored at that moment is stored.
-// WrongState for an action that the state does not allow.
+// ActOnReplay starts, pauses, resumes or cancels a replay. A batch under way is still stored. WrongState if the state
+// does not allow the action.
 func (in *Inbox) ActOnReplay(ctx context.Context, id task.ID, what model.RedriveAction, by By) (*deadletter.Replay,
 	error) {
 	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Replay, error) {
@@ -184,7 +182,6 @@ func (in *Inbox) ActOnReplay(ctx context.Context, id task.ID, what model.Redrive
 	})
 }
 
-// applyToReplay changes the state of a replay, or refuses an unknown action with Invalid.
 func applyToReplay(r *deadletter.Replay, what model.RedriveAction, now task.Instant) error {
 	drafted := r.State == model.ReplayDraft
 	switch {

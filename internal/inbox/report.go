@@ -15,8 +15,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Bounds of what a message says of its failure, in bytes. That is evidence: it is cut with a mark, never refused. The
-// message itself is kept whole or not taken.
+// Bounds of the evidence of a failure, in bytes. Longer texts are cut with a mark, never refused. The message itself is
+// kept whole or not taken.
 const (
 	maxName    = 255
 	maxMessage = 4096
@@ -26,15 +26,13 @@ const (
 // HTTP is deadletter.DriverHTTP.
 const HTTP = deadletter.DriverHTTP
 
-// checkReports refuses reports that break a rule, all or none, and reports all problems at once. Texts that may be long
-// are not checked: capture cuts them.
 func (in *Inbox) checkReports(source string, reports []Report) error {
 	var problems, tooLarge faults
 	problems.when(source == "", "/source", "is missing: name the program or the queue that the messages come from")
 	problems.add("/source", task.TextFault(source, maxName))
 	problems.when(len(reports) < 1 || len(reports) > maxReports, "/reports",
 		fmt.Sprintf("must have 1 to %d entries, not %d", maxReports, len(reports)))
-	// A list that is too long is one problem, not thousands.
+	// One problem for a list that is too long, not thousands.
 	for i, r := range reports[:min(len(reports), maxReports)] {
 		at := "/reports/" + strconv.Itoa(i)
 		problems.add(at+"/message_id", task.TextFault(r.MessageID, maxName))
@@ -57,10 +55,9 @@ func (in *Inbox) checkReports(source string, reports []Report) error {
 	return e
 }
 
-// maxAhead is how far the clock of a program that reports may be ahead.
+// maxAhead is how far a reporting program's clock may be ahead.
 const maxAhead = 5 * time.Minute
 
-// sizeFault is what is wrong with the size of a message: one that is too large to be kept whole is not taken.
 func (in *Inbox) sizeFault(size int) string {
 	if size <= in.opts.LetterBytes {
 		return ""
@@ -68,7 +65,6 @@ func (in *Inbox) sizeFault(size int) string {
 	return fmt.Sprintf("has %d bytes; a letter may have %d (engine.limits.letter_bytes)", size, in.opts.LetterBytes)
 }
 
-// bound cuts the texts of a failure, and finds its class if the message names none that is known.
 func bound(r failure.Report) failure.Report {
 	r.Type, r.Code = failure.Cut(r.Type, maxName), failure.Cut(r.Code, maxName)
 	r.Message = failure.Cut(r.Message, maxMessage)
@@ -78,10 +74,9 @@ func bound(r failure.Report) failure.Report {
 	return r
 }
 
-// maxDetails bounds the details of one death, in bytes of their values.
 const maxDetails = 32 << 10
 
-// boundDetails leaves out what is above the bound. Details come from a carrier, which has bounded each of them.
+// boundDetails drops details beyond maxDetails bytes. The carrier has bounded each of them.
 func boundDetails(list []deadletter.Detail) []deadletter.Detail {
 	size := 0
 	for i, d := range list {
@@ -92,8 +87,8 @@ func boundDetails(list []deadletter.Detail) []deadletter.Detail {
 	return list
 }
 
-// identify returns that by which a repeated delivery of a message is recognised: its position on its broker; of a
-// report, the program's identifier with all that it reports. A message that has neither is always another one.
+// identify returns the identity of a message: its position on its broker, or the identifier and content of a report.
+// Without either, a message is always new.
 func (in *Inbox) identify(of *deadletter.Source, a *Arrival) string {
 	switch {
 	case a.Position != "":
@@ -101,27 +96,26 @@ func (in *Inbox) identify(of *deadletter.Source, a *Arrival) string {
 	case of.Driver == HTTP && a.MessageID != "":
 		f := &a.Failure
 		report, _ := json.Marshal([]any{a.MessageID, a.Origin, a.Handler, a.FailedAt, f.Type, f.Code, f.Message,
-			a.Letter, deadletter.Identify("", "", a.Content)}) // texts and numbers can be written
+			a.Letter, deadletter.Identify("", "", a.Content)})
 		return deadletter.Identify("", string(report), a.Content)
 	}
 	return deadletter.Identify("", in.newID().String(), a.Content)
 }
 
-// prepared is an arrival with what follows from it alone. It is made outside of the transaction that stores it, whose
-// time everybody waits for, and is not changed: the transaction may run again.
+// prepared is an arrival with all that follows from it alone. It is made before the transaction, to keep that short,
+// and is immutable: the transaction may run again.
 type prepared struct {
 	*Arrival
-	no        int // its place among the arrivals
+	no        int
 	batch     string
 	identity  string
-	canonical string // hash of the content
+	canonical string
 	eventType string
 	failure   failure.Report
-	stack     string        // of failure, cut
+	stack     string
 	print     failure.Print // without rules
 }
 
-// prepare decodes the arrivals of a source as far as that needs no database.
 func (in *Inbox) prepare(of *deadletter.Source, arrivals []Arrival) []prepared {
 	all := make([]prepared, len(arrivals))
 	batch := rand.Text()
@@ -136,14 +130,14 @@ func (in *Inbox) prepare(of *deadletter.Source, arrivals []Arrival) []prepared {
 	return all
 }
 
-// introduce adds a source that a program reports under for the first time. Another one was removed while a node still
-// read it: its messages stay on their broker.
+// introduce adds a source at a program's first report. A missing source of a broker was removed while a node read it:
+// its messages stay there.
 func (in *Inbox) introduce(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
 	if s.Driver != HTTP {
 		return noSource(s.Name)
 	}
 	known, err := in.store.Source(ctx, tx, s.Namespace, s.Name)
-	if err != nil || known != nil { // added in the meantime
+	if err != nil || known != nil {
 		return err
 	}
 	added := withDefaults(s)
@@ -155,10 +149,9 @@ func (in *Inbox) introduce(ctx context.Context, tx engine.Tx, s *deadletter.Sour
 		after: recordOfSource(added)})
 }
 
-// maxSources bounds the sources of a namespace: whoever may report failures adds sources by their names.
+// maxSources bounds the sources of a namespace: programs that report failures add sources.
 const maxSources = 1000
 
-// roomForSource refuses one source more than a namespace may have.
 func (in *Inbox) roomForSource(ctx context.Context, namespace string) error {
 	all, err := in.store.Sources(ctx, namespace)
 	if err != nil || len(all) < maxSources {
@@ -168,13 +161,13 @@ func (in *Inbox) roomForSource(ctx context.Context, namespace string) error {
 		"the namespace has as many sources as it may have")
 }
 
-// room refuses to capture when a source has as many open letters as it may have: the broker keeps the messages. The
-// last batch may go beyond the bound.
+// room refuses to capture when a source has too many open letters: the broker keeps the messages. The last batch may
+// exceed the bound.
 func (in *Inbox) room(ctx context.Context, of *deadletter.Source) error {
 	if of.MaxOpen == 0 {
 		return nil
 	}
-	// Before the transaction: counting reads up to MaxOpen rows, which must not hold the writer up.
+	// Before the transaction: counting reads up to MaxOpen rows, and must not hold up the writer.
 	open, err := in.store.OpenLetters(ctx, of.Namespace, of.Name, of.MaxOpen+1)
 	if err != nil || open < of.MaxOpen {
 		return err

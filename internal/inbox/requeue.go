@@ -15,43 +15,41 @@ import (
 )
 
 const (
-	// requeueTime is how long a request waits for its redrives, and requeueEvery how often it looks at them.
+	// time that a request waits for its redrives
 	requeueTime, requeueEvery = 25 * time.Second, 25 * time.Millisecond
-	// oldestTries is how often the oldest letter is tried when another request takes it first.
-	oldestTries = 4
+	oldestTries               = 4
 )
 
-// requeueStop ends a redrive of a request only when the broker takes nothing, so that it is not asked for each letter.
-// What was sent and died again is no reason: it was to be sent once.
+// requeueStop halts a request's redrive only when the broker takes nothing. A sent message that dies again is no
+// reason: it was to be sent once.
 var requeueStop = deadletter.StopRule{ReturnedShare: 1, SamePrint: deadletter.MaxWave, Failed: 1000}
 
-// Requeue asks to send letters of a queue back: one that is named, or the oldest ones.
+// Requeue asks to send letters of a queue back: a named one, or the oldest.
 type Requeue struct {
 	By
-	Letter        task.ID // zero: the oldest
-	Limit         int     // of the letters when none is named: 1 to deadletter.MaxWave
+	Letter        task.ID
+	Limit         int // of unnamed letters: 1 to deadletter.MaxWave
 	IncludeParked bool
 	Destination   string // "": their origins
 }
 
-// Requeued is what became of a Requeue.
+// Requeued is the result of a Requeue.
 type Requeued struct {
 	Destination string // "": the origins of the letters
 	Sent        int
-	Failed      int    // letters that the broker did not take; they are open
-	Pending     int    // that were not sent when the time was up: their redrives go on
-	Skipped     int    // that others were faster with
-	Parked      int    // left out; counted only if nothing was sent
-	More        bool   // there are more letters than the limit
-	Why         string // the first failure
+	Failed      int // refused by the broker, now open
+	Pending     int // unsent when the time was up: their redrives continue
+	Skipped     int // others were faster
+	Parked      int // left out; counted only if nothing was sent
+	More        bool
+	Why         string
 	Redrives    []task.ID
 }
 
-// lettersByState are letters to send: a redrive takes letters of one state.
 type lettersByState map[model.LetterState][]task.ID
 
-// Requeue sends letters of a queue back by redrives of one wave, and waits for them, 25 seconds at most. What is not
-// sent by then is sent later.
+// Requeue sends letters of a queue back by redrives of one wave, and waits 25 seconds at most; the redrives send the
+// rest later.
 //
 // Without a name it takes the oldest that are not parked. NotFound: the queue has no such letter. Conflict: nothing was
 // sent; the source does not allow the destination, or it does not exist, or refuses them. Unavailable: the broker does
@@ -62,7 +60,7 @@ func (in *Inbox) Requeue(ctx context.Context, q *Queue, req Requeue) (Requeued, 
 	if origin := q.Origin(); out.Destination == "" && origin != "" && q.Source.Allows(origin, "") {
 		out.Destination = origin
 	}
-	// Nothing could be sent, and what is on the broker only would be missed.
+	// Nothing could be sent, and letters that are only on the broker would be missed.
 	if err := in.catchUp(ctx, q.Source); err != nil {
 		return out, err
 	}
@@ -71,7 +69,7 @@ func (in *Inbox) Requeue(ctx context.Context, q *Queue, req Requeue) (Requeued, 
 		if err != nil {
 			return out, err
 		}
-		req.IncludeParked = true // it was named
+		req.IncludeParked = true
 		if !slices.Contains(inQueue, l.State) {
 			return out, hinted(task.WrongState, "only an open or a scheduled letter can be sent back", "the letter %s is %s",
 				l.ID, l.State)
@@ -98,7 +96,7 @@ func (in *Inbox) Requeue(ctx context.Context, q *Queue, req Requeue) (Requeued, 
 	return out, err
 }
 
-// QueueLetter returns a letter of a queue whole, in whichever state; NotFound for one of another queue.
+// QueueLetter returns a letter of a queue whole, in any state; NotFound for one of another queue.
 func (in *Inbox) QueueLetter(ctx context.Context, q *Queue, id task.ID) (*deadletter.Letter, error) {
 	l, err := in.store.FindLetter(ctx, id)
 	if err == nil && (l == nil || l.Namespace != q.Source.Namespace || l.Source != q.Source.Name) {
@@ -107,7 +105,6 @@ func (in *Inbox) QueueLetter(ctx context.Context, q *Queue, id task.ID) (*deadle
 	return l, err
 }
 
-// oldest returns the oldest letters, as many as the request takes.
 func (in *Inbox) oldest(ctx context.Context, q *Queue, req *Requeue, out *Requeued) (lettersByState, error) {
 	f := q.filter(inQueue...)
 	if f.Limit = req.Limit + 1; !req.IncludeParked {
@@ -134,17 +131,16 @@ func (in *Inbox) oldest(ctx context.Context, q *Queue, req *Requeue, out *Requeu
 	return by, nil
 }
 
-// requeue sends letters, and adds up what became of them.
 func (in *Inbox) requeue(ctx context.Context, q *Queue, req *Requeue, letters lettersByState, out *Requeued) error {
 	order := RedriveRequest{By: req.By, Destination: out.Destination, IncludeParked: req.IncludeParked,
-		// A destination that somebody names is checked at once. Else one letter without an origin holds no other up.
+		// A named destination is checked now. Otherwise one letter without an origin must not hold up others.
 		EachItem:  req.Destination == "",
 		Selection: deadletter.Selection{Namespace: q.Source.Namespace, Source: q.Source.Name}}
 	made, err := in.sendAtOnce(ctx, order, letters, out, func(ids []task.ID, err error) error {
 		if task.CodeOf(err) != task.Conflict {
 			return requeueRefused(q, err)
 		}
-		out.Skipped += len(ids) // others have taken all of them
+		out.Skipped += len(ids)
 		return nil
 	})
 	if out.Redrives = append(out.Redrives, made...); err != nil {
@@ -159,8 +155,8 @@ func (in *Inbox) requeue(ctx context.Context, q *Queue, req *Requeue, letters le
 	return nil
 }
 
-// requeueRefused turns the refusal of a redrive into one that names no field of a request: the letters and the source
-// are the reason.
+// requeueRefused turns the refusal of a redrive into one about the letters and the source: the fields of the redrive
+// are not in the caller's request.
 func requeueRefused(q *Queue, err error) error {
 	var e *task.Error
 	if task.CodeOf(err) != task.Invalid || !errors.As(err, &e) || len(e.Problems) == 0 {
@@ -174,8 +170,8 @@ func requeueRefused(q *Queue, err error) error {
 		strings.Join(why, "; "))
 }
 
-// sendAtOnce creates and starts redrives of letters, each of one wave without an observation, waits for them, and adds
-// up what became of them. refused decides about the letters of a redrive that is refused.
+// sendAtOnce creates and starts redrives of one wave without an observation, waits for them, and adds up the results.
+// refused decides about the letters of a refused redrive.
 func (in *Inbox) sendAtOnce(ctx context.Context, req RedriveRequest, letters lettersByState, out *Requeued,
 	refused func([]task.ID, error) error,
 ) (made []task.ID, err error) {
@@ -204,8 +200,8 @@ func (in *Inbox) sendAtOnce(ctx context.Context, req RedriveRequest, letters let
 	return made, nil
 }
 
-// awaitRequeue waits for the end of a redrive, or of ctx, and adds its results. One that its stop rule has halted is
-// cancelled: nobody would resume it.
+// awaitRequeue waits for the end of a redrive, or of ctx, and adds its results. It cancels a halted redrive, which
+// nobody would resume.
 func (in *Inbox) awaitRequeue(ctx context.Context, id task.ID, by By, out *Requeued) error {
 	still := context.WithoutCancel(ctx)
 	for {
@@ -254,27 +250,26 @@ func (in *Inbox) addRequeued(ctx context.Context, r *deadletter.Redrive, out *Re
 	return nil
 }
 
-// Retry is what became of a message that was to be sent back.
+// Retry is the result of a message to send back.
 type Retry struct {
 	State RetryState
-	Why   string // of a failed one
+	Why   string
 }
 
-// RetryState is how far a retry is.
+// RetryState is the state of a retry.
 type RetryState string
 
-// The states of retries.
 const (
-	RetrySuccess RetryState = "success" // it was sent
+	RetrySuccess RetryState = "success"
 	RetryFailed  RetryState = "failed"
-	RetryPending RetryState = "pending" // it is sent later; its redrive goes on
+	RetryPending RetryState = "pending" // sent later; its redrive continues
 )
 
-// RetryMessages sends messages back, as FindMessage finds them, and returns what became of each, in their order. It
-// waits until all are sent, 25 seconds at most. One that cannot be sent holds no other up.
+// RetryMessages sends messages back, as FindMessage finds them, and returns the results in order. It waits for all, 25
+// seconds at most. A failure holds up no other.
 //
 // A letter that was sent back or discarded is opened and sent again; for a discarded one the key needs the permission
-// to restore. Parked letters are sent too: they were named.
+// to restore. Parked letters are sent too, since they were named.
 func (in *Inbox) RetryMessages(ctx context.Context, namespace, source string, ids []string, by By) ([]Retry, error) {
 	if err := reach(ctx, namespace); err != nil {
 		return nil, err
@@ -313,7 +308,6 @@ func (in *Inbox) RetryMessages(ctx context.Context, namespace, source string, id
 	return out, nil
 }
 
-// retryLetters opens letters that ended, sends all back, and returns the results by ID.
 func (in *Inbox) retryLetters(ctx context.Context, namespace string, ids []task.ID, by By) (map[task.ID]Retry, error) {
 	results := map[task.ID]Retry{}
 	letters, err := in.reopen(ctx, ids, by, results)
@@ -368,8 +362,6 @@ func retryOf(i deadletter.Item) Retry {
 	return Retry{State: RetryFailed, Why: i.Message}
 }
 
-// reopen opens letters that were sent back or discarded, in one transaction, and returns those that can be sent. The
-// others get a result.
 func (in *Inbox) reopen(ctx context.Context, ids []task.ID, by By, results map[task.ID]Retry) (lettersByState, error) {
 	key := access.From(ctx) // nil: a server without keys
 	may := key == nil || key.Can(access.DeadLettersDiscard)
@@ -377,7 +369,7 @@ func (in *Inbox) reopen(ctx context.Context, ids []task.ID, by By, results map[t
 	err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		open = lettersByState{}
 		clear(results)
-		// Whole: whether a letter that was cut may be sent depends on its edit.
+		// Whole: whether a cut letter may be sent depends on its edit.
 		_, err := in.changeStates(ctx, tx, in.store.Letters, ids, func(l *deadletter.Letter) error {
 			was, ended, why := l.State, !slices.Contains(inQueue, l.State), ""
 			if ended && was == model.LetterDiscarded && !may {

@@ -17,7 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestPolicyOfTenRetries: a policy sends a letter as often as it says, whatever the default of max_replays is.
+// A policy's retries do not depend on the default of max_replays.
 func TestPolicyOfTenRetries(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -34,8 +34,8 @@ func TestPolicyOfTenRetries(t *testing.T) {
 	})
 }
 
-// TestPolicyOfAllSources: a policy without a source is for the letters of every source of its namespace, also of one
-// that is added later; the policy of an origin comes before that of a source, and nothing reaches other namespaces.
+// A policy without a source covers the sources of its namespace, even later ones; those of an origin, then of a source,
+// come first.
 func TestPolicyOfAllSources(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -79,8 +79,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestRetryHeaders: what goes back to a consumer of an event platform says how often, why and when, in bounded headers
-// that replace those of the last time.
+// Letters for an event platform have bounded retry headers that replace the last ones.
 func TestRetryHeaders(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -125,8 +124,7 @@ func TestRetryHeaders(t *testing.T) {
 	})
 }
 
-// TestCopies: a policy that copies sends to the destination and to that with -retry; a copy that fails, or has no
-// destination, changes nothing.
+// A copy goes to the destination with -retry; its failure changes nothing.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -156,8 +154,7 @@ func TestCopies(t *testing.T) {
 	})
 }
 
-// TestLetterEvents: listeners hear that letters are about to be sent back, were sent, failed, or were discarded: one
-// event for each origin, however many letters there are.
+// One event for each origin and outcome, however many letters there are.
 func TestLetterEvents(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -188,7 +185,7 @@ func TestLetterEvents(t *testing.T) {
 		r.pass(time.Second)
 		first := next(tasker.EventLetterRetrying, 400, "", "")
 		r.want("named", len(first.First), deadletter.MaxEventLetters)
-		// the failed letter is given up: its policy allows one retry
+		// the failed letter is discarded: its policy allows one retry
 		r.want("discarded", next(tasker.EventLetterDiscarded, 1, "", "max_retries").First[0].MessageID, "m7")
 		r.want("failed", next(tasker.EventLetterRetried, 1, "failed", "").Reason, "refused")
 		next(tasker.EventLetterRetried, 399, "sent", "")
@@ -208,8 +205,7 @@ func TestLetterEvents(t *testing.T) {
 	})
 }
 
-// TestCountsNeverGoDown: whatever a message says of its own retries, replays, attempts and occurrences of its letter
-// never go down, and what a consumer counted before its first death is no replay.
+// Counts never fall, whatever a message claims, and earlier attempts of a consumer are no replays.
 func TestCountsNeverGoDown(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

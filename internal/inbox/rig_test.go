@@ -27,17 +27,16 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// rig is an inbox on a database, with a clock of its own, and a broker whose consumer can be told what fails.
+// rig is an inbox with its own clock, and a broker with a controllable consumer.
 type rig struct {
 	t *testing.T
 	*inbox.Inbox
-	node    *node.Node
-	db      engine.Database
-	client  *tasker.Client
-	broker  *broker
-	commits commits
-	told    tally
-	// carriers are those of the node.
+	node     *node.Node
+	db       engine.Database
+	client   *tasker.Client
+	broker   *broker
+	commits  commits
+	told     tally
 	carriers map[string]inbox.Carrier
 	webhooks []webhook.Endpoint
 
@@ -45,7 +44,6 @@ type rig struct {
 	now time.Time
 }
 
-// onEveryDatabase runs a script on SQLite and on PostgreSQL.
 func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig), options ...func(*node.Options)) {
 	t.Helper()
 	t.Run("SQLite", func(t *testing.T) {
@@ -95,7 +93,7 @@ func (r *rig) clock() time.Time {
 	return r.now
 }
 
-// pass lets time pass, and does what is due.
+// pass lets time pass and runs the loops.
 func (r *rig) pass(d time.Duration) {
 	r.t.Helper()
 	r.later(d)
@@ -104,7 +102,7 @@ func (r *rig) pass(d time.Duration) {
 	}
 }
 
-// later lets time pass, and nothing else.
+// later only lets time pass.
 func (r *rig) later(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +126,6 @@ func (r *rig) die(list ...inbox.Arrival) []inbox.Receipt {
 	return got
 }
 
-// dead is message n, which died of a cause.
 func dead(n int, cause string) inbox.Arrival {
 	return inbox.Arrival{Report: inbox.Report{MessageID: fmt.Sprintf("m%d", n), Origin: "orders", Handler: "ship",
 		Content: deadletter.Content{Payload: fmt.Appendf(nil, `{"order":%d}`, n)},
@@ -136,14 +133,13 @@ func dead(n int, cause string) inbox.Arrival {
 		Format: "tasker"}
 }
 
-// placed is message n at a position of its broker.
 func placed(n int, cause string) inbox.Arrival {
 	a := dead(n, cause)
 	a.Position = fmt.Sprint("orders.dlq@", n)
 	return a
 }
 
-// groups returns the open groups, the fullest first, as "title open".
+// as "title open", the fullest first
 func (r *rig) groups() []string {
 	r.t.Helper()
 	page, err := r.Groups(r.t.Context(), inbox.GroupFilter{Order: "open", Limit: 100}, "")
@@ -164,7 +160,6 @@ func (r *rig) want(what string, got, want any) {
 	}
 }
 
-// refused wants an error of a code.
 func (r *rig) refused(err error, code task.Code) {
 	r.t.Helper()
 	if task.CodeOf(err) != code {
@@ -181,24 +176,24 @@ func (r *rig) letter(id task.ID) *deadletter.Letter {
 	return s.Letter
 }
 
-// broker is a carrier whose consumer reports at once what it cannot process.
+// broker is a carrier whose consumer immediately reports messages that it cannot process.
 type broker struct {
 	mu     sync.Mutex
 	queues map[string]bool
-	sent   []string // letters, in order
+	sent   []string
 	got    map[string][]byte
 	to     []string                   // "namespace destination" of each send
-	fails  func(inbox.Outgoing) error // what the broker answers; nil: it takes everything
+	fails  func(inbox.Outgoing) error // the broker's answer; nil: it takes everything
 	reads  [][]inbox.Arrival
-	gone   *inbox.GoneError // reported once; nil: nothing is gone
-	during func()           // runs once while something is sent; nil: nothing does
-	// before and after run around each send of a source's letters; nil: nothing does.
+	gone   *inbox.GoneError // reported once
+	during func()           // runs once during a send; may be nil
+	// before and after run around each send of a source's letters; may be nil.
 	after   func(source string)
 	before  func(ctx context.Context, source string)
-	waiting int64  // messages that are not captured
-	asked   func() // runs once, right after the broker has told how many; nil: nothing does
-	down    bool   // it tells nothing
-	log     *log   // what it keeps of the queue; nil: it keeps nothing
+	waiting int64  // messages not captured
+	asked   func() // runs once, right after the answer to a count; may be nil
+	down    bool
+	log     *log // of the queue; may be nil
 }
 
 func newBroker() *broker {
@@ -305,7 +300,6 @@ func (b *broker) Read(ctx context.Context, _ *deadletter.Source, _ inbox.ReadOpt
 	}
 }
 
-// deliveries returns how often each letter was sent.
 func (b *broker) deliveries() map[string]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -316,7 +310,7 @@ func (b *broker) deliveries() map[string]int {
 	return out
 }
 
-// back is a letter that was sent, dead again of a cause.
+// back is the new death of a sent letter, by a cause.
 func back(l *deadletter.Letter, cause string) inbox.Arrival {
 	a := dead(0, cause)
 	a.MessageID = ""

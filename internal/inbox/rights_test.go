@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// withoutRights is a carrier of a broker that answers, and refuses to tell of its queues.
+// withoutRights is a broker that answers, but refuses to count queues.
 type withoutRights struct{ inbox.Carrier }
 
 var errNoPermission = fmt.Errorf("%w: NOPERM this user has no permissions to run the 'llen' command", inbox.ErrRefused)
@@ -30,7 +30,7 @@ func (withoutRights) Exists(_ context.Context, _ *deadletter.Source, to string) 
 	return false, errNoPermission
 }
 
-// TestBrokerThatRefuses: a broker that refuses is said to refuse, in its own words, and not to be silent.
+// A refusal is reported in the broker's words, not as silence.
 func TestBrokerThatRefuses(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -10,314 +10,263 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Store is all that an Inbox stores. Package store implements it once, for every SQL database. A method that takes a
+// Store is the storage of an Inbox. Package store implements it once, for every SQL database. A method with a
 // transaction is part of it; the others answer from a committed state, on another connection: a store refuses them with
 // the context of an open transaction (package nesting).
 //
-// A row that does not exist is nil, and left out of lists and maps. A limit bounds a list or a count. The namespace ""
-// selects all. Conflict: a row has another version than the one before the version to store.
+// A missing row is nil, and left out of lists and maps. A limit bounds a list or a count. The namespace "" selects all.
+// Conflict: a row has another version than the one before the version to store.
 //
-// Locked rows stay locked until the transaction ends. Everybody locks a redrive before letters, and letters before
-// items and groups; letters in the order of their IDs.
+// Locked rows stay locked until the transaction ends. The order of locks: a redrive, letters by ID, items, groups.
 type Store interface {
-	// Letters.
 
-	// AddLetters stores new letters with their first occurrences. It leaves out those whose identity a letter of their
-	// source has already, as its own or as an alias, or one before it in the list, and reports for each letter whether
-	// it was stored. It waits for a transaction that makes an identity an alias at the same time.
+	// AddLetters stores new letters with their first occurrences, and reports for each whether it was stored: not if a
+	// letter of its source, or one before it in the list, has its identity, as its own or as an alias. It waits for
+	// concurrent transactions that add the identity as an alias.
 	AddLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) ([]bool, error)
-	// Letters returns letters whole, locked, in the order of the IDs.
+	// Letters returns letters whole, locked, by ID.
 	Letters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error)
-	// Identified returns the letters of a source, whole and locked, by the identities that they have as their own or as
-	// an alias.
+	// Identified returns the letters of a source, whole and locked, by own identity or alias.
 	Identified(ctx context.Context, tx engine.Tx, namespace, source string, identities []string) (
 		map[string]*deadletter.Letter, error)
-	// Namesakes returns the newest letters of a source by their message IDs. It locks nothing.
+	// Namesakes returns the newest letters of a source by message ID. It locks nothing.
 	Namesakes(ctx context.Context, tx engine.Tx, namespace, source string, messageIDs []string) (map[string]task.ID, error)
-	// SaveLetters stores the changeable fields of letters, except the stack: AddOccurrences stores that of the latest.
+	// SaveLetters stores the changeable fields except the stack: AddOccurrences stores the latest.
 	SaveLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
 	AddOccurrences(ctx context.Context, tx engine.Tx, occurrences []deadletter.Occurrence) error
-	// AddAliases stores aliases of letters that the transaction has locked, before their own identities change. It leaves
-	// out those that are stored.
+	// AddAliases stores aliases of locked letters, before their own identities change. It skips stored ones.
 	AddAliases(ctx context.Context, tx engine.Tx, aliases []deadletter.Alias) error
-	// LettersToSend is Letters without stacks: the first of the IDs, up to size bytes of large payloads, but at
-	// least one. left are the IDs from the first one on that does not fit. Without a transaction nothing is locked.
+	// LettersToSend is Letters without stacks, of the first IDs up to size bytes of large payloads, but at least one;
+	// left are the other IDs. Without a transaction nothing is locked.
 	LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID, size int) (letters []*deadletter.Letter,
 		left []task.ID, err error)
-	// BareLetters is Letters without headers, large payloads, edits and stacks: for changes of state.
+	// BareLetters is Letters without headers, large payloads, edits and stacks, for changes of state.
 	BareLetters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error)
-	// SaveStates stores the columns that a change of state may touch: state, reason, times, redrive, replays, failed
-	// sends, parked, unknown and version.
+	// SaveStates stores the columns of a change of state: state, reason, times, redrive, replays, failed sends, parked,
+	// unknown and version.
 	SaveStates(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
-	// SaveUnchanged is SaveStates for letters that have the version before the one to store. ErrChanged: not all have, and
-	// the transaction must be rolled back.
+	// SaveUnchanged is SaveStates for letters of the version before. ErrChanged: some have another one, and the
+	// transaction must be rolled back.
 	SaveUnchanged(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
-	// FindLetter and WholeLetters return letters whole, in the order of the IDs.
+	// FindLetter and WholeLetters return letters whole, by ID.
 	FindLetter(ctx context.Context, id task.ID) (*deadletter.Letter, error)
 	WholeLetters(ctx context.Context, ids []task.ID) ([]*deadletter.Letter, error)
-	// Occurrences begins with the latest.
 	Occurrences(ctx context.Context, id task.ID, limit int) ([]deadletter.Occurrence, error)
 	// ListLetters returns a page, the newest first, without payloads above SmallPayload, headers and stacks.
 	ListLetters(ctx context.Context, f LetterFilter) (LetterPage, error)
-	// LetterBytes returns about how many bytes letters have whole.
+	// LetterBytes returns the approximate size of whole letters.
 	LetterBytes(ctx context.Context, ids []task.ID) (map[task.ID]int, error)
 	OpenLetters(ctx context.Context, namespace, source string, limit int) (int, error)
-	// OldestLetters begins with the oldest.
 	OldestLetters(ctx context.Context, f QueueFilter) ([]task.ID, error)
-	// DueLetters returns scheduled letters that are due, the earliest first.
 	DueLetters(ctx context.Context, until task.Instant, limit int) ([]task.ID, error)
-	// SelectCases returns pending cases, and whether there are more.
 	SelectCases(ctx context.Context, sel deadletter.Selection, limit int) (ids []task.ID, more bool, err error)
-	// PurgeLetters deletes letters whose time to be deleted has come, with their occurrences and aliases.
 	PurgeLetters(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error)
 
-	// Letters by where they came from, whatever their source.
+	// Letters by origin, of any source.
 
-	// Topics returns the origins of letters in their order, and EventTypes the types of events, with a few looks at an
-	// index for each.
+	// Topics returns sorted origins, and EventTypes types of events, with a few index look-ups each.
 	Topics(ctx context.Context, namespace string, limit int) ([]string, error)
 	EventTypes(ctx context.Context, namespace string, limit int) ([]string, error)
-	// CountTopic counts letters by their states, each up to limit.
+	// CountTopic counts letters by state, each up to limit.
 	CountTopic(ctx context.Context, f TopicFilter, limit int) (map[model.LetterState]int, error)
-	// SampleTopic adds up letters: up to sample of each state, the newest.
+	// SampleTopic adds up the newest letters: up to sample of each state.
 	SampleTopic(ctx context.Context, f TopicFilter, sample int) (TopicSample, error)
 	// TopicLetters returns letters as ListLetters does.
 	TopicLetters(ctx context.Context, f TopicFilter, skip, limit int) ([]*deadletter.Letter, error)
-	// LettersNamed returns letters with a message ID, the newest first.
 	LettersNamed(ctx context.Context, namespace, messageID string, limit int) ([]task.ID, error)
 
-	// Sends, turns and journals. By its turn a process that has stalled finds out that another one has taken over.
+	// Sends, turns and journals. A turn shows a stalled process that another one has taken over.
 
-	// AddSends stores sends, also in place of those with their numbers. SaveSends stores what changes of a send.
+	// AddSends stores sends, and replaces those with their numbers. SaveSends stores the changeable fields.
 	AddSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error
 	SaveSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error
-	// SaveDelivered is SaveSends for sends that are in flight under their turns. ErrChanged: not all are, and the
-	// transaction must be rolled back.
+	// SaveDelivered is SaveSends for sends in flight under their turns. ErrChanged: some are not, and the transaction
+	// must be rolled back.
 	SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error
 	DropSends(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) error
-	// SendsOf returns sends, locked, in the order of the owners and numbers.
+	// SendsOf returns sends, locked, by owner and number.
 	SendsOf(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) ([]deadletter.Send, error)
-	// AnySends returns, of those contents that were sent from a source, how often the letter of the latest send was.
 	AnySends(ctx context.Context, tx engine.Tx, namespace, source string, contents []SentContent) (
 		map[SentContent]int, error)
 	// OpenSends returns sends of a content that no death has consumed, the latest first, locked.
 	OpenSends(ctx context.Context, tx engine.Tx, namespace, source string, of SentContent, limit int) (
 		[]deadletter.Send, error)
-	// TakeTurn begins a turn of a loop, which ends the one before. HasTurn reports whether a turn is the latest of its
-	// loop; it stays so until the transaction ends.
+	// TakeTurn begins a turn of a loop, which ends the one before. HasTurn reports whether a turn is the latest; it
+	// stays so until the transaction ends.
 	TakeTurn(ctx context.Context, tx engine.Tx, loop string, turn int64) error
 	HasTurn(ctx context.Context, tx engine.Tx, loop string, turn int64) (bool, error)
-	// DueSends returns sends that are due, and those that are in flight since before orphans: their process has ended.
+	// DueSends returns due sends, and those in flight since before orphans, whose process has ended.
 	DueSends(ctx context.Context, kind deadletter.SendKind, now, orphans task.Instant, limit int) ([]deadletter.Send,
 		error)
-	// CountFailures counts failures that wait, and returns when the oldest of these was; 0 for none.
+	// CountFailures counts waiting failures, and returns the time of the oldest; 0 for none.
 	CountFailures(ctx context.Context, limit int) (n int, oldest task.Instant, err error)
-	// Journal returns the journal of a source, locked.
+	// locked
 	Journal(ctx context.Context, tx engine.Tx, namespace, source string) ([]byte, error)
 	SaveJournal(ctx context.Context, tx engine.Tx, namespace, source string, journal []byte) error
 
-	// Groups.
-
 	engine.GroupRows
-	// AddGroups stores new groups; those that exist stay as they are.
 	AddGroups(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error
-	// AddDeltas adds changes of the counts of groups. Deltas never conflict with each other.
+	// AddDeltas adds changes of counts. Deltas never conflict with each other.
 	AddDeltas(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error
-	// FreshGroups returns groups that were stored with failures, until SaveNews stores when their first failure was
-	// noticed, and their last burst.
+	// FreshGroups returns groups stored with failures whose first failure, or last burst, SaveNews has not stored yet.
 	FreshGroups(ctx context.Context, tx engine.Tx, limit int) ([]deadletter.GroupID, error)
 	SaveNews(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error
-	// Group and Groups return groups, locked in the order of their IDs.
+	// Group and Groups return groups, locked in the order of IDs.
 	Group(ctx context.Context, tx engine.Tx, id deadletter.GroupID) (*deadletter.Group, error)
 	Groups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID) (map[deadletter.GroupID]*deadletter.Group, error)
 	// Merged is MergedGroups in a transaction, and HoursOf is Hours. They lock nothing.
 	Merged(ctx context.Context, tx engine.Tx, into deadletter.GroupID) ([]*deadletter.Group, error)
 	HoursOf(ctx context.Context, tx engine.Tx, groups []deadletter.GroupID, since task.Instant) (
 		map[deadletter.GroupID][]deadletter.Hour, error)
-	// ShownFailures returns the failures of the groups that are merged into each of some groups. It locks nothing.
+	// ShownFailures returns failures of the groups merged into each group. It locks nothing.
 	ShownFailures(ctx context.Context, tx engine.Tx, into []deadletter.GroupID) (map[deadletter.GroupID]int64, error)
-	// SaveGroup stores the fields of a group that operators and the loop change, except its counts. FoldDeltas alone
-	// changes counts, so that an operator and a burst of failures never wait for each other.
+	// SaveGroup stores the fields that operators and the loop change, without counts. Only FoldDeltas changes counts,
+	// so that an operator and a burst of failures never wait for each other.
 	SaveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group) error
-	// AddGroupNotes appends to the threads of groups; it numbers the notes.
 	AddGroupNotes(ctx context.Context, tx engine.Tx, notes []deadletter.Note) error
-	// FoldDeltas removes deltas and adds them to the counts of their groups and hours. It returns the sums, one for each
-	// group, and whether there are more.
+	// FoldDeltas moves deltas into the counts of groups and hours. It returns the sums, one for each group, and whether
+	// there are more.
 	FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]deadletter.Delta, bool, error)
-	// Regroup puts cases that are in no group into theirs, and returns how many: cases of older databases, and those that
-	// were opened by SQL. by applies the rules to their fingerprints.
+	// Regroup puts cases without a group into theirs, and returns their number: cases of older databases, and those
+	// opened by SQL. by applies the rules to fingerprints.
 	Regroup(ctx context.Context, tx engine.Tx, limit int, by PrintFunc) (int, error)
-	// FindGroup returns a group with its counts.
+	// with its counts
 	FindGroup(ctx context.Context, id deadletter.GroupID) (*deadletter.Group, error)
-	// ListGroups returns a page of groups that are not merged into others. Their counts and times include those of the
-	// groups that are merged into them.
+	// ListGroups returns a page of groups that are not merged into others. Counts and times include merged groups.
 	ListGroups(ctx context.Context, f GroupFilter) ([]*deadletter.Group, error)
 	MergedGroups(ctx context.Context, into deadletter.GroupID) ([]*deadletter.Group, error)
-	// GroupNotes returns the thread of a group, the latest first, below a number if that is not 0.
+	// GroupNotes returns a thread, the latest first, below a number unless that is 0.
 	GroupNotes(ctx context.Context, id deadletter.GroupID, below, limit int) ([]deadletter.Note, error)
-	// Hours returns the failures by the hour, the earliest first: of groups with those that are merged into them.
+	// Hours returns failures by the hour, the earliest first, including merged groups.
 	Hours(ctx context.Context, groups []deadletter.GroupID, since task.Instant) (map[deadletter.GroupID][]deadletter.Hour,
 		error)
-	// Resolutions adds up how often the groups of a namespace were resolved.
 	Resolutions(ctx context.Context, namespace string) (deadletter.Resolutions, error)
-	// Timed returns ignored groups whose time is up.
 	Timed(ctx context.Context, now task.Instant, limit int) ([]deadletter.GroupID, error)
-
-	// Redrives.
 
 	// AddRedrive stores a redrive. Freeze stores its items, in the same transaction.
 	AddRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive) error
-	// Freeze writes down the items that a redrive's selection selects now, the earliest death first, and returns their
-	// number. More than limit fail with task.TooLarge.
+	// Freeze stores the items that a redrive's selection selects now, the earliest death first, and returns their
+	// number. task.TooLarge: more than limit.
 	Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, limit int) (int, error)
-	// Redrive returns a redrive, locked.
+	// locked
 	Redrive(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Redrive, error)
-	// SaveRedrive stores the fields that change: state, wave, progress, version.
 	SaveRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive) error
-	// SaveItems stores the results of items that exist.
 	SaveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error
-	// DecidedItems counts the items of a wave that have a result.
 	DecidedItems(ctx context.Context, tx engine.Tx, id task.ID, wave int) (int, error)
-	// FindRedrive returns a redrive without the counts that CountItems has.
+	// FindRedrive omits the counts of CountItems.
 	FindRedrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error)
-	// ListRedrives returns a page, the newest first.
 	ListRedrives(ctx context.Context, f RedriveFilter) ([]*deadletter.Redrive, error)
-	// ActiveRedrives returns redrives that are running or observing, or of which items are being sent; the oldest first,
-	// behind an ID.
+	// ActiveRedrives returns redrives that are running, observing or sending items; the oldest first, behind an ID.
 	ActiveRedrives(ctx context.Context, behind task.ID, limit int) ([]*deadletter.Redrive, error)
-	// ListItems returns items of a redrive above a number; only those in a state unless it is "".
+	// ListItems returns items of a redrive above a number; state "" selects all.
 	ListItems(ctx context.Context, id task.ID, state model.ItemState, above, limit int) ([]deadletter.Item, error)
-	// ItemOf returns the item under which a letter or a case was sent.
 	ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID) (*deadletter.Item, error)
-	// SentCases returns items of cases that were sent, in the order of their redrives and numbers, behind one item; with
-	// a wave only those of that wave of the item's redrive.
+	// SentCases returns items of sent cases by redrive and number, behind an item; with a wave only those of that wave
+	// of the item's redrive.
 	SentCases(ctx context.Context, behind deadletter.Item, wave, limit int) ([]CaseItem, error)
-	// WaveOutcome counts how the items of a wave stand, except those that are uncertain, and those that came back by
-	// their groups.
+	// WaveOutcome counts the items of a wave by state, without uncertain ones, and returned ones by group.
 	WaveOutcome(ctx context.Context, id task.ID, wave int) (deadletter.Outcome, error)
-	// WaveTroubled reports whether an item of a wave came back, or could not be sent. It looks only at items that
-	// came back, failed or were skipped.
+	// WaveTroubled reports whether an item of a wave came back, or could not be sent. It reads only items that came
+	// back, failed or were skipped.
 	WaveTroubled(ctx context.Context, id task.ID, wave int) (bool, error)
-	// CountItems counts the items of a redrive, as FindRedrive returned it, by their states.
+	// CountItems counts the items of a redrive, as FindRedrive returned it, by state.
 	CountItems(ctx context.Context, r *deadletter.Redrive) (model.ItemCounts, error)
-	// CountWaves counts the items of the waves above a number.
 	CountWaves(ctx context.Context, id task.ID, above int) ([]model.RedriveWave, error)
 
 	// Sources, and the right to read one.
 
 	SaveSource(ctx context.Context, tx engine.Tx, s *deadletter.Source) error
-	// DropSource removes a source; its letters stay.
 	DropSource(ctx context.Context, tx engine.Tx, s *deadletter.Source) error
-	// Source locks nothing: SaveSource and DropSource notice another one's change.
+	// Source locks nothing: SaveSource and DropSource notice concurrent changes.
 	Source(ctx context.Context, tx engine.Tx, namespace, name string) (*deadletter.Source, error)
 	FindSource(ctx context.Context, namespace, name string) (*deadletter.Source, error)
 	Sources(ctx context.Context, namespace string) ([]*deadletter.Source, error)
-	// TakeSource gives a node the right to read a source until a time, and reports whether it has it: not while another
-	// node has it, nor when there is no such source.
+	// TakeSource gives a node the right to read a source until a time, and reports success: not while another node has
+	// it, nor for a missing source.
 	TakeSource(ctx context.Context, tx engine.Tx, namespace, name, node string, now, until task.Instant) (bool, error)
-	// MarkSource stores since when a source cannot be read, and why; 0 when it can be. It reports whether that changes
-	// anything: a source that is lost already stays lost since then.
+	// MarkSource stores since when and why a source cannot be read; 0 if it can. It reports a change: a lost source
+	// keeps its time.
 	MarkSource(ctx context.Context, tx engine.Tx, namespace, name string, lost task.Instant, why string) (bool, error)
 
-	// Messages that stay on their brokers because they are too large, by source and position.
+	// Messages left on their brokers because they are too large, by source and position.
 
-	// SaveOversized records messages; one that is known keeps its FirstAt.
+	// SaveOversized records messages; a known one keeps its FirstAt.
 	SaveOversized(ctx context.Context, tx engine.Tx, namespace, source string, list []deadletter.Oversized) error
-	// Oversized returns up to MaxOversized, the first seen first.
 	Oversized(ctx context.Context, namespace, source string) ([]deadletter.Oversized, error)
-	// DropOversized forgets messages by their positions, and ForgetOversized all of a source.
+	// DropOversized forgets messages by position, and ForgetOversized all of a source.
 	DropOversized(ctx context.Context, tx engine.Tx, namespace, source string, positions []string) error
 	ForgetOversized(ctx context.Context, tx engine.Tx, namespace, source string) error
 
-	// Policies.
-
 	SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error
 	DropPolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error
-	// Policy returns the policy of exactly this origin; "" is the one of the whole source. It locks nothing.
+	// Policy returns the policy of exactly this origin; "" is the whole source. It locks nothing.
 	Policy(ctx context.Context, tx engine.Tx, namespace, source, origin string) (*deadletter.Policy, error)
 	Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error)
 
-	// Rules.
-
-	// RulesInForce and Rules return rules that are in force, in the order in which they are tried.
+	// RulesInForce and Rules return rules in the order in which they are tried.
 	RulesInForce(ctx context.Context, tx engine.Tx, namespace string) ([]*deadletter.Rule, error)
 	Rules(ctx context.Context, namespace string) ([]*deadletter.Rule, error)
-	// LatestRule returns the latest version of a rule, locked, also one that removed the rule.
+	// LatestRule returns the latest version of a rule, locked, even if that removed it.
 	LatestRule(ctx context.Context, tx engine.Tx, namespace, name string) (*deadletter.Rule, error)
-	// AddRule stores a version of a rule, which replaces the one before, unless it removes the rule. Conflict: that
+	// AddRule stores a version of a rule, which replaces the one before, unless it removes the rule. Conflict: the
 	// version exists.
 	AddRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule) error
-	// RuleVersions returns versions of a rule from a version downwards; 0 begins at the latest.
+	// RuleVersions returns versions downwards from a version; 0 is the latest.
 	RuleVersions(ctx context.Context, namespace, name string, from int64, limit int) ([]*deadletter.Rule, error)
-
-	// Moves of members between groups.
 
 	AddMove(ctx context.Context, tx engine.Tx, m *Move) error
 	SaveMove(ctx context.Context, tx engine.Tx, m *Move) error
 	DropMove(ctx context.Context, tx engine.Tx, id task.ID) error
-	// Moves returns moves that are not done, the oldest first.
 	Moves(ctx context.Context, limit int) ([]*Move, error)
-	// CaseMembers returns cases of a group behind an ID, in the order of their IDs.
+	// CaseMembers returns cases of a group behind an ID, by ID.
 	CaseMembers(ctx context.Context, group deadletter.GroupID, after task.ID, limit int) ([]CaseMember, error)
-	// MoveLetters puts letters of a group, with their occurrences in it, into another one, and returns the times of the
-	// occurrences. MoveCases does so with cases. They leave out those that are not in the group.
+	// MoveLetters moves letters of a group, with their occurrences, into another one, and returns the times of the
+	// occurrences. MoveCases moves cases. They skip members of other groups.
 	MoveLetters(ctx context.Context, tx engine.Tx, ids []task.ID, from, to deadletter.GroupID) ([]task.Instant, error)
 	MoveCases(ctx context.Context, tx engine.Tx, cases []CaseMember, from, to deadletter.GroupID) ([]MovedCase, error)
-	// MoveCounts changes the counts of groups and hours at once. Unlike AddDeltas it locks the rows of the groups, and
-	// is no news to Triage.
+	// MoveCounts changes the counts of groups and hours directly. Unlike AddDeltas it locks the groups, and Triage does
+	// not see it.
 	MoveCounts(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error
-	// GroupOfRule returns a group that has members and was made by a rule; 0 for none.
+	// GroupOfRule returns a group with members that a rule made; 0 for none.
 	GroupOfRule(ctx context.Context, namespace, rule string, since int64) (deadletter.GroupID, error)
 
-	// Events that webhooks receive.
-
-	// AddEvents stores events, which have IDs.
 	AddEvents(ctx context.Context, tx engine.Tx, events []deadletter.Event) error
-	// WaitingEvents returns events without deliveries, the oldest first. EventsSubmitted records that they have them.
+	// WaitingEvents returns events without deliveries, the oldest first. EventsSubmitted marks them.
 	WaitingEvents(ctx context.Context, limit int) ([]deadletter.Event, error)
 	EventsSubmitted(ctx context.Context, tx engine.Tx, ids []task.ID) error
 	FindEvent(ctx context.Context, id task.ID) (*deadletter.Event, error)
 	PurgeEvents(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error)
 
-	// Replays of topics.
-
-	// AddReplay stores a replay, and SaveReplay what changes of it: state, version, progress, and when it is deleted.
 	AddReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay) error
 	SaveReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay) error
-	// Replay returns a replay, locked. Unlike a redrive it is locked after letters and groups.
+	// Replay returns a replay, locked: unlike a redrive, after letters and groups.
 	Replay(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Replay, error)
 	FindReplay(ctx context.Context, id task.ID) (*deadletter.Replay, error)
-	// ListReplays begins with the newest, RunningReplays with the oldest.
+	// the newest first, and the oldest first
 	ListReplays(ctx context.Context, f ReplayFilter) ([]*deadletter.Replay, error)
 	RunningReplays(ctx context.Context, limit int) ([]*deadletter.Replay, error)
-	// OpenReplays counts the replays of a namespace that have not ended.
 	OpenReplays(ctx context.Context, tx engine.Tx, namespace string) (int, error)
-	// PurgeReplays deletes replays whose time to be deleted has come, and returns how many.
 	PurgeReplays(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error)
 
-	// Rows that are no longer needed.
-
-	// EndedRedrives returns redrives that ended until a time, those that ended first before, behind one of them; not
-	// those of which the task of a case is still watched.
+	// EndedRedrives returns redrives that ended until a time, the earliest end first, behind one; without those with a
+	// task that is still watched.
 	EndedRedrives(ctx context.Context, behind EndedRedrive, before task.Instant, limit int) ([]EndedRedrive, error)
-	// PurgeRedrive deletes items of a redrive and, when none are left, the redrive itself. It returns the number of rows,
-	// and whether the redrive is gone.
+	// PurgeRedrive deletes items of a redrive and, after the last, the redrive. It returns the number of rows, and
+	// whether the redrive is gone.
 	PurgeRedrive(ctx context.Context, tx engine.Tx, id task.ID, limit int) (n int, gone bool, err error)
-	// EmptyGroups returns groups behind an ID that have no letters and no cases, are part of no merge and no split under
-	// way, and have failed last at a time or before; those that are marked only when their time has come.
+	// EmptyGroups returns groups behind an ID that have no letters and no cases, are part of no merge and no split
+	// under way, and last failed by a time; marked ones only when their time has come.
 	EmptyGroups(ctx context.Context, now, failed task.Instant, behind deadletter.GroupID, limit int) (
 		[]deadletter.GroupID, error)
-	// PurgeGroups marks groups to be deleted at a time (next), and deletes those that are marked, that are still empty,
-	// and whose time has come, with their notes and hours. It returns how many. AddTally, AddGroups and SaveGroup take
-	// the mark away.
+	// PurgeGroups marks groups to be deleted at a time (next), and deletes marked ones that are still empty and whose
+	// time has come, with notes and hours. It returns their number. AddTally, AddGroups and SaveGroup remove the mark.
 	PurgeGroups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID, now, next task.Instant) (int, error)
 }
 
-// SentContent identifies messages with nothing but their content: the hash of the payload, and the message ID, "" for
-// none.
+// SentContent identifies messages by content alone: the hash of the payload, and the message ID or "".
 type SentContent struct{ Content, MessageID string }
 
-// SmallPayload is the number of bytes of a payload that a list shows.
+// SmallPayload bounds a payload in a list, in bytes.
 const SmallPayload = 1024
 
 // LetterFilter selects a page of letters.
@@ -330,20 +279,20 @@ type LetterFilter struct {
 // LetterPage is a page of letters.
 type LetterPage struct {
 	Letters []*deadletter.Letter
-	// Next is where the next page begins; zero at the end. A page may have fewer letters than its limit, or none, and a
-	// next one all the same: a search in texts looks through a bounded number of letters at a time.
+	// Next starts the next page; zero at the end. A page may be short or empty and still have a next one: a search in
+	// texts reads a bounded number of letters.
 	Next task.ID
 }
 
-// QueueFilter selects letters of one source. A letter is as old as its ID: from when it was captured first.
+// QueueFilter selects letters of one source, ordered by ID, which is the time of the first capture.
 type QueueFilter struct {
 	Namespace, Source string
-	States            []model.LetterState // at least one
+	States            []model.LetterState
 	// Zero fields do not restrict.
 	Parked *bool
-	Reason string       // how the reason begins
-	At     task.Instant // when it entered its state
-	Above  task.ID      // exclusive
+	Reason string // beginning of the reason
+	At     task.Instant
+	Above  task.ID
 	// Skip leaves out the first ones. Time grows with Skip and Limit.
 	Skip, Limit int
 }
@@ -356,13 +305,13 @@ type TopicFilter struct {
 	States    []model.LetterState // empty: all
 }
 
-// TopicSample are sums over some letters.
+// TopicSample are sums over letters.
 type TopicSample struct {
 	N                  int
 	Replays, MaxReplay int64
-	FirstAt, LastAt    task.Instant // when the first of them died first, and the last one last; the oldest letter counts too
-	FirstSum           int64        // sum of FirstAt, in seconds
-	NewestFirstAt      task.Instant // greatest FirstAt
+	FirstAt, LastAt    task.Instant // first death of any, and last death of any; the oldest letter counts too
+	FirstSum           int64        // of FirstAt, in seconds
+	NewestFirstAt      task.Instant
 }
 
 // GroupFilter selects a page of groups. Zero fields do not restrict.
@@ -370,12 +319,12 @@ type GroupFilter struct {
 	Namespace string
 	State     model.GroupState
 	Owner     string
-	Where     string // handler or source
-	Text      string // a literal part of the title
-	OpenOnly  bool   // only groups with open letters or pending cases
+	Where     string
+	Text      string
+	OpenOnly  bool
 	// Order is "last" (the default: failed last first), "open" (most open items first) or "first" (newest first).
 	Order string
-	// After continues behind that group: its sort value and its ID.
+	// After is the sort value and ID of the last group before the page.
 	AfterValue int64
 	After      deadletter.GroupID
 	Limit      int
@@ -392,14 +341,14 @@ type RedriveFilter struct {
 // ReplayFilter selects a page of replays. Zero fields do not restrict.
 type ReplayFilter struct {
 	Namespace string
-	Below     task.ID // exclusive; zero starts at the newest
+	Below     task.ID
 	Limit     int
 }
 
-// MaxOversized bounds the messages of a source that are recorded as too large.
+// MaxOversized bounds the recorded large messages of a source.
 const MaxOversized = 1000
 
-// PrintFunc returns the fingerprint of a failure by the rules of a namespace, from its fingerprint without rules.
+// PrintFunc applies the rules of a namespace to a fingerprint without rules.
 type PrintFunc func(namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print, error)
 
 // CaseMember is a case of a group, as rules see it.
@@ -408,20 +357,20 @@ type CaseMember struct {
 	Facts    deadletter.Facts
 }
 
-// Move is a split of a group that is being carried out, or undone: its members are moved batch by batch.
+// Move is a split under way, or its reversal: it moves members batch by batch.
 type Move struct {
 	ID        task.ID
 	Namespace string
-	Group     deadletter.GroupID // that is split
+	Group     deadletter.GroupID
 	Rule      string
-	Since     int64 // see deadletter.Rule
+	Since     int64
 	Undo      bool
 	Begun     task.Instant
-	// AfterLetter and AfterCase are how far a split is; an undone one has no need of them.
+	// AfterLetter and AfterCase are the position of a split; a reversal needs none.
 	AfterLetter, AfterCase task.ID
 }
 
-// MovedCase is a case that was moved: when it failed last, and whether it is pending.
+// MovedCase is a moved case: its last failure, and whether it is pending.
 type MovedCase struct {
 	At      task.Instant
 	Pending bool

@@ -15,24 +15,23 @@ import (
 // RuleCompiler compiles the expressions of a rule. Problems have JSON pointers, line and column.
 type RuleCompiler func(r *deadletter.Rule) (RuleProgram, []task.Problem)
 
-// RuleProgram is a compiled rule. It is safe for concurrent use, and its results depend on the facts alone.
+// RuleProgram is a compiled rule. It is safe for concurrent use, and depends on the facts alone.
 type RuleProgram interface {
 	Decide(f *deadletter.Facts) (matched bool, keys []string, err error)
-	Cost() int // at most; see maxRuleCost
+	Cost() int // upper bound; see maxRuleCost
 }
 
 const (
-	// rulesFresh is how long the rules of a namespace are used before they are read again.
-	rulesFresh = time.Second
-	// maxRuleSets bounds the namespaces whose rules are kept.
+	// rulesFresh is how long rules are used before they are read again.
+	rulesFresh  = time.Second
 	maxRuleSets = 1000
-	// maxSplits bounds the splits that follow on each other for one failure.
+	// maxSplits bounds consecutive splits for one failure.
 	maxSplits = 8
 )
 
 // Ruler applies rules to fingerprints. It is safe for concurrent use. Each second it reads all rules of a namespace and
-// compares them whole: so it notices another node's change, a failover, and a database that was restored. It compiles
-// only those that have changed.
+// compares them whole, so it notices changes by other nodes, a failover and a restored database. It compiles only
+// changed rules.
 type Ruler struct {
 	rows    Store
 	compile RuleCompiler
@@ -48,14 +47,13 @@ func NewRuler(db Database, compile RuleCompiler) *Ruler {
 	return &Ruler{rows: db.Inbox(), compile: compile, sets: map[string]*ruleSet{}}
 }
 
-// ruleSet is the rules of a namespace in the order in which they are tried. It is never changed.
+// ruleSet is the rules of a namespace in order. It is immutable.
 type ruleSet struct {
 	readAt task.Instant
 	rules  []*compiledRule
-	splits bool // some rule is within a group
+	splits bool
 }
 
-// compiledRule is a rule that is ready; its program is nil if it cannot be compiled.
 type compiledRule struct {
 	rule    *deadletter.Rule
 	program RuleProgram
@@ -64,14 +62,13 @@ type compiledRule struct {
 	faults RuleFaults
 }
 
-// RuleFaults are the evaluations of a rule that failed in this process, since its start or the rule's last change.
+// RuleFaults are failed evaluations in this process, since its start or the rule's last change.
 type RuleFaults struct {
 	Count int64
 	Last  string // "" for none
 }
 
-// Print implements engine.Grouper. It passes over a rule that fails, and counts that: the failure is stored in any
-// case.
+// Print implements engine.Grouper. It skips and counts a rule that fails: the failure is stored in any case.
 func (r *Ruler) Print(ctx context.Context, tx engine.Tx, namespace string, print failure.Print,
 	facts func() deadletter.Facts, now task.Instant,
 ) (failure.Print, error) {
@@ -83,8 +80,8 @@ func (r *Ruler) Print(ctx context.Context, tx engine.Tx, namespace string, print
 	return set.print(namespace, print, &f), nil
 }
 
-// print applies the first rule that decides, and then, a bounded number of times, the splits of the group that this
-// gives. A split of the group that the failure was in by the version before still decides about it, and goes first.
+// print applies the first rule that decides, and then, a bounded number of times, the splits of the resulting group.
+// Splits of the failure's group by the version before still apply, and go first.
 func (s *ruleSet) print(namespace string, print failure.Print, f *deadletter.Facts) failure.Print {
 	if ruled, ok := s.first(0, print, f); ok {
 		print = ruled
@@ -94,7 +91,7 @@ func (s *ruleSet) print(namespace string, print failure.Print, f *deadletter.Fac
 			break
 		}
 		ruled, ok := print, false
-		if before := deadletter.GroupBefore(namespace, print); before != 0 { // 0 would be the rules for all
+		if before := deadletter.GroupBefore(namespace, print); before != 0 { // 0 would mean the rules for all
 			ruled, ok = s.first(before, print, f)
 		}
 		if !ok {
@@ -108,7 +105,6 @@ func (s *ruleSet) print(namespace string, print failure.Print, f *deadletter.Fac
 	return print
 }
 
-// first applies the first rule that decides, of those within a group; 0: of those for all.
 func (s *ruleSet) first(within deadletter.GroupID, print failure.Print, f *deadletter.Facts) (failure.Print, bool) {
 	for _, c := range s.rules {
 		if c.rule.Within == within {
@@ -120,7 +116,6 @@ func (s *ruleSet) first(within deadletter.GroupID, print failure.Print, f *deadl
 	return print, false
 }
 
-// apply returns what a rule makes of a fingerprint, if it decides.
 func (c *compiledRule) apply(print failure.Print, f *deadletter.Facts) (failure.Print, bool) {
 	if c.program == nil {
 		return print, false
@@ -142,8 +137,8 @@ func (c *compiledRule) failed(message string) {
 	c.faults.Last = message
 }
 
-// set returns the rules of a namespace, which it reads if they may have changed, or the clock has gone back, as that of
-// a database after a failover.
+// set returns the rules of a namespace. It reads them if they may have changed, or if the clock has gone back, as after
+// a failover.
 func (r *Ruler) set(ctx context.Context, tx engine.Tx, namespace string, now task.Instant) (*ruleSet, error) {
 	r.mu.Lock()
 	known := r.sets[namespace]
@@ -167,7 +162,6 @@ func (r *Ruler) set(ctx context.Context, tx engine.Tx, namespace string, now tas
 	return next, nil
 }
 
-// prepare compiles rules, except those that are as they were.
 func (r *Ruler) prepare(known *ruleSet, rules []*deadletter.Rule) *ruleSet {
 	next := &ruleSet{}
 	for _, rule := range rules {
@@ -176,7 +170,7 @@ func (r *Ruler) prepare(known *ruleSet, rules []*deadletter.Rule) *ruleSet {
 			c = &compiledRule{rule: rule}
 			if program, problems := r.compile(rule); len(problems) == 0 {
 				c.program = program
-			} else { // a newer version of Tasker has stored it
+			} else { // stored by a newer version
 				c.failed("the rule cannot be compiled by this node: " + problems[0].Location + " " + problems[0].Message)
 			}
 		}
@@ -185,7 +179,6 @@ func (r *Ruler) prepare(known *ruleSet, rules []*deadletter.Rule) *ruleSet {
 	return next
 }
 
-// find returns the compiled form of a rule that is exactly as given; nil for none.
 func (s *ruleSet) find(rule *deadletter.Rule) *compiledRule {
 	if s != nil {
 		for _, c := range s.rules {

@@ -12,14 +12,13 @@ import (
 )
 
 const (
-	// maxRuleCost bounds what all rules of a namespace can cost together: their regular expressions are run on the
-	// message of every failure.
-	maxRuleCost = 5000
-	// shownVersions bounds the versions of a RuleStory.
+	// maxRuleCost bounds the total cost of a namespace's rules: their regular expressions run on the message of every
+	// failure.
+	maxRuleCost   = 5000
 	shownVersions = 100
 )
 
-// RuleStatus is a rule in force, and how often it failed on this node.
+// RuleStatus is a rule in force, with its failures on this node.
 type RuleStatus struct {
 	Rule   *deadletter.Rule
 	Faults RuleFaults
@@ -28,17 +27,17 @@ type RuleStatus struct {
 // RuleStory is a rule with its versions.
 type RuleStory struct {
 	RuleStatus
-	Versions []*deadletter.Rule // the latest first, at most 100; the one in force is the first of them
+	Versions []*deadletter.Rule // the latest first, at most 100; the first is in force
 }
 
-// SaveRule adds a rule, or a new version of one. It decides about failures from then on, on other nodes within a
-// second; what is in groups stays there. Exhausted: the namespace has as many rules as it may have.
+// SaveRule adds a rule, or a new version of one. It applies to new failures, on other nodes within a second, and moves
+// nothing between groups. Exhausted: the namespace has too many rules.
 func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by By) (*deadletter.Rule, error) {
 	if err := reach(ctx, r.Namespace); err != nil {
 		return nil, err
 	}
 	next := *r
-	next.Within = 0 // SplitGroup makes the others
+	next.Within = 0
 	if _, err := in.checkRule(&next); err != nil {
 		return nil, err
 	}
@@ -47,12 +46,12 @@ func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by By) (*dead
 		if err != nil {
 			return nil, err
 		}
-		// Rules and splits share one space of names, since the name is part of the IDs of groups.
+		// Rules and splits share one space of names, since names are part of the IDs of groups.
 		if latest != nil && latest.Within != 0 {
 			return nil, hinted(task.Conflict, "choose another name", "the name %q is that of a split of group %s", r.Name,
 				latest.Within)
 		}
-		version := int64(0) // a removed rule counts as none: with an expected version it is a conflict
+		version := int64(0) // a removed rule counts as none: an expected version is a conflict
 		if latest != nil && !latest.Removed {
 			version = latest.Version
 		}
@@ -71,8 +70,8 @@ func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by By) (*dead
 	})
 }
 
-// checkRule returns the program of a rule, and notes what it can cost. It refuses a rule that breaks a bound or does
-// not compile. Bounds come first: the compiler gets no text that is too long.
+// checkRule returns the program of a rule with its cost, or refuses the rule. It checks bounds first, so the compiler
+// gets no overlong text.
 func (in *Inbox) checkRule(r *deadletter.Rule) (RuleProgram, error) {
 	problems := r.Validate()
 	if len(problems) == 0 {
@@ -85,8 +84,8 @@ func (in *Inbox) checkRule(r *deadletter.Rule) (RuleProgram, error) {
 	return nil, &task.Error{Code: task.Invalid, Message: "the rule was not saved", Problems: problems}
 }
 
-// roomForRule refuses a rule more than a namespace may have beside its rules in force, and rules that together can cost
-// too much. The version that next replaces does not count.
+// roomForRule refuses a rule beyond the number and total cost of a namespace. The version that next replaces does not
+// count.
 func roomForRule(rules []*deadletter.Rule, next *deadletter.Rule) error {
 	n, cost := 1, next.Cost
 	for _, r := range rules {
@@ -105,7 +104,6 @@ func roomForRule(rules []*deadletter.Rule, next *deadletter.Rule) error {
 	return nil
 }
 
-// addRule stores a version of a rule. This node uses it at once; the others read the rules anew within a second.
 func (in *Inbox) addRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, by By) error {
 	r.SavedAt, r.Actor, r.Key, r.Reason = in.now(), by.Actor, by.key, by.Reason
 	kind, namespace := "save_rule", r.Namespace
@@ -121,8 +119,7 @@ func (in *Inbox) addRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, 
 		}{r.Version, r.When, r.Keys}}))
 }
 
-// RemoveRule takes a rule out of force. Its groups and its versions stay. WrongState: the rule is a split, which
-// UnsplitGroup undoes.
+// RemoveRule ends a rule. Its groups and versions stay. WrongState: the rule is a split, see UnsplitGroup.
 func (in *Inbox) RemoveRule(ctx context.Context, namespace, name string, by By) error {
 	_, err := acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Rule, error) {
 		if !nameable(ctx, namespace, name) {
@@ -147,8 +144,7 @@ func (in *Inbox) RemoveRule(ctx context.Context, namespace, name string, by By) 
 	return err
 }
 
-// endRule takes a rule out of force by a last version that is marked as removed: rules are never deleted, because
-// groups name them.
+// endRule adds a last version that is marked as removed: groups name rules, so rules are never deleted.
 func (in *Inbox) endRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, by By) error {
 	end := *r
 	end.Version, end.Removed = r.Version+1, true
@@ -172,7 +168,7 @@ func (in *Inbox) Rules(ctx context.Context, namespace string) ([]RuleStatus, err
 	return out, err
 }
 
-// Rule returns a rule with its versions, also one that was removed; or NotFound.
+// Rule returns a rule with its versions, even a removed one; or NotFound.
 func (in *Inbox) Rule(ctx context.Context, namespace, name string) (*RuleStory, error) {
 	if !nameable(ctx, namespace, name) {
 		return nil, noRule(name)
@@ -187,8 +183,8 @@ func (in *Inbox) Rule(ctx context.Context, namespace, name string) (*RuleStory, 
 	return &RuleStory{RuleStatus{versions[0], in.opts.Ruler.faults(versions[0])}, versions}, nil
 }
 
-// whyRule adds the expressions of the rule that made a group to its parts: those of the version that decided, not of
-// the latest. A part of which nothing is known any more keeps its value alone.
+// whyRule adds the rule's expressions to the parts of its group, by the version that decided, not the latest. Without
+// that version a part keeps only its value.
 func (in *Inbox) whyRule(ctx context.Context, g *deadletter.Group, parts []failure.Part) ([]failure.Part, error) {
 	if g.Print.Rule == "" {
 		return parts, nil

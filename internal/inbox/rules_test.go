@@ -18,7 +18,6 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// save saves a rule of the default namespace.
 func (r *rig) save(name, when string, keys ...string) *deadletter.Rule {
 	r.t.Helper()
 	saved, err := r.SaveRule(r.t.Context(), &deadletter.Rule{Namespace: "default", Name: name, When: when, Keys: keys},
@@ -29,7 +28,6 @@ func (r *rig) save(name, when string, keys ...string) *deadletter.Rule {
 	return saved
 }
 
-// one captures one message and returns its group.
 func (r *rig) one(a inbox.Arrival) *inbox.GroupStory {
 	r.t.Helper()
 	return r.group(r.die(a)[0].Group)
@@ -44,14 +42,13 @@ func (r *rig) group(id deadletter.GroupID) *inbox.GroupStory {
 	return g
 }
 
-// tenant is message n of a tenant.
 func tenant(n int, cause, name string) inbox.Arrival {
 	a := dead(n, cause)
 	a.Content.Headers = []deadletter.Header{{Name: "tenant", Value: []byte(name)}}
 	return a
 }
 
-// TestRules: a rule puts what comes into groups of its own, which say by which version; what is in groups stays.
+// A rule groups new failures by version; groups keep their members.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -69,7 +66,6 @@ func TestRules(t *testing.T) {
 		r.want("why", same.Why, []failure.Part{{Name: "rule", Value: "tenants version 1", From: first.When},
 			{Name: "key", Value: "acme", From: first.Keys[0]}})
 
-		// a new title keeps the groups, a new key makes others
 		second := *first
 		second.Title = "A tenant"
 		saved, err := r.SaveRule(t.Context(), &second, inbox.By{Version: 1})
@@ -101,7 +97,7 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// TestRulesInOrder: the first rule that decides wins, and one that fails is passed over, counted and shown.
+// The first rule that decides wins; one that fails is skipped, counted and shown.
 func TestRulesInOrder(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -126,8 +122,7 @@ func TestRulesInOrder(t *testing.T) {
 	})
 }
 
-// TestRulesOfTheDatabase: a node notices within a second that the database has other rules: another node's, or those of
-// a backup, whatever their versions are.
+// A node notices other rules in the database within a second: changed by another node, or restored.
 func TestRulesOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -141,7 +136,7 @@ func TestRulesOfTheDatabase(t *testing.T) {
 		r.pass(time.Second)
 		r.want("by no rule", r.one(tenant(2, "Timeout", "acme")).Group.Print.Rule, "")
 		restore("acme", "there is no such function()")
-		r.pass(-time.Hour) // the clock of the database goes back with it
+		r.pass(-time.Hour) // the database's clock goes back too
 		r.want("a rule that this node cannot compile", r.one(tenant(3, "Timeout", "acme")).Group.Print.Rule, "")
 		rules, err := r.Rules(t.Context(), "")
 		if err != nil {
@@ -151,7 +146,6 @@ func TestRulesOfTheDatabase(t *testing.T) {
 	})
 }
 
-// TestRulesAreRefused: nothing of a rule that is wrong is stored.
 func TestRulesAreRefused(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -189,7 +183,7 @@ func TestRulesAreRefused(t *testing.T) {
 	})
 }
 
-// TestTestRule: a rule that is not saved shows which members of a group it would take.
+// A rule is tried without being saved.
 func TestTestRule(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -221,7 +215,7 @@ func TestTestRule(t *testing.T) {
 	})
 }
 
-// TestRulesForTasks: rules decide about tasks that fail as about letters, in the transaction that stores the failure.
+// Rules also decide about failing tasks, in the transaction of the failure.
 func TestRulesForTasks(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -240,7 +234,7 @@ func TestRulesForTasks(t *testing.T) {
 	})
 }
 
-// overwrite puts a rule into the database as no version of Tasker would.
+// overwrite stores a rule as no version of Tasker would.
 func (r *rig) overwrite(rule *deadletter.Rule) {
 	r.t.Helper()
 	body, err := json.Marshal(rule)

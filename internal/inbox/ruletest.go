@@ -10,35 +10,33 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// testedMembers bounds the letters, and the cases, of a group that a rule is tried on.
 const testedMembers = 100
 
-// RuleTest asks what a rule would decide, without saving it: about a failure, or about recent members of a group.
+// RuleTest asks for the decision of a rule about a failure, or about recent members of a group, without saving it.
 type RuleTest struct {
 	Rule  *deadletter.Rule
 	Facts *deadletter.Facts // nil with Group
 	Group deadletter.GroupID
 }
 
-// RuleTrial is what a rule decides about the failures of a RuleTest. Matched and Failed are among Tried; Items are in
-// the order of the trials.
+// RuleTrial counts the decisions of a RuleTest. Tried includes Matched and Failed.
 type RuleTrial struct {
 	Tried, Matched, Failed int
 	Items                  []RuleItem
 }
 
-// RuleItem is what a rule decides about one failure.
+// RuleItem is the decision about one failure.
 type RuleItem struct {
 	Kind    model.Kind
 	ID      task.ID // zero for a failure that is not stored
 	Matched bool
-	Group   deadletter.GroupID // that the rule gives
+	Group   deadletter.GroupID // by the rule
 	Print   failure.Print
-	Error   string // why the rule cannot be evaluated
+	Error   string
 }
 
-// TestRule tries a rule, alone and as if it were saved. It stores nothing. Invalid for a rule that could not be saved,
-// with the same problems; NotFound for a group of another namespace.
+// TestRule tries a rule as if it were saved, and stores nothing. Invalid as for SaveRule; NotFound for a group of
+// another namespace.
 func (in *Inbox) TestRule(ctx context.Context, t RuleTest) (*RuleTrial, error) {
 	if err := reach(ctx, t.Rule.Namespace); err != nil {
 		return nil, err
@@ -77,14 +75,12 @@ func (in *Inbox) TestRule(ctx context.Context, t RuleTest) (*RuleTrial, error) {
 	return &trial.RuleTrial, in.tryOnGroup(ctx, trial, g)
 }
 
-// ruleTrial is a RuleTrial in progress.
 type ruleTrial struct {
 	RuleTrial
 	rule    *deadletter.Rule
 	program RuleProgram
 }
 
-// item tries the rule on one failure and adds the result. print is the fingerprint without rules.
 func (t *ruleTrial) item(kind model.Kind, id task.ID, print failure.Print, f *deadletter.Facts) {
 	item := RuleItem{Kind: kind, ID: id}
 	matched, keys, err := t.program.Decide(f)
@@ -101,8 +97,8 @@ func (t *ruleTrial) item(kind model.Kind, id task.ID, print failure.Print, f *de
 	t.Items = append(t.Items, item)
 }
 
-// tryOnGroup tries a rule on recent members of a group and of those that are merged into it: up to 100 letters, then as
-// many cases as make 200 in all.
+// tryOnGroup tries a rule on recent members of a group and its merged groups: up to 100 letters, then cases up to 200
+// in all.
 func (in *Inbox) tryOnGroup(ctx context.Context, t *ruleTrial, g *deadletter.Group) error {
 	ids, err := in.withMerged(ctx, []deadletter.GroupID{g.ID})
 	if err != nil {
@@ -118,7 +114,7 @@ func (in *Inbox) tryOnGroup(ctx context.Context, t *ruleTrial, g *deadletter.Gro
 		return err
 	}
 	for _, listed := range page.Letters {
-		l, err := in.store.FindLetter(ctx, listed.ID) // with headers and stack
+		l, err := in.store.FindLetter(ctx, listed.ID)
 		if err != nil {
 			return err
 		}

@@ -13,19 +13,16 @@ import (
 )
 
 const (
-	// sendBatch bounds the items that are marked, sent and recorded together; those behind a batch of which all were sent
-	// may be twice as many.
-	sendBatch = 500
-	// redrivePage bounds the redrives that are read together, and turnTime the time that one turn gives to each.
+	// sendBatch bounds the items marked, sent and recorded together; after a batch without a failure, twice as many.
+	sendBatch   = 500
 	redrivePage = 25
 	turnTime    = time.Second
 )
 
-// Advance carries on with the redrives that are running, for about a second each. It must run in one process at a time;
-// another process may go on where this one stopped. It returns the number of items that were decided, and whether more
-// are due.
+// Advance advances running redrives, for about a second each. It must run in one process at a time; another may
+// continue. It returns the number of decided items, and whether more are due.
 //
-// Nothing that decides is kept in memory between two calls: rows of the redrive and its items say where it is.
+// It keeps no state between calls: the rows have it.
 func (in *Inbox) Advance(ctx context.Context) (n int, more bool, err error) {
 	defer func() { in.observeFailure(observedSend, err) }()
 	errs := []error{in.watchCases(ctx)}
@@ -46,10 +43,10 @@ func (in *Inbox) Advance(ctx context.Context) (n int, more bool, err error) {
 			again, err := run.run(ctx)
 			n += run.decided
 			more = more || again
-			if errors.Is(err, errTurnLost) { // the one that has it goes on
+			if errors.Is(err, errTurnLost) {
 				return n, false, errors.Join(errs...)
 			}
-			if err != nil { // one that fails does not hold up the others
+			if err != nil {
 				errs = append(errs, fmt.Errorf("redrive %s: %w", r.ID, err))
 			}
 			if ctx.Err() != nil {
@@ -64,8 +61,8 @@ func (in *Inbox) Advance(ctx context.Context) (n int, more bool, err error) {
 	return n, more && err == nil, err
 }
 
-// runner carries on with one redrive, in one goroutine, for one turn. redrive is the row as it was read last; each
-// transaction reads it again (reload), because an operator may act at any time.
+// runner advances one redrive, in one goroutine, for one turn. redrive is the row as last read; each transaction reads
+// it again (reload), because an operator may act at any time.
 type runner struct {
 	in      *Inbox
 	turn    turn
@@ -74,13 +71,12 @@ type runner struct {
 	decided int
 }
 
-// run takes steps until there is nothing to do now, or the time is up; then it reports true.
+// run steps until nothing is due, or reports true when the time is up.
 //
-// Each round: ask the domain for the next step (Redrive.Next), and take it. Next decides from the row and the outcome
-// of the wave alone. The end of an observation is decided after a look at what became of the tasks of the wave. Sends
-// whose outcome is not known are settled by SendDue.
+// Redrive.Next decides each step from the row and the outcome of the wave alone. Before an observation ends, run
+// records the results of the wave's tasks. SendDue settles sends of unknown outcome.
 func (r *runner) run(ctx context.Context) (more bool, err error) {
-	for watched := 0; ; { // the number of the wave whose tasks were looked at
+	for watched := 0; ; {
 		if !r.redrive.State.Active() {
 			return false, nil
 		}
@@ -96,7 +92,7 @@ func (r *runner) run(ctx context.Context) (more bool, err error) {
 		}
 		step := r.redrive.Next(r.in.now(), outcome)
 		if r.redrive.State == model.RedriveObserving && step.Act != deadletter.ActWait && watched != r.redrive.Wave {
-			watched = r.redrive.Wave // the observation ends with what is true at its end
+			watched = r.redrive.Wave // the observation ends with the latest results
 			if changed, err := r.watchWave(ctx); err != nil {
 				return false, err
 			} else if changed {
@@ -121,8 +117,8 @@ func (r *runner) run(ctx context.Context) (more bool, err error) {
 	}
 }
 
-// apply stores a decision about the redrive itself: a new wave, a halt, the end. An operator who acted in the meantime
-// comes first. A new wave is no act; halting and ending are, by the system.
+// apply stores a decision about the redrive: a new wave, a halt, the end. An act of an operator comes first. A new wave
+// is no act; halting and ending are, by the system.
 func (r *runner) apply(ctx context.Context, step deadletter.Step) error {
 	var counts *model.ItemCounts
 	if step.Act != deadletter.ActWave {
@@ -154,8 +150,8 @@ func (r *runner) apply(ctx context.Context, step deadletter.Step) error {
 	})
 }
 
-// reload reads the redrive's row, locked, and returns the time. NotFound if it was deleted, errTurnLost if another
-// process carries it on.
+// reload reads the redrive's row, locked, and returns the time. NotFound: it was deleted; errTurnLost: another process
+// has the turn.
 func (r *runner) reload(ctx context.Context, tx engine.Tx) (task.Instant, error) {
 	if err := r.turn.holds(ctx, tx); err != nil {
 		return 0, err
@@ -167,11 +163,10 @@ func (r *runner) reload(ctx context.Context, tx engine.Tx) (task.Instant, error)
 	return r.in.now(), err
 }
 
-// record stores outcomes, items that were decided without a send, and that the items up to the number last are decided.
-// Without any it only counts anew.
+// record stores outcomes, items decided without a send, and last as the number up to which all are decided. Without
+// outcomes and items it only counts.
 //
-// The row of the redrive is locked last: record and the mark of the next batch run at the same time, and a mark holds
-// that lock.
+// It locks the row of the redrive last, because the mark of the next batch runs at the same time and holds that lock.
 func (r *runner) record(ctx context.Context, outcomes []outcome, decided []deadletter.Item, last int) error {
 	return r.in.settling(outcomes, func(fast bool) error {
 		return r.update(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -182,14 +177,14 @@ func (r *runner) record(ctx context.Context, outcomes []outcome, decided []deadl
 				n := len(outcomes) + len(decided)
 				return n, r.redrive.Decided(n, last, now)
 			}
-			// The items say what is decided, not this process: another one may have counted some of them already.
+			// The items decide, not this process: another one may have counted some.
 			decided, err := r.in.store.DecidedItems(ctx, tx, r.redrive.ID, r.redrive.Wave)
 			return decided - r.redrive.WaveSent, errors.Join(err, r.redrive.Decided(decided-r.redrive.WaveSent, last, now))
 		})
 	})
 }
 
-// recount counts what others have decided: a process that has ended, or the next try of sends without an answer.
+// recount counts items decided by others: an ended process, or later tries of sends without an answer.
 func (r *runner) recount(ctx context.Context) error {
 	last := r.redrive.Total
 	next, err := r.in.store.ListItems(ctx, r.redrive.ID, model.ItemPending, r.redrive.Behind, 1)
@@ -202,7 +197,6 @@ func (r *runner) recount(ctx context.Context) error {
 	return r.record(ctx, nil, nil, last)
 }
 
-// end records that no item is left to be decided.
 func (r *runner) end(ctx context.Context) error {
 	nothing := func(context.Context, engine.Tx) error { return nil }
 	return r.update(ctx, nothing, func(_ context.Context, _ engine.Tx, now task.Instant) (int, error) {
@@ -210,8 +204,8 @@ func (r *runner) end(ctx context.Context) error {
 	})
 }
 
-// update changes the redrive's row, after what rows does in the same transaction; count returns how many items were
-// decided. The store may run both again after a conflict.
+// update changes the redrive's row after rows, in one transaction; count returns the number of decided items. The store
+// may run both again.
 func (r *runner) update(ctx context.Context, rows func(context.Context, engine.Tx) error,
 	count func(context.Context, engine.Tx, task.Instant) (int, error),
 ) error {

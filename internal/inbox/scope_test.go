@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// limited is the context of a request whose key is limited to namespaces.
 func limited(t *testing.T, namespaces ...string) context.Context {
 	t.Helper()
 	secret, hash := access.Generate()
@@ -26,7 +25,7 @@ func limited(t *testing.T, namespaces ...string) context.Context {
 	return access.With(t.Context(), ring.Authenticate(secret))
 }
 
-// TestFreezeWithinNamespace: an operation of a key that is limited to a namespace freezes letters of that one only.
+// An operation freezes only letters of the key's namespace.
 func TestFreezeWithinNamespace(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -52,7 +51,6 @@ func TestFreezeWithinNamespace(t *testing.T) {
 	})
 }
 
-// fail submits a task whose only step fails for good.
 func (r *rig) fail(cause string) {
 	r.t.Helper()
 	ctx, none := r.t.Context(), 0
@@ -77,8 +75,7 @@ func (r *rig) fail(cause string) {
 	}
 }
 
-// TestRestoreIsForDiscardedLetters: a restore leaves open letters and tasks alone, and what is frozen is what was
-// previewed.
+// A restore takes no open letters and tasks; the freeze matches the preview.
 func TestRestoreIsForDiscardedLetters(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -11,13 +11,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// SensitiveOf returns the sensitive parts of the letters of a source, by its settings of now; none without a source.
+// SensitiveOf returns the sensitive parts of letters of a source, by its present settings; none without a source.
 func (in *Inbox) SensitiveOf(ctx context.Context, namespace, source string) (sensitive.Rule, error) {
 	s, err := in.store.FindSource(ctx, namespace, source)
 	return ruleOf(s), err
 }
 
-// SensitiveOfLetter is SensitiveOf for a letter, or NotFound.
+// SensitiveOfLetter returns the sensitive parts of a letter, or NotFound.
 func (in *Inbox) SensitiveOfLetter(ctx context.Context, id task.ID) (sensitive.Rule, error) {
 	l, err := in.store.FindLetter(ctx, id)
 	if err == nil && l == nil {
@@ -29,7 +29,7 @@ func (in *Inbox) SensitiveOfLetter(ctx context.Context, id task.ID) (sensitive.R
 	return in.SensitiveOf(ctx, l.Namespace, l.Source)
 }
 
-// SensitiveOfAll is SensitiveOf for all sources of a namespace as one; "" means all namespaces.
+// SensitiveOfAll combines all sources of a namespace; "" means all namespaces.
 func (in *Inbox) SensitiveOfAll(ctx context.Context, namespace string) (sensitive.Rule, error) {
 	var all sensitive.Rule
 	sources, err := in.store.Sources(ctx, namespace)
@@ -40,7 +40,6 @@ func (in *Inbox) SensitiveOfAll(ctx context.Context, namespace string) (sensitiv
 	return all, err
 }
 
-// sensitiveHeaders returns the names of sensitive headers in a namespace, by the names of the sources.
 func (in *Inbox) sensitiveHeaders(ctx context.Context, namespace string) (map[string][]string, error) {
 	sources, err := in.store.Sources(ctx, namespace)
 	by := map[string][]string{}
@@ -57,8 +56,8 @@ func ruleOf(s *deadletter.Source) sensitive.Rule {
 	return sensitive.Rule{Pointers: s.Sensitive, Headers: s.SensitiveHeaders}
 }
 
-// refuseUnmasking refuses a change of a source by a key that may not see sensitive values, if the key would see them
-// afterwards: in letters, or in tasks of an intake.
+// refuseUnmasking refuses a change that would show sensitive values, in letters or in tasks of an intake, to a key that
+// may not see them.
 func refuseUnmasking(ctx context.Context, known, next *deadletter.Source) error {
 	if !masked(ctx) {
 		return nil
@@ -67,13 +66,13 @@ func refuseUnmasking(ctx context.Context, known, next *deadletter.Source) error 
 		return forbidden("the source was not saved: fewer values would be masked", "to remove sensitive fields from a source")
 	}
 	if known != nil && slices.Equal(known.Intake.Values(), next.Intake.Values()) {
-		return nil // to mark more is always allowed
+		return nil
 	}
 	return refuseReading(ctx, next, next.Intake, nil)
 }
 
-// refuseReading refuses a key that may not see sensitive values of a source an intake that reads them, and the choice
-// of messages by headers that are sensitive.
+// refuseReading refuses a key without access to sensitive values an intake that reads them, and a selection by
+// sensitive headers.
 func refuseReading(ctx context.Context, s *deadletter.Source, intake *deadletter.Intake,
 	headers []deadletter.Header,
 ) error {

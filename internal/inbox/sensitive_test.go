@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// may is the context of a request whose key has permissions.
 func may(t *testing.T, permissions ...string) context.Context {
 	t.Helper()
 	secret, hash := access.Generate()
@@ -24,8 +23,7 @@ func may(t *testing.T, permissions ...string) context.Context {
 	return access.With(t.Context(), ring.Authenticate(secret))
 }
 
-// TestRulesSeeMasks: what a source marks as sensitive is in no title and no key of a group, and no condition finds it
-// out, whoever has saved the rule.
+// Sensitive values are in no title or key of a group, and no condition finds them.
 func TestRulesSeeMasks(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -75,7 +73,7 @@ func TestRulesSeeMasks(t *testing.T) {
 	})
 }
 
-// TestUnmasking: a key that may not see what is sensitive cannot change a source so that it would.
+// A key without access to sensitive values cannot unmask them by a change of a source.
 func TestUnmasking(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -123,7 +121,6 @@ func TestUnmasking(t *testing.T) {
 	})
 }
 
-// hint returns the hint of an error.
 func hint(err error) string {
 	if e, ok := err.(*task.Error); ok {
 		return e.Hint

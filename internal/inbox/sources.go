@@ -13,21 +13,19 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// shownOpen bounds the count of open letters of a source: a list of sources stays cheap with millions of letters. One
-// that may have more is counted further, up to roomOpen: so it shows when it is full.
+// shownOpen bounds the count of a source's open letters in a list, even with millions. Sources with a bound above it
+// are counted up to roomOpen, so that a full one shows.
 const shownOpen, roomOpen = 10_000, 100_000
 
-// withDefaults returns a copy of a source with what it leaves open filled in, and a version of at least 1.
 func withDefaults(s *deadletter.Source) *deadletter.Source {
 	of := s.WithDefaults()
 	of.Version = max(of.Version, 1)
 	return &of
 }
 
-// SaveSource adds a source, or replaces the settings of one, without a look at its broker. This node reads it with the
-// new settings at once, others within a second. Without a version the last of several writers wins. Invalid also for a
-// driver that this server does not have; Forbidden for a key that may not see sensitive values, if fewer would be
-// masked.
+// SaveSource adds or replaces a source without a look at its broker. This node applies it immediately, others within a
+// second. Without a version the last writer wins. Invalid also for an unknown driver; Forbidden for a key that may not
+// see sensitive values, if fewer would be masked.
 func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*deadletter.Source, error) {
 	if err := reach(ctx, s.Namespace); err != nil {
 		return nil, err
@@ -42,8 +40,8 @@ func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*
 		})
 }
 
-// saveSource is SaveSource for a request that is checked. before runs in the same transaction before the source is
-// stored: it gets the known source, or nil, and may change next. It may run again.
+// saveSource saves a checked source. before runs in the same transaction, maybe again, with the known source or nil,
+// and may change next.
 func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By,
 	before func(ctx context.Context, tx engine.Tx, known, next *deadletter.Source) error,
 ) (*deadletter.Source, error) {
@@ -78,8 +76,6 @@ func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By,
 	})
 }
 
-// brokerFaults refuses a driver or format that this server does not have, and fields that a source of reports has no
-// use for.
 func (in *Inbox) brokerFaults(s *deadletter.Source) (f faults) {
 	if s.Driver == HTTP {
 		const unused = "does not go with the driver http, whose letters programs report"
@@ -96,7 +92,6 @@ func (in *Inbox) brokerFaults(s *deadletter.Source) (f faults) {
 	return f
 }
 
-// intakeFaults refuses an intake of a source that is not read, and priorities that the engine does not have.
 func (in *Inbox) intakeFaults(s *deadletter.Source) (f faults) {
 	if s.Intake == nil {
 		return nil
@@ -123,12 +118,12 @@ func (in *Inbox) intakeFaults(s *deadletter.Source) (f faults) {
 	return f
 }
 
-// DropSource removes a source. Its letters stay, and can be discarded, but not sent back. The node that reads it stops
-// within a second, or at once if it is this one; what it captures until then is refused, and stays on the broker.
+// DropSource removes a source. Its letters stay and can be discarded, but not sent back. Its reader stops within a
+// second, on this node immediately; messages until then are refused, and stay on the broker.
 func (in *Inbox) DropSource(ctx context.Context, namespace, name string, by By) error {
 	_, err := in.withSource(ctx, namespace, name, by, "remove_source",
 		func(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
-			// Its letters stay, and nothing else says what is sensitive in them.
+			// Its letters stay, and no other row marks their sensitive parts.
 			if len(s.Sensitive)+len(s.SensitiveHeaders) > 0 {
 				return hinted(task.Conflict,
 					"save it without sensitive fields first, with the permission sensitive; or pause it",
@@ -139,7 +134,7 @@ func (in *Inbox) DropSource(ctx context.Context, namespace, name string, by By) 
 	return err
 }
 
-// PauseSource stops reading a source, or starts it again. Letters are still sent back.
+// PauseSource stops reading a source, or resumes it. Letters are still sent back.
 func (in *Inbox) PauseSource(ctx context.Context, namespace, name string, paused bool, by By) (*deadletter.Source,
 	error,
 ) {
@@ -155,7 +150,6 @@ func (in *Inbox) PauseSource(ctx context.Context, namespace, name string, paused
 		})
 }
 
-// withSource changes a source that exists, in one transaction with the act.
 func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, kind string,
 	fn func(context.Context, engine.Tx, *deadletter.Source) error,
 ) (*deadletter.Source, error) {
@@ -185,7 +179,6 @@ func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, 
 	})
 }
 
-// source returns a source that the request reaches, or NotFound.
 func (in *Inbox) source(ctx context.Context, namespace, name string) (*deadletter.Source, error) {
 	if !nameable(ctx, namespace, name) {
 		return nil, noSource(name)
@@ -199,7 +192,7 @@ func (in *Inbox) source(ctx context.Context, namespace, name string) (*deadlette
 
 func noSource(name string) error { return task.Errorf(task.NotFound, "there is no source %q", name) }
 
-// Sources returns the sources of a namespace, or of all that the request reaches (""), and how they stand.
+// Sources returns the sources of a namespace, or of all that the request reaches (""), with their states.
 func (in *Inbox) Sources(ctx context.Context, namespace string) ([]*SourceStatus, error) {
 	namespace, err := narrow(ctx, namespace)
 	if err != nil {
@@ -220,7 +213,7 @@ func (in *Inbox) Sources(ctx context.Context, namespace string) ([]*SourceStatus
 	return out, nil
 }
 
-// Source returns a source, how it stands, and the policies that decide about its letters.
+// Source returns a source with its state and policies.
 func (in *Inbox) Source(ctx context.Context, namespace, name string) (*SourceStatus, error) {
 	s, err := in.source(ctx, namespace, name)
 	if err != nil {
@@ -238,7 +231,7 @@ func (in *Inbox) Source(ctx context.Context, namespace, name string) (*SourceSta
 	return st, nil
 }
 
-// depth asks a broker how many messages of a source wait; -1 if it does not say so within 2 s, or is known to be lost.
+// depth asks a broker how many messages wait; -1 without an answer within 2 s, or if the source is lost.
 func (in *Inbox) depth(ctx context.Context, of *SourceStatus) int64 {
 	carrier := in.brokerOf(of.Source)
 	if carrier == nil || of.State == "lost" {
@@ -248,13 +241,13 @@ func (in *Inbox) depth(ctx context.Context, of *SourceStatus) int64 {
 	defer cancel()
 	n, err := carrier.Depth(ctx, of.Source)
 	if err != nil {
-		return -1 // the node that reads it records why
+		return -1
 	}
 	return n
 }
 
-// status returns how a source stands, from its row and the number of its open letters. Only the node that reads it, and
-// TestSource, know whether its broker answers.
+// status returns the state of a source from its row and its number of open letters. Only the node that reads it, and
+// TestSource, see whether its broker answers.
 func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (*SourceStatus, error) {
 	st := &SourceStatus{Source: s, State: "reading", Waiting: -1}
 	var err error
@@ -281,11 +274,10 @@ func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (*SourceStatu
 	return st, nil
 }
 
-// atMost cuts a count off at a bound, beyond which it went by one, and reports whether there are more.
 func atMost(n, bound int) (int, bool) { return min(n, bound), n > bound }
 
-// TestSource asks the broker of a source whether its queue exists. The answer's Error is why it cannot be read. A
-// source of reports is always fine.
+// TestSource asks the broker whether a source's queue exists. Error is why it cannot be read. A source of reports is
+// always fine.
 func (in *Inbox) TestSource(ctx context.Context, namespace, name string) (*SourceStatus, error) {
 	s, err := in.source(ctx, namespace, name)
 	if err != nil {

@@ -13,20 +13,18 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// SplitRequest takes failures out of a group: those for which a condition holds, into one group for each combination of
-// the values of the keys.
+// SplitRequest takes failures that meet a condition out of a group, into one group for each combination of key values.
 type SplitRequest struct {
 	By
 	Name  string // of the rule; "" makes one
-	When  string // "" selects every failure of the group
+	When  string // "" selects all
 	Keys  []string
 	Title string
 }
 
-// SplitGroup divides a group by a rule within it. The rule decides about failures of the group from then on, and
-// AdvanceMoves moves the members for which it holds. UnsplitGroup undoes it. WrongState: the group is merged into
-// another one. Conflict: a rule has that name, or splits the group in the same way; so a request that is sent again
-// after a lost answer makes no second split.
+// SplitGroup divides a group by a rule within it, which applies to new failures of the group; AdvanceMoves moves the
+// members. UnsplitGroup undoes it. WrongState: the group is merged into another one. Conflict: a rule has that name, or
+// splits the group in the same way, so that a retry makes no second split.
 func (in *Inbox) SplitGroup(ctx context.Context, id deadletter.GroupID, req SplitRequest) (*deadletter.Rule, error) {
 	if req.When == "" && len(req.Keys) == 0 {
 		return nil, invalid("the group was not split", "/when", "give a condition, keys or both")
@@ -48,7 +46,6 @@ func (in *Inbox) SplitGroup(ctx context.Context, id deadletter.GroupID, req Spli
 	})
 }
 
-// move stores that members of a group that a rule splits are to be moved, or moved back.
 func (in *Inbox) move(ctx context.Context, tx engine.Tx, r *deadletter.Rule, undo bool) error {
 	return in.store.AddMove(ctx, tx, &Move{ID: in.newID(), Namespace: r.Namespace, Group: r.Within, Rule: r.Name,
 		Since: r.Since, Undo: undo, Begun: in.now()})
@@ -79,7 +76,7 @@ func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group
 		return nil, err
 	}
 	for _, known := range rules {
-		if known.Within == r.Within && known.When == r.When && slices.Equal(known.Keys, r.Keys) { // r would take nothing
+		if known.Within == r.Within && known.When == r.When && slices.Equal(known.Keys, r.Keys) {
 			return nil, hinted(task.Conflict, "see tasker rule show "+known.Name,
 				"the rule %q splits the group %s in the same way", known.Name, known.Within)
 		}
@@ -91,8 +88,8 @@ func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group
 	return r, in.addRule(ctx, tx, r, by)
 }
 
-// notSplitAgain refuses to undo a split while one of its groups is split itself: its members are in the inner groups,
-// and would come back to a group whose split is gone.
+// notSplitAgain refuses to undo a split while one of its groups is split: members of the inner groups would return to a
+// group whose split is gone.
 func (in *Inbox) notSplitAgain(ctx context.Context, tx engine.Tx, outer *deadletter.Rule) error {
 	rules, err := in.store.RulesInForce(ctx, tx, outer.Namespace)
 	if err != nil {
@@ -114,8 +111,8 @@ func (in *Inbox) notSplitAgain(ctx context.Context, tx engine.Tx, outer *deadlet
 	return nil
 }
 
-// UnsplitGroup undoes the split that made a group: all groups of that split give their members back. It returns the
-// group that was split. WrongState: no split in force made the group, or a group of the split is split itself.
+// UnsplitGroup undoes the split that made a group: all groups of that split return their members. It returns the group
+// that was split. WrongState: no split in force made the group, or a group of the split is split itself.
 func (in *Inbox) UnsplitGroup(ctx context.Context, id deadletter.GroupID, by By) (*deadletter.Group, error) {
 	return acting(ctx, in, by, func(ctx context.Context, tx engine.Tx, by By) (*deadletter.Group, error) {
 		g, err := in.reachedGroup(ctx, tx, id, by)
@@ -145,14 +142,13 @@ func (in *Inbox) UnsplitGroup(ctx context.Context, id deadletter.GroupID, by By)
 }
 
 const (
-	// moveDelay is how long a move waits: until then, another node may still decide by the rules from before.
-	moveDelay = 3 * time.Second
-	// movedAtOnce bounds the members that one transaction moves.
+	// moveDelay lets other nodes stop using the earlier rules.
+	moveDelay   = 3 * time.Second
 	movedAtOnce = 200
 )
 
-// AdvanceMoves moves the next members of the oldest split, or undone split, that is due, in one process at a time. It
-// returns the number of members that it looked at, and whether there are more. A *due.Error tells of one that fails.
+// AdvanceMoves moves the next members of the oldest due split, or reversal, in one process at a time. It returns the
+// number of members that it read, and whether there are more. A *due.Error names a failed one.
 func (in *Inbox) AdvanceMoves(ctx context.Context) (n int, more bool, err error) {
 	now := in.now()
 	moves, err := in.due.moves.Read(now, 1, func(limit int) ([]*Move, error) { return in.store.Moves(ctx, limit) })

@@ -21,8 +21,7 @@ func (r *rig) counts(id deadletter.GroupID) string {
 	return fmt.Sprint(g.Group.Failures, g.Group.OpenLetters, g.Group.OpenCases, hours)
 }
 
-// TestSplit: a split moves the members for which its condition holds, with what they counted, and later failures follow
-// it; to undo it moves all of them back.
+// A split moves members with their counts, and later failures follow; its reversal moves them back.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -32,7 +31,7 @@ func TestSplit(t *testing.T) {
 		}
 		r.fail("Timeout") // a case, with the message Timeout
 		r.pass(time.Second)
-		late := r.one(tenant(500, "Timeout", "acme")).Group.ID // counted by no fold yet
+		late := r.one(tenant(500, "Timeout", "acme")).Group.ID // not folded yet
 		r.want("one group", late, whole)
 		before := r.counts(whole)
 
@@ -73,7 +72,7 @@ func TestSplit(t *testing.T) {
 	})
 }
 
-// TestSplitByKeys: a split by a fact makes a group for each of its values, of cases too; a split of a split works.
+// A split by a fact makes a group for each value, also of cases; a split can be split.
 func TestSplitByKeys(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -15,8 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// TestStalledRunner: the node whose turn it is stalls at any moment of a redrive, another one takes the turn over and
-// sends, and then the first one goes on. Each letter is sent once, and the items say so.
+// A node stalls at any moment of a redrive, another takes over, and the first continues. Each letter is sent once.
 func TestStalledRunner(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.DSN(t)
@@ -30,7 +29,7 @@ func TestStalledRunner(t *testing.T) {
 	successor := open()
 	var stall atomic.Int64 // the reading of the clock at which the first node stalls; negative: none
 	stall.Store(-1)
-	var others func() // waits for what the successor does
+	var others func() // waits for the successor
 	first := open(func(o *node.Options) {
 		now := o.Now
 		o.Now = func() time.Time {
@@ -44,8 +43,8 @@ func TestStalledRunner(t *testing.T) {
 					}
 				}()
 				select {
-				case <-done: // it had what it needs
-				case <-time.After(300 * time.Millisecond): // it waits for a row that the first one has locked
+				case <-done: // it has all it needs
+				case <-time.After(300 * time.Millisecond): // it waits for a row locked by the first
 				}
 				others = func() { <-done }
 			}
@@ -77,8 +76,7 @@ func TestStalledRunner(t *testing.T) {
 	}
 }
 
-// TestSplitWhileSending: a group is split while its letters are sent, and the sends fail. Both groups count the letters
-// that they have.
+// A group is split while sends of its letters fail. Both groups count their letters.
 func TestSplitWhileSending(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -91,7 +89,6 @@ func TestSplitWhileSending(t *testing.T) {
 	})
 }
 
-// splitByOrigin splits a group at once, while something else goes on.
 func (r *rig) splitByOrigin(from deadletter.GroupID) {
 	ctx := context.WithoutCancel(r.t.Context())
 	if _, err := r.SplitGroup(ctx, from, inbox.SplitRequest{Keys: []string{"origin"}}); err != nil {
@@ -106,7 +103,6 @@ func (r *rig) splitByOrigin(from deadletter.GroupID) {
 	}
 }
 
-// wantMoved checks that the new group of a split has all three letters open, and the old one none.
 func (r *rig) wantMoved() {
 	r.t.Helper()
 	r.pass(time.Second)
@@ -119,8 +115,7 @@ func (r *rig) wantMoved() {
 	r.want("open", []int64{page.Groups[0].OpenLetters, page.Groups[1].OpenLetters}, []int64{3, 0})
 }
 
-// TestEqualMessageDuringASend: while a job without headers and ID is sent, an equal job dies. It seems to be the one
-// that is sent. If the broker confirms that one, it was, or the other way round: there is one job. If not, there are
+// An equal job without headers and ID dies during a send. If the broker confirms that send, there is one job; otherwise
 // two.
 func TestEqualMessageDuringASend(t *testing.T) {
 	t.Parallel()
@@ -163,7 +158,7 @@ func TestEqualMessageDuringASend(t *testing.T) {
 	}
 }
 
-// TestEqualMessageOfUnknownSend: what may not have arrived is not taken for an equal job that dies.
+// A send that may not have arrived is not matched with an equal dying job.
 func TestEqualMessageOfUnknownSend(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -177,8 +172,8 @@ func TestEqualMessageOfUnknownSend(t *testing.T) {
 	})
 }
 
-// TestEqualMessageBeforeTheOther: an equal job dies before that of a send, which may be there twice. The second death
-// names the send, and is no copy of the first.
+// An equal job dies before that of a send that may be there twice. The second death names the send, and is no copy of
+// the first.
 func TestEqualMessageBeforeTheOther(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

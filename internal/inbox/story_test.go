@@ -14,8 +14,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// TestNight is a night in which three causes fail 600 messages: somebody fixes two of them, sends everything back in
-// waves, is stopped because the third is not fixed, fixes it, and goes on. Nothing is lost and nothing sent twice.
+// TestNight is a night in which three causes fail 600 messages. Two are fixed, the waves stop because of the third, and
+// continue after its fix. Nothing is lost or sent twice.
 func TestNight(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -93,8 +93,8 @@ func mustID(t *testing.T, s string) task.ID {
 	return id
 }
 
-// TestCaptureOnce: a message that is delivered again is known, one that dies again after it was sent back is the same
-// letter, and one that was sent back too often is parked.
+// A redelivered message is a duplicate, one that dies after a send is the same letter, and one sent too often is
+// parked.
 func TestCaptureOnce(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -129,7 +129,6 @@ func TestCaptureOnce(t *testing.T) {
 	})
 }
 
-// redrive sends a selection back at once, without waves.
 func (r *rig) redrive(s deadletter.Selection) *deadletter.Redrive {
 	r.t.Helper()
 	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Selection: s,
@@ -141,7 +140,7 @@ func (r *rig) redrive(s deadletter.Selection) *deadletter.Redrive {
 	return made
 }
 
-// TestTasksInTheInbox: a failing task and a failing consumer stand in one list, and one redrive sends both.
+// A failing task and a failing consumer are in one list, and one redrive sends both.
 func TestTasksInTheInbox(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -204,7 +203,7 @@ func TestTasksInTheInbox(t *testing.T) {
 	})
 }
 
-// TestReportedOriginIsNoTarget: a program that may report failures cannot make the server call a URL of its choice.
+// A reporting program cannot make the server call a URL.
 func TestReportedOriginIsNoTarget(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -219,8 +218,7 @@ func TestReportedOriginIsNoTarget(t *testing.T) {
 	})
 }
 
-// TestMergedGroups: a group shows the letters of those that are merged into it, and a redrive takes them too, until the
-// merge is undone.
+// A group shows the letters of merged groups, and a redrive takes them too, until the merge is undone.
 func TestMergedGroups(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -250,7 +248,7 @@ func TestMergedGroups(t *testing.T) {
 	})
 }
 
-// TestRegression: a resolved group opens again when it fails again, and says so in its thread.
+// A resolved group opens when it fails again, with a note.
 func TestRegression(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -276,8 +274,8 @@ func TestRegression(t *testing.T) {
 	})
 }
 
-// TestEditDiff: a preview says what an edit would change; what is sent is the edited letter, and the original is kept.
-// When it dies again, the same letter opens; what its consumer has changed is another letter, which continues it.
+// A preview shows the edit, and the original is kept. The edited letter's death opens it again; a message changed by
+// its consumer is another letter that continues it.
 func TestEditDiff(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -9,30 +9,28 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// stream sends the items of a wave that may be sent now, batch by batch. It records the results of a batch while the
-// next one is marked and sent: each waits for the database and the broker most of the time. At most two batches have
-// marks without a record, which SendDue finds if the process ends.
+// stream sends the items of a wave that may be sent now, batch by batch. It records a batch while it marks and sends
+// the next one, since both mostly wait for the database and the broker. At most two batches have unrecorded marks,
+// which SendDue finds if the process ends.
 //
-// The next batch is marked before the results of the one before are counted only where that cannot change the decision
-// to send it: without a rate, and while every send succeeds. Returns and acts of operators are looked at between two
-// batches in either case.
+// It marks the next batch before it counts the results only where they cannot change the decision: without a rate, and
+// while every send succeeds. It looks at returns and acts of operators between batches in either case.
 type stream struct {
 	*runner
 
-	left      int // items that may be sent
-	behind    int // the number of the last item that was taken
+	left      int
+	behind    int
 	recording *recording
 }
 
-// recording is a record that runs in a goroutine of its own, on a copy of the redrive's row.
 type recording struct {
 	*runner
 
 	ended chan error
 }
 
-// send decides up to n items: it sends letters in batches and replays cases one by one, or notes why not. An error
-// leaves the rest of the items pending, or marked for SendDue.
+// send decides up to n items: it sends letters in batches and replays cases one by one, or notes why not. After an
+// error the other items stay pending, or marked for SendDue.
 func (r *runner) send(ctx context.Context, n int) error {
 	s := &stream{runner: r, left: n, behind: r.redrive.Behind}
 	var err error
@@ -42,10 +40,9 @@ func (r *runner) send(ctx context.Context, n int) error {
 	return errors.Join(err, s.recorded())
 }
 
-// batch decides the next batch, and reports whether another one may follow before the results of this one are counted.
 func (s *stream) batch(ctx context.Context) (more bool, err error) {
 	first, size := s.recording == nil, s.in.batch
-	if !first { // every send of the one before has succeeded, and a large batch costs less per letter
+	if !first { // all sends so far succeeded, and a large batch costs less per letter
 		size *= 2
 	}
 	items, err := s.in.store.ListItems(ctx, s.redrive.ID, model.ItemPending, s.behind, min(s.left, size))
@@ -89,7 +86,6 @@ func (s *stream) batch(ctx context.Context) (more bool, err error) {
 	return false, err
 }
 
-// untried returns the items whose sends were not begun.
 func untried(outcomes []outcome) (left []deadletter.Item) {
 	for _, o := range outcomes {
 		if errors.Is(o.err, ErrNotTried) && o.send.Copies == 0 {
@@ -99,33 +95,30 @@ func untried(outcomes []outcome) (left []deadletter.Item) {
 	return left
 }
 
-// stuck halts a redrive of which not one message could be begun: its destinations take nothing.
+// stuck halts a redrive that could begin no message: its destinations take nothing.
 func (s *stream) stuck(ctx context.Context, why error) error {
 	return s.apply(ctx, deadletter.Step{Act: deadletter.ActHalt,
 		Reason: "not one of a batch of items could be sent: " + itemMessage(why)})
 }
 
-// allSent reports whether every item was sent for certain.
 func allSent(outcomes []outcome, decided []deadletter.Item) bool {
 	return len(decided) == 0 && !slices.ContainsFunc(outcomes, func(o outcome) bool {
 		return o.err != nil || o.item.Uncertain
 	})
 }
 
-// goesOn reports whether the redrive still sends, by what is known before the last batch is counted.
 func (s *stream) goesOn(ctx context.Context) (bool, error) {
 	if ctx.Err() != nil || s.in.now() >= s.until {
 		return false, nil
 	}
 	var outcome deadletter.Outcome
 	troubled, err := s.in.store.WaveTroubled(ctx, s.redrive.ID, s.redrive.Wave)
-	if troubled { // otherwise no stop rule can be violated, and a large wave need not be counted
+	if troubled { // otherwise no stop rule applies, and a large wave need not be counted
 		outcome, err = s.in.store.WaveOutcome(ctx, s.redrive.ID, s.redrive.Wave)
 	}
 	return err == nil && s.redrive.Next(s.in.now(), outcome).Act == deadletter.ActSend, err
 }
 
-// recordBehind begins to record outcomes while the next batch is sent.
 func (s *stream) recordBehind(ctx context.Context, outcomes []outcome) {
 	row, last := *s.redrive, s.behind
 	rec := &recording{runner: &runner{in: s.in, turn: s.turn, redrive: &row}, ended: make(chan error, 1)}
@@ -133,7 +126,6 @@ func (s *stream) recordBehind(ctx context.Context, outcomes []outcome) {
 	go func() { rec.ended <- rec.record(ctx, outcomes, nil, last) }()
 }
 
-// recorded waits for what is being recorded, and takes over the row as it is then.
 func (s *stream) recorded() error {
 	rec := s.recording
 	if rec == nil {
@@ -148,7 +140,6 @@ func (s *stream) recorded() error {
 	return err
 }
 
-// behind is the number of the last item before which all are decided, when some of them are left.
 func behind(items, left []deadletter.Item) int {
 	if len(left) > 0 {
 		return left[0].No - 1

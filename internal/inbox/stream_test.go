@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// wave captures 270 letters, batches of 50, 100, 100 and 20 sends, and starts a redrive of all in one wave.
+// wave captures 270 letters, sent in batches of 50, 100, 100 and 20, and starts a redrive in one wave.
 func (r *rig) wave(stop deadletter.StopRule) *deadletter.Redrive {
 	r.t.Helper()
 	inbox.SendInBatches(r.Inbox, 50)
@@ -30,7 +30,6 @@ func (r *rig) wave(stop deadletter.StopRule) *deadletter.Redrive {
 	return made
 }
 
-// inSend runs fn while batch n of the sends, from 1, is sent.
 func (b *broker) inSend(n int, fn func()) {
 	sends := 0
 	b.after = func(string) {
@@ -40,7 +39,7 @@ func (b *broker) inSend(n int, fn func()) {
 	}
 }
 
-// TestLargeWave: batches that are recorded while the next one is sent are sent once, in their order.
+// Batches recorded during the next send are sent once, in order.
 func TestLargeWave(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -64,8 +63,7 @@ func TestLargeWave(t *testing.T) {
 	})
 }
 
-// TestStopInLargeWave: a batch in which a send fails is the last one, although the one before it was recorded
-// meanwhile.
+// A failed send makes its batch the last, although the one before was recorded meanwhile.
 func TestStopInLargeWave(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -84,7 +82,7 @@ func TestStopInLargeWave(t *testing.T) {
 	})
 }
 
-// TestReturnInLargeWave: what comes back while a wave is sent stops it at the next batch.
+// A return during a wave stops it at the next batch.
 func TestReturnInLargeWave(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -101,7 +99,7 @@ func TestReturnInLargeWave(t *testing.T) {
 	})
 }
 
-// TestPauseInLargeWave: after a pause no batch begins; the rest follows when the redrive goes on.
+// After a pause no batch begins until the redrive resumes.
 func TestPauseInLargeWave(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -121,8 +119,7 @@ func TestPauseInLargeWave(t *testing.T) {
 	})
 }
 
-// TestCrashInLargeWave: a process ends with two batches that are marked. The next one sends again what is not recorded,
-// and says so, and then the rest.
+// A process ends with two marked batches. The next one repeats the unrecorded ones first.
 func TestCrashInLargeWave(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -138,7 +135,7 @@ func TestCrashInLargeWave(t *testing.T) {
 		found := r.found(made.ID)
 		r.want("the wave", []any{found.State, found.WaveSent, found.Behind}, []any{"observing", 270, 270})
 		again := len(r.broker.sent) - 270
-		if again != 100 && again != 200 { // whether the second batch was recorded is left to chance
+		if again != 100 && again != 200 { // the second batch may have been recorded
 			t.Errorf("%d letters were sent again", again)
 		}
 		r.want("counts", found.Counts, model.ItemCounts{Sent: 270, Uncertain: again})

@@ -11,7 +11,7 @@ import (
 )
 
 // tell reports events: to listeners after the commit, and to webhooks by rows in the same transaction. It must be the
-// last thing that a transaction does; see engine.Announce.
+// last step of a transaction; see engine.Announce.
 func (in *Inbox) tell(ctx context.Context, tx engine.Tx, events ...deadletter.Event) error {
 	if len(events) == 0 {
 		return nil
@@ -24,7 +24,7 @@ func (in *Inbox) tell(ctx context.Context, tx engine.Tx, events ...deadletter.Ev
 	return nil
 }
 
-// StoreEvents stores those of the events that a webhook receives. It implements engine.EventHooks.
+// StoreEvents stores the events that a webhook receives. It implements engine.EventHooks.
 func (in *Inbox) StoreEvents(ctx context.Context, tx engine.Tx, events ...deadletter.Event) error {
 	var stored []deadletter.Event
 	for _, e := range events {
@@ -39,8 +39,8 @@ func (in *Inbox) StoreEvents(ctx context.Context, tx engine.Tx, events ...deadle
 	return in.store.AddEvents(ctx, tx, stored)
 }
 
-// tellRedrive reports that a redrive has entered a state, if it has left the one before. Only its counts cost a look at
-// every item, so that waves, of which there may be thousands, go without.
+// tellRedrive reports that a redrive has entered a new state. Counts read every item, so waves, of which there may be
+// thousands, go without.
 func (in *Inbox) tellRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive,
 	was model.RedriveState, counts *model.ItemCounts,
 ) error {
@@ -50,7 +50,6 @@ func (in *Inbox) tellRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Re
 	return in.tell(ctx, tx, deadletter.RedriveHappened(r, was, counts, in.now()))
 }
 
-// actedOnRedrive stores the act by which a redrive has left a state, and reports the new one.
 func (in *Inbox) actedOnRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, was model.RedriveState,
 	counts *model.ItemCounts, a act,
 ) error {
@@ -58,7 +57,6 @@ func (in *Inbox) actedOnRedrive(ctx context.Context, tx engine.Tx, r *deadletter
 	return errors.Join(in.act(ctx, tx, a), in.tellRedrive(ctx, tx, r, was, counts))
 }
 
-// actedOnReplay stores the act by which a replay has left a state, "" for a new one, and reports the new one.
 func (in *Inbox) actedOnReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay, was model.ReplayState, a act,
 ) error {
 	a.namespace, a.of, a.from, a.to = r.Namespace, r.ID.String(), string(was), string(r.State)
@@ -67,7 +65,6 @@ func (in *Inbox) actedOnReplay(ctx context.Context, tx engine.Tx, r *deadletter.
 	return errors.Join(in.act(ctx, tx, a), in.tell(ctx, tx, deadletter.ReplayHappened(r, was, in.now())))
 }
 
-// countsOf returns the counts of the items of a redrive as they are committed; nil if there is no such redrive.
 func (in *Inbox) countsOf(ctx context.Context, id task.ID) (*model.ItemCounts, error) {
 	r, err := in.store.FindRedrive(ctx, id)
 	if err != nil || r == nil {

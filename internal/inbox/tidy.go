@@ -14,18 +14,17 @@ import (
 )
 
 const (
-	// tidyBatch bounds the rows that one transaction deletes or regroups.
 	tidyBatch = 500
-	// groupNotice is how long before its deletion a group is marked. It is longer than any transaction that has found the
-	// group before the mark, and counts a failure in it.
+	// groupNotice is the time from a group's mark to its deletion: longer than any transaction that read the group
+	// before the mark and counts a failure in it.
 	groupNotice = 24 * time.Hour
 )
 
-// Tidy deletes letters, events, replays, redrives and groups whose time has come, and puts cases into groups that have
-// none: those of an older database, and those that SQL opened. It must run in one process at a time.
+// Tidy deletes letters, events, replays, redrives and groups whose time has come, and groups cases without a group:
+// those of an older database, and those opened by SQL. It must run in one process at a time.
 //
-// Each kind has small transactions of its own, because capture and redrives use the same database: none waits for
-// another kind, nor fails with it. Acts stay in the audit trail.
+// Each kind has its own small transactions: capture and redrives use the same database, and no kind waits for or fails
+// with another. The audit trail stays.
 func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
 	var errs []error
 	for _, kind := range []struct {
@@ -45,7 +44,6 @@ func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
 	return n, more && len(errs) == 0, errors.Join(errs...)
 }
 
-// purging makes one transaction of a step, which handles up to so many rows of an age and returns how many it did.
 func (in *Inbox) purging(step func(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error),
 	age time.Duration,
 ) func(context.Context) (n int, more bool, err error) {
@@ -66,8 +64,8 @@ func (in *Inbox) regroupCases(ctx context.Context, tx engine.Tx, now task.Instan
 	})
 }
 
-// tidyRedrives deletes items of redrives that ended long ago, and each redrive after its last item. A redrive of a
-// million items takes many calls. One that fails is passed over, and tried again in the next round.
+// tidyRedrives deletes items of old redrives, and each redrive after its last item. A redrive of a million items takes
+// many calls. One that fails is skipped until the next round.
 func (in *Inbox) tidyRedrives(ctx context.Context) (n int, more bool, err error) {
 	redrives, err := in.store.EndedRedrives(ctx, in.tidied, in.now().Add(-deadletter.RedriveRetention), redrivePage)
 	if err != nil {
@@ -95,9 +93,8 @@ func (in *Inbox) tidyRedrives(ctx context.Context) (n int, more bool, err error)
 	return n, more, errors.Join(errs...)
 }
 
-// tidyGroups deletes groups of which nothing is left, and that have not failed for long. A first look marks them, and
-// one a day later deletes those that are still so: a transaction that counts a failure sees the mark, and keeps the
-// group.
+// tidyGroups deletes empty groups without recent failures. One look marks them, and one a day later deletes those still
+// empty: a transaction that counts a failure sees the mark, and keeps the group.
 func (in *Inbox) tidyGroups(ctx context.Context) (n int, more bool, err error) {
 	now := in.now()
 	ids, err := in.store.EmptyGroups(ctx, now, now.Add(-deadletter.GroupRetention), in.emptied, tidyBatch)
@@ -112,7 +109,7 @@ func (in *Inbox) tidyGroups(ctx context.Context) (n int, more bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	for _, r := range rules { // a group that is split gets its members back when that is undone
+	for _, r := range rules { // undoing a split returns the members to the group
 		ids = slices.DeleteFunc(ids, func(id deadletter.GroupID) bool { return id == r.Within })
 	}
 	if len(ids) == 0 {

@@ -18,7 +18,7 @@ import (
 
 const day = 24 * time.Hour
 
-// TestRetentionOfRedrivesAndGroups: the documentation promises 90 and 400 days.
+// The documentation promises 90 and 400 days.
 func TestRetentionOfRedrivesAndGroups(t *testing.T) {
 	t.Parallel()
 	if deadletter.RedriveRetention != 90*day || deadletter.GroupRetention != 400*day {
@@ -48,7 +48,7 @@ func TestRetentionOfRedrivesAndGroups(t *testing.T) {
 		r.refused(err, task.NotFound)
 		_, err = r.ActOnRedrive(t.Context(), rd, model.CancelRedrive, inbox.By{})
 		r.refused(err, task.NotFound)
-		// Its letter is still there, can be explained, and sent back.
+		// Its letter remains, with its explanation, and can be sent back.
 		l, e, err := r.ExplainLetter(t.Context(), kept.Letter)
 		if err != nil || l.Redrive != rd || e.Summary == "" {
 			t.Fatalf("the letter: %+v, %+v, %v", l, e, err)
@@ -66,7 +66,7 @@ func TestRetentionOfRedrivesAndGroups(t *testing.T) {
 			t.Errorf("the group of an open letter: %v", err)
 		}
 		r.lastAct("change_group") // acts stay
-		// What fails again has a group, with this failure alone.
+		// A new failure makes a group with this failure alone.
 		r.want("group", r.die(dead(3, "Timeout"))[0].Group, first.Group)
 		if g, err := r.Group(t.Context(), first.Group); err != nil || g.Group.Failures != 1 || len(g.Notes) != 0 {
 			t.Errorf("the group after a new failure: %v", err)
@@ -74,7 +74,7 @@ func TestRetentionOfRedrivesAndGroups(t *testing.T) {
 	})
 }
 
-// TestSplitGroupIsKept: a group that is split gets its members back when that is undone.
+// The group of a split stays: undoing the split returns its members.
 func TestSplitGroupIsKept(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -91,7 +91,7 @@ func TestSplitGroupIsKept(t *testing.T) {
 	})
 }
 
-// TestTidyPassesOverWhatFails: a row that cannot be deleted holds up neither its like nor other kinds.
+// A row that cannot be deleted holds up no other.
 func TestTidyPassesOverWhatFails(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

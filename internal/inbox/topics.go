@@ -12,23 +12,20 @@ import (
 )
 
 const (
-	// maxTopics bounds the origins and types of events of a summary, and countedTopic the letters that it counts for each
-	// in each state.
+	// origins and types in a summary, and counted letters for each in each state
 	maxTopics, countedTopic = 500, 1_000_000
-	// sampledTopic bounds the letters of a state from which means are taken.
-	sampledTopic = 1000
-	// maxNamed bounds the letters of one message ID that an error lists.
-	maxNamed = 10
+	sampledTopic            = 1000
+	maxNamed                = 10
 )
 
 // TopicCount counts the letters of an origin, or of a type of events.
 type TopicCount struct {
 	Name    string
 	ByState map[model.LetterState]int // up to a million for each
-	Sample  TopicSample               // of up to 1,000 letters of each state, the newest
+	Sample  TopicSample               // the newest 1,000 of each state
 }
 
-// Letters is the number of letters.
+// Letters adds up the states.
 func (c *TopicCount) Letters() int {
 	n := 0
 	for _, count := range c.ByState {
@@ -37,7 +34,7 @@ func (c *TopicCount) Letters() int {
 	return n
 }
 
-// Topics counts the letters of a namespace by their origins, of which it takes the first 500 by name.
+// Topics counts the letters of a namespace by origin, for the first 500 by name.
 func (in *Inbox) Topics(ctx context.Context, namespace string) ([]TopicCount, error) {
 	if err := reach(ctx, namespace); err != nil {
 		return nil, err
@@ -45,7 +42,6 @@ func (in *Inbox) Topics(ctx context.Context, namespace string) ([]TopicCount, er
 	return in.origins(ctx, namespace, false)
 }
 
-// origins counts letters by their origins, with samples. top: only the origins with the most.
 func (in *Inbox) origins(ctx context.Context, namespace string, top bool) ([]TopicCount, error) {
 	names, err := in.store.Topics(ctx, namespace, maxTopics)
 	if err != nil {
@@ -83,14 +79,13 @@ func (in *Inbox) countTopics(ctx context.Context, names []string, top bool, of f
 type TopicStats struct {
 	ByState       map[model.LetterState]int
 	Topics, Types []TopicCount // the ten with the most letters; types without samples
-	Waiting       TopicSample  // of open and scheduled letters
+	Waiting       TopicSample
 	At            task.Instant
 }
 
-// topTopics is the number of origins and types in TopicStats.
 const topTopics = 10
 
-// TopicStats summarises the letters of a namespace. It looks at a bounded number of letters for each origin.
+// TopicStats summarises the letters of a namespace. It reads a bounded number of letters for each origin.
 func (in *Inbox) TopicStats(ctx context.Context, namespace string) (*TopicStats, error) {
 	if err := reach(ctx, namespace); err != nil {
 		return nil, err
@@ -118,8 +113,8 @@ func (in *Inbox) TopicStats(ctx context.Context, namespace string) (*TopicStats,
 	return s, err
 }
 
-// TopicLetters returns a page of letters, the newest first, as Letters does, and the number of all, up to a million in
-// each state. Letters that arrive between two pages move the places of others.
+// TopicLetters returns a page of letters as Letters does, and the total, up to a million in each state. Letters that
+// arrive between two pages move the places of others.
 func (in *Inbox) TopicLetters(ctx context.Context, f TopicFilter, skip, limit int) ([]*deadletter.Letter, int, error) {
 	if err := in.limit(limit); err != nil {
 		return nil, 0, err
@@ -128,7 +123,7 @@ func (in *Inbox) TopicLetters(ctx context.Context, f TopicFilter, skip, limit in
 		return nil, 0, err
 	}
 	if f.Origin != nil && task.TextFault(*f.Origin, maxName) != "" || task.TextFault(f.EventType, maxName) != "" {
-		return nil, 0, nil // no letter has such a name
+		return nil, 0, nil
 	}
 	by, err := in.store.CountTopic(ctx, f, countedTopic)
 	if err != nil {
@@ -143,8 +138,8 @@ func (in *Inbox) TopicLetters(ctx context.Context, f TopicFilter, skip, limit in
 	return letters, total, err
 }
 
-// FindMessage returns the letter of a message: the one of that UUID, or the only one with the ID that the sender gave
-// it, of one source or of all (""). NotFound: there is none, or the key does not reach it. Conflict: there are several.
+// FindMessage returns the letter of a message by its UUID, or by the sender's ID if only one letter of the source, or
+// of all (""), has it. NotFound: there is none, or the key does not reach it. Conflict: there are several.
 func (in *Inbox) FindMessage(ctx context.Context, namespace, source, id string) (*deadletter.Letter, error) {
 	missing := task.Errorf(task.NotFound, "there is no message %s", quoted(id))
 	if !nameable(ctx, namespace, source) || task.TextFault(id, maxName) != "" || id == "" {

@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	// foldBatch bounds the deltas that one transaction adds up, freshBatch the new groups whose first failures it tells
-	// of, and timedBatch the groups that it opens because their time is up. A capture waits for one of these at most.
+	// foldBatch bounds the deltas of a transaction, freshBatch its new groups, and timedBatch the groups that it opens
+	// by time. A capture waits for one of these at most.
 	foldBatch, freshBatch, timedBatch = 2000, 500, 500
 )
 
-// Triage adds new failures to the counts of their groups, and opens the groups that must be looked at again: resolved
-// ones that have failed since, and ignored ones of which a bound is reached. It runs in one process at a time, folds
-// counts alone, and opens groups in the same transaction: so no failure is counted without its effect. It returns what
-// it found, and whether more is due.
+// Triage adds new failures to the counts of groups, and opens groups for another look: resolved ones that have failed
+// since, and ignored ones at a bound. It runs in one process at a time. It alone folds counts, and opens groups in the
+// same transaction: so each counted failure has its effect. It returns what it found, and whether more is due.
 func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		var sums []deadletter.Delta
@@ -46,7 +45,6 @@ func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 	return n, false, in.elapsed(ctx)
 }
 
-// triage is what one transaction does about the failures of a batch.
 type triage struct {
 	in  *Inbox
 	ctx context.Context
@@ -54,17 +52,16 @@ type triage struct {
 	now task.Instant
 
 	fresh  []deadletter.GroupID
-	failed []deadletter.Delta // one for each group that has failed
-	// groups are those that have failed, and those that show them: each is one object.
+	failed []deadletter.Delta // one for each failed group
+	// groups are the failed ones, and those that show them: one object each.
 	groups map[deadletter.GroupID]*deadletter.Group
-	// hours are the failures of the last day, of the groups that need them, with those that are merged into them. A delta
-	// counts as much before it is folded as after it.
+	// hours are the failures of the last day, with merged groups. A delta counts the same before and after it is
+	// folded.
 	hours  map[deadletter.GroupID][]deadletter.Hour
 	news   []*deadletter.Group
 	events []deadletter.Event
 }
 
-// load reads all that is needed to decide, with one statement of each kind for up to 500 groups.
 func (t *triage) load(sums []deadletter.Delta) (err error) {
 	for _, d := range sums {
 		if d.Failures > 0 {
@@ -85,7 +82,7 @@ func (t *triage) load(sums []deadletter.Delta) (err error) {
 		return err
 	}
 	for _, id := range t.fresh {
-		if g := t.groups[id]; g != nil && !known[id] { // it was stored with failures to tell of
+		if g := t.groups[id]; g != nil && !known[id] {
 			t.failed = append(t.failed, deadletter.Delta{Group: id, Failures: g.Failures, At: g.LastAt})
 		}
 	}
@@ -104,7 +101,6 @@ func (t *triage) load(sums []deadletter.Delta) (err error) {
 	return t.loadCounts()
 }
 
-// loadCounts reads the counts that bounds of ignoring, and bursts, depend on.
 func (t *triage) loadCounts() (err error) {
 	var hourly, counted []deadletter.GroupID
 	for id, g := range t.groups {
@@ -126,7 +122,7 @@ func (t *triage) loadCounts() (err error) {
 	return err
 }
 
-// tell tells each group of its failures, and then the group that shows it: both may be resolved or ignored.
+// tell applies failures to their group, and then to the group that shows it: both may be resolved or ignored.
 func (t *triage) tell() error {
 	for _, d := range t.failed {
 		for g := t.groups[d.Group]; g != nil; g = t.groups[g.MergedInto] {
@@ -147,7 +143,6 @@ func (t *triage) tell() error {
 	return t.in.tell(t.ctx, t.tx, t.events...)
 }
 
-// failedIn tells one group of failures.
 func (t *triage) failedIn(g *deadletter.Group, d deadletter.Delta) error {
 	told := g.ToldAt
 	if g.First(d, t.now) {
@@ -172,7 +167,6 @@ func (t *triage) failedIn(g *deadletter.Group, d deadletter.Delta) error {
 	return nil
 }
 
-// thisHour returns the failures of the current clock hour in an ignored group and those that are merged into it.
 func (t *triage) thisHour(g *deadletter.Group) (n int64) {
 	for _, h := range t.hours[g.ID] {
 		if h.At >= t.now-t.now%task.Instant(time.Hour.Microseconds()) {
@@ -182,8 +176,8 @@ func (t *triage) thisHour(g *deadletter.Group) (n int64) {
 	return n
 }
 
-// noticed stores a change that failures or time brought about, and notes it in the thread of the group. It returns the
-// event, none if nothing changed.
+// noticed stores a change by failures or time, with a note in the group's thread. It returns the event, or none without
+// a change.
 func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group, was model.GroupState,
 	e deadletter.GroupEvent,
 ) ([]deadletter.Event, error) {
@@ -207,7 +201,6 @@ func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group,
 	return []deadletter.Event{deadletter.GroupHappened(kind, g, was, text, in.now())}, nil
 }
 
-// elapsed opens ignored groups whose time is up, up to 500 in one call.
 func (in *Inbox) elapsed(ctx context.Context) error {
 	ids, err := in.store.Timed(ctx, in.now(), timedBatch)
 	if err != nil || len(ids) == 0 {

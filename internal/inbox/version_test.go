@@ -14,14 +14,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// refusedBy is message n, which an HTTP status has killed.
 func refusedBy(n int, message string) inbox.Arrival {
 	a := dead(n, "HTTPError")
 	a.Failure.Message = message
 	return a
 }
 
-// groupOfVersion1 stores the group that an older version of Tasker had for a message.
+// groupOfVersion1 stores the group that an older version made for a message.
 func (r *rig) groupOfVersion1(message string) deadletter.GroupID {
 	r.t.Helper()
 	print := failure.Print{Version: 1, Type: "HTTPError", Message: failure.Normalise(message), Where: "ship"}
@@ -35,8 +34,7 @@ func (r *rig) groupOfVersion1(message string) deadletter.GroupID {
 	return g.ID
 }
 
-// TestGroupsOfTheVersionBefore: what version 1 took for one cause becomes two groups, of which nobody hears if that
-// cause is ignored; if it was resolved, both are regressions. The old group stays.
+// One cause of version 1 becomes two groups: silent if it was ignored, both regressions if it was resolved.
 func TestGroupsOfTheVersionBefore(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -72,7 +70,7 @@ func TestGroupsOfTheVersionBefore(t *testing.T) {
 	})
 }
 
-// TestSplitOfTheVersionBefore: a group that was split stays split.
+// A split group stays split.
 func TestSplitOfTheVersionBefore(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

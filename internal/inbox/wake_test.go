@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 )
 
-// TestChangedSourceIsReadAtOnce: a source that is resumed on a node is read there without waiting for the interval at
-// which nodes look at their sources.
+// A resumed source is read without waiting for the interval between looks.
 func TestChangedSourceIsReadAtOnce(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

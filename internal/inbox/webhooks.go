@@ -17,33 +17,32 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Webhooks are the endpoints that receive events. Events are rows, written in the transaction of the change; a loop
-// submits a task for each endpoint that wants one; the node runs these tasks. See docs/design/0033-webhooks.md.
+// Webhooks are endpoints that receive events. Events are rows, written in the transaction of the change; a loop submits
+// a task for each endpoint and event; nodes run these tasks. See docs/design/0033-webhooks.md.
 type Webhooks struct {
 	Endpoints []webhook.Endpoint
 	Sender    *webhook.Sender
-	// Payload and Test return what they receive of an event, and of a test.
-	Payload func(*deadletter.Event) ([]byte, error)
-	Test    func(now time.Time) ([]byte, error)
-	// Register makes sure that the template of deliveries exists, in its present version.
+	Payload   func(*deadletter.Event) ([]byte, error)
+	Test      func(now time.Time) ([]byte, error)
+	// Register stores the present version of the template of deliveries if it is missing.
 	Register func(context.Context) error
 }
 
 const (
 	// DeliveryTemplate is the template of deliveries, in deadletter.SystemNamespace.
 	DeliveryTemplate = "webhook-delivery"
-	// DeliveryVersion is the version of DeliveryTemplate: another content needs another version.
+	// DeliveryVersion is the version of DeliveryTemplate: other content needs another version.
 	DeliveryVersion = "1"
-	// submitEvents bounds the events of one turn, eventRetention is when they are deleted.
+	// events per turn, and time until their deletion
 	submitEvents, eventRetention = 50, 30 * 24 * time.Hour
 )
 
-// Delivery is the context of a task that delivers an event. It names the event and no content: so a user who may submit
-// tasks can have nothing else signed.
+// Delivery is the context of a delivery task. It names the event without content, so a user who may submit tasks cannot
+// have other content signed.
 type Delivery struct {
 	EventUUID string `json:"event_uuid"`
 	Webhook   string `json:"webhook"`
-	Event     string `json:"event"` // type, for people
+	Event     string `json:"event"`
 }
 
 func (in *Inbox) hooked(e *deadletter.Event) bool {
@@ -52,9 +51,8 @@ func (in *Inbox) hooked(e *deadletter.Event) bool {
 	})
 }
 
-// SubmitDeliveries submits the tasks that deliver waiting events, each in the transaction that marks its event, in one
-// process at a time. It returns the number of events, and whether more wait. A *due.Error tells of events that it has
-// stepped over.
+// SubmitDeliveries submits delivery tasks of waiting events, each in the transaction that marks its event, in one
+// process at a time. It returns the number of events, and whether more wait. A *due.Error names skipped events.
 func (in *Inbox) SubmitDeliveries(ctx context.Context) (n int, more bool, err error) {
 	now := in.now()
 	events, err := in.due.events.Read(now, submitEvents, func(limit int) ([]deadletter.Event, error) {
@@ -75,8 +73,8 @@ func (in *Inbox) SubmitDeliveries(ctx context.Context) (n int, more bool, err er
 	return n, n == submitEvents, err
 }
 
-// submitDeliveries submits the tasks of one event. A process without the endpoint of another one drops the event for
-// it: all processes must have the same configuration.
+// submitDeliveries submits the tasks of one event. It drops the event for endpoints that this process lacks: all
+// processes must have the same configuration.
 func (in *Inbox) submitDeliveries(ctx context.Context, e *deadletter.Event) error {
 	var subs []engine.Submission
 	for _, to := range in.opts.Webhooks.Endpoints {
@@ -109,8 +107,8 @@ func (in *Inbox) submitDeliveries(ctx context.Context, e *deadletter.Event) erro
 	return err
 }
 
-// Deliver sends an event to an endpoint. It returns the status of the answer; 0 when the endpoint does not want the
-// event any more. A *webhook.Refusal says whether to try again.
+// Deliver sends an event to an endpoint, and returns the status of the answer; 0 if the endpoint no longer takes the
+// event. A *webhook.Refusal says whether to try again.
 func (in *Inbox) Deliver(ctx context.Context, d Delivery) (status int, err error) {
 	to := in.endpoint(d.Webhook)
 	if to == nil {
@@ -149,8 +147,8 @@ func noWebhook(name string) error {
 	return hinted(task.NotFound, "see tasker webhook list", "there is no webhook %q", name)
 }
 
-// Endpoints returns the endpoints that the request reaches: for a key that is limited to namespaces, those that receive
-// events of these only.
+// Endpoints returns the endpoints that the request reaches: for a key with namespaces, those that receive only events
+// of these.
 func (in *Inbox) Endpoints(ctx context.Context) []webhook.Endpoint {
 	return slices.DeleteFunc(slices.Clone(in.opts.Webhooks.Endpoints), func(to webhook.Endpoint) bool {
 		return !reachesEndpoint(ctx, &to)
@@ -166,7 +164,7 @@ func reachesEndpoint(ctx context.Context, to *webhook.Endpoint) bool {
 	})
 }
 
-// TestWebhook sends a test event to an endpoint, once and at once.
+// TestWebhook sends one test event to an endpoint immediately.
 func (in *Inbox) TestWebhook(ctx context.Context, name string) (*model.WebhookAnswer, error) {
 	to := in.endpoint(name)
 	if to == nil || !reachesEndpoint(ctx, to) {

@@ -24,7 +24,7 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// receiver is an endpoint that can be told how to answer.
+// receiver is an endpoint with controllable answers.
 type receiver struct {
 	server *httptest.Server
 	secret webhook.Secret
@@ -34,14 +34,14 @@ type receiver struct {
 	got    chan received
 }
 
-// received is one request, verified.
+// received is a verified request.
 type received struct {
 	id     string
 	event  deadletters.WebhookEvent
 	status int
 }
 
-// newReceiver returns a receiver, which refuses what is not signed.
+// newReceiver returns a receiver that refuses unsigned requests.
 func newReceiver(t *testing.T) *receiver {
 	t.Helper()
 	secret, err := webhook.ParseSecret("whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 32)))
@@ -85,7 +85,7 @@ func (r *receiver) endpoint(name string, change ...func(*webhook.Endpoint)) webh
 	return to
 }
 
-// deliveries returns the tasks that deliver events, the oldest first, as "state webhook event".
+// as "state webhook event", the oldest first
 func (r *rig) deliveries() (out []string) {
 	r.t.Helper()
 	page, err := r.client.Tasks(r.t.Context(), tasker.TaskFilter{Namespace: deadletter.SystemNamespace, Limit: 100,
@@ -104,7 +104,7 @@ func (r *rig) deliveries() (out []string) {
 	return out
 }
 
-// courier delivers events until the test ends, as a node does.
+// courier delivers events until the test ends.
 func (r *rig) courier() {
 	ctx, stop := context.WithCancel(r.t.Context())
 	w := worker.New(r.client, &worker.Options{Namespaces: []string{deadletter.SystemNamespace}})
@@ -119,8 +119,7 @@ func (r *rig) courier() {
 	})
 }
 
-// until lets time pass until a condition holds; but not while something is being delivered, which takes as long as it
-// takes.
+// until lets time pass until a condition holds, except during a delivery.
 func (r *rig) until(what string, holds func() bool) {
 	r.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
@@ -137,7 +136,7 @@ func (r *rig) until(what string, holds func() bool) {
 	r.t.Fatalf("never: %s", what)
 }
 
-// hooked gives a node two webhooks, "all" and "shop", which receives lost sources and what happens in a namespace.
+// hooked has two webhooks: "all", and "shop" for lost sources and one namespace.
 func hooked(t *testing.T) func(*node.Options) {
 	return func(o *node.Options) {
 		o.Webhooks = []webhook.Endpoint{newReceiver(t).endpoint("all"), newReceiver(t).endpoint("shop",
@@ -147,7 +146,6 @@ func hooked(t *testing.T) func(*node.Options) {
 	}
 }
 
-// receivers are all receivers, by the URLs of their endpoints.
 var receivers sync.Map
 
 func (r *rig) receiver(n int) *receiver {
@@ -166,8 +164,7 @@ func (r *receiver) take(t *testing.T) received {
 	}
 }
 
-// TestWebhookDelivery: an event is a task for each webhook that wants it, once. A receiver that is down gets it later,
-// under the same ID.
+// An event is one task for each webhook that takes it. A receiver that was down gets it later, under the same ID.
 func TestWebhookDelivery(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -200,8 +197,7 @@ func TestWebhookDelivery(t *testing.T) {
 	}, hooked(t))
 }
 
-// TestWebhookRefused: what is refused for good is a failed task with a case in the inbox, and causes no event for
-// webhooks itself, however often that happens. No page of it shows a URL.
+// A permanent refusal is a failed task with a case, and causes no webhook event. No page of it shows a URL.
 func TestWebhookRefused(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -234,8 +230,7 @@ func TestWebhookRefused(t *testing.T) {
 	}, hooked(t))
 }
 
-// TestWebhookNotLost: an event survives the end of its node between the event and its delivery, and two nodes that look
-// at once submit one task for each webhook.
+// An event survives the end of its node before the delivery; two nodes submit one task for each webhook.
 func TestWebhookNotLost(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -260,7 +255,7 @@ func TestWebhookNotLost(t *testing.T) {
 	}, hooked(t))
 }
 
-// TestDeliver: a task names an event; it cannot have anything else sent, nor to somebody who does not want it.
+// A task names an event, and cannot send other content or reach other receivers.
 func TestDeliver(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -294,7 +289,7 @@ func TestDeliver(t *testing.T) {
 	}, hooked(t))
 }
 
-// TestWebhookTest: a test event is signed, and its answer shown; a key of a namespace reaches only the webhooks of it.
+// A test event is signed and its answer shown; a key reaches only webhooks of its namespaces.
 func TestWebhookTest(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

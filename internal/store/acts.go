@@ -9,16 +9,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// actColumns are the columns of an act, in the order of scanAct.
 const actColumns = `id, task_id, step_id, case_id, worker_id, namespace, template, at, kind, actor, auth, key_name,
  reason, from_state, to_state, data`
 
-// scanAct reads actColumns.
 func (s SQL) scanAct(row Row) (task.Act, error) { return s.scanActAnd(row) }
 
-// scanActAnd reads actColumns followed by more. An act that cannot be read in full is still
-// returned if it has a number, with the reason in Unread: an audit trail must not lose entries.
-// The error is nil for such an act; it is not nil only if the number itself could not be read.
+// scanActAnd reads actColumns and more. A damaged act with a number is returned with the reason in Unread: an audit
+// trail must not lose entries.
 func (s SQL) scanActAnd(row Row, more ...any) (a task.Act, err error) {
 	err = scan(row,
 		append([]any{&a.No, s.ScanID(&a.TaskID), s.ScanID(&a.StepID), s.ScanID(&a.CaseID), s.ScanID(&a.WorkerID),
@@ -26,13 +23,13 @@ func (s SQL) scanActAnd(row Row, more ...any) (a task.Act, err error) {
 			(*Text)(&a.Key), (*Text)(&a.Reason), (*Text)(&a.From), (*Text)(&a.To), (*JSON)(&a.Data)}, more...), &a.TaskID,
 		&a.Unread)
 	if a.No != 0 && a.Unread != "" {
-		return a, nil // it has no task, but a number
+		return a, nil
 	}
 	return a, err
 }
 
-// AddActs stores acts of operators. The database gives out the numbers, in the order of the inserts. An act is never
-// changed or deleted: triggers of the database refuse it.
+// AddActs stores acts of operators. The database numbers them in the order of the inserts. Triggers refuse changes and
+// deletions.
 func (SQL) AddActs(ctx context.Context, tx engine.Tx, acts []task.Act) error {
 	s := In(tx)
 	const query = `INSERT INTO tasker_acts (task_id, step_id, case_id, worker_id, namespace, template, at, kind, actor,
@@ -48,8 +45,7 @@ func (SQL) AddActs(ctx context.Context, tx engine.Tx, acts []task.Act) error {
 	return nil
 }
 
-// nullableID is an ID column in which the zero ID is NULL. NULL keeps most rows out of indexes with the condition IS
-// NOT NULL.
+// nullableID stores the zero ID as NULL, which keeps most rows out of indexes with the condition IS NOT NULL.
 func (s SQL) nullableID(id task.ID) any {
 	if id.IsZero() {
 		return nil
@@ -57,16 +53,13 @@ func (s SQL) nullableID(id task.ID) any {
 	return s.id(id)
 }
 
-// FindActs returns the acts on a task and its steps, oldest first.
-// It reads their data whole, for one task; ListActs bounds the data of a page.
+// FindActs returns the acts on a task and its steps, oldest first, with whole data; ListActs bounds the data of a page.
 func (s SQL) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
 	return collect(ctx, s, s.scanAct, `SELECT `+actColumns+` FROM tasker_acts WHERE task_id = $1 ORDER BY id`, s.id(id))
 }
 
-// listedAct is actColumns with small data only, and a flag for omitted data.
 var listedAct = strings.TrimSuffix(actColumns, `data`) + small(`data`) + `, ` + large(`data`)
 
-// scanListedAct reads listedAct.
 func (s SQL) scanListedAct(row Row) (task.Act, error) {
 	var omitted int
 	a, err := s.scanActAnd(row, &omitted)
@@ -74,9 +67,8 @@ func (s SQL) scanListedAct(row Row) (task.Act, error) {
 	return a, err
 }
 
-// ListActs returns a page of acts, newest first.
-// Filters on a task, a case or a worker are answered by an index each; the others filter along the primary key. Data
-// beyond f.Bytes is left out, with DataOmitted set.
+// ListActs returns a page of acts, newest first. Filters on a task, a case or a worker use an index each; the others
+// filter along the primary key. Data beyond f.Bytes is left out, with DataOmitted set.
 func (s SQL) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, error) {
 	w := where{}
 	w.addIf(!f.Task.IsZero(), "task_id = ?", s.id(f.Task))
@@ -95,7 +87,7 @@ func (s SQL) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, erro
 	if err != nil {
 		return nil, err
 	}
-	// an ID may only resemble a stored one: an engine may keep a part of it
+	// an engine may keep only a part of an ID
 	acts = slices.DeleteFunc(acts, func(a task.Act) bool {
 		return !f.Task.IsZero() && a.TaskID != f.Task || !f.Case.IsZero() && a.CaseID != f.Case ||
 			!f.Worker.IsZero() && a.WorkerID != f.Worker
@@ -107,5 +99,4 @@ func (s SQL) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, erro
 	return acts, s.addLarge(ctx, dataOfAct, page, f.Bytes)
 }
 
-// dataOfAct reads the data of one act.
 const dataOfAct = `SELECT data FROM tasker_acts WHERE id = $1`

@@ -6,15 +6,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// WasHanded reports whether a leased step differs from its former row only in the fields that claiming or starting it
-// changes: state, key, attempts, token, worker, times and the lease.
-// Steps for which it is true are saved by one short statement that writes only these columns. A column that is added to
-// the step must be stored by that statement, or be compared here.
+// WasHanded reports whether a leased step changed only in the fields of claiming or starting it: state, key, attempts,
+// token, worker, times and the lease. Then one short statement saves it. A new column of steps must be stored by that
+// statement, or be compared here.
 func WasHanded(was task.Step, s *task.Step) bool {
 	if !s.State.Leased() {
 		return false
 	}
-	// was is a copy. The fields that may differ are made equal, and then all others must be.
+	// was is a copy: with these fields made equal, all must be.
 	was.State, was.Queue, was.Key = s.State, task.Leases, s.Key
 	was.Attempts, was.Token, was.WorkerNo = s.Attempts, s.Token, s.WorkerNo
 	was.AssignedAt, was.StartedAt, was.FinishedAt, was.LeaseUntil = s.AssignedAt, s.StartedAt, 0, s.LeaseUntil
@@ -22,9 +21,8 @@ func WasHanded(was task.Step, s *task.Step) bool {
 	return same(was, s)
 }
 
-// WasSettled reports whether a step outside every queue differs from its former row only in the fields that completing
-// it, or giving it up, changes: state, time and result.
-// Like WasHanded it selects the short statement for the most frequent change.
+// WasSettled reports whether a step outside every queue changed only in the fields of completing or failing it: state,
+// time and result. Like WasHanded it selects the short statement for the most frequent change.
 func WasSettled(was task.Step, s *task.Step) bool {
 	if s.Queue != task.NoQueue {
 		return false
@@ -34,8 +32,7 @@ func WasSettled(was task.Step, s *task.Step) bool {
 	return same(was, s)
 }
 
-// same compares the fields that SaveSteps stores.
-// It does not compare what never changes after the insert: IDs, ordinal, template and route.
+// same compares the fields that SaveSteps stores, not the immutable ones: IDs, ordinal, template and route.
 func same(a task.Step, b *task.Step) bool {
 	return a.State == b.State && a.OpenParents == b.OpenParents && a.Queue == b.Queue && a.Key == b.Key &&
 		a.Attempts == b.Attempts &&

@@ -6,26 +6,25 @@ import (
 	"strings"
 )
 
-// bulk is a statement over a list of rows of one shape. It has two forms: with arrays, one for each column, the list
-// may be long, and one text serves all lengths. Without, each row has its own parameters.
+// bulk is a statement over a list of rows of one shape, in two forms: with arrays, one for each column, a single text
+// serves long lists of any length. Otherwise each row has its own parameters.
 type bulk struct {
 	width  int
 	arrays string
-	values map[int]string // by the number of rows
+	values map[int]string // by number of rows
 }
 
-// Three lengths keep the number of different statements small, so that each is prepared once.
+// Three lengths keep the number of prepared statements small.
 const manyRows, fewRows = 64, 8
 
-// arrayRows bounds the rows of a statement with arrays.
 const arrayRows = 1000
 
-// columnTypes are the letters by which bulkOf knows types. Integers of any width are bigint: an insert converts them.
+// columnTypes are the type letters of bulkOf. Integers of any width are bigint: an insert converts them.
 var columnTypes = map[rune]string{'i': "uuid", 'n': "bigint", 't': "text", 'b': "bytea"}
 
-// bulkOf returns the statement that consists of before, a list of rows, and behind. types has a letter of columnTypes
-// for each column. In an UPDATE or a SELECT the list is FROM (...) AS v, and its columns are v.column1, v.column2 ...
-// It is called when the program starts, so that no statement is assembled later.
+// bulkOf returns the statement of before, a list of rows, and behind. types has a letter of columnTypes for each
+// column. In an UPDATE or a SELECT the list is FROM (...) AS v, with columns v.column1, v.column2 ... It is called at
+// program start, so that no statement is assembled later.
 func bulkOf(before, types, behind string) bulk {
 	marks := "(" + strings.TrimSuffix(strings.Repeat("?, ", len(types)), ", ") + ")"
 	b := bulk{width: len(types), values: map[int]string{}}
@@ -42,8 +41,8 @@ func bulkOf(before, types, behind string) bulk {
 	return b
 }
 
-// run calls each with a statement and its arguments, for all rows in their order.
-// An error of each ends it; the transaction is then rolled back as a whole.
+// run calls each with a statement and its arguments, for all rows in order. An error of each ends it; the transaction
+// must then be rolled back.
 func (b bulk) run(d Dialect, rows [][]any, each func(query string, args []any) error) error {
 	for len(rows) > 0 {
 		n := b.next(d, len(rows))
@@ -65,7 +64,6 @@ func (b bulk) run(d Dialect, rows [][]any, each func(query string, args []any) e
 	return nil
 }
 
-// next returns how many of the remaining rows the next statement has.
 func (b bulk) next(d Dialect, rows int) int {
 	switch {
 	case d.Arrays:
@@ -78,7 +76,6 @@ func (b bulk) next(d Dialect, rows int) int {
 	return 1
 }
 
-// columnsOf turns rows into columns, each of them a []any.
 func columnsOf(rows [][]any, width int) []any {
 	columns := make([]any, width)
 	for c := range columns {
@@ -91,7 +88,6 @@ func columnsOf(rows [][]any, width int) []any {
 	return columns
 }
 
-// send runs the statement over rows; the outcome is not needed.
 func (b bulk) send(ctx context.Context, s SQL, rows [][]any) error {
 	return b.run(s.Dialect, rows, func(query string, args []any) error { return s.Send(ctx, query, args...) })
 }

@@ -8,31 +8,30 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// No index contains the step, handler and message of a case's failure. So these are checked in a bounded window of the
-// cases that pass the rest of the filter.
+// No index contains the step, handler and message of a failure: they are checked in a bounded window of the cases that
+// pass the rest of the filter.
 
-// maxFailedSteps bounds the steps of templates for one handler in a filter.
-// Each is two arguments of a statement; PostgreSQL takes 65,535.
+// maxFailedSteps bounds the steps of templates for one handler in a filter: each is two arguments, of which PostgreSQL
+// takes 65,535.
 const maxFailedSteps = 1000
 
-// asksForFailure reports whether a filter has conditions on the failure itself.
 func asksForFailure(f engine.CaseFilter) bool {
 	return f.Step != "" || f.Handler != "" || f.Message != ""
 }
 
-// failureWindow returns the newest of the cases that pass the terms, on the alias c, for failureTerms.
-// The conditions on the failure must not be part of w: they apply to the window, so that its size bounds the work.
+// failureWindow returns the newest cases that pass the terms, on the alias c, for failureTerms. w must not have the
+// conditions on the failure: they apply to the window, whose size bounds the work.
 func failureWindow(w *where) string {
 	return `(SELECT c.dlq_entry_uuid AS id FROM tasker_tasks_dlq c` + w.text() + ` ORDER BY c.dlq_entry_uuid DESC LIMIT ` +
 		w.arg(engine.CaseWindow) +
 		`) q JOIN tasker_tasks_dlq c ON c.dlq_entry_uuid = q.id`
 }
 
-// failureTerms adds a filter's conditions on the failure, on the alias c. It reports false if nothing can match.
-// A case stores its failed step and not the handler, so a handler is first translated into steps of templates.
+// failureTerms adds a filter's conditions on the failure, on the alias c; false: nothing can match. A case stores its
+// failed step and not the handler, so steps of templates replace a handler.
 func (s SQL) failureTerms(ctx context.Context, w *where, f engine.CaseFilter) (bool, error) {
 	w.addIf(f.Step != "", "c.failed_step = ?", f.Step)
-	// both databases have replace, without case folding and wildcards
+	// replace works in both databases, without case folding and wildcards
 	w.addIf(f.Message != "", "replace(c.error_message, ?, '') <> c.error_message", f.Message)
 	if f.Handler == "" {
 		return true, nil
@@ -46,8 +45,8 @@ func (s SQL) failureTerms(ctx context.Context, w *where, f engine.CaseFilter) (b
 	return true, nil
 }
 
-// stepsOfHandler returns the steps of a handler: keys of templates and names of steps, alternately.
-// Invalid: there are more than maxFailedSteps; the hint says what to add to the filter.
+// stepsOfHandler returns the steps of a handler: alternately keys of templates and names of steps. Invalid: more than
+// maxFailedSteps; the hint says how to narrow the filter.
 func (s SQL) stepsOfHandler(ctx context.Context, f engine.CaseFilter) ([]any, error) {
 	w := where{}
 	w.addIf(f.Namespace != "", "namespace = ?", f.Namespace)
@@ -57,8 +56,7 @@ func (s SQL) stepsOfHandler(ctx context.Context, f engine.CaseFilter) ([]any, er
 	if err != nil {
 		return nil, err
 	}
-	// The name is sought as JSON writes it, with quotes and escapes. What matches is decoded below, so a false match costs
-	// time only.
+	// The JSON form of the name is sought. Matches are decoded below, so a false one costs only time.
 	w.add("replace(CAST(body AS text), ?, '') <> CAST(body AS text)", name)
 	templates, err := collect(ctx, s, scanTemplate, `SELECT `+templateColumns+` FROM tasker_templates`+w.text(), w.args...)
 	if err != nil {

@@ -13,21 +13,17 @@ import (
 
 // Indexes with all columns of the filter decide the rows of a page of cases; only these rows are read.
 
-// Two conditions for cases of some templates. There may be many templates.
-// soughtDefs is for an index that begins with the template: each template is one range of it.
+// soughtDefs is a condition on many templates for an index that begins with the template: each template is one range.
 func soughtDefs(n int) string { return "c.def_id IN (" + marks(n) + ")" }
 
-// filteredDefs is for a walk along an index in another order: PostgreSQL looks each row up in a table that it builds
-// once, and does not try one template after the other.
-// "IS TRUE" keeps the planner from using the list as the leading condition. SQLite accepts the same text.
+// filteredDefs is for a walk along another index: PostgreSQL looks each row up in a table that it builds once. "IS
+// TRUE" keeps the planner from using the list as the leading condition. SQLite accepts the same text.
 func filteredDefs(n int) string {
 	return "(c.def_id IN (VALUES " + strings.TrimSuffix(strings.Repeat("(CAST(? AS bigint)), ", n), ", ") + ")) IS TRUE"
 }
 
-// caseTerms adds a filter's conditions, on the alias c. It reports false if nothing can match.
-// ofDefs writes the condition for the templates: soughtDefs where an index begins with the
-// template, filteredDefs elsewhere.
-// InError sets the state; a caller that passes both gets the tasks in error.
+// caseTerms adds a filter's conditions, on the alias c; false: nothing can match. ofDefs writes the condition on
+// templates: soughtDefs where an index begins with the template, else filteredDefs. InError overrides the state.
 func (s SQL) caseTerms(ctx context.Context, w *where, f engine.CaseFilter, ofDefs func(n int) string) (bool, error) {
 	defs, restricted, err := s.definitions(ctx, engine.TaskFilter{Namespace: f.Namespace, Name: f.TaskName})
 	if err != nil || restricted && len(defs) == 0 {
@@ -61,21 +57,20 @@ func (s SQL) caseTerms(ctx context.Context, w *where, f engine.CaseFilter, ofDef
 	return true, nil
 }
 
-// ListCases returns a page, newest first; see engine.CaseReader.
-// It first finds the IDs of the page in an index, and then reads these rows: a case has a snapshot beside it, and a
-// sort must not carry it.
+// ListCases returns a page, newest first; see engine.CaseReader. It finds the IDs in an index before it reads the rows:
+// a sort must not carry the snapshots beside them.
 func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, error) {
 	w := where{}
-	// The reason gets its own form of a condition below, so caseTerms must not add it.
+	// The reason gets another condition below, so caseTerms must not add it.
 	reason := f.Reason
 	f.Reason = ""
 	if ok, err := s.caseTerms(ctx, &w, f, filteredDefs); err != nil || !ok {
 		return nil, err
 	}
-	// The form keeps the planner from an index on the reason, which would need a sort, while the indexes of pages are
-	// in order and contain the reason too.
+	// The form keeps the planner from an index on the reason, which would need a sort; the indexes of pages are in
+	// order and contain the reason too.
 	w.addIf(reason != "", "coalesce(c.dlq_reason, '') = ?", string(reason))
-	// the time in an ID is not exactly that of its case, but near it
+	// the time in an ID is only near that of its case
 	w.addIf(f.After != 0, "c.dlq_entry_uuid >= ?", s.id(task.MakeID(task.SeqFloor(f.After.Time().Add(-clockSlack)), 0)))
 	w.addIf(f.Before != 0, "c.dlq_entry_uuid < ?", s.id(task.MakeID(task.SeqFloor(f.Before.Time().Add(clockSlack)), 0)))
 	from := `tasker_tasks_dlq c`
@@ -98,8 +93,8 @@ func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, 
 	return s.fetchCases(ctx, ids, f.Bytes)
 }
 
-// fetchCases returns cases in the order of their IDs in the list, with as much metadata as fits.
-// A case deleted between the two queries is left out, so a page may be short. bytes bounds the metadata of the page.
+// fetchCases returns cases in the order of the IDs, with up to bytes of metadata. It skips a case deleted between the
+// two queries, so a page may be short.
 func (s SQL) fetchCases(ctx context.Context, ids []task.ID, bytes int) ([]*task.Case, error) {
 	place := make(map[task.ID]int, len(ids))
 	for i, id := range ids {
@@ -118,18 +113,18 @@ func (s SQL) fetchCases(ctx context.Context, ids []task.ID, bytes int) ([]*task.
 	return cases, s.addLarge(ctx, `SELECT c.metadata FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, page, bytes)
 }
 
-// UrgentCases returns a page of pending cases, most urgent first; see engine.CaseReader.
-// Urgency is the age of a case plus a head start by its reason. As the age grows equally for all, the order is that of
-// the time of opening minus the head start, which does not change while cases wait.
+// UrgentCases returns a page of pending cases, most urgent first; see engine.CaseReader. Urgency is the age plus a head
+// start by reason. All ages grow equally, so the order is the time of opening minus the head start, which does not
+// change.
 func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases settings.PriorityBases) ([]*task.Case, error) {
-	// The condition on pending cases is a constant below, which the index with that condition requires.
+	// A constant below replaces this condition, as the partial index requires.
 	f.Status = ""
 	base := where{}
 	if ok, err := s.caseTerms(ctx, &base, f, filteredDefs); err != nil || !ok {
 		return nil, err
 	}
 	w := where{args: base.args}
-	// A page needs at most this number of cases of each reason, wherever the others are.
+	// A page needs at most this number of cases of each reason.
 	looked, among := f.Offset+f.Limit, ` q`
 	if asksForFailure(f) {
 		looked, among = engine.CaseWindow, ` q JOIN tasker_tasks_dlq c ON c.dlq_entry_uuid = q.dlq_entry_uuid`
@@ -145,8 +140,7 @@ func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases setting
 		if f.Reason != "" && f.Reason != r {
 			continue
 		}
-		// each reason is one walk along the index of urgency, where its cases are in order: a full page of each, as if
-		// the page had only that reason
+		// each reason is one walk along the index of urgency, for a full page
 		of := strings.Join(append(terms, "c.dlq_reason = '"+string(r)+"'"), " AND ")
 		parts = append(parts, `SELECT q.dlq_entry_uuid, q.urgency FROM (SELECT c.dlq_entry_uuid, c.dlq_timestamp - `+
 			w.arg(bases.Headstart(r).Microseconds())+` AS urgency
@@ -164,8 +158,7 @@ func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases setting
 	return s.fetchCases(ctx, ids, f.Bytes)
 }
 
-// SizeOf counts cases up to a limit; see engine.CaseCounter.
-// It returns limit if there are as many or more; the count stops there, so its cost is bounded.
+// SizeOf counts cases up to a limit, where it stops; see engine.CaseCounter.
 func (s SQL) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int, error) {
 	w := where{}
 	if ok, err := s.caseTerms(ctx, &w, f, soughtDefs); err != nil || !ok {
@@ -184,8 +177,8 @@ func (s SQL) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int, e
 	return int(n), err
 }
 
-// CountFailures counts cases by kind; see engine.CaseCounter.
-// since bounds the opening of the cases. The kinds with the most cases come first, and limit cuts the rest.
+// CountFailures counts cases by kind, the most frequent kinds first, up to limit; see engine.CaseCounter. since bounds
+// the opening of the cases.
 func (s SQL) CountFailures(ctx context.Context, since task.Instant, byFingerprint bool,
 	limit int,
 ) ([]engine.FailureCount, error) {
@@ -205,22 +198,21 @@ func (s SQL) CountFailures(ctx context.Context, since task.Instant, byFingerprin
 			&p.Last)
 		return p, err
 	}, query, int64(since), limit)
-	slices.SortStableFunc(list, func(a, b engine.FailureCount) int { // a database may sort names by its language
+	slices.SortStableFunc(list, func(a, b engine.FailureCount) int { // a database may sort names by its locale
 		return cmp.Or(cmp.Compare(b.Cases, a.Cases), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Reason, b.Reason),
 			cmp.Compare(a.Fingerprint, b.Fingerprint))
 	})
 	return list, err
 }
 
-// CountCases counts cases by reason and resolution.
-// The result has no row for a pair without cases. OpenFor is the sum over resolved cases, in microseconds.
+// CountCases counts cases by reason and resolution, without empty pairs. OpenFor is the sum over resolved cases, in
+// microseconds.
 func (s SQL) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.CaseCount, error) {
 	w := where{}
 	if ok, err := s.caseTerms(ctx, &w, f, soughtDefs); err != nil || !ok {
 		return nil, err
 	}
-	// Every case has a reason and a resolution: naming all of them lets the index of counts answer, which begins with
-	// both.
+	// Every case has a reason and a resolution: naming all of them allows the index of counts, which begins with both.
 	if w.terms != nil && f.Reason == "" {
 		w.add("c.dlq_reason IN ("+marks(len(task.CaseReasons))+")", anys(texts(task.CaseReasons))...)
 	}

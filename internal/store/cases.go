@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// Columns of a case, in the order of scanCaseAnd: caseColumns and then failureColumns or
-	// their NULLs, and the snapshot.
+	// Columns of a case, in the order of scanCaseAnd: caseColumns and then failureColumns or their NULLs, and the
+	// snapshot.
 	caseColumns = `c.dlq_entry_uuid, c.task_uuid, c.def_id, c.original_state, c.dlq_reason, c.dlq_timestamp,
   c.resolution_status, c.resolution_notes, c.resolved_at, c.resolved_by, c.resolved_key, c.metadata, c.created_at,
   c.updated_at, c.cause, c.occurrences, c.occurred_at, c.recovery, c.replays, c.note_count, c.note_bytes,
@@ -27,8 +27,6 @@ const (
 var listedCase = strings.Replace(caseColumns, `c.metadata`, small(`c.metadata`), 1) + failureColumns + `, NULL, ` +
 	large(`c.metadata`)
 
-// scanListed reads listedCase.
-// An error leaves the case nil; its flag is then meaningless.
 func (s SQL) scanListed(row Row) (*task.Case, error) {
 	var omitted int
 	c, err := s.scanCaseAnd(row, &omitted)
@@ -38,11 +36,9 @@ func (s SQL) scanListed(row Row) (*task.Case, error) {
 	return c, err
 }
 
-// scanCase reads wholeCase or bareCase.
 func (s SQL) scanCase(row Row) (*task.Case, error) { return s.scanCaseAnd(row) }
 
-// scanCaseAnd reads a case followed by more. What cannot be read is left out, with the reason
-// in Unread.
+// scanCaseAnd reads a case and more. It leaves out unreadable columns, with the reason in Unread.
 func (s SQL) scanCaseAnd(row Row, more ...any) (*task.Case, error) {
 	var c task.Case
 	var retryable int
@@ -71,8 +67,8 @@ func (s SQL) scanCaseAnd(row Row, more ...any) (*task.Case, error) {
 	return &c, nil
 }
 
-// AddCases stores new cases; see engine.CaseRows. The conflict is that of the unique index on pending cases: a task has
-// at most one, and the new case is then left out.
+// AddCases stores new cases; see engine.CaseRows. A task has at most one pending case, by the unique index: it skips
+// another one.
 func (SQL) AddCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
 	s := In(tx)
 	const query = `INSERT INTO tasker_tasks_dlq (dlq_entry_uuid, task_uuid, def_id, original_state, dlq_reason,
@@ -96,8 +92,7 @@ func (SQL) AddCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error
 	return nil
 }
 
-// flag is a column that is 0 or 1.
-// Portable SQL compares such columns with 0 and 1, never with TRUE.
+// flag is a column that is 0 or 1. Portable SQL compares such columns with 0 and 1, never with TRUE.
 func flag(set bool) int {
 	if set {
 		return 1
@@ -105,7 +100,6 @@ func flag(set bool) int {
 	return 0
 }
 
-// nullable is a text column in which "" is NULL.
 func nullable(s string) any {
 	if s == "" {
 		return nil
@@ -113,7 +107,6 @@ func nullable(s string) any {
 	return s
 }
 
-// nullableNo is a number column in which 0 is NULL.
 func nullableNo(n int64) any {
 	if n == 0 {
 		return nil
@@ -121,8 +114,7 @@ func nullableNo(n int64) any {
 	return n
 }
 
-// document is a JSON column in which nil is NULL.
-// The text is stored as it is; neither database may reformat a payload.
+// document stores nil as NULL, and JSON unchanged: no database may reformat a payload.
 func document(b []byte) any {
 	if b == nil {
 		return nil
@@ -130,15 +122,14 @@ func document(b []byte) any {
 	return string(b)
 }
 
-// Case returns a case with the fields for a transaction, or nil; see engine.CaseRows.
-// It takes no lock: the caller locks the task, and all changes of a case go through its task.
+// Case returns a case with the fields for a transaction, or nil; see engine.CaseRows. It takes no lock: the lock on the
+// task protects its cases.
 func (SQL) Case(ctx context.Context, tx engine.Tx, id task.ID) (*task.Case, error) {
 	s := In(tx)
 	return s.caseByID(ctx, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, id)
 }
 
-// FindCase returns a whole case, or nil.
-// Whole means with its snapshot, its former occurrences and its notes: up to three queries.
+// FindCase returns a case, or nil, with its snapshot, former occurrences and notes: up to three queries.
 func (s SQL) FindCase(ctx context.Context, id task.ID) (*task.Case, error) {
 	c, err := s.caseByID(ctx, `SELECT `+wholeCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, id)
 	if err != nil || c == nil {
@@ -147,7 +138,6 @@ func (s SQL) FindCase(ctx context.Context, id task.ID) (*task.Case, error) {
 	return c, s.addStory(ctx, c)
 }
 
-// caseByID runs a query for one case by its ID.
 func (s SQL) caseByID(ctx context.Context, query string, id task.ID) (*task.Case, error) {
 	c, err := first(ctx, s, s.scanCase, query, s.id(id))
 	if err != nil || c == nil || c.ID != id { // an engine may keep a part of the ID
@@ -167,22 +157,20 @@ func (s SQL) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
 	return c, s.addStory(ctx, c)
 }
 
-// PendingCases returns the pending cases of tasks, without their snapshots.
-// A task has one at most. The result is in no particular order.
+// PendingCases returns the pending cases of tasks, at most one each, unordered and without snapshots.
 func (SQL) PendingCases(ctx context.Context, tx engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	s := In(tx)
 	return collectByIDs(ctx, s, tasks, s.scanCase,
 		`SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.resolution_status = 'pending' AND c.task_uuid IN `, ``)
 }
 
-// CasesOf returns all cases of tasks, without their snapshots. The caller has loaded the tasks before, which locks
-// their cases too.
+// CasesOf returns all cases of tasks, without snapshots. The caller has loaded, and so locked, the tasks.
 func (SQL) CasesOf(ctx context.Context, tx engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	s := In(tx)
 	return collectByIDs(ctx, s, tasks, s.scanCase, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.task_uuid IN `, ``)
 }
 
-// DeleteCases deletes cases. Their occurrences and notes are deleted too. An unknown ID is ignored.
+// DeleteCases deletes cases with their occurrences and notes. It ignores unknown IDs.
 func (SQL) DeleteCases(ctx context.Context, tx engine.Tx, ids []task.ID) error {
 	s := In(tx)
 	for part := range chunks(ids) {
@@ -197,8 +185,8 @@ func (SQL) DeleteCases(ctx context.Context, tx engine.Tx, ids []task.ID) error {
 	return nil
 }
 
-// ResolvedCases returns cases resolved before a time; see engine.CaseReader.
-// They are the oldest by resolution, for retention, which deletes them in batches of limit.
+// ResolvedCases returns cases resolved before a time, the oldest resolution first; see engine.CaseReader. Retention
+// deletes them in batches of limit.
 func (s SQL) ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error) {
 	const query = `SELECT ` + bareCase +
 		` FROM tasker_tasks_dlq c WHERE c.resolution_status <> 'pending' AND c.resolved_at < $1
@@ -206,8 +194,8 @@ func (s SQL) ResolvedCases(ctx context.Context, before task.Instant, limit int) 
 	return collect(ctx, s, s.scanCase, query, int64(before), limit)
 }
 
-// SaveCases stores the fields of cases that an investigation can change; see engine.CaseRows.
-// The failure, the snapshot and the opening never change here; RecurCases replaces them when a task fails again.
+// SaveCases stores the fields that an investigation can change; see engine.CaseRows. Only RecurCases replaces the
+// failure, the snapshot and the opening.
 func (SQL) SaveCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
 	s := In(tx)
 	const query = `UPDATE tasker_tasks_dlq SET resolution_status = $2, resolution_notes = $3, resolved_at = $4,
@@ -231,8 +219,8 @@ func (SQL) SaveCases(ctx context.Context, tx engine.Tx, cases []*task.Case) erro
 	return nil
 }
 
-// Evidence returns the rows of tasks for a snapshot; see engine.Evidences. It sees what the transaction has written. A
-// task without a failed attempt has no failures.
+// Evidence returns the rows of tasks for a snapshot, including the transaction's writes; see engine.Evidences. A task
+// without a failed attempt has no failures.
 func (SQL) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 	s := In(tx)
 	found := make(map[task.ID]engine.Evidence, len(tasks))
@@ -270,8 +258,8 @@ func (SQL) WorkerName(ctx context.Context, tx engine.Tx, no int64) (string, erro
 	return first(ctx, In(tx), scanText, `SELECT name FROM tasker_workers WHERE worker_no = $1`, no)
 }
 
-// ChargedAttempts returns the charged attempts of the steps of tasks; see engine.Evidences. Only a charged attempt has
-// a failure, which may be long and is not read.
+// ChargedAttempts returns the charged attempts of the steps of tasks; see engine.Evidences. It reads no failure, which
+// may be long.
 func (SQL) ChargedAttempts(ctx context.Context, tx engine.Tx, tasks []task.ID) ([]task.Attempt, error) {
 	s := In(tx)
 	return collectByIDs(ctx, s, tasks, s.scanAttempt, `SELECT `+bareAttemptColumns+
@@ -287,10 +275,9 @@ func (SQL) AttemptsSinceReset(ctx context.Context, tx engine.Tx, tasks []task.ID
 	return collectByIDs(ctx, s, tasks, s.scanAttempt, query, ` ORDER BY id`)
 }
 
-// LastFailures returns the last failed attempt of each task; see engine.Evidences. It first finds their places, because
-// a failure may be long and only one per task is needed.
-// A Stop names the step at which the task stopped. The last failure of that step is preferred to a later one of another
-// step; without either, the task is left out.
+// LastFailures returns the last failed attempt of each task; see engine.Evidences. It finds their places first, because
+// a failure may be long. The last failure of the step named by a Stop precedes a later one of another step; a task
+// without either is left out.
 func (s SQL) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt, error) {
 	type place struct {
 		no         int64
@@ -310,7 +297,7 @@ func (s SQL) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt
 	last := make(map[task.ID]place, len(of))
 	stops := func(p place) bool { return named[engine.Stop{Task: p.task, Step: p.step.Ordinal(p.task)}] }
 	for _, p := range places {
-		// The places are in the order of writing, so a later one replaces an earlier one of the same rank.
+		// In the order of writing: a later one replaces an earlier one of the same rank.
 		if stops(p) || !stops(last[p.task]) {
 			last[p.task] = p
 		}
@@ -333,8 +320,8 @@ func (s SQL) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt
 	return attempts, nil
 }
 
-// collectByIDs runs a query with a list of IDs in the middle, once for each part of the list.
-// before ends with "IN ", and behind follows the list. The result is in no particular order, except within one part.
+// collectByIDs runs a query once for each part of a list of IDs. before ends with "IN ", and behind follows the list.
+// The result is unordered, except within one part.
 func collectByIDs[T any](ctx context.Context, s SQL, ids []task.ID, scan func(Row) (T, error), before,
 	behind string,
 ) ([]T, error) {
@@ -350,8 +337,8 @@ func collectByIDs[T any](ctx context.Context, s SQL, ids []task.ID, scan func(Ro
 	return all, nil
 }
 
-// FindNote returns the text stored under a key, "" without one.
-// Notes are a few settings of the database itself, such as the secret for tokens.
+// FindNote returns the text of a key, or "". Notes are a few settings of the database itself, such as the secret for
+// tokens.
 func (s SQL) FindNote(ctx context.Context, key string) (string, error) {
 	text, err := first(ctx, s, func(row Row) (t Text, err error) {
 		err = row.Scan(&t)
@@ -360,8 +347,7 @@ func (s SQL) FindNote(ctx context.Context, key string) (string, error) {
 	return string(text), err
 }
 
-// Notes returns the texts whose keys have a prefix. There are few in all.
-// The prefix is compared as text, without the wildcards of LIKE.
+// Notes returns the few texts whose keys have a prefix, compared without the wildcards of LIKE.
 func (s SQL) Notes(ctx context.Context, prefix string) (map[string]string, error) {
 	out := map[string]string{}
 	err := s.Query(ctx, `SELECT key, value FROM tasker_meta WHERE substr(key, 1, length($1)) = $1`, []any{prefix},
@@ -385,8 +371,7 @@ func (SQL) DropNotes(ctx context.Context, tx engine.Tx, keys []string) error {
 	return nil
 }
 
-// Note stores a small text under a key.
-// An existing text is replaced.
+// Note stores a small text under a key, and replaces an existing one.
 func (SQL) Note(ctx context.Context, tx engine.Tx, key, text string) error {
 	s := In(tx)
 	const query = `INSERT INTO tasker_meta (key, value) VALUES ($1, $2) ON CONFLICT (key)
@@ -395,8 +380,8 @@ func (SQL) Note(ctx context.Context, tx engine.Tx, key, text string) error {
 	return err
 }
 
-// FirstNote stores a small text under a key without one.
-// Of several nodes that start together, one wins; each reads afterwards which text is stored.
+// FirstNote stores a small text under a key without one. Of several nodes that start together, one wins; each reads the
+// stored text afterwards.
 func (SQL) FirstNote(ctx context.Context, tx engine.Tx, key, text string) error {
 	s := In(tx)
 	const query = `INSERT INTO tasker_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`
@@ -404,8 +389,8 @@ func (SQL) FirstNote(ctx context.Context, tx engine.Tx, key, text string) error 
 	return err
 }
 
-// Watches returns watches in the order of their time; see engine.WatchStore.
-// The place after which it continues is a pair, because many watches may have the same time.
+// Watches returns watches in the order of their time; see engine.WatchStore. It continues after a pair, because many
+// watches may have the same time.
 func (s SQL) Watches(ctx context.Context, behind engine.Watch, until task.Instant, limit int) ([]engine.Watch, error) {
 	const query = `SELECT task_id, stale_at FROM tasker_task_watches WHERE (stale_at, task_id) > ($1, $2)
   AND stale_at <= $3
@@ -416,9 +401,8 @@ func (s SQL) Watches(ctx context.Context, behind engine.Watch, until task.Instan
 	}, query, int64(behind.At), s.id(behind.Task), int64(until), limit)
 }
 
-// CountWatches counts watches of live tasks; see engine.WatchStore. A finished task keeps its watch until the next
-// check of it. Each task is looked up by its key: a plan that begins with all tasks is always slow.
-// It counts among the first limit watches and is therefore a lower bound for more.
+// CountWatches counts watches of live tasks among the first limit watches; see engine.WatchStore. A finished task keeps
+// its watch until its next check. Each task is looked up by its key: a plan that begins with all tasks is always slow.
 func (s SQL) CountWatches(ctx context.Context, limit int) (int, error) {
 	query := `SELECT count(*) FROM (SELECT task_id FROM tasker_task_watches LIMIT $1) AS w
  WHERE (SELECT t.state FROM tasker_tasks t WHERE t.id = w.task_id) NOT IN (` + settledStates + `)`
@@ -433,8 +417,8 @@ func (s SQL) OverdueTasks(ctx context.Context, until task.Instant, limit int) ([
 	return collect(ctx, s, s.scanID, query, int64(until), limit)
 }
 
-// Deadlines returns live tasks in the order of their deadlines; see engine.ReadTasks.
-// The list of settled states is part of the text: an index with that condition answers the query.
+// Deadlines returns live tasks in the order of their deadlines; see engine.ReadTasks. The settled states are part of
+// the text, for the partial index.
 func (s SQL) Deadlines(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	query := `SELECT ` + bareTask +
 		` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 AND t.state NOT IN (` + settledStates + `)
@@ -442,16 +426,14 @@ func (s SQL) Deadlines(ctx context.Context, until task.Instant, limit int) ([]*t
 	return collect(ctx, s, s.ScanTask, query, int64(until), limit)
 }
 
-// FindTasks returns tasks without their contexts; see engine.ReadTasks.
-// They are in the order of the IDs; an unknown ID is left out.
+// FindTasks returns tasks without their contexts, by ID, without unknown ones; see engine.ReadTasks.
 func (s SQL) FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	rows, err := collectByIDs(ctx, s, ids, s.ScanTask, `SELECT `+bareTask+` FROM tasker_tasks t WHERE t.id IN `, ``)
 	return inOrder(ids, rows), err
 }
 
-// Survey reads tasks in the order of their IDs; see engine.ReadTasks.
-// It returns the live ones among the next limit tasks, and the ID at which to continue, zero at the end. The bound is
-// on the tasks examined, not on those returned, so that settled tasks cost little.
+// Survey returns the live tasks among the next limit tasks by ID, and the ID at which to continue, zero at the end; see
+// engine.ReadTasks. The bound counts settled tasks too, which cost little.
 func (s SQL) Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error) {
 	// an offset finds the edge without transferring rows
 	const edge = `SELECT t.id FROM tasker_tasks t WHERE t.id > $1 AND t.id < $2 ORDER BY t.id LIMIT 1 OFFSET $3`
@@ -470,7 +452,6 @@ func (s SQL) Survey(ctx context.Context, after, before task.ID, limit int) ([]*t
 	return live, stop, err
 }
 
-// settledStates lists the states that no longer change automatically.
 var settledStates = func() string {
 	var list []string
 	for _, st := range task.States {

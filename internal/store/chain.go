@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// chainRows implements audit.Store on portable SQL.
 type chainRows struct{ SQL }
 
 var _ audit.Store = chainRows{}
@@ -22,8 +21,8 @@ const linkColumns = `seq, act_id, sealed_at, content, hash`
 
 var insertLinks = bulkOf(`INSERT INTO tasker_act_links (`+linkColumns+`)`, "nnnbb", ``)
 
-// waits is a condition on u, a row of tasker_act_unsealed: its act exists and has no link. An act without one may have
-// been removed: its row is kept as the evidence.
+// waits is a condition on u, a row of tasker_act_unsealed: its act has no link. The row of a removed act stays as
+// evidence.
 const waits = `EXISTS (SELECT 1 FROM tasker_acts a WHERE a.id = u.act_id) AND
   NOT EXISTS (SELECT 1 FROM tasker_act_links l WHERE l.act_id = u.act_id)`
 
@@ -35,7 +34,7 @@ func scanLink(row Row) (*chain.Link, error) {
 	return l, err
 }
 
-// hashOf reads a hash. What has another length becomes the zero hash, which is the hash of nothing.
+// hashOf reads a hash. One of another length becomes the zero hash, which is the hash of nothing.
 func hashOf(b blob) (h chain.Hash) {
 	if len(b) == len(h) {
 		copy(h[:], b)
@@ -70,7 +69,6 @@ func (chainRows) Unsealed(ctx context.Context, tx engine.Tx, limit, bytes int) (
 	return acts, nil
 }
 
-// acts returns acts in the order of their numbers. Data beyond about bytes is omitted.
 func (s chainRows) acts(ctx context.Context, nos []int64, bytes int) ([]task.Act, error) {
 	var acts []task.Act
 	for part := range slices.Chunk(slices.Sorted(slices.Values(nos)), fetched) {
@@ -90,12 +88,11 @@ func (s chainRows) acts(ctx context.Context, nos []int64, bytes int) ([]task.Act
 	return acts, s.addLarge(ctx, dataOfAct, page, bytes)
 }
 
-// whole reads the data of an act if it was omitted.
 func (s chainRows) whole(ctx context.Context, a *task.Act) error {
 	return s.addLarge(ctx, dataOfAct, []documentOf{{a.No, &a.Data, &a.DataOmitted}}, 0)
 }
 
-// Head returns the head of the chain: its last link, or what was archived last if there is none.
+// Head returns the last link of the chain, or the last archived head.
 func (chainRows) Head(ctx context.Context, tx engine.Tx) (chain.Head, error) {
 	s := In(tx)
 	l, err := first(ctx, s, scanLink, `SELECT `+linkColumns+` FROM tasker_act_links ORDER BY seq DESC LIMIT 1`)
@@ -109,7 +106,7 @@ func (chainRows) Head(ctx context.Context, tx engine.Tx) (chain.Head, error) {
 	return a.Head, err
 }
 
-// AddLinks stores links; their acts wait no more.
+// AddLinks stores links; their acts no longer wait.
 func (chainRows) AddLinks(ctx context.Context, tx engine.Tx, links []chain.Link) error {
 	s := In(tx)
 	rows, nos := make([][]any, len(links)), make([]int64, len(links))
@@ -132,7 +129,7 @@ func (chainRows) AddLinks(ctx context.Context, tx engine.Tx, links []chain.Link)
 }
 
 // Links returns a page of the chain; see audit.Reader. An act was committed before its link, so the second query sees
-// the acts of all links of the first one.
+// the acts of all links of the first.
 func (s chainRows) Links(ctx context.Context, above int64, limit, bytes int) ([]audit.Sealed, error) {
 	links, err := collect(ctx, s, scanLink, `SELECT `+linkColumns+` FROM tasker_act_links WHERE seq > $1 ORDER BY seq
   LIMIT $2`, above, limit)
@@ -167,8 +164,7 @@ func (s chainRows) Links(ctx context.Context, above int64, limit, bytes int) ([]
 	return sealed, nil
 }
 
-// Loose returns acts without a link; see audit.Reader. It looks through the acts in bounded parts, so that no statement
-// takes long.
+// Loose returns acts without a link; see audit.Reader. It reads in bounded parts, so that no statement takes long.
 func (s chainRows) Loose(ctx context.Context, above int64, limit int) ([]audit.Loose, int64, error) {
 	last, err := first(ctx, s, scanInt, `SELECT coalesce(max(id), 0) FROM (SELECT id FROM tasker_acts WHERE id > $1
   ORDER BY id LIMIT $2) part`, above, limit)

@@ -40,7 +40,6 @@ func (chainRows) Archived(ctx context.Context, tx engine.Tx) (chain.Head, error)
 	return archives[sealed-1].Head, nil
 }
 
-// archives returns all rows, and the number of those up to the last one whose own act is sealed.
 func (s chainRows) archives(ctx context.Context) (archives []audit.Archive, sealed int, err error) {
 	archives, err = collect(ctx, s, scanArchive, `SELECT `+archiveColumns+` FROM tasker_act_archives ORDER BY seq`)
 	if err != nil || len(archives) == 0 {
@@ -64,14 +63,14 @@ func (chainRows) Link(ctx context.Context, tx engine.Tx, seq int64) (*chain.Link
 	return first(ctx, In(tx), scanLink, `SELECT `+linkColumns+` FROM tasker_act_links WHERE seq = $1`, seq)
 }
 
-// AddArchive stores that the chain has been archived up to a link.
+// AddArchive stores that the chain is archived up to a link.
 func (chainRows) AddArchive(ctx context.Context, tx engine.Tx, a audit.Archive) error {
 	return In(tx).Send(ctx, `INSERT INTO tasker_act_archives (`+archiveColumns+`) VALUES ($1, $2, $3, $4)`, a.Head.Seq,
 		a.Head.Hash[:], int64(a.At), a.Acts)
 }
 
-// DropArchived deletes links that have been archived, with their acts, which the triggers permit. The act goes first:
-// its link is what permits it.
+// DropArchived deletes archived links with their acts, which the triggers permit. The act goes first: its link permits
+// that.
 func (chainRows) DropArchived(ctx context.Context, tx engine.Tx, limit int) (int, error) {
 	s := In(tx)
 	archived, err := chainRows{s}.Archived(ctx, tx)

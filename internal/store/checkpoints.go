@@ -7,11 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// findCheckpoints reads the checkpoints of steps.
 var findCheckpoints = bulkOf(`SELECT c.step_id, c.task_id, c.token, c.at, c.bytes, c.body FROM (`, "i",
 	`) AS v JOIN tasker_checkpoints c ON c.step_id = v.column1`)
 
-// findBareCheckpoints is findCheckpoints without the bodies.
 var findBareCheckpoints = bulkOf(`SELECT c.step_id, c.task_id, c.token, c.at, c.bytes, NULL FROM (`, "i",
 	`) AS v JOIN tasker_checkpoints c ON c.step_id = v.column1`)
 
@@ -46,7 +44,6 @@ func (s SQL) FindCheckpoints(ctx context.Context, steps []task.ID, bodies bool) 
 	return s.checkpoints(ctx, findBareCheckpoints, steps)
 }
 
-// checkpoints reads the rows that a statement finds.
 func (s SQL) checkpoints(ctx context.Context, find bulk, steps []task.ID) (list []task.Checkpoint, err error) {
 	err = find.run(s.Dialect, s.idRows(steps), func(query string, args []any) error {
 		found, err := collect(ctx, s, s.scanCheckpoint, query, args...)

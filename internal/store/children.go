@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The statements of engine.ChildStore.
 var (
 	wakeFanOuts = bulkOf(`INSERT INTO tasker_fan_outs (step_id, task_id, rev, total, submitted, running, done, errored,
   given_up, phase, repeated, bytes, version, fresh) SELECT v.column1, v.column2, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, '', 1 FROM (`, "ii",
@@ -82,7 +81,6 @@ func (s SQL) DueFanOuts(ctx context.Context, limit int) ([]*task.FanOut, error) 
    UNION SELECT c.step_id FROM tasker_children c WHERE c.fresh = 1) LIMIT $1`, limit)
 }
 
-// scanFanOut reads fanOutColumns.
 func (s SQL) scanFanOut(row Row) (*task.FanOut, error) {
 	var f task.FanOut
 	var fresh int
@@ -136,7 +134,6 @@ func (SQL) SaveChildren(ctx context.Context, tx engine.Tx, children []engine.Chi
 	return saveChildren.send(ctx, s, rows)
 }
 
-// nullText is a document as a text, NULL for none.
 func nullText(document []byte) any {
 	if document == nil {
 		return nil
@@ -174,8 +171,8 @@ func (s SQL) freshChildren(ctx context.Context, step task.ID, limit int, lock st
  AND c.fresh = 1 ORDER BY c.idx LIMIT $2`+lock, s.id(step), limit)
 }
 
-// ListChildren implements engine.ChildReads. An empty name of a state matches nothing, so that one statement serves
-// every number of states.
+// ListChildren implements engine.ChildReads. An empty name of a state matches nothing, so that one statement serves any
+// number of states.
 func (s SQL) ListChildren(ctx context.Context, step task.ID, f engine.ChildFilter) ([]engine.Child, error) {
 	result := "NULL"
 	if f.Results {
@@ -193,7 +190,6 @@ func (s SQL) ListChildren(ctx context.Context, step task.ID, f engine.ChildFilte
 		states[0], states[1], states[2], states[3], f.Limit)
 }
 
-// scanChild reads childColumns and a result.
 func (s SQL) scanChild(row Row) (engine.Child, error) {
 	var c engine.Child
 	var fresh int
@@ -204,14 +200,14 @@ func (s SQL) scanChild(row Row) (engine.Child, error) {
 	return c, err
 }
 
-// NoParentLives is the condition that a task t is no child of a task that has not ended. Retention leaves such a child
-// to its parent, whose step may still be reset.
+// NoParentLives is the condition that a task t is no child of a live task. Retention leaves such a child to its parent,
+// whose step may still be reset.
 const NoParentLives = `NOT EXISTS (SELECT 1 FROM tasker_children c JOIN tasker_fan_outs f ON f.step_id = c.step_id
  JOIN tasker_tasks p ON p.id = f.task_id
  WHERE c.task_id = t.id AND p.state NOT IN ('complete', 'cancelled', 'resolved_manually'))`
 
-// DeleteFamilies are the statements that delete what is stored about the children of the steps of a task, in this
-// order. The children themselves are tasks of their own.
+// DeleteFamilies delete, in this order, all rows about children of a task's steps. The children themselves are separate
+// tasks.
 var DeleteFamilies = []string{
 	`DELETE FROM tasker_children WHERE step_id IN (SELECT f.step_id FROM tasker_fan_outs f WHERE f.task_id = $1)`,
 	`DELETE FROM tasker_child_items WHERE step_id IN (SELECT f.step_id FROM tasker_fan_outs f WHERE f.task_id = $1)`,

@@ -10,57 +10,52 @@ import (
 	"github.com/taskerhq/tasker/internal/store/nesting"
 )
 
-// Conn runs portable SQL: on a pool, or inside a transaction.
-// Placeholders are $1, $2 and so on. An error has a code of package task where the engine can act on it, such as a lost
-// connection; any other error is internal.
+// Conn runs portable SQL, on a pool or inside a transaction, with placeholders $1, $2 and so on. An error has a code of
+// package task where the engine can act on it, such as a lost connection; others are internal.
 type Conn interface {
 	// Exec runs a statement and returns the number of affected rows.
-	// It blocks until the statement has run.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
-	// Send runs a statement whose outcome is not needed. Inside a transaction it may wait until the next query, or the
-	// commit, which then fails instead of Send.
+	// Send runs a statement without waiting for the outcome. Inside a transaction it may wait until the next query, or
+	// the commit, which then fails instead.
 	Send(ctx context.Context, query string, args ...any) error
-	// Query calls each with every row in order. The Row is valid during the call.
-	// An error of each ends the query and is returned as it is. each must not run another statement on the same Conn.
+	// Query calls each with every row in order. The Row is valid during the call. An error of each ends the query and
+	// is returned unchanged. each must not run another statement on the same Conn.
 	Query(ctx context.Context, query string, args []any, each func(Row) error) error
 }
 
-// Row is one row of a result.
-// Its values must be scanned in the order of the columns. Scan may be called again for the same row; see scan.
+// Row is one row of a result. Its values must be scanned in the order of the columns. Scan may be called again for the
+// same row; see scan.
 type Row interface {
 	Scan(dest ...any) error
 }
 
 // Dialect is the engine-specific part of portable SQL.
 type Dialect struct {
-	// ID converts an ID to the engine's value.
-	// SQLite stores the sequence, an integer; PostgreSQL stores all 16 bytes.
+	// ID converts an ID to the engine's value: the sequence, an integer, in SQLite; all 16 bytes in PostgreSQL.
 	ID func(task.ID) any
 	// ScanID returns a destination for Scan that sets the ID.
 	ScanID func(*task.ID) sql.Scanner
-	// StateColumn names the column of tasks that, after def_id, finds those in a state; "" without an index. Defaults
-	// to state.
+	// StateColumn names the column of tasks whose index, after def_id, finds those in a state; "" without an index.
+	// Defaults to state.
 	StateColumn func(task.State) string
 	// Lock ends a query whose rows are locked until the end of the transaction; "" with a single writer.
 	Lock string
-	// Arrays: a []any is an argument too, a list of one type. Without, a statement with thousands of arguments has ? for
-	// each of them: SQLite takes a time for numbered ones that grows with the square of their number.
+	// Arrays: a []any is an argument too, a list of one type. Otherwise a statement with thousands of arguments has ?
+	// for each: SQLite's time for numbered ones grows with the square of their number.
 	Arrays bool
 	// Contains is a condition: the bytes of a column contain those of an argument.
 	Contains func(column, arg string) string
 }
 
-// SQL is portable SQL on one connection. Its methods are safe for concurrent use if the Conn is.
+// SQL is portable SQL on one connection. It is as safe for concurrent use as its Conn.
 type SQL struct {
 	Conn
 	Dialect
 }
 
-// id returns the engine's value of an ID.
 func (s SQL) id(id task.ID) any { return s.Dialect.ID(id) }
 
-// jsonText encodes a value for a JSON column; nil stays NULL.
-// An error is a fault of the program: all types that are stored can be encoded.
+// jsonText encodes a value for a JSON column; nil stays NULL. An error is a bug: all stored types can be encoded.
 func jsonText(v any) (any, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -72,8 +67,7 @@ func jsonText(v any) (any, error) {
 // Text is a nullable text column; NULL is "".
 type Text string
 
-// Scan implements sql.Scanner.
-// Drivers hand out texts as string or as bytes; any other type is damage of the row.
+// Scan implements sql.Scanner. Drivers return texts as string or bytes; any other type is damage of the row.
 func (t *Text) Scan(v any) error {
 	switch v := v.(type) {
 	case nil:
@@ -91,8 +85,8 @@ func (t *Text) Scan(v any) error {
 // JSON is a nullable JSON column; NULL is nil.
 type JSON []byte
 
-// Scan implements sql.Scanner. It keeps its own copy.
-// A driver may reuse its bytes after the call. The text is not parsed here, so damaged JSON is found where it is used.
+// Scan implements sql.Scanner with its own copy: a driver may reuse its bytes. It does not parse the text, so damaged
+// JSON is found on use.
 func (j *JSON) Scan(v any) error {
 	switch v := v.(type) {
 	case nil:
@@ -107,7 +101,6 @@ func (j *JSON) Scan(v any) error {
 	return nil
 }
 
-// into decodes a JSON column, unless it is NULL.
 func (j JSON) into(dst any) error {
 	if j == nil {
 		return nil
@@ -118,11 +111,10 @@ func (j JSON) into(dst any) error {
 	return nil
 }
 
-// Pool is a Conn on a database/sql pool.
-// Each statement is a transaction of its own. SQLite reads through it.
+// Pool is a Conn on a database/sql pool. Each statement is its own transaction. SQLite reads through it.
 type Pool struct {
 	DB *sql.DB
-	// Prepared keeps queries prepared; nil prepares each anew.
+	// Prepared keeps queries prepared; nil prepares each separately.
 	Prepared *Prepared
 	// Classify turns the engine's error into one with a code.
 	Classify func(error) error
@@ -141,8 +133,7 @@ func (p Pool) Exec(ctx context.Context, query string, args ...any) (int64, error
 	return n, p.Classify(err)
 }
 
-// Send implements Conn.
-// Outside of a transaction there is nothing to wait for, so it is Exec.
+// Send implements Conn. Outside of a transaction it is Exec.
 func (p Pool) Send(ctx context.Context, query string, args ...any) error {
 	_, err := p.Exec(ctx, query, args...)
 	return err
@@ -166,7 +157,7 @@ func (p Pool) Query(ctx context.Context, query string, args []any, each func(Row
 	return p.Classify(rows.Err())
 }
 
-// rows runs a query, prepared or not. The caller closes the rows.
+// rows runs a query. The caller closes the rows.
 func (p Pool) rows(ctx context.Context, query string, args []any) (*sql.Rows, error) {
 	if p.Prepared == nil {
 		return p.DB.QueryContext(ctx, query, args...)

@@ -7,33 +7,30 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// A row of a list is read with its document if that is small. Larger ones are read one by one afterwards, while they
-// fit the page: without the split a page of 1,000 rows would cost hundreds of megabytes before it is cut.
+// A row of a list is read with its document if that is small. Larger ones are read one by one while they fit the page:
+// otherwise a page of 1,000 rows would cost hundreds of megabytes before it is cut.
 
-// small is a column if its text is short, else NULL.
-// SQLite counts characters and so does PostgreSQL here; the bound is one of memory, and need not be exact.
+// small is a column if its text is short, else NULL. Both databases count characters here; the bound on memory need not
+// be exact.
 func small(column string) string {
 	return `CASE WHEN length(CAST(` + column + ` AS text)) <= ` + strconv.Itoa(engine.SmallDocument) + ` THEN ` + column +
 		` END`
 }
 
-// large is 1 if small omits a value.
-// Both conditions are complements for a value and both false for NULL, so a NULL is neither.
+// large is 1 if small omits a value. Both conditions are complements for a value and false for NULL.
 func large(column string) string {
 	return `CASE WHEN length(CAST(` + column + ` AS text)) > ` + strconv.Itoa(engine.SmallDocument) + ` THEN 1 ELSE 0 END`
 }
 
-// documentOf is the document of one row of a list.
 type documentOf struct {
-	id      any // of the row
+	id      any
 	text    *[]byte
-	omitted *bool // large, and not read yet
+	omitted *bool // omitted, and not read yet
 }
 
-// addLarge reads the large documents of a page with a query for one row, in the order of the page, up to limit bytes:
-// see engine.CaseFilter.
-// A negative limit means no large documents, 0 means all. It stops at the first that does not fit, so that the result
-// does not depend on sizes further down. A page of one row gets its document whatever its size.
+// addLarge reads the large documents of a page with a query for one row, in order, up to limit bytes: see
+// engine.CaseFilter. A negative limit means none, 0 means all. It stops at the first that does not fit, so that the
+// result does not depend on later sizes. A page of one row gets its document in any case.
 func (s SQL) addLarge(ctx context.Context, query string, page []documentOf, limit int) error {
 	size := 0
 	for _, d := range page {

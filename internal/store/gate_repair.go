@@ -65,7 +65,7 @@ func (SQL) DropIdle(ctx context.Context, tx engine.Tx, now task.Instant, after i
 		return 0, err
 	}
 	last := nos[len(nos)-1]
-	// the number of a queue is that of the gate, subtracted from a constant
+	// a queue's number is a constant minus that of the gate
 	err = s.Send(ctx, `DELETE FROM tasker_limit_gates WHERE gate > $1 AND gate <= $2 AND next_at = 0 AND bucket <= $3
  AND NOT EXISTS (SELECT 1 FROM tasker_limit_permits p WHERE p.gate = tasker_limit_gates.gate)
  AND NOT EXISTS (SELECT 1 FROM tasker_limit_signals s WHERE s.gate = tasker_limit_gates.gate)

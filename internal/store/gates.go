@@ -12,13 +12,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// gateDefinition are the columns that define a gate.
 const gateDefinition = `gate, namespace, name, key, permits, rate_count, rate_per_us, rate_burst, rev`
 
-// gateColumns are the columns that scanGate reads.
 const gateColumns = gateDefinition + `, bucket, next_at`
 
-// The statements of engine.GateRows.
 var (
 	insertSignals = bulkOf(`INSERT INTO tasker_limit_signals (`+gateDefinition+`)`, "ntttnnnnn", ``)
 	insertGates   = bulkOf(`INSERT INTO tasker_limit_gates (`+gateColumns+`)`, "ntttnnnnnnn", ` ON CONFLICT DO NOTHING`)
@@ -34,7 +31,7 @@ var (
 	countPermits = bulkOf(`SELECT p.gate, count(*) FROM (`, "n", `) AS v JOIN tasker_limit_permits p ON p.gate = v.column1
  GROUP BY p.gate`)
 	insertPermits = bulkOf(`INSERT INTO tasker_limit_permits (gate, step_id)`, "ni", ` ON CONFLICT DO NOTHING`)
-	// the signal of a freed permit says in the column of permits how many were
+	// the signal of freed permits has their number in the column of permits
 	signalPermits = bulkOf(`INSERT INTO tasker_limit_signals (`+gateDefinition+`) SELECT p.gate, '', '', '', count(*), 0,
  0, 0, 0 FROM tasker_limit_permits p WHERE p.gate > 0 AND p.step_id IN (SELECT v.column1 FROM (`, "i", `) AS v)
  GROUP BY p.gate`)
@@ -48,8 +45,7 @@ var (
 	countPasses = bulkOf(`SELECT v.column1, (SELECT count(*) FROM tasker_limit_permits p WHERE p.gate = v.column1)
  + coalesce(f.n, 0) FROM (`, "n", `) AS v LEFT JOIN (SELECT s.gate, CAST(sum(s.permits) AS bigint) AS n
  FROM tasker_limit_signals s WHERE s.namespace = '' GROUP BY s.gate) AS f ON f.gate = v.column1`)
-	// Steps that others have locked are skipped, and so are those whose tasks they have locked: a caller's own
-	// transaction may hold them for long.
+	// Locked steps, and those with locked tasks, are skipped: a caller's own transaction may hold them for long.
 	firstParked = bulkOf(`SELECT v.column1, s.id FROM (`, "nnn", `) AS v CROSS JOIN LATERAL (SELECT s.id
  FROM tasker_workflow_steps s JOIN tasker_tasks t ON t.id = s.task_id WHERE s.queue = v.column2 ORDER BY s.key, s.id
  LIMIT v.column3 FOR UPDATE OF s, t SKIP LOCKED) AS s`)
@@ -61,13 +57,11 @@ const qualified = `g.gate, g.namespace, g.name, g.key, g.permits, g.rate_count, 
 // GateStore implements engine.Database.
 func (s SQL) GateStore() engine.GateStore { return s }
 
-// definitionOf returns the values of gateDefinition.
 func definitionOf(g engine.Gate) []any {
 	return []any{g.No, g.Namespace, g.Name, g.Key, int64(g.Permits), int64(g.Rate.Count), g.Rate.Per.Microseconds(),
 		int64(g.Rate.Burst), g.Rev}
 }
 
-// scanDefinition reads gateDefinition, and more after it.
 func scanDefinition(row Row, more ...any) (g engine.Gate, err error) {
 	var per int64
 	err = row.Scan(append([]any{&g.No, (*Text)(&g.Namespace), (*Text)(&g.Name), (*Text)(&g.Key), &g.Permits,
@@ -76,7 +70,6 @@ func scanDefinition(row Row, more ...any) (g engine.Gate, err error) {
 	return g, err
 }
 
-// scanGate reads gateColumns.
 func scanGate(row Row) (engine.Gate, error) {
 	var bucket, next int64
 	g, err := scanDefinition(row, &bucket, &next)
@@ -130,7 +123,7 @@ func (SQL) TakeSignals(ctx context.Context, tx engine.Tx, now task.Instant, limi
 	return gates, len(signals), err
 }
 
-// openGates makes the gates that are missing, and returns all of them, locked and as they are defined now.
+// openGates creates missing gates, and returns all of them, locked and as now defined.
 func (s SQL) openGates(ctx context.Context, nos []int64, defined map[int64]engine.Gate) ([]engine.Gate, error) {
 	var rows, missing [][]any
 	for _, no := range nos {
@@ -161,7 +154,7 @@ func (s SQL) openGates(ctx context.Context, nos []int64, defined map[int64]engin
 		}
 		delete(defined, g.No)
 	}
-	var gone [][]any // deleted as idle between the two statements: they are made next time
+	var gone [][]any // deleted as idle between the two statements: created next time
 	for _, d := range defined {
 		gone = append(gone, definitionOf(d))
 	}
@@ -210,7 +203,6 @@ func (SQL) FirstParked(ctx context.Context, tx engine.Tx, rooms []engine.GateRoo
 	return all, nil
 }
 
-// gateCount is a number of a gate.
 type gateCount struct {
 	gate int64
 	n    int
@@ -230,7 +222,6 @@ func (s SQL) countPermits(ctx context.Context, gates []int64) (map[int64]int, er
 	return s.countOf(ctx, countPermits, gates)
 }
 
-// countOf runs a statement that counts something of gates.
 func (s SQL) countOf(ctx context.Context, statement bulk, gates []int64) (map[int64]int, error) {
 	rows := make([][]any, len(gates))
 	for i, no := range gates {

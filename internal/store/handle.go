@@ -7,16 +7,15 @@ import (
 )
 
 // Handle is an open transaction of an SQL database. Its engine.Tx covers the engine's rows, and SQL the tables of every
-// domain: both are parts of the one transaction.
-// It is valid until the transaction ends.
+// domain. It is valid until the transaction ends.
 type Handle interface {
 	engine.Handle
 	// SQL runs portable statements in the transaction.
 	SQL() SQL
 }
 
-// In returns portable SQL in a transaction of an SQL database. It panics for one of memstore: a domain with rows in a
-// database has confused two stores, and the store that runs the transaction turns the panic into an error.
+// In returns portable SQL in a transaction of an SQL database. It panics for one of memstore: a domain has confused two
+// stores, and the store that runs the transaction turns the panic into an error.
 func In(tx engine.Tx) SQL {
 	h, ok := tx.Handle().(Handle)
 	if !ok {
@@ -25,11 +24,10 @@ func In(tx engine.Tx) SQL {
 	return h.SQL()
 }
 
-// The domains that need portable SQL only.
+// The domains that need only portable SQL.
 
-// CaseStore implements engine.Database.
-// SQL has no state of its own, so each role is the same value. postgres and sqlite override roles that need their own
-// statements, such as KeyStore.
+// CaseStore implements engine.Database. SQL has no state, so each role is the same value. postgres and sqlite override
+// roles that need their own statements, such as KeyStore.
 func (s SQL) CaseStore() engine.CaseStore { return s }
 
 // ExpiryStore implements engine.Database.

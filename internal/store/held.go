@@ -9,25 +9,22 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// spans is the number of tasks whose steps one statement reads.
-// The union of that many statements is prepared; a longer one would take longer to plan than to run.
+// spans is the number of tasks whose steps one statement reads: a union that is prepared. Planning a longer one would
+// take longer than running it.
 const spans = 64
 
-// InQueues returns the steps of tasks that stand in a queue. These are the ready ones, those that wait for a time, and
-// the leased ones.
+// InQueues returns the steps of tasks in a queue: ready, waiting for a time, and leased ones.
 func (s SQL) InQueues(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
 	return s.stepsOf(ctx, of, StepColumns, ` AND s.queue IS NOT NULL`)
 }
 
-// BareSteps returns all steps of tasks without their results.
-// It is for lists, which show states and times only.
+// BareSteps returns all steps of tasks without their results, for lists.
 func (s SQL) BareSteps(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
 	return s.stepsOf(ctx, of, bareStep, "")
 }
 
-// Results returns the results of steps up to a number of bytes; see engine.Reader.
-// The steps are read in the order given. Reading stops before the first result that exceeds the bytes; what follows is
-// left out, and a deleted step too.
+// Results returns the results of steps in order, up to the first that exceeds the bytes; see engine.Reader. It skips
+// deleted steps.
 func (s SQL) Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error) {
 	type row struct {
 		id     task.ID
@@ -59,10 +56,9 @@ func (s SQL) Results(ctx context.Context, steps []task.ID, bytes int) (map[task.
 	return out, nil
 }
 
-// stepsOf returns steps of tasks that meet a condition. The steps of a task are a range of keys after its own; each
-// range is a separate statement in a union, so that no planner mistakes many ranges for the whole table.
-// A task is given with its number of steps, which bounds the range. IDs are consecutive, so a range contains the steps
-// of one task only, and task_id confirms it.
+// stepsOf returns steps of tasks that meet a condition. The steps of a task are a range of keys after its own, bounded
+// by its number of steps; each range is a separate statement in a union, so that no planner mistakes many ranges for
+// the whole table.
 func (s SQL) stepsOf(ctx context.Context, of []engine.Sized, columns, condition string) ([]*task.Step, error) {
 	var all []*task.Step
 	for part := range slices.Chunk(of, spans) {
@@ -75,7 +71,7 @@ func (s SQL) stepsOf(ctx context.Context, of []engine.Sized, columns, condition 
 			t := part[min(n, len(part)-1)]
 			first, last := t.Task, task.MakeID(t.Task.Seq()+int64(t.Steps), 1<<62-1)
 			if n >= len(part) {
-				first = last // an empty range
+				first = last
 			}
 			at := w.arg(s.id(first))
 			query.WriteString(`SELECT ` + columns + ` FROM tasker_workflow_steps s
@@ -90,9 +86,8 @@ func (s SQL) stepsOf(ctx context.Context, of []engine.Sized, columns, condition 
 	return all, nil
 }
 
-// CountHeld counts the steps that workers hold.
-// Workers without a step are left out. Queue -2 is task.Leases: the index of the queues answers without reading rows of
-// other steps.
+// CountHeld counts the steps of workers that hold any. Queue -2 is task.Leases: the index of the queues answers without
+// reading rows of other steps.
 func (s SQL) CountHeld(ctx context.Context) (map[int64]int, error) {
 	const query = `SELECT worker_no, count(*) FROM tasker_workflow_steps WHERE queue = -2 GROUP BY worker_no`
 	counts := map[int64]int{}

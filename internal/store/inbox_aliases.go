@@ -20,7 +20,7 @@ func (letterRows) AddAliases(ctx context.Context, tx engine.Tx, aliases []deadle
 	})
 }
 
-// They are found before they are locked: an identity stays with its letter for as long as the letter exists.
+// They are found before they are locked: a letter keeps its identities.
 func (letterRows) Identified(ctx context.Context, tx engine.Tx, namespace, source string,
 	identities []string,
 ) (map[string]*deadletter.Letter, error) {
@@ -56,7 +56,6 @@ func (letterRows) Identified(ctx context.Context, tx engine.Tx, namespace, sourc
 	return found, nil
 }
 
-// identified adds to byKey the letters that a table has for identities of a source.
 func (s letterRows) identified(ctx context.Context, table, namespace, source string, identities []string,
 	byKey map[string]task.ID,
 ) error {
@@ -73,8 +72,8 @@ func (s letterRows) identified(ctx context.Context, table, namespace, source str
 	})
 }
 
-// dropAliased deletes those of the letters just added whose identities are aliases, and returns how many. A transaction
-// that was making an identity an alias has kept the insert waiting until its commit, and these statements see that.
+// dropAliased deletes the letters just added whose identities are aliases, and returns their number. A concurrent
+// transaction that adds an alias has kept the insert waiting until its commit, which these statements see.
 func (s letterRows) dropAliased(ctx context.Context, letters []*deadletter.Letter) (dropped int64, err error) {
 	of := map[deadletter.SourceKey][]*deadletter.Letter{}
 	for _, l := range letters {
@@ -98,11 +97,10 @@ func (s letterRows) dropAliased(ctx context.Context, letters []*deadletter.Lette
 	return dropped, nil
 }
 
-// aliased returns those letters of a source whose identities are aliases.
 func (s letterRows) aliased(ctx context.Context, of deadletter.SourceKey, letters []*deadletter.Letter) (
 	[]task.ID, error,
 ) {
-	// Most sources have no aliases: nothing of theirs has come back.
+	// Most sources have no aliases, as none of their letters came back.
 	some, err := first(ctx, s.SQL, scanInt, `SELECT 1 FROM tasker_letter_aliases WHERE namespace = $1 AND source = $2
   LIMIT 1`, of.Namespace, of.Name)
 	if err != nil || some == 0 {

@@ -9,14 +9,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// record is how a table stores values of a type: fields are pointers to the fields, in the order of the columns, for
-// reads, writes, and the types of an insert. The first is the ID where there is one.
+// record describes the table of a type: fields are pointers to the fields, in the order of the columns, for reads,
+// writes, and the types of an insert, the ID first if there is one.
 type record[T any] struct {
 	table, columns string // with an alias of the table
 	fields         func(*T) []any
 }
 
-// values reads the rows of a query; rest is what follows the table.
+// values reads the rows of a query; rest follows the table.
 func (r record[T]) values(ctx context.Context, s SQL, rest string, args ...any) ([]T, error) {
 	return collect(ctx, s, func(row Row) (v T, err error) {
 		err = s.read(row, r.fields(&v)...)
@@ -24,7 +24,6 @@ func (r record[T]) values(ctx context.Context, s SQL, rest string, args ...any) 
 	}, `SELECT `+r.columns+` FROM `+r.table+rest, args...)
 }
 
-// list is values, with pointers to them.
 func (r record[T]) list(ctx context.Context, s SQL, rest string, args ...any) ([]*T, error) {
 	return collect(ctx, s, func(row Row) (*T, error) {
 		v := new(T)
@@ -32,7 +31,6 @@ func (r record[T]) list(ctx context.Context, s SQL, rest string, args ...any) ([
 	}, `SELECT `+r.columns+` FROM `+r.table+rest, args...)
 }
 
-// first is the first of list, or nil.
 func (r record[T]) first(ctx context.Context, s SQL, rest string, args ...any) (*T, error) {
 	list, err := r.list(ctx, s, rest, args...)
 	if err != nil || len(list) == 0 {
@@ -41,7 +39,7 @@ func (r record[T]) first(ctx context.Context, s SQL, rest string, args ...any) (
 	return list[0], nil
 }
 
-// byID is first for an ID. SQLite keeps a part of an ID: one that only resembles it does not exist.
+// byID does not find an ID that only resembles a stored one: SQLite keeps a part of an ID.
 func (r record[T]) byID(ctx context.Context, s SQL, rest string, id task.ID) (*T, error) {
 	v, err := r.first(ctx, s, rest, s.id(id))
 	if err != nil || v == nil || *r.fields(v)[0].(*task.ID) != id {
@@ -50,20 +48,18 @@ func (r record[T]) byID(ctx context.Context, s SQL, rest string, id task.ID) (*T
 	return v, nil
 }
 
-// insert is an insert of whole records; behind follows the rows.
 func (r record[T]) insert(behind string) bulk {
 	name, _, _ := strings.Cut(r.table, " ")
 	return bulkOf("INSERT INTO "+name+" ("+bare(r.columns)+")", typesOf(r.fields(new(T))), behind)
 }
 
-// coded is a field whose column has another form: kind is a letter of columnTypes.
+// coded is a field with another form in its column; kind is a letter of columnTypes.
 type coded struct {
 	kind   rune
 	encode func() (any, error)
 	decode func([]byte) error
 }
 
-// jsonField is a JSON column. none is stored where the value is nil.
 func jsonField(v, none any) coded {
 	return coded{'t', func() (any, error) {
 		text, err := jsonText(v)
@@ -79,7 +75,6 @@ func jsonField(v, none any) coded {
 	}}
 }
 
-// packed is a column of bytes that pack makes of a field.
 func packed[T any](v *T, pack func(T) ([]byte, error), unpack func([]byte) (T, error)) coded {
 	return coded{'b', func() (any, error) {
 		b, err := pack(*v)
@@ -90,7 +85,6 @@ func packed[T any](v *T, pack func(T) ([]byte, error), unpack func([]byte) (T, e
 	}}
 }
 
-// read scans a row into fields.
 func (s SQL) read(row Row, fields ...any) error {
 	dest := slices.Clone(fields)
 	for i, f := range fields {
@@ -123,8 +117,8 @@ func (s SQL) read(row Row, fields ...any) error {
 	return nil
 }
 
-// columns turns fields, a list that nobody else uses, into their values: clean texts, NULL for the zero ID and nil. A
-// field that is no pointer stands for itself.
+// columns replaces fields, in place, by their values: clean texts, NULL for the zero ID and nil. Only pointers are
+// fields.
 func (s SQL) columns(fields []any) (_ []any, err error) {
 	for i, f := range fields {
 		switch f := f.(type) {
@@ -151,7 +145,6 @@ func (s SQL) columns(fields []any) (_ []any, err error) {
 	return fields, nil
 }
 
-// typesOf are the letters of columnTypes.
 func typesOf(fields []any) string {
 	types := make([]rune, len(fields))
 	for i, f := range fields {
@@ -170,7 +163,6 @@ func typesOf(fields []any) string {
 	return string(types)
 }
 
-// bare are columns without the alias of their table.
 func bare(columns string) string {
 	names := strings.Split(columns, ",")
 	for i, name := range names {
@@ -179,7 +171,6 @@ func bare(columns string) string {
 	return strings.Join(names, ", ")
 }
 
-// assigned is the list of an UPDATE that sets columns to the arguments from a number on.
 func assigned(columns string, from int) string {
 	names := strings.Split(bare(columns), ", ")
 	for i, name := range names {
@@ -193,7 +184,6 @@ func updateOf(table, columns, key string) string {
 	return "UPDATE " + table + " SET " + assigned(columns, 2) + " WHERE " + key + " = $1"
 }
 
-// update runs a statement of updateOf.
 func (s SQL) update(ctx context.Context, query string, key any, fields []any) error {
 	args, err := s.columns(append([]any{key}, fields...))
 	if err != nil {
@@ -202,7 +192,6 @@ func (s SQL) update(ctx context.Context, query string, key any, fields []any) er
 	return s.Send(ctx, query, args...)
 }
 
-// over calls each with the statement and its arguments for n records.
 func (b bulk) over(s SQL, n int, fields func(i int) []any, each func(query string, args []any) error) (err error) {
 	rows := make([][]any, n)
 	for i := range rows {
@@ -213,12 +202,11 @@ func (b bulk) over(s SQL, n int, fields func(i int) []any, each func(query strin
 	return b.run(s.Dialect, rows, each)
 }
 
-// add runs the statement over n records.
 func (b bulk) add(ctx context.Context, s SQL, n int, fields func(i int) []any) error {
 	return b.over(s, n, fields, func(query string, args []any) error { return s.Send(ctx, query, args...) })
 }
 
-// inParts calls run with keys as a list for IN, in parts that a statement can have. Their arguments follow args.
+// inParts calls run with keys as a list for IN, in parts that fit into a statement. Their arguments follow args.
 func inParts[K any](keys []K, arg func(K) any, args []any, run func(in string, args []any) error) error {
 	for part := range slices.Chunk(keys, fetched) {
 		w := where{args: slices.Clone(args)}
@@ -229,9 +217,9 @@ func inParts[K any](keys []K, arg func(K) any, args []any, run func(in string, a
 	return nil
 }
 
-// saveAlike calls save for the records that have equal fields, once for each chunk of their IDs: with the columns as
-// arguments, and a list for IN. They are in the order of IDs in a chunk, and of the first ID of each value, so that
-// transactions lock rows in one order, mostly.
+// saveAlike calls save for records with equal fields, once for each chunk of their IDs: with the columns as arguments,
+// and a list for IN. IDs are sorted in a chunk, and values by their first ID, so that transactions mostly lock rows in
+// one order.
 func saveAlike[T any](s SQL, rows []T, id func(*T) task.ID, fields func(*T) []any,
 	save func(w *where, ids string) error,
 ) error {

@@ -9,12 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// newGroups is an insert of groups, each with counts. A group that is to be deleted stays, and gets the counts added.
-// One that is being counted must not be waited for: ON CONFLICT alone waits until the row is settled.
+// newGroups inserts groups with counts. A group to be deleted stays, and gets the counts added. The insert must not
+// wait for a group that is being counted: ON CONFLICT alone waits until the row is settled.
 //
-// A new group takes over what was decided about the group before it (see deadletter.Group.Before), in the same
-// statement: whoever fails does not read groups. What is ignored stays ignored, with what is left of its bounds.
-// Nobody is told that such a group is new, unless nobody has decided anything.
+// A new group takes over the decisions about the group before it (see deadletter.Group.Before), in the same statement,
+// as failures do not read groups. An ignored one stays ignored, with the rest of its bounds. Such a group is reported
+// as new only if there were no decisions.
 const (
 	newGroups = ` SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7, v.column8, v.column9,
   v.column10, v.column11, v.column12, v.column13, coalesce(o.state, v.column14), coalesce(o.state_at, v.column15),
@@ -46,16 +46,14 @@ func insertGroupsOf(behind string) bulk {
 		typesOf(newGroupFields(&deadletter.Group{}, deadletter.Delta{})), behind)
 }
 
-// newGroupFields are those of a group with a change of its counts.
 func newGroupFields(g *deadletter.Group, d deadletter.Delta) []any {
 	return append(groupFields(g), int64(max(g.LastAt, d.At)), g.Failures+d.Failures, g.OpenLetters+d.OpenLetters,
 		g.OpenCases+d.OpenCases, flag(d.Failures > 0), int64(g.Before))
 }
 
-// The order of the IDs keeps two transactions from waiting for each other in a circle. Folding the deltas of a group
-// shows whether it was new.
+// Sorted IDs prevent deadlocks. Folding the deltas of a group shows whether it was new.
 func (letterRows) AddGroups(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error {
-	if len(groups) >= fewRows { // to look is cheaper than to insert in vain
+	if len(groups) >= fewRows { // a look is cheaper than a vain insert
 		var err error
 		if groups, err = In(tx).unknownGroups(ctx, groups); err != nil {
 			return err
@@ -64,11 +62,11 @@ func (letterRows) AddGroups(ctx context.Context, tx engine.Tx, groups []*deadlet
 	return insertGroups.add(ctx, In(tx), len(groups), newGroupRows(groups, nil))
 }
 
-// A new group is stored with its counts: nobody else can count in it before the transaction ends. So a burst of
-// failures that are all different leaves no deltas, which every answer would have to add up.
+// A new group is stored with its counts: no other transaction can count in it before the commit. So a burst of
+// different failures leaves no deltas, which every answer would have to add up.
 func (s letterRows) AddTally(ctx context.Context, tx engine.Tx, t *deadletter.Tally) error {
 	groups, deltas := t.Groups(), t.Deltas()
-	if len(groups) < fewRows { // the few of a single failure are not worth an answer of the database
+	if len(groups) < fewRows { // the few of a single failure are not worth a query
 		if err := s.AddGroups(ctx, tx, groups); err != nil {
 			return err
 		}
@@ -82,7 +80,6 @@ func (s letterRows) AddTally(ctx context.Context, tx engine.Tx, t *deadletter.Ta
 	return s.AddDeltas(ctx, tx, deltas)
 }
 
-// addCounted stores new groups with their counts, and returns which those are.
 func (s SQL) addCounted(ctx context.Context, groups []*deadletter.Group, deltas []deadletter.Delta) (
 	map[deadletter.GroupID]bool, error,
 ) {
@@ -108,13 +105,11 @@ func (s SQL) addCounted(ctx context.Context, groups []*deadletter.Group, deltas 
 	return added, s.countHours(ctx, hours)
 }
 
-// newGroupRows are groups with their changes of counts, in the order of the IDs.
 func newGroupRows(groups []*deadletter.Group, counts map[deadletter.GroupID]deadletter.Delta) func(i int) []any {
 	sorted := slices.SortedFunc(slices.Values(groups), func(a, b *deadletter.Group) int { return cmp.Compare(a.ID, b.ID) })
 	return func(i int) []any { return newGroupFields(sorted[i], counts[sorted[i].ID]) }
 }
 
-// unknownGroups leaves out groups that are stored, and not to be deleted.
 func (s SQL) unknownGroups(ctx context.Context, groups []*deadletter.Group) ([]*deadletter.Group, error) {
 	known := map[deadletter.GroupID]bool{}
 	err := inParts(groups, groupOf, nil, func(in string, args []any) error {

@@ -15,7 +15,7 @@ func (s letterRows) FindGroup(ctx context.Context, id deadletter.GroupID) (*dead
 	return counted(`group_id = $1`).first(ctx, s.SQL, ` WHERE g.group_id = $1`, int64(id))
 }
 
-// counted selects groups with their deltas, those of groups of: no delta is counted twice nor left out.
+// counted selects the groups of of with their deltas, each counted exactly once.
 func counted(of string) record[deadletter.Group] {
 	return record[deadletter.Group]{`tasker_groups g LEFT JOIN (SELECT group_id, CAST(sum(failures) AS bigint) AS failures,
   CAST(sum(open_letters) AS bigint) AS open_letters, CAST(sum(open_cases) AS bigint) AS open_cases, max(at) AS at
@@ -25,14 +25,13 @@ func counted(of string) record[deadletter.Group] {
   g.open_cases + coalesce(d.open_cases, 0)`, countedFields}
 }
 
-// shownBy is the group that shows a group o: itself, unless it is merged.
 const shownBy = `CASE WHEN o.merged_into <> 0 THEN o.merged_into ELSE o.group_id END`
 
-// sumsOfGroups are those groups whose rows lack something, with the sums that a list shows: with their deltas, and with
-// the groups that are merged into them. All others (the most, also in a burst: see AddTally) are shown as they are.
+// sumsOfGroups are groups with deltas or merged groups, with the sums for a list. All others (the most, even in a
+// burst: see AddTally) are shown as they are.
 //
-// A planner without statistics takes a table for a few rows, and joins 50,000 groups row by row with as many sums. So
-// there is only one join, by a primary key, and the sums are computed once.
+// Without statistics a planner expects few rows, and joins 50,000 groups row by row with as many sums. So there is only
+// one join, by a primary key, and the sums are computed once.
 const sumsOfGroups = `WITH sums AS MATERIALIZED (SELECT a.group_id, CAST(sum(a.failures) AS bigint) AS failures,
   CAST(sum(a.open_letters) AS bigint) AS open_letters, CAST(sum(a.open_cases) AS bigint) AS open_cases,
   min(a.first_at) AS first_at, max(a.at) AS at FROM (
@@ -46,11 +45,11 @@ const sumsOfGroups = `WITH sums AS MATERIALIZED (SELECT a.group_id, CAST(sum(a.f
   g.open_letters + s.open_letters AS open_letters, g.open_cases + s.open_cases AS open_cases
   FROM sums s JOIN tasker_groups g ON g.group_id = s.group_id)`
 
-// sortedBy are the values by which groups are listed, the largest first. The cursor and the WHERE clause repeat them.
+// sortedBy are the values that order groups, the largest first. The cursor and the WHERE clause repeat them.
 var sortedBy = map[string]string{"last": `g.last_at`, "open": `g.open_letters + g.open_cases`, "first": `g.first_at`}
 
-// It sorts the groups without their texts, and reads those of the page whole. An unknown order counts as "last". The
-// cursor is a pair of the value and the ID, because many groups may have the same value.
+// It sorts the groups without their texts, and reads only those of the page whole. An unknown order counts as "last".
+// The cursor is a pair of value and ID, because many groups may have the same value.
 func (s letterRows) ListGroups(ctx context.Context, f inbox.GroupFilter) ([]*deadletter.Group, error) {
 	value, ok := sortedBy[f.Order]
 	if !ok {
@@ -67,7 +66,7 @@ func (s letterRows) ListGroups(ctx context.Context, f inbox.GroupFilter) ([]*dea
 	w.addIf(f.After != 0, value+" <= CAST(? AS bigint)", f.AfterValue) // SQLite finds no pair in an index of expressions
 	w.addIf(f.After != 0, "("+value+", g.group_id) < (CAST(? AS bigint), CAST(? AS bigint))", f.AfterValue, int64(f.After))
 	order := value
-	if f.Text != "" { // to read all rows in the order on disk is faster than to look up each from an index
+	if f.Text != "" { // reading all rows in disk order is faster than index look-ups
 		order = "+(" + value + ")"
 	}
 	limited := ` ORDER BY ` + order + ` DESC, g.group_id DESC LIMIT ` + w.arg(f.Limit)
@@ -84,7 +83,7 @@ func (s letterRows) ListGroups(ctx context.Context, f inbox.GroupFilter) ([]*dea
  ORDER BY `+strings.ReplaceAll(value, "g.", "p.")+` DESC, p.group_id DESC`, w.args...)
 }
 
-// 0 is the value of a group that is not merged, and therefore has no members.
+// 0 is the value of an unmerged group, which has no members.
 func (s letterRows) MergedGroups(ctx context.Context, into deadletter.GroupID) ([]*deadletter.Group, error) {
 	if into == 0 {
 		return nil, nil
@@ -103,7 +102,7 @@ var notes = record[deadletter.Note]{"tasker_group_notes n",
 		return []any{(*int64)(&n.Group), &n.No, &n.At, &n.Author, &n.Key, &n.Kind, &n.Text}
 	}}
 
-// below continues a page: notes with a lower number, or all from the latest for 0.
+// below continues a page: notes with a lower number; 0 is the latest.
 func (s letterRows) GroupNotes(ctx context.Context, id deadletter.GroupID, below,
 	limit int,
 ) ([]deadletter.Note, error) {
@@ -113,7 +112,7 @@ func (s letterRows) GroupNotes(ctx context.Context, id deadletter.GroupID, below
 	return notes.values(ctx, s.SQL, w.text()+` ORDER BY n.no DESC LIMIT `+w.arg(limit), w.args...)
 }
 
-// Deltas that are not folded yet count as well. An hour without failures has no entry.
+// It includes unfolded deltas. An hour without failures has no entry.
 func (s letterRows) Hours(ctx context.Context, groups []deadletter.GroupID,
 	since task.Instant,
 ) (map[deadletter.GroupID][]deadletter.Hour, error) {
@@ -158,7 +157,7 @@ func (letterRows) ShownFailures(ctx context.Context, tx engine.Tx, into []deadle
 	})
 }
 
-// An index has all of it.
+// One index has all columns.
 func (s letterRows) Resolutions(ctx context.Context, namespace string) (deadletter.Resolutions, error) {
 	w := where{}
 	w.add("resolutions > 0")

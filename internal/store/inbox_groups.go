@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	// groupState are the columns that an act on a group changes.
 	groupState = `g.title, g.state, g.state_at, g.resolved_in, g.ignore_until, g.ignore_count, g.ignore_rate,
   g.ignored_from, g.regression, g.regressions, g.resolved_at, g.open_for, g.resolutions, g.opened_at, g.owner,
   g.runbook, g.due_at, g.merged_into, g.version, g.told_at, g.burst_at`
@@ -20,8 +19,8 @@ const (
 	groupCounts = `, g.last_at, g.failures, g.open_letters, g.open_cases`
 )
 
-// Counts have only one writer, FoldDeltas; so an act on a group and a fold never undo each other. A group that somebody
-// acts on is not about to be deleted.
+// Only FoldDeltas writes counts, so an act on a group and a fold never undo each other. An act also ends a planned
+// deletion.
 var saveGroup = updateOf("tasker_groups", groupState+`, g.purge_at`, "group_id")
 
 var (
@@ -52,15 +51,15 @@ func countedFields(g *deadletter.Group) []any {
 	return append(groupFields(g), &g.LastAt, &g.Failures, &g.OpenLetters, &g.OpenCases)
 }
 
-// groups are those of rows, without the deltas that are not folded yet.
+// groups returns groups without unfolded deltas.
 var groups = record[deadletter.Group]{"tasker_groups g", groupColumns + groupCounts, countedFields}
 
-// It locks nothing: any number of transactions may add deltas for one group at once.
+// It locks nothing: any number of transactions may add deltas for one group together.
 func (letterRows) AddDeltas(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error {
 	return insertDeltas.add(ctx, In(tx), len(deltas), func(i int) []any { return deltaFields(&deltas[i]) })
 }
 
-// Group returns a group, locked, or nil. Its counts include the deltas that the transaction sees.
+// Group returns a locked group, or nil, with the deltas that the transaction sees.
 func (letterRows) Group(ctx context.Context, tx engine.Tx, id deadletter.GroupID) (*deadletter.Group, error) {
 	groups, err := letterRows{}.Groups(ctx, tx, []deadletter.GroupID{id})
 	return groups[id], err
@@ -83,8 +82,8 @@ func (letterRows) Groups(ctx context.Context, tx engine.Tx, ids []deadletter.Gro
 	})
 }
 
-// addPending adds the deltas that are not folded yet to the counts of groups.
-// A fold between the two reads would be missed; the lock on the group, which a fold needs too, prevents it.
+// addPending adds unfolded deltas to the counts of groups. The lock on a group, which a fold needs too, prevents a fold
+// between the two reads.
 func (s SQL) addPending(ctx context.Context, groups []*deadletter.Group,
 	byID map[deadletter.GroupID]*deadletter.Group,
 ) error {
@@ -102,7 +101,6 @@ func (s SQL) addPending(ctx context.Context, groups []*deadletter.Group,
 	})
 }
 
-// deltaFields are a group, the three sums and a time.
 func deltaFields(d *deadletter.Delta) []any {
 	return []any{(*int64)(&d.Group), &d.Failures, &d.OpenLetters, &d.OpenCases, &d.At}
 }
@@ -112,7 +110,6 @@ func (s SQL) scanDelta(row Row) (d deadletter.Delta, err error) {
 	return d, err
 }
 
-// groupID and groupOf are arguments for lists of groups.
 func groupID(id deadletter.GroupID) any { return int64(id) }
 
 func groupOf(g *deadletter.Group) any { return int64(g.ID) }
@@ -121,7 +118,7 @@ func (letterRows) SaveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Gro
 	return In(tx).update(ctx, saveGroup, (*int64)(&g.ID), append(groupStateFields(g), 0))
 }
 
-// The row of the group gives out the numbers.
+// The row of the group numbers the notes.
 func (letterRows) AddGroupNotes(ctx context.Context, tx engine.Tx, notes []deadletter.Note) error {
 	s := In(tx)
 	const (
@@ -145,14 +142,13 @@ func (letterRows) AddGroupNotes(ctx context.Context, tx engine.Tx, notes []deadl
 	return nil
 }
 
-// microsPerHour is an hour in the unit of task.Instant.
 const microsPerHour = 3_600_000_000
 
-// hoursKept is how long the failures of an hour are kept, in microseconds: 14 days are shown.
+// hoursKept is how long failures are kept by the hour, in microseconds: 14 days are shown.
 const hoursKept = 15 * 24 * microsPerHour
 
-// It deletes the rows that it has seen, by their keys: rows that are being added are in nobody's way. Only one process
-// folds at a time, by the turn of its loop.
+// It deletes the rows that it has read, by key, and does not block inserts. Only one process folds at a time, by the
+// turn of its loop.
 func (letterRows) FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]deadletter.Delta, bool, error) {
 	s := In(tx)
 	const take = `DELETE FROM tasker_group_deltas WHERE id IN (SELECT id FROM tasker_group_deltas ORDER BY id LIMIT $1)
@@ -168,7 +164,6 @@ func (letterRows) FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]de
 	return sums, len(deltas) == limit, nil
 }
 
-// count adds sums to the counts of groups, and failures to their hours.
 func (s SQL) count(ctx context.Context, sums, hours []deadletter.Delta) error {
 	if s.Lock != "" { // one UPDATE of many rows takes them in any order
 		of := func(d deadletter.Delta) any { return int64(d.Group) }
@@ -195,7 +190,7 @@ func (s SQL) countHours(ctx context.Context, hours []deadletter.Delta) error {
 	})
 }
 
-// sumDeltas adds deltas up: by group, and their failures by group and hour; in the order in which groups are locked.
+// sumDeltas adds up deltas by group, and failures by group and hour, in the order of locks.
 func sumDeltas(deltas []deadletter.Delta) (sums, hours []deadletter.Delta) {
 	type hourOf struct {
 		group deadletter.GroupID
@@ -222,7 +217,6 @@ func sumDeltas(deltas []deadletter.Delta) (sums, hours []deadletter.Delta) {
 	return sums, hours
 }
 
-// nothingLeft is the condition of a group g that has no members, shows no other group, and has nothing under way.
 const nothingLeft = `g.merged_into = 0 AND g.fresh = 0
   AND NOT EXISTS (SELECT 1 FROM tasker_letters l WHERE l.group_id = g.group_id)
   AND NOT EXISTS (SELECT 1 FROM tasker_tasks_dlq c WHERE c.group_id = g.group_id AND c.group_id IS NOT NULL)
@@ -238,7 +232,7 @@ func (s letterRows) EmptyGroups(ctx context.Context, now, failed task.Instant, b
 		int64(behind), int64(now), limit)
 }
 
-// It locks them first: what another transaction has changed until then is seen by the statements that follow.
+// It locks them first, so that the following statements see earlier changes of others.
 func (letterRows) PurgeGroups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID, now,
 	next task.Instant,
 ) (n int, err error) {

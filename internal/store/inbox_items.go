@@ -21,14 +21,13 @@ func itemFields(i *deadletter.Item) []any {
 
 var items = record[deadletter.Item]{"tasker_redrive_items i", itemColumns, itemFields}
 
-// itemStates are all that there are.
 var itemStates = []model.ItemState{model.ItemPending, model.ItemSending, model.ItemUnknown, model.ItemSent,
 	model.ItemReturned, model.ItemCompleted, model.ItemFailed, model.ItemSkipped}
 
-// notableItems are the states in the condition of the index of notable items.
+// notableItems are the states of the partial index.
 var notableItems = []model.ItemState{model.ItemReturned, model.ItemFailed, model.ItemSkipped}
 
-// An empty state means all. An unknown state has no items; it must not reach the query, where states are literals.
+// An empty state means all. An unknown state must not reach the query, where states are literals.
 func (s letterRows) ListItems(ctx context.Context, id task.ID, state model.ItemState, above,
 	limit int,
 ) ([]deadletter.Item, error) {
@@ -40,13 +39,13 @@ func (s letterRows) ListItems(ctx context.Context, id task.ID, state model.ItemS
 			return nil, nil
 		}
 		w.add("i.state = " + quoted(state))
-		// The condition of an index has to be met as it is written.
+		// The condition must match that of the partial index.
 		w.addIf(slices.Contains(notableItems, state), "i.state IN ("+quoted(notableItems...)+")")
 	}
 	return items.values(ctx, s.SQL, w.text()+` ORDER BY i.no LIMIT `+w.arg(limit), w.args...)
 }
 
-// Items that follow each other and change alike, as those of a batch do, are stored by one statement.
+// One statement stores consecutive items that change alike, as those of a batch do.
 func (letterRows) SaveItems(ctx context.Context, tx engine.Tx, list []deadletter.Item) error {
 	s := In(tx)
 	const query = `UPDATE tasker_redrive_items SET state = $4, wave = $5, at = $6, group_id = $7, uncertain = $8,
@@ -69,13 +68,13 @@ func (letterRows) SaveItems(ctx context.Context, tx engine.Tx, list []deadletter
 	return nil
 }
 
-// following is the item that is stored together with item i, n numbers behind it; its kind and ID do not change.
+// following is the item n numbers behind item i, which is stored together with it; its kind and ID do not change.
 func following(i, of deadletter.Item, n int) deadletter.Item {
 	i.No, i.Kind, i.ID = i.No+n, of.Kind, of.ID
 	return i
 }
 
-// The row is locked: an arriving letter and the redrive itself may both record a result.
+// The row is locked: an arriving letter and the redrive may both record a result.
 func (letterRows) ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID) (*deadletter.Item, error) {
 	s := In(tx)
 	return items.first(ctx, s, ` WHERE i.redrive_id = $1 AND i.item_id = $2`+s.Lock, s.id(redrive), s.id(of))
@@ -104,8 +103,8 @@ func (s letterRows) SentCases(ctx context.Context, behind deadletter.Item, wave,
 	}, query, w.args...)
 }
 
-// The counts come from an index alone, and only what came back is looked at: a runner asks for each batch. Wave 0 has
-// the items that are not sent yet, and no outcome.
+// The counts come from an index alone, and only returned items are read, since a runner asks for each batch. Wave 0 has
+// the unsent items, and no outcome.
 func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (deadletter.Outcome, error) {
 	out := deadletter.Outcome{ByGroup: map[deadletter.GroupID]int{}}
 	var err error
@@ -126,7 +125,7 @@ func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (dead
 	return out, err
 }
 
-// It asks for all states of the index of notable items, so that PostgreSQL reads nothing else, whatever it knows.
+// It names all states of the partial index, so that PostgreSQL needs nothing else.
 func (s letterRows) WaveTroubled(ctx context.Context, id task.ID, wave int) (bool, error) {
 	n, err := s.countOf(ctx, `wave = $2 AND state IN ('returned', 'failed', 'skipped') AND state <> 'skipped'`,
 		s.id(id), wave)
@@ -137,7 +136,6 @@ func (s letterRows) WaveTroubled(ctx context.Context, id task.ID, wave int) (boo
 	return n > 0, err
 }
 
-// countOf counts items of a redrive that meet a condition.
 func (s letterRows) countOf(ctx context.Context, condition string, args ...any) (int, error) {
 	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND `+condition,
 		args...)
@@ -148,7 +146,6 @@ func (s letterRows) countWave(ctx context.Context, id task.ID, wave int) (model.
 	return s.countItems(ctx, `redrive_id = $1 AND wave = $2 AND wave > 0`, s.id(id), wave)
 }
 
-// countItems counts items that meet a condition by their states.
 func (s letterRows) countItems(ctx context.Context, condition string, args ...any) (c model.ItemCounts, err error) {
 	err = s.Query(ctx, `SELECT state, count(*) FROM tasker_redrive_items WHERE `+condition+` GROUP BY state`, args,
 		func(row Row) error {
@@ -166,8 +163,8 @@ func (letterRows) DecidedItems(ctx context.Context, tx engine.Tx, id task.ID, wa
 	return c.Decided(), err
 }
 
-// nearBehind is the number of items behind Redrive.Behind among which those are that are not pending: the batch that is
-// being sent, and what was sent around cases that were left.
+// nearBehind bounds the items behind Redrive.Behind that may be decided: the batch under way, and items sent around
+// cases that were left.
 const nearBehind = 5000
 
 func (s letterRows) CountWaves(ctx context.Context, id task.ID, above int) (out []model.RedriveWave, err error) {
@@ -187,8 +184,8 @@ func (s letterRows) CountWaves(ctx context.Context, id task.ID, above int) (out 
 	return out, err
 }
 
-// A redrive may have a million items, decided in the order of their numbers: the few special ones are counted, and the
-// row has the rest. Only one of cases is counted item by item, since a case that was sent may be completed.
+// A redrive may have a million items, decided in order: the few special ones are counted, and the row has the rest.
+// Cases are counted item by item, since a sent one may be completed.
 func (s letterRows) CountItems(ctx context.Context, r *deadletter.Redrive) (model.ItemCounts, error) {
 	id := s.id(r.ID)
 	uncertain, err := s.countOf(ctx, `uncertain = 1`, id)
@@ -205,7 +202,7 @@ func (s letterRows) CountItems(ctx context.Context, r *deadletter.Redrive) (mode
 		return c, err
 	}
 	c.Uncertain = uncertain
-	if c.Sending, err = s.countOf(ctx, `state = 'sending'`, id); err != nil { // an index, as the next one
+	if c.Sending, err = s.countOf(ctx, `state = 'sending'`, id); err != nil { // by index, like the next one
 		return c, err
 	}
 	if c.Unknown, err = s.countOf(ctx, `state = 'unknown'`, id); err != nil {

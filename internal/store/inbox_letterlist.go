@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Whole means with its payload, its edited content and the stack of its latest failure, from two other tables.
+// The payload, the edited content and the latest stack come from two other tables.
 func (s letterRows) FindLetter(ctx context.Context, id task.ID) (*deadletter.Letter, error) {
 	letters, err := s.WholeLetters(ctx, []task.ID{id})
 	if err != nil || len(letters) == 0 {
@@ -24,7 +24,7 @@ func (s letterRows) FindLetter(ctx context.Context, id task.ID) (*deadletter.Let
 	return letters[0], nil
 }
 
-// Occurrences returns the occurrences of a letter, the latest first. They come whole, with stacks and payloads.
+// Occurrences come whole, the latest first.
 func (s letterRows) Occurrences(ctx context.Context, id task.ID, limit int) ([]deadletter.Occurrence, error) {
 	list, err := occurrences.values(ctx, s.SQL, ` WHERE o.letter_id = $1 ORDER BY o.no DESC LIMIT $2`, s.id(id), limit)
 	if len(list) > 0 && list[0].Letter != id { // an engine may keep a part of the ID
@@ -33,8 +33,8 @@ func (s letterRows) Occurrences(ctx context.Context, id task.ID, limit int) ([]d
 	return list, err
 }
 
-// Each state is one walk along the index of the selection. What no index decides is looked for in a bounded window of
-// those; a page is short where the window ended.
+// Each state is one walk along the index of the selection. Conditions outside the index filter a bounded window; a page
+// is short where the window ended.
 func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbox.LetterPage, error) {
 	if !f.SelectsLetters() || len(statesOf(f.Selection)) == 0 {
 		return inbox.LetterPage{}, nil
@@ -49,7 +49,6 @@ func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbo
 	by, rest := letterIndex(f.Selection, namespaces)
 	residual := where{}
 	s.letterTerms(&residual, rest)
-	// One more than a page shows whether there is another.
 	size := f.Limit + 1
 	if len(residual.terms) > 0 {
 		size = window
@@ -72,7 +71,7 @@ func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbo
 		ids = ids[:f.Limit]
 		page.Next = ids[f.Limit-1]
 	} else if len(residual.terms) > 0 {
-		// The window is full: the next page begins after its last letter, whether or not that one matched.
+		// The window is full: the next page begins after its last letter.
 		edge := where{}
 		walks := s.walks(&edge, by, f, window)
 		page.Next, err = first(ctx, s, s.scanID, `SELECT q.letter_id FROM (`+walks+`) q ORDER BY q.letter_id DESC
@@ -95,7 +94,7 @@ func (s letterRows) walks(w *where, by []walk, f inbox.LetterFilter, size int) s
 	for _, restriction := range by {
 		states := statesOf(f.Selection)
 		if restriction.term == wholeTable && f.State == "" {
-			states = []model.LetterState{""} // all of them, in one walk: one that no letter has would look at every letter
+			states = []model.LetterState{""} // all in one walk: that of a state without letters would read every letter
 		}
 		for _, state := range states {
 			ways = append(ways, way{restriction, state})
@@ -103,7 +102,7 @@ func (s letterRows) walks(w *where, by []walk, f inbox.LetterFilter, size int) s
 	}
 	walks := w.union(len(ways), func(i int, one *where) string {
 		one.add(ways[i].term, ways[i].values...)
-		// a constant: the planner must know that a state is rare, or it walks along the primary key
+		// a constant: the planner must recognise a rare state, or it walks along the primary key
 		one.addIf(ways[i].state != "", "l.state = "+quoted(ways[i].state))
 		one.addIf(!f.Below.IsZero(), "l.letter_id < ?", s.id(f.Below))
 		return `SELECT l.letter_id FROM tasker_letters l` + one.text() + ` ORDER BY l.letter_id DESC LIMIT ` + one.arg(size)
@@ -111,7 +110,6 @@ func (s letterRows) walks(w *where, by []walk, f inbox.LetterFilter, size int) s
 	return `SELECT letter_id FROM (` + walks + `) u ORDER BY letter_id DESC LIMIT ` + w.arg(size)
 }
 
-// listByIDs returns those of the named letters, which are few, that pass the rest of the filter, as one page.
 func (s letterRows) listByIDs(ctx context.Context, f inbox.LetterFilter) (inbox.LetterPage, error) {
 	var found []task.ID
 	for part := range chunks(f.IDs) {
@@ -142,11 +140,10 @@ func (s letterRows) listByIDs(ctx context.Context, f inbox.LetterFilter) (inbox.
 	return page, err
 }
 
-// shownLetter is bareLetter with at most 1 KiB of the key.
 var shownLetter = strings.Replace(bareLetter, "l.message_key", "substr(l.message_key, 1, 1024)", 1)
 
-// listed returns what a list shows of letters, in the order of the IDs: no headers and stacks, no payloads of other
-// tables, and the beginning of a long key.
+// listed returns letters for a list, by ID: without headers, stacks and payloads of other tables, and with the
+// beginning of a long key.
 func (s letterRows) listed(ctx context.Context, ids []task.ID) ([]*deadletter.Letter, error) {
 	rows, err := collectByIDs(ctx, s.SQL, ids, s.scanLetter,
 		`SELECT `+shownLetter+` FROM tasker_letters l WHERE l.letter_id IN `, ``)
@@ -161,7 +158,6 @@ func (s letterRows) listed(ctx context.Context, ids []task.ID) ([]*deadletter.Le
 	return letters, nil
 }
 
-// It stops counting at the limit of a source.
 func (s letterRows) OpenLetters(ctx context.Context, namespace, source string, limit int) (int, error) {
 	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_letters WHERE namespace = $1 AND source = $2
   AND state IN ('open', 'scheduled') LIMIT $3) AS q`
@@ -175,7 +171,7 @@ func (s letterRows) DueLetters(ctx context.Context, until task.Instant, limit in
 	return collect(ctx, s, s.scanID, query, int64(until), limit)
 }
 
-// The second result reports whether there are more than limit. The oldest come first.
+// The oldest come first. The second result reports whether there are more than limit.
 func (s letterRows) SelectCases(ctx context.Context, f deadletter.Selection, limit int) ([]task.ID, bool, error) {
 	if f.State = cmp.Or(f.State, model.LetterOpen); !hasCases(f) {
 		return nil, false, nil
@@ -189,7 +185,6 @@ func (s letterRows) SelectCases(ctx context.Context, f deadletter.Selection, lim
 	return ids[:min(len(ids), limit)], len(ids) > limit, err
 }
 
-// It returns the number of deleted letters; fewer than limit means that no more are due.
 func (letterRows) PurgeLetters(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error) {
 	s := In(tx)
 	query := `SELECT letter_id FROM tasker_letters WHERE purge_at <> 0 AND purge_at <= $1
@@ -210,7 +205,7 @@ func (letterRows) PurgeLetters(ctx context.Context, tx engine.Tx, until task.Ins
 	return len(ids), nil
 }
 
-// No body is read for it: an edit counts as much as the original, or as what is stored of it if that is more.
+// No body is read: an edit counts as much as the original, or as its stored part if that is more.
 func (s letterRows) LetterBytes(ctx context.Context, ids []task.ID) (map[task.ID]int, error) {
 	sizes := make(map[task.ID]int, len(ids))
 	_, err := collectByIDs(ctx, s.SQL, ids, func(row Row) (none struct{}, err error) {

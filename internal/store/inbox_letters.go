@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// letterRows implements inbox.Store on portable SQL; what its methods promise is said there, and how they do it here.
-// It is a type of its own so that the roles of dead letters do not become methods of SQL, which the stores embed.
+// letterRows implements inbox.Store, where the methods are documented, on portable SQL. A separate type keeps the roles
+// of dead letters out of SQL, which the stores embed.
 type letterRows struct{ SQL }
 
 var _ inbox.Store = letterRows{}
@@ -21,7 +21,6 @@ var _ inbox.Store = letterRows{}
 func (s SQL) Inbox() inbox.Store { return letterRows{s} }
 
 const (
-	// letterState are the columns of a letter that a change of its state changes, and letterSaved all that change.
 	letterState = `l.version, l.state, l.state_at, l.due_at, l.reason, l.redrive_id, l.purge_at, l.replays, l.parked,
   l.failed_sends, l.unknown`
 	letterSaved = letterState + `, l.origin, l.position, l.identity, l.canonical, l.group_id, l.error_type, l.error_code,
@@ -44,8 +43,8 @@ var (
 	insertOccurrences = occurrences.insert(` ON CONFLICT DO NOTHING`)
 )
 
-// letterRow is a letter as it is stored. A payload that fits is in the row itself (head); of a longer one the row has
-// only the beginning, for searches.
+// letterRow is a stored letter. A payload that fits is in the row (head); of a longer one the row has only the
+// beginning, for searches.
 type letterRow struct {
 	*deadletter.Letter
 	kept   int
@@ -58,7 +57,6 @@ func rowOf(l *deadletter.Letter) *letterRow {
 	return &letterRow{l, len(payload), l.Edited != nil, payload[:min(len(payload), inbox.SmallPayload)]}
 }
 
-// large reports whether a part of the letter is in another table.
 func (r letterRow) large() bool { return r.kept > inbox.SmallPayload || r.edited }
 
 func letterStateFields(l *deadletter.Letter) []any {
@@ -78,7 +76,6 @@ func letterFields(r *letterRow) []any {
 		savedLetterFields(r), []any{packed(&r.Original.Headers, encodeHeaders, decodeHeaders)})
 }
 
-// identity is the column of an identity; see identityKey.
 func identity(v *string) coded {
 	return coded{'t', func() (any, error) { return identityKey(*v), nil }, func(b []byte) error {
 		*v = string(b)
@@ -86,7 +83,6 @@ func identity(v *string) coded {
 	}}
 }
 
-// occurrenceFields has stack and payload packed; see pack.
 func occurrenceFields(o *deadletter.Occurrence) []any {
 	return []any{&o.Letter, &o.No, &o.At, (*int64)(&o.Group), &o.Failure.Type, &o.Failure.Code,
 		(*string)(&o.Failure.Class), &o.Failure.Retryable, &o.Handler, &o.Origin, &o.Position, &o.Attempts, &o.Redrive,
@@ -94,7 +90,6 @@ func occurrenceFields(o *deadletter.Occurrence) []any {
 		packed(&o.Details, packDetails, unpackDetails)}
 }
 
-// scanLetter reads wholeLetter or bareLetter.
 func (s letterRows) scanLetter(row Row) (letterRow, error) {
 	r := letterRow{Letter: &deadletter.Letter{}}
 	err := s.read(row, letterFields(&r)...)
@@ -104,7 +99,7 @@ func (s letterRows) scanLetter(row Row) (letterRow, error) {
 	return r, err
 }
 
-// The order of the identities makes two transactions that add the same ones wait for each other, without a circle.
+// Sorted identities prevent deadlocks of transactions that add the same ones.
 func (letterRows) AddLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) ([]bool, error) {
 	s := letterRows{In(tx)}
 	sorted := slices.Clone(letters)
@@ -112,7 +107,7 @@ func (letterRows) AddLetters(ctx context.Context, tx engine.Tx, letters []*deadl
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Source, b.Source),
 			cmp.Compare(identityKey(a.Identity), identityKey(b.Identity)))
 	})
-	// RETURNING lists only the rows that were inserted, which is how a conflict is noticed.
+	// RETURNING lists only inserted rows, which shows conflicts.
 	var count int64
 	err := insertLetters.over(s.SQL, len(sorted), func(i int) []any { return letterFields(rowOf(sorted[i])) },
 		func(query string, args []any) error {
@@ -139,7 +134,6 @@ func (letterRows) AddLetters(ctx context.Context, tx engine.Tx, letters []*deadl
 	return added, s.addHistories(ctx, tx, fresh)
 }
 
-// storedOf returns which of the letters that were to be added are stored, and those.
 func (s letterRows) storedOf(ctx context.Context, letters []*deadletter.Letter) (added []bool,
 	fresh []*deadletter.Letter, err error,
 ) {
@@ -160,8 +154,8 @@ func (s letterRows) storedOf(ctx context.Context, letters []*deadletter.Letter) 
 	return added, fresh, nil
 }
 
-// addHistories stores the large parts and the first occurrences of new letters.
-// A small letter costs no row in the table of bodies: most messages are small.
+// addHistories stores the large parts and the first occurrences of new letters. Small letters, which are the most, need
+// no row in the table of bodies.
 func (s letterRows) addHistories(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error {
 	var bodies [][]any
 	occurrences := make([]deadletter.Occurrence, len(letters))
@@ -191,14 +185,14 @@ func (s letterRows) addHistories(ctx context.Context, tx engine.Tx, letters []*d
 	return s.AddOccurrences(ctx, tx, occurrences)
 }
 
-// An occurrence whose number exists already is left out.
+// It skips an occurrence whose number exists.
 func (letterRows) AddOccurrences(ctx context.Context, tx engine.Tx, occurrences []deadletter.Occurrence) error {
 	return insertOccurrences.add(ctx, In(tx), len(occurrences), func(i int) []any {
 		return occurrenceFields(&occurrences[i])
 	})
 }
 
-// Unknown IDs are left out. The result is in the order of the IDs, not of the argument.
+// The result is in the order of the IDs, not of the argument.
 func (letterRows) Letters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error) {
 	s := letterRows{In(tx)}
 	rows, err := s.locked(ctx, ids)
@@ -213,7 +207,6 @@ func (s letterRows) locked(ctx context.Context, ids []task.ID) ([]letterRow, err
 	return s.lockedAs(ctx, ids, wholeLetter)
 }
 
-// lockedAs is locked, with wholeLetter or bareLetter.
 func (s letterRows) lockedAs(ctx context.Context, ids []task.ID, columns string) ([]letterRow, error) {
 	ids = slices.SortedFunc(slices.Values(ids), compareIDs)
 	rows, err := collectByIDs(ctx, s.SQL, ids, s.scanLetter,
@@ -224,8 +217,7 @@ func (s letterRows) lockedAs(ctx context.Context, ids []task.ID, columns string)
 	}), err
 }
 
-// whole adds the parts of letters that are in other tables, by two queries, and returns the letters. They are read
-// after the rows were locked, so they belong to them.
+// whole adds the parts in other tables, by two queries after the rows were locked, so they are consistent.
 func (s letterRows) whole(ctx context.Context, rows []letterRow) ([]*deadletter.Letter, error) {
 	letters, err := s.withBodies(ctx, rows)
 	if err != nil {
@@ -243,7 +235,6 @@ func (s letterRows) whole(ctx context.Context, rows []letterRow) ([]*deadletter.
 		})
 }
 
-// withBodies adds the large payloads and the edited contents to letters, and returns the letters.
 func (s letterRows) withBodies(ctx context.Context, rows []letterRow) ([]*deadletter.Letter, error) {
 	letters := make([]*deadletter.Letter, len(rows))
 	var large []letterRow
@@ -265,7 +256,6 @@ func (s letterRows) withBodies(ctx context.Context, rows []letterRow) ([]*deadle
 		})
 }
 
-// each runs a query that ends with a list of letters, and returns their IDs with two more columns.
 func (s letterRows) each(ctx context.Context, rows []letterRow, query string,
 	set func(r letterRow, a, b []byte) error,
 ) error {
@@ -284,7 +274,7 @@ func (s letterRows) each(ctx context.Context, rows []letterRow, query string,
 	return err
 }
 
-// The original content never changes. They are written in the order of the IDs, as they were locked.
+// The original content never changes. Writes follow the order of the locks, by ID.
 func (letterRows) SaveLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error {
 	s := letterRows{In(tx)}
 	const (
@@ -299,7 +289,7 @@ func (letterRows) SaveLetters(ctx context.Context, tx engine.Tx, letters []*dead
 		if err != nil {
 			return err
 		}
-		if l.Edited == nil { // the column says that what is stored no longer counts
+		if l.Edited == nil { // the stored edit no longer counts
 			continue
 		}
 		packed, err := packContent(l.Edited)

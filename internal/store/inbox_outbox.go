@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	// sendState are the columns that change of a send.
 	sendState   = `s.state, s.turn, s.at, s.next_at, s.tries, s.copies, s.died, s.error`
 	sendColumns = `s.owner_id, s.kind, s.no, s.namespace, s.source, s.destination, s.content, s.message_id, s.lineage,
   s.about_id, s.item_no, s.began_at, ` + sendState
@@ -42,7 +41,7 @@ func (letterRows) AddSends(ctx context.Context, tx engine.Tx, sends []deadletter
 	})
 }
 
-// The sends of a batch change in the same way, mostly: one statement stores those.
+// Most sends of a batch change alike: one statement stores them.
 func (letterRows) SaveSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error {
 	s := In(tx)
 	return saveAlike(s, sends, ownerOf, func(o *deadletter.Send) []any {
@@ -53,7 +52,7 @@ func (letterRows) SaveSends(ctx context.Context, tx engine.Tx, sends []deadlette
 	})
 }
 
-// It changes no column of the index by content, where each entry is somewhere else.
+// It changes no column of the index by content, whose entries are scattered.
 func (letterRows) SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error {
 	s := In(tx)
 	return s.reaching(ctx, len(sends), func(exec func(query string, args []any) error) error {
@@ -90,7 +89,7 @@ func (letterRows) SendsOf(ctx context.Context, tx engine.Tx, kind deadletter.Sen
 	return all, err
 }
 
-// It is two looks at an index for each: a poisonous content may have been sent back a hundred thousand times.
+// Two index look-ups for each: a poisonous content may have been sent back a hundred thousand times.
 func (letterRows) AnySends(ctx context.Context, tx engine.Tx, namespace, source string,
 	contents []inbox.SentContent,
 ) (map[inbox.SentContent]int, error) {
@@ -126,8 +125,8 @@ func (letterRows) AnySends(ctx context.Context, tx engine.Tx, namespace, source 
 	return found, nil
 }
 
-// One that another transaction consumes while this one waits for it is left out, so it looks again until there are
-// enough or no more.
+// Locking skips a send that another transaction consumes meanwhile, so it looks again until there are enough or no
+// more.
 func (letterRows) OpenSends(ctx context.Context, tx engine.Tx, namespace, source string, of inbox.SentContent,
 	limit int,
 ) ([]deadletter.Send, error) {

@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	// redriveState are the columns that change: not the selection, nor the edit, nor who began it.
 	redriveState = `r.state, r.state_at, r.resume_state, r.halt, r.frozen_at, r.started_at, r.ended_at, r.total, r.wave,
   r.wave_size, r.wave_sent, r.wave_began, r.behind, r.version, r.counts, r.plan, r.stop`
 	redriveColumns = `r.redrive_id, r.namespace, r.operation, r.destination, r.include_parked, r.actor, r.key_name,
@@ -30,13 +29,12 @@ func redriveStateFields(r *deadletter.Redrive) []any {
 		jsonField(&r.Plan, nil), jsonField(&r.Stop, nil)}
 }
 
-// A part that cannot be decoded is an error: a redrive must not go on without its rules.
+// An undecodable part is an error: a redrive must not continue without its rules.
 func redriveFields(r *deadletter.Redrive) []any {
 	return append([]any{&r.ID, &r.Namespace, (*string)(&r.Operation), &r.Destination, &r.IncludeParked, &r.Actor, &r.Key,
 		&r.Reason, &r.CreatedAt, jsonField(&r.Edit, nil), jsonField(&r.Selection, nil)}, redriveStateFields(r)...)
 }
 
-// Freeze adds the items.
 func (letterRows) AddRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive) error {
 	return insertRedrive.add(ctx, In(tx), 1, func(int) []any { return redriveFields(r) })
 }
@@ -85,7 +83,7 @@ func (s letterRows) ActiveRedrives(ctx context.Context, behind task.ID, limit in
  ORDER BY r.redrive_id LIMIT $2`, s.id(behind), limit)
 }
 
-// Of items too many the transaction must roll back: they are inserted then.
+// After too many items the transaction must roll back: they are inserted then.
 func (letterRows) Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, limit int) (int, error) {
 	s := letterRows{In(tx)}
 	w := where{}
@@ -97,7 +95,7 @@ func (letterRows) Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redriv
 	query := `INSERT INTO tasker_redrive_items (redrive_id, no, kind, item_id, state, wave, at, group_id, uncertain,
   message) SELECT CAST(` + id + ` AS uuid), row_number() OVER (ORDER BY q.died, q.id), q.kind, q.id, 'pending', 0,
   CAST(` + w.arg(int64(r.FrozenAt)) + ` AS bigint), 0, 0, '' FROM (` + strings.Join(items, ` UNION ALL `)
-	if r.Plan.Limit > 0 { // only then the order decides what is taken
+	if r.Plan.Limit > 0 { // only then the order matters
 		query += ` ORDER BY died, id LIMIT ` + w.arg(min(r.Plan.Limit, limit)) + `) q`
 	} else {
 		query += ` LIMIT ` + w.arg(limit+1) + `) q`
@@ -111,7 +109,6 @@ func (letterRows) Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redriv
 	return int(n), err
 }
 
-// frozenItems returns queries for the letters and cases of a redrive, with the times of their first deaths.
 func (s letterRows) frozenItems(ctx context.Context, w *where, r *deadletter.Redrive) ([]string, error) {
 	f := r.Selection
 	var items []string
@@ -142,7 +139,7 @@ func (s letterRows) frozenItems(ctx context.Context, w *where, r *deadletter.Red
 		cases.text()), nil
 }
 
-// The cases of a redrive are watched until their tasks have ended, also after it has.
+// The cases of a redrive are watched until their tasks end, even after the redrive.
 func (s letterRows) EndedRedrives(ctx context.Context, behind inbox.EndedRedrive, before task.Instant,
 	limit int,
 ) ([]inbox.EndedRedrive, error) {

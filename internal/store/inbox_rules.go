@@ -11,12 +11,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// rules are bodies, which have namespace, name and version as well.
+// rules are bodies, which repeat namespace, name and version.
 var rules = record[deadletter.Rule]{"tasker_rules r", `r.body`, func(r *deadletter.Rule) []any {
 	return []any{jsonField(r, nil)}
 }}
 
-// rulesInForce returns the rules in force, in the order in which they are tried.
 func (s SQL) rulesInForce(ctx context.Context, namespace string) ([]*deadletter.Rule, error) {
 	w := where{}
 	w.add("current = 1")
@@ -73,7 +72,7 @@ func (s letterRows) RuleVersions(ctx context.Context, namespace, name string, fr
 	return rules.list(ctx, s.SQL, w.text()+` ORDER BY version DESC LIMIT `+w.arg(limit), w.args...)
 }
 
-// No stack is stored with a case: all of a group have the frame of the group.
+// Cases have no stored stack: all of a group have the frame of the group.
 func (s letterRows) CaseMembers(ctx context.Context, group deadletter.GroupID, after task.ID, limit int) (
 	[]inbox.CaseMember, error,
 ) {
@@ -103,7 +102,7 @@ func (s letterRows) CaseMembers(ctx context.Context, group deadletter.GroupID, a
 	return members, nil
 }
 
-// A case that another transaction groups at the same time waits for it, and is then left as that one decided.
+// A case that another transaction groups waits for it, and is then left.
 func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int, by inbox.PrintFunc) (int, error) {
 	s := letterRows{In(tx)}
 	query := `SELECT ` + caseColumns + failureColumns + `, NULL FROM tasker_tasks_dlq c WHERE c.group_id IS NULL
@@ -127,7 +126,7 @@ func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int, by inbox
 			return 0, err
 		}
 		g := deadletter.GroupOfCase(of.Namespace, c, print)
-		g.LastAt = 0 // the deltas set it
+		g.LastAt = 0
 		first := tally.Join(g)
 		first.FirstAt = min(first.FirstAt, g.FirstAt)
 		d := tally.Of(g.ID)
@@ -143,7 +142,7 @@ func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int, by inbox
 	return len(cases), s.AddTally(ctx, tx, &tally)
 }
 
-// templatesOf returns the templates of cases by their keys; a case has its namespace and handler from there.
+// templatesOf returns the templates of cases, which have the namespace and handler.
 func (s SQL) templatesOf(ctx context.Context, cases []*task.Case) (func(*task.Case) *task.Template, error) {
 	var defs []int64
 	for _, c := range cases {
@@ -160,7 +159,7 @@ func (s SQL) templatesOf(ctx context.Context, cases []*task.Case) (func(*task.Ca
 		return err
 	})
 	return func(c *task.Case) *task.Template {
-		return cmp.Or(found[c.DefID], &task.Template{}) // all are there: templates stay while tasks of them do
+		return cmp.Or(found[c.DefID], &task.Template{}) // all exist: templates stay while their tasks do
 	}, err
 }
 

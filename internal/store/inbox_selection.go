@@ -12,13 +12,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// walk is a condition that decides where an index of letters is read. Each ? in its term stands for the next value.
+// walk is a condition that selects the range of an index of letters. Each ? in its term is a placeholder of the next
+// value.
 type walk struct {
 	term   string
 	values []any
 }
 
-// union is a query for the rows of n walks along an index, each with its own condition: of continues the arguments.
+// union is a query for n walks along an index, each with its condition: of continues the arguments.
 func (w *where) union(n int, of func(i int, one *where) string) string {
 	walks := make([]string, n)
 	for i := range walks {
@@ -29,8 +30,8 @@ func (w *where) union(n int, of func(i int, one *where) string) string {
 	return strings.Join(walks, ` UNION ALL `)
 }
 
-// letterIndex restricts letters to those that one index finds, and returns the rest of the selection. States are part
-// of every index. The choice depends on the filter only, so the same list always takes the same way.
+// letterIndex restricts letters to those that one index finds, and returns the rest of the selection. Every index has
+// states. The choice depends only on the filter, so a list always uses the same index.
 func letterIndex(f deadletter.Selection, namespaces []string) (by []walk, rest deadletter.Selection) {
 	if len(f.Groups) > 0 && len(f.Groups) <= maxWalks {
 		for _, g := range f.Groups {
@@ -57,8 +58,8 @@ func letterIndex(f deadletter.Selection, namespaces []string) (by []walk, rest d
 	return by, f
 }
 
-// letterNamespaces returns the namespaces of a selection of letters: the one that it names, or those that have letters,
-// from the edges of an index; of many, one more than maxWalks.
+// letterNamespaces returns the namespace of a selection of letters, or those with letters, from the edges of an index,
+// up to maxWalks+1.
 func (s SQL) letterNamespaces(ctx context.Context, f deadletter.Selection) ([]string, error) {
 	if f.Namespace != "" {
 		return []string{f.Namespace}, nil
@@ -69,14 +70,13 @@ func (s SQL) letterNamespaces(ctx context.Context, f deadletter.Selection) ([]st
 	return collect(ctx, s, scanText, query, maxWalks+1)
 }
 
-// wholeTable is the term of a walk along the primary key. Without a state it meets every letter.
+// wholeTable is the term of a walk along the primary key. Without a state it reads every letter.
 const wholeTable = "l.namespace <> ''"
 
-// maxWalks bounds the walks for groups and namespaces, each of up to a page. More of them filter one walk instead.
 const maxWalks = 40
 
 // letterTerms adds the conditions of a selection, except its IDs and state, on the alias l. A text is sought in the
-// message of the failure and in the beginning of the payload.
+// failure's message and the beginning of the payload.
 func (s SQL) letterTerms(w *where, f deadletter.Selection) {
 	w.addIf(f.Namespace != "", "l.namespace = ?", f.Namespace)
 	if len(f.Groups) > 0 {
@@ -86,7 +86,7 @@ func (s SQL) letterTerms(w *where, f deadletter.Selection) {
 	w.addIf(f.Origin != "", "l.origin = ?", f.Origin)
 	w.addIf(f.Type != "", "l.error_type = ?", clean(f.Type))
 	if f.Text != "" {
-		// both databases have replace, without case folding and wildcards
+		// replace works in both databases, without case folding and wildcards
 		text := "replace(l.error_message, ?, '') <> l.error_message"
 		w.add("("+text+" OR "+s.Contains("l.head", "?")+unlessSensitive(f.Masked, "pointers")+")", clean(f.Text),
 			[]byte(f.Text))
@@ -114,7 +114,6 @@ func (s SQL) letterTerms(w *where, f deadletter.Selection) {
 	}
 }
 
-// unlessSensitive returns a condition that excludes letters of sources with sensitiveFields of a kind.
 func unlessSensitive(masked bool, kind string) string {
 	if !masked {
 		return ""
@@ -130,7 +129,6 @@ func isOrIsNot(yes bool, condition string) string {
 	return "NOT (" + condition + ")"
 }
 
-// hasCases reports whether a selection can select cases: they have no source and no headers, and are pending or not.
 func hasCases(f deadletter.Selection) bool {
 	return f.Kind != model.KindLetter && f.Source == "" && f.Origin == "" && f.HeaderName == "" &&
 		(f.State == "" || f.State == model.LetterOpen) && (f.Parked == nil || !*f.Parked)
@@ -163,7 +161,7 @@ func (s SQL) caseSelection(ctx context.Context, w *where, f deadletter.Selection
 	if f.Retryable != nil {
 		w.add("c.retryable = ?", flag(*f.Retryable))
 	}
-	// The task is looked up for each case that passed, never joined. Its metadata counts the replays under every case.
+	// The task is looked up for each case that passed, never joined. Its metadata counts the replays of all its cases.
 	w.addIf(f.TaskState != "", "(SELECT t.state FROM tasker_tasks t WHERE t.id = c.task_uuid) = ?", string(f.TaskState))
 	if f.Replayed != nil {
 		w.add(isOrIsNot(*f.Replayed, `coalesce((SELECT CAST(t.meta ->> 'replays' AS bigint) FROM tasker_tasks t
@@ -172,7 +170,6 @@ func (s SQL) caseSelection(ctx context.Context, w *where, f deadletter.Selection
 	return true, nil
 }
 
-// statesOf returns the states that a selection selects; none if it names one that does not exist.
 func statesOf(f deadletter.Selection) []model.LetterState {
 	switch {
 	case f.State == "":
@@ -183,7 +180,7 @@ func statesOf(f deadletter.Selection) []model.LetterState {
 	return nil
 }
 
-// quoted are constants of the code as literals, for indexes with a condition: an argument does not meet it.
+// quoted are constants as literals, for partial indexes, which an argument does not match.
 func quoted[T ~string](states ...T) string {
 	return "'" + strings.Join(texts(states), "', '") + "'"
 }

@@ -28,7 +28,7 @@ func (s letterRows) LettersToSend(ctx context.Context, tx engine.Tx, ids []task.
 			kept[r.ID] = r.kept
 		}
 	}
-	for i, id := range ids { // in the order of the caller, which is that of messages with one key
+	for i, id := range ids { // in the caller's order, which is that of messages with one key
 		if total += kept[id]; total > size && i > 0 {
 			left = ids[i:]
 			rows = slices.DeleteFunc(rows, func(r letterRow) bool { return slices.Contains(left, r.ID) })
@@ -49,7 +49,7 @@ func (letterRows) BareLetters(ctx context.Context, tx engine.Tx, ids []task.ID) 
 	return letters, err
 }
 
-// The letters of a batch change in the same way, mostly: one statement stores those with equal values.
+// Most letters of a batch change alike: one statement stores those with equal values.
 func (letterRows) SaveStates(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error {
 	s := In(tx)
 	return s.saveStates(letters, func(w *where, query string) error { return s.Send(ctx, query, w.args...) })
@@ -65,7 +65,6 @@ func (letterRows) SaveUnchanged(ctx context.Context, tx engine.Tx, letters []*de
 	})
 }
 
-// reaching carries out updates, and returns ErrChanged if they do not reach n rows in all.
 func (s SQL) reaching(ctx context.Context, n int, updates func(exec func(query string, args []any) error) error) error {
 	reached := int64(0)
 	err := updates(func(query string, args []any) error {
@@ -81,7 +80,7 @@ func (s SQL) reaching(ctx context.Context, n int, updates func(exec func(query s
 
 var updateStates = `UPDATE tasker_letters SET ` + assigned(letterState, 1) + ` WHERE letter_id IN `
 
-// saveStates calls save with the update of letters that change alike; the first argument is their version.
+// saveStates calls save for letters that change alike; the first argument is their version.
 func (s SQL) saveStates(letters []*deadletter.Letter, save func(w *where, query string) error) error {
 	return saveAlike(s, letters, func(l **deadletter.Letter) task.ID { return (*l).ID },
 		func(l **deadletter.Letter) []any { return letterStateFields(*l) },

@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	// savedSource are the columns of a source that SaveSource stores.
 	savedSource = `namespace, name, driver, url, queue, format, targets, max_replays, max_open, paused, intake, version,
   sensitive`
 	sourceColumns = savedSource + `, lost_at, lost_for`
@@ -26,7 +25,7 @@ var sources = record[deadletter.Source]{"tasker_sources s", sourceColumns, func(
 	return append(savedSourceFields(r), &r.LostAt, &r.LostFor)
 }}
 
-// sensitiveFields is what a source marks as sensitive: "" for nothing, which queries compare with.
+// sensitiveFields is a source's sensitive fields; "" for none, which queries compare with.
 func sensitiveFields(r *deadletter.Source) coded {
 	var of struct {
 		Pointers []string `json:"pointers,omitempty"`
@@ -50,7 +49,7 @@ func sensitiveFields(r *deadletter.Source) coded {
 	}}
 }
 
-// Its reader and its cursor stay as they are.
+// The reader and the cursor stay.
 func (letterRows) SaveSource(ctx context.Context, tx engine.Tx, r *deadletter.Source) error {
 	const query = `INSERT INTO tasker_sources (` + savedSource + `)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (namespace, name) DO UPDATE SET
@@ -61,7 +60,7 @@ func (letterRows) SaveSource(ctx context.Context, tx engine.Tx, r *deadletter.So
 	return changedOne(ctx, tx, "the source", query, savedSourceFields(r)...)
 }
 
-// changedOne runs a statement that changes the row of a version, and fails with Conflict when it has another one.
+// changedOne runs a statement for the row of a version; Conflict if it has another one.
 func changedOne(ctx context.Context, tx engine.Tx, what, query string, fields ...any) error {
 	args, err := In(tx).columns(fields)
 	if err != nil {
@@ -87,14 +86,14 @@ func (s letterRows) FindSource(ctx context.Context, namespace, name string) (*de
 	return sources.first(ctx, s.SQL, ` WHERE namespace = $1 AND name = $2`, namespace, name)
 }
 
-// There are few: the list has no pages.
+// The list is short and has no pages.
 func (s letterRows) Sources(ctx context.Context, namespace string) ([]*deadletter.Source, error) {
 	w := where{}
 	w.addIf(namespace != "", "namespace = ?", namespace)
 	return sources.list(ctx, s.SQL, w.text()+` ORDER BY namespace, name`, w.args...)
 }
 
-// One UPDATE decides, so of two nodes one gets it; a node renews its own in the same way.
+// One UPDATE decides, so only one node gets it; a node renews its own in the same way.
 func (letterRows) TakeSource(ctx context.Context, tx engine.Tx, namespace, name, node string, now,
 	until task.Instant,
 ) (bool, error) {
@@ -115,7 +114,7 @@ func (letterRows) MarkSource(ctx context.Context, tx engine.Tx, namespace, name 
 	return n > 0, err
 }
 
-// The key is stored in columns and the rest as one document, because no query looks into it.
+// The key is in columns and the rest is one document, which no query reads.
 func (letterRows) SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error {
 	const query = `INSERT INTO tasker_policies (namespace, source, origin, body, version) VALUES ($1, $2, $3, $4, $5)
  ON CONFLICT (namespace, source, origin) DO UPDATE SET body = excluded.body, version = excluded.version
@@ -140,7 +139,7 @@ func (s letterRows) Policies(ctx context.Context, namespace string) ([]*deadlett
 	return policies.list(ctx, s.SQL, w.text()+` ORDER BY namespace, source, origin`, w.args...)
 }
 
-// policies are bodies. One that cannot be decoded is an error: to go on without a policy could discard letters.
+// policies are bodies. An undecodable one is an error: without a policy letters could be discarded.
 var policies = record[deadletter.Policy]{"tasker_policies p", `p.body`, func(p *deadletter.Policy) []any {
 	return []any{jsonField(p, nil)}
 }}

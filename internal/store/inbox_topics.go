@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Each is one look at the index of origins, however many letters have it.
+// One index look-up for each origin, however many letters it has.
 func (s letterRows) Topics(ctx context.Context, namespace string, limit int) ([]string, error) {
 	const query = `WITH RECURSIVE t (v) AS (SELECT min(origin) FROM tasker_letters WHERE namespace = $1
   UNION ALL SELECT (SELECT min(origin) FROM tasker_letters WHERE namespace = $1 AND origin > t.v) FROM t
@@ -33,8 +33,8 @@ func scanText(row Row) (string, error) {
 	return string(v), err
 }
 
-// topicWalk returns the condition of a walk along one index: all letters of a filter in one state. Where it names an
-// origin and a type, the index of types is used, and origins are compared.
+// topicWalk returns the condition of a walk along one index: all letters of a filter in one state. With an origin and a
+// type, it uses the index of types and compares origins.
 func topicWalk(f inbox.TopicFilter, state model.LetterState, args []any) where {
 	w := where{args: args}
 	w.add("l.namespace = ?", f.Namespace)
@@ -45,7 +45,7 @@ func topicWalk(f inbox.TopicFilter, state model.LetterState, args []any) where {
 	if f.Origin != nil {
 		w.add("l.origin = ?", *f.Origin)
 	}
-	w.add("l.state = " + quoted(state)) // a constant: the planner must know that a state is rare
+	w.add("l.state = " + quoted(state)) // a constant: the planner must recognise a rare state
 	return w
 }
 

@@ -19,12 +19,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Messages are hostile: what they say of themselves may be no text, and what they carry may be large.
+// Messages are hostile: their texts may be invalid, and their contents large.
 
-// blob is a nullable column of bytes.
 type blob = JSON
 
-// clean makes a text of what a message says: U+FFFD stands for NUL and what is not UTF-8, which PostgreSQL refuses.
+// clean replaces NUL and invalid UTF-8, which PostgreSQL refuses, by U+FFFD.
 func clean(s string) string {
 	if strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) {
 		return s
@@ -35,8 +34,8 @@ func clean(s string) string {
 // maxIdentity bounds identities in their index: PostgreSQL refuses entries above some 2,700 bytes.
 const maxIdentity = 1024
 
-// identityKey is the column of an identity. One that is no text, or is long, is replaced by its hash: cut or cleaned it
-// might become that of another letter, which would then be lost.
+// identityKey is the column of an identity. A hash replaces a long or invalid one: cut or cleaned it could equal that
+// of another letter, which would then be lost.
 func identityKey(identity string) string {
 	if len(identity) <= maxIdentity && clean(identity) == identity {
 		return identity
@@ -45,7 +44,6 @@ func identityKey(identity string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// binary is a column of bytes in which nil is NULL.
 func binary(b []byte) any {
 	if b == nil {
 		return nil
@@ -53,7 +51,6 @@ func binary(b []byte) any {
 	return b
 }
 
-// optional is a column of an ID in which the zero ID is NULL.
 func (s SQL) optional(id task.ID) any {
 	if id.IsZero() {
 		return nil
@@ -67,7 +64,7 @@ const (
 	packedDeflate = 1
 )
 
-// deflaters are used again: each has tables of more than a hundred KiB.
+// deflaters are reused: each has tables of more than a hundred KiB.
 var deflaters = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {
@@ -76,8 +73,8 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// pack encodes bytes for a column: compressed if they are more than inbox.SmallPayload and that makes them shorter. nil
-// stays nil. A message is packed once, in the transaction that captures it, and seldom read: hence BestSpeed.
+// pack compresses bytes above inbox.SmallPayload if that makes them shorter. nil stays nil. A message is packed in the
+// transaction of its capture and seldom read: hence BestSpeed.
 func pack(b []byte) ([]byte, error) {
 	if b == nil {
 		return nil, nil
@@ -103,7 +100,7 @@ func pack(b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unpack decodes what pack encoded. An error means damage, or a value of a newer version.
+// unpack is the reverse of pack. An error means damage, or a value of a newer version.
 func unpack(b []byte) ([]byte, error) {
 	switch {
 	case b == nil:
@@ -120,7 +117,7 @@ func unpack(b []byte) ([]byte, error) {
 	return nil, errors.New("a packed column begins with neither 0 nor 1")
 }
 
-// packText is pack for a text; "" is nil. The caller does not change the result.
+// packText is pack for a text; "" is nil. The result is shared and must not be changed.
 func packText(s string) ([]byte, error) {
 	switch {
 	case s == "":
@@ -136,21 +133,20 @@ func unpackText(packed []byte) (string, error) {
 	return string(b), err
 }
 
-// packedTexts are the stacks that were packed lately: failures of one cause have the same stack mostly, and to compress
-// it takes a third of the time of a capture.
+// packedTexts are recently packed stacks: failures of one cause mostly have the same stack, and compressing it takes a
+// third of a capture's time.
 var packedTexts = packs{known: map[[sha256.Size]byte][]byte{}}
 
-// packs remembers packed values by the hashes of what they were. It is safe for concurrent use.
+// packs caches packed values by the hashes of their originals. It is safe for concurrent use.
 type packs struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte][]byte
-	bytes int // of all values
+	bytes int
 }
 
-// maxPacks bounds the bytes of values that are remembered.
 const maxPacks = 2 << 20
 
-// of returns b packed. When there is no more room it forgets all.
+// of returns b packed. When the cache is full, it drops all.
 func (p *packs) of(b []byte) ([]byte, error) {
 	key := sha256.Sum256(b)
 	p.mu.Lock()
@@ -173,7 +169,6 @@ func (p *packs) of(b []byte) ([]byte, error) {
 	return packed, nil
 }
 
-// packDetails packs details as JSON, nil for none.
 func packDetails(list []deadletter.Detail) ([]byte, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -196,8 +191,8 @@ func unpackDetails(packed []byte) (list []deadletter.Detail, err error) {
 	return list, nil
 }
 
-// The marks in encoded headers. Each is a zero byte and a second one; a zero byte of a name or a value is followed by
-// markZero. So a search for a header finds that header only, and never a value that looks like one.
+// The marks in encoded headers: a zero byte and a second one; markZero follows a zero byte of a name or a value. So a
+// search for a header finds only that header, and never a value that looks like one.
 const (
 	markName  = "\x00\x01"
 	markValue = "\x00\x02"
@@ -208,7 +203,6 @@ const (
 // escapeZero makes room for the marks; decodeHeaders reverts it.
 func escapeZero(s string) string { return strings.ReplaceAll(s, "\x00", markZero) }
 
-// encodeHeaders encodes headers in their order; none is nil.
 func encodeHeaders(headers []deadletter.Header) ([]byte, error) {
 	var b []byte
 	for _, h := range headers {
@@ -219,10 +213,8 @@ func encodeHeaders(headers []deadletter.Header) ([]byte, error) {
 	return b, nil
 }
 
-// headerStart is how each header of that name begins in encoded headers.
 func headerStart(name string) string { return markName + escapeZero(name) + markValue }
 
-// decodeHeaders decodes what encodeHeaders encoded.
 func decodeHeaders(b []byte) ([]deadletter.Header, error) {
 	var headers []deadletter.Header
 	plain := func(s string) string { return strings.ReplaceAll(s, markZero, "\x00") }

@@ -8,9 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TakeKeys binds idempotency keys, for an engine with a single writer; see engine.KeyStore.
-// The answers are in the order of the asks. The last parameter chooses whether to wait for another open transaction
-// with the same key; with a single writer there is none.
+// TakeKeys binds idempotency keys, for an engine with a single writer, which has no other transaction to wait for; see
+// engine.KeyStore. The answers are in the order of the asks.
 func (SQL) TakeKeys(ctx context.Context, tx engine.Tx, asks []engine.KeyAsk, now, expires task.Instant,
 	_ bool,
 ) ([]engine.KeyAnswer, error) {
@@ -25,8 +24,8 @@ func (SQL) TakeKeys(ctx context.Context, tx engine.Tx, asks []engine.KeyAsk, now
 	return answers, nil
 }
 
-// takeKey binds one key, unless a binding is still valid, which it then returns.
-// An expired binding is as good as none. The zero answer means that the key is bound to the asking task.
+// takeKey binds one key, or returns its valid binding. An expired binding counts as none. The zero answer means that
+// the key is bound to the asking task.
 func (s SQL) takeKey(ctx context.Context, a engine.KeyAsk, now,
 	expires task.Instant,
 ) (answer engine.KeyAnswer, err error) {
@@ -49,8 +48,8 @@ func (s SQL) takeKey(ctx context.Context, a engine.KeyAsk, now,
 	return answer, err
 }
 
-// BindKey binds an idempotency key anew; see engine.KeyStore.
-// It replaces any binding. The caller has decided that the old one no longer holds.
+// BindKey replaces any binding of an idempotency key; see engine.KeyStore. The caller has decided that the old one is
+// void.
 func (SQL) BindKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to engine.Binding,
 	expires task.Instant,
 ) error {
@@ -63,13 +62,11 @@ func (SQL) BindKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to en
 	return err
 }
 
-// keysAtOnce is the number of keys in one statement. It bounds the length of a statement, however many items a batch
-// has.
+// keysAtOnce bounds the keys in one statement, however many items a batch has.
 const keysAtOnce = 500
 
-// BoundTasks returns the tasks bound to idempotency keys; see engine.KeyStore.
-// Expired bindings and unknown keys are left out. It is a read outside of any transaction: a binding may change after
-// it.
+// BoundTasks returns the tasks of valid bindings; see engine.KeyStore. It reads outside of any transaction: a binding
+// may change after it.
 func (s SQL) BoundTasks(ctx context.Context, names []engine.KeyName,
 	now task.Instant,
 ) (map[engine.KeyName]task.ID, error) {
@@ -88,7 +85,6 @@ func (s SQL) BoundTasks(ctx context.Context, names []engine.KeyName,
 	return out, nil
 }
 
-// boundTasks adds the bindings of one namespace to out.
 func (s SQL) boundTasks(ctx context.Context, namespace string, keys []string, now task.Instant,
 	out map[engine.KeyName]task.ID,
 ) error {

@@ -38,7 +38,7 @@ func (SQL) TakeLargeResult(ctx context.Context, tx engine.Tx, key string) (*task
 	return &taken[0], nil
 }
 
-// FindUnusedLargeResults implements engine.LargeResultStore. Keys have no characters that LIKE knows.
+// FindUnusedLargeResults implements engine.LargeResultStore. Keys contain no wildcards of LIKE.
 func (s SQL) FindUnusedLargeResults(ctx context.Context, sentBefore task.Instant, limit int,
 ) ([]task.LargeResult, error) {
 	return collect(ctx, s, s.scanLargeResult, `SELECT `+largeResultColumns+` FROM tasker_large_results l

@@ -12,12 +12,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A page of tasks is assembled from one or more sources, each an index that yields IDs newest first: the
-// tags, the correlation IDs, the initiators, (template, state), or the tasks themselves. Conditions outside
-// the index filter a bounded window of it, so that a page costs the same however few tasks match: the page
-// may then be short, and its cursor is where the search continues.
+// A page of tasks is assembled from one or more sources, each an index that yields IDs newest first: tags, correlation
+// IDs, initiators, (template, state), or the tasks themselves. Conditions outside the index filter a bounded window of
+// it, so that a page costs the same however few tasks match: the page may be short, and its cursor is where the search
+// continues.
 const (
-	// window bounds the entries of an index that one source examines for a page.
+	// window bounds the entries of an index that one source reads for a page.
 	window = 20_000
 	// maxSources bounds the walks of one page. Beyond it, all tasks are one source and the rest is a filter.
 	maxSources = 256
@@ -25,22 +25,20 @@ const (
 	clockSlack = time.Hour
 )
 
-// initiator is the initiator of a task, in the form of its index.
 const initiator = `meta ->> 'initiator'`
 
 // source yields task IDs from one index. IDs grow with time, so an index that ends with the ID is in the order of a
 // page.
 type source struct {
 	from string // table and alias i
-	id   string // the column of the task's ID
-	cond where  // on i
-	// The args of filter are the values of one term each, not single values; see filterBy.
-	filter where // on t, beyond what the index decides
+	id   string
+	cond where // on i
+	// Each of the args of filter is the values of one term; see filterBy.
+	filter where // on t, beyond the index
 }
 
-// ListTasks returns a page, newest first; see engine.ReadTasks.
-// The cursor is the ID below which the next page begins, zero at the end. A short page is not the last one: only the
-// zero cursor says that.
+// ListTasks returns a page, newest first; see engine.ReadTasks. The cursor is the ID below which the next page begins.
+// Only a zero cursor is the end, not a short page.
 func (s SQL) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, task.ID, error) {
 	sources, err := s.sources(ctx, f)
 	if err != nil {
@@ -72,13 +70,12 @@ func (s SQL) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, 
 	return s.page(ctx, ids, next, f)
 }
 
-// page returns the tasks in the order of the IDs, and next; or fewer, and where they end, if their contexts exceed the
-// bytes of a page. It returns at least one task.
-// Rows are read in small parts because a context can be as large as a payload may be.
+// page returns the tasks by ID, and next; or fewer, and where they end, if their contexts exceed the bytes of a page.
+// It returns at least one task. It reads small parts, because a context can be as large as a payload.
 func (s SQL) page(ctx context.Context, ids []task.ID, next task.ID,
 	f engine.TaskFilter,
 ) ([]*task.Task, task.ID, error) {
-	// Without contexts the rows are small, and the bytes of a page cannot be exceeded.
+	// Without contexts the rows are small, and cannot exceed the bytes of a page.
 	if !f.Contexts {
 		rows, err := collectByIDs(ctx, s, ids, s.ScanTask, `SELECT `+bareTask+` FROM tasker_tasks t WHERE t.id IN `, ``)
 		return inOrder(ids, rows), next, err
@@ -100,27 +97,22 @@ func (s SQL) page(ctx context.Context, ids []task.ID, next task.ID,
 	return tasks, next, nil
 }
 
-// heavy bounds the number of rows with payloads in one read: rows beyond the bytes of a page are discarded.
+// heavy bounds the rows with payloads in one read: rows beyond the bytes of a page are discarded.
 const heavy = 16
 
-// compareIDs orders IDs by age.
 func compareIDs(a, b task.ID) int { return slices.Compare(a[:], b[:]) }
 
-// fetched bounds the number of rows that one statement finds by ID.
-// It keeps a statement with a list short enough to be prepared and planned quickly.
+// fetched bounds the rows that one statement finds by ID, to keep it quick to prepare and plan.
 const fetched = 256
 
-// chunks divides a list of IDs into parts for one statement each.
 func chunks(ids []task.ID) iter.Seq[[]task.ID] { return slices.Chunk(ids, fetched) }
 
-// fetch returns the tasks in the order of the IDs. It uses a few statements for a whole page, because each may be a
-// round trip.
+// fetch returns the tasks in the order of the IDs, with few statements, because each may be a round trip.
 func (s SQL) fetch(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	rows, err := collectByIDs(ctx, s, ids, s.ScanTask, `SELECT `+TaskColumns+` FROM tasker_tasks t WHERE t.id IN `, ``)
 	return inOrder(ids, rows), err
 }
 
-// inOrder sorts tasks in the order of the IDs; one deleted in the meantime is omitted.
 func inOrder(ids []task.ID, rows []*task.Task) []*task.Task {
 	found := make(map[task.ID]*task.Task, len(rows))
 	for _, t := range rows {
@@ -135,12 +127,10 @@ func inOrder(ids []task.ID, rows []*task.Task) []*task.Task {
 	return tasks
 }
 
-// idList is a list of IDs for IN.
 func (s SQL) idList(w *where, ids []task.ID) string { return list(w, ids, s.id) }
 
-// list is a list of values for IN. It repeats the last value, so that there are few different statements, which may be
-// prepared.
-// values must not be empty. Repeating a value changes nothing for IN.
+// list is a list of values for IN; values must not be empty. It repeats the last value, so that few different
+// statements are prepared.
 func list[T any](w *where, values []T, arg func(T) any) string {
 	var list strings.Builder
 	list.WriteString("(")
@@ -154,8 +144,8 @@ func list[T any](w *where, values []T, arg func(T) any) string {
 	return list.String()
 }
 
-// draw returns up to limit+1 matching IDs of a source, and the ID at which it stopped: zero after the whole source.
-// One more than a page is read, to know whether there are more.
+// draw returns up to limit+1 matching IDs of a source, to show whether there are more, and the ID at which it stopped:
+// zero after the whole source.
 func (s SQL) draw(ctx context.Context, src source, f engine.TaskFilter) ([]task.ID, task.ID, error) {
 	w := src.cond
 	w.addIf(!f.Below.IsZero(), "i."+src.id+" < ?", s.id(f.Below))
@@ -167,12 +157,11 @@ func (s SQL) draw(ctx context.Context, src source, f engine.TaskFilter) ([]task.
 		ids, err := collect(ctx, s, s.scanID, inner+" LIMIT "+w.arg(f.Limit+1), w.args...)
 		return ids, stopAt(ids, f.Limit), err
 	}
-	// The last entry of the window: the page continues there if the window has less than a page of matches.
+	// The last entry of the window: the page continues there after less than a page of matches.
 	edge, err := first(ctx, s, s.scanID, inner+" LIMIT 1 OFFSET "+strconv.Itoa(window-1), w.args...)
 	if err != nil {
 		return nil, task.ID{}, err
 	}
-	// the filter's terms follow the index's, and so do their placeholders
 	outer := where{args: w.args}
 	for i, term := range src.filter.terms {
 		outer.add(term, src.filter.args[i].([]any)...)
@@ -186,8 +175,6 @@ func (s SQL) draw(ctx context.Context, src source, f engine.TaskFilter) ([]task.
 	return ids, edge, err
 }
 
-// stopAt returns the place where a source with more than a page stopped.
-// It is the first ID that is not part of the page; the page includes IDs at or above it.
 func stopAt(ids []task.ID, limit int) task.ID {
 	if len(ids) <= limit {
 		return task.ID{}
@@ -195,7 +182,6 @@ func stopAt(ids []task.ID, limit int) task.ID {
 	return ids[limit]
 }
 
-// filterBy adds a term with its values for later numbering.
 func (src *source) filterBy(cond bool, term string, values ...any) {
 	if cond {
 		src.filter.terms = append(src.filter.terms, term)
@@ -203,9 +189,8 @@ func (src *source) filterBy(cond bool, term string, values ...any) {
 	}
 }
 
-// sources chooses the narrowest index for a filter.
-// The cases are sorted by how much they usually narrow the search. What the chosen index decides is removed from the
-// filter, and residual adds what remains.
+// sources chooses the narrowest index for a filter, in the usual order of selectivity. It removes the index's
+// conditions from the filter; residual adds the rest.
 func (s SQL) sources(ctx context.Context, f engine.TaskFilter) ([]source, error) {
 	defs, restricted, err := s.definitions(ctx, f)
 	if err != nil || restricted && len(defs) == 0 {
@@ -220,7 +205,7 @@ func (s SQL) sources(ctx context.Context, f engine.TaskFilter) ([]source, error)
 		list = append(list, src)
 	case f.CorrelationID != "":
 		src := source{from: "tasker_tasks", id: "id"}
-		// The second part repeats the condition of the index, which an argument cannot prove.
+		// The second part repeats the condition of the partial index, which an argument cannot prove.
 		src.cond.add("i.correlation_id = ? AND i.correlation_id <> ''", f.CorrelationID)
 		list = append(list, src)
 	case f.Initiator != "":
@@ -243,7 +228,6 @@ func (s SQL) sources(ctx context.Context, f engine.TaskFilter) ([]source, error)
 	return list, nil
 }
 
-// keepIf returns states if cond is true, else none.
 func keepIf(cond bool, states []task.State) []task.State {
 	if cond {
 		return states
@@ -251,8 +235,8 @@ func keepIf(cond bool, states []task.State) []task.State {
 	return nil
 }
 
-// residual adds the conditions that the index of the source does not decide.
-// A creation time is checked again, because the time in an ID may differ from it by up to clockSlack.
+// residual adds the conditions outside the source's index. A creation time is checked again, because the time in an ID
+// may differ by up to clockSlack.
 func (src *source) residual(f engine.TaskFilter, defs []int64, restricted bool) {
 	if restricted {
 		src.filterBy(true, "t.def_id IN ("+marks(len(defs))+")", anys(defs)...)
@@ -268,8 +252,8 @@ func (src *source) residual(f engine.TaskFilter, defs []int64, restricted bool) 
 	src.filterBy(f.CreatedBefore != 0, "t.created_at < ?", int64(f.CreatedBefore))
 }
 
-// byState returns one source per template and state, none if there are too many or no index finds some of the states.
-// Without a template it takes all templates, if there are few: the index of states begins with the template.
+// byState returns one source per template and state, none if there are too many or some states have no index. Without a
+// template it takes all templates, if they are few: the index of states begins with the template.
 func (s SQL) byState(ctx context.Context, f engine.TaskFilter, defs []int64, restricted bool) ([]source, error) {
 	if !restricted {
 		var err error
@@ -302,8 +286,6 @@ func (s SQL) byState(ctx context.Context, f engine.TaskFilter, defs []int64, res
 	return list, nil
 }
 
-// stateColumn returns the column by whose index tasks in a state are found; see
-// Dialect.StateColumn.
 func (s SQL) stateColumn(st task.State) string {
 	if s.Dialect.StateColumn == nil {
 		return "state"
@@ -311,8 +293,7 @@ func (s SQL) stateColumn(st task.State) string {
 	return s.Dialect.StateColumn(st)
 }
 
-// definitions returns the keys of the templates that a filter names, and whether it names any.
-// None, with true, means that nothing can match.
+// definitions returns the keys of a filter's templates, and whether it names any. None, with true: nothing can match.
 func (s SQL) definitions(ctx context.Context, f engine.TaskFilter) ([]int64, bool, error) {
 	if f.Namespace == "" && f.Name == "" && f.Version == "" {
 		return nil, false, nil
@@ -325,7 +306,6 @@ func (s SQL) definitions(ctx context.Context, f engine.TaskFilter) ([]int64, boo
 	return defs, true, err
 }
 
-// database/sql takes arguments as a list of any.
 func anys[T any](list []T) []any {
 	out := make([]any, len(list))
 	for i, v := range list {
@@ -334,7 +314,6 @@ func anys[T any](list []T) []any {
 	return out
 }
 
-// texts converts named strings for a statement.
 func texts[T ~string](states []T) []string {
 	out := make([]string, len(states))
 	for i, s := range states {
@@ -343,7 +322,7 @@ func texts[T ~string](states []T) []string {
 	return out
 }
 
-// where.add replaces each of them by a numbered placeholder.
+// where.add replaces each by a numbered placeholder.
 func marks(n int) string {
 	b := make([]byte, 0, 3*n)
 	for i := range n {

@@ -9,12 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A case has its latest occurrence in its own row, so that lists need no other table and a task that fails once costs
-// one row. The previous one moves to a separate table, without leaving the database.
+// A case has its latest occurrence in its own row: lists need no other table, and a task that fails once costs one row.
+// keep copies the previous one to another table, inside the database.
 
-// RecurCases stores the latest occurrences of cases; see engine.CaseRows.
-// The row must still show the former occurrence when this is called: keep copies it before show replaces it.
-// Occurrences in between are dropped by their number and their bytes; the first and the latest always stay.
+// RecurCases stores the latest occurrences of cases; see engine.CaseRows. The row must still have the former
+// occurrence: keep copies it before show replaces it. Occurrences between the first and the latest are dropped by
+// number and bytes.
 func (SQL) RecurCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
 	s := In(tx)
 	const (
@@ -53,8 +53,8 @@ func (SQL) RecurCases(ctx context.Context, tx engine.Tx, cases []*task.Case) err
 	return nil
 }
 
-// addStory adds the former occurrences and the thread of a case.
-// The counters of the case tell which queries are needed; most cases need none. Occurrences and notes are oldest first.
+// addStory adds the former occurrences and the thread of a case, oldest first. The case's counters show which queries
+// are needed, mostly none.
 func (s SQL) addStory(ctx context.Context, c *task.Case) (err error) {
 	const (
 		former = `SELECT dlq_entry_uuid, no, occurred_at, original_state, dlq_reason, cause, error_pattern, retryable,
@@ -76,7 +76,6 @@ func (s SQL) addStory(ctx context.Context, c *task.Case) (err error) {
 	return err
 }
 
-// scanOccurrence reads the columns of one former occurrence.
 func (s SQL) scanOccurrence(row Row) (o task.Occurrence, err error) {
 	var id task.ID // the row then counts as found, whatever its other columns
 	var retryable int
@@ -89,8 +88,6 @@ func (s SQL) scanOccurrence(row Row) (o task.Occurrence, err error) {
 	return o, err
 }
 
-// readRecovery decodes a column, and records it if it is unreadable.
-// An unreadable recovery is shown as none, with the reason in note.
 func readRecovery(document JSON, note *string) *task.Recovery {
 	if document == nil {
 		return nil
@@ -103,8 +100,7 @@ func readRecovery(document JSON, note *string) *task.Recovery {
 	return &r
 }
 
-// encodeRecovery returns the two JSON columns that describe how the task of a case recovered.
-// Each is nil where there is nothing to describe, so that most cases store NULL.
+// encodeRecovery returns the two JSON columns of how a case's task recovered, mostly nil, for NULL.
 func encodeRecovery(c *task.Case) (recovery, replays []byte, err error) {
 	if c.Recovery != nil {
 		if recovery, err = json.Marshal(c.Recovery); err != nil {
@@ -119,8 +115,7 @@ func encodeRecovery(c *task.Case) (recovery, replays []byte, err error) {
 	return recovery, replays, nil
 }
 
-// addNotes stores the new notes of a thread.
-// The thread may contain stored notes too: their numbers exist, and the insert skips them.
+// addNotes stores new notes. The insert skips stored ones by number.
 func (s SQL) addNotes(ctx context.Context, c *task.Case) error {
 	const query = `INSERT INTO tasker_case_notes (dlq_entry_uuid, no, at, author, author_key, body)
   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`

@@ -10,11 +10,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// operatorLimitColumns are the columns that scanOperatorLimit reads.
 const operatorLimitColumns = `kind, namespace, name, capabilities, permits, rate_count, rate_per_us, rate_burst, actor,
  reason, set_at, changed_at, ended_at, ended_by, end_reason, bucket`
 
-// The statements of engine.OperatorLimitStore.
 var (
 	deletePermitRows = bulkOf(`DELETE FROM tasker_limit_permits WHERE (gate, step_id) IN (SELECT v.column1, v.column2
  FROM (`, "ni", `) AS v)`)
@@ -63,7 +61,7 @@ func (s SQL) limitsByNo(ctx context.Context, nos []int64, lock string) ([]task.O
 	return all, nil
 }
 
-// DropLimits implements engine.OperatorLimitStore. Those that ended first are deleted first.
+// DropLimits implements engine.OperatorLimitStore. The earliest ends go first.
 func (SQL) DropLimits(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error) {
 	n, err := In(tx).Exec(ctx, `DELETE FROM tasker_operator_limits WHERE no IN (SELECT no FROM tasker_operator_limits
  WHERE ended_at > 0 AND ended_at < $1 ORDER BY ended_at LIMIT $2)`, int64(before), limit)
@@ -105,7 +103,6 @@ func (s SQL) HeldPermits(ctx context.Context, nos []int64) (map[int64]int, error
 	return s.countPermits(ctx, nos)
 }
 
-// scanOperatorLimit reads operatorLimitColumns.
 func scanOperatorLimit(row Row) (l task.OperatorLimit, err error) {
 	var per, bucket int64
 	err = row.Scan((*Text)((*string)(&l.Kind)), (*Text)(&l.Namespace), (*Text)(&l.Name), (*Text)(&l.Capabilities),

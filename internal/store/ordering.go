@@ -8,10 +8,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The statements of engine.OrderingStore.
 var (
-	// A task's place is behind those that wait already, whatever the clock says; the third column keeps the order within
-	// a call.
+	// A task's place is behind all waiting ones, whatever the clock says; the third column keeps the order within a
+	// call.
 	insertWaits = bulkOf(`INSERT INTO tasker_ordering_waits (task_id, namespace, key, place, fresh)
  SELECT v.column1, v.column2, v.column3, v.column4 + CASE WHEN v.last IS NULL OR v.last < v.column5 THEN v.column5
   ELSE v.last + 1 END, 1 FROM (SELECT u.*, (SELECT max(o.place) FROM tasker_ordering_waits o
@@ -29,7 +28,7 @@ var (
 	deleteHeads = bulkOf(`DELETE FROM tasker_ordering_heads WHERE task_id IN (SELECT v.column1 FROM (`, "i",
 		`) AS v) RETURNING namespace, key`)
 	deleteWaits = bulkOf(`DELETE FROM tasker_ordering_waits WHERE task_id IN (SELECT v.column1 FROM (`, "i", `) AS v)`)
-	// So its place becomes one behind those that are known.
+	// So its place becomes one behind the known ones.
 	markWaits = bulkOf(`UPDATE tasker_ordering_waits SET fresh = 0,
  place = CASE WHEN f.last IS NULL OR f.last + f.nth <= f.at THEN f.at ELSE f.last + f.nth END
  FROM (SELECT w.task_id AS id, w.place AS at, (SELECT o.place FROM tasker_ordering_waits o
@@ -58,14 +57,13 @@ func (s SQL) FreshWaiting(ctx context.Context, limit int) ([]engine.Waiting, err
  ORDER BY place LIMIT $1`, limit)
 }
 
-// scanWaiting reads namespace, key and task.
 func (s SQL) scanWaiting(row Row) (w engine.Waiting, err error) {
 	err = row.Scan((*Text)(&w.Key.Namespace), (*Text)(&w.Key.Key), s.ScanID(&w.Task))
 	return w, err
 }
 
-// LockHeads implements engine.OrderingStore. It skips heads that others have locked instead of waiting: a caller's own
-// transaction may hold one for long.
+// LockHeads implements engine.OrderingStore. It skips heads locked by others: a caller's own transaction may hold one
+// for long.
 func (SQL) LockHeads(ctx context.Context, tx engine.Tx, keys []engine.OrderingKey,
 ) (locked, vacant []engine.OrderingKey, err error) {
 	s := In(tx)
@@ -152,7 +150,6 @@ func (s SQL) CountWaiting(ctx context.Context, limit int) (int, error) {
 	return int(n), err
 }
 
-// keys runs the statement over rows, with text behind it, and returns the keys that it reads.
 func (b bulk) keys(ctx context.Context, s SQL, rows [][]any, behind string) ([]engine.OrderingKey, error) {
 	var out []engine.OrderingKey
 	err := b.run(s.Dialect, rows, func(query string, args []any) error {
@@ -166,7 +163,6 @@ func (b bulk) keys(ctx context.Context, s SQL, rows [][]any, behind string) ([]e
 	return out, err
 }
 
-// keyRows returns the rows of a statement over keys.
 func keyRows(keys []engine.OrderingKey) [][]any {
 	rows := make([][]any, len(keys))
 	for i, k := range keys {
@@ -175,7 +171,6 @@ func keyRows(keys []engine.OrderingKey) [][]any {
 	return rows
 }
 
-// idRows returns the rows of a statement over IDs.
 func (s SQL) idRows(ids []task.ID) [][]any {
 	rows := make([][]any, len(ids))
 	for i, id := range ids {

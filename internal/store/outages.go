@@ -17,7 +17,7 @@ func (s SQL) BurstStore() engine.BurstStore { return s }
 // OutageStore implements engine.Database.
 func (s SQL) OutageStore() engine.OutageStore { return s }
 
-// AddBurst implements engine.BurstStore. One statement counts, so that transactions at the same time add up.
+// AddBurst implements engine.BurstStore. One statement counts, so that concurrent transactions add up.
 func (SQL) AddBurst(ctx context.Context, tx engine.Tx, route, group int64, net int, now task.Instant,
 	within time.Duration,
 ) (task.Burst, error) {
@@ -41,14 +41,13 @@ func (SQL) ClearBursts(ctx context.Context, tx engine.Tx, route int64) error {
 	return In(tx).Send(ctx, `DELETE FROM tasker_bursts WHERE route_id = $1`, route)
 }
 
-// DropBursts implements engine.BurstStore. The oldest are deleted first.
+// DropBursts implements engine.BurstStore, the oldest first.
 func (SQL) DropBursts(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error) {
 	n, err := In(tx).Exec(ctx, `DELETE FROM tasker_bursts WHERE (route_id, group_id) IN
  (SELECT route_id, group_id FROM tasker_bursts WHERE since < $1 ORDER BY since LIMIT $2)`, int64(before), limit)
 	return int(n), err
 }
 
-// outageColumns are the columns that scanOutage reads.
 const outageColumns = `outage_id, route_id, namespace, closed_at, body`
 
 // AddOutage implements engine.OutageStore.
@@ -74,7 +73,7 @@ func (SQL) SaveOutage(ctx context.Context, tx engine.Tx, o *task.Outage) error {
 		int64(o.ClosedAt), body)
 }
 
-// outageRow is the body of an outage: what its columns do not show.
+// outageRow is the body of an outage, without its columns.
 type outageRow struct {
 	task.Outage
 
@@ -82,7 +81,6 @@ type outageRow struct {
 	ProbeStep string `json:"probe_step,omitempty"`
 }
 
-// outageBody encodes the body of an outage.
 func outageBody(o *task.Outage) (any, error) {
 	row := outageRow{Outage: *o}
 	row.Title, row.CloseReason = clean(row.Title), clean(row.CloseReason)
@@ -110,7 +108,7 @@ func (s SQL) FindOutage(ctx context.Context, id task.ID) (*task.Outage, error) {
 	return s.outage(ctx, id, "")
 }
 
-// outage returns an outage by its whole ID, or nil: SQLite finds it by a part of that.
+// outage compares the whole ID: SQLite finds it by a part.
 func (s SQL) outage(ctx context.Context, id task.ID, lock string) (*task.Outage, error) {
 	o, err := first(ctx, s, s.scanOutage, `SELECT `+outageColumns+` FROM tasker_outages WHERE outage_id = $1`+lock,
 		s.id(id))
@@ -120,7 +118,7 @@ func (s SQL) outage(ctx context.Context, id task.ID, lock string) (*task.Outage,
 	return o, nil
 }
 
-// DropOutages implements engine.OutageStore. Those that were closed first are deleted first.
+// DropOutages implements engine.OutageStore, the first closed first.
 func (SQL) DropOutages(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error) {
 	n, err := In(tx).Exec(ctx, `DELETE FROM tasker_outages WHERE outage_id IN (SELECT outage_id FROM tasker_outages
  WHERE closed_at > 0 AND closed_at < $1 ORDER BY closed_at LIMIT $2)`, int64(before), limit)
@@ -144,7 +142,6 @@ func (s SQL) Outages(ctx context.Context, f engine.OutageFilter) ([]*task.Outage
 		` ORDER BY outage_id DESC LIMIT `+w.arg(f.Limit), w.args...)
 }
 
-// scanOutage reads outageColumns.
 func (s SQL) scanOutage(row Row) (*task.Outage, error) {
 	var wire outageRow
 	var id task.ID

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is remembered is what it was packed from, also after more was packed than there is room for.
+// A cached value stays that of its original, even after the cache overflows.
 func TestPacksAreBounded(t *testing.T) {
 	t.Parallel()
 	p := packs{known: map[[sha256.Size]byte][]byte{}}

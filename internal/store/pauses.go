@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// pauseColumns are the columns that scanPause reads.
 const pauseColumns = `kind, namespace, name, capabilities, actor, reason, paused_at, until_at, ended_at, ended_by, end_reason`
 
 // PauseStore implements engine.Database.
@@ -42,7 +41,7 @@ func (SQL) CountPauses(ctx context.Context, tx engine.Tx, namespace string) (all
 	return all, of, err
 }
 
-// DropPauses implements engine.PauseStore. Those that ended first are deleted first.
+// DropPauses implements engine.PauseStore. The earliest ends go first.
 func (SQL) DropPauses(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error) {
 	n, err := In(tx).Exec(ctx, `DELETE FROM tasker_pauses WHERE (kind, namespace, name, capabilities) IN
  (SELECT kind, namespace, name, capabilities FROM tasker_pauses WHERE ended_at > 0 AND ended_at < $1
@@ -56,7 +55,6 @@ func (s SQL) Pauses(ctx context.Context, limit int) ([]task.Pause, error) {
  ORDER BY CASE WHEN ended_at = 0 THEN 0 ELSE 1 END, ended_at DESC, namespace, kind, name, capabilities LIMIT $1`, limit)
 }
 
-// scanPause reads pauseColumns.
 func scanPause(row Row) (p task.Pause, err error) {
 	err = row.Scan((*Text)((*string)(&p.Kind)), (*Text)(&p.Namespace), (*Text)(&p.Name), (*Text)(&p.Capabilities),
 		(*Text)(&p.Actor), (*Text)(&p.Reason), (*int64)(&p.At), (*int64)(&p.Until), (*int64)(&p.EndedAt),

@@ -6,30 +6,29 @@ import (
 	"sync"
 )
 
-// Prepared keeps the queries of a pool prepared, which costs SQLite more than to run a small one. database/sql prepares
-// each once for every connection. A query is kept from the second time that it is asked on, because those with long
-// lists or rare filters hardly come again. It is safe for concurrent use.
+// Prepared keeps the queries of a pool prepared, which costs SQLite more than running a small one. database/sql
+// prepares each once for every connection. A query is kept from its second use, because those with long lists or rare
+// filters hardly come again. It is safe for concurrent use.
 type Prepared struct {
 	db *sql.DB
 
 	mu    sync.RWMutex
 	kept  map[string]*sql.Stmt
-	asked map[string]struct{} // once
+	asked map[string]struct{} // used once
 }
 
-// Bounds of what is kept. The constants in the code are fewer.
+// Bounds of the kept queries. The code has fewer constants.
 const (
 	maxPrepared      = 250
-	maxPreparedBytes = 4 << 10 // of a query
+	maxPreparedBytes = 4 << 10
 	maxAsked         = 1000
 )
 
-// NewPrepared returns an empty Prepared for a pool, which closes the statements when it is closed.
+// NewPrepared returns an empty Prepared for a pool, which closes the statements with itself.
 func NewPrepared(db *sql.DB) *Prepared {
 	return &Prepared{db: db, kept: map[string]*sql.Stmt{}, asked: map[string]struct{}{}}
 }
 
-// query runs a query.
 func (p *Prepared) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
 	if rows, ran, err := p.queryKept(ctx, query, args); ran {
 		return rows, err
@@ -42,7 +41,7 @@ func (p *Prepared) query(ctx context.Context, query string, args []any) (*sql.Ro
 	return p.db.QueryContext(ctx, query, args...)
 }
 
-// queryKept runs a query that is kept. The lock keeps its statement open until it runs; its rows keep it open then.
+// queryKept runs a kept query. The lock keeps its statement open until it runs; its rows keep it open then.
 func (p *Prepared) queryKept(ctx context.Context, query string, args []any) (rows *sql.Rows, ran bool, err error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -54,7 +53,6 @@ func (p *Prepared) queryKept(ctx context.Context, query string, args []any) (row
 	return rows, true, err
 }
 
-// again reports whether a query that is not kept was asked before, and is worth keeping.
 func (p *Prepared) again(query string) bool {
 	if len(query) > maxPreparedBytes {
 		return false
@@ -72,7 +70,7 @@ func (p *Prepared) again(query string) bool {
 	return false
 }
 
-// keep prepares a query. When there are too many, all are dropped: the ones in use soon come back.
+// keep prepares a query. When there are too many, it drops all: the ones in use soon come back.
 func (p *Prepared) keep(ctx context.Context, query string) error {
 	s, err := p.db.PrepareContext(ctx, query)
 	if err != nil {

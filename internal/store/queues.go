@@ -7,10 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ReadyCounts counts the ready steps of each route, among the first limit of all routes together. It reads the queue's
-// index only.
-// A positive queue is the number of a route; timers and leases have negative numbers. Reading stops at limit, so the
-// sum is limit if there are as many or more.
+// ReadyCounts counts ready steps by route, among the first limit of all routes together, where it stops. It reads only
+// the queue's index. A positive queue is the number of a route; timers and leases have negative numbers.
 func (s SQL) ReadyCounts(ctx context.Context, limit int) (map[int64]int, error) {
 	const query = `SELECT queue, count(*) FROM (SELECT queue FROM tasker_workflow_steps WHERE queue > 0
   ORDER BY queue, key LIMIT $1) AS q GROUP BY queue`
@@ -32,7 +30,7 @@ func (s SQL) ReadyCounts(ctx context.Context, limit int) (map[int64]int, error) 
 	return out, nil
 }
 
-// CountPaused counts the parked steps of paused templates. It reads the queue's index only.
+// CountPaused counts the parked steps of paused templates, by the queue's index only.
 func (s SQL) CountPaused(ctx context.Context, limit int) (int, error) {
 	above, below := task.ParkedTemplates()
 	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT queue FROM tasker_workflow_steps
@@ -40,9 +38,8 @@ func (s SQL) CountPaused(ctx context.Context, limit int) (int, error) {
 	return int(n), err
 }
 
-// ReadySample returns one of every stride ready steps. It reads only their rows and skips the others in the queue's
-// index.
-// The sample begins in the middle of the first stride, so that the first steps of a queue are not always in it.
+// ReadySample returns one of every stride ready steps, and skips the others in the queue's index. The sample begins in
+// the middle of the first stride, so that it does not always have the first steps of a queue.
 func (s SQL) ReadySample(ctx context.Context, stride, limit int) ([]engine.ReadyStep, error) {
 	const query = `SELECT s.id, s.route_id, s.priority, s.key, s.ready_at
 		FROM (SELECT id, row_number() OVER (ORDER BY queue, key, id) AS place FROM tasker_workflow_steps WHERE queue > 0
@@ -55,8 +52,7 @@ func (s SQL) ReadySample(ctx context.Context, stride, limit int) ([]engine.Ready
 	}, query, stride, limit, stride/2)
 }
 
-// LeasedCounts counts leased steps by route, priority and state. It examines limit leases, so the sum is limit if there
-// are as many or more.
+// LeasedCounts counts the first limit leased steps by route, priority and state.
 func (s SQL) LeasedCounts(ctx context.Context, limit int) ([]engine.LeasedCount, error) {
 	const query = `SELECT route_id, priority, state, count(*) FROM (SELECT route_id, priority, state
   FROM tasker_workflow_steps WHERE queue = -2 LIMIT $1) AS q

@@ -3,12 +3,12 @@ package store
 import (
 	"context"
 
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// AddAttempts stores ended attempts.
-// Only attempts without success are recorded: a step shows its successful one. A second record of the same lease would
-// be a fault of the engine, which settles a token once.
+// AddAttempts stores ended attempts without success: a step shows its successful one. A second record of the same lease
+// would be a bug of the engine, which settles a token once.
 func (s SQL) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	const query = `INSERT INTO tasker_attempts (task_id, step_id, token, number, worker_no, outcome, ready_at,
   assigned_at, started_at, finished_at, after_state, failure)
@@ -31,8 +31,8 @@ func (s SQL) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	return nil
 }
 
-// AddEvents stores transitions of tasks.
-// The engine passes only transitions that do not follow from the states of the steps; see Backend.TaskHistory in local.
+// AddEvents stores transitions of tasks that do not follow from the states of the steps; see Backend.TaskHistory in
+// local.
 func (s SQL) AddEvents(ctx context.Context, events []task.Event) error {
 	const query = `INSERT INTO tasker_task_events (task_id, at, from_state, to_state, cause) VALUES ($1, $2, $3, $4, $5)`
 	for _, e := range events {
@@ -43,8 +43,21 @@ func (s SQL) AddEvents(ctx context.Context, events []task.Event) error {
 	return nil
 }
 
-// scanID reads a row of one ID.
 func (s SQL) scanID(row Row) (id task.ID, err error) {
 	err = row.Scan(s.ScanID(&id))
 	return id, err
+}
+
+// Expiries implements engine.ExpiryStore with an index on these few attempts.
+func (s SQL) Expiries(ctx context.Context, since, until task.Instant, limit int) ([]engine.Expiry, error) {
+	const query = `SELECT a.finished_at / 3600000000 AS hour, a.worker_no, t.def_id, count(*), max(a.finished_at)
+ FROM tasker_attempts a JOIN tasker_tasks t ON t.id = a.task_id
+ WHERE a.outcome = 'dispatch_expired' AND a.finished_at >= $1 AND a.finished_at < $2
+ GROUP BY hour, a.worker_no, t.def_id ORDER BY hour DESC, a.worker_no, t.def_id LIMIT $3`
+	return collect(ctx, s, func(row Row) (e engine.Expiry, err error) {
+		var hour, last int64
+		err = row.Scan(&hour, &e.Worker, &e.DefID, &e.Count, &last)
+		e.Hour, e.Last = task.Instant(hour*3_600_000_000), task.Instant(last)
+		return e, err
+	}, query, int64(since), int64(until), limit)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// templateBody is the part of a template stored as one JSON document.
-// Nothing in it is searched by a query, except handlers, as text; see stepsOfHandler.
+// templateBody is the part of a template in one JSON document. Queries search only its handlers, as text; see
+// stepsOfHandler.
 type templateBody struct {
 	Description string          `json:"description,omitempty"`
 	Priority    *int            `json:"priority,omitempty"`
@@ -27,8 +27,7 @@ type templateBody struct {
 	Unique      *task.Unique    `json:"unique,omitempty"`
 }
 
-// stepBody is the part of a step in a templateBody. The names are stored: a renamed field needs
-// a migration.
+// stepBody is a step in a templateBody. The names are stored: renaming a field needs a migration.
 type stepBody struct {
 	Name           string          `json:"name"`
 	Description    string          `json:"description,omitempty"`
@@ -48,8 +47,6 @@ type stepBody struct {
 	Tasks          *task.ChildSpec `json:"tasks,omitempty"`
 }
 
-// encodeTemplate returns the body of a template as JSON.
-// Links between steps are left out: decodeTemplate computes them again.
 func encodeTemplate(t *task.Template) (any, error) {
 	b := templateBody{Description: t.Description, Priority: t.Priority, InputSchema: t.InputSchema, Lifecycle: t.Lifecycle,
 		DispatchTTL: t.DispatchTTL, Sensitive: t.Sensitive, Concurrency: t.Concurrency, RateLimit: t.RateLimit,
@@ -62,9 +59,8 @@ func encodeTemplate(t *task.Template) (any, error) {
 	return jsonText(b)
 }
 
-// decodeTemplate reads the body of a template and links its steps. It accepts every body that
-// was valid when it was stored.
-// An error leaves t partly filled; the caller must not use its steps.
+// decodeTemplate reads the body of a template and links its steps. It accepts every body that was valid when it was
+// stored. An error leaves t partly filled; the caller must not use its steps.
 func decodeTemplate(t *task.Template, body JSON) error {
 	var b templateBody
 	if err := body.into(&b); err != nil {
@@ -87,11 +83,10 @@ func decodeTemplate(t *task.Template, body JSON) error {
 	return nil
 }
 
-// templateColumns are the columns that scanTemplate reads.
 const templateColumns = `def_id, namespace, name, version, adhoc, fingerprint, created_at, source, body`
 
-// scanTemplate reads templateColumns. A body that cannot be read leaves a template without
-// steps, marked as unread: one damaged row must not make a list fail.
+// scanTemplate reads templateColumns. An unreadable body leaves a template without steps, marked as unread: one damaged
+// row must not fail a list.
 func scanTemplate(row Row) (*task.Template, error) {
 	var t task.Template
 	var adhoc int
@@ -109,9 +104,8 @@ func scanTemplate(row Row) (*task.Template, error) {
 	return &t, nil
 }
 
-// InsertTemplate stores a version and sets its DefID. If the version exists, it returns the
-// stored template and stores nothing; the caller decides whether both are the same.
-// It returns nil for a new version. A concurrent insert of the same version waits for the other transaction.
+// InsertTemplate stores a version and sets its DefID, and returns nil. If the version exists, it stores nothing and
+// returns the stored one, for the caller to compare. It waits for a concurrent insert of the same version.
 func (s SQL) InsertTemplate(ctx context.Context, t *task.Template) (*task.Template, error) {
 	body, err := encodeTemplate(t)
 	if err != nil {
@@ -146,23 +140,21 @@ func (s SQL) FindTemplateByDef(ctx context.Context, def int64) (*task.Template, 
 	return first(ctx, s, scanTemplate, `SELECT `+templateColumns+` FROM tasker_templates WHERE def_id = $1`, def)
 }
 
-// FindTemplate returns a version, or the most recently registered one if version is "".
-// nil: there is none. Templates of single handlers are not found by name.
+// FindTemplate returns a version, or the last registered one if version is "", or nil. It does not find templates of
+// single handlers.
 func (s SQL) FindTemplate(ctx context.Context, namespace, name, version string) (*task.Template, error) {
 	const query = `SELECT ` + templateColumns + ` FROM tasker_templates
  WHERE namespace = $1 AND name = $2 AND adhoc = 0 AND ($3 = '' OR version = $3) ORDER BY def_id DESC LIMIT 1`
 	return first(ctx, s, scanTemplate, query, namespace, name, version)
 }
 
-// FindAdhoc returns the template of a handler's tasks, or nil.
-// A handler has one in each namespace, without versions.
+// FindAdhoc returns the template of a handler's tasks, or nil: one in each namespace, without versions.
 func (s SQL) FindAdhoc(ctx context.Context, namespace, handler string) (*task.Template, error) {
 	const query = `SELECT ` + templateColumns + ` FROM tasker_templates WHERE namespace = $1 AND name = $2 AND adhoc = 1`
 	return first(ctx, s, scanTemplate, query, namespace, handler)
 }
 
-// ListTemplates returns a page, newest first.
-// Their steps are read too; the caller leaves them out of the answer.
+// ListTemplates returns a page, newest first, with steps.
 func (s SQL) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*task.Template, error) {
 	w := where{}
 	w.add("adhoc = 0")
@@ -173,8 +165,8 @@ func (s SQL) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*tas
 		` ORDER BY def_id DESC LIMIT `+w.arg(f.Limit), w.args...)
 }
 
-// InsertRoute stores a route and sets its ID, or that of the existing one. Two processes that insert the same route get
-// the same ID. A route is never deleted. Nodes keep those in use in memory.
+// InsertRoute stores a route and sets its ID, or that of the existing one, the same for concurrent processes. A route
+// is never deleted: nodes keep those in use in memory.
 func (s SQL) InsertRoute(ctx context.Context, r *task.Route) error {
 	const insert = `INSERT INTO tasker_routes (namespace, handler, capabilities) VALUES ($1, $2, $3)
   ON CONFLICT DO NOTHING`
@@ -187,10 +179,8 @@ func (s SQL) InsertRoute(ctx context.Context, r *task.Route) error {
 	return err
 }
 
-// routeColumns are the columns that scanRoute reads.
 const routeColumns = `route_id, namespace, handler, capabilities`
 
-// scanRoute reads routeColumns.
 func scanRoute(row Row) (*task.Route, error) {
 	var r task.Route
 	var capabilities Text
@@ -199,13 +189,13 @@ func scanRoute(row Row) (*task.Route, error) {
 	return &r, err
 }
 
-// Routes returns all routes. There may be many; RoutesAfter reads them in pages.
+// Routes returns all routes, maybe many; see RoutesAfter.
 func (s SQL) Routes(ctx context.Context) ([]*task.Route, error) {
 	return collect(ctx, s, scanRoute, `SELECT `+routeColumns+` FROM tasker_routes ORDER BY route_id`)
 }
 
-// RoutesAfter returns up to limit routes in the order of their numbers, after one. A number is given out before its
-// commit, so a lower one may appear later: reading after the newest known number does not find every route.
+// RoutesAfter returns up to limit routes by number, after one. A number is assigned before its commit, so a lower one
+// may appear later: reading after the newest known number may miss routes.
 func (s SQL) RoutesAfter(ctx context.Context, behind int64, limit int) ([]*task.Route, error) {
 	const query = `SELECT ` + routeColumns + ` FROM tasker_routes WHERE route_id > $1 ORDER BY route_id LIMIT $2`
 	return collect(ctx, s, scanRoute, query, behind, limit)
@@ -218,15 +208,14 @@ func (s SQL) FindRoute(ctx context.Context, like task.Route) (*task.Route, error
 	return first(ctx, s, scanRoute, query, like.Namespace, like.Handler, like.CapabilityKey())
 }
 
-// CountRoutes counts the routes of a namespace, up to limit.
-// It serves the limit of routes per namespace, and stops there.
+// CountRoutes counts the routes of a namespace up to limit.
 func (s SQL) CountRoutes(ctx context.Context, namespace string, limit int) (int, error) {
 	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_routes WHERE namespace = $1 LIMIT $2) AS r`
 	n, err := first(ctx, s, scanInt, query, namespace, limit)
 	return int(n), err
 }
 
-// CountAdhoc counts the templates of a namespace for handlers alone, up to limit.
+// CountAdhoc counts the templates of single handlers in a namespace, up to limit.
 func (s SQL) CountAdhoc(ctx context.Context, namespace string, limit int) (int, error) {
 	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_templates WHERE namespace = $1 AND adhoc = 1 LIMIT $2) AS t`
 	n, err := first(ctx, s, scanInt, query, namespace, limit)
@@ -256,8 +245,8 @@ func (s SQL) ScanWorker(row Row) (*task.Worker, error) {
 func split(t Text) []string       { return task.SplitCapabilities(string(t)) }
 func joined(list []string) string { return strings.Join(list, "\n") }
 
-// SaveWorker inserts a worker whose No is 0, and sets No; it updates a worker with a No.
-// Name, abilities, host and start of a worker never change: a program that restarts registers anew.
+// SaveWorker inserts a worker whose No is 0, and sets No, or updates a worker. Name, abilities, host and start never
+// change: a restarted program registers anew.
 func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
 	if w.No != 0 {
 		const update = `UPDATE tasker_workers SET state = $2, load = $3, last_heartbeat = $4, probe_failures = $5,
@@ -282,15 +271,15 @@ func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
 	return err
 }
 
-// Workers returns the workers seen at or after a time, and all that are not dead.
-// Dead workers remain in the table until retention deletes them.
+// Workers returns the workers seen at or after a time, and all that are not dead. Dead workers stay in the table until
+// retention deletes them.
 func (s SQL) Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error) {
 	const query = `SELECT ` + WorkerColumns +
 		` FROM tasker_workers WHERE state <> 'dead' OR last_heartbeat >= $1 ORDER BY worker_no`
 	return collect(ctx, s, s.ScanWorker, query, int64(since))
 }
 
-// ListWorkers returns up to limit of these workers in the order of their numbers, after one.
+// ListWorkers returns up to limit of these workers by number, after one.
 func (s SQL) ListWorkers(ctx context.Context, since task.Instant, behind int64, limit int) ([]*task.Worker, error) {
 	const query = `SELECT ` + WorkerColumns + ` FROM tasker_workers
  WHERE (state <> 'dead' OR last_heartbeat >= $1) AND worker_no > $2 ORDER BY worker_no LIMIT $3`
@@ -303,8 +292,7 @@ func (s SQL) CountWorkers(ctx context.Context, limit int) (int, error) {
 	return int(n), err
 }
 
-// KnowsWorker reports whether a worker of this name and host is stored. The limit of workers makes an exception for one
-// that comes back after a restart.
+// KnowsWorker reports whether a worker of this name and host is stored: the limit of workers excepts one that restarts.
 func (s SQL) KnowsWorker(ctx context.Context, name, host string) (bool, error) {
 	n, err := first(ctx, s, scanInt,
 		`SELECT count(*) FROM (SELECT 1 FROM tasker_workers WHERE name = $1 AND host = $2 LIMIT 1) AS w`, name, host)
@@ -320,8 +308,7 @@ func (s SQL) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	return w, nil
 }
 
-// FindWorkerByNo returns a worker by its key, or nil.
-// A step refers to its worker by this number, which is shorter than the ID.
+// FindWorkerByNo returns a worker by its key, or nil. Steps have this number, which is shorter than the ID.
 func (s SQL) FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error) {
 	return first(ctx, s, s.ScanWorker, `SELECT `+WorkerColumns+` FROM tasker_workers WHERE worker_no = $1`, no)
 }

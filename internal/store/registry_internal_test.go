@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// What a template means survives its way through the column that keeps it, down
-// to digits that no float can hold.
+// A template survives its column, down to digits that no float can hold.
 func TestTemplateBody(t *testing.T) {
 	t.Parallel()
 	level := 0
@@ -39,8 +38,7 @@ func TestTemplateBody(t *testing.T) {
 	}
 }
 
-// Steps that wait for each other are loaded with their template: its tasks are
-// told by a case. No template like this can be registered.
+// A stored template with a cycle, which cannot be registered, is loaded: its tasks get a case.
 func TestTemplateBodyWithCycle(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -13,8 +14,6 @@ const TaskColumns = `t.id, t.def_id, t.state, t.priority, t.steps_pending, t.ste
   t.steps_done, t.steps_failed, t.steps_cancelled, t.manual_ends, t.created_at, t.state_at, t.run_at, t.finished_at,
   t.deadline_at, t.correlation_id, t.idempotency_key, t.meta, t.context`
 
-// bareTask are the columns that ScanTask reads, without the context.
-// The context is the one large column of a task. Lists and loops do without it.
 var bareTask = strings.Replace(TaskColumns, "t.context", "NULL", 1)
 
 // StepColumns are the columns that ScanStep reads, in its order.
@@ -22,18 +21,15 @@ const StepColumns = `s.id, s.task_id, s.ordinal, s.def_id, s.route_id, s.priorit
   s.key, s.attempts, s.max_attempts, s.timeout_ms, s.token, s.worker_no, s.ready_at, s.assigned_at, s.started_at,
   s.finished_at, s.lease_until, s.progress, s.note, s.result`
 
-// bareStep are the columns that ScanStep reads, without the result.
 var bareStep = strings.Replace(StepColumns, "s.result", "NULL", 1)
 
-// taskRow is the destination of the columns of one task.
-// A row is scanned in two steps: dest gives the destinations, and finish converts once all are filled.
+// taskRow scans one task in two steps: dest gives the destinations, and finish converts them once filled.
 type taskRow struct {
 	t             *task.Task
 	state         Text
 	meta, context JSON
 }
 
-// dest returns the destinations of TaskColumns.
 func (r *taskRow) dest(d Dialect) []any {
 	t := r.t
 	return []any{d.ScanID(&t.ID), &t.DefID, &r.state, &t.Priority, &t.Counts.Pending, &t.Counts.Active, &t.Counts.Waiting,
@@ -43,8 +39,7 @@ func (r *taskRow) dest(d Dialect) []any {
 		(*Text)(&t.CorrelationID), (*Text)(&t.IdempotencyKey), &r.meta, &r.context}
 }
 
-// finish converts what has no destination of its own type. A meta that cannot be read marks the
-// task as unread.
+// finish converts the rest. An unreadable meta marks the task as unread.
 func (r *taskRow) finish() {
 	r.t.State = task.State(r.state)
 	r.t.Context = r.context
@@ -63,8 +58,7 @@ func (d Dialect) ScanTask(row Row) (*task.Task, error) {
 	return r.t, nil
 }
 
-// stepRow is the destination of the columns of one step.
-// queue and key are NULL for a step outside of every queue.
+// stepRow scans one step. queue and key are NULL outside of every queue.
 type stepRow struct {
 	s          *task.Step
 	state      Text
@@ -73,7 +67,6 @@ type stepRow struct {
 	result     JSON
 }
 
-// dest returns the destinations of StepColumns.
 func (r *stepRow) dest(d Dialect) []any {
 	s := r.s
 	return []any{d.ScanID(&s.ID), d.ScanID(&s.TaskID), &s.Ordinal, &s.DefID, &s.RouteID, &s.Priority, &r.state,
@@ -83,8 +76,7 @@ func (r *stepRow) dest(d Dialect) []any {
 		&s.LeaseUntil, &s.Progress, (*Text)(&s.Note), &r.result}
 }
 
-// finish converts what has no destination of its own type.
-// The time-out is stored in milliseconds, all times in microseconds.
+// finish converts the rest. The time-out is in milliseconds, all times in microseconds.
 func (r *stepRow) finish() {
 	s := r.s
 	s.State = task.StepState(r.state)
@@ -105,8 +97,7 @@ func (d Dialect) ScanStep(row Row) (*task.Step, error) {
 	return r.s, nil
 }
 
-// collect runs a query and scans every row.
-// It returns what it has read together with an error; callers discard it.
+// collect scans every row of a query. It returns the rows before an error too; callers discard them.
 func collect[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query string, args ...any) ([]T, error) {
 	var list []T
 	err := c.Query(ctx, query, args, func(row Row) error {
@@ -119,9 +110,8 @@ func collect[T any](ctx context.Context, c Conn, scan func(Row) (T, error), quer
 	return list, err
 }
 
-// first runs a query and scans its first row; it returns the zero value without one.
-// A zero value and a value that is zero look alike: callers use pointers, or values for which that is harmless. The
-// query should have LIMIT 1, because all rows are read.
+// first scans the first row of a query; it returns the zero value without one, so callers use pointers, or values whose
+// zero is harmless. The query should have LIMIT 1, because all rows are read.
 func first[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query string, args ...any) (T, error) {
 	list, err := collect(ctx, c, scan, query, args...)
 	if err != nil || len(list) == 0 {
@@ -131,15 +121,13 @@ func first[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query 
 	return list[0], nil
 }
 
-// scanInt reads a row of one integer.
 func scanInt(row Row) (int64, error) {
 	var n int64
 	err := row.Scan(&n)
 	return n, err
 }
 
-// ScanWork reads StepColumns followed by TaskColumns.
-// It serves claims and settlements, which need a step together with its task in one query.
+// ScanWork reads StepColumns followed by TaskColumns, for claims and settlements, which need both in one query.
 func (d Dialect) ScanWork(row Row) (*task.Step, *task.Task, error) {
 	sr, tr := stepRow{s: &task.Step{}}, taskRow{t: &task.Task{}}
 	if err := scan(row, append(sr.dest(d), tr.dest(d)...), &sr.s.ID, &sr.s.Unread); err != nil {
@@ -148,4 +136,21 @@ func (d Dialect) ScanWork(row Row) (*task.Step, *task.Task, error) {
 	sr.finish()
 	tr.finish()
 	return sr.s, tr.t, nil
+}
+
+// ShareTasks makes steps of one task in works share it, and returns works. A join returns the task once per step: two
+// copies would each be changed and saved, and the second would undo the first.
+func ShareTasks(works []engine.Work) []engine.Work {
+	tasks := make(map[task.ID]*task.Task, len(works))
+	for i, w := range works {
+		if w.Step == nil {
+			continue
+		}
+		if k, ok := tasks[w.Step.TaskID]; ok {
+			works[i].Task = k
+		} else {
+			tasks[w.Step.TaskID] = w.Task
+		}
+	}
+	return works
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// scheduleRows implements scheduler.Store.
 type scheduleRows struct{ SQL }
 
 var _ scheduler.Store = scheduleRows{}
@@ -21,7 +20,6 @@ func (s SQL) Schedules() scheduler.Store { return scheduleRows{s} }
 const scheduleColumns = `schedule_id, namespace, name, spec, version, created_at, updated_at, decided_at, wake_at, pause,
   trouble, trouble_at`
 
-// scanSchedule reads scheduleColumns.
 func (s scheduleRows) scanSchedule(row Row) (*schedule.Schedule, error) {
 	out := &schedule.Schedule{Spec: &schedule.Spec{}}
 	var namespace, name, pause Text
@@ -40,7 +38,6 @@ func (s scheduleRows) scanSchedule(row Row) (*schedule.Schedule, error) {
 	return out, spec.into(out.Spec)
 }
 
-// pauseText is a pause as it is stored, "" for none.
 func pauseText(p *schedule.Pause) (string, error) {
 	if p == nil {
 		return "", nil
@@ -89,7 +86,7 @@ func (scheduleRows) AddSchedule(ctx context.Context, tx engine.Tx, of *schedule.
 		int64(of.TroubleAt))
 }
 
-// SaveSchedule stores a schedule that is locked.
+// SaveSchedule stores a locked schedule.
 func (scheduleRows) SaveSchedule(ctx context.Context, tx engine.Tx, of *schedule.Schedule) error {
 	s := In(tx)
 	const query = `UPDATE tasker_schedules SET spec = $2, version = $3, updated_at = $4, decided_at = $5, wake_at = $6,
@@ -109,7 +106,7 @@ func (scheduleRows) SaveSchedule(ctx context.Context, tx engine.Tx, of *schedule
 var saveDecided = bulkOf(`UPDATE tasker_schedules SET decided_at = v.column2, wake_at = v.column3, pause = v.column4,
   trouble = v.column5, trouble_at = v.column6 FROM (`, "innttn", `) AS v WHERE schedule_id = v.column1`)
 
-// SaveDecided stores how far schedules were decided about.
+// SaveDecided stores how far schedules are decided.
 func (scheduleRows) SaveDecided(ctx context.Context, tx engine.Tx, list []*schedule.Schedule) error {
 	s := In(tx)
 	rows := make([][]any, len(list))
@@ -150,7 +147,6 @@ func (s scheduleRows) ListSchedules(ctx context.Context, f scheduler.Filter) ([]
 		` ORDER BY namespace, name LIMIT `+w.arg(f.Limit), w.args...)
 }
 
-// WakeTimes returns the schedules that wake first.
 func (s scheduleRows) WakeTimes(ctx context.Context, limit int) ([]scheduler.Wake, error) {
 	return collect(ctx, s, func(row Row) (w scheduler.Wake, err error) {
 		err = row.Scan(s.ScanID(&w.ID), &w.At)
@@ -169,10 +165,8 @@ func (s scheduleRows) AnySchedules(ctx context.Context, above task.ID, limit int
 const firingColumns = `f.schedule_id, f.fired_for, f.kind, f.state, f.task_id, f.decided_at, f.submitted_at,
   coalesce(t.state, f.outcome), f.error`
 
-// firingsFrom joins firings with their tasks, whose states are their outcomes.
 const firingsFrom = ` FROM tasker_firings f LEFT JOIN tasker_tasks t ON t.id = f.task_id`
 
-// scanFiring reads firingColumns.
 func (s scheduleRows) scanFiring(row Row) (f scheduler.Firing, err error) {
 	err = row.Scan(s.ScanID(&f.Schedule), &f.At, (*Text)(&f.Kind), (*Text)(&f.State), s.ScanID(&f.Task), &f.DecidedAt,
 		&f.SubmittedAt, (*Text)(&f.Outcome), (*Text)(&f.Error))
@@ -200,7 +194,7 @@ func (scheduleRows) AddFirings(ctx context.Context, tx engine.Tx, list []schedul
 	return insertFirings.send(ctx, s.SQL, rows)
 }
 
-// SaveFirings stores what has changed of firings.
+// SaveFirings stores the changes of firings.
 func (scheduleRows) SaveFirings(ctx context.Context, tx engine.Tx, list []scheduler.Firing) error {
 	s := scheduleRows{In(tx)}
 	for _, f := range list { // at most one of a schedule that waited, and refused ones of a backfill

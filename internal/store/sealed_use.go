@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// KeyUse counts the rows of a table in which values of a key are stored.
+// KeyUse counts the rows of a table with values of a key.
 type KeyUse struct {
 	Table string
-	Rows  int // up to a limit
+	Rows  int
 }
 
-// sealedIn are the columns in which encrypted values are stored. Those of failures are in base64.
+// sealedIn are the columns with encrypted values. Those of failures are in base64.
 var sealedIn = []struct {
 	table, column string
 	base64        bool
@@ -33,7 +33,7 @@ var sealedIn = []struct {
 }
 
 // KeyUses counts, up to limit in each column, the rows with a text, such as the beginning of all values of a key. It
-// reads all rows: it is for the rare case that a key is to go.
+// reads all rows, for the rare removal of a key.
 func (s SQL) KeyUses(ctx context.Context, text string, limit int) ([]KeyUse, error) {
 	var out []KeyUse
 	for _, in := range sealedIn {
@@ -59,8 +59,8 @@ func (s SQL) KeyUses(ctx context.Context, text string, limit int) ([]KeyUse, err
 	return out, nil
 }
 
-// withinBase64 returns the forms of a text in base64, by where it begins among three bytes, without what depends on its
-// neighbours.
+// withinBase64 returns the forms of a text in base64, by its offset in three bytes, without the parts that depend on
+// its neighbours.
 func withinBase64(text string) []string {
 	var out []string
 	for skip := range 3 {

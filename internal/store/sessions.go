@@ -36,7 +36,7 @@ func (SQL) DropSessionsOf(ctx context.Context, tx engine.Tx, key string) (int, e
 	return int(n), err
 }
 
-// DropSessions implements engine.SessionStore. The sessions that expired earliest are deleted first.
+// DropSessions implements engine.SessionStore, the earliest expired first.
 func (SQL) DropSessions(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error) {
 	n, err := In(tx).Exec(ctx, `DELETE FROM tasker_sessions WHERE hash IN (SELECT hash FROM tasker_sessions
  WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`, int64(before), limit)

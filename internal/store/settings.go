@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// KeepSettings replaces the numbers that views and functions use; see engine.SettingsKeeper. It does not write a number
-// again that is already stored, so that the start of a process costs one query. The views then compute the same limits
-// as the engine. Keys are written in their order, so that two nodes that start together do not wait for each other in a
-// circle.
+// KeepSettings stores the numbers that views and functions use, so that views compute the engine's limits; see
+// engine.SettingsKeeper. It does not rewrite stored numbers, so that a start costs one query. Keys are written in
+// order, to avoid deadlocks of nodes that start together.
 func (s SQL) KeepSettings(ctx context.Context, settings map[string]int64) error {
 	kept := map[string]int64{}
 	err := s.Query(ctx, `SELECT key, value FROM tasker_settings`, nil, func(row Row) error {

@@ -8,10 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// signalColumns are the columns that scanSignal reads, without the payload.
 const signalColumns = `namespace, signal_id, name, key, received_at, expires_at, taken, fresh, bytes`
 
-// The statements of engine.SignalStore.
 var (
 	findSignals = bulkOf(`SELECT s.namespace, s.signal_id, s.name, s.key, s.received_at, s.expires_at, s.taken, s.fresh,
   s.bytes, s.payload FROM (`, "tt", `) AS v JOIN tasker_signals s ON s.namespace = v.column1 AND s.signal_id = v.column2`)
@@ -124,10 +122,8 @@ func (s SQL) ListSignals(ctx context.Context, f engine.SignalFilter) ([]task.Sig
 		` ORDER BY expires_at, namespace, signal_id LIMIT `+w.arg(f.Limit), w.args...)
 }
 
-// scanBareSignal reads signalColumns.
 func scanBareSignal(row Row) (task.Signal, error) { return scanSignalWith(row) }
 
-// scanSignal reads signalColumns and the payload.
 func scanSignal(row Row) (task.Signal, error) {
 	var payload JSON
 	sig, err := scanSignalWith(row, &payload)
@@ -143,7 +139,6 @@ func scanSignalWith(row Row, more ...any) (sig task.Signal, err error) {
 	return sig, err
 }
 
-// signalRows returns the rows of a statement over signals.
 func signalRows(names []task.SignalName) [][]any {
 	rows := make([][]any, len(names))
 	for i, n := range names {

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"slices"
 
+	"github.com/taskerhq/tasker/internal/engine/feed"
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
@@ -12,8 +14,7 @@ func (s SQL) FindTask(ctx context.Context, id task.ID) (*task.Task, error) {
 	return firstWithID(ctx, s, id, query)
 }
 
-// firstWithID returns the task of a query by id. An ID that only resembles a stored one (an engine may keep a part of
-// it) does not exist.
+// firstWithID compares the whole ID: an engine may keep a part of it.
 func firstWithID(ctx context.Context, s SQL, id task.ID, query string) (*task.Task, error) {
 	t, err := first(ctx, s, s.ScanTask, query, s.id(id))
 	if err != nil || t == nil || t.ID != id {
@@ -22,8 +23,7 @@ func firstWithID(ctx context.Context, s SQL, id task.ID, query string) (*task.Ta
 	return t, nil
 }
 
-// FindSteps returns all steps of a task by ordinal.
-// They come with their results. nil also means that there is no such task.
+// FindSteps returns all steps of a task by ordinal, with results; nil for no such task.
 func (s SQL) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error) {
 	t, err := s.FindTask(ctx, id)
 	if err != nil || t == nil {
@@ -36,8 +36,8 @@ func (s SQL) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error) {
 	return collect(ctx, s, s.ScanStep, query, s.id(id), s.id(last))
 }
 
-// Depth counts the steps in a queue before a place in the order of (key, ID), up to limit.
-// It reads the index of the queues only. A result of limit means "at least".
+// Depth counts the steps in a queue before a place in the order of (key, ID), up to limit, by the index of the queues
+// only.
 func (s SQL) Depth(ctx context.Context, queue, key int64, id task.ID, limit int) (int, error) {
 	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_workflow_steps WHERE queue = $1 AND (key, id) < ($2, $3)
   LIMIT $4) AS q`
@@ -45,8 +45,7 @@ func (s SQL) Depth(ctx context.Context, queue, key int64, id task.ID, limit int)
 	return int(n), err
 }
 
-// Ahead is Depth for several routes together. It uses the order of the index for each of them, so that it does not read
-// beyond the place.
+// Ahead is Depth for several routes together. It walks the index of each, so that it does not read beyond the place.
 func (s SQL) Ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error) {
 	w := where{}
 	w.add("queue IN " + list(&w, routes, func(r int64) any { return r }))
@@ -56,8 +55,7 @@ func (s SQL) Ahead(ctx context.Context, routes []int64, key int64, id task.ID, l
 	return int(n), err
 }
 
-// ReadyAfter returns up to limit steps of a route in the order of (key, ID), after the given place. The engine pages
-// through a route with it.
+// ReadyAfter returns up to limit steps of a route in the order of (key, ID), after the given place.
 func (s SQL) ReadyAfter(ctx context.Context, route, key int64, id task.ID, limit int) ([]*task.Step, error) {
 	const query = `SELECT ` + StepColumns +
 		` FROM tasker_workflow_steps s WHERE s.queue = $1 AND (s.key, s.id) > ($2, $3) ORDER BY s.key, s.id LIMIT $4`
@@ -71,23 +69,20 @@ func (s SQL) First(ctx context.Context, queue, from int64) (*task.Step, error) {
 	return first(ctx, s, s.ScanStep, query, queue, from)
 }
 
-// FindAttempts returns the attempts of a task's steps without success, oldest first.
-// "Oldest" is the order of writing, which is the order of their ends.
+// FindAttempts returns the attempts of a task's steps without success, in the order of writing, which is that of their
+// ends.
 func (s SQL) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error) {
 	const query = `SELECT ` + attemptColumns + ` FROM tasker_attempts WHERE task_id = $1 ORDER BY id`
 	return collect(ctx, s, s.scanAttempt, query, s.id(id))
 }
 
-// attemptColumns are the columns that scanAttempt reads.
 const attemptColumns = attemptFacts + `, failure`
 
-// bareAttemptColumns are attemptColumns without the failure.
 const bareAttemptColumns = attemptFacts + `, NULL`
 
 const attemptFacts = `task_id, step_id, token, number, worker_no, outcome, ready_at, assigned_at, started_at,
   finished_at, after_state`
 
-// scanAttempt reads attemptColumns.
 func (s SQL) scanAttempt(row Row) (task.Attempt, error) {
 	var a task.Attempt
 	var failure JSON
@@ -103,12 +98,34 @@ func (s SQL) scanAttempt(row Row) (task.Attempt, error) {
 	return a, nil
 }
 
-// FindEvents returns the stored transitions of a task, oldest first.
-// Most tasks have none.
+// FindEvents returns the stored transitions of a task, oldest first. Most tasks have none.
 func (s SQL) FindEvents(ctx context.Context, id task.ID) ([]task.Event, error) {
 	const query = `SELECT task_id, at, from_state, to_state, cause FROM tasker_task_events WHERE task_id = $1 ORDER BY id`
 	return collect(ctx, s, func(row Row) (e task.Event, err error) {
 		err = row.Scan(s.ScanID(&e.TaskID), &e.At, (*Text)(&e.From), (*Text)(&e.To), (*Text)(&e.Cause))
 		return e, err
 	}, query, s.id(id))
+}
+
+// TaskStatuses returns the statuses of tasks, in any order, without unknown tasks. A status has no context and no
+// counts. It takes one query per part of the list.
+func (s SQL) TaskStatuses(ctx context.Context, ids []task.ID) ([]feed.TaskStatus, error) {
+	const query = `SELECT id, def_id, state, state_at, priority, correlation_id, meta FROM tasker_tasks WHERE id IN `
+	asked := make(map[task.ID]struct{}, len(ids))
+	for _, id := range ids {
+		asked[id] = struct{}{}
+	}
+	found, err := collectByIDs(ctx, s, ids, func(row Row) (t feed.TaskStatus, err error) {
+		var meta JSON
+		var m task.Meta
+		var damage string // a partly unreadable task still has a status
+		dest := []any{s.ScanID(&t.ID), &t.DefID, (*Text)(&t.State), &t.StateAt, &t.Priority, (*Text)(&t.CorrelationID), &meta}
+		if err = scan(row, dest, &t.ID, &damage); err == nil {
+			_ = meta.into(&m)
+		}
+		t.Tags = m.Tags
+		return t, err
+	}, query, ``)
+	// an engine may keep only a part of an ID
+	return slices.DeleteFunc(found, func(t feed.TaskStatus) bool { _, ok := asked[t.ID]; return !ok }), err
 }

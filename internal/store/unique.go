@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The statements of engine.UniqueStore. None of them locks the row of a key whose task guards it: a submission that
-// finds one must not delay others.
+// The statements of engine.UniqueStore. None locks the row of a key whose task guards it: a submission that finds one
+// must not delay others.
 var (
 	insertUnique = bulkOf(`INSERT INTO tasker_unique_keys (namespace, key, task_id, expires_at, guards)`, "ttint",
 		` ON CONFLICT DO NOTHING RETURNING namespace, key`)
@@ -25,16 +25,16 @@ var (
  RETURNING namespace, key`)
 )
 
-// maxTakes bounds how often TakeUnique looks again because other transactions came first.
 const maxTakes = 20
 
 // UniqueStore implements engine.Database.
 func (s SQL) UniqueStore() engine.UniqueStore { return s }
 
-// WithoutWaiting implements engine.UniqueStore, for an engine with a single writer: there is nobody to wait for.
+// WithoutWaiting implements engine.UniqueStore, for an engine with a single writer, where no other transaction can
+// block it.
 func (SQL) WithoutWaiting(_ context.Context, _ engine.Tx, fn func() error) error { return fn() }
 
-// TakeUnique implements engine.UniqueStore. All transactions ask in one order, so that no two wait for each other.
+// TakeUnique implements engine.UniqueStore. All transactions ask in one order, to avoid deadlocks.
 func (SQL) TakeUnique(ctx context.Context, tx engine.Tx, asks []engine.UniqueAsk, now task.Instant,
 ) ([]engine.Guardian, error) {
 	s := In(tx)
@@ -58,8 +58,7 @@ func (SQL) TakeUnique(ctx context.Context, tx engine.Tx, asks []engine.UniqueAsk
 	return nil, task.Errorf(task.Unavailable, "others take the same unique keys all the time")
 }
 
-// takeOpen tries once to take keys. It adds those that are guarded to guardians, and returns the asks that have to be
-// made again.
+// takeOpen tries once to take keys. It adds guarded ones to guardians, and returns the asks to repeat.
 func (s SQL) takeOpen(ctx context.Context, asks []engine.UniqueAsk, now task.Instant,
 	guardians map[engine.KeyName]engine.Guardian,
 ) (again []engine.UniqueAsk, err error) {
@@ -136,8 +135,8 @@ func (s SQL) move(ctx context.Context, moves []engine.UniqueMove) (map[engine.Ke
 	return s.uniqueNames(ctx, moveUnique, rows, "")
 }
 
-// DropUnique implements engine.UniqueStore. It skips a key locked by another transaction: it may be about to be bound
-// again, and the transaction may be long.
+// DropUnique implements engine.UniqueStore. It skips a key locked by another transaction, which may bind it again, and
+// may be long.
 func (SQL) DropUnique(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error) {
 	s := In(tx)
 	lock := ""
@@ -155,7 +154,6 @@ func (s SQL) Guardians(ctx context.Context, names []engine.KeyName) (map[engine.
 	return s.guardians(ctx, names)
 }
 
-// guardians reads what keys are bound to.
 func (s SQL) guardians(ctx context.Context, names []engine.KeyName) (map[engine.KeyName]engine.Guardian, error) {
 	out := make(map[engine.KeyName]engine.Guardian, len(names))
 	rows := make([][]any, len(names))
@@ -176,7 +174,6 @@ func (s SQL) guardians(ctx context.Context, names []engine.KeyName) (map[engine.
 	return out, err
 }
 
-// uniqueNames runs a statement over rows, with text behind it, and returns the names that it reads.
 func (s SQL) uniqueNames(ctx context.Context, b bulk, rows [][]any, behind string) (map[engine.KeyName]bool, error) {
 	out := make(map[engine.KeyName]bool, len(rows))
 	err := b.run(s.Dialect, rows, func(query string, args []any) error {
@@ -190,7 +187,6 @@ func (s SQL) uniqueNames(ctx context.Context, b bulk, rows [][]any, behind strin
 	return out, err
 }
 
-// holderColumns are the columns of a key behind its name.
 func (s SQL) holderColumns(h engine.Holder) []any {
 	return []any{s.id(h.Task), int64(h.Until), strings.Join(h.While, ",")}
 }
@@ -203,7 +199,7 @@ func namesOfAsks(asks []engine.UniqueAsk) []engine.KeyName {
 	return names
 }
 
-// nameRows returns the names of moves as the rows of a statement, in the order in which all transactions lock them.
+// nameRows returns the names of moves as rows, in the order in which all transactions lock them.
 func nameRows(moves []engine.UniqueMove) [][]any {
 	sorted := slices.Clone(moves)
 	slices.SortFunc(sorted, func(a, b engine.UniqueMove) int { return compareNames(a.Name, b.Name) })

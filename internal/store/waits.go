@@ -8,10 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// waitColumns are the columns that scanWait reads.
 const waitColumns = `step_id, task_id, namespace, template, step_name, kind, name, key, at, until_at, fresh`
 
-// The statements of engine.WaitStore.
 var (
 	insertStepWaits = bulkOf(`INSERT INTO tasker_step_waits (`+waitColumns+`)`, "iittttttnnn", ` ON CONFLICT (step_id)
  DO UPDATE SET kind = excluded.kind, name = excluded.name, key = excluded.key, at = excluded.at,
@@ -55,7 +53,6 @@ func (s SQL) FindWaits(ctx context.Context, steps []task.ID) (list []task.StepWa
 	return list, err
 }
 
-// scanWait reads waitColumns.
 func (s SQL) scanWait(row Row) (w task.StepWait, err error) {
 	var fresh int64
 	err = row.Scan(s.ScanID(&w.Step), s.ScanID(&w.Task), (*Text)(&w.Namespace), (*Text)(&w.Template), (*Text)(&w.StepName),
@@ -64,14 +61,13 @@ func (s SQL) scanWait(row Row) (w task.StepWait, err error) {
 	return w, err
 }
 
-// scanMatch reads step, time, namespace and ID of a signal.
 func (s SQL) scanMatch(row Row) (m engine.SignalMatch, err error) {
 	err = row.Scan(s.ScanID(&m.Step), (*int64)(&m.At), (*Text)(&m.Signal.Namespace), (*Text)(&m.Signal.ID))
 	return m, err
 }
 
-// waitMatch selects a wait with the first signal for it, or NULL. A signal is one for the wait if it had not expired
-// when the wait began, and arrived before its end.
+// waitMatch selects a wait with the first signal for it, or NULL: one that had not expired when the wait began, and
+// arrived before its end.
 const waitMatch = `SELECT w.step_id, w.at, w.namespace,
  (SELECT s.signal_id FROM tasker_signals s WHERE s.namespace = w.namespace AND s.name = w.name AND s.key = w.key
   AND s.expires_at > w.at AND (w.until_at = 0 OR s.received_at < w.until_at)
@@ -84,7 +80,7 @@ func (SQL) FreshWaits(ctx context.Context, tx engine.Tx, limit int) ([]engine.Si
 	return collect(ctx, s, s.scanMatch, waitMatch+` WHERE w.fresh = 1 ORDER BY w.at, w.step_id LIMIT $1`, limit)
 }
 
-// Awaited implements engine.WaitStore. It asks for one signal after the other.
+// Awaited implements engine.WaitStore, one signal after the other.
 func (SQL) Awaited(ctx context.Context, tx engine.Tx, signals []task.Signal, limit int) (list []engine.SignalMatch,
 	err error,
 ) {

@@ -44,7 +44,6 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// dial connects, and closes the connection with the test.
 func dial(t *testing.T, text string) (*amqp.Conn, error) {
 	t.Helper()
 	target, err := amqp.Parse(text)
@@ -93,7 +92,7 @@ func path(t *testing.T, text string) string {
 	return u.Path
 }
 
-// A server that accepts a connection and says nothing holds nobody.
+// A silent server holds up nobody.
 func TestSilentServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -125,7 +124,7 @@ func TestAwait(t *testing.T) {
 	closed := c.NotifyClose(make(chan *amqp091.Error, 1))
 	err = c.Await(ctx, func() error {
 		cancel()
-		return <-closed // as a call that the server never answers
+		return <-closed // like a call without an answer
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a call that did not return: %v", err)

@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// coalesced writes to a connection what came while the last write was under way: the library writes each message on its
-// own, and a system call for many is several times as fast. An error of a write is that of a later one.
+// coalesced collects small writes while the last write is under way: the library writes each message separately, and
+// one system call for many is several times as fast. A write may return the error of an earlier one.
 type coalesced struct {
 	net.Conn
 
 	mu      sync.Mutex
-	changed sync.Cond // buffer, writing or err has changed
+	changed sync.Cond
 	buffer  []byte
 	spare   []byte
 	err     error
@@ -47,7 +47,6 @@ func (w *coalesced) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// run writes what is in the buffer, until an error or Close. What is in it then is still written.
 func (w *coalesced) run() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,7 +69,7 @@ func (w *coalesced) run() {
 	w.changed.Broadcast()
 }
 
-// Close implements net.Conn.
+// Close implements net.Conn. The buffer is still written.
 func (w *coalesced) Close() error {
 	w.mu.Lock()
 	w.closed = true

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-// What is written arrives in order, and in fewer writes than were made while the other side was slow.
+// Bytes arrive in order, in fewer writes while the other side is slow.
 func TestCoalesced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
@@ -33,7 +33,7 @@ func TestCoalesced(t *testing.T) {
 		if !bytes.Equal(got, want) || reads > 3 {
 			t.Errorf("%d bytes in %d reads", len(got), reads)
 		}
-		// It waits while the other side does not read, and ends with Close.
+		// Write waits while the other side does not read, and ends with Close.
 		ended := make(chan error, 1)
 		go func() {
 			for {
@@ -58,7 +58,6 @@ func TestCoalesced(t *testing.T) {
 	})
 }
 
-// An error is that of the writes after it.
 func TestCoalescedError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()

@@ -10,8 +10,8 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 )
 
-// Conn is a connection. It does not reconnect: once it is lost, its calls fail, and the caller connects again. Calls
-// of the library block while the server does not answer, or does not read because of an alarm; Await bounds them.
+// Conn is a connection. It does not reconnect: after a loss its calls fail. Calls of the library block while the server
+// does not answer, or does not read because of an alarm; Await bounds them.
 type Conn struct {
 	*amqp091.Connection
 
@@ -20,13 +20,13 @@ type Conn struct {
 	closed bool
 }
 
-// Dial connects. It blocks until the server has accepted the client, or ctx or the time-out of the URL ends. Name is
-// shown by RabbitMQ as the name of the connection.
+// Dial connects. It blocks until the server has accepted the client, or ctx or the time-out of the URL ends. RabbitMQ
+// shows name as the name of the connection.
 func (t *Target) Dial(ctx context.Context, name string) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
 	c := &Conn{}
-	// The end of ctx ends the handshakes, too: the library looks at no context.
+	// The library ignores contexts: the end of ctx must end handshakes too.
 	defer context.AfterFunc(ctx, c.Abort)()
 	properties := amqp091.NewConnectionProperties()
 	properties.SetClientConnectionName(name)
@@ -57,29 +57,29 @@ func (t *Target) Dial(ctx context.Context, name string) (*Conn, error) {
 	return c, nil
 }
 
-// Abort ends the connection without a word to the server. Calls that wait return with an error. What was not
-// acknowledged goes back to its queue.
+// Abort ends the connection without a word to the server. Waiting calls return an error. Unacknowledged messages return
+// to their queues.
 func (c *Conn) Abort() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
 	if c.raw != nil {
-		_ = c.raw.Close() // nobody cares how it ended
+		_ = c.raw.Close()
 	}
 }
 
-// Shutdown closes the connection, politely if the server answers within a time. A second call does nothing.
+// Shutdown closes the connection, politely if the server answers in time. A second call does nothing.
 func (c *Conn) Shutdown(within time.Duration) {
 	if !c.IsClosed() {
 		late := time.AfterFunc(within, c.Abort)
-		_ = c.Close() // it is closed, or was lost already
+		_ = c.Close() // closed, or lost already
 		late.Stop()
 	}
 	c.Abort()
 }
 
-// Await runs a call of the library, and aborts the connection if ctx ends before it returns: the server, or the
-// network, does not answer, and what became of the call is not known. Then it returns the error of ctx.
+// Await runs a call of the library. If ctx ends before it returns, Await aborts the connection and returns the error of
+// ctx: the outcome of the call is unknown.
 func (c *Conn) Await(ctx context.Context, call func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package amqp connects to brokers that speak AMQP 0-9-1, which means RabbitMQ, for the dispatcher, the brokers of dead
-// letters and workers alike. It has no policy: it neither reconnects nor retries.
+// Package amqp connects to brokers with AMQP 0-9-1, such as RabbitMQ, for the dispatcher, the brokers of dead letters
+// and workers. It neither reconnects nor retries.
 //
 //	amqp://[USER:PASSWORD@]HOST[:PORT][/VHOST][?PARAMETERS]   amqps:// with TLS
 //
@@ -14,6 +14,5 @@
 //	verify=verify_peer        verify_peer or verify_none; amqps only
 //	server_name_indication=HOST   the name in the server's certificate, if that is not HOST of the URL; amqps only
 //
-// A user of the package may have parameters of its own. url.go reads URLs, conn.go connects, and
-// coalesce.go makes one write of many small ones.
+// Callers may add their own parameters. url.go reads URLs, conn.go connects, and coalesce.go joins small writes.
 package amqp

@@ -15,10 +15,10 @@ import (
 
 // Target is a parsed URL.
 type Target struct {
-	// Own are the parameters of the caller that the URL has.
+	// Own are the caller's parameters.
 	Own url.Values
 
-	dial    string // the URL without the parameters that are handled here
+	dial    string // without the parameters handled here
 	timeout time.Duration
 	tls     *tls.Config // nil: none
 }
@@ -27,8 +27,8 @@ var kind = brokerurl.Kind{Broker: "RabbitMQ", Scheme: "amqp", Malformed: errors.
 	"like amqp://[USER:PASSWORD@]HOST[:PORT][/VHOST][?PARAMETERS], with special characters of the password and the " +
 	"virtual host escaped"), Parameters: []string{"auth_mechanism", "channel_max", "heartbeat"}}
 
-// Parse parses a URL. own names the parameters that the caller has besides those of every URL. It reads the files that
-// the URL names, and connects to nothing. No error contains the URL.
+// Parse parses a URL. own names the caller's parameters. It reads the files of the URL and connects to nothing. No
+// error contains the URL.
 func Parse(text string, own ...string) (*Target, error) {
 	u, err := kind.Parse(text, own...)
 	if err != nil {

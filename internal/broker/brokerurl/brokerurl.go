@@ -1,5 +1,5 @@
-// Package brokerurl reads what the URLs of brokers have in common: their parameters, and those of TLS. No error
-// contains a URL: after a typing error any part of it may be the password.
+// Package brokerurl reads the common parameters of broker URLs, including TLS. No error contains a URL: after a typing
+// error any part of it may be the password.
 package brokerurl
 
 import (
@@ -17,30 +17,30 @@ import (
 
 // Kind is the kind of URL of a broker.
 type Kind struct {
-	Broker string // for people
-	Scheme string // without TLS; with TLS it ends in an s
-	// Malformed is the error of a text that is no such URL. It says what one looks like.
+	Broker string
+	Scheme string // without TLS; an s at the end means TLS
+	// Malformed is the error of a text that is no such URL, with an example.
 	Malformed error
-	// Parameters are those of every URL, besides connection_timeout and those of TLS. An unknown one is an error: a client
-	// that ignores it would connect without options that were misspelt.
+	// Parameters are those of every URL, besides connection_timeout and those of TLS. An unknown one is an error: a
+	// client would ignore a misspelt option.
 	Parameters []string
 }
 
-// URL is a URL that was read.
+// URL is a parsed URL.
 type URL struct {
 	*url.URL
 	Own   url.Values // parameters of the caller
-	Query url.Values // all others
+	Query url.Values
 
 	kind *Kind
 }
 
 const timeout = "connection_timeout"
 
-// ofTLS are the parameters that go with TLS only.
+// ofTLS are only valid with TLS.
 var ofTLS = []string{"cacertfile", "certfile", "keyfile", "server_name_indication", "verify"}
 
-// Parse reads a URL. own names the parameters that the caller has besides those of every URL.
+// Parse reads a URL. own names the caller's parameters.
 func (k *Kind) Parse(text string, own ...string) (*URL, error) {
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Host == "" || parsed.Scheme != k.Scheme && parsed.Scheme != k.Scheme+"s" ||
@@ -71,7 +71,7 @@ func (k *Kind) Parse(text string, own ...string) (*URL, error) {
 
 func (u *URL) secure() bool { return u.Scheme != u.kind.Scheme }
 
-// Timeout returns how long a connection may take to be made.
+// Timeout bounds the connecting.
 func (u *URL) Timeout(otherwise time.Duration) (time.Duration, error) {
 	if !u.Query.Has(timeout) {
 		return otherwise, nil
@@ -83,8 +83,8 @@ func (u *URL) Timeout(otherwise time.Duration) (time.Duration, error) {
 	return time.Duration(ms) * time.Millisecond, nil
 }
 
-// TLS reads the parameters of TLS, and the files that they name, and removes them from Query. The result is nil for a
-// URL without TLS. serverName is the name to check where the URL names none; "" for that of the server that is dialled.
+// TLS reads the parameters of TLS and their files, and removes them from Query. The result is nil without TLS.
+// serverName is the default name to check; "" is the dialled server.
 func (u *URL) TLS(serverName string) (*tls.Config, error) {
 	if !u.secure() {
 		return nil, nil
@@ -126,7 +126,7 @@ func (u *URL) TLS(serverName string) (*tls.Config, error) {
 	return c, nil
 }
 
-// Authorities reads the certificates to trust from a file that a parameter names.
+// Authorities reads the trusted certificates from the file of a parameter.
 func Authorities(broker, parameter, file string) (*x509.CertPool, error) {
 	pem, err := os.ReadFile(file)
 	if err != nil {

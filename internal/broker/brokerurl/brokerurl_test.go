@@ -15,7 +15,6 @@ import (
 var kind = brokerurl.Kind{Broker: "Post", Scheme: "post", Malformed: errors.New("must look like"),
 	Parameters: []string{"office"}}
 
-// read reads all that a caller reads.
 func read(text string) (*brokerurl.URL, error) {
 	u, err := kind.Parse(text, "own")
 	if err == nil {

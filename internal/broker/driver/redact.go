@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// hidden stands for a secret.
 const hidden = "***"
 
-// Redact returns a URL for eyes: without its password, without user info that may be a token, without the values of its
-// query, and without its fragment. Of what cannot be parsed it returns only the scheme.
+// Redact returns a URL for people: without password, user info that may be a token, query values and fragment. For an
+// unparseable one it returns only the scheme.
 func Redact(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Opaque != "" {
@@ -37,11 +36,10 @@ func Redact(rawURL string) string {
 // Hide returns an error whose text shows no secret of a URL. A Registry does so for all drivers.
 func Hide(err error, rawURL string) error { return secretsOf(rawURL).hide(err) }
 
-// secrets are texts that no error may show.
 type secrets []string
 
 // secretsOf returns the secrets of a URL, the longest first: itself, its user info, its password, and the values of its
-// query, as written and decoded. A value in a query of fewer than four bytes is a number or a switch, not a secret.
+// query, as written and decoded. A query value of fewer than four bytes is a number or a switch, not a secret.
 func secretsOf(rawURL string) secrets {
 	all := secrets{rawURL}
 	if before, _, ok := strings.Cut(rawURL, "@"); ok {
@@ -68,8 +66,8 @@ func secretsOf(rawURL string) secrets {
 	return slices.Compact(all)
 }
 
-// hide returns an error that is err to errors.Is, and whose text has no secrets. It never returns a chain in which
-// another text could be printed.
+// hide returns an error that is err to errors.Is, without secrets in its text. It never returns a chain that could
+// print another text.
 func (s secrets) hide(err error) error {
 	if err == nil {
 		return nil
@@ -92,7 +90,7 @@ type redacted struct {
 
 func (e *redacted) Error() string { return e.text }
 
-// As finds a LossError, which names no more than queues and positions.
+// As finds a LossError, which has only queues and positions.
 func (e *redacted) As(target any) bool {
 	loss, ok := target.(**LossError)
 	return ok && errors.As(e.err, loss)

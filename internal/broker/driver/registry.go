@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// OpenFunc connects to the broker that a URL names.
+// OpenFunc connects to the broker of a URL.
 type OpenFunc func(ctx context.Context, url string) (Driver, error)
 
-// Registry maps the names of drivers to how they are opened. The program that wires drivers makes one.
+// Registry maps names of drivers to their open functions.
 type Registry map[string]OpenFunc
 
 // Names returns the names of the drivers in alphabetical order.
@@ -32,7 +32,6 @@ func (r Registry) Open(ctx context.Context, name, url string) (Driver, error) {
 	return &guarded{d, secrets}, nil
 }
 
-// guarded hides the secrets in the errors of a driver.
 type guarded struct {
 	driver  Driver
 	secrets secrets
@@ -81,7 +80,6 @@ func (g *guarded) ReadLog(ctx context.Context, queue string, part LogPart, max i
 
 func (g *guarded) Close() error { return g.secrets.hide(g.driver.Close()) }
 
-// guardedReceiver hides the secrets in the errors of a receiver. Keep and Held have none.
 type guardedReceiver struct {
 	Receiver
 	secrets secrets

@@ -31,7 +31,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// leaky is a driver that puts its URL into every error.
+// leaky puts its URL into every error.
 type leaky struct {
 	driver.Basic
 	driver.BasicReceiver

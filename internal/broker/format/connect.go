@@ -1,14 +1,14 @@
 package format
 
-// connect is what Kafka Connect adds to records in its dead letter queue, with
-// errors.deadletterqueue.context.headers.enable. All values are text.
+// connect is the convention of Kafka Connect's dead letter queue with errors.deadletterqueue.context.headers.enable.
+// All values are text.
 var connect = convention{
 	name:    "kafka_connect",
 	follows: func(m *message) bool { return m.has("__connect.errors.topic", "__connect.errors.exception.class.name") },
 	decode:  decodeConnect,
 }
 
-// decodeConnect finds neither attempts nor a time of the failure: Connect tells none.
+// Connect reports neither attempts nor a time of the failure.
 func decodeConnect(m *message, d *Decoded) error {
 	const p = "__connect.errors."
 	value := func(name string) string { return string(m.last(p + name)) }
@@ -18,7 +18,6 @@ func decodeConnect(m *message, d *Decoded) error {
 	d.Failure.Type = value("exception.class.name")
 	d.Failure.Message = value("exception.message")
 	d.Stack = value("exception.stacktrace")
-	// With these an operator finds the task of the connector.
 	for _, name := range []string{"task.id", "stage", "class.name"} {
 		d.detail(name, value(name))
 	}

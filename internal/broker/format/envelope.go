@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// envelope is an event in a dead letter topic: in a JSON object beside its failure, or below headers that tell it.
+// envelope is an event in a dead letter topic: in a JSON object beside its failure, or below headers with it.
 var envelope = convention{
 	name: "dlq_envelope",
 	follows: func(m *message) bool {
@@ -20,7 +20,7 @@ var envelope = convention{
 	decode: decodeEnvelope,
 }
 
-// decodeEnvelope reads either form. The identifier of the event is preferred: the envelope gets another one each time.
+// decodeEnvelope prefers the identifier of the event: each envelope has its own.
 func decodeEnvelope(m *message, d *Decoded) error {
 	o := map[string]json.RawMessage{}
 	if m.members("event", "original_topic", "error") {
@@ -37,7 +37,7 @@ func decodeEnvelope(m *message, d *Decoded) error {
 	} else {
 		d.MessageID = cmp.Or(d.MessageID, string(m.last("event_id")))
 	}
-	// A field of the envelope rules; a header says what that leaves out.
+	// A field of the envelope precedes a header.
 	field := func(name string) string {
 		if s := jsonText(o[name]); s != "" {
 			return s
@@ -63,8 +63,8 @@ func decodeEnvelope(m *message, d *Decoded) error {
 	return nil
 }
 
-// eventKey takes the key of the event from its envelope, which has a key of its own. Envelopes of other programs do not
-// tell the key; there the key of the message stays.
+// eventKey takes the event's key from the envelope, which has its own. Envelopes of other programs lack it; there the
+// key of the message stays.
 func (d *Decoded) eventKey(o map[string]json.RawMessage) error {
 	switch key, bytes := o["event_key"], o["event_key_base64"]; {
 	case bytes != nil:
@@ -77,14 +77,12 @@ func (d *Decoded) eventKey(o map[string]json.RawMessage) error {
 	return nil
 }
 
-// eventID returns the identifier of the original event, else that of the envelope. A number is one as it is written.
 func eventID(o map[string]json.RawMessage) string {
 	var event map[string]json.RawMessage
-	_ = json.Unmarshal(o["event"], &event) // one that is no object has none
+	_ = json.Unmarshal(o["event"], &event)
 	return cmp.Or(jsonID(event["event_id"]), jsonID(o["event_id"]))
 }
 
-// jsonID returns the text of a JSON string or number, and "" for anything else.
 func jsonID(raw json.RawMessage) string {
 	if len(raw) > 0 && strings.IndexByte("-0123456789", raw[0]) >= 0 {
 		return string(raw)
@@ -92,5 +90,4 @@ func jsonID(raw json.RawMessage) string {
 	return jsonName(raw)
 }
 
-// jsonInstant reads a time in a JSON string or number.
 func jsonInstant(raw json.RawMessage) task.Instant { return instant(jsonText(raw)) }

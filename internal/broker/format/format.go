@@ -1,12 +1,12 @@
-// Package format reads what a dead letter says of its own failure. Frameworks have conventions for that: headers, or an
-// envelope around the original payload. Each convention has a file; [Decode] detects which one a message follows, or
-// takes the one that its source names.
+// Package format reads the failure that a dead letter describes. Frameworks have conventions for that: headers, or an
+// envelope around the original payload. Each convention has a file; [Decode] detects the one of a message, or uses that
+// of its source.
 //
-// Messages are hostile: a decoder takes no more than bounded texts and times that can be shown, and never fails. What
-// does not follow its convention is decoded as raw, with the reason.
+// Messages are hostile: a decoder returns only bounded, printable texts and times, and never fails. A message that
+// breaks its convention is decoded as raw, with the reason.
 //
 // A new convention is a file with a variable of type convention, an entry in the list, and samples in testdata.
-// message.go has what decoders share.
+// message.go has the common parts of decoders.
 package format
 
 import (
@@ -19,34 +19,34 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Decoded is what a message says of itself; a field that it does not tell is zero. Texts are valid UTF-8 without NUL,
-// and bounded: a longer one ends with a mark.
+// Decoded is the content of a message; unknown fields are zero. Texts are valid UTF-8 without NUL, and bounded: a
+// longer one ends with a mark.
 type Decoded struct {
-	Format string // name of the convention
-	// Origin is where the consumer had taken the message from; "" where the message does not say.
+	Format string
+	// Origin is where the consumer took the message from; "" if unknown.
 	Origin string
 	// OriginPosition identifies the original message there: partition and offset, "3@17".
 	OriginPosition string
-	Handler        string // the consumer
+	Handler        string
 	Failure        failure.Report
 	Stack          string
-	// Attempts is how often its consumer tried, the first time included.
+	// Attempts counts the consumer's tries, with the first.
 	Attempts        int
-	FirstAt, LastAt task.Instant // when it died first, and last
+	FirstAt, LastAt task.Instant
 	// Content is the original: without the envelope, and without the headers of the convention and Tasker's own.
 	// Headers and payload share memory with the message.
 	Content   deadletter.Content
 	MessageID string
-	// Details are what else the convention tells, in its order.
+	// Details are the convention's other values, in order.
 	Details []deadletter.Detail
-	// Letter, Redrive and Replays are of a letter that was sent back: from Tasker's headers.
+	// Letter, Redrive and Replays identify a letter that was sent back, by Tasker's headers.
 	Letter, Redrive task.ID
 	Replays         int
-	// Undecoded is why the message could not be decoded, a part of a sentence; "" when it was.
+	// Undecoded is why the message could not be decoded, a part of a sentence; "" if it could.
 	Undecoded string
 }
 
-// Bounds of what a message tells, in bytes; those of a failure are the same as for tasks.
+// Bounds in bytes; those of a failure are the same as for tasks.
 const (
 	maxName    = 255
 	maxText    = 8 << 10
@@ -58,21 +58,20 @@ const (
 // Raw is the format of a message that follows no convention.
 const Raw = "raw"
 
-// convention is one way to report a failure with a message.
 type convention struct {
 	name string
-	// follows reports whether a message claims to follow it. It is cheap, and false for other conventions.
+	// follows reports whether a message claims to follow it, quickly, and is false for other conventions.
 	follows func(*message) bool
-	// decode fills in d, whose Content is that of the message without Tasker's headers. Its error, a part of a sentence,
-	// says why the message does not follow the convention; then d is dropped.
+	// decode fills in d, whose Content has no headers of Tasker. An error, a part of a sentence, is a broken
+	// convention, and drops d.
 	decode func(m *message, d *Decoded) error
 }
 
-// conventions are tried in order: headers before bodies, since an application may have put any body below the headers
-// of a framework. An envelope is tried late: its names are common, and the wrong decoder loses the payload.
+// conventions are tried in order: headers before bodies, since any body may be below a framework's headers. An envelope
+// comes late: its names are common, and the wrong decoder loses the payload.
 var conventions = []convention{spring, connect, watermill, xDeath, uForwarder, jobFailure, envelope, tasker}
 
-// Names returns the names of the formats that a source may name.
+// Names returns the formats that a source may name.
 func Names() []string {
 	out := make([]string, 0, len(conventions)+1)
 	for _, c := range conventions {
@@ -81,9 +80,8 @@ func Names() []string {
 	return append(out, Raw)
 }
 
-// Decode reads a message in the named format, or in the one that it follows if name is "". It never fails: a message
-// that it cannot decode is raw. It replaces no named format by another one: to the operator who named it, the reason is
-// worth more than a guess.
+// Decode reads a message in the named format, or in the detected one if name is "". It never fails: an undecodable
+// message is raw. It does not guess instead of a named format: the operator needs the reason.
 func Decode(m driver.Message, name string) Decoded {
 	if name == Raw {
 		return raw(&m, "")
@@ -116,7 +114,6 @@ func Decode(m driver.Message, name string) Decoded {
 	return raw(&m, "it follows no known convention")
 }
 
-// raw returns a message as it is, without Tasker's headers.
 func raw(m *driver.Message, why string) Decoded {
 	d := Decoded{Format: Raw, MessageID: m.MessageID, Undecoded: text(why, maxText),
 		Failure: failure.Report{Retryable: true},
@@ -126,7 +123,7 @@ func raw(m *driver.Message, why string) Decoded {
 	return d
 }
 
-// bound cuts what decoders took as it was, and puts times in their order. Decoders need not care about lengths.
+// bound cuts decoded texts and orders times, so that decoders need not.
 func (d *Decoded) bound() {
 	for _, s := range []*string{&d.Origin, &d.OriginPosition, &d.Handler, &d.MessageID, &d.Failure.Type, &d.Failure.Code} {
 		*s = text(*s, maxName)
@@ -149,7 +146,7 @@ func (d *Decoded) detail(name, value string) {
 	}
 }
 
-// text returns a text that can be stored: PostgreSQL takes no NUL. Of a huge one it looks at the beginning only.
+// text returns a text that can be stored: PostgreSQL takes no NUL. It reads only the beginning of a huge one.
 func text(s string, limit int) string {
 	s = s[:min(len(s), limit+64)]
 	return failure.Cut(strings.ReplaceAll(s, "\x00", " "), limit)

@@ -68,7 +68,6 @@ func inputs(t testing.TB) []string {
 	return files
 }
 
-// show writes what was decoded, a line for each field that is not zero.
 func show(d *format.Decoded) string {
 	var b strings.Builder
 	line := func(name string, value any, zero bool) {
@@ -126,7 +125,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Every format has a message in testdata that is detected as it.
 func TestNamesAreDetected(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -151,7 +149,7 @@ func TestNamesAreDetected(t *testing.T) {
 	}
 }
 
-// What is decoded does not change the message: it may have to be decoded again.
+// Decoding does not change the message, which may be decoded again.
 func TestMessageStays(t *testing.T) {
 	t.Parallel()
 	for _, file := range inputs(t) {
@@ -197,7 +195,6 @@ func TestDeepDocuments(t *testing.T) {
 	}
 }
 
-// check checks what holds of every decoded message.
 func check(t *testing.T, d *format.Decoded) {
 	t.Helper()
 	texts := []string{d.Format, d.Origin, d.OriginPosition, d.Handler, d.Failure.Type, d.Failure.Code,
@@ -254,7 +251,6 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// Every format has its rows in the documentation.
 func TestFormatsAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/reference/dead-letter-formats.md")
@@ -271,7 +267,6 @@ func TestFormatsAreDocumented(t *testing.T) {
 	}
 }
 
-// BenchmarkDecode decodes the messages in testdata in turn.
 func BenchmarkDecode(b *testing.B) {
 	for _, file := range inputs(b) {
 		in := read(b, file)

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// jobFailure is a job of a Redis list in a JSON object, beside its failure or, if its queue was full, beside that.
+// jobFailure is a job of a Redis list in a JSON object, beside its failure or the full queue that it was moved from.
 var jobFailure = convention{
 	name: "job_failure",
 	follows: func(m *message) bool {
@@ -18,7 +18,7 @@ var jobFailure = convention{
 	decode: decodeJobFailure,
 }
 
-// decodeJobFailure takes the job out of its wrapper, byte for byte: a redrive must send the job.
+// decodeJobFailure unwraps the job byte for byte: a redrive must send the job.
 func decodeJobFailure(m *message, d *Decoded) error {
 	o, err := m.fields()
 	if err != nil {
@@ -27,7 +27,7 @@ func decodeJobFailure(m *message, d *Decoded) error {
 	d.Content = deadletter.Content{Key: d.Content.Key, Headers: d.Content.Headers}
 	job, failed := o["original_job"]
 	switch {
-	case !failed: // the other wrapper: the job was moved because its queue was full
+	case !failed: // the other wrapper: moved because its queue was full
 		d.Origin = jsonName(o["original_queue"])
 		d.Failure.Type = jsonName(o["reason"])
 		d.Failure.Message = jsonText(o["reason"])
@@ -53,8 +53,7 @@ func decodeJobFailure(m *message, d *Decoded) error {
 	return nil
 }
 
-// decodeText decodes a job that is no JSON, and therefore a string in its wrapper; a member beside it says how it is
-// encoded. Without that member the payload stays as it is.
+// decodeText decodes a string job, whose encoding is in a member beside it; without that the payload stays.
 func decodeText(payload *[]byte, job json.RawMessage, name string, encoding json.RawMessage) error {
 	switch jsonText(encoding) {
 	case "text":

@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// message is a message with the look-ups that decoders need. It parses the payload at most once.
+// message has look-ups for decoders. It parses the payload at most once.
 type message struct {
 	*driver.Message
 	parsed bool
@@ -36,8 +36,8 @@ func (m *message) first(name string) []byte {
 	return nil
 }
 
-// last returns the value of the last header of that name, or nil. Where frameworks append a header again and again, the
-// first is of the first failure, and the last of the last.
+// last returns the last header of that name, or nil. Where frameworks append repeatedly, the first is of the first
+// failure.
 func (m *message) last(name string) []byte {
 	for _, h := range slices.Backward(m.Headers) {
 		if h.Name == name {
@@ -47,7 +47,6 @@ func (m *message) last(name string) []byte {
 	return nil
 }
 
-// without returns headers except those that drop selects.
 func without(headers []deadletter.Header, drop func(name string) bool) []deadletter.Header {
 	selected := func(h deadletter.Header) bool { return drop(h.Name) }
 	if !slices.ContainsFunc(headers, selected) {
@@ -66,7 +65,6 @@ func among(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// fields returns the members of a payload that is a JSON object. Of members with one name the last counts.
 func (m *message) fields() (map[string]json.RawMessage, error) {
 	if !m.parsed {
 		m.parsed = true
@@ -79,13 +77,12 @@ func (m *message) fields() (map[string]json.RawMessage, error) {
 	return m.object, m.err
 }
 
-// isObject reports whether the payload may be a JSON object.
 func (m *message) isObject() bool {
 	return bytes.HasPrefix(bytes.TrimLeft(m.Payload, " \t\r\n"), []byte("{"))
 }
 
-// members reports whether the payload is a JSON object with members of all these names. It parses none that does not
-// mention them: no program writes such names with escapes.
+// members reports whether the payload is a JSON object with all these members. It parses only payloads that contain the
+// names: programs do not escape them.
 func (m *message) members(names ...string) bool {
 	unmentioned := func(name string) bool { return !bytes.Contains(m.Payload, []byte(`"`+name+`"`)) }
 	if !m.isObject() || slices.ContainsFunc(names, unmentioned) {
@@ -95,7 +92,7 @@ func (m *message) members(names ...string) bool {
 	return err == nil && !slices.ContainsFunc(names, func(name string) bool { return object[name] == nil })
 }
 
-// jsonText returns a JSON string's text, "" for null, and any other value as it is written.
+// jsonText returns a JSON string's text, "" for null, and any other value as written.
 func jsonText(raw json.RawMessage) string {
 	var s *string
 	if len(raw) == 0 {
@@ -110,7 +107,6 @@ func jsonText(raw json.RawMessage) string {
 	return *s
 }
 
-// jsonName returns a JSON string's text, and "" for anything else: a document is no name.
 func jsonName(raw json.RawMessage) string {
 	if !bytes.HasPrefix(raw, []byte(`"`)) {
 		return ""
@@ -118,10 +114,8 @@ func jsonName(raw json.RawMessage) string {
 	return jsonText(raw)
 }
 
-// jsonCount returns a JSON number, or a string with one, as a count; 0 for anything else.
 func jsonCount(raw json.RawMessage) int { return count(jsonText(raw)) }
 
-// count returns a decimal number as a count from 0 to maxCount; 0 for anything else.
 func count(s string) int {
 	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || !(f >= 0) {
@@ -130,12 +124,12 @@ func count(s string) int {
 	return int(min(f, maxCount))
 }
 
-// layouts are how conventions write times. Python and Java leave out the zone of UTC.
+// layouts are how conventions write times. Python and Java omit the zone of UTC.
 var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00",
 	"2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999Z0700"}
 
-// instant reads a time: one of the layouts, or a number of seconds, milliseconds, microseconds or nanoseconds since
-// 1970, whichever is plausible. It is 0 for anything else, and outside the years 1970 to 9999.
+// instant reads a time: one of the layouts, or seconds, milliseconds, microseconds or nanoseconds since 1970, whichever
+// is plausible. It is 0 for anything else, and outside the years 1970 to 9999.
 func instant(s string) task.Instant {
 	s = strings.TrimSpace(s)
 	if len(s) > 64 {
@@ -149,13 +143,13 @@ func instant(s string) task.Instant {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return since1970(n)
 	}
-	if f, err := strconv.ParseFloat(s, 64); err == nil && f > 0 && f < 1e11 { // seconds, as Python's time() has them
+	if f, err := strconv.ParseFloat(s, 64); err == nil && f > 0 && f < 1e11 { // seconds, as from Python's time()
 		return within(time.UnixMicro(int64(f * 1e6)))
 	}
 	return 0
 }
 
-// since1970 reads a number of seconds (below the year 5138), milliseconds (from 1973), microseconds or nanoseconds.
+// since1970 reads seconds (below the year 5138), milliseconds (from 1973), microseconds or nanoseconds.
 func since1970(n int64) task.Instant {
 	switch {
 	case n <= 0:
@@ -170,7 +164,6 @@ func since1970(n int64) task.Instant {
 	return within(time.Unix(0, n))
 }
 
-// within returns a time of the years 1970 to 9999 as an instant, and any other as 0.
 func within(t time.Time) task.Instant {
 	if y := t.UTC().Year(); y < 1970 || y > 9999 {
 		return 0

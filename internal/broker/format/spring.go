@@ -6,23 +6,23 @@ import (
 	"strconv"
 )
 
-// spring is what Spring for Apache Kafka adds when it publishes to a dead letter topic, with or without retry topics.
-// Partition, offset, timestamp and counts are big-endian integers; all others are text. With retry topics the headers
-// of the original repeat: the first is the topic where the message began.
+// spring is the convention of Spring for Apache Kafka's dead letter topics, with or without retry topics. Partition,
+// offset, timestamp and counts are big-endian integers; all others are text. With retry topics the headers of the
+// original repeat: the first is the topic where the message began.
 var spring = convention{
 	name:    "kafka_dlt",
 	follows: func(m *message) bool { return m.has("kafka_dlt-original-topic", "kafka_dlt-exception-fqcn") },
 	decode:  decodeSpring,
 }
 
-// decodeSpring takes the topic where the message began for its origin: a retry topic would delay a redrive again.
+// decodeSpring takes the first topic as the origin: a retry topic would delay a redrive again.
 func decodeSpring(m *message, d *Decoded) error {
 	const p = "kafka_dlt-"
 	value := func(name string) string { return string(m.last(p + name)) }
 	d.Origin = string(m.first(p + "original-topic"))
 	d.OriginPosition = position(decimal(m.first(p+"original-partition")), decimal(m.first(p+"original-offset")))
 	d.Handler = value("original-consumer-group")
-	// Spring wraps the exception of the listener: the cause tells more.
+	// Spring wraps the listener's exception: the cause is more precise.
 	d.Failure.Type = cmp.Or(value("exception-cause-fqcn"), value("exception-fqcn"), value("key-exception-fqcn"))
 	d.Failure.Message = cmp.Or(value("exception-message"), value("key-exception-message"))
 	d.Stack = cmp.Or(value("exception-stacktrace"), value("key-exception-stacktrace"))

@@ -7,15 +7,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// tasker is a message that Tasker has sent back, and that died without another convention.
+// tasker is a message sent back by Tasker that died without another convention.
 var tasker = convention{
 	name:    "tasker",
 	follows: func(m *message) bool { return m.has(deadletter.HeaderLetter) },
 	decode:  func(*message, *Decoded) error { return nil },
 }
 
-// lineage takes Tasker's headers out of the content, whatever the format: a message that was sent back dies under the
-// convention of its consumer. A value that Tasker has not written is ignored.
+// lineage removes Tasker's headers from content of any format: a message that was sent back dies under its consumer's
+// convention. It ignores values that Tasker has not written.
 func (d *Decoded) lineage() {
 	for _, h := range d.Content.Headers {
 		if len(h.Value) > 64 {

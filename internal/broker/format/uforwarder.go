@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// uForwarder is what Uber's uForwarder writes: the key of a record in a retry or dead letter topic is a protobuf with
-// the origin and the counts, in which the original key is a field. It tells no error.
+// uForwarder is the convention of Uber's uForwarder: the key of a record in a retry or dead letter topic is a protobuf
+// with the origin, the counts and the original key. It has no error.
 var uForwarder = convention{
 	name: "uforwarder",
 	follows: func(m *message) bool {
@@ -19,14 +19,12 @@ var uForwarder = convention{
 	decode: decodeUForwarder,
 }
 
-// uForwarderKey is the protobuf message DLQMetadata.
 type uForwarderKey struct {
 	topic   string // field 2
 	key     []byte // field 6
 	numbers map[protowire.Number]int64
 }
 
-// The numbers of its fields that are integers.
 const (
 	uRetries   protowire.Number = 1
 	uPartition protowire.Number = 3
@@ -51,7 +49,7 @@ func decodeUForwarder(m *message, d *Decoded) error {
 	return nil
 }
 
-// parseUForwarder reads a key strictly: any bytes may be a key, and many short ones are a protobuf of some kind.
+// parseUForwarder reads a key strictly: any bytes may be a key, and many short ones are a valid protobuf.
 func parseUForwarder(key []byte) (*uForwarderKey, error) {
 	errNot := errors.New("its key is not a DLQMetadata")
 	out := &uForwarderKey{numbers: map[protowire.Number]int64{}}
@@ -73,7 +71,7 @@ func parseUForwarder(key []byte) (*uForwarderKey, error) {
 			var value uint64
 			value, n = protowire.ConsumeVarint(key)
 			out.numbers[number] = int64(value)
-		default: // a field that DLQMetadata does not have: the key is something else
+		default: // no field of DLQMetadata: the key is something else
 			return nil, errNot
 		}
 		if n < 0 {
@@ -87,5 +85,4 @@ func parseUForwarder(key []byte) (*uForwarderKey, error) {
 	return out, nil
 }
 
-// topicName is what Kafka takes as the name of a topic.
 var topicName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,249}$`)

@@ -1,13 +1,13 @@
 package format
 
-// watermill is the metadata that Watermill's middleware PoisonQueue adds.
+// watermill is the metadata of Watermill's middleware PoisonQueue.
 var watermill = convention{
 	name:    "watermill",
 	follows: func(m *message) bool { return m.has("reason_poisoned", "topic_poisoned") },
 	decode:  decodeWatermill,
 }
 
-// decodeWatermill leaves the UUID of Watermill in the headers, since its subscribers need it.
+// decodeWatermill keeps the UUID of Watermill in the headers, since its subscribers need it.
 func decodeWatermill(m *message, d *Decoded) error {
 	value := func(name string) string { return string(m.last(name)) }
 	d.Origin = value("topic_poisoned")

@@ -8,9 +8,9 @@ import (
 	"fmt"
 )
 
-// xDeath is what RabbitMQ adds when it dead-letters a message. The header x-death is a table, which the driver writes
-// as JSON: an array with one entry for each queue and reason, the latest first. RabbitMQ tells why a message left its
-// queue, and not what its consumer found wrong; the headers of Spring AMQP, which republishes with the exception, do.
+// xDeath is RabbitMQ's dead-lettering. The header x-death is a table, which the driver writes as a JSON array: one
+// entry for each queue and reason, the latest first. RabbitMQ reports why a message left its queue, not the consumer's
+// error; the headers of Spring AMQP, which republishes with the exception, do.
 var xDeath = convention{
 	name: "x-death",
 	follows: func(m *message) bool {
@@ -19,7 +19,6 @@ var xDeath = convention{
 	decode: decodeXDeath,
 }
 
-// death is an entry of x-death.
 type death struct {
 	Queue       json.RawMessage `json:"queue"`
 	Reason      json.RawMessage `json:"reason"`
@@ -30,13 +29,12 @@ type death struct {
 	Expiration  json.RawMessage `json:"original-expiration"`
 }
 
-// consumed reports whether a consumer had the message.
 func (e *death) consumed() bool {
 	reason := jsonText(e.Reason)
 	return reason == "rejected" || reason == "delivery_limit"
 }
 
-// decodeXDeath takes the reason, such as rejected, for the failure where Spring AMQP tells no exception.
+// decodeXDeath uses the reason, such as rejected, as the failure without an exception of Spring AMQP.
 func decodeXDeath(m *message, d *Decoded) error {
 	var deaths []death
 	if value := m.last("x-death"); len(bytes.TrimSpace(value)) > 0 {
@@ -46,7 +44,7 @@ func decodeXDeath(m *message, d *Decoded) error {
 	}
 	reason := string(m.last("x-first-death-reason"))
 	d.Origin = string(m.first("x-first-death-queue"))
-	// The table knows more than the headers x-first-death-*, which name the first queue only.
+	// The headers x-first-death-* name only the first queue.
 	if e := decisive(deaths); e != nil {
 		d.Origin, reason = jsonText(e.Queue), jsonText(e.Reason)
 		d.detail("exchange", jsonText(e.Exchange))
@@ -59,7 +57,7 @@ func decodeXDeath(m *message, d *Decoded) error {
 	}
 	d.Failure.Type, d.Stack = reason, string(m.last("x-exception-stacktrace"))
 	d.Failure.Message = string(m.last("x-exception-message"))
-	// A group needs some text as its title.
+	// A group needs a title.
 	if d.Failure.Message == "" && reason != "" {
 		d.Failure.Message = fmt.Sprintf("%s in queue %s", reason, d.Origin)
 	}
@@ -72,8 +70,8 @@ func decodeXDeath(m *message, d *Decoded) error {
 	return nil
 }
 
-// decisive returns the entry that says where the message died: the latest that a consumer caused, since queues in
-// which messages only wait for a retry let them expire; else the earliest. It returns nil if there is none.
+// decisive returns the entry of the death: the latest that a consumer caused, since messages expire in queues that
+// delay retries; else the earliest, or nil.
 func decisive(deaths []death) *death {
 	for i := range deaths {
 		if deaths[i].consumed() || i == len(deaths)-1 {
@@ -83,7 +81,6 @@ func decisive(deaths []death) *death {
 	return nil
 }
 
-// countDeaths adds up the attempts at the origin, and finds the first and the last time.
 func (d *Decoded) countDeaths(deaths []death) {
 	for i := range deaths {
 		e := &deaths[i]

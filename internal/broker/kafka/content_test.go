@@ -18,8 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 )
 
-// TestRecordsSurvive: what a record has is there after it was received and sent back: null is not empty, headers keep
-// their order and may repeat, the event time stays.
+// A record survives the way back: null is not empty, headers keep order and repetitions, the event time stays.
 func TestRecordsSurvive(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic, back := kafkatest.NewTopic(t, url, 1), kafkatest.NewTopic(t, url, 1, "retention.ms", "-1")
@@ -69,7 +68,7 @@ func TestRecordsSurvive(t *testing.T) {
 	}
 }
 
-// A letter that an older version has captured names the headers that have no value.
+// Letters of older versions list the headers without a value by name.
 func TestNullHeadersOfOlderLetters(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 1)
@@ -81,7 +80,7 @@ func TestNullHeadersOfOlderLetters(t *testing.T) {
 	}
 }
 
-// A letter that is older than the retention of its topic arrives, and is as old as it was when it dies again.
+// A letter older than its topic's retention arrives, and keeps its age when it dies again.
 func TestOlderThanTheRetention(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 1, "retention.ms", "3600000", "segment.ms", "100")
@@ -111,7 +110,6 @@ func TestOlderThanTheRetention(t *testing.T) {
 	}
 }
 
-// TestEditedTombstone: a payload that an operator gives a tombstone is sent.
 func TestEditedTombstone(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 1)
@@ -127,7 +125,7 @@ func TestEditedTombstone(t *testing.T) {
 	}
 }
 
-// TestCompression: records of every compression, with one of 10 MB, which is sent back.
+// Records of every compression, one of 10 MB, are sent back.
 func TestCompression(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 1, "max.message.bytes", "12000000")
@@ -158,8 +156,7 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestTransactions: messages of a transaction that was aborted do not come, and the depth returns to 0 although the
-// ends of transactions have offsets.
+// Messages of aborted transactions do not come, and the depth returns to 0 although ends of transactions have offsets.
 func TestTransactions(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 1)
@@ -186,12 +183,12 @@ func TestTransactions(t *testing.T) {
 	}
 }
 
-// TestPartitions: keys go where Java's client sends them, and a destination can name a partition.
+// Keys map to partitions as in Java's client, and a destination can name a partition.
 func TestPartitions(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 12)
 	d := open(t, url)
-	// Utils.toPositive(Utils.murmur2(key)) % 12, by the values in the tests of Java's client
+	// Utils.toPositive(Utils.murmur2(key)) % 12, from the tests of Java's client
 	byKey := map[string]string{"21": "/0@", "foobar": "/6@", "a-little-bit-long-string": "/8@", "abc": "/3@"}
 	for key := range byKey {
 		send(t, d, topic, driver.Message{Key: []byte(key), Payload: []byte(key)})

@@ -18,35 +18,32 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/kafkaurl"
 )
 
-// polite bounds how long the broker is waited for when something is closed.
 const polite = 3 * time.Second
 
-// conn is a connection to a cluster: a client for questions, one for each receiver, and those of sends.
 type conn struct {
 	target *kafkaurl.Target
 	opts   options
 	client *kgo.Client
 	admin  *kadm.Client
 
-	ended context.Context // ends with Close
+	ended context.Context
 	end   context.CancelFunc
 
-	closing sync.WaitGroup // of producers that were given up
+	closing sync.WaitGroup // of abandoned producers
 
 	mu        sync.Mutex
 	closed    bool
 	idle      []*producer
 	receivers map[*receiver]struct{}
-	lifetimes map[string]known // of topics to which records with a time were sent
+	lifetimes map[string]known
 }
 
-// options are the parameters of a URL that are this driver's.
 type options struct {
 	group       string // "": it follows from the topic
 	latest      bool   // begin at the end of a topic that the group has not read yet
-	uncommitted bool   // read messages of transactions that are open or aborted
+	uncommitted bool
 	session     time.Duration
-	largest     int // bytes of a message that is sent
+	largest     int // bytes of a message to send
 }
 
 // Open connects to the cluster of a URL. Besides the parameters of package kafkaurl it takes
@@ -66,14 +63,14 @@ func Open(ctx context.Context, url string) (driver.Driver, error) {
 		return nil, err
 	}
 	c.ended, c.end = context.WithCancel(context.Background())
-	// It has no memory of topics: one may have been made just now.
+	// It remembers no topics: one may be new.
 	if c.client, err = c.newClient(kgo.MetadataMinAge(10 * time.Millisecond)); err != nil {
 		c.end()
 		return nil, err
 	}
 	c.admin = kadm.NewClient(c.client)
 	if err := c.client.Ping(ctx); err != nil {
-		_ = c.Close() // there is nothing in it
+		_ = c.Close()
 		return nil, classify(err)
 	}
 	return c, nil
@@ -107,13 +104,11 @@ func parseOptions(t *kafkaurl.Target) (o options, err error) {
 
 func (c *conn) groupOf(topic string) string { return cmp.Or(c.opts.group, "tasker-"+topic) }
 
-// newClient returns a client that ends with the connection, and gives up a request after some seconds.
 func (c *conn) newClient(options ...kgo.Opt) (*kgo.Client, error) {
 	return c.target.Client(append([]kgo.Opt{kgo.WithContext(c.ended), kgo.RequestTimeoutOverhead(5 * time.Second),
 		kgo.RetryTimeout(10 * time.Second), kgo.MetadataMinAge(250 * time.Millisecond)}, options...)...)
 }
 
-// topic describes a topic; it never creates one.
 func (c *conn) topic(ctx context.Context, name string) (kadm.TopicDetail, error) {
 	if c.ended.Err() != nil {
 		return kadm.TopicDetail{}, driver.ErrClosed
@@ -135,7 +130,7 @@ func (c *conn) topic(ctx context.Context, name string) (kadm.TopicDetail, error)
 	return of, nil
 }
 
-// Stat implements driver.Driver. What waits is the lag of the group: what it has not committed.
+// Stat implements driver.Driver. The waiting messages are the lag of the group, by its commits.
 func (c *conn) Stat(ctx context.Context, name string) (exists bool, depth int64, err error) {
 	to, err := parse(name)
 	if err != nil {
@@ -153,7 +148,7 @@ func (c *conn) Stat(ctx context.Context, name string) (exists bool, depth int64,
 		return ok, -1, nil
 	}
 	lags, err := c.Lag(ctx, to.topic)
-	if errors.Is(err, driver.ErrRefused) { // who may write to a topic need not be allowed to read it
+	if errors.Is(err, driver.ErrRefused) { // a writer need not be allowed to read
 		return true, -1, nil
 	}
 	for _, l := range lags {
@@ -168,7 +163,7 @@ func (c *conn) Close() error {
 	c.closed, c.receivers, c.idle = true, nil, nil
 	c.mu.Unlock()
 	for r := range closing {
-		_ = r.Close() // it cannot fail
+		_ = r.Close()
 	}
 	c.end()
 	for _, p := range idle {
@@ -186,7 +181,7 @@ func (c *conn) fail(err error) error {
 	return classify(err)
 }
 
-// meanings are the answers of Kafka that mean more than a failure for the moment.
+// meanings are Kafka's answers that are not transient.
 var meanings = []struct {
 	meaning error
 	of      []error
@@ -198,7 +193,7 @@ var meanings = []struct {
 		kerr.InvalidGroupID}},
 }
 
-// classify gives an error of the client its meaning on the seam. It says nothing of what became of a message.
+// classify converts an error of the client. It says nothing about the outcome of a message.
 func classify(err error) error {
 	switch {
 	case err == nil, errors.Is(err, driver.ErrClosed):

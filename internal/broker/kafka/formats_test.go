@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 )
 
-// recordHeaders returns headers of names and values in turn.
 func recordHeaders(pairs ...string) (all []kgo.RecordHeader) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		all = append(all, kgo.RecordHeader{Key: pairs[i], Value: []byte(pairs[i+1])})
@@ -20,12 +19,11 @@ func recordHeaders(pairs ...string) (all []kgo.RecordHeader) {
 	return all
 }
 
-// number writes n as Java's ByteBuffer does.
+// number writes n like Java's ByteBuffer.
 func number(bytes int, n uint64) string {
 	return string(binary.BigEndian.AppendUint64(nil, n)[8-bytes:])
 }
 
-// TestFormats: what applications write to real topics of dead letters is recognised.
 func TestFormats(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 1)
@@ -69,8 +67,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestSpringAndBack: a dead letter by Spring goes back with its event time, to its partition, and without what Spring
-// has added.
+// A dead letter by Spring returns to its partition with its event time, without Spring's additions.
 func TestSpringAndBack(t *testing.T) {
 	url := kafkatest.Shared(t)
 	dead, work := kafkatest.NewTopic(t, url, 1), kafkatest.NewTopic(t, url, 4, "retention.ms", "-1")

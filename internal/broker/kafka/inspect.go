@@ -13,45 +13,44 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// Topic is what Inspect finds of a topic.
+// Topic is the state of a topic.
 type Topic struct {
 	Name   string
 	Exists bool
 	// Replicas is the least number of copies of a partition.
 	Replicas int
-	// Missing are the operations that the user may not do and Tasker needs.
+	// Missing are Tasker's operations that the user may not do.
 	Missing []string
 }
 
-// Finding is what Inspect finds.
+// Finding is the result of Inspect.
 type Finding struct {
-	Brokers int
-	Queue   Topic
-	// Group is the consumer group, and GroupMissing what the user may not do with it.
+	Brokers      int
+	Queue        Topic
 	Group        string
 	GroupMissing []string
-	// Sends are the topics to which letters go, in the order that they were asked for.
+	// Sends are the topics for letters, in the order of the request.
 	Sends []Topic
-	// OldestUnread is when the oldest record was written that the group has not read; zero: none, or it may not be read.
+	// OldestUnread is the time of the oldest record that the group has not read; zero: none, or it may not be read.
 	OldestUnread time.Time
 
-	// ConfigError is why the settings below are not known: they need the permission DescribeConfigs.
+	// ConfigError is why the settings below are unknown: they need the permission DescribeConfigs.
 	ConfigError error
-	// Retention is how long Kafka keeps records; negative for ever.
+	// Retention is how long Kafka keeps records; negative means forever.
 	Retention time.Duration
 	Cleanup   string // cleanup.policy
 	InSync    int    // min.insync.replicas
 }
 
-// Inspect looks at the topic that a source reads, and at those to which its letters go. It changes nothing. It fails if
-// the cluster does not answer, or the URL is wrong.
+// Inspect looks at a source's topic, and at those for its letters. It changes nothing. It fails if the cluster does not
+// answer, or the URL is wrong.
 func Inspect(ctx context.Context, url, queue string, sends []string) (*Finding, error) {
 	d, err := Open(ctx, url)
 	if err != nil {
 		return nil, err
 	}
 	c := d.(*conn)
-	defer func() { _ = c.Close() }() // it has only read
+	defer func() { _ = c.Close() }()
 	f := &Finding{Group: c.groupOf(queue)}
 	if f.Queue, err = c.look(ctx, f, queue, kadm.OpRead); err != nil {
 		return nil, err
@@ -68,7 +67,7 @@ func Inspect(ctx context.Context, url, queue string, sends []string) (*Finding, 
 		f.Sends = append(f.Sends, t)
 	}
 	groups, err := c.admin.DescribeGroups(kadm.WithAuthorizedOps(ctx), f.Group)
-	// Of a group that nobody has joined yet Kafka tells no permissions, if the user may know of it.
+	// Kafka shows no permissions of a group without members, if the user may see it.
 	of := groups[f.Group]
 	if errors.Is(errors.Join(err, of.Err), kerr.GroupAuthorizationFailed) ||
 		len(of.AuthorizedOperations) > 0 && !slices.Contains(of.AuthorizedOperations, kadm.OpRead) {
@@ -84,8 +83,8 @@ func Inspect(ctx context.Context, url, queue string, sends []string) (*Finding, 
 	return f, nil
 }
 
-// look returns what the cluster says of a topic, and counts the brokers. It asks for one topic: a question for several
-// has no answer if the user may not describe one of them. That one counts as a topic that exists.
+// look describes one topic, and counts the brokers. A request for several has no answer if the user may not describe
+// one of them, which then counts as existing.
 func (c *conn) look(ctx context.Context, f *Finding, name string, needs kadm.ACLOperation) (Topic, error) {
 	t := Topic{Name: name}
 	meta, err := c.admin.Metadata(kadm.WithAuthorizedOps(ctx), name)
@@ -111,7 +110,6 @@ func (c *conn) look(ctx context.Context, f *Finding, name string, needs kadm.ACL
 	return t, nil
 }
 
-// oldestUnread returns when the oldest record was written that the group has not read; zero without one.
 func (c *conn) oldestUnread(ctx context.Context, topic string) (oldest time.Time, err error) {
 	messages, err := c.unread(ctx, topic, 1)
 	for _, m := range messages {

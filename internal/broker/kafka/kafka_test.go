@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestConformance runs the suite on a broker that creates topics when somebody uses them, so that a driver that lets it
-// is found out. One broker refuses nothing for a moment; see TestRefusedForAMoment.
+// TestConformance uses a broker that creates topics on use, to expose a driver that causes that. One broker refuses
+// nothing for a moment; see TestRefusedForAMoment.
 func TestConformance(t *testing.T) {
 	s := behindProxy(t, map[string]string{"auto.create.topics.enable": "true", "num.partitions": "1"})
 	brokertest.Run(t, brokertest.Broker{

@@ -15,22 +15,21 @@ import (
 )
 
 const (
-	// unknownAge is the age from which a record counts as too old for a topic whose settings may not be read.
-	unknownAge = 24 * time.Hour
-	// rememberFor is how long the settings of a topic are not read again.
+	// unknownAge is the age from which a record counts as too old for a topic with unreadable settings.
+	unknownAge  = 24 * time.Hour
 	rememberFor = time.Minute
-	// settingsTime bounds the question for them: the time of a send is better spent on sending.
+	// settingsTime bounds the look-up of settings: the time of a send is for sending.
 	settingsTime = 2 * time.Second
 )
 
-// lifetime is the age from which a topic does not keep a record with a time of its producer: Kafka refuses it, or
-// deletes it, maybe at once, although it has confirmed it. It is negative for a topic that keeps all.
+// lifetime is the age from which a topic does not keep a record with its producer's time: Kafka refuses it, or deletes
+// it, maybe immediately, although it has confirmed it. It is negative for a topic that keeps all.
 type lifetime time.Duration
 
-// lifetimeOf derives it from the settings of a topic. A tenth of the retention is left for a consumer.
+// lifetimeOf derives it from a topic's settings, and leaves a tenth of the retention for a consumer.
 func lifetimeOf(settings map[string]string) lifetime {
 	least := lifetime(-1)
-	if settings["message.timestamp.type"] == "LogAppendTime" { // the time of the producer does not count
+	if settings["message.timestamp.type"] == "LogAppendTime" { // the producer's time does not count
 		return least
 	}
 	limit := func(d time.Duration) {
@@ -46,7 +45,6 @@ func lifetimeOf(settings map[string]string) lifetime {
 	return least
 }
 
-// milliseconds reads a setting; it is negative where there is none, or no limit.
 func milliseconds(text string) time.Duration {
 	ms, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || ms < 0 || ms > int64(time.Duration(1<<63-1)/time.Millisecond) {
@@ -57,7 +55,7 @@ func milliseconds(text string) time.Duration {
 
 func (l lifetime) keeps(at, now time.Time) bool { return l < 0 || now.Sub(at) < time.Duration(l) }
 
-// renewed gives a record the time of sending if the topic would not keep it with its own, which a header keeps.
+// renewed gives a record the time of sending if the topic would not keep it with its own, which moves to a header.
 func renewed(r *kgo.Record, l lifetime, now time.Time) {
 	if r.Timestamp.IsZero() || l.keeps(r.Timestamp, now) {
 		return
@@ -67,7 +65,8 @@ func renewed(r *kgo.Record, l lifetime, now time.Time) {
 	r.Timestamp = now
 }
 
-// originalTime reads the header of renewed, in milliseconds; beside no redrive it is one of an application.
+// originalTime reads the header of renewed, in milliseconds. Without a redrive beside it the header is an
+// application's.
 func originalTime(r *kgo.Record) (ms int64, ok bool) {
 	sent := false
 	for _, h := range r.Headers {
@@ -88,7 +87,6 @@ type known struct {
 	at time.Time
 }
 
-// lifetime returns that of a topic, at most a minute old; unknownAge if the settings cannot be read.
 func (c *conn) lifetime(ctx context.Context, topic string, now time.Time) lifetime {
 	c.mu.Lock()
 	of, ok := c.lifetimes[topic]

@@ -22,7 +22,7 @@ func TestRenewed(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		settings map[string]string
-		want     time.Duration // the age from which it does not keep a record
+		want     time.Duration // from which it does not keep a record
 	}{
 		"Retention":      {topic(), 90 * time.Second},
 		"ForEver":        {topic("retention.ms", "-1"), none},
@@ -58,7 +58,7 @@ func TestRenewed(t *testing.T) {
 	}
 }
 
-// What says the original time is taken away by who reads the record, unless an application has written it.
+// A reader removes the header of the original time, unless an application has written it.
 func TestOriginalTime(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

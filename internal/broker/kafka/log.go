@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// logWait bounds how long a broker waits for messages that are in its log: it has them.
+// logWait bounds the wait for messages that are already in the broker's log.
 const logWait = 500 * time.Millisecond
 
 // LogParts implements driver.Driver. The end is where a reader of committed messages stops.
@@ -54,8 +54,8 @@ func (c *conn) LogParts(ctx context.Context, topic string, since, before time.Ti
 	return parts, nil
 }
 
-// ReadLog implements driver.Driver. It asks the leader of the partition: only the answer to a fetch tells
-// how far it goes where the log has gaps: markers and messages of transactions, and what compaction has removed.
+// ReadLog implements driver.Driver. It asks the leader of the partition: only a fetch shows the gaps of a log: markers
+// and messages of transactions, and compacted ones.
 func (c *conn) ReadLog(ctx context.Context, topic string, part driver.LogPart, max int) ([]driver.Entry, int64, error) {
 	of, err := c.topic(ctx, topic)
 	if err != nil {
@@ -97,7 +97,6 @@ func (c *conn) readPart(ctx context.Context, of *kadm.TopicDetail, part driver.L
 	return nil, next, nil
 }
 
-// fetch reads records of a partition from an offset on, and returns the offset behind them.
 func (c *conn) fetch(ctx context.Context, of *kadm.TopicDetail, partition int32, offset int64) ([]*kgo.Record, int64,
 	error,
 ) {
@@ -135,7 +134,6 @@ func (c *conn) fetch(ctx context.Context, of *kadm.TopicDetail, partition int32,
 	return records.Records, behind, records.Err
 }
 
-// gap answers for offsets that the log does not have any more.
 func (c *conn) gap(ctx context.Context, topic string, part driver.LogPart, next int64) ([]driver.Entry, int64, error) {
 	starts, err := c.admin.ListStartOffsets(ctx, topic)
 	if err != nil {
@@ -153,8 +151,8 @@ func (c *conn) gap(ctx context.Context, topic string, part driver.LogPart, next 
 		From: next, To: to, Why: "the log does not have them any more"}}}
 }
 
-// Peek implements driver.Driver. It reads what the group has not committed, without being a member of it: nothing
-// changes. Of several partitions the oldest messages come first.
+// Peek implements driver.Driver. It reads uncommitted messages without joining the group: nothing changes. Of several
+// partitions the oldest messages come first.
 func (c *conn) Peek(ctx context.Context, topic string, max int) ([]driver.Message, error) {
 	messages, err := c.unread(ctx, topic, max)
 	slices.SortStableFunc(messages, func(a, b driver.Message) int {
@@ -166,7 +164,6 @@ func (c *conn) Peek(ctx context.Context, topic string, max int) ([]driver.Messag
 	return messages[:min(len(messages), max)], err
 }
 
-// unread returns up to max messages of each partition that the group has not committed.
 func (c *conn) unread(ctx context.Context, topic string, max int) (messages []driver.Message, err error) {
 	of, err := c.topic(ctx, topic)
 	if err != nil {

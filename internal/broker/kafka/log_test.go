@@ -31,8 +31,7 @@ func readLog(t *testing.T, l driver.Driver, topic string, part driver.LogPart, m
 	return all
 }
 
-// TestLog: a range of a topic is read again, with the positions that a receiver gets, whatever the batches hold; the
-// group does not move.
+// A range is read with the positions of a receiver, whatever the batches hold; the group does not move.
 func TestLog(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 2, "max.message.bytes", "12000000")
@@ -84,8 +83,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestLogGaps: transactions that were aborted, and the marks of their ends, are passed over, and a range of nothing
-// else comes to its end. What the log has lost is said once.
+// Aborted transactions and their markers are skipped, even a range of them. A loss is reported once.
 func TestLogGaps(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 1)

@@ -7,18 +7,18 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// partition is a partition that the group has given to a receiver, until it takes it away. The receiver guards it.
+// partition is assigned to a receiver until the group takes it away. The receiver guards it.
 type partition struct {
 	number int32
-	// open are the records that were polled and are not committed, rising.
+	// open are polled records that are not committed, ascending.
 	open []*entry
-	// delivered counts those of them that the caller has, and has neither acknowledged nor given back.
+	// delivered counts open records at the caller, neither acknowledged nor given back.
 	delivered int
-	gone      bool // the partition is not ours any more
-	leaving   bool // it will not be; nothing more of it is delivered
+	gone      bool // not ours any more
+	leaving   bool // to be taken away; it delivers nothing more
 }
 
-// entry is a record on its way to being committed. It is the receipt of its message.
+// entry is a record before its commit, and the receipt of its message.
 type entry struct {
 	of        *partition
 	record    *kgo.Record // nil once it is settled
@@ -28,8 +28,8 @@ type entry struct {
 	settled   bool
 }
 
-// add notes a record that was polled. Control records, which end transactions, are settled already: without them the
-// group would seem to lag behind for ever.
+// add notes a polled record. Control records, which end transactions, are settled already: otherwise the group would
+// seem to lag forever.
 func (p *partition) add(r *kgo.Record) *entry {
 	e := &entry{of: p, record: r, offset: r.Offset, epoch: r.LeaderEpoch, settled: r.Attrs.IsControl()}
 	p.open = append(p.open, e)
@@ -44,7 +44,7 @@ func (e *entry) settle() {
 	e.settled, e.record = true, nil
 }
 
-// commit returns how far the partition may be committed, up to the first open record; ok: and is not yet.
+// commit returns the offset to commit, up to the first open record; ok: it is new.
 func (p *partition) commit() (to kgo.EpochOffset, ok bool) {
 	done := 0
 	for done < len(p.open) && p.open[done].settled {
@@ -63,8 +63,8 @@ func (p *partition) committed(to int64) {
 	}
 }
 
-// assigned notes the partitions that the group gives to the receiver. The client calls it, and revoked and lost, one
-// at a time, and never between a poll and AllowRebalance.
+// assigned notes the partitions of the receiver. The client calls it, and revoked and lost, one at a time, and never
+// between a poll and AllowRebalance.
 func (r *receiver) assigned(_ context.Context, _ *kgo.Client, given map[string][]int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,8 +73,8 @@ func (r *receiver) assigned(_ context.Context, _ *kgo.Client, given map[string][
 	}
 }
 
-// revoked gives partitions back to the group. What the caller has of them may be acknowledged first, so that it does
-// not come again to another member; the group hears signs of life meanwhile.
+// revoked gives partitions back. The caller may acknowledge delivered messages first, so that they do not come again to
+// another member; the group gets heartbeats meanwhile.
 func (r *receiver) revoked(_ context.Context, _ *kgo.Client, taken map[string][]int32) {
 	late, cancel := context.WithTimeout(r.ended, handOver)
 	defer cancel()
@@ -87,7 +87,7 @@ func (r *receiver) revoked(_ context.Context, _ *kgo.Client, taken map[string][]
 	r.forget(taken[r.topic])
 }
 
-// lost notes that the group has put the receiver out: nothing of these partitions can be committed any more.
+// lost notes that the group has expelled the receiver: nothing of these partitions can be committed.
 func (r *receiver) lost(_ context.Context, _ *kgo.Client, taken map[string][]int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,7 @@ func (r *receiver) lost(_ context.Context, _ *kgo.Client, taken map[string][]int
 	r.forget(taken[r.topic])
 }
 
-// withdraw takes what is not delivered out of the buffer. The caller holds mu.
+// withdraw removes undelivered messages from the buffer. The caller holds mu.
 func (r *receiver) withdraw(taken []int32) {
 	for _, n := range taken {
 		if p := r.partitions[n]; p != nil {

@@ -17,18 +17,15 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
-// coordinatorTime bounds the wait for the coordinator of a group.
 const coordinatorTime = 10 * time.Second
 
-// span is what a partition holds, and how far the group has read it.
 type span struct {
 	partition  int32
 	start, end int64
 	committed  int64 // -1: nothing yet
-	next       int64 // where the group reads on; other than committed, if that is not in the log
+	next       int64 // where the group continues; not committed if that is not in the log
 }
 
-// bounds returns where the partitions of a topic begin and end. The end is where a reader of committed messages stops.
 func (c *conn) bounds(ctx context.Context, topic string) (starts, ends kadm.ListedOffsets, err error) {
 	if starts, err = c.admin.ListStartOffsets(ctx, topic); err != nil {
 		return nil, nil, c.fail(err)
@@ -76,7 +73,7 @@ func (c *conn) spans(ctx context.Context, topic string) ([]span, error) {
 	return all, nil
 }
 
-// front returns where the group reads on. latest says that it begins with the end of what it has not read yet.
+// front returns where the group continues. latest: it begins at the end of unread partitions.
 func (s span) front(latest bool) int64 {
 	switch {
 	case s.committed < 0 && latest:
@@ -100,7 +97,7 @@ func (c *conn) Lag(ctx context.Context, topic string) ([]driver.PartitionLag, er
 	return lags, nil
 }
 
-// committed returns what a group has committed. It waits for a coordinator that moves, or is made for the first group.
+// committed returns the group's commits. It waits for a coordinator that moves, or is created for the first group.
 func (c *conn) committed(ctx context.Context, group, topic string) (kadm.OffsetResponses, error) {
 	bounded, cancel := context.WithTimeout(ctx, coordinatorTime)
 	defer cancel()
@@ -113,9 +110,9 @@ func (c *conn) committed(ctx context.Context, group, topic string) (kadm.OffsetR
 	}
 }
 
-// adjust decides where to begin in partitions that the group has given to the receiver, before the client fetches.
-// Where the group has committed nothing, pin commits the beginning first, so that a restart does not begin elsewhere.
-// Where the log does not have what comes next, the receiver ends with that loss once the new position is committed.
+// adjust decides where to begin in newly assigned partitions, before the client fetches. Without a commit of the group,
+// pin commits the beginning first, so that a restart does not begin elsewhere. If the log lacks the next offset, the
+// receiver ends with that loss once the new position is committed.
 func (r *receiver) adjust(ctx context.Context, given map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset,
 	error,
 ) {
@@ -148,7 +145,6 @@ func lossOf(topic string, s span) driver.Loss {
 		Why: "the retention of the topic, or somebody, has deleted them"}
 }
 
-// pin commits where partitions begin. After a loss it fails with it.
 func (r *receiver) pin() error {
 	r.mu.Lock()
 	starts := maps.Clone(r.starts)
@@ -171,7 +167,6 @@ func (r *receiver) pin() error {
 	return &driver.LossError{Losses: r.losses}
 }
 
-// commit commits how far all partitions are settled.
 func (r *receiver) commit(ctx context.Context) error {
 	r.commits.Lock() // an older offset must not follow a newer one
 	defer r.commits.Unlock()
@@ -199,8 +194,8 @@ func (r *receiver) commit(ctx context.Context) error {
 	return nil
 }
 
-// store commits offsets. It tries again what the broker refuses while the group rebalances. A member that the group has
-// put out gets an error: it must not move the offsets of others.
+// store commits offsets. It retries refusals during a rebalance. An expelled member gets an error: it must not move the
+// offsets of others.
 func (r *receiver) store(ctx context.Context, offsets map[int32]kgo.EpochOffset) error {
 	for {
 		var failed error

@@ -11,15 +11,15 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// producer is a client that sends. One Send uses it at a time, so what it has written is of that Send.
+// producer serves one Send at a time, so that its writes are those of the Send.
 type producer struct {
 	client *kgo.Client
 	topics map[string]shape
-	// wrote: it has begun to write messages since fresh; cut: what it wrote had no answer.
+	// wrote: it has begun to write since fresh; cut: a write had no answer.
 	wrote, cut atomic.Bool
 }
 
-// shape is what a producer knows of a topic. Of a change the client would learn minutes later.
+// shape is a producer's view of a topic. The client would notice a change minutes later.
 type shape struct {
 	id    kadm.TopicID
 	parts int
@@ -42,13 +42,13 @@ func (p *producer) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e kgo.BrokerE2E)
 	}
 }
 
-// fresh begins with other messages: none is on its way.
+// fresh resets it: no message is on its way.
 func (p *producer) fresh() {
 	p.wrote.Store(false)
 	p.cut.Store(false)
 }
 
-// refusals bounds the tries of a record: while they last a partition may get another leader.
+// refusals bounds the tries of a record: meanwhile a partition may get another leader.
 const refusals = 10
 
 // producer returns an idempotent producer, which waits for all replicas in sync, and sends nothing before Flush.
@@ -84,7 +84,6 @@ func (c *conn) producer(of *kadm.TopicDetail) (*producer, error) {
 	return p, nil
 }
 
-// rest keeps a producer for the next Send.
 func (c *conn) rest(p *producer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +94,7 @@ func (c *conn) rest(p *producer) {
 	c.idle = append(c.idle, p)
 }
 
-// partitions chooses the partition that a record names, or that of its key by murmur2 as in Java, or any.
+// partitions chooses the named partition, or that of the key by murmur2 as in Java, or any.
 type partitions struct{ kgo.Partitioner }
 
 func (p partitions) ForTopic(topic string) kgo.TopicPartitioner {
@@ -104,7 +103,7 @@ func (p partitions) ForTopic(topic string) kgo.TopicPartitioner {
 
 type topicPartitions struct{ kgo.TopicPartitioner }
 
-// RequiresConsistency implements kgo.TopicPartitioner: such a record waits for its partition, also without a leader.
+// RequiresConsistency implements kgo.TopicPartitioner: such a record waits for its partition, even without a leader.
 func (p topicPartitions) RequiresConsistency(r *kgo.Record) bool {
 	return r.Partition >= 0 || p.TopicPartitioner.RequiresConsistency(r)
 }

@@ -16,42 +16,39 @@ import (
 )
 
 const (
-	// fetchBytes bounds an answer to a fetch. One that begins with a larger message has that message.
+	// fetchBytes bounds an answer to a fetch, after a first message.
 	fetchBytes = 8 << 20
-	// buffered bounds the messages that were polled and not received, beside driver.BatchBytes.
-	buffered = 2000
-	// lookEvery is how often a receiver to which nothing comes asks whether its topic, and the cluster, is there.
-	lookEvery = 3 * time.Second
-	// handOver bounds how long a partition that the group takes away is kept for acknowledgements that are under way.
+	buffered   = 2000
+	lookEvery  = 3 * time.Second
+	// handOver bounds how long a leaving partition waits for acknowledgements under way.
 	handOver = 30 * time.Second
 )
 
-// receiver is a member of a consumer group.
 type receiver struct {
 	driver.BasicReceiver
 	conn   *conn
 	client *kgo.Client
 	topic  string
 	id     kadm.TopicID
-	parts  int // of the topic, as of the latest look; the pump's own
+	parts  int // of the topic, at the latest look; used by the pump only
 
-	ended context.Context // ends with Close
+	ended context.Context
 	end   context.CancelFunc
 	pumps sync.WaitGroup
 
 	commits    sync.Mutex
 	mu         sync.Mutex
 	partitions map[int32]*partition
-	committing int      // acknowledgements that are being committed
+	committing int
 	ready      []*entry // polled or given back, and not delivered
-	bytes      int      // of them
+	bytes      int
 	changed    chan struct{}
 	starts     map[int32]kgo.EpochOffset // to be committed before anything is delivered
-	losses     []driver.Loss             // that are told once the starts are committed
-	err        error                     // why nothing more comes
+	losses     []driver.Loss             // reported once the starts are committed
+	err        error
 }
 
-// Open implements driver.Driver. Messages come when the group has given partitions to the receiver.
+// Open implements driver.Driver. Messages come once the group has assigned partitions.
 func (c *conn) Open(ctx context.Context, topic string) (driver.Receiver, error) {
 	of, err := c.topic(ctx, topic)
 	if err != nil {
@@ -59,7 +56,7 @@ func (c *conn) Open(ctx context.Context, topic string) (driver.Receiver, error) 
 	}
 	r := &receiver{conn: c, topic: topic, id: of.ID, parts: len(of.Partitions), changed: make(chan struct{}),
 		partitions: map[int32]*partition{}, starts: map[int32]kgo.EpochOffset{}}
-	if _, err := c.spans(ctx, topic); err != nil { // a group that it may not use is told at once
+	if _, err := c.spans(ctx, topic); err != nil { // fail now for a group that it may not use
 		return nil, err
 	}
 	r.ended, r.end = context.WithCancel(c.ended)
@@ -67,7 +64,7 @@ func (c *conn) Open(ctx context.Context, topic string) (driver.Receiver, error) 
 	if c.opts.uncommitted {
 		isolation = kgo.ReadUncommitted()
 	}
-	// It reads what ends transactions, too, and never goes to another offset in silence.
+	// It reads ends of transactions too, and never changes an offset silently.
 	r.client, err = c.newClient(kgo.FetchIsolationLevel(isolation), kgo.KeepControlRecords(),
 		kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchBytes/4),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.WithContext(r.ended), kgo.ConsumerGroup(c.groupOf(topic)),
@@ -93,7 +90,7 @@ func (c *conn) Open(ctx context.Context, topic string) (driver.Receiver, error) 
 	return r, nil
 }
 
-// pump polls until the receiver ends. It polls nothing while enough is buffered; then the client does not fetch.
+// pump polls until the receiver ends, but not while enough is buffered; then the client does not fetch.
 func (r *receiver) pump() {
 	for r.room() {
 		ctx, cancel := context.WithTimeout(r.ended, lookEvery)
@@ -119,7 +116,7 @@ func (r *receiver) pump() {
 	}
 }
 
-// await waits until ready, which it calls with mu held, returns true. It returns false if ctx ends before.
+// await waits until ready, which it calls with mu held, returns true; false if ctx ends before.
 func (r *receiver) await(ctx context.Context, ready func() bool) bool {
 	for {
 		r.mu.Lock()
@@ -136,7 +133,6 @@ func (r *receiver) await(ctx context.Context, ready func() bool) bool {
 	}
 }
 
-// room waits until there is room for more messages. It returns false when the receiver has ended.
 func (r *receiver) room() (room bool) {
 	r.await(r.ended, func() bool {
 		room = r.err == nil && r.ended.Err() == nil && len(r.ready) < buffered && r.bytes < driver.BatchBytes
@@ -145,8 +141,8 @@ func (r *receiver) room() (room bool) {
 	return room
 }
 
-// take buffers what was polled, and reports whether control records are among it, which nobody acknowledges. It returns
-// the first error that a partition or the group has.
+// take buffers polled records, and reports whether control records are among them, which nobody acknowledges. It
+// returns the first error of a partition or the group.
 func (r *receiver) take(fetches kgo.Fetches) (controls bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -182,7 +178,7 @@ func (r *receiver) ending(err error) error {
 
 func sizeOf(r *kgo.Record) int { return len(r.Key) + len(r.Value) + 64 }
 
-// look asks whether the topic is there, and still the same. Without a topic the client waits in silence.
+// look checks that the topic exists and is still the same. Without a topic the client waits silently.
 func (r *receiver) look() error {
 	ctx, cancel := context.WithTimeout(r.ended, 3*lookEvery)
 	defer cancel()
@@ -201,13 +197,11 @@ func (r *receiver) look() error {
 	return nil
 }
 
-// signal ends await's waits for a change. The caller holds mu.
 func (r *receiver) signal() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// fail ends the receiver: nothing more comes. The first error counts.
 func (r *receiver) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -229,7 +223,6 @@ func (r *receiver) Receive(ctx context.Context, max int) (batch []driver.Message
 	return batch, err
 }
 
-// deliver returns what is ready. The caller holds mu.
 func (r *receiver) deliver(max int) []driver.Message {
 	var batch []driver.Message
 	size := 0
@@ -251,7 +244,7 @@ func (r *receiver) deliver(max int) []driver.Message {
 	return batch
 }
 
-// Ack implements driver.Receiver. What was acknowledged behind a message that was not is committed when that one is.
+// Ack implements driver.Receiver. A message behind an unacknowledged one is committed together with that.
 func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	r.mu.Lock()
 	settled := false
@@ -282,12 +275,12 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	return err
 }
 
-// Leave implements driver.Receiver: the log keeps what is committed.
+// Leave implements driver.Receiver: the log keeps committed messages.
 func (r *receiver) Leave(ctx context.Context, messages []driver.Message) (again bool, err error) {
 	return false, r.Ack(ctx, messages)
 }
 
-// Release implements driver.Receiver: messages go back to their places in the buffer.
+// Release implements driver.Receiver: messages return to their places in the buffer.
 func (r *receiver) Release(_ context.Context, messages []driver.Message) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,26 +17,26 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// The headers of a message that stand for what is not payload, key or header of a record. A header of an application
-// whose name begins with own gets the prefix foreign.
+// Headers for the parts of a record that are not payload, key or header. An application's header with the prefix own
+// gets the prefix foreign.
 const (
 	own             = "kafka-"
 	foreign         = "kafka-header-"
-	headerTimestamp = "kafka-timestamp"    // the event time in milliseconds, where the producer has set it
-	headerValue     = "kafka-value"        // "null": the record has no value, as a tombstone
+	headerTimestamp = "kafka-timestamp"    // event time in milliseconds, if the producer has set it
+	headerValue     = "kafka-value"        // "null": no value, as in a tombstone
 	headerNulls     = "kafka-null-headers" // headers without a value, as JSON: see nulls
-	// headerPartition is the partition in which the record was before it died, where its headers say so.
+	// headerPartition is the partition of the record before it died, by its headers.
 	headerPartition = "kafka-original-partition"
-	// headerOriginalTime is a header of a record that was sent with another time than its event time; see renewed.
+	// headerOriginalTime belongs to a record sent with another time than its event time; see renewed.
 	headerOriginalTime = "kafka-original-timestamp"
 	noValue            = "null"
 )
 
-// nulls says which headers have no value: of each name, their places among the headers of the name.
+// nulls are the headers without a value: of each name, their places among the headers of the name.
 type nulls map[string][]int
 
-// readNulls reads the header that says so. An older version has captured letters with a list of names there: all empty
-// headers of these names. One that was edited into something else names none.
+// readNulls reads that header. Older versions wrote a list of names: all empty headers of these names. An edited one
+// may name none.
 func readNulls(value []byte) func(name string, place int) bool {
 	var all []string
 	if json.Unmarshal(value, &all) == nil {
@@ -84,7 +84,7 @@ func message(r *kgo.Record, id kadm.TopicID) driver.Message {
 	if at, ok := eventTime(r); ok {
 		m.Headers = append(m.Headers, textHeader(headerTimestamp, strconv.FormatInt(at, 10)))
 	}
-	// What says so is no part of the original, and is not sent back.
+	// These headers are no part of the original, and are not sent back.
 	if n, ok := originalPartition(&m); ok {
 		m.Headers = append(m.Headers, textHeader(headerPartition, strconv.Itoa(int(n))))
 	}
@@ -93,14 +93,14 @@ func message(r *kgo.Record, id kadm.TopicID) driver.Message {
 		m.Headers = append(m.Headers, textHeader(headerValue, noValue))
 	}
 	if len(null) > 0 {
-		list, _ := json.Marshal(null) // texts and numbers can be written
+		list, _ := json.Marshal(null)
 		m.Headers = append(m.Headers, deadletter.Header{Name: headerNulls, Value: list})
 	}
 	return m
 }
 
-// eventTime returns the time in milliseconds that the producer of a record has set; of a dead letter by Spring or by
-// package kafka, and of a record that was sent back with another time, the producer of the original.
+// eventTime returns the producer's time of a record in milliseconds; of a dead letter by Spring or by package kafka,
+// and of a record sent back with another time, that of the original.
 func eventTime(r *kgo.Record) (ms int64, ok bool) {
 	if ms, ok = originalTime(r); ok {
 		return ms, ok
@@ -133,7 +133,7 @@ func textHeader(name, value string) deadletter.Header {
 func record(topic string, partition int32, m *driver.Message) *kgo.Record {
 	r := &kgo.Record{Topic: topic, Partition: partition, Key: m.Key, Value: m.Payload, Timestamp: m.Time}
 	if r.Value == nil {
-		r.Value = []byte{} // null is said by a header
+		r.Value = []byte{} // a header represents null
 	}
 	isNull := readNulls(nil)
 	for _, h := range m.Headers {

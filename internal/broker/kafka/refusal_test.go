@@ -19,24 +19,23 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// refuser stands before a broker, and answers requests to produce itself, once for each of the answers. After the last
-// one it lets them through.
+// refuser is a proxy that answers produce requests itself, once for each of the answers.
 type refuser struct {
 	url string
 
 	mu      sync.Mutex
 	answers []answer
-	repeat  bool // the last answer is given for ever
+	repeat  bool // the last answer repeats without end
 	asked   int
 }
 
 // answer is what a refuser says.
 type answer struct {
 	code   *kerr.Error // nil: the connection ends
-	stores bool        // the broker gets the request, too
+	stores bool        // the broker gets the request too
 }
 
-// newRefuser starts one before a broker of its own.
+// newRefuser starts one before its own broker.
 func newRefuser(t *testing.T) (*refuser, *kafkatest.Server) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -67,21 +66,20 @@ func newRefuser(t *testing.T) (*refuser, *kafkatest.Server) {
 	return r, s
 }
 
-// say sets the answers from now on.
 func (r *refuser) say(repeat bool, answers ...answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answers, r.repeat, r.asked = answers, repeat, 0
 }
 
-// requests returns how many requests to produce there were since the answers were set.
+// requests counts produce requests since the answers were set.
 func (r *refuser) requests() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.asked
 }
 
-// next returns the answer to a request to produce.
+// next returns the answer to a produce request.
 func (r *refuser) next() (a answer, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +94,7 @@ func (r *refuser) next() (a answer, ok bool) {
 	return a, true
 }
 
-// carry serves a connection of a client.
+// carry serves a client's connection.
 func (r *refuser) carry(client net.Conn, to string) {
 	defer client.Close()
 	broker, err := net.Dial("tcp", to)
@@ -145,7 +143,6 @@ func (r *refuser) carry(client net.Conn, to string) {
 	}
 }
 
-// readFrame reads a request or an answer, with its size.
 func readFrame(from io.Reader) ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(from, size[:]); err != nil {
@@ -156,7 +153,7 @@ func readFrame(from io.Reader) ([]byte, error) {
 	return frame, err
 }
 
-// refusal answers a request to produce with an error for each partition.
+// refusal answers a produce request with an error for each partition.
 func refusal(frame []byte, code int16) []byte {
 	req := kmsg.NewPtrProduceRequest()
 	req.SetVersion(int16(binary.BigEndian.Uint16(frame[6:])))
@@ -184,15 +181,14 @@ func refusal(frame []byte, code int16) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...)
 }
 
-// TestRefusedForAMoment: the last answer of the broker decides. Where it says that nothing was stored, no message is
-// uncertain, unless a try before had no answer.
+// The broker's last answer decides: a message is uncertain only if a try before had no answer.
 func TestRefusedForAMoment(t *testing.T) {
 	r, s := newRefuser(t)
 	refused := answer{code: kerr.NotEnoughReplicas}
 	for name, c := range map[string]struct {
 		answers []answer
 		repeat  bool
-		want    error // nil: an error that a later try may cure; errSent: none
+		want    error // nil: a transient error; errSent: none
 		each    time.Duration
 		stored  int
 	}{
@@ -233,5 +229,5 @@ func TestRefusedForAMoment(t *testing.T) {
 	}
 }
 
-// errSent stands for a message that is sent.
+// errSent marks a sent message.
 var errSent = errors.New("sent")

@@ -15,10 +15,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// patience bounds what a test waits for.
 const patience = brokertest.Patience
 
-// The calls of the suite, which fail the test where the driver returns an error.
 var (
 	receiver = brokertest.Receiver
 	receive  = brokertest.Receive
@@ -29,7 +27,7 @@ var (
 	header   = brokertest.Header
 )
 
-// open connects as the server does, and closes the connection with the test.
+// open connects like the server.
 func open(t testing.TB, url string) driver.Driver {
 	t.Helper()
 	d, err := driver.Registry{"kafka": kafka.Open}.Open(t.Context(), "kafka", url)
@@ -40,7 +38,7 @@ func open(t testing.TB, url string) driver.Driver {
 	return d
 }
 
-// fails receives until that fails, and returns the error.
+// fails receives until an error, and returns it.
 func fails(t testing.TB, r driver.Receiver) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -55,7 +53,6 @@ func fails(t testing.TB, r driver.Receiver) error {
 	}
 }
 
-// produce writes records as an application does.
 func produce(t testing.TB, client *kgo.Client, records ...*kgo.Record) {
 	t.Helper()
 	if err := client.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
@@ -63,7 +60,6 @@ func produce(t testing.TB, client *kgo.Client, records ...*kgo.Record) {
 	}
 }
 
-// depth waits until a queue has a depth.
 func depth(t testing.TB, d driver.Driver, topic string, want int64) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -77,7 +73,6 @@ func depth(t testing.TB, d driver.Driver, topic string, want int64) {
 	}
 }
 
-// numbered returns messages with the payloads "1" to "n", of some keys.
 func numbered(n int) []driver.Message {
 	out := make([]driver.Message, n)
 	for i := range out {
@@ -87,17 +82,16 @@ func numbered(n int) []driver.Message {
 	return out
 }
 
-// network is a broker behind a network that a test can put out of order.
+// network is a broker behind a controllable network.
 type network struct {
 	*kafkatest.Server
 	*brokertest.Network
 	url string // through it
 }
 
-// URL returns the URL of the broker that is not through the network.
 func (n *network) URL() string { return n.Server.URL() }
 
-// behindProxy starts a broker with two listeners: its own URL is direct, clients of the other one pass the network.
+// behindProxy starts a broker with two listeners: its own URL is direct, the other one passes the network.
 func behindProxy(t testing.TB, settings map[string]string) *network {
 	t.Helper()
 	port, err := testserver.FreePort()

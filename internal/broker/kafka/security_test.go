@@ -21,7 +21,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 )
 
-// token returns a token that nobody has signed.
 func token(t *testing.T, subject string) string {
 	t.Helper()
 	part := func(v any) string {
@@ -36,7 +35,6 @@ func token(t *testing.T, subject string) string {
 		part(map[string]any{"sub": subject, "iat": now, "exp": now + 600}) + "."
 }
 
-// issuer is a server that issues tokens to one client.
 func issuer(t *testing.T, client, secret string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +50,7 @@ func issuer(t *testing.T, client, secret string) string {
 	return s.URL
 }
 
-// TestSecurity has all in one broker, because each start takes seconds.
+// TestSecurity uses one broker, because each start takes seconds.
 func TestSecurity(t *testing.T) {
 	s := kafkatest.StartSecured(t)
 	t.Run("Logins", func(t *testing.T) { logins(t, s) })
@@ -60,7 +58,7 @@ func TestSecurity(t *testing.T) {
 	t.Run("Inspect", func(t *testing.T) { inspect(t, s) })
 }
 
-// logins: all mechanisms, with and without TLS. No error shows a password.
+// All mechanisms, with and without TLS. No error shows a password.
 func logins(t *testing.T, s *kafkatest.Secured) {
 	topic := kafkatest.NewTopic(t, s.URL(), 1)
 	s.AddUser(t, "carol", "p@ss/word-of-carol")
@@ -114,7 +112,7 @@ func logins(t *testing.T, s *kafkatest.Secured) {
 	}
 }
 
-// permissions: the ACLs of docs/guides/kafka.md are enough, and what they do not allow is refused, message by message.
+// The ACLs of docs/guides/kafka.md suffice, and other access is refused message by message.
 func permissions(t *testing.T, s *kafkatest.Secured) {
 	dead, work, other := kafkatest.NewTopic(t, s.URL(), 1), kafkatest.NewTopic(t, s.URL(), 1),
 		kafkatest.NewTopic(t, s.URL(), 1)
@@ -132,7 +130,7 @@ func permissions(t *testing.T, s *kafkatest.Secured) {
 	if exists, n, err := d.Stat(t.Context(), work); !exists || n != -1 || err != nil {
 		t.Errorf("the topic to write to: %t, %d, %v", exists, n, err)
 	}
-	// It may not read for how long the topic keeps records. They arrive all the same.
+	// Without permission to read the topic's retention, records arrive anyway.
 	for _, age := range []time.Duration{23 * time.Hour, 25 * time.Hour} {
 		ms := time.Now().Add(-age).UnixMilli()
 		send(t, d, work, driver.Message{Headers: header("kafka-timestamp", strconv.FormatInt(ms, 10))})
@@ -161,7 +159,7 @@ func permissions(t *testing.T, s *kafkatest.Secured) {
 	}
 }
 
-// inspect: what a user lacks is told, also of topics that it may not even see.
+// Missing permissions are reported, even for topics that the user cannot see.
 func inspect(t *testing.T, s *kafkatest.Secured) {
 	dead, work, other := kafkatest.NewTopic(t, s.URL(), 1), kafkatest.NewTopic(t, s.URL(), 1),
 		kafkatest.NewTopic(t, s.URL(), 1)

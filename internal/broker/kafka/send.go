@@ -25,7 +25,7 @@ import (
 //	TOPIC#original   the partition that its headers name, as those of Spring and Kafka Connect do
 type destination struct {
 	topic     string
-	partition int32 // -1: not a certain one
+	partition int32 // -1: any
 	original  bool
 }
 
@@ -47,7 +47,6 @@ func parse(text string) (destination, error) {
 	return to, nil
 }
 
-// of returns the partition to which one message is sent, -1 for that of its key.
 func (to destination) of(m *driver.Message, partitions int) (int32, error) {
 	at := to.partition
 	if to.original {
@@ -62,7 +61,6 @@ func (to destination) of(m *driver.Message, partitions int) (int32, error) {
 	return at, nil
 }
 
-// originalPartition reads the headers that name a partition: four bytes by Spring, else text.
 func originalPartition(m *driver.Message) (int32, bool) {
 	for _, h := range slices.Backward(m.Headers) { // our own is the last
 		switch h.Name {
@@ -79,33 +77,31 @@ func originalPartition(m *driver.Message) (int32, bool) {
 	return 0, false
 }
 
-// A run is sent at once, as one batch for each partition: below the default limit of a topic, 1 MiB. A larger message
-// is a run of its own. The next run is sent when the answers to this one are there, so a failure can hold back its key.
+// A run is sent together, as one batch for each partition: below the default limit of a topic, 1 MiB. A larger message
+// is its own run. The next run waits for the answers, so that a failure can hold back its key.
 const (
 	runMessages = 1000
 	runBytes    = 900_000
-	// settling is how long the client has, after the time of a message, to say which records it has not written.
+	// settling is how long the client may take, after the time of a message, to name unwritten records.
 	settling = 500 * time.Millisecond
 )
 
-// sending is one call of Send.
 type sending struct {
 	conn     *conn
 	to       destination
-	parts    int // of the topic
+	parts    int
 	messages []driver.Message
 	limits   driver.Limits
 	p        *producer
-	held     map[string]bool // keys of which a message was not sent
-	lifetime lifetime        // of records in the topic
+	held     map[string]bool // keys with an unsent message
+	lifetime lifetime
 	began    time.Time
 
 	mu    sync.Mutex
 	errs  []error
-	ended bool // answers that come now are too late
+	ended bool // later answers do not count
 }
 
-// errUnanswered is the error of a message while its answer is awaited.
 var errUnanswered = errors.New("there is no answer yet")
 
 // Send implements driver.Driver. A run begins as a whole.
@@ -139,7 +135,6 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 	return s.errs
 }
 
-// known describes the topic of a send, within its turn.
 func (c *conn) known(ctx context.Context, topic string, limits driver.Limits) (kadm.TopicDetail, error) {
 	if !limits.Until.IsZero() {
 		var cancel context.CancelFunc
@@ -159,7 +154,6 @@ func unwritten(err error) error {
 	return err
 }
 
-// run sends messages from an index on, as many as go together, and returns the index of the next one.
 func (s *sending) run(ctx context.Context, from int) (next int) {
 	var batch []int
 	size := 0
@@ -188,7 +182,6 @@ func (s *sending) run(ctx context.Context, from int) (next int) {
 	return next
 }
 
-// ready reports whether a message may be sent, and else gives it an error.
 func (s *sending) ready(ctx context.Context, i int) bool {
 	m := &s.messages[i]
 	switch {
@@ -202,7 +195,7 @@ func (s *sending) ready(ctx context.Context, i int) bool {
 	return false
 }
 
-// isolate sends messages alone whose batch was refused, and not stored, because of one of them.
+// isolate sends the messages of a refused batch one by one, since one of them caused the refusal.
 func (s *sending) isolate(ctx context.Context, batch []int) {
 	for _, i := range batch {
 		if err := s.errs[i]; errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge) ||
@@ -215,7 +208,7 @@ func (s *sending) isolate(ctx context.Context, batch []int) {
 	}
 }
 
-// produce sends messages and awaits the answers. At the end of their time, or of ctx, it gives up: false.
+// produce sends messages and awaits the answers. At the end of their time, or of ctx, it returns false.
 func (s *sending) produce(ctx context.Context, batch []int) bool {
 	for _, i := range batch {
 		s.errs[i] = errUnanswered
@@ -231,7 +224,7 @@ func (s *sending) produce(ctx context.Context, batch []int) bool {
 		}
 		r := record(s.to.topic, at, &s.messages[i])
 		renewed(r, s.lifetime, s.began)
-		// When its time ends the client lets go of a record that it has not written, or that was refused.
+		// At the end of its time the client drops an unwritten or refused record.
 		s.p.client.Produce(each, r, func(_ *kgo.Record, err error) { s.answer(i, err) })
 	}
 	bounded, stop := context.WithTimeout(ctx, s.limits.Time()+settling)
@@ -252,7 +245,7 @@ func (s *sending) answer(i int, err error) {
 	s.errs[i] = s.outcome(err)
 }
 
-// outcome classifies the end of all tries of a message. Only one without an answer may have stored it.
+// outcome classifies the end of all tries. Only a missing answer may have stored the message.
 func (s *sending) outcome(err error) error {
 	if err == nil {
 		return nil
@@ -269,11 +262,10 @@ func (s *sending) outcome(err error) error {
 	return unwritten(classify(err))
 }
 
-// doubtful are the answers of a broker that may have stored the message.
 var doubtful = []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.OutOfOrderSequenceNumber,
 	kerr.DuplicateSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch, kerr.UnknownServerError}
 
-// abandon gives the producer up, because err has ended the wait. What was written may have been stored.
+// abandon closes the producer after a failed wait. Written messages may have been stored.
 func (s *sending) abandon(batch []int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,8 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 )
 
-// TestRebalance: two members join and leave all the time while a topic is written and read. No message is acknowledged
-// twice, and none is lost.
+// Two members join and leave all the time. No message is acknowledged twice, and none is lost.
 func TestRebalance(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 6)
@@ -71,7 +70,7 @@ func TestRebalance(t *testing.T) {
 	}
 }
 
-// TestPutOut: the acknowledgement of a member that the group has put out is an error, and moves no offset.
+// An acknowledgement of an expelled member is an error, and moves no offset.
 func TestPutOut(t *testing.T) {
 	n := behindProxy(t, nil)
 	topic := kafkatest.NewTopic(t, n.URL(), 1)
@@ -102,8 +101,7 @@ func TestPutOut(t *testing.T) {
 	}
 }
 
-// TestCut: connections break while messages are sent and received. What was confirmed comes, and what was acknowledged
-// does not come again.
+// Connections break. Confirmed messages arrive, and acknowledged ones do not come again.
 func TestCut(t *testing.T) {
 	n := behindProxy(t, nil)
 	topic := kafkatest.NewTopic(t, n.URL(), 2)
@@ -153,8 +151,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestFrozen: a broker that does not answer ends neither a Send nor a Receive for ever. Nothing that a Send cannot know
-// is told as certain, and after it all goes on.
+// A silent broker blocks neither Send nor Receive forever. Unknown outcomes are reported as such, and work resumes.
 func TestFrozen(t *testing.T) {
 	s := kafkatest.Start(t, nil)
 	topic := kafkatest.NewTopic(t, s.URL(), 1)
@@ -184,8 +181,7 @@ func TestFrozen(t *testing.T) {
 	receive(t, r, 1)
 }
 
-// reopened opens a receiver of a broker that comes back. Until it leads its partitions again, the driver fails with an
-// error after which package broker tries again.
+// reopened opens a receiver of a broker that comes back. Until it leads its partitions, errors are transient.
 func reopened(t *testing.T, d driver.Driver, topic string) driver.Receiver {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
@@ -200,8 +196,7 @@ func reopened(t *testing.T, d driver.Driver, topic string) driver.Receiver {
 	}
 }
 
-// TestTopicDeleted: a receiver notices that its topic is gone, or is another one with the same name, whose messages
-// have the offsets of the former ones.
+// A receiver notices that its topic is gone, or replaced by one of the same name with the same offsets.
 func TestTopicDeleted(t *testing.T) {
 	url := kafkatest.Shared(t)
 	name := kafkatest.NewPrefix(t, url) + "topic"
@@ -232,8 +227,7 @@ func TestTopicDeleted(t *testing.T) {
 	}
 }
 
-// TestPartitionsAdded: partitions that are made while a topic is read are read from their beginning, also by a group
-// that has begun at the end.
+// New partitions are read from their beginning, even by a group that began at the end.
 func TestPartitionsAdded(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 1)
@@ -266,8 +260,8 @@ func TestPartitionsAdded(t *testing.T) {
 	}
 }
 
-// TestRetention: messages that the broker deleted before they were read are reported once, with their number, and the
-// receiver that is opened then goes on behind them.
+// Messages deleted before they were read are reported once, with their number, and the next receiver continues behind
+// them.
 func TestRetention(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 1)
@@ -297,8 +291,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestTooLargeForTheTopic: one message that the topic does not take does not take its neighbours with it, and the order
-// of a key stays.
+// A too large message affects neither its neighbours nor the order of a key.
 func TestTooLargeForTheTopic(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 1, "max.message.bytes", "1000", "compression.type", "uncompressed")
@@ -315,7 +308,7 @@ func TestTooLargeForTheTopic(t *testing.T) {
 	}
 }
 
-// TestTimestampRefused: a topic that refuses timestamps of the future refuses that message only.
+// A topic that refuses future timestamps refuses only that message.
 func TestTimestampRefused(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 1, "message.timestamp.after.max.ms", "3600000")

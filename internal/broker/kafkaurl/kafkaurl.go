@@ -18,9 +18,9 @@ import (
 
 // Target is a parsed URL.
 type Target struct {
-	// Own are the parameters of the caller that the URL has.
+	// Own are the caller's parameters.
 	Own url.Values
-	// Brokers are the brokers that are asked first, as host:port.
+	// Brokers are the seed brokers, as host:port.
 	Brokers []string
 
 	options []kgo.Opt
@@ -30,8 +30,8 @@ var kind = brokerurl.Kind{Broker: "Kafka", Scheme: "kafka", Malformed: errors.Ne
 	"kafka://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][?PARAMETERS], or kafkas:// for TLS, with special characters " +
 	"of the password escaped"), Parameters: []string{"client_id", "sasl", "scope", "token_file", "token_url"}}
 
-// Parse parses a URL. own names the parameters that the caller has besides those of every URL. It reads the files of
-// certificates that the URL names, and connects to nothing. No error contains the URL.
+// Parse parses a URL. own names the caller's parameters. It reads the certificate files of the URL, and connects to
+// nothing. No error contains the URL.
 func Parse(text string, own ...string) (*Target, error) {
 	u, err := kind.Parse(text, own...)
 	if err != nil {
@@ -54,7 +54,7 @@ func Parse(text string, own ...string) (*Target, error) {
 	}
 	t.options = []kgo.Opt{kgo.SeedBrokers(t.Brokers...), kgo.ClientID(name), kgo.DialTimeout(timeout),
 		kgo.DisableClientMetrics()}
-	secure, err := u.TLS("") // the client checks the name of the broker that it connects to
+	secure, err := u.TLS("") // the client checks the name of the broker
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func Parse(text string, own ...string) (*Target, error) {
 	return t, nil
 }
 
-// Client returns a client. Options are added to those of the URL. It connects when it is used.
+// Client returns a client with the options of the URL and others. It connects on first use.
 func (t *Target) Client(options ...kgo.Opt) (*kgo.Client, error) {
 	client, err := kgo.NewClient(slices.Concat(t.options, options)...)
 	if err != nil {
@@ -80,7 +80,6 @@ func (t *Target) Client(options ...kgo.Opt) (*kgo.Client, error) {
 	return client, nil
 }
 
-// brokers splits the host of a URL.
 func brokers(hosts string) ([]string, error) {
 	var all []string
 	for host := range strings.SplitSeq(hosts, ",") {

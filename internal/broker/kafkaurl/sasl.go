@@ -18,7 +18,6 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
-// mechanism returns how to log in; nil for not at all. With a user the default is plain.
 func mechanism(login *url.Userinfo, query url.Values) (sasl.Mechanism, error) {
 	user := login.Username()
 	password, given := login.Password()
@@ -46,8 +45,8 @@ func mechanism(login *url.Userinfo, query url.Values) (sasl.Mechanism, error) {
 	return nil, errors.New("sasl in the URL of Kafka must be plain, scram-sha-256, scram-sha-512 or oauthbearer")
 }
 
-// bearer returns how to log in with a token: from a file, which is read at each login because something else renews
-// it, or from a URL that issues tokens for the client's credentials (OAuth 2.0, client_credentials).
+// bearer returns a login with a token: from a file, read at each login because another program renews it, or from a URL
+// that issues tokens for the client's credentials (OAuth 2.0, client_credentials).
 func bearer(client, secret string, query url.Values) (sasl.Mechanism, error) {
 	file, issuer := query.Get("token_file"), query.Get("token_url")
 	if (file == "") == (issuer == "") {
@@ -76,7 +75,7 @@ func bearer(client, secret string, query url.Values) (sasl.Mechanism, error) {
 	}), nil
 }
 
-// issue asks for a token. Errors show neither the secret nor the answer, which could be a token.
+// issue requests a token. Errors show neither the secret nor the answer, which could be a token.
 func issue(ctx context.Context, issuer, client, secret string, form url.Values) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -86,7 +85,7 @@ func issue(ctx context.Context, issuer, client, secret string, form url.Values) 
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.SetBasicAuth(url.QueryEscape(client), url.QueryEscape(secret)) // RFC 6749, 2.3.1
-	// Logins are rare: no connection is left open behind them.
+	// Logins are rare: no connection stays open.
 	agent := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}}
 	resp, err := agent.Do(req)
 	if err != nil {

@@ -14,12 +14,11 @@ import (
 type Options struct {
 	// MaxSize bounds a message, in bytes; a larger one is refused. Defaults to 64 MiB.
 	MaxSize int
-	// NoPositions leaves the positions of messages empty, as RabbitMQ and Redis lists do.
+	// NoPositions leaves the positions of messages empty, like RabbitMQ and Redis lists.
 	NoPositions bool
-	// KeepLog keeps every message for ever, as a log that can be read again.
+	// KeepLog keeps every message, as a log that can be read again.
 	KeepLog bool
-	// Now is the clock that stamps messages. Defaults to time.Now.
-	Now func() time.Time
+	Now     func() time.Time
 }
 
 // Broker is a broker in memory, safe for concurrent use: one lock guards everything, and nothing blocks under it.
@@ -32,7 +31,7 @@ type Broker struct {
 	faults faults
 }
 
-// New returns a broker without queues. There is nothing to close.
+// New returns a broker without queues. It needs no closing.
 func New(o *Options) *Broker {
 	b := &Broker{queues: map[string]*queue{}, conns: map[*conn]struct{}{}}
 	if o != nil {
@@ -47,7 +46,7 @@ func New(o *Options) *Broker {
 	return b
 }
 
-// Declare creates the queues that do not exist yet. Nothing else does, as with a broker that may not.
+// Declare creates missing queues. Nothing else does, as on a broker without that permission.
 func (b *Broker) Declare(names ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,7 +57,7 @@ func (b *Broker) Declare(names ...string) {
 	}
 }
 
-// Open connects to the broker. It is a driver.OpenFunc; of the URL it needs nothing.
+// Open connects to the broker. It is a driver.OpenFunc, and ignores the URL.
 func (b *Broker) Open(ctx context.Context, _ string) (driver.Driver, error) {
 	if err := b.reach(ctx); err != nil {
 		return nil, err
@@ -73,11 +72,11 @@ func (b *Broker) Open(ctx context.Context, _ string) (driver.Driver, error) {
 // conn is a connection. The broker's mu guards it.
 type conn struct {
 	broker    *Broker
-	err       error // why it is of no more use; nil while it is open
+	err       error // nil while it is open
 	receivers map[*receiver]struct{}
 }
 
-// with calls fn with a queue, while nothing else happens to the broker. doing is for the error.
+// with calls fn with a queue, under the lock. doing is for the error.
 func (c *conn) with(ctx context.Context, doing, name string, fn func(*queue)) error {
 	b := c.broker
 	if err := b.reach(ctx); err != nil {
@@ -108,7 +107,7 @@ func (c *conn) Open(ctx context.Context, name string) (driver.Receiver, error) {
 	return r, nil
 }
 
-// Send implements driver.Driver. The errors are nil if all are sent, as the seam allows.
+// Send implements driver.Driver. The errors are nil if all are sent.
 func (c *conn) Send(ctx context.Context, target string, messages []driver.Message, limits driver.Limits) []error {
 	if ctx.Err() != nil || limits.Over() {
 		return driver.Fail(len(messages), driver.ErrUntried)
@@ -139,8 +138,8 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 	return errs
 }
 
-// accept puts a message into a queue, unless a fault forbids it. After a failure, messages of the same key stay behind,
-// so that a later one never overtakes it. The caller holds mu.
+// accept adds a message, unless a fault forbids it. After a failure, messages of the same key stay behind, so that a
+// later one never overtakes it. The caller holds mu.
 func (b *Broker) accept(q *queue, m *driver.Message, behind map[string]bool, now time.Time) error {
 	if n := m.Size(); n > b.opts.MaxSize {
 		return fmt.Errorf("send to %q: %w: %d bytes, at most %d", q.name, driver.ErrTooLarge, n, b.opts.MaxSize)
@@ -154,7 +153,7 @@ func (b *Broker) accept(q *queue, m *driver.Message, behind map[string]bool, now
 		}
 		return err
 	}
-	// A confirmation may be lost after the message is in the queue; that is what makes a send uncertain.
+	// A lost confirmation after the message is in the queue makes a send uncertain.
 	e := q.push(m, now)
 	if b.opts.KeepLog {
 		q.log = append(q.log, e)
@@ -162,7 +161,7 @@ func (b *Broker) accept(q *queue, m *driver.Message, behind map[string]bool, now
 	return b.faults.confirms.next()
 }
 
-// Stat implements driver.Driver. Messages that were received and not acknowledged do not count.
+// Stat implements driver.Driver. It does not count received messages.
 func (c *conn) Stat(ctx context.Context, name string) (exists bool, depth int64, err error) {
 	err = c.with(ctx, "look at", name, func(q *queue) { depth = int64(len(q.waiting)) })
 	if errors.Is(err, driver.ErrNotFound) {
@@ -180,7 +179,7 @@ func (c *conn) Lag(ctx context.Context, name string) ([]driver.PartitionLag, err
 	return []driver.PartitionLag{{Committed: -1, End: -1, Lag: waiting}}, nil
 }
 
-// Peek implements driver.Driver. Without a receipt nobody can acknowledge what it returns.
+// Peek implements driver.Driver. Its messages have no receipt and cannot be acknowledged.
 func (c *conn) Peek(ctx context.Context, name string, max int) (out []driver.Message, err error) {
 	err = c.with(ctx, "peek at", name, func(q *queue) {
 		for _, e := range q.waiting[:min(max, len(q.waiting))] {
@@ -192,7 +191,7 @@ func (c *conn) Peek(ctx context.Context, name string, max int) (out []driver.Mes
 	return out, err
 }
 
-// Close implements driver.Driver. Its receivers give back what they hold.
+// Close implements driver.Driver. Its receivers give back their messages.
 func (c *conn) Close() error {
 	c.broker.mu.Lock()
 	defer c.broker.mu.Unlock()
@@ -200,7 +199,7 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// end closes a connection and its receivers for a reason. The caller holds mu.
+// end closes a connection and its receivers. The caller holds mu.
 func (c *conn) end(reason error) {
 	if c.err == nil {
 		c.err = reason

@@ -11,26 +11,23 @@ import (
 	"github.com/taskerhq/tasker/internal/kit/clock"
 )
 
-// errFault is what an operation fails with that was told to.
 var errFault = errors.New("told to fail")
 
-// faults are what a broker was told to do wrong. The broker's mu guards them.
+// faults are injected faults. The broker's mu guards them.
 type faults struct {
 	sends, confirms, receives, acks countdown
 
-	duplicates int // messages to deliver twice
-	forgotten  int // acknowledgements to forget
+	duplicates int
+	forgotten  int
 	down       bool
 	delay      time.Duration
 }
 
-// countdown fails the next n operations.
 type countdown struct {
 	n   int
 	err error
 }
 
-// next returns the error of the next operation, or nil.
 func (c *countdown) next() error {
 	if c.n == 0 {
 		return nil
@@ -68,13 +65,13 @@ func (b *Broker) FailAcks(n int, err error) {
 // DeliverTwice delivers each of the next n messages twice to its receiver.
 func (b *Broker) DeliverTwice(n int) { b.tell(func(f *faults) { f.duplicates = n }) }
 
-// ForgetAcks has the next n acknowledgements succeed, and their messages come back when the receiver closes.
+// ForgetAcks lets the next n acknowledgements succeed, but their messages come back when the receiver closes.
 func (b *Broker) ForgetAcks(n int) { b.tell(func(f *faults) { f.forgotten = n }) }
 
 // Slow delays every operation; 0 ends it.
 func (b *Broker) Slow(d time.Duration) { b.tell(func(f *faults) { f.delay = d }) }
 
-// Disconnect cuts all connections, which gives back what they hold. Clients connect again at once; see Stop.
+// Disconnect cuts all connections, which gives back their messages. Clients can reconnect immediately; see Stop.
 func (b *Broker) Disconnect() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,7 +89,7 @@ func (b *Broker) Stop() {
 // Start ends Stop.
 func (b *Broker) Start() { b.tell(func(f *faults) { f.down = false }) }
 
-// reach waits as long as the broker is slow, and fails if it is stopped. Every operation begins with it.
+// reach waits while the broker is slow, and fails if it is stopped. Every operation begins with it.
 func (b *Broker) reach(ctx context.Context) error {
 	b.mu.Lock()
 	delay, down := b.faults.delay, b.faults.down

@@ -17,7 +17,6 @@ func TestConformance(t *testing.T) {
 	suite(t, mutant{}, 0)
 }
 
-// open returns a broker with one queue, and a connection to it.
 func open(t *testing.T, o *memory.Options) (*memory.Broker, driver.Driver) {
 	t.Helper()
 	b := memory.New(o)
@@ -38,7 +37,6 @@ func messages(n int) []driver.Message {
 	return out
 }
 
-// drain receives all that waits.
 func drain(t *testing.T, d driver.Driver) (driver.Receiver, []string, []driver.Message) {
 	t.Helper()
 	r, err := d.Open(t.Context(), "q")
@@ -134,7 +132,6 @@ func TestFailedReceiveDeliversNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkThroughput sends, receives and acknowledges batches of 500 messages of 1 KiB.
 func BenchmarkThroughput(b *testing.B) {
 	broker := memory.New(nil)
 	broker.Declare("q")

@@ -17,7 +17,7 @@ import (
 
 // mutant is a driver with one mistake, which the suite must find.
 type mutant struct {
-	// found is the subtest that fails; "" for the suite itself.
+	// failing subtest; "" for the suite itself
 	found   string
 	send    func(driver.Driver, context.Context, string, []driver.Message) []error
 	receive func(driver.Receiver, context.Context, int) ([]driver.Message, error)
@@ -110,7 +110,6 @@ var mutants = map[string]mutant{
 		open: func(context.Context) { go func() { select {} }() }},
 }
 
-// mutantDriver makes the mistake of a mutant.
 type mutantDriver struct {
 	driver.Driver
 	mutant mutant
@@ -160,7 +159,7 @@ func (r *mutantReceiver) Close() error {
 	return r.Receiver.Close()
 }
 
-// suite runs the conformance suite on the memory broker, with the mistake of a mutant.
+// suite runs the conformance suite with the mistake of a mutant.
 func suite(t *testing.T, m mutant, patience time.Duration) {
 	t.Helper()
 	b := memory.New(&memory.Options{MaxSize: 11 << 20})
@@ -187,7 +186,7 @@ func suite(t *testing.T, m mutant, patience time.Duration) {
 	})
 }
 
-// TestMutant runs in a process of its own: see TestSuiteFindsMistakes.
+// TestMutant runs in its own process: see TestSuiteFindsMistakes.
 func TestMutant(t *testing.T) {
 	name, ok := os.LookupEnv("BROKER_MUTANT")
 	if !ok {

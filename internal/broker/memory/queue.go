@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// queue is a queue of a broker, whose mu guards it.
+// queue is guarded by the broker's mu.
 type queue struct {
 	name string
 	seq  int64
@@ -22,14 +22,13 @@ type queue struct {
 	wake    chan struct{} // closed when receivers should look again
 }
 
-// entry is a message in a queue.
 type entry struct {
 	seq       int64
 	message   driver.Message
 	delivered bool
 }
 
-// push adds a copy of what a sender determines about a message. The copy is deep: a sender may reuse its memory.
+// push adds a deep copy of the sender's fields: a sender may reuse its memory.
 func (q *queue) push(m *driver.Message, now time.Time) *entry {
 	q.seq++
 	e := &entry{seq: q.seq, message: driver.Message{Key: bytes.Clone(m.Key), Headers: copyHeaders(m.Headers),
@@ -46,20 +45,19 @@ func copyHeaders(headers []deadletter.Header) []deadletter.Header {
 	return headers
 }
 
-// take removes up to max entries, and about driver.BatchBytes, from the front; at least one, however large it is.
 func (q *queue) take(max int) []*entry {
 	var out []*entry
 	size := 0
 	for len(out) < max && len(q.waiting) > 0 && size < driver.BatchBytes {
 		e := q.waiting[0]
-		q.waiting[0], q.waiting = nil, q.waiting[1:] // the message may be garbage soon
+		q.waiting[0], q.waiting = nil, q.waiting[1:] // so that the message can be freed
 		size += e.message.Size()
 		out = append(out, e)
 	}
 	return out
 }
 
-// giveBack returns entries that were taken to their places. Receivers may give back in any order.
+// giveBack returns taken entries to their places. Receivers may give back in any order.
 func (q *queue) giveBack(entries []*entry) {
 	if len(entries) > 0 {
 		q.waiting = slices.Concat(entries, q.waiting)
@@ -68,13 +66,11 @@ func (q *queue) giveBack(entries []*entry) {
 	q.signal()
 }
 
-// signal wakes the receivers, so that they look again: at the queue, and whether they are closed.
 func (q *queue) signal() {
 	close(q.wake)
 	q.wake = make(chan struct{})
 }
 
-// deliver returns an entry as a message. The bytes are shared: receivers do not change them.
 func (b *Broker) deliver(e *entry) driver.Message {
 	m := e.message
 	m.Redelivered, m.Receipt = e.delivered, e
@@ -84,7 +80,7 @@ func (b *Broker) deliver(e *entry) driver.Message {
 	return m
 }
 
-// LogParts implements driver.Driver: a queue has one part, whose offsets begin at 1.
+// LogParts implements driver.Driver: a queue has one part, with offsets from 1.
 func (c *conn) LogParts(ctx context.Context, name string, since, before time.Time) (parts []driver.LogPart, err error) {
 	if !c.broker.opts.KeepLog {
 		return nil, driver.ErrNoLog

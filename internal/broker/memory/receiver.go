@@ -7,15 +7,15 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// receiver receives from a queue. The broker's mu guards it.
+// receiver is guarded by the broker's mu.
 type receiver struct {
 	driver.BasicReceiver
 	conn  *conn
 	queue *queue
-	err   error               // why it is closed; nil while it is open
-	held  map[*entry]struct{} // delivered, and neither acknowledged nor released
-	again []driver.Message    // to be delivered twice
-	gone  []*entry            // acknowledged, and forgotten: they come back when the receiver closes
+	err   error // nil while it is open
+	held  map[*entry]struct{}
+	again []driver.Message
+	gone  []*entry // acknowledged, but back when the receiver closes
 }
 
 // Receive implements driver.Receiver. One lock covers the look at the queue and the channel to wait for.
@@ -37,7 +37,6 @@ func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, erro
 	}
 }
 
-// tryReceive takes what there is, or returns what to wait for.
 func (r *receiver) tryReceive(max int) ([]driver.Message, <-chan struct{}, error) {
 	b := r.conn.broker
 	b.mu.Lock()
@@ -57,7 +56,7 @@ func (r *receiver) tryReceive(max int) ([]driver.Message, <-chan struct{}, error
 	out := slices.Clone(r.again[:n])
 	r.again = r.again[n:]
 	for _, e := range r.queue.take(max - n) {
-		// Before the mark: the first delivery is no redelivery, the second is.
+		// Before the mark: only the second delivery is a redelivery.
 		m := b.deliver(e)
 		e.delivered = true
 		r.held[e] = struct{}{}
@@ -80,7 +79,7 @@ func (r *receiver) Held() int64 {
 func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	return r.settle(ctx, messages, func(entries []*entry) error {
 		b := r.conn.broker
-		// A failed acknowledgement leaves the messages held, so they come back when the receiver closes.
+		// After a failed acknowledgement the messages stay held, and come back when the receiver closes.
 		if err := b.faults.acks.next(); err != nil {
 			return err
 		}
@@ -95,7 +94,7 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	})
 }
 
-// Release implements driver.Receiver. A second delivery that is still to come (DeliverTwice) is dropped.
+// Release implements driver.Receiver. It drops a pending second delivery (DeliverTwice).
 func (r *receiver) Release(ctx context.Context, messages []driver.Message) error {
 	return r.settle(ctx, messages, func(entries []*entry) error {
 		for _, e := range entries {
@@ -109,8 +108,8 @@ func (r *receiver) Release(ctx context.Context, messages []driver.Message) error
 	})
 }
 
-// settle calls fn with those of the messages that the receiver holds, each once. Others are ignored: a message may be
-// acknowledged twice, and one of an earlier receiver is back in its queue already.
+// settle calls fn once with each held message. It ignores others: an acknowledgement may be repeated, and messages of
+// an earlier receiver are back in the queue.
 func (r *receiver) settle(ctx context.Context, messages []driver.Message, fn func([]*entry) error) error {
 	b := r.conn.broker
 	if err := b.reach(ctx); err != nil {
@@ -144,14 +143,14 @@ func (r *receiver) Close() error {
 	return nil
 }
 
-// end closes the receiver for a reason, and gives back what it holds. The caller holds mu.
+// end closes the receiver and gives back its messages. The caller holds mu.
 func (r *receiver) end(reason error) {
 	if r.err != nil {
 		return
 	}
 	r.err = reason
 	delete(r.conn.receivers, r)
-	// Acknowledgements that were forgotten come back as well.
+	// Forgotten acknowledgements come back as well.
 	entries := r.gone
 	for e := range r.held {
 		entries = append(entries, e)

@@ -1,6 +1,6 @@
-// Package post is the driver of sources whose letters are reported over HTTP. There is nothing to receive from; a
-// letter is sent back by a POST of its payload to a URL. An operator's allow-list decides which URLs (see
-// deadletter.Source.Targets); the driver follows no redirects, so that no other is reached.
+// Package post is the driver of sources whose letters are reported over HTTP. There is nothing to receive; a letter is
+// sent back by a POST of its payload to a URL. An operator's allow-list decides which URLs (see
+// deadletter.Source.Targets); the driver follows no redirects, so that it reaches no other.
 package post
 
 import (
@@ -26,9 +26,9 @@ import (
 )
 
 const (
-	// drained bounds what is read of an answer, so that its connection can be used again.
+	// drained bounds the bytes read of an answer, so that its connection can be reused.
 	drained = 64 << 10
-	// lanes is how many requests run at a time. Messages of one key share a lane, so that they stay in order.
+	// lanes is the number of concurrent requests. Messages of one key share a lane, in order.
 	lanes = 8
 )
 
@@ -38,8 +38,8 @@ type Driver struct {
 	client *http.Client
 }
 
-// Open returns a driver. It needs no server, and connects when it sends. A redirect is an answer like any other, and
-// refuses the message: it may lead to a host that no operator has allowed.
+// Open returns a driver, which connects when it sends. A redirect refuses the message: it may lead to a host that no
+// operator has allowed.
 func Open() *Driver {
 	return &Driver{client: &http.Client{
 		Transport:     outbound.Transport(lanes),
@@ -47,7 +47,7 @@ func Open() *Driver {
 	}}
 }
 
-// Dial is Open as a driver.OpenFunc: the destinations of letters are URLs, so that their source needs none.
+// Dial is Open as a driver.OpenFunc: the destinations of letters are URLs, so their source needs none.
 func Dial(context.Context, string) (driver.Driver, error) { return Open(), nil }
 
 // Open implements driver.Driver: letters are reported, not received.
@@ -55,7 +55,7 @@ func (d *Driver) Open(context.Context, string) (driver.Receiver, error) {
 	return nil, fmt.Errorf("%w: letters of this source are reported over HTTP", driver.ErrNotFound)
 }
 
-// Stat implements driver.Driver. It asks nothing: whether a URL takes a message shows when one is sent.
+// Stat implements driver.Driver without a request: only a send shows whether a URL takes messages.
 func (d *Driver) Stat(_ context.Context, target string) (exists bool, depth int64, err error) {
 	_, err = parse(target)
 	return err == nil, -1, nil
@@ -67,7 +67,7 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// parse reads a URL as the allow-list does. Its error shows no part of the URL, which may be a secret.
+// parse reads a URL like the allow-list. Its error shows no part of the URL, which may be a secret.
 func parse(target string) (*url.URL, error) {
 	u, fault := posturl.Parse(target)
 	if fault != "" {
@@ -76,7 +76,7 @@ func parse(target string) (*url.URL, error) {
 	return u.Net(), nil
 }
 
-// Send implements driver.Driver: one request after the other within a lane, and the lanes at the same time.
+// Send implements driver.Driver: one request after the other within a lane, with concurrent lanes.
 func (d *Driver) Send(ctx context.Context, target string, messages []driver.Message, limits driver.Limits) []error {
 	u, err := parse(target)
 	if err != nil {
@@ -91,7 +91,6 @@ func (d *Driver) Send(ctx context.Context, target string, messages []driver.Mess
 	return errs
 }
 
-// inLanes distributes messages, by their places.
 func inLanes(messages []driver.Message) [lanes][]int {
 	var of [lanes][]int
 	for i := range messages {
@@ -104,7 +103,7 @@ func inLanes(messages []driver.Message) [lanes][]int {
 	return of
 }
 
-// lane sends the messages of a lane. After one that may be sent later, no other of its key is sent.
+// lane sends messages in order. After a transient failure it sends no other of that key.
 func (d *Driver) lane(ctx context.Context, u *url.URL, messages []driver.Message, lane []int, limits driver.Limits,
 	errs []error,
 ) {
@@ -127,7 +126,7 @@ func (d *Driver) lane(ctx context.Context, u *url.URL, messages []driver.Message
 	}
 }
 
-// post sends a payload as the body, and headers as headers; the key decides the order only. A 2xx confirms it.
+// post sends a payload as the body, and headers as headers; the key decides only the order. A 2xx confirms it.
 func (d *Driver) post(ctx context.Context, u *url.URL, m *driver.Message) error {
 	var written progress
 	ctx = httptrace.WithClientTrace(ctx, written.trace())
@@ -153,14 +152,14 @@ func (d *Driver) post(ctx context.Context, u *url.URL, m *driver.Message) error 
 		return written.failure(err)
 	}
 	defer answer.Body.Close()
-	_, _ = io.CopyN(io.Discard, answer.Body, drained) // only for the sake of the connection
+	_, _ = io.CopyN(io.Discard, answer.Body, drained)
 	return verdict(answer.StatusCode)
 }
 
 var headerName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// carried reports whether a header of a letter may become one of the request. Those that HTTP itself uses may not, nor
-// those that carry credentials: a letter's sender must not speak in the name of this server.
+// carried reports whether a letter's header may be in the request: none that HTTP itself uses, and no credentials: a
+// letter's sender must not speak in the name of this server.
 func carried(name string, value []byte) bool {
 	switch strings.ToLower(name) {
 	case "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "expect",
@@ -171,7 +170,7 @@ func carried(name string, value []byte) bool {
 		!bytes.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c >= 0x7f })
 }
 
-// progress is how far a request has come. The client writes from goroutines that may outlive the call.
+// progress is the state of a request. The client writes from goroutines that may outlive the call.
 type progress struct{ connected, written atomic.Bool }
 
 func (p *progress) trace() *httptrace.ClientTrace {
@@ -181,11 +180,11 @@ func (p *progress) trace() *httptrace.ClientTrace {
 	}
 }
 
-// failure says what an error without an answer means: whoever has not connected has not written. After any other error
-// the message may have arrived. The text names no address, since the URL may hold a secret.
+// failure classifies an error without an answer: without a connection nothing was written; otherwise the message may
+// have arrived. The text names no address, since the URL may hold a secret.
 func (p *progress) failure(err error) error {
 	var op *net.OpError
-	again := errors.As(err, &op) && op.Op == "dial" // a connection that was kept had ended; no new one could be made
+	again := errors.As(err, &op) && op.Op == "dial" // a kept connection had ended, and a new one failed
 	switch {
 	case p.written.Load() || p.connected.Load() && !again:
 		return driver.ErrUncertain
@@ -195,7 +194,7 @@ func (p *progress) failure(err error) error {
 	return errors.New("the destination cannot be reached")
 }
 
-// verdict says what a status means. 429, 408 and 5xx may pass, so they are tried again; the other refusals are final.
+// verdict classifies a status: 429, 408 and 5xx are transient, other refusals are permanent.
 func verdict(status int) error {
 	switch {
 	case status >= 200 && status < 300:

@@ -20,7 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// What arrives: the payload, its type, and the headers that a request may have.
+// The payload, its type, and permitted headers arrive.
 func TestSend(t *testing.T) {
 	t.Parallel()
 	var got *http.Request
@@ -53,7 +53,6 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// Each status and each failure of the network means one thing.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	redirected := false
@@ -107,7 +106,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// A caller that gives up while the answer is awaited cannot know.
+// After a cancelled wait the outcome is uncertain.
 func TestSendCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -126,7 +125,7 @@ func TestSendCancelled(t *testing.T) {
 	}
 }
 
-// What was not written when time ran out is not uncertain: a redrive would take it for sent.
+// An unwritten message is not uncertain: a redrive would take it for sent.
 func TestSendOutOfTime(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -155,8 +154,7 @@ func TestSendOutOfTime(t *testing.T) {
 	}
 }
 
-// Every request that was begun within the turn has its own time, and none is begun later: a healthy endpoint that is
-// slow takes what it has time for, and nothing is cut off.
+// Each request begun within the turn has its own time, and none is begun later, also with a slow endpoint.
 func TestSlowEndpoint(t *testing.T) {
 	t.Parallel()
 	var served atomic.Int64
@@ -187,7 +185,7 @@ func TestSlowEndpoint(t *testing.T) {
 	}
 }
 
-// A request without an answer in its time may have arrived; one for which there was no connection has not.
+// A request without an answer may have arrived; one without a connection has not.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -209,7 +207,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// A letter has one type: its own, however it is written, or else the one that its payload looks like.
+// A letter has one type: its own, in any spelling, or that of its payload.
 func TestContentType(t *testing.T) {
 	t.Parallel()
 	var got []string
@@ -229,7 +227,7 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-// Messages of one key stay in order, and behind one that failed for a moment.
+// Messages of one key stay in order, and behind a transient failure.
 func TestKeysInOrder(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

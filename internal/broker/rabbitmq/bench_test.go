@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
-// BenchmarkDriver sends, and receives and acknowledges, batches of 500 messages of 1 KiB.
 func BenchmarkDriver(b *testing.B) {
 	url := rabbittest.Shared(b)
 	declare(b, url, "q", map[string]any{})

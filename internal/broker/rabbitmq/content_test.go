@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
-// everything is a message with all that AMQP knows.
+// everything is a message with all properties of AMQP.
 func everything() amqp091.Publishing {
 	at := time.Unix(1_700_000_000, 0)
 	return amqp091.Publishing{
@@ -35,7 +35,7 @@ func everything() amqp091.Publishing {
 	}
 }
 
-// TestEverythingSurvives: what an application publishes is what it gets after a way through the driver.
+// A message survives the way through the driver unchanged.
 func TestEverythingSurvives(t *testing.T) {
 	url := rabbittest.Shared(t)
 	declare(t, url, "in", map[string]any{"x-max-priority": 10})
@@ -73,7 +73,6 @@ func TestEverythingSurvives(t *testing.T) {
 	}
 }
 
-// What an editor changes is sent as it was meant.
 func TestEditedHeaders(t *testing.T) {
 	url := rabbittest.Shared(t)
 	declare(t, url, "q", map[string]any{})

@@ -37,7 +37,6 @@ func newShop(t *testing.T, arguments map[string]any) *shop {
 	return s
 }
 
-// reject consumes a message and refuses it.
 func (s *shop) reject(t *testing.T, queue string, requeue bool) {
 	t.Helper()
 	d := get(t, s.ch, queue)
@@ -46,7 +45,6 @@ func (s *shop) reject(t *testing.T, queue string, requeue bool) {
 	}
 }
 
-// letter receives one dead letter, and reads it.
 func (s *shop) letter(t *testing.T) (driver.Message, format.Decoded) {
 	t.Helper()
 	r, err := s.d.Open(t.Context(), "dead")
@@ -73,8 +71,8 @@ func TestReasons(t *testing.T) {
 		die        func(*testing.T, *shop)
 		reason     string
 		attempts   int
-		expiration string // that is sent back
-		expired    string // that is shown only
+		expiration string // sent back
+		expired    string // only shown
 	}{
 		"Rejected": {nil, order, func(t *testing.T, s *shop) { s.reject(t, "work", false) }, "rejected", 1, "", ""},
 		"RejectedWithExpiration": {nil, func() amqp091.Publishing { m := order; m.Expiration = "600000"; return m }(),
@@ -109,7 +107,7 @@ func TestReasons(t *testing.T) {
 				h["amqp-expiration"] != c.expiration || h["amqp-original-expiration"] != c.expired {
 				t.Errorf("its headers are %q", h)
 			}
-			// It goes back to its queue, and by its exchange, as it was, and without what RabbitMQ has noted of its death.
+			// It returns to its queue, and by its exchange, unchanged, and without RabbitMQ's notes of its death.
 			m.Headers = d.Content.Headers
 			for target, want := range map[string]string{"work": "", "exchange:": "orders", "exchange:orders": "orders",
 				"exchange:orders/order.new": "orders"} {
@@ -131,8 +129,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestRetryLoop: a message that went round through a queue where it waited has several entries in x-death. It is known
-// by the queue whose consumer refused it, and goes back to where it was published first.
+// After a round through a waiting queue, x-death has several entries. The refusing consumer's queue is the origin, and
+// the message returns to its first destination.
 func TestRetryLoop(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nil)
@@ -146,7 +144,7 @@ func TestRetryLoop(t *testing.T) {
 	for range 3 {
 		s.reject(t, "loop", false)
 	}
-	got := get(t, s.ch, "loop") // its consumer gives up and moves it, with its headers
+	got := get(t, s.ch, "loop") // its consumer moves it, with its headers
 	publish(t, s.ch, "dlx", "", amqp091.Publishing{Body: got.Body, Headers: got.Headers, DeliveryMode: 2})
 	m, d := s.letter(t)
 	h := headers(&m)
@@ -154,14 +152,14 @@ func TestRetryLoop(t *testing.T) {
 		h["amqp-routing-key"] != "loop.first" {
 		t.Errorf("it is decoded as %+v from %q", d, h)
 	}
-	// That it expired while it waited was no fault of its own expiration, but that of the queue; it is left out all the
-	// same, because x-death does not tell the two apart.
+	// The waiting queue's TTL expired it, not its own expiration. That is left out anyway: x-death does not distinguish
+	// them.
 	if h["amqp-expiration"] != "" || h["amqp-original-expiration"] != "600000" {
 		t.Errorf("its headers are %q", h)
 	}
 }
 
-// TestNotSent: what RabbitMQ does not take is an error of that message, and others are sent.
+// A message that RabbitMQ refuses gets an error, and others are sent.
 func TestNotSent(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nil)
@@ -198,11 +196,10 @@ func TestNotSent(t *testing.T) {
 			t.Errorf("Stat of %q: %s, %v; want %s", target, got, err, want)
 		}
 	}
-	send(t, s.d, "work", numbered(1)...) // the connection has survived all that
+	send(t, s.d, "work", numbered(1)...) // the connection has survived
 }
 
-// TestSomeAreReturned: the messages that no queue takes are told from the others by their content, whatever the order
-// of the answers.
+// Returned messages are recognised by content, in any order of answers.
 func TestSomeAreReturned(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nil)
@@ -230,7 +227,7 @@ func TestSomeAreReturned(t *testing.T) {
 	}
 }
 
-// The headers that ask for copies in other queues are of use with an exchange only.
+// The headers that route copies work with an exchange only.
 func TestCopiesAreNotSentPastTheExchange(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nil)

@@ -2,16 +2,16 @@
 //
 // # Receiving
 //
-// A receiver consumes from a queue on a channel of its own. How much the server may send ahead follows from the size of
-// the messages (receiver.go). What was not acknowledged goes back when the channel closes, so Release does nothing: to
-// give back twice would count twice towards the delivery limit of a quorum queue. Messages have no position.
+// A receiver consumes from a queue on its own channel, with a prefetch that follows from the size of the messages
+// (receiver.go). Unacknowledged messages go back when the channel closes, so Release does nothing: giving back twice
+// would count twice towards the delivery limit of a quorum queue. Messages have no position.
 //
 // # Sending
 //
-// A destination is a queue, or an exchange with a routing key (send.go). Messages are published as mandatory and
-// with confirms, many at a time. A message that no queue takes is returned by the server, and fails. What the server
-// answers by closing the channel, such as a missing permission, is not told of a single message; therefore the first
-// message to a destination, and large ones, are sent alone (publisher.go).
+// A destination is a queue, or an exchange with a routing key (send.go). Messages are published as mandatory and with
+// confirms, many at a time. The server returns a message that no queue takes, and it fails. Some refusals, such as a
+// missing permission, close the channel without naming a message; therefore the first message to a destination, and
+// large ones, are sent alone (publisher.go).
 //
 // # Content
 //

@@ -15,22 +15,20 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// polite bounds how long the server is waited for when something is closed.
 const polite = 5 * time.Second
 
-// conn is a connection to RabbitMQ.
 type conn struct {
 	driver.Basic
 	*amqp.Conn
-	prefetch int // that the URL names; 0: it follows from the messages
+	prefetch int // from the URL; 0: it follows from the messages
 
 	mu     sync.Mutex
 	idle   []*publisher
 	closed bool
-	// taken is the largest message that the server has taken, proven are destinations that it lets us use.
+	// largest message that the server has taken, and destinations that it allows
 	taken  int
 	proven map[destination]bool
-	// blocked is why the server does not take messages for now; "" if it does.
+	// why the server blocks publishing now; "" if it does not
 	blocked string
 }
 
@@ -54,7 +52,7 @@ func Open(ctx context.Context, url string) (driver.Driver, error) {
 	return of, nil
 }
 
-// watch notes whether the server blocks the connection, because it lacks memory or space on its disk.
+// watch notes whether the server blocks the connection, for lack of memory or disk space.
 func (c *conn) watch(changes <-chan amqp091.Blocking) {
 	for b := range changes {
 		c.mu.Lock()
@@ -83,7 +81,7 @@ func (c *conn) channel(ctx context.Context) (*amqp091.Channel, error) {
 	return ch, nil
 }
 
-// ask runs a call on a channel of its own: the server closes the channel of a question with the answer no.
+// ask runs a call on its own channel: the server closes the channel of a question with the answer no.
 func (c *conn) ask(ctx context.Context, call func(*amqp091.Channel) error) error {
 	ch, err := c.channel(ctx)
 	if err != nil {
@@ -95,7 +93,7 @@ func (c *conn) ask(ctx context.Context, call func(*amqp091.Channel) error) error
 	return c.classify(c.Await(ctx, ch.Close))
 }
 
-// Stat implements driver.Driver. Exchanges have no depth. What was received does not count.
+// Stat implements driver.Driver. Exchanges have no depth. Received messages do not count.
 func (c *conn) Stat(ctx context.Context, name string) (exists bool, depth int64, err error) {
 	to, err := parse(name)
 	if err != nil {
@@ -127,7 +125,7 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// classify gives an error of the client its meaning on the seam. It says nothing of what became of a message.
+// classify converts an error of the client. It says nothing about the outcome of a message.
 func (c *conn) classify(err error) error {
 	var of *amqp091.Error
 	switch {
@@ -136,7 +134,7 @@ func (c *conn) classify(err error) error {
 	case errors.Is(err, driver.ErrLost) || errors.Is(err, driver.ErrClosed):
 		return err
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
-		if c.IsClosed() { // it was aborted
+		if c.IsClosed() {
 			return fmt.Errorf("%w: %w", driver.ErrLost, err)
 		}
 		return err

@@ -16,12 +16,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// These headers stand for what AMQP has beside headers. A message without them is persistent.
+// Headers for AMQP's properties. A message without them is persistent.
 const (
 	prefix = "amqp-"
-	// nameTypes are the kinds of the headers that are no strings, as a JSON object.
+	// kinds of the headers that are no strings, as a JSON object
 	nameTypes = "amqp-types"
-	// nameEscaped begins the names of headers of the application that begin with "amqp-".
+	// prefix of application headers that begin with "amqp-"
 	nameEscaped = "amqp-header-"
 
 	nameContentType     = "amqp-content-type"
@@ -35,22 +35,22 @@ const (
 	nameType            = "amqp-type"
 	nameAppID           = "amqp-app-id"
 
-	// These are shown, and not sent. The server takes a user ID only of that user. An expiration of a message that has
-	// expired would end it again at once.
+	// These are shown, not sent. The server takes a user ID only of that user. The expiration of an expired message
+	// would end it again immediately.
 	nameUserID   = "amqp-user-id"
 	nameExpired  = "amqp-original-expiration"
-	nameExchange = "amqp-exchange" // to which it was published first
+	nameExchange = "amqp-exchange"
 	nameRouting  = "amqp-routing-key"
 )
 
 // ofBroker reports whether RabbitMQ writes a header when it dead-letters or delivers a message. Such headers are not
-// sent back: RabbitMQ drops a message without a word if it comes to a queue in which, by x-death, it has died before.
+// sent back: RabbitMQ silently drops a message in a queue where, by x-death, it died before.
 func ofBroker(name string) bool {
 	return name == "x-death" || name == "x-delivery-count" || name == "x-acquired-count" ||
 		strings.HasPrefix(name, "x-first-death-") || strings.HasPrefix(name, "x-last-death-")
 }
 
-// Received converts a delivery from a queue: headers and properties become headers that Send can restore.
+// Received converts a delivery: headers and properties become headers that Send can restore.
 func Received(queue string, d *amqp091.Delivery) driver.Message {
 	m := driver.Message{Payload: d.Body, Time: d.Timestamp, Origin: queue, MessageID: d.MessageId,
 		Redelivered: d.Redelivered}
@@ -111,15 +111,14 @@ func Received(queue string, d *amqp091.Delivery) driver.Message {
 	return m
 }
 
-// life is how a message was published first.
 type life struct {
 	exchange, routing string
-	expiration        string // to restore
+	expiration        string
 	expired           string // not to restore
 }
 
-// firstLife finds out how a message was published first. RabbitMQ removes the expiration when it dead-letters a
-// message, and notes it in x-death; it is restored unless the message has expired.
+// firstLife returns the first publishing of a message. RabbitMQ removes the expiration when it dead-letters a message,
+// and notes it in x-death; it is restored unless the message has expired.
 func firstLife(queue string, d *amqp091.Delivery) life {
 	f := life{exchange: d.Exchange, routing: d.RoutingKey, expiration: d.Expiration}
 	if exchange, ok := d.Headers["x-original-exchange"].(string); ok { // Spring AMQP has published it again
@@ -158,26 +157,22 @@ func firstLife(queue string, d *amqp091.Delivery) life {
 	return f
 }
 
-// parsed is a message as it is published, and what its headers say of its first time.
 type parsed struct {
 	amqp091.Publishing
 	exchange, routing *string
 }
 
-// maxShort is the length of the longest property, and of the longest name of a header.
 const maxShort = 255
 
-// errProperty is why a message cannot be published as its headers say.
 var errProperty = errors.New("it cannot be a property of a message")
 
-// publishing converts a message. Its errors wrap driver.ErrRefused.
 func publishing(m *driver.Message) (*parsed, error) {
 	p := &parsed{Publishing: amqp091.Publishing{Body: m.Payload, MessageId: m.MessageID, Timestamp: m.Time,
 		DeliveryMode: amqp091.Persistent, Headers: amqp091.Table{}}}
 	kinds := map[string]any{}
 	for _, h := range m.Headers {
 		if h.Name == nameTypes && json.Unmarshal(h.Value, &kinds) != nil {
-			kinds = map[string]any{} // somebody has edited it
+			kinds = map[string]any{}
 		}
 	}
 	for _, h := range m.Headers {
@@ -204,16 +199,14 @@ func publishing(m *driver.Message) (*parsed, error) {
 	return p, nil
 }
 
-// textNames are the headers that stand for texts.
 var textNames = []string{nameContentType, nameContentEncoding, nameCorrelationID, nameReplyTo, nameType, nameAppID}
 
-// texts returns where the texts of textNames go.
 func (p *parsed) texts() []*string {
 	return []*string{&p.ContentType, &p.ContentEncoding, &p.CorrelationId, &p.ReplyTo, &p.Type, &p.AppId}
 }
 
-// header adds a header of the application. A value that does not fit its kind any more is sent as a string. AMQP has
-// one header of a name: several become an array.
+// header adds an application's header. A value that does not fit its kind becomes a string. AMQP has one header of a
+// name: several become an array.
 func (p *parsed) header(h deadletter.Header, kind any) {
 	name := h.Name
 	if strings.HasPrefix(name, nameEscaped+prefix) {
@@ -237,11 +230,9 @@ func (p *parsed) header(h deadletter.Header, kind any) {
 	}
 }
 
-// numbers are the headers that stand for numbers, and the greatest ones. The server closes the channel of a message
-// that has another expiration.
+// Headers for numbers, with their maxima. The server closes the channel of a message with another expiration.
 var numbers = map[string]uint64{namePriority: 255, nameDeliveryMode: 2, nameExpiration: 1<<32 - 2}
 
-// property sets a property from its header.
 func (p *parsed) property(h deadletter.Header) error {
 	text := string(h.Value)
 	if i := slices.Index(textNames, h.Name); i >= 0 {
@@ -272,7 +263,7 @@ func (p *parsed) property(h deadletter.Header) error {
 		}
 		p.Timestamp = time.Unix(seconds, 0)
 	default:
-		p.Headers[h.Name] = text // none of ours
+		p.Headers[h.Name] = text
 	}
 	return nil
 }

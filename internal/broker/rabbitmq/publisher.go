@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	// window bounds the messages that were published and not confirmed. The server may return all of them.
-	window = 1024
-	// destinations bounds what a connection remembers.
+	// window bounds the unconfirmed messages. The server may return all of them.
+	window       = 1024
 	destinations = 10_000
 	// large is the size above which a message is sent alone, unless the server has taken one of its size.
 	large = 1 << 20
@@ -27,18 +26,17 @@ type publisher struct {
 	ch      *amqp091.Channel
 	returns chan amqp091.Return
 	closed  chan *amqp091.Error
-	why     error      // the server has closed the channel
+	why     error
 	open    []*pending // in the order of publishing
 }
 
-// pending is a message that was published and not confirmed.
 type pending struct {
-	at       int // its place in the call
+	at       int
 	message  *parsed
 	to       destination
 	confirm  *amqp091.DeferredConfirmation
 	returned *amqp091.Return
-	until    time.Time // when its time ends
+	until    time.Time
 }
 
 func (c *conn) publisher(ctx context.Context) (*publisher, error) {
@@ -63,7 +61,6 @@ func (c *conn) publisher(ctx context.Context) (*publisher, error) {
 		closed: ch.NotifyClose(make(chan *amqp091.Error, 1))}, nil
 }
 
-// rest keeps a publisher for the next Send.
 func (c *conn) rest(p *publisher) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +69,7 @@ func (c *conn) rest(p *publisher) {
 	}
 }
 
-// publish publishes a message as mandatory. It blocks while the server does not read.
+// publish is mandatory. It blocks while the server does not read.
 func (p *publisher) publish(at int, m *parsed, to destination, until time.Time) error {
 	confirm, err := p.ch.PublishWithDeferredConfirm(to.exchange, to.key, true, false, m.Publishing)
 	if err != nil {
@@ -82,15 +79,13 @@ func (p *publisher) publish(at int, m *parsed, to destination, until time.Time) 
 	return nil
 }
 
-// errLate is the error of a message without an answer in its time.
 var errLate = errors.New("the server has not confirmed it in time")
 
-// settle waits for the answer to the oldest message that has none, and returns it with its error.
 func (p *publisher) settle(ctx context.Context) (*pending, error) {
 	oldest := p.open[0]
 	each, cancel := context.WithDeadline(ctx, oldest.until)
 	defer cancel()
-	// An answer that is there counts, although the wait for those before it took its time.
+	// An answer in time counts, although earlier waits took its time.
 	if _, err := oldest.confirm.WaitContext(each); err != nil && !answered(oldest) {
 		if ctx.Err() != nil {
 			return oldest, ctx.Err()
@@ -109,7 +104,7 @@ func (p *publisher) settle(ctx context.Context) (*pending, error) {
 	if err := p.failure(); err != nil {
 		return oldest, err
 	}
-	// A queue with overflow reject-publish that is full answers so.
+	// A full queue with overflow reject-publish answers so.
 	return oldest, errors.New("the server has not taken the message (nack): a queue that rejects what is over its " +
 		"limit, or an error of the server")
 }
@@ -123,7 +118,6 @@ func answered(of *pending) bool {
 	}
 }
 
-// failure returns why the channel is closed, nil if it is open.
 func (p *publisher) failure() error {
 	if p.why == nil {
 		select {
@@ -137,9 +131,8 @@ func (p *publisher) failure() error {
 	return p.why
 }
 
-// match finds the messages that the server has returned: a return has no number. It comes before the confirmation of
-// its message, and returns come in the order of publishing. Of messages with the same content and destination it does
-// not matter which one was returned.
+// match finds returned messages without a number: a return comes before the confirmation of its message, and returns
+// come in the order of publishing. Equal messages to one destination are interchangeable.
 func (p *publisher) match() {
 	for {
 		select {
@@ -156,7 +149,7 @@ func (p *publisher) match() {
 	}
 }
 
-// candidate returns the message of a return: the first with its content, or else, changed on the way, its payload.
+// candidate returns the message of a return: the first with its content or, if changed on the way, its payload.
 func (p *publisher) candidate(r *amqp091.Return) *pending {
 	var alike *pending
 	for _, o := range p.open {
@@ -174,7 +167,6 @@ func (p *publisher) candidate(r *amqp091.Return) *pending {
 	return alike
 }
 
-// sameTables reports whether tables have the same values of the same types.
 func sameTables(a, b amqp091.Table) bool {
 	if len(a) != len(b) {
 		return false
@@ -189,7 +181,6 @@ func sameTables(a, b amqp091.Table) bool {
 	return true
 }
 
-// unroutable is the error of a message that was returned.
 func unroutable(of *pending) error {
 	if of.returned.ReplyCode == amqp091.NoRoute {
 		if of.to.exchange == "" {

@@ -17,14 +17,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// declare makes a durable queue.
 func declare(t testing.TB, amqpURL, name string, arguments map[string]any) {
 	t.Helper()
 	rabbittest.Manage(t, amqpURL, http.MethodPut, "/api/queues/{vhost}/"+url.PathEscape(name),
 		map[string]any{"durable": true, "arguments": arguments})
 }
 
-// cut closes all connections to a virtual host, as their peer would.
+// cut closes all connections to a virtual host, like their peer.
 func cut(t testing.TB, amqpURL string, s *rabbittest.Server) {
 	t.Helper()
 	if _, err := s.Eval(`[begin [{pid, P}] = rabbit_networking:connection_info(C, [pid]), exit(P, kill) end || ` +
@@ -33,7 +32,7 @@ func cut(t testing.TB, amqpURL string, s *rabbittest.Server) {
 	}
 }
 
-// TestConformance runs the suite with the least permissions of docs/guides/rabbitmq.md.
+// TestConformance has the least permissions of docs/guides/rabbitmq.md.
 func TestConformance(t *testing.T) {
 	s := rabbittest.Start(t, "{max_message_size, 12582912}")
 	for name, arguments := range map[string]map[string]any{

@@ -13,15 +13,14 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// Bounds of the number of messages that the server sends ahead. It begins low: RabbitMQ counts messages and not bytes,
-// so a queue of large messages would fill the memory.
+// Bounds of the prefetch. It begins low: RabbitMQ counts messages, not bytes, so large messages would fill the memory.
 const (
 	firstPrefetch = 32
 	leastPrefetch = 4
 	mostPrefetch  = 65535
 )
 
-// receiver consumes from a queue. A goroutine takes what the server sends, so that Receive finds all that has come.
+// receiver consumes from a queue. A goroutine reads from the server, so that Receive finds all that has come.
 type receiver struct {
 	driver.BasicReceiver
 	conn  *conn
@@ -29,29 +28,29 @@ type receiver struct {
 	ch    *amqp091.Channel
 
 	ended chan struct{} // closed when nothing more comes
-	wake  chan struct{} // has one token when there may be something
+	wake  chan struct{} // has a token when there may be something
 
-	prefetch int      // of the consumer that is open
-	tag      int      // of that consumer
-	held     []uint64 // delivered to the caller and not acknowledged, rising
-	left     int      // of held: they stay on the server, and take no place of the prefetch
+	prefetch int
+	tag      int
+	held     []uint64 // delivered to the caller and unacknowledged, ascending
+	left     int      // of held: they stay on the server, outside of the prefetch
 	average  int      // bytes of a message
 
-	here atomic.Int64 // messages that have come and are not acknowledged
+	here atomic.Int64 // unacknowledged messages from the server
 
 	mu     sync.Mutex
-	buffer []amqp091.Delivery // that the caller has not received
+	buffer []amqp091.Delivery // not yet received by the caller
 	pumps  sync.WaitGroup
-	err    error // why nothing more comes
+	err    error
 }
 
-// receipt is a delivery. The tag says which one it is on the channel of its receiver, and nowhere else.
+// receipt is a delivery. Its tag is valid only on the channel of its receiver.
 type receipt struct {
 	receiver *receiver
 	tag      uint64
 }
 
-// Open implements driver.Driver. The queue is not declared: it is somebody else's.
+// Open implements driver.Driver. It does not declare the queue, which belongs to others.
 func (c *conn) Open(ctx context.Context, queue string) (driver.Receiver, error) {
 	ch, err := c.channel(ctx)
 	if err != nil {
@@ -65,7 +64,7 @@ func (c *conn) Open(ctx context.Context, queue string) (driver.Receiver, error) 
 		r.prefetch = c.prefetch
 	}
 	if err := c.Await(ctx, r.consume); err != nil {
-		_ = c.Await(ctx, ch.Close) // the server has closed it, or all is lost
+		_ = c.Await(ctx, ch.Close)
 		r.pumps.Wait()
 		return nil, c.classify(err)
 	}
@@ -94,7 +93,7 @@ func (r *receiver) consume() error {
 	return nil
 }
 
-// qos tells the server how many messages it may send ahead, besides those that are left.
+// qos sets the prefetch, on top of left messages.
 func (r *receiver) qos() error { return r.ch.Qos(min(r.prefetch+r.left, mostPrefetch), 0, false) }
 
 func (r *receiver) signal() {
@@ -104,7 +103,6 @@ func (r *receiver) signal() {
 	}
 }
 
-// watch waits until the channel ends, or the server ends the consumer because the queue is gone.
 func (r *receiver) watch(closed chan *amqp091.Error, cancelled chan string) {
 	var err error
 	select {
@@ -112,7 +110,7 @@ func (r *receiver) watch(closed chan *amqp091.Error, cancelled chan string) {
 		switch {
 		case !ok:
 			err = driver.ErrClosed
-		case of.Code == amqp091.PreconditionFailed: // acknowledged too late, for example
+		case of.Code == amqp091.PreconditionFailed:
 			err = fmt.Errorf("%w: %w", driver.ErrLost, of)
 		default:
 			err = fmt.Errorf("%w: the server has closed the channel: %w", driver.ErrLost, of)
@@ -125,7 +123,6 @@ func (r *receiver) watch(closed chan *amqp091.Error, cancelled chan string) {
 	r.end(err)
 }
 
-// end makes Receive fail.
 func (r *receiver) end(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,11 +141,11 @@ func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, erro
 		err, waiting := r.err, len(r.buffer)
 		r.mu.Unlock()
 		switch {
-		case err != nil: // what is in the buffer goes back
+		case err != nil:
 			return nil, err
 		case waiting > 0:
 			return r.take(ctx, max), nil
-		case len(r.held)-r.left >= r.prefetch && r.conn.prefetch == 0: // the caller wants more than the server sends
+		case len(r.held)-r.left >= r.prefetch && r.conn.prefetch == 0: // the caller wants more than the prefetch
 			r.consumeAgain(ctx, min(2*(len(r.held)-r.left), mostPrefetch))
 			continue
 		}
@@ -160,7 +157,6 @@ func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, erro
 	}
 }
 
-// take returns messages of the buffer, which is not empty.
 func (r *receiver) take(ctx context.Context, most int) []driver.Message {
 	r.mu.Lock()
 	full := len(r.held)-r.left+len(r.buffer) >= r.prefetch
@@ -175,7 +171,7 @@ func (r *receiver) take(ctx context.Context, most int) []driver.Message {
 		out[i].Receipt = receipt{r, r.buffer[i].DeliveryTag}
 		r.held = append(r.held, r.buffer[i].DeliveryTag)
 	}
-	clear(r.buffer[:n]) // they may be garbage soon
+	clear(r.buffer[:n]) // so that they can be freed
 	if r.buffer = r.buffer[n:]; len(r.buffer) == 0 {
 		r.buffer = nil
 	} else {
@@ -186,7 +182,7 @@ func (r *receiver) take(ctx context.Context, most int) []driver.Message {
 	return out
 }
 
-// adapt changes the prefetch with the size of messages: to as many as two batches in bytes, or four in messages.
+// adapt changes the prefetch with the size of messages: to two batches in bytes, or four in messages.
 func (r *receiver) adapt(ctx context.Context, most, size int, full bool) {
 	if r.average == 0 {
 		r.average = size
@@ -200,8 +196,8 @@ func (r *receiver) adapt(ctx context.Context, most, size int, full bool) {
 	r.consumeAgain(ctx, want)
 }
 
-// consumeAgain consumes with another prefetch. Messages keep their order, because the next consumer begins after the
-// last one has ended. If the server is slow to answer, the connection is lost, which the next call says.
+// consumeAgain changes the prefetch. The order stays, as the next consumer begins after the end of the last. If the
+// server is slow to answer, the connection is lost, which the next call reports.
 func (r *receiver) consumeAgain(ctx context.Context, prefetch int) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), polite)
 	defer cancel()
@@ -218,7 +214,8 @@ func (r *receiver) consumeAgain(ctx context.Context, prefetch int) {
 	}
 }
 
-// Ack implements driver.Receiver. The question at its end has an answer, which AMQP gives to no acknowledgement.
+// Ack implements driver.Receiver. It ends with a question that has an answer, since AMQP does not answer
+// acknowledgements.
 func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	settled := make([]uint64, 0, len(messages))
 	for i := range messages {
@@ -232,7 +229,7 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	}
 	slices.Sort(settled)
 	settled = slices.Compact(settled)
-	n := 0 // so many are the first that are held: one acknowledgement is for all of them
+	n := 0 // the first held ones: one acknowledgement is for all of them
 	for n < len(settled) && settled[n] == r.held[n] {
 		n++
 	}
@@ -258,18 +255,17 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	return nil
 }
 
-// Leave implements driver.Receiver: the server keeps what is not acknowledged, and sends as many messages more. Qos
-// holds for the next consumer only, so there is another one.
+// Leave implements driver.Receiver: the server keeps unacknowledged messages, and sends as many more. Qos applies to
+// the next consumer only, so it opens one.
 func (r *receiver) Leave(ctx context.Context, messages []driver.Message) (again bool, err error) {
 	r.left += len(messages)
 	r.consumeAgain(ctx, r.prefetch)
 	return true, r.failed()
 }
 
-// Held implements driver.Receiver. RabbitMQ tells only how many messages it has not sent to anybody.
+// Held implements driver.Receiver. RabbitMQ counts only messages not sent to anybody.
 func (r *receiver) Held() int64 { return r.here.Load() }
 
-// failed returns why the receiver has ended, nil if it has not.
 func (r *receiver) failed() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,10 +15,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
-// patience bounds what a test waits for.
 const patience = brokertest.Patience
 
-// The calls of the suite, which fail the test where the driver returns an error.
 var (
 	receiver = brokertest.Receiver
 	receive  = brokertest.Receive
@@ -29,7 +27,6 @@ var (
 	header   = brokertest.Header
 )
 
-// open connects as the server does, and closes the connection with the test.
 func open(t testing.TB, url string) driver.Driver {
 	t.Helper()
 	d, err := driver.Registry{"rabbitmq": rabbitmq.Open}.Open(t.Context(), "rabbitmq", url)
@@ -40,7 +37,6 @@ func open(t testing.TB, url string) driver.Driver {
 	return d
 }
 
-// application is a client as an application has one.
 func application(t testing.TB, url string) *amqp091.Channel {
 	t.Helper()
 	c, err := amqp091.Dial(url)
@@ -55,7 +51,7 @@ func application(t testing.TB, url string) *amqp091.Channel {
 	return ch
 }
 
-// publish publishes a message, which a queue must take.
+// a queue must take the message
 func publish(t testing.TB, ch *amqp091.Channel, exchange, key string, m amqp091.Publishing) {
 	t.Helper()
 	if err := ch.Confirm(false); err != nil {
@@ -71,7 +67,6 @@ func publish(t testing.TB, ch *amqp091.Channel, exchange, key string, m amqp091.
 	}
 }
 
-// get takes a message from a queue.
 func get(t testing.TB, ch *amqp091.Channel, queue string) amqp091.Delivery {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -88,7 +83,6 @@ func get(t testing.TB, ch *amqp091.Channel, queue string) amqp091.Delivery {
 	}
 }
 
-// exchange declares an exchange; bind binds a queue to it.
 func exchange(t testing.TB, url, name, kind string) {
 	t.Helper()
 	rabbittest.Manage(t, url, http.MethodPut, "/api/exchanges/{vhost}/"+name,
@@ -101,7 +95,6 @@ func bind(t testing.TB, url, exchange, queue, key string) {
 		map[string]any{"routing_key": key})
 }
 
-// numbered returns messages with the payloads "1" to "n".
 func numbered(n int) []driver.Message {
 	out := make([]driver.Message, n)
 	for i := range out {
@@ -110,7 +103,6 @@ func numbered(n int) []driver.Message {
 	return out
 }
 
-// limit has a queue refuse what is over a number of messages.
 func limit(t testing.TB, url, queue string, messages int) {
 	t.Helper()
 	rabbittest.Manage(t, url, http.MethodPut, "/api/policies/{vhost}/limit", map[string]any{"pattern": queue,

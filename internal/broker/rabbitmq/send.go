@@ -29,7 +29,6 @@ type destination struct {
 	own      bool // and so is the exchange
 }
 
-// exchangePrefix begins destinations that are exchanges.
 const exchangePrefix = "exchange:"
 
 func parse(text string) (destination, error) {
@@ -49,7 +48,6 @@ func parse(text string) (destination, error) {
 	return destination{exchange: exchange, key: key, ownKey: !hasKey, own: !hasKey && exchange == ""}, nil
 }
 
-// of returns where one message is published, by what its headers say of its first time.
 func (to destination) of(p *parsed) (destination, error) {
 	if !to.ownKey {
 		return to, nil
@@ -64,7 +62,6 @@ func (to destination) of(p *parsed) (destination, error) {
 	return to, nil
 }
 
-// sending is one call of Send.
 type sending struct {
 	conn     *conn
 	ctx      context.Context //nolint:containedctx // it is that of the call
@@ -73,15 +70,15 @@ type sending struct {
 	limits   driver.Limits
 	errs     []error
 	p        *publisher
-	exists   map[string]bool       // exchanges that have taken a message in this call
-	refused  map[destination]error // what the server has answered for a destination
-	gone     map[string]error      // and for an exchange that does not exist
-	late     []int                 // messages whose time has ended without an answer
+	exists   map[string]bool
+	refused  map[destination]error
+	gone     map[string]error
+	late     []int // messages whose time ended without an answer
 }
 
-// Send implements driver.Driver. Many messages are on their way at a time, so when the server does not take one, later
-// ones may have been taken. The first message of the call to each exchange is alone on its way: the server closes the
-// channel if the exchange is gone, and does not say which of several messages have reached it.
+// Send implements driver.Driver. Many messages are on their way together, so after a refused one later ones may have
+// been taken. The first message of the call to each exchange is alone on its way: the server closes the channel if the
+// exchange is gone, without naming the messages that reached it.
 func (c *conn) Send(ctx context.Context, target string, messages []driver.Message, limits driver.Limits) []error {
 	to, err := parse(target)
 	if err != nil {
@@ -104,7 +101,6 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 	return s.errs
 }
 
-// send publishes a message. It returns false if it makes no sense to go on; then all that is left has an error.
 func (s *sending) send(i int) bool {
 	m, to, err := s.prepare(i)
 	if err == nil {
@@ -138,7 +134,6 @@ func (s *sending) send(i int) bool {
 	return len(p.open) < window || s.drain(window/2) || s.stop(i+1, nil)
 }
 
-// prepare returns a message as it is published, and where.
 func (s *sending) prepare(i int) (*parsed, destination, error) {
 	m, err := publishing(&s.messages[i])
 	if err != nil {
@@ -148,11 +143,11 @@ func (s *sending) prepare(i int) (*parsed, destination, error) {
 	if err != nil {
 		return nil, to, err
 	}
-	if to.exchange == "" { // these headers route copies past the queue that is meant
+	if to.exchange == "" { // these headers route copies past the queue
 		delete(m.Headers, "CC")
 		delete(m.Headers, "BCC")
 	}
-	// What is not payload must fit into one frame: else the server closes the connection.
+	// All but the payload must fit into one frame, or the server closes the connection.
 	const properties = 4 << 10
 	if frame := s.conn.Config.FrameSize; frame > 0 && sizeOf(m.Headers)+properties > frame {
 		return nil, to, fmt.Errorf("%w: its headers have more than %d bytes", driver.ErrTooLarge, frame-properties)
@@ -160,7 +155,6 @@ func (s *sending) prepare(i int) (*parsed, destination, error) {
 	return m, to, nil
 }
 
-// ready makes sure that the turn is not over, that there is a publisher, and that the server takes messages.
 func (s *sending) ready() error {
 	if s.ctx.Err() != nil || s.limits.Over() {
 		return driver.ErrUntried
@@ -185,8 +179,8 @@ func (s *sending) ready() error {
 	return nil
 }
 
-// stop ends the call: messages from i on that have no error yet were not published, because of err. Without one the
-// context has ended, or the connection.
+// stop ends the call: messages from i on without an error were not published, because of err, or else of the context or
+// the connection.
 func (s *sending) stop(i int, err error) bool {
 	if err == nil {
 		err = driver.ErrUntried
@@ -206,7 +200,6 @@ func (s *sending) stop(i int, err error) bool {
 	return false
 }
 
-// unpublished is the error of a message whose publishing failed.
 func (s *sending) unpublished(err error) error {
 	switch {
 	case s.ctx.Err() != nil || !errors.Is(err, amqp091.ErrClosed): // some of it may have been written
@@ -217,13 +210,13 @@ func (s *sending) unpublished(err error) error {
 	return err // the server has just closed the channel: nothing was written
 }
 
-// drain waits until at most so many messages have no answer; each has its own time. It returns false if one got none,
+// drain waits until at most so many messages lack an answer; each has its own time. It returns false if one got none,
 // or the context or the connection has ended.
 func (s *sending) drain(left int) bool {
 	for s.p != nil && len(s.p.open) > left {
 		open := s.p.why == nil
 		of, err := s.p.settle(s.ctx)
-		// The server has closed the channel because of this message: there was no other one.
+		// The server has closed the channel because of this message, the only one.
 		because := open && s.p.why != nil && len(s.p.open) == 0
 		switch {
 		case err == nil:
@@ -259,8 +252,8 @@ func (s *sending) forget(to destination) {
 	}
 }
 
-// answered is the error of a message that was alone on its way when the server closed the channel: it is about that
-// message. An exchange that is not there is not there for other messages either.
+// answered is the error of a message that was alone on its way when the server closed the channel: the cause is that
+// message. A missing exchange is missing for other messages too.
 func (s *sending) answered(of *pending, err error) error {
 	s.forget(of.to)
 	var from *amqp091.Error
@@ -280,7 +273,6 @@ func (s *sending) answered(of *pending, err error) error {
 	return err
 }
 
-// abandon gives up the messages that have no answer, because the context has ended.
 func (s *sending) abandon(err error) {
 	for _, of := range s.p.open {
 		s.errs[of.at] = fmt.Errorf("%w: %w", driver.ErrUncertain, err)
@@ -310,14 +302,13 @@ func (c *conn) blockedFor() string {
 	return c.blocked
 }
 
-// alone reports whether a message is alone on its way, because the server may close the channel over it.
+// alone reports whether a message must be alone on its way, as the server may close the channel.
 func (c *conn) alone(m *parsed, to destination) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.proven[to] || len(m.Body) > max(large, c.taken)
 }
 
-// took notes that the server has taken a message.
 func (c *conn) took(of *pending) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,17 +18,16 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 )
 
-// A value of a header has a type in AMQP. It is written as text or, for arrays and tables, as JSON, together with its
-// kind, from which it is restored. The kind of a scalar is the letter of its type in AMQP; "S", a string, is the
-// default. That of an array is the list of the kinds of its elements, that of a table an object with the kinds of the
-// fields that are no strings. Within JSON, bytes are in base64.
+// A header's value has a type in AMQP. It is written as text or, for arrays and tables, as JSON, with its kind, from
+// which it is restored. The kind of a scalar is the letter of its type in AMQP; "S", a string, is the default. That of
+// an array is the list of the kinds of its elements, that of a table an object with the kinds of the fields that are no
+// strings. Within JSON, bytes are in base64.
 const (
 	kindString = "S"
 	kindBase64 = "S64" // within JSON: a string that is not UTF-8
 	kindBytes  = "x"
 )
 
-// encode returns a value as text, and its kind.
 func encode(value any) (text []byte, kind any) {
 	switch v := value.(type) {
 	case string:
@@ -41,14 +40,13 @@ func encode(value any) (text []byte, kind any) {
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
 		if err := e.Encode(shown); err != nil {
-			return fmt.Append(nil, shown), kindString // cannot happen: nested returns what JSON has
+			return fmt.Append(nil, shown), kindString // cannot happen: nested returns JSON types
 		}
 		return bytes.TrimSuffix(b.Bytes(), []byte("\n")), kind
 	}
 	return scalar(value)
 }
 
-// nested returns a value in the form that is written as JSON, and its kind.
 func nested(value any) (shown, kind any) {
 	switch v := value.(type) {
 	case nil:
@@ -84,7 +82,6 @@ func nested(value any) (shown, kind any) {
 	return json.Number(text), kind
 }
 
-// scalar returns a number, a bool, a time or nil as text, and its kind.
 func scalar(value any) (text []byte, kind any) {
 	switch v := value.(type) {
 	case nil:
@@ -105,10 +102,8 @@ var letters = map[reflect.Kind]string{reflect.Bool: "t", reflect.Int8: "b", refl
 	reflect.Uint16: "u", reflect.Int32: "I", reflect.Uint32: "i", reflect.Int64: "l", reflect.Float32: "f",
 	reflect.Float64: "d"}
 
-// errKind is why a value cannot be restored.
 var errKind = errors.New("the text does not fit the type")
 
-// decode restores a value from its text and kind.
 func decode(text []byte, kind any) (any, error) {
 	switch k := kind.(type) {
 	case string:
@@ -128,7 +123,7 @@ func decode(text []byte, kind any) (any, error) {
 	return nil, errKind
 }
 
-// restore is the reverse of nested. What an editor has added has no kind: its type follows from JSON.
+// restore is the reverse of nested. Values added by an edit have no kind: JSON decides.
 func restore(shown, kind any) (value any, err error) {
 	part := func(shown, kind any) any {
 		value, failed := restore(shown, kind)
@@ -179,7 +174,6 @@ func restore(shown, kind any) (value any, err error) {
 	return nil, errKind
 }
 
-// decodeScalar is the reverse of scalar, for strings as well.
 func decodeScalar(text, kind string) (any, error) {
 	bits := map[string]int{"b": 8, "B": 8, "s": 16, "u": 16, "I": 32, "i": 32, "l": 64, "f": 32, "d": 64}[kind]
 	switch kind {
@@ -221,7 +215,6 @@ func decodeScalar(text, kind string) (any, error) {
 	return nil, errKind
 }
 
-// sizeOf returns how many bytes a value has in a table, at least.
 func sizeOf(value any) int {
 	switch v := value.(type) {
 	case string:

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
-// within returns a context that ends soon.
 func within(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -23,8 +22,8 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// A server that takes no messages, or does not answer, holds no send longer than its context, and what it may have
-// taken is uncertain. Alarms do not stop receiving.
+// A blocked or silent server holds a send no longer than its context, with uncertain outcomes. Alarms do not stop
+// receiving.
 func TestServerInTrouble(t *testing.T) {
 	t.Parallel()
 	s := rabbittest.Start(t)
@@ -112,7 +111,7 @@ func TestServerInTrouble(t *testing.T) {
 		if err := s.Thaw(); err != nil {
 			t.Fatal(err)
 		}
-		// What was not acknowledged comes again, and says so.
+		// Unacknowledged messages come again, marked as redelivered.
 		again := receive(t, receiver(t, open(t, owner), "full"), 3)
 		if payloads(again) != "1 2 3" || !again[0].Redelivered {
 			t.Errorf("received %s again: %+v", payloads(again), again[0])
@@ -125,7 +124,7 @@ func TestServerInTrouble(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := r.Receive(within(t, patience), 1); err == nil {
-			for err == nil { // what had come already
+			for err == nil { // messages that had come already
 				_, err = r.Receive(within(t, patience), 100)
 			}
 		} else if !errors.Is(err, driver.ErrLost) {
@@ -155,7 +154,7 @@ func TestServerInTrouble(t *testing.T) {
 	})
 }
 
-// A queue that is deleted ends its receiver; after that it is not found.
+// A deleted queue ends its receiver; after that it is not found.
 func TestQueueDeleted(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
@@ -174,8 +173,7 @@ func TestQueueDeleted(t *testing.T) {
 	}
 }
 
-// An exchange that was sent to before, and is deleted, refuses all that is sent to it: the first message is alone on
-// its way, so the others are not in doubt.
+// A deleted exchange refuses all messages: the first is alone on its way, so the others are not uncertain.
 func TestExchangeDeleted(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
@@ -195,7 +193,7 @@ func TestExchangeDeleted(t *testing.T) {
 	send(t, d, "exchange:orders/x", numbered(300)...)
 }
 
-// A permission that is missing is a refusal of each message, and hurts no other destination.
+// A missing permission refuses each message, and affects no other destination.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	owner := rabbittest.Shared(t)
@@ -222,7 +220,7 @@ func TestPermissions(t *testing.T) {
 	ack(t, receiver(t, readOnly, "q"), nil)
 }
 
-// A queue that another consumer has for itself is refused, as is a URL that is wrong.
+// An exclusive queue of another consumer, and a wrong URL, are refused.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
@@ -243,7 +241,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A fixed prefetch bounds what the server sends ahead, and all messages come in their order.
+// A fixed prefetch bounds what the server sends ahead, in order.
 func TestPrefetch(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
@@ -259,7 +257,7 @@ func TestPrefetch(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The prefetch of its own grows, and nobody notices.
+	// The driver's own prefetch grows unnoticed.
 	var want, got []driver.Message
 	want = numbered(1200)
 	r = receiver(t, open(t, url), "q")

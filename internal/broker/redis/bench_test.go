@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// BenchmarkThroughput measures each verb with batches of 500 messages of 1 KiB, on a server of this machine.
 func BenchmarkThroughput(b *testing.B) {
 	for name, kind := range kinds {
 		s := server(b)

@@ -22,7 +22,7 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// script returns a script by its name. Only a server that does not know its checksum gets the text.
+// script returns a script by name. Only a server that lacks its checksum gets the text.
 func script(name string) *rueidis.Lua {
 	text, err := sources.ReadFile("scripts/" + name + ".lua")
 	if err != nil {
@@ -33,7 +33,6 @@ func script(name string) *rueidis.Lua {
 
 var sendScript = script("send")
 
-// conn is a connection, the same for both kinds of drivers.
 type conn struct {
 	driver.Basic
 	client rueidis.Client
@@ -50,11 +49,11 @@ func connect(text string, list bool) (*conn, error) {
 		return nil, err
 	}
 	u.Option.Dialer.Timeout = o.timeout
-	// Longer than a call, or a message: a slow answer to one must not end the connection that all share.
+	// Longer than a call, or a message: a slow answer must not end the shared connection.
 	u.Option.ConnWriteTimeout = 2 * max(o.timeout, driver.MessageTime)
 	u.Option.DisableCache = true
 	u.Option.PipelineMultiplex = -1
-	u.Option.DisableRetry = true // who calls the driver decides on that
+	u.Option.DisableRetry = true // the caller of the driver decides
 	client, err := rueidis.NewClient(u.Option)
 	if err != nil {
 		return nil, classify(err)
@@ -62,7 +61,6 @@ func connect(text string, list bool) (*conn, error) {
 	return &conn{client: client, opts: o, receivers: map[*receiver]struct{}{}}, nil
 }
 
-// key returns one of our names beside a list or stream, with its hash tag, or its name as the hash tag.
 func key(queue, name string) string {
 	if _, rest, ok := strings.Cut(queue, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
@@ -72,8 +70,8 @@ func key(queue, name string) string {
 	return "tasker:{" + queue + "}:" + name
 }
 
-// apart reports whether the keys that belong to a list or stream would be on another node of a cluster than itself: a
-// closing brace ends the hash tag too early. No name of a key can help that.
+// apart reports whether a list or stream and its keys would be on different nodes of a cluster: a closing brace ends
+// the hash tag too early. No name of a key can help that.
 func apart(queue string) bool {
 	own := key(queue, "")
 	_, tag, _ := strings.Cut(own, "{")
@@ -90,7 +88,6 @@ func (c *conn) usable() error {
 	return nil
 }
 
-// run runs a script within the time of a call; exec within that of its caller.
 func (c *conn) run(ctx context.Context, s *rueidis.Lua, keys []string, args ...string) ([]rueidis.RedisMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.timeout)
 	defer cancel()
@@ -112,7 +109,6 @@ func (c *conn) exec(ctx context.Context, s *rueidis.Lua, keys, args []string) ([
 	return answer.ToArray()
 }
 
-// ask runs a command within the time of a call, and reads its answer.
 func ask[T any](ctx context.Context, c *conn, command rueidis.Completed, read func(rueidis.RedisResult) (T, error)) (
 	answer T, err error,
 ) {
@@ -128,7 +124,6 @@ func ask[T any](ctx context.Context, c *conn, command rueidis.Completed, read fu
 	return read(result)
 }
 
-// pairs reads an answer that has two texts for each message.
 func pairs(answer []rueidis.RedisMessage, read func(first, second string)) error {
 	for i := 0; i+1 < len(answer); i += 2 {
 		first, err := answer[i].ToString()
@@ -144,14 +139,14 @@ func pairs(answer []rueidis.RedisMessage, read func(first, second string)) error
 	return nil
 }
 
-// Bounds of one run of the script that sends. While a script runs, the server does nothing else.
+// Bounds of one run of the script that sends, which blocks the server.
 const (
 	sendMessages = 500
 	sendBytes    = 1 << 20
 )
 
-// send adds messages to the end of a list or a stream; parts returns what a message consists of. Those of one run of
-// the script begin together. What fails for one, such as a missing permission, fails for all: no other is tried.
+// send adds messages to a list or a stream; parts returns the parts of a message. Those of one run begin together. A
+// failure such as a missing permission holds for all: no other is tried.
 func (c *conn) send(ctx context.Context, verb, target string, messages []driver.Message, limits driver.Limits,
 	parts func(*driver.Message) []string,
 ) []error {
@@ -183,7 +178,6 @@ func (c *conn) send(ctx context.Context, verb, target string, messages []driver.
 	return errs
 }
 
-// sendSome runs the script once. It returns how many messages are sent, and why the others are not.
 func (c *conn) sendSome(ctx context.Context, keys, args []string) (int, error) {
 	answer, err := c.exec(ctx, sendScript, keys, args)
 	if err != nil {
@@ -202,7 +196,7 @@ func (c *conn) sendSome(ctx context.Context, keys, args []string) (int, error) {
 	return int(done), nil
 }
 
-// Close implements driver.Driver. What its receivers hold, and cannot be given back now, is taken over later.
+// Close implements driver.Driver. Messages that receivers cannot give back now are taken over later.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	receivers := slices.Collect(maps.Keys(c.receivers))
@@ -219,15 +213,15 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// callContext is for a call whose answer says what this process holds: its caller's context must not cut it off.
+// callContext is for a call whose answer lists what this process holds: its caller's context must not cut it off.
 func (c *conn) callContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), c.opts.timeout)
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// meanings are the answers of Redis, by their first word, that mean more than a failure for the moment. OOM, LOADING,
-// MISCONF, CLUSTERDOWN and the like pass: nothing was done, and a later try may succeed.
+// meanings are Redis's answers, by first word, that are not transient. After OOM, LOADING, MISCONF, CLUSTERDOWN and the
+// like nothing was done, and a later try may succeed.
 var meanings = map[string]error{
 	"NOPERM":    driver.ErrRefused,
 	"WRONGTYPE": driver.ErrRefused,
@@ -239,11 +233,10 @@ var meanings = map[string]error{
 	"NOAUTH":   driver.ErrLost,
 }
 
-// answered gives an answer that is an error its meaning.
 func answered(text string) error {
 	word, _, _ := strings.Cut(text, " ")
 	meaning := meanings[word]
-	// What a script may not do has no word, and other texts in other versions.
+	// A script's missing permission has no word, and other texts in other versions.
 	if strings.Contains(text, "ACL failure in script") || strings.Contains(text, "The user executing the script can't") {
 		meaning = driver.ErrRefused
 	}
@@ -253,7 +246,7 @@ func answered(text string) error {
 	return errors.New(text)
 }
 
-// classify gives an error its meaning on the seam. Without an answer, only a failed dial has done nothing.
+// classify converts an error. Without an answer, only a failed dial has done nothing.
 func classify(err error) error {
 	if answer, ok := rueidis.IsRedisErr(err); ok {
 		return answered(answer.Error())
@@ -268,8 +261,8 @@ func classify(err error) error {
 	return fmt.Errorf("%w: %w: %w", driver.ErrLost, driver.ErrUncertain, err)
 }
 
-// fail notes why messages from begin on were not sent, or perhaps were; those from end on were not begun, but what is
-// for good is so for them, too. One that has a mark may be sent again, whatever happened to it.
+// fail notes the error of messages from begin on; those from end on were not begun, but a permanent error holds for
+// them too. One with a mark may be sent again in any case.
 func fail(errs []error, messages []driver.Message, begin, end int, err error) {
 	unknown := errors.Is(err, driver.ErrUncertain) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, context.Canceled)
@@ -287,7 +280,7 @@ func fail(errs []error, messages []driver.Message, begin, end int, err error) {
 	}
 }
 
-// mark is what is remembered of a message that was sent, short and of one length; "" for none.
+// mark is the remembered form of a SendID, short and of one length; "" for none.
 func mark(sendID string) string {
 	if sendID == "" {
 		return ""

@@ -8,14 +8,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// layout says which field of an entry of a stream has the payload, by its name. The fields key and message_id are the
-// key and the ID of the message, and every other field is a header of the same name. So an entry of any fields is read
-// without loss, and is written again as it was.
+// layout names the field of a stream's entry that has the payload. The fields key and message_id are the key and the ID
+// of the message, and every other field is a header of the same name: any entry is read without loss, and written as it
+// was.
 //
-// A header that has the name of such a field is written with the prefix "header.", as is one that looks as if it had
-// been prefixed. An entry without a field for the payload has only headers, and an empty payload is written only where
-// there is no header. The header redis-fields says what was otherwise in an entry; a field of that name is a header
-// with the prefix "redis-header-".
+// A header with the name of such a field gets the prefix "header.", as does one that looks prefixed. An entry without a
+// field for the payload has only headers; an empty payload is written only without headers. The header redis-fields
+// records deviations; a field of that name is a header with the prefix "redis-header-".
 type layout string
 
 const (
@@ -23,27 +22,24 @@ const (
 	idField   = "message_id"
 	headField = "header."
 
-	// fieldsHeader lists the fields of an entry in their order, one letter each; headers at the end may be missing.
+	// fieldsHeader lists the fields of an entry in order, one letter each; headers at the end may be missing.
 	fieldsHeader = "redis-fields"
 	foreign      = "redis-header-"
 )
 
-// The letters of fieldsHeader.
 const (
 	aPayload = 'p'
 	aKey     = 'k'
 	anID     = 'i'
 	aHeader  = 'h'
-	aSame    = 's' // a header that is no special field, but is written with the name of one
+	aSame    = 's' // a header written with the name of a special field
 )
 
-// reserved reports whether a name means something, behind any number of prefixes.
 func (l layout) reserved(name string) bool {
 	name = unprefixed(name, headField)
 	return name == string(l) || name == keyField || name == idField
 }
 
-// unprefixed returns a name without any number of prefixes.
 func unprefixed(name, prefix string) string {
 	for strings.HasPrefix(name, prefix) {
 		name = name[len(prefix):]
@@ -51,10 +47,8 @@ func unprefixed(name, prefix string) string {
 	return name
 }
 
-// isOurs reports whether a header says how an entry was written.
 func isOurs(h deadletter.Header) bool { return h.Name == fieldsHeader }
 
-// fields returns the names and values of the fields of a message.
 func (l layout) fields(m *driver.Message) []string {
 	headers := slices.DeleteFunc(slices.Clone(m.Headers), isOurs)
 	var order string
@@ -73,7 +67,7 @@ func (l layout) fields(m *driver.Message) []string {
 	if m.MessageID != "" {
 		w.left = append(w.left, field{anID, idField, []byte(m.MessageID)})
 	}
-	for _, letter := range order { // what an edit has changed since has no letter, or is not there any more
+	for _, letter := range order { // edits may have added headers without a letter, and removed others
 		w.write(letter)
 	}
 	for len(w.left) > 0 {
@@ -85,14 +79,12 @@ func (l layout) fields(m *driver.Message) []string {
 	return w.out
 }
 
-// field is a special field of an entry.
 type field struct {
 	letter rune
 	name   string
 	value  []byte
 }
 
-// writer writes the fields of an entry, each once.
 type writer struct {
 	layout
 	left    []field
@@ -100,7 +92,6 @@ type writer struct {
 	out     []string
 }
 
-// write writes the next field of a kind, if one is left.
 func (w *writer) write(letter rune) {
 	if letter != aHeader && letter != aSame {
 		if i := slices.IndexFunc(w.left, func(f field) bool { return f.letter == letter }); i >= 0 {
@@ -123,7 +114,7 @@ func (w *writer) write(letter rune) {
 	w.out = append(w.out, name, value)
 }
 
-// message returns the message of fields. The first field of a special name counts; more of them are headers.
+// message decodes fields. The first field of a special name counts; others are headers.
 func (l layout) message(fields []string) driver.Message {
 	var m driver.Message
 	var order []rune
@@ -149,7 +140,7 @@ func (l layout) message(fields []string) driver.Message {
 		}
 		order = append(order, letter)
 	}
-	// A payload that is empty would be left out as soon as the message gets headers.
+	// An empty payload would be left out once the message gets headers.
 	if empty := m.Payload != nil && len(m.Payload) == 0; empty || !slices.Equal(l.fields(&m), fields) {
 		value := strings.TrimRight(string(order), string(aHeader))
 		m.Headers = append(m.Headers, deadletter.Header{Name: fieldsHeader, Value: []byte(value)})

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// An entry of any fields is written again as it was, with what a redrive adds at its end.
+// Any entry is written as it was, with the additions of a redrive at its end.
 func TestFieldsAreWrittenAsTheyWere(t *testing.T) {
 	t.Parallel()
 	text := rapid.SampledFrom([]string{"", "", "x", "\x00\xff"})

@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// thereAndBack sends messages through a URL, takes them, and leaves nothing behind.
+// thereAndBack sends messages through a URL, and takes them.
 func thereAndBack(t *testing.T, f driver.OpenFunc, url, queue string) {
 	t.Helper()
 	d := open(t, f, url)
@@ -46,7 +46,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// In a cluster everything that belongs to a queue is on its node, whatever its name.
+// In a cluster all keys of a queue are on its node, whatever its name.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartCluster(t, "user=lists "+listACL+" +cluster|slots", "user=streams "+streamACL+" +cluster|slots")
@@ -74,7 +74,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// After a failover the same URL leads to the new master, with everything that it had got.
+// After a failover the same URL leads to the new master, with all its data.
 func TestSentinel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a failover takes seconds")
@@ -132,7 +132,6 @@ func TestSentinel(t *testing.T) {
 	}
 }
 
-// until waits for something that a server does in its own time.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(50 * time.Millisecond) {

@@ -21,8 +21,8 @@ type Inspector struct {
 	list bool
 }
 
-// NewInspector connects to the server of a URL, as the driver of lists or else that of streams does. The caller closes
-// it. No error of it or of its methods shows secrets of the URL.
+// NewInspector connects to the server of a URL, as the driver of lists or streams does. The caller closes it. No error
+// shows secrets of the URL.
 func NewInspector(url string, list bool) (*Inspector, error) {
 	c, err := connect(url, list)
 	if err != nil {
@@ -31,23 +31,22 @@ func NewInspector(url string, list bool) (*Inspector, error) {
 	return &Inspector{c, url, list}, nil
 }
 
-// Server is what is seen of a server.
+// Server is the state of a server.
 type Server struct {
 	Address, Version string
 	// Replica: it cannot be written to.
-	Replica bool
-	// Policy is what becomes of keys when memory is short (maxmemory-policy).
+	Replica         bool
 	Policy          string
 	Used, MaxMemory int64 // bytes; MaxMemory is 0 without a limit
 	// AOF: changes are logged. SaveFails, AOFFails: the last snapshot, or write of the log, has failed.
 	AOF, SaveFails, AOFFails bool
-	// Snapshots says when snapshots are made, "" for never.
+	// when snapshots are made, "" for never
 	Snapshots string
 	// Unseen and UnseenConfig are why INFO and CONFIG GET are refused: then all of the above, or Snapshots, is unknown.
 	Unseen, UnseenConfig error
 }
 
-// Servers looks at the server, or at the masters of a cluster. The error says that one does not answer.
+// Servers looks at the server, or at the masters of a cluster. The error names one that does not answer.
 func (i *Inspector) Servers(ctx context.Context) ([]Server, error) {
 	var out []Server
 	for address, node := range i.client.Nodes() {
@@ -93,7 +92,7 @@ func (s *Server) read(text string) {
 		}
 	}
 	number := func(name string) int64 {
-		n, _ := strconv.ParseInt(of[name], 10, 64) // a number that the server does not tell is 0
+		n, _ := strconv.ParseInt(of[name], 10, 64) // a missing number is 0
 		return n
 	}
 	s.Version = of["redis_version"]
@@ -105,16 +104,15 @@ func (s *Server) read(text string) {
 
 // Holder holds messages of a queue, or jobs, and is gone.
 type Holder struct {
-	Key     string // of what it holds
+	Key     string
 	ID      string
 	Held    int64
-	Silence time.Duration // since when it counts as gone; 0 for unknown
+	Silence time.Duration // since it counts as gone; 0 if unknown
 }
 
-// holdersAtOnce bounds the holders that are looked at.
 const holdersAtOnce = 100
 
-// Holders returns readers of the queue that hold messages and have been silent for a time: nobody took over.
+// Holders returns silent readers of the queue with messages: nobody took over.
 func (i *Inspector) Holders(ctx context.Context, queue string, silence time.Duration) ([]Holder, error) {
 	var out []Holder
 	var err error
@@ -133,8 +131,8 @@ func (c *conn) holds(ctx context.Context, key string) (int64, error) {
 	return int64(len(ids)), err
 }
 
-// Consumers returns consumers of a list in applications (package redisqueue) that have been silent for a time and hold
-// jobs: no other consumer gave them back to the queue.
+// Consumers returns silent consumers of a list in applications (package redisqueue) with jobs: no other consumer gave
+// them back.
 func (i *Inspector) Consumers(ctx context.Context, queue string, silence time.Duration) ([]Holder, error) {
 	if redislist.CheckName(queue) != nil {
 		return nil, nil
@@ -147,7 +145,6 @@ func (i *Inspector) Consumers(ctx context.Context, queue string, silence time.Du
 	return out, driver.Hide(err, i.url)
 }
 
-// silent returns the members of a sorted set of times that are longer ago than silence, and hold something.
 func (i *Inspector) silent(ctx context.Context, members string, silence time.Duration, held func(id string) string,
 	count func(ctx context.Context, key string) (int64, error),
 ) ([]Holder, error) {
@@ -178,13 +175,13 @@ func (i *Inspector) silent(ctx context.Context, members string, silence time.Dur
 	return out, nil
 }
 
-// pending returns the consumers of our group that hold entries which were taken longer ago than silence. A consumer
-// that lives takes its entries again every few seconds.
+// pending returns the consumers of our group with entries taken longer ago than silence. A living consumer takes its
+// entries again every few seconds.
 func (i *Inspector) pending(ctx context.Context, queue string, silence time.Duration) ([]Holder, error) {
 	entries, err := ask(ctx, i.conn, i.client.B().Xpending().Key(queue).Group(i.opts.group).
 		Idle(silence.Milliseconds()).Start("-").End("+").Count(10_000).Build(), rueidis.RedisResult.ToArray)
 	if err != nil && strings.Contains(err.Error(), "NOGROUP") {
-		return nil, nil // nobody has read from it yet
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
@@ -209,13 +206,11 @@ func (i *Inspector) pending(ctx context.Context, queue string, silence time.Dura
 
 var allowedScript = script("allowed")
 
-// command is a command that a driver runs, with the words that make it one. on is the key that it needs.
 type command struct {
 	words []string
 	on    string
 }
 
-// name is how an operator grants a command: the first word, or the first two of one that has subcommands.
 func (c command) name() string {
 	if c.words[0] == "XINFO" || c.words[0] == "XGROUP" {
 		return c.words[0] + "|" + c.words[1]
@@ -223,7 +218,6 @@ func (c command) name() string {
 	return c.words[0]
 }
 
-// on returns commands on a key. In each of them KEY stands for it.
 func on(key string, texts ...string) []command {
 	out := make([]command, len(texts))
 	for i, text := range texts {
@@ -238,7 +232,7 @@ func on(key string, texts ...string) []command {
 	return out
 }
 
-// needed returns the commands that receiving and sending take. A test compares docs/guides/redis.md with them.
+// needed returns the commands of receiving and sending. A test compares docs/guides/redis.md with them.
 func (i *Inspector) needed(queue string, targets []string) []command {
 	out := on("", "PING", "EVAL script 0", "EVALSHA 0123456789012345678901234567890123456789 0", "TIME")
 	if i.list {
@@ -267,7 +261,6 @@ func (i *Inspector) needed(queue string, targets []string) []command {
 	return out
 }
 
-// sending returns the commands that sending to a target takes.
 func (i *Inspector) sending(target string) []command {
 	marks := on(key(target, "sent"), "ZADD KEY NX 1 x", "ZREM KEY x", "ZREMRANGEBYSCORE KEY -inf 0", "PEXPIRE KEY 1")
 	switch {
@@ -280,7 +273,7 @@ func (i *Inspector) sending(target string) []command {
 }
 
 // Missing returns the commands that reading the queue and sending to the targets need and the user may not run, as
-// "COMMAND" or "COMMAND on KEY". It fails if the server does not tell: it is older than Redis 7, or refuses scripts.
+// "COMMAND" or "COMMAND on KEY". It fails before Redis 7, or if scripts are refused.
 func (i *Inspector) Missing(ctx context.Context, queue string, targets []string) ([]string, error) {
 	needed := i.needed(queue, targets)
 	var args []string

@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// inspect opens an inspector that ends with the test.
 func inspect(t testing.TB, url string, list bool) *redis.Inspector {
 	t.Helper()
 	i, err := redis.NewInspector(url, list)
@@ -25,14 +24,14 @@ func inspect(t testing.TB, url string, list bool) *redis.Inspector {
 	return i
 }
 
-// TestMissing: the documented permissions are all that is needed, and without any single one of them it is named.
+// The documented permissions suffice, and each missing one is named.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	for _, kind := range []struct {
 		name, acl string
 		list      bool
-		urls      []string // what one of them needs counts
+		urls      []string // one of them is enough
 	}{
 		{"List", listACL, true, []string{"head=left", "head=right"}},
 		{"Stream", streamACL, false, []string{"acknowledged=removed"}},
@@ -77,7 +76,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestHolders: what readers hold that are gone is seen, what a living one holds is not; and looking changes nothing.
+// Messages of lost readers are found, those of living ones are not; looking changes nothing.
 func TestHolders(t *testing.T) {
 	t.Parallel()
 	s := server(t)

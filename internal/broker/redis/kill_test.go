@@ -14,11 +14,11 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// Variables by which TestKills tells a process of its own what it is to capture: kind, URL, queue, file.
+// Variables that tell a child process what to capture: kind, URL, queue, file.
 const victim = "TASKER_REDIS_VICTIM"
 
-// TestKills kills processes that capture, at any moment, and gives others their work. Every message is captured, and
-// one that is captured twice has the same position both times, by which the inbox recognises it.
+// TestKills kills capturing processes at any moment. Every message is captured, and a second capture has the same
+// position.
 func TestKills(t *testing.T) {
 	if of := os.Getenv(victim); of != "" {
 		capture(t, strings.Split(of, "\n"))
@@ -85,7 +85,6 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// captured reads what processes have captured: payloads with their positions.
 func captured(t *testing.T, file string) map[string][]string {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -125,7 +124,7 @@ func capture(t *testing.T, of []string) {
 		if _, err := file.WriteString(lines.String()); err != nil { // in one piece, as a commit
 			t.Fatal(err)
 		}
-		time.Sleep(4 * time.Millisecond) // many kills are between this commit and its acknowledgement
+		time.Sleep(4 * time.Millisecond) // many kills happen between this commit and its acknowledgement
 		if err := r.Ack(t.Context(), batch); err != nil {
 			t.Fatal(err)
 		}

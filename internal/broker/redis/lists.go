@@ -21,7 +21,6 @@ var (
 	listReturn   = script("list_return")
 )
 
-// lists is the driver of lists. Any name is a list: one that does not exist is empty.
 type lists struct{ *conn }
 
 // OpenLists connects to the server of a URL, for lists. It is a driver.OpenFunc.
@@ -34,7 +33,7 @@ func OpenLists(_ context.Context, url string) (driver.Driver, error) {
 }
 
 func (l lists) Open(ctx context.Context, queue string) (driver.Receiver, error) {
-	if _, _, err := l.Stat(ctx, queue); err != nil { // it is no list, or may not be read
+	if _, _, err := l.Stat(ctx, queue); err != nil { // it is no list, or must not be read
 		return nil, err
 	}
 	id := newID()
@@ -56,8 +55,8 @@ func (l lists) Send(ctx context.Context, target string, messages []driver.Messag
 		func(m *driver.Message) []string { return []string{string(m.Payload)} })
 }
 
-// Stat implements driver.Driver. It counts what receivers hold, after what is in the list: a message that is taken in
-// between counts twice, and not never. Who may only send to a list need not be allowed to know its receivers.
+// Stat implements driver.Driver. It counts receivers' messages after the list: one that is taken in between counts
+// twice rather than not at all. A sender need not be allowed to read the receivers.
 func (l lists) Stat(ctx context.Context, queue string) (bool, int64, error) {
 	n, err := ask(ctx, l.conn, l.client.B().Llen().Key(queue).Build(), rueidis.RedisResult.AsInt64)
 	if err != nil {
@@ -106,12 +105,11 @@ func (l lists) Peek(ctx context.Context, queue string, max int) ([]driver.Messag
 	return messages, nil
 }
 
-// list is the holder of a receiver of a list.
 type list struct {
 	lists
 	id   string
 	keys []string // list, receivers, held, oversized
-	next int64    // number of the next message
+	next int64
 }
 
 func (l *list) take(ctx context.Context, max int) ([]driver.Message, error) {
@@ -146,13 +144,13 @@ func (l *list) messages(answer []rueidis.RedisMessage, again bool) ([]driver.Mes
 	return messages, err
 }
 
-// wait moves the first message to where it is, which blocks while there is none.
+// wait moves the first message to its own place, which blocks while there is none.
 func (l *list) wait(ctx context.Context, d time.Duration) error {
 	return waited(l.client.Do(ctx, l.client.B().Arbitrary("BLMOVE").Keys(l.keys[0], l.keys[0]).
 		Args(l.opts.head, l.opts.head, fmt.Sprint(d.Seconds())).Blocking()).Error())
 }
 
-// waited forgives a command that waits that nothing came.
+// waited forgives a blocking command without a result.
 func waited(err error) error {
 	if rueidis.IsRedisNil(err) {
 		return nil
@@ -174,7 +172,7 @@ func (l *list) giveBack(ctx context.Context, which string, ids []string) error {
 	return err
 }
 
-// leave implements holder. A key beside the list has what it shall not give again, until the next receiver.
+// leave implements holder. A key beside the list excludes the messages until the next receiver.
 func (l *list) leave(ctx context.Context, ids []string) (again bool, err error) {
 	_, err = l.run(ctx, listLeave, l.keys[2:], ids...)
 	return true, err
@@ -187,7 +185,7 @@ func (l *list) returns(ctx context.Context, most int) ([]driver.Left, error) {
 	}
 	var left []driver.Left
 	err = pairs(answer, func(id, size string) {
-		bytes, _ := strconv.Atoi(size) // the script has matched digits
+		bytes, _ := strconv.Atoi(size)
 		left = append(left, driver.Left{Message: driver.Message{Position: l.keys[0] + "@" + id}, Bytes: bytes})
 	})
 	return left, err

@@ -11,26 +11,24 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/redisurl"
 )
 
-// options are the parameters of a URL beside those of package redisurl.
 type options struct {
 	timeout time.Duration // of one call; 5s
-	// gone is the time without a sign of life after which another receiver takes over what one holds; 30s, 1s to 1h.
+	// gone is the silence after which another receiver takes over; 30s, 1s to 1h.
 	gone time.Duration
-	// remember is how long a mark of a message that was sent is kept after the last try; 1h, at least that, to 168h.
+	// remember is how long the mark of a sent message stays after the last try; 1h to 168h, 1h.
 	remember time.Duration
 
 	head string // of a list: LEFT or RIGHT
 
 	group    string // of a stream; tasker
-	payload  string // the field with the payload; payload
-	remove   bool   // remove entries that are acknowledged
-	mkstream bool   // a send creates a stream that is missing
+	payload  string // field with the payload; payload
+	remove   bool
+	mkstream bool
 }
 
-// recalled is the shortest time for marks: a send whose outcome is unknown is tried again minutes later.
+// recalled is the shortest time for marks: an unknown send is tried again minutes later.
 const recalled = time.Hour
 
-// parse reads a URL, for lists or streams. No error contains it.
 func parse(text string, list bool) (redisurl.Target, options, error) {
 	own := []string{"gone", "remember", "group", "payload", "acknowledged", "missing"}
 	if list {
@@ -54,7 +52,6 @@ func parse(text string, list bool) (redisurl.Target, options, error) {
 	return u, o, p.err
 }
 
-// parameters reads parameters and keeps the first error.
 type parameters struct {
 	values url.Values
 	err    error
@@ -66,7 +63,6 @@ func (p *parameters) fail(name, must string) {
 	}
 }
 
-// duration returns a duration within bounds.
 func (p *parameters) duration(name string, otherwise, low, high time.Duration) time.Duration {
 	if !p.values.Has(name) {
 		return otherwise
@@ -78,7 +74,6 @@ func (p *parameters) duration(name string, otherwise, low, high time.Duration) t
 	return d
 }
 
-// choice returns one of some words, the first if there is none.
 func (p *parameters) choice(name string, words ...string) string {
 	word := cmp.Or(p.values.Get(name), words[0])
 	if p.values.Has(name) && !slices.Contains(words, p.values.Get(name)) {
@@ -87,7 +82,6 @@ func (p *parameters) choice(name string, words ...string) string {
 	return word
 }
 
-// name returns a name of 1 to 255 bytes.
 func (p *parameters) name(name, otherwise string) string {
 	if !p.values.Has(name) {
 		return otherwise

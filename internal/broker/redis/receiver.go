@@ -16,50 +16,46 @@ import (
 )
 
 const (
-	// takeAtOnce bounds the messages of one run of a script.
 	takeAtOnce = 1000
-	// waitTime bounds one wait for messages on the server: then it is time to see whether a receiver is gone. A shorter
-	// wait is done here, in steps of waitStep.
+	// waitTime bounds one wait on the server, to check for lost receivers. A shorter wait is done here, in steps of
+	// waitStep.
 	waitTime, waitStep = time.Second, 10 * time.Millisecond
 )
 
-// holder is what a receiver does with its list or stream. IDs are those of receipts.
+// holder is a receiver's access to its list or stream. IDs are those of receipts.
 type holder interface {
-	// take takes messages, those of receivers that are gone first. With max 0 it only says that this one is alive.
+	// take takes messages, those of lost receivers first. With max 0 it is only a sign of life.
 	take(ctx context.Context, max int) ([]driver.Message, error)
 	// wait blocks until there may be something to take, for at most d.
 	wait(ctx context.Context, d time.Duration) error
 	ack(ctx context.Context, ids []string) error
 	release(ctx context.Context, ids []string) error
-	// leave and returns are Leave and Return.
 	leave(ctx context.Context, ids []string) (again bool, err error)
 	returns(ctx context.Context, most int) ([]driver.Left, error)
 	// close gives back all but the messages of IDs, which are left to be taken over with the same positions.
 	close(ctx context.Context, but []string) error
 }
 
-// receiver implements driver.Receiver over a holder.
 type receiver struct {
 	driver.BasicReceiver
 	conn   *conn
 	holder holder
-	name   string // of the list or stream
+	name   string
 
-	ended context.Context // ends with Close
+	ended context.Context
 	end   context.CancelFunc
 	beats sync.WaitGroup
 
-	mu     sync.Mutex // one call of the holder at a time
-	lost   error      // why nothing is received any more; nil while it is
+	mu     sync.Mutex
+	lost   error // why nothing is received any more; may be nil
 	closed bool
 	// unsure are messages that may have been captured, by ID: given back, they would be taken for others. Their
-	// acknowledgement had no answer, or whoever held them before is gone, or they are to be kept.
+	// acknowledgement had no answer, or their earlier holder is gone, or they are to be kept.
 	unsure map[string]bool
 }
 
 func newID() string { return strings.ToLower(rand.Text()[:13]) }
 
-// receive begins to receive with a holder.
 func (c *conn) receive(name string, h holder) (driver.Receiver, error) {
 	r := &receiver{conn: c, holder: h, name: name, unsure: map[string]bool{}}
 	r.ended, r.end = context.WithCancel(context.Background())
@@ -74,8 +70,8 @@ func (c *conn) receive(name string, h holder) (driver.Receiver, error) {
 	return r, nil
 }
 
-// beat says that the receiver is alive until it ends or has lost the connection. After an error that does not pass,
-// another receiver takes over what this one holds, and its acknowledgements do nothing.
+// beat signals life until the receiver ends or has lost the connection. After a permanent error another receiver takes
+// over, and acknowledgements do nothing.
 func (r *receiver) beat() {
 	for clock.Sleep(r.ended, r.conn.opts.gone/3) == nil {
 		r.mu.Lock()
@@ -90,8 +86,8 @@ func (r *receiver) beat() {
 	}
 }
 
-// Receive implements driver.Receiver. The end of ctx does not cut off a script that takes messages: what it has taken
-// must be known here. After a lost connection it is not, and nothing more is received.
+// Receive implements driver.Receiver. The end of ctx does not cut off a script that takes messages, whose result is
+// needed here. After a lost connection it is unknown, and nothing more is received.
 func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -144,13 +140,12 @@ func (r *receiver) keep(m *driver.Message) {
 	}
 }
 
-// wait waits until there may be messages, or ctx ends soon.
 func (r *receiver) wait(ctx context.Context) error {
 	bound := waitTime
 	if deadline, ok := ctx.Deadline(); ok {
 		bound = min(bound, time.Until(deadline))
 	}
-	if bound < waitTime { // cutting off a command would cost the connection that waits
+	if bound < waitTime { // cutting off a command would cost the waiting connection
 		return clock.Sleep(ctx, waitStep)
 	}
 	both, cancel := context.WithCancel(ctx)
@@ -213,7 +208,6 @@ func (r *receiver) Return(ctx context.Context, most int) ([]driver.Left, error) 
 	return r.holder.returns(ctx, most)
 }
 
-// settle calls fn with the IDs of messages, if there are any, while the receiver is open.
 func (r *receiver) settle(messages []driver.Message, fn func([]string) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,11 +16,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// rueidis refreshes what it knows of its servers at most once a second, and sleeps for the rest of it.
+	// rueidis refreshes its view of servers at most once a second, and sleeps for the rest of it.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
 }
 
-// listACL and streamACL are what docs/guides/redis.md says that a user needs, for queues whose names begin with q:.
+// The permissions in docs/guides/redis.md, for queues whose names begin with q:.
 const (
 	listACL = "on >secret resetkeys ~q:* ~tasker:{q:*}:* resetchannels -@all +ping +eval +evalsha +llen +lrange " +
 		"+blmove +time +lpop +rpop +lpush +rpush +hset +hget +hkeys +hdel +exists +zadd +zrem +zscore " +
@@ -30,13 +30,12 @@ const (
 		"+xinfo|consumers +xgroup|create +xgroup|delconsumer +zadd +zrem +zremrangebyscore +pexpire"
 )
 
-// server starts a server that keeps what it has when it is stopped, with a user for each kind.
+// server starts a persistent server, with a user for each kind.
 func server(t testing.TB) *redistest.Server {
 	t.Helper()
 	return redistest.Start(t, "save=3600 1", "user=lists "+listACL, "user=streams "+streamACL)
 }
 
-// as returns the URL of a server for a user, with parameters.
 func as(t testing.TB, s *redistest.Server, user, parameters string) string {
 	t.Helper()
 	u, err := url.Parse(s.URL())
@@ -57,13 +56,10 @@ func must(t testing.TB, s *redistest.Server, command ...string) any {
 	return answer
 }
 
-// queues counts names, so that no test meets the queue of another.
 var queues atomic.Int64
 
-// newList returns the name of a list that no other test uses.
 func newList(testing.TB) string { return fmt.Sprintf("q:%d", queues.Add(1)) }
 
-// newStream makes a stream without entries.
 func newStream(t testing.TB, s *redistest.Server) string {
 	t.Helper()
 	name := newList(t)
@@ -72,7 +68,7 @@ func newStream(t testing.TB, s *redistest.Server) string {
 	return name
 }
 
-// dropped has a queue removed after the test: the messages are large.
+// dropped removes a queue after the test: the messages are large.
 func dropped(t testing.TB, s *redistest.Server, queue string) string {
 	t.Cleanup(func() { must(t, s, "UNLINK", queue) })
 	return queue
@@ -86,8 +82,7 @@ func cut(s *redistest.Server) func(*testing.T) {
 	}
 }
 
-// The other end of a list, and entries that are removed, take the same paths: where time is short, the first of each
-// kind is enough.
+// The other end of a list, and removed entries, take the same paths: a short run tests the first of each kind.
 func TestConformance(t *testing.T) {
 	s := server(t)
 	host, err := url.Parse(s.URL())
@@ -136,7 +131,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// payloadOf returns how large the messages of a variant are: as large as they get only in the plain one.
+// payloadOf returns the size of a variant's messages: the largest only in the plain one.
 func payloadOf(t *testing.T, parameters string) int {
 	if !strings.Contains(parameters, "&") {
 		return 10 << 20
@@ -147,7 +142,6 @@ func payloadOf(t *testing.T, parameters string) int {
 	return 1 << 20
 }
 
-// open opens a driver that ends with the test.
 func open(t testing.TB, f driver.OpenFunc, url string) driver.Driver {
 	t.Helper()
 	d, err := f(t.Context(), url)

@@ -19,7 +19,6 @@ var (
 	streamLook   = script("stream_look")
 )
 
-// streams is the driver of streams.
 type streams struct{ *conn }
 
 // OpenStreams connects to the server of a URL, for streams. It is a driver.OpenFunc.
@@ -31,8 +30,7 @@ func OpenStreams(_ context.Context, url string) (driver.Driver, error) {
 	return streams{c}, nil
 }
 
-// Open implements driver.Driver. It makes the group if there is none, so that it gets all that is in the stream; it
-// never makes a stream.
+// Open implements driver.Driver. It creates a missing group, which gets the whole stream; it never creates a stream.
 func (s streams) Open(ctx context.Context, queue string) (driver.Receiver, error) {
 	answer, err := s.run(ctx, streamOpen, []string{queue}, s.opts.group)
 	if err != nil {
@@ -52,7 +50,7 @@ func (s streams) Send(ctx context.Context, target string, messages []driver.Mess
 	return s.send(ctx, verb, target, messages, limits, layout(s.opts.payload).fields)
 }
 
-// Stat implements driver.Driver. What waits are the entries that the group has not acknowledged; without a group, all.
+// Stat implements driver.Driver. It counts the entries that the group has not acknowledged; without a group, all.
 func (s streams) Stat(ctx context.Context, queue string) (bool, int64, error) {
 	answer, err := s.look(ctx, queue, 0)
 	if err != nil {
@@ -63,7 +61,7 @@ func (s streams) Stat(ctx context.Context, queue string) (bool, int64, error) {
 	return exists == 1, depth, err
 }
 
-// Peek implements driver.Driver. It shows what nobody of the group has taken.
+// Peek implements driver.Driver. It shows entries that the group has not taken.
 func (s streams) Peek(ctx context.Context, queue string, max int) ([]driver.Message, error) {
 	answer, err := s.look(ctx, queue, max)
 	if err != nil {
@@ -82,7 +80,7 @@ func (s streams) Peek(ctx context.Context, queue string, max int) ([]driver.Mess
 		if messages[i], err = s.message(queue, parts); err != nil {
 			return nil, err
 		}
-		messages[i].Receipt = nil // it was not delivered
+		messages[i].Receipt = nil
 	}
 	return messages, nil
 }
@@ -95,7 +93,6 @@ func (s streams) look(ctx context.Context, queue string, entries int) ([]rueidis
 	return answer, err
 }
 
-// message reads an entry: its ID and its fields.
 func (s streams) message(queue string, entry []rueidis.RedisMessage) (driver.Message, error) {
 	id, err := entry[0].ToString()
 	if err != nil {
@@ -110,7 +107,7 @@ func (s streams) message(queue string, entry []rueidis.RedisMessage) (driver.Mes
 	return m, nil
 }
 
-// timeOf returns the time in the ID of an entry; zero if a program made the ID of something else.
+// timeOf returns the time in the ID of an entry; zero for a program's own ID.
 func timeOf(id string) time.Time {
 	text, _, _ := strings.Cut(id, "-")
 	ms, err := strconv.ParseInt(text, 10, 64)
@@ -120,12 +117,11 @@ func timeOf(id string) time.Time {
 	return time.Time{}
 }
 
-// stream is the holder of a receiver of a stream.
 type stream struct {
 	streams
 	queue string
-	id    string // the consumer
-	last  string // ID of the last entry that there was at the last take
+	id    string
+	last  string
 }
 
 func (s *stream) take(ctx context.Context, max int) ([]driver.Message, error) {
@@ -150,7 +146,7 @@ func (s *stream) take(ctx context.Context, max int) ([]driver.Message, error) {
 	return messages, nil
 }
 
-// wait reads behind the last entry, for no group: it takes nothing.
+// wait reads behind the last entry, without a group: it takes nothing.
 func (s *stream) wait(ctx context.Context, d time.Duration) error {
 	return waited(s.client.Do(ctx, s.client.B().Xread().Count(1).Block(d.Milliseconds()).Streams().Key(s.queue).
 		Id(s.last).Build()).Error())
@@ -167,13 +163,11 @@ func (s *stream) release(ctx context.Context, ids []string) error {
 	return s.settle(ctx, "RELEASE", ids)
 }
 
-// close gives back everything: the positions of entries stay the same in any case.
 func (s *stream) close(ctx context.Context, _ []string) error { return s.settle(ctx, "CLOSE", nil) }
 
 // leave implements holder: entries stay in the stream, taken by this consumer until it closes.
 func (s *stream) leave(context.Context, []string) (again bool, err error) { return true, nil }
 
-// returns implements holder: there is nothing beside the stream.
 func (s *stream) returns(context.Context, int) ([]driver.Left, error) { return nil, nil }
 
 func (s *stream) settle(ctx context.Context, act string, ids []string) error {

@@ -20,12 +20,12 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// kinds are both drivers, with what a test needs to look behind them.
+// kinds are both drivers, with access behind them.
 var kinds = map[string]struct {
 	open  driver.OpenFunc
 	user  string
 	queue func(testing.TB, *redistest.Server) string
-	depth string // the command that counts all that is in a queue
+	depth string // counts all that is in a queue
 	// expire makes the server believe that the only receiver of a queue has been silent for long.
 	expire func(testing.TB, *redistest.Server, string)
 }{
@@ -44,7 +44,6 @@ var kinds = map[string]struct {
 		}},
 }
 
-// The calls of the suite, which fail the test where the driver returns an error.
 var (
 	receiverOf = brokertest.Receiver
 	receive    = brokertest.Receive
@@ -52,7 +51,6 @@ var (
 	payloads   = brokertest.Payloads
 )
 
-// numbered returns messages with the payloads "1" to "n", each with an ID of its send.
 func numbered(n int) []driver.Message {
 	out := make([]driver.Message, n)
 	for i := range out {
@@ -68,14 +66,14 @@ func positions(messages []driver.Message) (out []string) {
 	return out
 }
 
-// A receiver that is slow, or gone, loses what it holds to another one, with the positions that it has; what it does
-// about it later takes nothing from the other one, and loses nothing.
+// A slow or lost receiver loses its messages to another one, with their positions; its later calls neither take nor
+// lose any.
 func TestTakeover(t *testing.T) {
 	s := server(t)
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			queue := kind.queue(t, s)
-			// A sign of life is given every ten minutes, so that the test decides which receiver is alive.
+			// A heartbeat every ten minutes: the test decides which receiver is alive.
 			one := open(t, kind.open, as(t, s, kind.user, "gone=30m"))
 			other := open(t, kind.open, as(t, s, kind.user, "gone=30m"))
 			send(t, one, queue, numbered(6)...)
@@ -147,7 +145,7 @@ func TestPositionsSurviveALostAcknowledgement(t *testing.T) {
 	}
 }
 
-// A message is sent once under one ID, however often its send is tried.
+// A message is sent once under one ID, however often it is tried.
 func TestSendingTwiceAddsOnce(t *testing.T) {
 	s := server(t)
 	for name, kind := range kinds {
@@ -177,14 +175,14 @@ func TestSendingTwiceAddsOnce(t *testing.T) {
 	}
 }
 
-// mute stands between a client and a server: what the server answers from some time on does not arrive.
+// mute is a proxy that can drop the server's answers.
 type mute struct {
 	net.Listener
 	server string
 	on     atomic.Bool
 }
 
-// newMute starts one, and returns a URL that leads through it.
+// newMute starts one, and returns its URL.
 func newMute(t *testing.T, through string) (*mute, string) {
 	t.Helper()
 	u, err := url.Parse(through)
@@ -214,8 +212,7 @@ func newMute(t *testing.T, through string) (*mute, string) {
 	return m, u.String()
 }
 
-// carry carries bytes both ways until one side ends. Instead of an answer that must not arrive the client's connection
-// ends.
+// carry copies both ways until one side ends. Instead of passing a dropped answer it ends the client's connection.
 func (m *mute) carry(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial("tcp", m.server)
@@ -241,7 +238,7 @@ func (m *mute) carry(client net.Conn) {
 	}
 }
 
-// A send without an answer says whether it can be tried again, and that adds nothing.
+// A send without an answer says whether a retry is safe, which adds nothing.
 func TestSendWithoutAnswer(t *testing.T) {
 	s := server(t)
 	for name, kind := range kinds {
@@ -269,7 +266,7 @@ func TestSendWithoutAnswer(t *testing.T) {
 	}
 }
 
-// A server that stands still, or is killed, leaves a send unknown; sent again under its ID it is there once.
+// A frozen or killed server leaves a send unknown; sent again under its ID it is there once.
 func TestSendAgainAfterTrouble(t *testing.T) {
 	s := server(t)
 	for name, kind := range kinds {
@@ -309,7 +306,7 @@ func TestSendAgainAfterTrouble(t *testing.T) {
 	}
 }
 
-// A mark is as new as the last try: one that was found counts for another hour.
+// A mark counts from the last try, for another hour.
 func TestMarksAreRenewed(t *testing.T) {
 	s := server(t)
 	for name, kind := range kinds {
@@ -334,7 +331,7 @@ func TestMarksAreRenewed(t *testing.T) {
 	}
 }
 
-// A take without an answer loses nothing: when the receiver is closed, what it had taken without knowing comes again.
+// A take without an answer loses nothing: the messages come again when the receiver is closed.
 func TestTakeWithoutAnswer(t *testing.T) {
 	s := server(t)
 	for name, kind := range kinds {
@@ -365,7 +362,7 @@ func TestTakeWithoutAnswer(t *testing.T) {
 	}
 }
 
-// Every refusal of Redis is an error of each message, and says whether a later try may succeed.
+// Every refusal of Redis is an error of each message, transient or not.
 func TestRefusals(t *testing.T) {
 	s := server(t)
 	for name, kind := range kinds {
@@ -377,7 +374,7 @@ func TestRefusals(t *testing.T) {
 			for what, c := range map[string]struct {
 				target        string
 				before, after []string
-				want          error // nil: a later try may succeed
+				want          error // nil: transient
 				word          string
 			}{
 				"WrongType":    {target: "q:text", want: driver.ErrRefused, word: "WRONGTYPE"},
@@ -397,7 +394,7 @@ func TestRefusals(t *testing.T) {
 						t.Errorf("%s: %v", what, err)
 					}
 				}
-				if what == "OutOfMemory" { // what is captured becomes less there
+				if what == "OutOfMemory" { // capturing frees memory there
 					r := receiverOf(t, d, queue)
 					if err := r.Ack(t.Context(), receive(t, r, 1)); err != nil {
 						t.Errorf("a server without memory does not let us receive: %v", err)
@@ -420,7 +417,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A stream whose server lost everything is read again once it is there again.
+// A stream is read again after its server lost everything.
 func TestFlush(t *testing.T) {
 	s := server(t)
 	for name, kind := range kinds {
@@ -449,7 +446,7 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// An entry keeps its fields, whatever they are, on the way through a message and back.
+// An entry keeps its fields on the way through a message and back.
 func TestFieldsOfEntries(t *testing.T) {
 	s := server(t)
 	queue, target := newStream(t, s), newStream(t, s)
@@ -482,7 +479,7 @@ func TestFieldsOfEntries(t *testing.T) {
 	}
 }
 
-// A URL with a parameter that is wrong is refused, and not shown.
+// A wrong parameter is refused without showing the URL.
 func TestParameters(t *testing.T) {
 	t.Parallel()
 	for kind, list := range map[string][]string{

@@ -15,7 +15,7 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// scripts are the verbs. The client sends a checksum, and the text where the server does not know it.
+// scripts are sent by checksum, and in full where the server lacks them.
 type scripts struct{ take, ack, release, beat, silent, takeOver, leave *rueidis.Lua }
 
 func load() (*scripts, error) {
@@ -32,28 +32,27 @@ func load() (*scripts, error) {
 }
 
 // ErrTakenOver reports that the consumer was silent for longer than the lease, and that its entries were moved back to
-// the queue. It goes on under a new ID.
+// the queue. It continues under a new ID.
 var ErrTakenOver = errors.New("the entries of the consumer were moved back to the queue, because it was silent")
 
 const (
-	// DefaultLease is how long a consumer may be silent, where nobody says.
+	// DefaultLease is the default of Options.Lease.
 	DefaultLease = 30 * time.Second
-	// retention is how long a consumer that is gone stays known.
-	retention = 24 * time.Hour
-	// atOnce bounds the entries that one script moves: Redis serves nobody else meanwhile.
+	retention    = 24 * time.Hour
+	// atOnce bounds the entries that one script moves, as it blocks Redis.
 	atOnce = 1000
 )
 
 // Options are the settings of a List.
 type Options struct {
-	// HeadRight: the next entry is at the right end, as for producers that LPUSH. Otherwise it is at the left end.
+	// HeadRight: the next entry is at the right end, as with LPUSH. Otherwise it is at the left end.
 	HeadRight bool
 	// Lease is how long a consumer may be silent before its entries are moved back. Defaults to DefaultLease.
 	Lease time.Duration
 }
 
-// List is a queue in a Redis list. It is safe for concurrent use, and it never retries: an error other than those of
-// the server leaves open whether the verb took effect.
+// List is a queue in a Redis list. It is safe for concurrent use, and never retries: after an error that is not the
+// server's, the verb may have taken effect.
 type List struct {
 	client  rueidis.Client
 	queue   string
@@ -85,10 +84,10 @@ func New(client rueidis.Client, queue string, o Options) (*List, error) {
 // Queue returns the name of the queue.
 func (l *List) Queue() string { return l.queue }
 
-// Take moves up to max entries, of about maxBytes in all but at least one, into the list of a consumer, and returns
-// them, the oldest first. It registers the consumer. It does not block; an empty queue gives none.
+// Take moves up to max entries, and about maxBytes but at least one, into the list of a consumer, and returns them, the
+// oldest first. It registers the consumer and does not block.
 //
-// After an error that is not one of the server, entries may be in the consumer's list that it does not know: see Held.
+// After an error that is not the server's, the consumer's list may have unknown entries: see Held.
 func (l *List) Take(ctx context.Context, id string, max, maxBytes int) ([]string, error) {
 	keys := []string{l.queue, Processing(l.queue, id), Consumers(l.queue), Gone(l.queue)}
 	out, err := l.scripts.take.Exec(ctx, l.client, keys,
@@ -99,9 +98,9 @@ func (l *List) Take(ctx context.Context, id string, max, maxBytes int) ([]string
 	return out, nil
 }
 
-// Wait blocks for at most d, rounded to milliseconds, until there is an entry, moves it into the list of the consumer
-// and returns it; ok is false if there is none. d is positive and, with the time between two beats, shorter than the
-// lease: then the move cannot happen after the consumer's list was moved back. Take registers; Wait does not.
+// Wait blocks for at most d, in milliseconds, until there is an entry, moves it into the list of the consumer and
+// returns it; ok is false without one. d is positive and, with the time between two beats, shorter than the lease:
+// otherwise the move could follow a takeover. Unlike Take it does not register.
 func (l *List) Wait(ctx context.Context, id string, d time.Duration) (entry string, ok bool, err error) {
 	seconds := max(d.Round(time.Millisecond), time.Millisecond).Seconds()
 	words := l.client.B().Arbitrary("BLMOVE").Keys(l.queue, Processing(l.queue, id)).
@@ -116,9 +115,8 @@ func (l *List) Wait(ctx context.Context, id string, d time.Duration) (entry stri
 	return entry, true, nil
 }
 
-// Ack removes entries from the list of a consumer and returns how many were there. An entry that is not there any more
-// was acknowledged before, or moved back. newest makes it search from the newest entry, which is faster for entries
-// that were taken late.
+// Ack removes entries from the list of a consumer and returns how many were there. A missing one was acknowledged
+// before, or moved back. newest searches from the newest entry, which is faster for recent ones.
 func (l *List) Ack(ctx context.Context, id string, entries []string, newest bool) (removed int64, err error) {
 	from := "1"
 	if newest {
@@ -133,9 +131,9 @@ func (l *List) Ack(ctx context.Context, id string, entries []string, newest bool
 	return removed, wrap("acknowledge in", l.queue, err)
 }
 
-// Release moves entries of a consumer back to the head of the queue, in their order, and returns how many were there.
+// Release moves entries of a consumer back to the head of the queue, in order, and returns how many were there.
 func (l *List) Release(ctx context.Context, id string, entries []string) (released int64, err error) {
-	// From the last: each chunk goes before the one that was pushed already.
+	// From the last: each chunk goes before the one pushed already.
 	for len(entries) > 0 {
 		from := max(0, len(entries)-atOnce)
 		n, err := l.scripts.release.Exec(ctx, l.client, []string{l.queue, Processing(l.queue, id)},
@@ -156,24 +154,23 @@ func (l *List) Beat(ctx context.Context, id string) (held int64, err error) {
 	return held, wrap("beat at", l.queue, err)
 }
 
-// Held returns what is in the list of a consumer, the oldest first. A consumer whose Take or Wait failed compares it
-// with what it knows, and releases the rest.
+// Held returns the list of a consumer, the oldest first. After a failed Take or Wait a consumer compares it with its
+// own, and releases the rest.
 func (l *List) Held(ctx context.Context, id string) ([]string, error) {
 	key := Processing(l.queue, id)
 	out, err := l.client.Do(ctx, l.client.B().Lrange().Key(key).Start(0).Stop(-1).Build()).AsStrSlice()
 	return out, wrap("read", key, err)
 }
 
-// Leave forgets a consumer that stops. It keeps one that still holds entries, and returns their number: they are moved
-// back when the lease is over.
+// Leave forgets a consumer that stops. One with entries stays until the end of its lease; Leave returns their number.
 func (l *List) Leave(ctx context.Context, id string) (held int64, err error) {
 	held, err = l.scripts.leave.Exec(ctx, l.client,
 		[]string{Processing(l.queue, id), Consumers(l.queue), Gone(l.queue)}, []string{id}).AsInt64()
 	return held, wrap("leave", l.queue, err)
 }
 
-// TakeOver moves the entries of consumers that were silent for longer than the lease back to the head of the queue,
-// and returns how many. Any number of processes may call it at once.
+// TakeOver moves the entries of consumers that were silent for longer than the lease back to the head of the queue, and
+// returns how many. Concurrent calls are safe.
 func (l *List) TakeOver(ctx context.Context) (moved int64, err error) {
 	lease, keep := ms(l.lease), ms(max(retention, 2*l.lease))
 	silent, err := l.scripts.silent.Exec(ctx, l.client, []string{Consumers(l.queue)}, []string{lease, keep}).AsStrSlice()
@@ -199,7 +196,6 @@ func (l *List) TakeOver(ctx context.Context) (moved int64, err error) {
 
 func ms(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// chunks calls do with parts of a list, in order, until it fails.
 func chunks(list []string, do func([]string) error) error {
 	for len(list) > 0 {
 		n := min(len(list), atOnce)
@@ -211,7 +207,6 @@ func chunks(list []string, do func([]string) error) error {
 	return nil
 }
 
-// wrap says what failed; the scripts' own answer becomes ErrTakenOver.
 func wrap(verb, name string, err error) error {
 	if err == nil {
 		return nil

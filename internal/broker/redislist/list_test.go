@@ -16,7 +16,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// fixture is a queue of one test.
 type fixture struct {
 	*testing.T
 	client rueidis.Client
@@ -64,7 +63,6 @@ func (f fixture) do(words ...string) rueidis.RedisMessage {
 
 func (f fixture) push(entries ...string) { f.do(append([]string{"RPUSH", f.queue}, entries...)...) }
 
-// list returns what is in a key, from the left.
 func (f fixture) list(key string) []string {
 	m := f.do("LRANGE", key, "0", "-1")
 	out, err := m.AsStrSlice()
@@ -83,7 +81,7 @@ func (f fixture) take(id string, n int) []string {
 	return out
 }
 
-// silence makes a consumer one that was not heard of for a time.
+// silence makes a consumer silent for a time.
 func (f fixture) silence(id string, d time.Duration) {
 	at := strconv.FormatInt(time.Now().Add(-d).UnixMilli(), 10)
 	f.do("ZADD", redislist.Consumers(f.queue), "XX", at, id)
@@ -170,7 +168,7 @@ func TestWaitEnds(t *testing.T) {
 	}
 }
 
-// TestTakeOver: what a consumer held is in its old order before what came later, once, whoever moves it.
+// A silent consumer's entries come back once, in order, before later ones.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	f := open(t, redislist.Options{})
@@ -187,7 +185,7 @@ func TestTakeOver(t *testing.T) {
 	f.wantCount("taken over", n, err, 2200)
 	f.want("queue", f.list(f.queue), want...)
 
-	// From then on it takes nothing, and what it had begun is moved back too.
+	// From then on it takes nothing, and its unfinished calls are moved back too.
 	for name, err := range map[string]error{
 		"Beat": second(f.Beat(t.Context(), "a")),
 		"Take": second(f.Take(t.Context(), "a", 1, 1)),

@@ -9,11 +9,10 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// maxName is the longest name of a queue, in bytes.
 const maxName = 255
 
-// CheckName returns what is wrong with the name of a queue, nil for nothing. A name has 1 to 255 bytes of UTF-8 without
-// control characters. Braces are a hash tag of Redis Cluster, so a name has none, or begins a tag and ends it.
+// CheckName returns an error for an invalid name of a queue. A name has 1 to 255 bytes of UTF-8 without control
+// characters. Braces are a hash tag of Redis Cluster, so a name has none, or exactly one tag.
 func CheckName(queue string) error {
 	switch {
 	case queue == "" || len(queue) > maxName:
@@ -26,8 +25,8 @@ func CheckName(queue string) error {
 	return nil
 }
 
-// CheckKeys returns what is wrong with names of queues whose keys one script uses on a server: CheckName of each and,
-// in a Redis Cluster, that they have one hash tag. The client panics where keys are on different nodes.
+// CheckKeys checks names of queues whose keys one script uses on a server: CheckName of each and, in a Redis Cluster, a
+// common hash tag. The client panics for keys on different nodes.
 func CheckKeys(client rueidis.Client, queues ...string) error {
 	for _, queue := range queues {
 		if err := CheckName(queue); err != nil {
@@ -46,7 +45,6 @@ func CheckKeys(client rueidis.Client, queues ...string) error {
 	return nil
 }
 
-// tag returns the hash tag of a name that has one.
 func tag(queue string) string {
 	_, after, _ := strings.Cut(queue, "{")
 	name, _, _ := strings.Cut(after, "}")
@@ -68,13 +66,12 @@ func Tagged(queue string) string {
 	return "{" + queue + "}"
 }
 
-// base is the beginning of all keys beside a queue.
 func base(queue string) string { return "tasker:" + Tagged(queue) }
 
-// Processing returns the key of what a consumer of the queue holds.
+// Processing returns the key of the list of a consumer.
 func Processing(queue, id string) string { return ProcessingPrefix(queue) + id }
 
-// ProcessingPrefix returns what the keys of all consumers' lists of a queue begin with.
+// ProcessingPrefix returns the common prefix of the keys of consumers' lists.
 func ProcessingPrefix(queue string) string { return base(queue) + ":processing:" }
 
 // Consumers returns the key of the consumers of a queue.

@@ -10,7 +10,7 @@
 //	ca=FILE            certificates in PEM that are trusted instead of those of the system; rediss only
 //	client_name=NAME, skip_verify=true   as rueidis understands them
 //
-// A user of the package may have parameters of its own.
+// Callers may add their own parameters.
 package redisurl
 
 import (
@@ -29,7 +29,7 @@ import (
 type Target struct {
 	Option  rueidis.ClientOption
 	Timeout time.Duration // 0: not given
-	// Own are the parameters of the caller that the URL has.
+	// Own are the caller's parameters.
 	Own url.Values
 }
 
@@ -37,12 +37,11 @@ type Target struct {
 var errURL = errors.New("the URL of Redis must look like redis://[USER:PASSWORD@]HOST:PORT[/DATABASE][?PARAMETERS], " +
 	"with special characters of the password escaped")
 
-// parameters are the permitted parameters of every URL. An unknown one is an error: rueidis would ignore it.
+// parameters are those of every URL. An unknown one is an error: rueidis would ignore it.
 var parameters = []string{"timeout", "addr", "ca", "client_name", "master_set", "sentinel_password", "sentinel_user",
 	"skip_verify"}
 
-// Parse parses a URL. own names the parameters that the caller has besides those of every URL. It reads the file of ca
-// and nothing else. No error contains the URL.
+// Parse parses a URL. own names the caller's parameters. It reads only the file of ca. No error contains the URL.
 func Parse(text string, own ...string) (Target, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "redis" && u.Scheme != "rediss" {
@@ -86,7 +85,6 @@ func Parse(text string, own ...string) (Target, error) {
 	return t, nil
 }
 
-// trust makes the certificates of a file the only ones that are trusted.
 func (t *Target) trust(file string) error {
 	if t.Option.TLSConfig == nil {
 		return errors.New("the URL of Redis has the parameter ca, which goes with rediss:// only")

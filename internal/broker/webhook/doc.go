@@ -1,3 +1,3 @@
-// Package webhook sends signed messages to configured endpoints, as the Standard Webhooks specification says. It
-// stores nothing and does not try again: its caller does. Begin with endpoint.go, then sign.go and send.go.
+// Package webhook sends signed messages to configured endpoints by the Standard Webhooks specification. It neither
+// stores nor retries. Begin with endpoint.go, then sign.go and send.go.
 package webhook

@@ -5,7 +5,6 @@ import (
 	"slices"
 )
 
-// Bounds of the configuration.
 const (
 	// MaxEndpoints bounds the endpoints of a configuration.
 	MaxEndpoints = 20
@@ -22,9 +21,9 @@ type Endpoint struct {
 	Name string
 	// URL begins with http:// or https://. All but its host may be a secret.
 	URL string
-	// Secrets sign each message, so that a receiver that knows one of them can verify it. The first is the newest.
+	// Secrets all sign each message, so that a receiver can verify it with any of them. The first is the newest.
 	Secrets []Secret
-	// Events are the types of events that it receives, and Namespaces those of which; empty means all.
+	// Events are types of events; empty Events or Namespaces mean all.
 	Events, Namespaces []string
 }
 
@@ -34,7 +33,7 @@ func (e *Endpoint) Wants(event, namespace string) bool {
 		(len(e.Namespaces) == 0 || slices.Contains(e.Namespaces, namespace))
 }
 
-// Shown returns scheme and host of the URL: what follows may be a secret.
+// Shown returns scheme and host of the URL: the rest may be a secret.
 func (e *Endpoint) Shown() string { return ShowURL(e.URL) }
 
 // ShowURL returns scheme and host of a URL, without user, path and query.

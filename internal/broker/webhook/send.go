@@ -16,30 +16,27 @@ import (
 )
 
 const (
-	// requestTime bounds one request, its answer included.
 	requestTime = 10 * time.Second
-	// drained bounds what is read of an answer, so that its connection can be used again.
-	drained = 64 << 10
-	// maxRetryAfter bounds what an answer may ask to wait.
+	// drained bounds the bytes read of an answer, so that its connection can be reused.
+	drained       = 64 << 10
 	maxRetryAfter = 24 * time.Hour
 )
 
-// Message is what an endpoint receives.
+// Message is the content of a request.
 type Message struct {
 	// ID is the same in every attempt to deliver the message.
 	ID string
 	// At is the time of the attempt: receivers refuse old ones.
-	At time.Time
-	// Payload is JSON.
+	At      time.Time
 	Payload []byte
 }
 
-// Refusal is an answer other than 2xx, or that there was none. Its text has no URL.
+// Refusal is an answer other than 2xx, or none. Its text has no URL.
 type Refusal struct {
-	Status int // 0: there was no answer
+	Status int // 0: no answer
 	// Permanent: the same message would be refused again.
 	Permanent bool
-	// RetryAfter is for how long the endpoint asked to wait; 0 if it did not.
+	// RetryAfter is the pause that the endpoint requested; 0 for none.
 	RetryAfter time.Duration
 	why        string
 }
@@ -64,8 +61,8 @@ func (s *Sender) Close() error {
 	return nil
 }
 
-// Send sends a message and returns the status of the answer, 0 without one. The error is nil when the endpoint has
-// accepted the message, else a *Refusal. Send blocks for at most ten seconds. The body of the answer is not kept.
+// Send sends a message and returns the status of the answer, 0 without one. The error is nil if the endpoint accepted
+// the message, else a *Refusal. Send blocks for at most ten seconds. It drops the body of the answer.
 func (s *Sender) Send(ctx context.Context, to *Endpoint, m Message) (status int, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(m.Payload))
 	if err != nil {
@@ -81,7 +78,7 @@ func (s *Sender) Send(ctx context.Context, to *Endpoint, m Message) (status int,
 		return 0, &Refusal{why: unanswered(err)}
 	}
 	defer answer.Body.Close()
-	_, _ = io.CopyN(io.Discard, answer.Body, drained) // only for the sake of the connection
+	_, _ = io.CopyN(io.Discard, answer.Body, drained)
 	if status = answer.StatusCode; status >= 200 && status < 300 {
 		return status, nil
 	}
@@ -89,8 +86,8 @@ func (s *Sender) Send(ctx context.Context, to *Endpoint, m Message) (status int,
 		RetryAfter: retryAfter(answer.Header.Get("Retry-After"), m.At), why: refused(status)}
 }
 
-// permanent reports whether the same message would be refused again: for every status but those of a receiver that is
-// busy, slow or broken. A redirect is one, too: only its configured URL may receive a message.
+// permanent reports a lasting refusal: every status but those of a busy, slow or broken receiver. A redirect is one
+// too: only the configured URL may receive a message.
 func permanent(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -109,7 +106,7 @@ func refused(status int) string {
 	return fmt.Sprintf("the webhook answered %d", status)
 }
 
-// unanswered says why there was no answer, without the URL, of which a part may be a secret.
+// unanswered describes a missing answer without the URL, of which a part may be a secret.
 func unanswered(err error) string {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -130,7 +127,6 @@ func unanswered(err error) string {
 	return "the webhook did not answer: the connection was lost, or it is not HTTP"
 }
 
-// retryAfter reads the header Retry-After: seconds, or a date. It returns 0 for none, and at most a day.
 func retryAfter(header string, now time.Time) time.Duration {
 	wait := time.Duration(0)
 	if n, err := strconv.Atoi(header); err == nil {

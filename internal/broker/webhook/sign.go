@@ -11,22 +11,21 @@ import (
 )
 
 const (
-	// secretPrefix begins the text of a secret; base64 of the key follows.
+	// secretPrefix begins the text of a secret, before base64 of the key.
 	secretPrefix = "whsec_"
-	// minKey and maxKey bound a key, in bytes.
+	// bounds of a key, in bytes
 	minKey, maxKey = 24, 64
 )
 
 // Secret is a key that signs messages. It prints as "(redacted)".
 type Secret struct{ key []byte }
 
-// String implements fmt.Stringer, so that a secret that is logged by mistake is not shown.
+// String implements fmt.Stringer, to hide a logged secret.
 func (Secret) String() string { return "(redacted)" }
 
 // GoString implements fmt.GoStringer.
 func (Secret) GoString() string { return "(redacted)" }
 
-// errSecret does not repeat the text.
 var errSecret = errors.New("must be whsec_ and 24 to 64 bytes in base64, such as the output of: " +
 	"echo whsec_$(openssl rand -base64 32)")
 
@@ -34,7 +33,7 @@ var errSecret = errors.New("must be whsec_ and 24 to 64 bytes in base64, such as
 func ParseSecret(text string) (Secret, error) {
 	encoded, ok := strings.CutPrefix(text, secretPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
-	if !ok || err != nil || strings.ContainsAny(encoded, "\r\n") || // which the decoder ignores
+	if !ok || err != nil || strings.ContainsAny(encoded, "\r\n") || // ignored by the decoder
 		len(key) < minKey || len(key) > maxKey {
 		return Secret{}, errSecret
 	}

@@ -68,7 +68,6 @@ func TestParseSecret(t *testing.T) {
 	}
 }
 
-// What arrives, and that it verifies.
 func TestSend(t *testing.T) {
 	t.Parallel()
 	key := secret(t, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
@@ -94,7 +93,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// What each answer means, and that no part of a URL is in an error.
+// The verdict on each answer; no part of a URL is in an error.
 func TestSendRefused(t *testing.T) {
 	t.Parallel()
 	followed := false

@@ -1,6 +1,6 @@
-// Package carrier connects the inbox with brokers of every driver. It only translates: package broker retries, connects
-// again and has the circuit breaker; package format knows what a message means; the inbox decides what is stored, and
-// when a message may be acknowledged.
+// Package carrier connects the inbox with brokers of every driver. It only translates: package broker retries,
+// reconnects and has the circuit breaker, package format interprets messages, and the inbox decides when a message is
+// stored and acknowledged.
 package carrier
 
 import (
@@ -21,15 +21,14 @@ import (
 )
 
 const (
-	sendTries   = 2    // of a letter within one turn
-	maxPosition = 1024 // bytes of a position that is shown as it is
+	sendTries   = 2 // per letter and turn
+	maxPosition = 1024
 	reportEvery = time.Second
 )
 
-// Carrier is an inbox.Carrier over the driver of a name. It keeps one connection for each namespace and URL of a broker
-// to which letters are sent, until Close. Sources without a URL send to the hosts of their destinations; each host has
-// a circuit breaker for each namespace, so that one that is down stops no others. Readers have other connections, so
-// that a blocked read never delays a send. It is safe for concurrent use.
+// Carrier is an inbox.Carrier over a driver. Until Close it keeps one connection for sending per namespace and broker
+// URL. Sources without a URL send to the hosts of their destinations, each with a circuit breaker per namespace.
+// Readers have other connections, so that a blocked read never delays a send. It is safe for concurrent use.
 type Carrier struct {
 	registry driver.Registry
 	name     string
@@ -41,21 +40,21 @@ type Carrier struct {
 
 var _ inbox.Carrier = (*Carrier)(nil)
 
-// New returns a carrier over the driver of a name. It opens connections when they are needed.
+// New returns a carrier over a driver. It connects on first use.
 func New(registry driver.Registry, name string) *Carrier {
 	return &Carrier{registry: registry, name: name, targets: targets{byPlace: map[place]*entry{}},
 		reading: map[queue]*broker.Source{}}
 }
 
-// Close closes the connections for sending, and returns their errors joined. Reading ends with its context.
+// Close closes the connections for sending. Reading ends with its context.
 func (c *Carrier) Close() error { return c.targets.close() }
 
-// dial returns how to connect to a URL. The registry hides passwords in the errors.
+// The registry hides passwords in errors.
 func (c *Carrier) dial(url string) broker.Dial {
 	return func(ctx context.Context) (driver.Driver, error) { return c.registry.Open(ctx, c.name, url) }
 }
 
-// target returns the connection by which letters of a source are sent to a destination. The caller calls done.
+// target returns the connection for letters of a source to a destination. The caller calls done.
 func (c *Carrier) target(source *deadletter.Source, destination string) (target *broker.Target, done func()) {
 	return c.targets.take(placeOf(source, destination), func() *broker.Target {
 		return broker.NewTarget(c.dial(source.URL), &broker.TargetOptions{Tries: sendTries})
@@ -70,7 +69,6 @@ func (c *Carrier) Exists(ctx context.Context, source *deadletter.Source, destina
 	return exists, refusal(err)
 }
 
-// refusal tells a broker that refuses, in its own words, from one that does not answer.
 func refusal(err error) error {
 	if !errors.Is(err, driver.ErrRefused) {
 		return err
@@ -78,7 +76,7 @@ func refusal(err error) error {
 	return fmt.Errorf("%w: %s", inbox.ErrRefused, strings.TrimPrefix(err.Error(), driver.ErrRefused.Error()+": "))
 }
 
-// Depth implements inbox.Carrier. It uses the connection for sending, so a blocked read does not delay it.
+// Depth implements inbox.Carrier, on the connection for sending, so a blocked read does not delay it.
 func (c *Carrier) Depth(ctx context.Context, source *deadletter.Source) (int64, error) {
 	t, done := c.target(source, source.Queue)
 	defer done()
@@ -86,7 +84,7 @@ func (c *Carrier) Depth(ctx context.Context, source *deadletter.Source) (int64, 
 	if err != nil || !exists {
 		return 0, refusal(err)
 	}
-	held, _ := c.held(source) // after the answer: what has left the broker since then counts twice, and not never
+	held, _ := c.held(source) // after the answer: what left the broker since counts twice rather than not at all
 	return depth + held, nil
 }
 
@@ -96,8 +94,7 @@ func (c *Carrier) OnTheWay(source *deadletter.Source) bool {
 	return ok
 }
 
-// held returns how many messages the reader of a source holds. ok is false where the broker counts them, or another
-// node reads.
+// held counts messages in the reader of a source. ok is false where the broker counts them, or another node reads.
 func (c *Carrier) held(source *deadletter.Source) (n int64, ok bool) {
 	c.mu.Lock()
 	s := c.reading[queueOf(source)]
@@ -108,7 +105,6 @@ func (c *Carrier) held(source *deadletter.Source) (n int64, ok bool) {
 	return s.Held()
 }
 
-// queue is one of a broker.
 type queue struct{ url, name string }
 
 func queueOf(source *deadletter.Source) queue { return queue{source.URL, source.Queue} }
@@ -138,8 +134,8 @@ func (c *Carrier) Breaker(source *deadletter.Source) task.BreakerState {
 	return t.Breaker()
 }
 
-// Send implements inbox.Sender. A letter that was begun within the turn has driver.MessageTime. A broker without
-// headers drops the lineage in them; then the inbox recognises the letter by its content.
+// Send implements inbox.Sender. A letter begun within the turn has driver.MessageTime. A broker without headers drops
+// the lineage; then the inbox recognises the letter by its content.
 func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destination string,
 	letters []inbox.Outgoing,
 ) []error {
@@ -160,7 +156,7 @@ func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destinati
 	return errs
 }
 
-// outlive returns a context that ends when ctx is cancelled, and not at its deadline, which is the end of the turn.
+// outlive returns a context that ends with the cancellation of ctx, but not at its deadline, the end of the turn.
 func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -174,10 +170,9 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// outcome gives a result the meaning that it has for the inbox.
 func outcome(r broker.Result) error {
 	switch {
-	case r.Repeated: // the broker may have forgotten the first time, in a failover for example
+	case r.Repeated: // the broker may have forgotten the first time, for example in a failover
 		return inbox.ErrRepeated
 	case r.Outcome == broker.Uncertain:
 		return fmt.Errorf("%w: %w", inbox.ErrUnknown, r.Err)
@@ -189,15 +184,14 @@ func outcome(r broker.Result) error {
 	return r.Err
 }
 
-// forGood is a refusal that another try does not change. Its text is that of the broker.
 type forGood struct{ error }
 
-// Is reports whether the target is inbox.ErrForGood; Unwrap has the rest.
+// Is matches inbox.ErrForGood; Unwrap has the rest.
 func (forGood) Is(target error) bool { return target == inbox.ErrForGood }
 
 func (e forGood) Unwrap() error { return e.error }
 
-// Read implements inbox.Carrier. It returns when ctx has ended and the batch under way is acknowledged or left.
+// Read implements inbox.Carrier. It returns after the end of ctx, once the batch under way is acknowledged or left.
 func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, of inbox.ReadOptions,
 	capture func([]inbox.Arrival) (store func(context.Context) error), report func(error),
 ) {
@@ -229,8 +223,8 @@ func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, of inbox.
 	}
 }
 
-// oversized describes messages that stay on the broker. Where they have no position there, headers do not identify
-// them: the broker changes some.
+// oversized describes messages left on the broker. Without a position their headers do not identify them, as the broker
+// changes some.
 func oversized(messages []driver.Left) []deadletter.Oversized {
 	list := make([]deadletter.Oversized, len(messages))
 	for i, m := range messages {
@@ -246,7 +240,7 @@ func oversized(messages []driver.Left) []deadletter.Oversized {
 	return list
 }
 
-// sure marks errors that are answers: then nothing is stored. An error of the database may hide a commit.
+// sure marks errors after which nothing is stored. A database error may hide a commit.
 func sure(err error) error {
 	if !errors.Is(err, inbox.ErrPartly) {
 		switch task.CodeOf(err) {
@@ -257,13 +251,13 @@ func sure(err error) error {
 	return err
 }
 
-// Peek implements inbox.Carrier, on a connection of its own.
+// Peek implements inbox.Carrier, on its own connection.
 func (c *Carrier) Peek(ctx context.Context, source *deadletter.Source, max int) ([]inbox.Arrival, error) {
 	d, err := c.dial(source.URL)(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = d.Close() }() // nothing was sent
+	defer func() { _ = d.Close() }()
 	messages, err := d.Peek(ctx, source.Queue, max)
 	if errors.Is(err, driver.ErrNoPeek) {
 		err = inbox.ErrNoPeek
@@ -321,7 +315,6 @@ func (c *Carrier) ReadLog(ctx context.Context, source *deadletter.Source, topic 
 	return entries, next, nil
 }
 
-// logError tells what a retry does not change.
 func logError(err error) error {
 	switch {
 	case errors.Is(err, driver.ErrNoLog):
@@ -332,7 +325,6 @@ func logError(err error) error {
 	return err
 }
 
-// reportStatus reports the state of a source every second: its last error, or nil when it is connected.
 func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {
 	tick := time.NewTicker(reportEvery)
 	defer tick.Stop()
@@ -359,7 +351,7 @@ func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {
 	}
 }
 
-// Arrival decodes a message. One without a time of failure has failed when the broker took it.
+// Arrival decodes a message. Its default time of failure is that of the broker.
 func Arrival(m driver.Message, source *deadletter.Source) inbox.Arrival {
 	convention := source.Format
 	if source.Intake != nil { // a job that looks like a dead letter is a job

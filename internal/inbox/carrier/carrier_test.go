@@ -19,7 +19,6 @@ import (
 
 const letters = 2000
 
-// open opens a node that runs, on a database and a broker that others may share.
 func open(t *testing.T, path string, b *memory.Broker) (*node.Node, func()) {
 	t.Helper()
 	c := carrier.New(driver.Registry{"memory": b.Open}, "memory")
@@ -46,9 +45,8 @@ func open(t *testing.T, path string, b *memory.Broker) (*node.Node, func()) {
 	})
 }
 
-// TestThereAndBack: messages of a dead-letter queue become letters, once each although the broker delivers some of them
-// twice and loses the connection; a redrive sends them to the queue that they came from; what the consumer rejects
-// again is the same letter.
+// The broker repeats messages and loses the connection, but each becomes one letter. Rejected again after a redrive, it
+// is the same letter.
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
 	b := memory.New(nil)
@@ -97,7 +95,7 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// TestUnknownHasArrived: the answers to sends are lost. The broker keeps what it was sent, so nothing is sent twice.
+// The answers to sends are lost, but the broker's log shows the sends, so nothing is sent twice.
 func TestUnknownHasArrived(t *testing.T) {
 	t.Parallel()
 	b := memory.New(&memory.Options{KeepLog: true})
@@ -129,7 +127,6 @@ func TestUnknownHasArrived(t *testing.T) {
 	}
 }
 
-// feed fills the dead-letter queue.
 func feed(t *testing.T, b *memory.Broker) {
 	t.Helper()
 	conn, err := b.Open(t.Context(), "")
@@ -149,7 +146,7 @@ func feed(t *testing.T, b *memory.Broker) {
 	}
 }
 
-// consume takes everything from the queue, rejects a hundred messages, and returns how often each letter came.
+// consume takes all messages, rejects a hundred of them, and counts deliveries per letter.
 func consume(t *testing.T, b *memory.Broker) map[string]int {
 	t.Helper()
 	conn, err := b.Open(t.Context(), "")

@@ -19,8 +19,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// Who asks for a queue at once after a message was put into it sees the message: while a node has taken it and has not
-// stored it, too.
+// A message put into a queue is visible immediately, even while a node has taken it and not yet stored it.
 func TestPushAndAsk(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) (string, driver.OpenFunc){
 		"redis-list":   func(t *testing.T) (string, driver.OpenFunc) { return redistest.Start(t).URL(), redis.OpenLists },

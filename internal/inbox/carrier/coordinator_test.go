@@ -13,8 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/kafkatest"
 )
 
-// TestCoordinatorMoves: the broker that keeps the offsets of a source's group, and leads partitions of its topic, is
-// killed while letters arrive. The source goes on with the other broker; each record is one letter, which died once.
+// The broker that coordinates a source's group is killed while letters arrive. Each record is one letter that died
+// once.
 func TestCoordinatorMoves(t *testing.T) {
 	t.Parallel()
 	const batches, each = 20, 150
@@ -34,7 +34,7 @@ func TestCoordinatorMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := kafkatest.Client(t, cluster.URL(), kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
-	moved := 0 // letters, when the coordinator is killed
+	moved := 0
 	for i := range batches {
 		var records []*kgo.Record
 		for k := range each {
@@ -63,7 +63,6 @@ func TestCoordinatorMoves(t *testing.T) {
 	}
 }
 
-// deaths counts the letters of a rig: how many there are, how often they died, and how many messages they are of.
 type deaths struct{ letters, occurrences, messages int }
 
 func (r *intakeRig) deaths(n *node.Node) (d deaths) {
@@ -87,8 +86,7 @@ func (r *intakeRig) deaths(n *node.Node) (d deaths) {
 	}
 }
 
-// TestNodesComeAndGo: two nodes join and leave the group of a source while 20,000 records arrive. Each record is one
-// letter, which died once.
+// Two nodes join and leave the group of a source while 20,000 records arrive. Each is one letter that died once.
 func TestNodesComeAndGo(t *testing.T) {
 	t.Parallel()
 	const batches, each = 40, 500
@@ -112,7 +110,6 @@ func TestNodesComeAndGo(t *testing.T) {
 		if i%10 != 9 {
 			continue
 		}
-		// Another node joins, and this one leaves.
 		next, _, stopNext := r.start()
 		stop()
 		n, stop = next, stopNext

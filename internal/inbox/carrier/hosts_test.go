@@ -13,8 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// TestHostsApart: a host that is down opens its own circuit breaker, and letters to other hosts are sent. A letter that
-// is not sent because the breaker is open was not tried; one that was tried says why that failed.
+// A host that is down opens only its own circuit breaker. A letter was not tried if the breaker is open.
 func TestHostsApart(t *testing.T) {
 	t.Parallel()
 	up := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

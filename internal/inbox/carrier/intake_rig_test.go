@@ -36,24 +36,23 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
-// intakeRig is a node on a database, and a queue of a broker.
 type intakeRig struct {
 	t      *testing.T
-	url    string // of the broker
-	kind   string // name of the driver
+	url    string
+	kind   string
 	queue  string
 	open   driver.OpenFunc
-	driver driver.Driver // of the test itself
-	// declare creates queues where sending does not; nil for the others.
+	driver driver.Driver
+	// where sending does not create queues; else nil
 	declare func(names ...string)
-	// loseAcks is how many acknowledgements fail from now on: the broker never gets them.
+	// loseAcks is the number of acknowledgements that fail before the broker gets them.
 	loseAcks atomic.Int64
 
-	db     func() faulty // a connection to the database for a node
+	db     func() faulty
 	config settings.Config
 }
 
-// faulty is a database that can be told to fail.
+// faulty is a database with injected faults.
 type faulty interface {
 	engine.Database
 	fail(before, after int)
@@ -112,7 +111,7 @@ func (s *faultyPostgres) Write(ctx context.Context, fn func(context.Context, eng
 	return s.write(ctx, s.Store.Write, fn)
 }
 
-// onEveryBroker runs a script with each broker and each database, and no node yet; with -short each of them once.
+// onEveryBroker runs a script with each broker and each database; with -short each of them once.
 func onEveryBroker(t *testing.T, script func(t *testing.T, r *intakeRig)) {
 	t.Helper()
 	for i, broker := range []string{"redis-list", "redis-stream", "memory", "rabbitmq"} {
@@ -128,8 +127,7 @@ func onEveryBroker(t *testing.T, script func(t *testing.T, r *intakeRig)) {
 	}
 }
 
-// redisServer is a server for the tests of this process: drivers write keys that begin with no prefix of a test. It
-// ends with the process.
+// Drivers write keys without a test's prefix, so the server is the process's own.
 var redisServer = sync.OnceValues(func() (*redistest.Server, error) { return redistest.Launch() })
 
 func newIntakeRig(t *testing.T, broker, database string) *intakeRig {
@@ -174,7 +172,6 @@ func newIntakeRig(t *testing.T, broker, database string) *intakeRig {
 	return r
 }
 
-// useDatabase gives nodes a new SQLite or PostgreSQL.
 func (r *intakeRig) useDatabase(name string) {
 	r.t.Helper()
 	if name == "SQLite" {
@@ -198,13 +195,13 @@ func (r *intakeRig) useDatabase(name string) {
 	}
 }
 
-// deaf is a receiver whose acknowledgements may get lost.
+// deaf is a receiver that may lose acknowledgements.
 type deaf struct {
 	driver.Receiver
 	rig *intakeRig
 }
 
-// Ack fails before the broker has heard of it, as when the node dies just before.
+// Ack fails before the broker receives it, as after the death of the node.
 func (d deaf) Ack(ctx context.Context, m []driver.Message) error {
 	if d.rig.loseAcks.Add(-1) >= 0 {
 		ended, cancel := context.WithCancel(ctx)
@@ -229,7 +226,6 @@ func (d deafDriver) Open(ctx context.Context, queue string) (driver.Receiver, er
 	return deaf{r, d.rig}, nil
 }
 
-// start runs a node; stop ends it.
 func (r *intakeRig) start() (n *node.Node, db faulty, stop func()) {
 	r.t.Helper()
 	db = r.db()
@@ -262,7 +258,6 @@ func (r *intakeRig) start() (n *node.Node, db faulty, stop func()) {
 	return n, db, stop
 }
 
-// source saves the source "jobs" with an intake.
 func (r *intakeRig) source(n *node.Node, in deadletter.Intake) {
 	r.t.Helper()
 	if _, err := n.Inbox().SaveSource(r.t.Context(), &deadletter.Source{Namespace: "default", Name: "jobs",
@@ -276,7 +271,7 @@ func (r *intakeRig) put(payloads ...string) {
 	messages := make([]driver.Message, len(payloads))
 	for i, p := range payloads {
 		messages[i] = driver.Message{Payload: []byte(p)}
-		if r.kind == "rabbitmq" { // which has no positions
+		if r.kind == "rabbitmq" { // it has no positions
 			messages[i].MessageID = rand.Text()
 		}
 	}
@@ -287,12 +282,11 @@ func (r *intakeRig) put(payloads ...string) {
 	}
 }
 
-// peek returns what is in a queue, and leaves it there.
 func (r *intakeRig) peek(queue string) []driver.Message {
 	r.t.Helper()
 	got, err := r.driver.Peek(r.t.Context(), queue, 10)
 	if !errors.Is(err, driver.ErrNoPeek) {
-		return got // none: it does not exist yet
+		return got
 	}
 	receiver, err := r.driver.Open(r.t.Context(), queue)
 	if err != nil {
@@ -309,7 +303,6 @@ func (r *intakeRig) peek(queue string) []driver.Message {
 	}
 }
 
-// depth returns how many messages are in a queue.
 func (r *intakeRig) depth() int64 {
 	r.t.Helper()
 	_, n, err := r.driver.Stat(r.t.Context(), r.queue)
@@ -319,7 +312,6 @@ func (r *intakeRig) depth() int64 {
 	return n
 }
 
-// tasks returns all tasks, in the order of their creation.
 func (r *intakeRig) tasks(n *node.Node) []tasker.Task {
 	r.t.Helper()
 	var list []tasker.Task
@@ -340,7 +332,7 @@ func (r *intakeRig) tasks(n *node.Node) []tasker.Task {
 	return list
 }
 
-// letters returns the codes and messages of the open letters, one a line, the first one first.
+// letters returns the codes and messages of the open letters, by age.
 func (r *intakeRig) letters(n *node.Node) string {
 	r.t.Helper()
 	page, err := n.Inbox().Letters(r.t.Context(), inbox.LetterFilter{
@@ -356,7 +348,6 @@ func (r *intakeRig) letters(n *node.Node) string {
 	return b.String()
 }
 
-// soon waits until a text is as wanted.
 func (r *intakeRig) soon(what, want string, got func() string) {
 	r.t.Helper()
 	is := ""

@@ -19,11 +19,9 @@ import (
 	"github.com/taskerhq/tasker/worker"
 )
 
-// byPayload is an intake whose messages say what they are.
 var byPayload = deadletter.Intake{TaskType: "/type", Priority: "/priority", MinPriority: "low", MaxPriority: "high",
 	IdempotencyKey: "/id", CorrelationID: "/order", Tags: []string{"taken"}}
 
-// lines writes tasks one a line: type, priority, correlation ID and context.
 func (r *intakeRig) lines(n *node.Node) string {
 	var b strings.Builder
 	for _, t := range r.tasks(n) {
@@ -36,7 +34,6 @@ func (r *intakeRig) lines(n *node.Node) string {
 	return b.String()
 }
 
-// cancel ends a task.
 func (r *intakeRig) cancel(n *node.Node, id uuid.UUID) {
 	r.t.Helper()
 	if _, err := n.CancelTasks(r.t.Context(), tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id}}); err != nil {
@@ -44,18 +41,16 @@ func (r *intakeRig) cancel(n *node.Node, id uuid.UUID) {
 	}
 }
 
-// TestIntake: each message becomes a task as the settings say. Messages that cannot be tasks become letters that say
-// why, and hold up no other. The queue is empty in the end.
 func TestIntake(t *testing.T) {
 	t.Parallel()
 	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
 		n, _, _ := r.start()
 		deep := strings.Repeat("[", 300) + strings.Repeat("]", 300)
-		r.put(`{"type":"resize","id":"a","order":7,"b":1,"b":2}`, // a name twice: it stays as it is
+		r.put(`{"type":"resize","id":"a","order":7,"b":1,"b":2}`, // a name twice: it stays
 			`{"type":"mail","id":"b","priority":90}`,
 			`{"type":"mail","id":"c","priority":1}`,
 			`{"type":"mail","id":"b","priority":90}`, // b again
-			`{"type":"mail","id":"b","other":true}`,  // b with another content
+			`{"type":"mail","id":"b","other":true}`,  // b with other content
 			"no JSON", "\xff\x00\xfe", `{"type":"mail","x":"`+"\xc3\x28"+`"}`,
 			`{"type":"mail","x":`+deep+`}`, `{"id":"z"}`, `{"type":{"a":1}}`, `{"type":"mail","priority":"soon"}`,
 			`{"type":"`+strings.Repeat("m", 300)+`"}`, `{"type":"mail","id":"l","x":"`+strings.Repeat("y", 10<<20)+`"}`,
@@ -82,7 +77,6 @@ IntakeRefused bad_priority: "soon" is not a priority: use high, medium, low, or 
 	})
 }
 
-// TestIntakeOfMessages: with input "message" any bytes become a task.
 func TestIntakeOfMessages(t *testing.T) {
 	t.Parallel()
 	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
@@ -104,10 +98,8 @@ any medium  {"payload":{"a": "<"},"encoding":"json"
 	})
 }
 
-// TestIntakeOnce: messages whose acknowledgement is lost, as by the end of a node between commit and acknowledgement,
-// come again and make no second task, and no second letter: not even with a key that may be used again after the end of
-// its task, nor after a change of settings by which they would be other tasks. The last two need positions, which
-// RabbitMQ does not have: there a message has the identifier of its sender.
+// Messages whose acknowledgement is lost come again and make no second task or letter, even if their key may be used
+// again or the settings have changed. The last two need positions; RabbitMQ has only the sender's identifier.
 func TestIntakeOnce(t *testing.T) {
 	t.Parallel()
 	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
@@ -117,7 +109,7 @@ func TestIntakeOnce(t *testing.T) {
 		r.loseAcks.Store(1 << 30)
 		r.put(`{"type":"a"}`, `{"type":"b","id":"k","delay":3600}`, `{}`, `{"type":"a"}`)
 		in := deadletter.Intake{TaskType: "/type", IdempotencyKey: "/id", Delay: "/delay"}
-		if !positions { // a delay counts from each delivery, so the task would be another one under its key
+		if !positions { // a delay counts from each delivery, so the task would differ under its key
 			in.Delay = ""
 		}
 		r.source(n, in)
@@ -134,7 +126,7 @@ func TestIntakeOnce(t *testing.T) {
 		n, _, _ = r.start()
 		if positions {
 			in.Delay, in.CorrelationID = "", "message:queue"
-			in.TaskType = "/other" // by these settings, none could be a task
+			in.TaskType = "/other" // now none could be a task
 			r.source(n, in)
 			in.TaskType = "x"
 			r.source(n, in)
@@ -146,8 +138,7 @@ func TestIntakeOnce(t *testing.T) {
 	})
 }
 
-// TestIntakeRefusedByDatabase: while the database is down the messages stay with the broker. A commit whose answer was
-// lost is not repeated.
+// While the database is down the messages stay with the broker. A commit whose answer was lost is not repeated.
 func TestIntakeRefusedByDatabase(t *testing.T) {
 	t.Parallel()
 	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
@@ -164,7 +155,6 @@ func TestIntakeRefusedByDatabase(t *testing.T) {
 	})
 }
 
-// TestIntakeBackPressure: what the engine refuses stays on the broker, until there is room.
 func TestIntakeBackPressure(t *testing.T) {
 	t.Parallel()
 	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
@@ -186,8 +176,7 @@ func TestIntakeBackPressure(t *testing.T) {
 	})
 }
 
-// TestIntakeOfMany: 10,000 messages at once become 10,000 tasks, once each, also if the node that reads ends in between
-// and another one goes on.
+// 10,000 messages become 10,000 tasks, even if the reading node changes in between.
 func TestIntakeOfMany(t *testing.T) {
 	t.Parallel()
 	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
@@ -221,8 +210,7 @@ func TestIntakeOfMany(t *testing.T) {
 	})
 }
 
-// TestIntakeInOrder: of the messages with one key one at a time is a task that runs, in their order, and those of other
-// keys do not wait for it.
+// Of the messages with one key only one task at a time runs, in order; other keys do not wait.
 func TestIntakeInOrder(t *testing.T) {
 	t.Parallel()
 	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
@@ -255,7 +243,6 @@ func TestIntakeInOrder(t *testing.T) {
 	})
 }
 
-// TestIntakePaused: a paused source takes nothing in; resumed, or turned back into one of letters, it goes on.
 func TestIntakePaused(t *testing.T) {
 	t.Parallel()
 	r := newIntakeRig(t, "memory", "SQLite")
@@ -277,7 +264,7 @@ func TestIntakePaused(t *testing.T) {
 	}
 }
 
-// work runs a worker until the test ends. Its handler gives up jobs whose payload says so.
+// work runs a worker until the test ends. Its handler fails jobs by their payload.
 func (r *intakeRig) work(n *node.Node) {
 	r.t.Helper()
 	w := worker.New(tasker.NewClient(n), &worker.Options{Name: "w"})
@@ -299,8 +286,7 @@ func (r *intakeRig) work(n *node.Node) {
 	})
 }
 
-// TestIntakeFailures: a task that fails for good is written to the queue that its source names, as the format
-// job_failure, with the job byte for byte. A task that succeeds writes nothing.
+// A failed task goes to its source's queue as job_failure, with the job byte for byte.
 func TestIntakeFailures(t *testing.T) {
 	t.Parallel()
 	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
@@ -334,8 +320,7 @@ func TestIntakeFailures(t *testing.T) {
 	})
 }
 
-// TestIntakeFailureIsTriedAgain: a failure that the broker does not take waits, where metrics count it, and is written
-// once when the broker takes it.
+// A failure that the broker refuses waits, counted by metrics, and is written once later.
 func TestIntakeFailureIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	r := newIntakeRig(t, "memory", "SQLite")
@@ -362,8 +347,7 @@ func TestIntakeFailureIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestIntakeUnique: messages of a template with a rule of uniqueness meet the task that guards their key. One whose
-// task is there already is acknowledged; with the rule refuse it becomes a letter that says so.
+// A message whose unique key has a task is acknowledged, or becomes a letter with the rule refuse.
 func TestIntakeUnique(t *testing.T) {
 	t.Parallel()
 	onEveryBroker(t, func(t *testing.T, r *intakeRig) {

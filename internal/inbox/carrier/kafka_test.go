@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// TestIntakeOfTopic: the records of a topic become tasks, once each although the acknowledgement of the first batches
-// is lost and the node is another one afterwards. What cannot be a task is a letter. The lag is 0 in the end.
+// Records become tasks once, although acknowledgements are lost and the node changes. The lag ends at 0.
 func TestIntakeOfTopic(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{"PostgreSQL", "SQLite"} {

@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// onEveryKind runs a script with each kind of broker.
 func onEveryKind(t *testing.T, script func(t *testing.T, r *intakeRig)) {
 	t.Helper()
 	for i, kind := range []string{"redis-list", "redis-stream", "memory", "rabbitmq", "kafka"} {
@@ -28,7 +27,6 @@ func onEveryKind(t *testing.T, script func(t *testing.T, r *intakeRig)) {
 	}
 }
 
-// inboxOf saves the source "jobs", whose messages become letters.
 func (r *intakeRig) inboxOf(n *node.Node) *inbox.Inbox {
 	r.t.Helper()
 	in := n.Inbox()
@@ -39,7 +37,6 @@ func (r *intakeRig) inboxOf(n *node.Node) *inbox.Inbox {
 	return in
 }
 
-// target returns another queue, to send letters to.
 func (r *intakeRig) target() string {
 	r.t.Helper()
 	switch {
@@ -59,7 +56,6 @@ func (r *intakeRig) target() string {
 	return "back:" + rand.Text()
 }
 
-// sizes returns the sizes of the open letters, and how the source stands.
 func (r *intakeRig) sizes(in *inbox.Inbox) string {
 	r.t.Helper()
 	page, err := in.Letters(r.t.Context(), inbox.LetterFilter{Limit: 1000,
@@ -79,12 +75,12 @@ func (r *intakeRig) sizes(in *inbox.Inbox) string {
 		}
 	}
 	of := s.Oversized
-	// Kafka's messages have headers besides.
+	// Messages of Kafka also have headers.
 	return fmt.Sprintf("%v %s %d %d KiB %t %t", sizes, s.State, of.Messages, of.Largest>>10, of.First != "", of.Since != 0)
 }
 
-// TestTooLargeStays: a message that is larger than a letter may be stays on its broker, also when its node ends, and is
-// shown; those behind it are captured. It is captured once the bound is raised.
+// A too large message stays on its broker, also when its node ends, and those behind it are captured. It is captured
+// once the bound is raised.
 func TestTooLargeStays(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, r *intakeRig) {
@@ -110,7 +106,6 @@ func TestTooLargeStays(t *testing.T) {
 	})
 }
 
-// TestLargeThereAndBack: messages of any size up to the bound are kept whole and sent back byte for byte.
 func TestLargeThereAndBack(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, r *intakeRig) {

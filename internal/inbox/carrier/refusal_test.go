@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// TestBrokerRefuses: a Redis that refuses a question says so in its own words, without the password of the source.
+// The error has the words of Redis, without the password of the source.
 func TestBrokerRefuses(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// onEveryLog runs a script on each broker that keeps a log and each database, with a node that does not run: the script
-// does what is due.
+// onEveryLog runs a script on each broker with a log and each database. The node does not run: the script calls its
+// loops.
 func onEveryLog(t *testing.T, script func(t *testing.T, r *intakeRig, n *node.Node, db faulty)) {
 	t.Helper()
 	for i, broker := range []string{"memory", "kafka"} {
@@ -34,7 +34,6 @@ func onEveryLog(t *testing.T, script func(t *testing.T, r *intakeRig, n *node.No
 	}
 }
 
-// idle opens a node on a database, which ends with the test.
 func (r *intakeRig) idle(db faulty) *node.Node {
 	r.t.Helper()
 	n, err := node.New(r.t.Context(), db, node.Options{Engine: r.config, Drivers: driver.Registry{r.kind: r.open}})
@@ -45,7 +44,7 @@ func (r *intakeRig) idle(db faulty) *node.Node {
 	return n
 }
 
-// source saves a paused source, from whose queue nobody reads.
+// The queue of a paused source has no reader.
 func pausedSource(t *testing.T, r *intakeRig, n *node.Node, in *deadletter.Intake, targets ...string) {
 	t.Helper()
 	if _, err := n.Inbox().SaveSource(t.Context(), &deadletter.Source{Namespace: "default", Name: "jobs", Driver: r.kind,
@@ -54,7 +53,6 @@ func pausedSource(t *testing.T, r *intakeRig, n *node.Node, in *deadletter.Intak
 	}
 }
 
-// replay creates a replay that runs.
 func replay(t *testing.T, n *node.Node, spec deadletter.ReplaySpec) *deadletter.Replay {
 	t.Helper()
 	r, err := n.Inbox().CreateReplay(t.Context(), inbox.ReplayRequest{Namespace: "default", Source: "jobs", Spec: spec,
@@ -65,7 +63,7 @@ func replay(t *testing.T, n *node.Node, spec deadletter.ReplaySpec) *deadletter.
 	return r
 }
 
-// advanced carries replays on until one has left the state running, and returns it.
+// advanced advances replays until one has left the state running.
 func advanced(t *testing.T, n *node.Node, id task.ID) *deadletter.Replay {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -85,7 +83,6 @@ func advanced(t *testing.T, n *node.Node, id task.ID) *deadletter.Replay {
 	}
 }
 
-// numbered are messages of a type, with numbers, keys and a header.
 func numbered(from, to int) (list []driver.Message) {
 	for i := from; i < to; i++ {
 		list = append(list, driver.Message{Key: fmt.Append(nil, "k", i%3),
@@ -104,7 +101,6 @@ func (r *intakeRig) putAll(list []driver.Message) {
 	}
 }
 
-// counted wants the state and the counts of a replay.
 func counted(t *testing.T, r *deadletter.Replay, state model.ReplayState, letters, tasks, known int64) {
 	t.Helper()
 	want := model.ReplayCounts{Letters: letters, Tasks: tasks, Known: known}
@@ -113,8 +109,7 @@ func counted(t *testing.T, r *deadletter.Replay, state model.ReplayState, letter
 	}
 }
 
-// TestReplayIntoTheInbox: each message of the range is a letter once, however often the range is replayed, and what
-// comes later is not in it. The broker's queue stays as it is.
+// Each message of the range is one letter, however often the range is replayed. The broker's queue stays unchanged.
 func TestReplayIntoTheInbox(t *testing.T) {
 	t.Parallel()
 	onEveryLog(t, func(t *testing.T, r *intakeRig, n *node.Node, _ faulty) {
@@ -145,7 +140,7 @@ func TestReplayIntoTheInbox(t *testing.T) {
 	})
 }
 
-// TestReplayAsTasks: the same range makes no task twice, unless the replay has a name of its own.
+// A range makes no task twice, unless the replay has its own name.
 func TestReplayAsTasks(t *testing.T) {
 	t.Parallel()
 	onEveryLog(t, func(t *testing.T, r *intakeRig, n *node.Node, _ faulty) {
@@ -165,8 +160,8 @@ func TestReplayAsTasks(t *testing.T) {
 	})
 }
 
-// TestReplayGoesOn: a node ends after any commit, or before it, and another one goes on: nothing is missing, and
-// nothing is there twice. Two nodes at once store each message once.
+// A node ends before or after any commit, and another one continues: nothing is missing or there twice, not even with
+// two nodes.
 func TestReplayGoesOn(t *testing.T) {
 	t.Parallel()
 	onEveryLog(t, func(t *testing.T, r *intakeRig, n *node.Node, db faulty) {
@@ -204,7 +199,6 @@ func TestReplayGoesOn(t *testing.T) {
 	})
 }
 
-// TestReplayUnderControl: the rate, a pause, what an operator may not do, and topics that are not the source's.
 func TestReplayUnderControl(t *testing.T) {
 	t.Parallel()
 	onEveryLog(t, func(t *testing.T, r *intakeRig, n *node.Node, _ faulty) {

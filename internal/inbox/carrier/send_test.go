@@ -23,7 +23,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
-// notebook is a driver that notes the IDs of sends, and loses as many answers as it is told.
+// notebook is a driver that notes the IDs of sends and loses answers.
 type notebook struct {
 	driver.Driver
 	ids  []string
@@ -43,7 +43,6 @@ func (n *notebook) Send(_ context.Context, _ string, messages []driver.Message, 
 
 func (n *notebook) Close() error { return nil }
 
-// A broker gets the ID of a send as the inbox gives it, and each time that the send is tried again.
 func TestEachSendHasAnID(t *testing.T) {
 	n := &notebook{lose: 1}
 	dial := func(context.Context, string) (driver.Driver, error) { return n, nil }
@@ -61,7 +60,7 @@ func TestEachSendHasAnID(t *testing.T) {
 	}
 }
 
-// A send that was confirmed only when it was repeated is reported: the broker may have forgotten the first time.
+// The broker may have forgotten the first try.
 func TestRepeatedSendIsReported(t *testing.T) {
 	n := &notebook{lose: 1}
 	dial := func(context.Context, string) (driver.Driver, error) { return n, nil }
@@ -78,14 +77,14 @@ func TestRepeatedSendIsReported(t *testing.T) {
 	}
 }
 
-// A healthy endpoint that takes a second for each letter gets those that its turn has time for: none is cut off, and
-// none is charged that was not begun.
+// A slow endpoint gets the letters for which the turn has time: none is cut off, and none that was not begun is
+// charged.
 func TestSlowEndpoint(t *testing.T) {
 	t.Parallel()
 	var served atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
-		case <-time.After(time.Second): // it is slow
+		case <-time.After(time.Second):
 			served.Add(1)
 		case <-r.Context().Done():
 		}
@@ -115,7 +114,7 @@ func TestSlowEndpoint(t *testing.T) {
 	}
 }
 
-// A batch of large letters, more than a turn may have time for, leaves none in doubt.
+// A batch of large letters that exceeds the turn leaves no unknown outcome.
 func TestLargeBatch(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]func(*testing.T) (url, to string){

@@ -9,15 +9,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// kept bounds the targets, except those in use: destinations of sources without a URL may be on any number of hosts.
+// kept bounds the idle targets: destinations of sources without a URL may be on any number of hosts.
 const kept = 1024
 
-// place is where letters go over one connection, with one circuit breaker: two namespaces, brokers or hosts never share
-// one.
+// place has one connection and one circuit breaker: namespaces, brokers and hosts never share one.
 type place struct {
 	namespace string
-	url       string // of the broker; "" if there is none
-	host      string // scheme and host of the destination, where there is no broker
+	url       string // of the broker, if any
+	host      string // scheme and host of the destination, without a broker
 }
 
 func placeOf(source *deadletter.Source, destination string) place {
@@ -28,22 +27,20 @@ func placeOf(source *deadletter.Source, destination string) place {
 	return of
 }
 
-// entry is what is kept for a place.
 type entry struct {
 	*broker.Target
 
 	users int
-	last  uint64 // when it was used last, in uses of all
+	last  uint64 // last use, counted in uses of all
 }
 
-// targets are the targets by their places. It is safe for concurrent use.
 type targets struct {
 	mu      sync.Mutex
 	uses    uint64
 	byPlace map[place]*entry
 }
 
-// take returns the target of a place, which open makes if there is none. It stays open until the caller calls done.
+// take returns the target of a place, and opens a missing one. It stays open until the caller calls done.
 func (t *targets) take(of place, open func() *broker.Target) (target *broker.Target, done func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,7 +60,7 @@ func (t *targets) take(of place, open func() *broker.Target) (target *broker.Tar
 	}
 }
 
-// shrink closes the target that was not used for longest, if there are too many. The caller holds mu.
+// shrink closes the least recently used target if there are too many. The caller holds mu.
 func (t *targets) shrink() {
 	if len(t.byPlace) < kept {
 		return
@@ -77,7 +74,7 @@ func (t *targets) shrink() {
 	}
 	if idle != nil {
 		delete(t.byPlace, at)
-		go func() { _ = idle.Close() }() // it may take a moment, and nobody uses it
+		go func() { _ = idle.Close() }()
 	}
 }
 

@@ -11,12 +11,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// Any two hosts, schemes, brokers and namespaces have targets of their own; paths of a host share one.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	http, broker := &deadletter.Source{Namespace: "n"}, &deadletter.Source{Namespace: "n", URL: "redis://a"}
 	seen := map[place]bool{}
-	for i := range 5000 { // more than any table of checksums keeps apart
+	for i := range 5000 { // more than a table of checksums keeps apart
 		seen[placeOf(http, fmt.Sprintf("https://host%d/x", i))] = true
 	}
 	for _, of := range []place{
@@ -37,7 +36,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Targets are bounded: the one that was not used for longest is closed, and none that is in use.
+// The least recently used idle target is closed.
 func TestTargetsAreBounded(t *testing.T) {
 	t.Parallel()
 	all := targets{byPlace: map[place]*entry{}}

@@ -16,15 +16,14 @@ type Credentials struct {
 	SecretAccessKey string
 }
 
-// Check returns what is wrong with a URL and credentials, without connecting to anything. Errors show no secrets.
+// Check validates a URL and credentials without connecting. Errors show no secrets.
 func Check(rawURL string, c Credentials) error {
 	_, err := open(rawURL, c, true)
 	return err
 }
 
-// Open opens the store that a URL names: file:DIRECTORY, or s3://BUCKET[/PREFIX] with the parameters endpoint, region
-// and path_style. A directory is created if it does not exist. An S3-compatible service that is not reachable is no
-// error.
+// Open opens the store of a URL: file:DIRECTORY, or s3://BUCKET[/PREFIX] with the parameters endpoint, region and
+// path_style. It creates a missing directory. An unreachable S3-compatible service is no error.
 func Open(rawURL string, c Credentials) (blob.Store, error) { return open(rawURL, c, false) }
 
 func open(rawURL string, c Credentials, dry bool) (blob.Store, error) {
@@ -45,7 +44,6 @@ func open(rawURL string, c Credentials, dry bool) (blob.Store, error) {
 	return nil, errors.New("must be file:DIRECTORY or s3://BUCKET")
 }
 
-// openS3 reads the URL of a bucket.
 func openS3(rawURL string, c Credentials) (blob.Store, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -82,7 +80,6 @@ func openS3(rawURL string, c Credentials) (blob.Store, error) {
 	return NewBucket(b)
 }
 
-// keyFault refuses keys that are none of the engine's.
 func keyFault(key string) error {
 	ok := key != "" && len(key) <= blob.MaxKey && !strings.HasPrefix(key, "/") && !strings.HasSuffix(key, "/") &&
 		!strings.Contains(key, "//")

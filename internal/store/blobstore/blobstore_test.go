@@ -20,7 +20,7 @@ import (
 
 var keys = blobstore.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}
 
-// conform is what every blob.Store has to pass.
+// conform is the contract of every blob.Store.
 func conform(t *testing.T, s blob.Store) {
 	t.Helper()
 	put := func(key, content string) error {
@@ -108,7 +108,7 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// TestHalfWritten: what a process has left when it was killed is removed, what another one is writing is not.
+// Unfinished files of a killed process are removed, those of another process are not.
 func TestHalfWritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -136,7 +136,6 @@ func TestHalfWritten(t *testing.T) {
 	}
 }
 
-// TestS3 runs against a real server.
 func TestS3(t *testing.T) {
 	t.Parallel()
 	s3 := s3test.Shared(t)

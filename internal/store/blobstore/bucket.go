@@ -21,12 +21,10 @@ import (
 )
 
 const (
-	// answerTime bounds the wait for the beginning of an answer, after the whole request was sent.
+	// answerTime bounds the wait for an answer's beginning, after the whole request was sent.
 	answerTime = 30 * time.Second
-	// dialTime bounds the time to connect.
-	dialTime = 10 * time.Second
-	// emptySum is the SHA-256 of nothing.
-	emptySum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	dialTime   = 10 * time.Second
+	emptySum   = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 )
 
 // Bucket names a bucket of an S3-compatible service.
@@ -38,14 +36,13 @@ type Bucket struct {
 	// PathStyle addresses the bucket in the path, not in the name of the host.
 	PathStyle   bool
 	Credentials Credentials
-	// Now is the clock for signatures. Defaults to time.Now.
-	Now func() time.Time
+	Now         func() time.Time
 }
 
-// S3 is a blob.Store in a bucket. It uses three requests: PUT, GET and DELETE of an object, signed with version 4. The
-// service checks the SHA-256 of an object, so that one that arrives damaged is refused.
+// S3 is a blob.Store in a bucket, with PUT, GET and DELETE of objects, signed with version 4. The service checks the
+// SHA-256 of an object and refuses a damaged one.
 type S3 struct {
-	base   *url.URL // of all objects
+	base   *url.URL
 	region string
 	keys   aws.Credentials
 	now    func() time.Time
@@ -84,13 +81,12 @@ func NewBucket(b Bucket) (*S3, error) {
 	}
 	s := &S3{base: base.JoinPath(b.Prefix), region: b.Region, now: b.Now,
 		keys: aws.Credentials{AccessKeyID: b.Credentials.AccessKeyID, SecretAccessKey: b.Credentials.SecretAccessKey},
-		// paths of S3 are signed as they are sent
+		// S3 signs paths as they are sent
 		signer: v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
 		http: &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: dialTime}).DialContext,
 			TLSHandshakeTimeout: dialTime, ResponseHeaderTimeout: answerTime, ExpectContinueTimeout: time.Second,
 			MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute, DisableCompression: true},
-			// a signature is for one host
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	if s.now == nil {
 		s.now = time.Now
@@ -98,7 +94,6 @@ func NewBucket(b Bucket) (*S3, error) {
 	return s, nil
 }
 
-// plainName reports whether a name has only characters of names of buckets and regions.
 func plainName(s string) bool {
 	return s != "" && len(s) <= 63 && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_'
@@ -143,7 +138,6 @@ func (s *S3) Delete(ctx context.Context, key string) error {
 	return resp.Body.Close()
 }
 
-// do sends a request, and returns the answer if it is a success.
 func (s *S3) do(ctx context.Context, method, key, sum string, prepare func(*http.Request) error,
 ) (*http.Response, error) {
 	if err := keyFault(key); err != nil {
@@ -173,13 +167,12 @@ func (s *S3) do(ctx context.Context, method, key, sum string, prepare func(*http
 	return nil, failureOf(resp)
 }
 
-// failureOf returns the error of an answer that is no success.
 func failureOf(resp *http.Response) error {
 	var said struct {
 		Code    string `xml:"Code"`
 		Message string `xml:"Message"`
 	}
-	_ = xml.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&said) // a proxy may answer with anything
+	_ = xml.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&said)
 	what := "the service answers " + resp.Status
 	if said.Code != "" {
 		what += ": " + said.Code + " (" + cut(said.Message) + ")"
@@ -190,7 +183,6 @@ func failureOf(resp *http.Response) error {
 	return errors.New(what)
 }
 
-// cut bounds a message of the service, on one line.
 func cut(message string) string {
 	return fmt.Sprintf("%.200s", strings.Join(strings.Fields(message), " "))
 }

@@ -13,18 +13,17 @@ import (
 	"github.com/taskerhq/tasker/blob"
 )
 
-// incoming is the directory of objects that are being written. Its name is not one of a key.
+// incoming is the directory of unfinished objects. It is no name of a key.
 const incoming = ".incoming"
 
-// leftOver is the age of a file there that nobody writes any more: its process has ended.
 const leftOver = 24 * time.Hour
 
-// Directory is a blob.Store of files below a directory. All nodes of a database must share it.
+// Directory is a blob.Store of files. All nodes of a database must share it.
 type Directory struct{ root string }
 
 var _ blob.Store = (*Directory)(nil)
 
-// OpenDirectory opens a directory, which it creates, and removes what an earlier process has left half written.
+// OpenDirectory opens or creates a directory, and removes unfinished files of earlier processes.
 func OpenDirectory(root string) (*Directory, error) {
 	d := &Directory{root}
 	if err := os.MkdirAll(filepath.Join(root, incoming), 0o700); err != nil {
@@ -44,7 +43,7 @@ func OpenDirectory(root string) (*Directory, error) {
 
 func (d *Directory) path(key string) string { return filepath.Join(d.root, filepath.FromSlash(key)) }
 
-// Put implements blob.Store. The file gets its name when it is whole and on the disk.
+// Put implements blob.Store. The file gets its name once it is complete and on disk.
 func (d *Directory) Put(ctx context.Context, key string, content io.ReadSeeker, size int64, _ [32]byte) error {
 	if err := keyFault(key); err != nil {
 		return err
@@ -70,7 +69,7 @@ func (d *Directory) Put(ctx context.Context, key string, content io.ReadSeeker, 
 	return d.name(file.Name(), d.path(key))
 }
 
-// name gives a written file its name. Delete removes empty directories, perhaps this one at this moment.
+// name gives a written file its name. Delete may remove the empty directory at the same moment.
 func (d *Directory) name(written, path string) error {
 	var err error
 	for range 5 {
@@ -87,11 +86,10 @@ func (d *Directory) name(written, path string) error {
 	return err
 }
 
-// syncDirectory makes the names in a directory durable.
 func syncDirectory(path string) error {
 	dir, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // what had its name there was deleted since
+		return nil // deleted since
 	}
 	if err != nil {
 		return err
@@ -123,13 +121,11 @@ func (d *Directory) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-// untilDone is a reader that ends with a context.
 type untilDone struct {
 	ctx context.Context
 	io.Reader
 }
 
-// Read implements io.Reader.
 func (u *untilDone) Read(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err

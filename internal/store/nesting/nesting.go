@@ -1,13 +1,12 @@
-// Package nesting lets a store refuse what must not happen while a transaction is open: a query outside of it, and a
-// second transaction.
+// Package nesting lets a store refuse a query outside of an open transaction, and a second transaction.
 //
 // A transaction on PostgreSQL holds a connection. If it waits for a second one, as many transactions as the pool has
-// connections wait for each other until their time is up; on SQLite a second transaction would wait for the first one
-// for ever. And what such a query reads is older than what the transaction has written. So stores refuse it at once,
-// every time, and not only under load: any test that passes such a place fails.
+// connections wait for each other until their time-outs; on SQLite a second transaction would wait for the first
+// without end. And such a query does not see the transaction's writes. So stores refuse it every time, not only under
+// load: any test of such code fails.
 //
-// A store gives the function of a transaction a context of Enter, and calls Check with the context of everything that
-// does not belong to a transaction.
+// A store passes the function of a transaction a context of Enter, and calls Check with the context of every other
+// operation.
 package nesting
 
 import (
@@ -16,11 +15,11 @@ import (
 	"sync/atomic"
 )
 
-// Err reports a bug of the caller: a query or a transaction that does not belong to the transaction in which it runs.
-// What a transaction needs is read through it, or before it begins.
+// Err reports a bug of the caller: a query or a transaction inside another transaction. Reads must go through the
+// transaction, or precede it.
 var Err = errors.New("a transaction is open, and this does not belong to it")
 
-// Context is the context of a transaction. Those that are derived from it are, too.
+// Context is the context of a transaction, including derived ones.
 type Context struct {
 	context.Context
 	ended atomic.Bool
@@ -29,10 +28,9 @@ type Context struct {
 // Enter returns the context of a transaction that begins.
 func Enter(ctx context.Context) *Context { return &Context{Context: ctx} }
 
-// Leave ends the transaction: who still has its context may query and write again. Leaving twice is harmless.
+// Leave ends the transaction: its context may be used for queries and writes again. Leaving twice is harmless.
 func (c *Context) Leave() { c.ended.Store(true) }
 
-// key is the key under which a Context finds itself.
 type key struct{}
 
 // Value implements context.Context.
@@ -43,7 +41,7 @@ func (c *Context) Value(k any) any {
 	return c.Context.Value(k)
 }
 
-// Check returns Err for the context of an open transaction, and nil for any other.
+// Check returns Err for the context of an open transaction, else nil.
 func Check(ctx context.Context) error {
 	if c, ok := ctx.Value(key{}).(*Context); ok && !c.ended.Load() {
 		return Err

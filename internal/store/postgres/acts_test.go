@@ -13,8 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// TestActsAreKept changes acts behind the store's back, which the database refuses
-// whoever is connected.
+// TestActsAreKept changes acts directly, which the database refuses for any user.
 func TestActsAreKept(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)

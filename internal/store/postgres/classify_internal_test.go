@@ -19,7 +19,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestSharedConnections: what a pooler does to a session that prepares statements is explained.
+// The error explains the effect of a pooler on prepared statements.
 func TestSharedConnections(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"42P05", "26000", "08P01"} {

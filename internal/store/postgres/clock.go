@@ -13,23 +13,20 @@ import (
 )
 
 const (
-	// clockInterval is the interval between two readings of the database's clock. The clock of a machine drifts by about
-	// a millisecond in that time; jumps are noticed without a reading (sureOfTheTime).
+	// clockInterval is the interval between two readings of the database's clock, in which a machine's clock drifts by
+	// about a millisecond; sureOfTheTime notices jumps.
 	clockInterval = 10 * time.Second
-	// doubtInterval is the same while the database's clock is suspected to have been stepped.
 	doubtInterval = time.Second
 )
 
-// now is the database's time in a statement. Only readClock may ask for it: everything else uses Store.Now, which
-// does not believe every step of the database's clock.
-// clock_timestamp is the present, where now() would be the start of the transaction.
+// now is the database's time in a statement, only for readClock: other code uses Store.Now, which does not believe
+// every step of the clock. clock_timestamp is the present; now() would be the start of the transaction.
 const now = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
-// Now implements engine.Cluster.
-// It is the database's time, computed from the last reading; it does not block.
+// Now implements engine.Cluster. It computes the database's time from the last reading, without blocking.
 func (s *Store) Now() time.Time { return s.clock.Now() }
 
-// ClockOffset implements engine.Cluster. It is positive if the wall clock of this machine is ahead of the database's.
+// ClockOffset implements engine.Cluster. It is positive if this machine's wall clock is ahead of the database's.
 func (s *Store) ClockOffset() time.Duration { return s.clock.Offset() }
 
 // Stepped implements engine.Cluster.
@@ -38,9 +35,9 @@ func (s *Store) Stepped(since time.Time) time.Duration { return s.clock.Stepped(
 // Suspected implements engine.Cluster.
 func (s *Store) Suspected() time.Duration { return s.clock.Suspected() }
 
-// readClock reads the database's clock three times. The reading with the shortest round trip is
-// the most exact, and the clock keeps it. With the clock it reads what other processes say of it.
-// After a correction back by more than a second this process remembers times that are in the future, and drops them.
+// readClock reads the database's clock three times, and keeps the reading with the shortest round trip, the most exact.
+// With it come the notes of other processes about the clock. After a correction back by more than a second this process
+// drops times in the future.
 func (s *Store) readClock(ctx context.Context) error {
 	const query = `SELECT n, coalesce(m.key, ''), coalesce(m.value, '') FROM (SELECT ` + now + ` AS n) AS c
   LEFT JOIN tasker_meta m ON starts_with(m.key, $1)`
@@ -70,8 +67,8 @@ func (s *Store) readClock(ctx context.Context) error {
 	return nil
 }
 
-// followClock reads the database's clock at an interval, and says what it thinks of it. It also checks whether the
-// database is still the same one; see checkPool.
+// followClock reads the database's clock at an interval and publishes its opinion. It also checks that the database is
+// still the same; see checkPool.
 func (s *Store) followClock(ctx context.Context) {
 	for {
 		wait := clockInterval
@@ -85,7 +82,6 @@ func (s *Store) followClock(ctx context.Context) {
 	}
 }
 
-// look is one round of followClock.
 func (s *Store) look(ctx context.Context) error {
 	s.looking.Lock()
 	defer s.looking.Unlock()
@@ -95,10 +91,9 @@ func (s *Store) look(ctx context.Context) error {
 	return errors.Join(s.checkPool(ctx), s.pulse(ctx))
 }
 
-// sureOfTheTime reads the database's clock if this process cannot trust its last reading: its
-// own wall clock was stepped, the machine slept, or the reading is old. Without an answer it
-// returns an error, and no operation that depends on the time may run: with a wrong time, two
-// processes could have the same turn.
+// sureOfTheTime reads the database's clock if the last reading is doubtful: this wall clock was stepped, the machine
+// slept, or the reading is old. Without an answer it returns an error, and no operation may depend on the time: with a
+// wrong time, two processes could have the same turn.
 func (s *Store) sureOfTheTime(ctx context.Context) error {
 	if s.clock.Sure() {
 		return nil
@@ -112,11 +107,10 @@ func (s *Store) sureOfTheTime(ctx context.Context) error {
 	return nil
 }
 
-// pulses is the prefix of the notes in which processes say what they think of the database's clock; the process's
-// name follows.
+// pulses is the prefix of the notes with processes' opinions on the database's clock; the process's name follows.
 const pulses = "pulse "
 
-// pulsesKept is how long the note of a process that has ended is kept: processes that start need the newest one.
+// pulsesKept is how long the note of an ended process is kept: new processes need the newest one.
 const pulsesKept = 10 * time.Minute
 
 // pulseNote is a clock.Witness in a note, with a number that grows: see identity.
@@ -129,7 +123,7 @@ type pulseNote struct {
 	Young bool         `json:"young,omitempty"`
 }
 
-// testimony decodes a note; false means that it is not readable, and counts for nothing.
+// testimony decodes a note; false means unreadable, which counts for nothing.
 func testimony(note string) (clock.Witness, bool) {
 	var p pulseNote
 	if json.Unmarshal([]byte(note), &p) != nil {
@@ -139,9 +133,9 @@ func testimony(note string) (clock.Witness, bool) {
 		Young: p.Young}, true
 }
 
-// pulse stores what this process thinks of the database's clock, and deletes notes of processes that ended long ago.
-// What a process from a step has left behind, in the future, is deleted too. It stores nothing if the last pulse is
-// missing: then the database is another one.
+// pulse stores this process's opinion on the database's clock, and deletes notes of processes that ended long ago, or
+// that a clock step left in the future. It stores nothing if the last pulse is missing: then the database is another
+// one.
 func (s *Store) pulse(ctx context.Context) error {
 	before, _, _ := s.identity.before()
 	w := s.clock.Testimony()
@@ -170,8 +164,8 @@ func (s *Store) pulse(ctx context.Context) error {
 	return err
 }
 
-// SuspectedStep returns how far the database's clock is ahead of the time that running processes go by; 0 when all
-// follow it. tx sees the tables by their names.
+// SuspectedStep returns how far the database's clock is ahead of the running processes' time; 0 when all follow it. tx
+// sees the tables by their names.
 func SuspectedStep(ctx context.Context, tx *sql.Tx) (time.Duration, error) {
 	const query = `SELECT ahead FROM (SELECT (value::json ->> 'at')::bigint AS at,
   coalesce((value::json ->> 'ahead')::bigint, 0) AS ahead FROM tasker_meta WHERE starts_with(key, $1)) AS p

@@ -17,7 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// stepping is a schema in which clock_timestamp shows a time that a test steps.
+// stepping is a schema whose clock_timestamp a test steps.
 type stepping struct {
 	*testing.T
 	dsn, schema string
@@ -42,7 +42,6 @@ func newStepping(t *testing.T) *stepping {
 	return s
 }
 
-// step makes the clock show another time.
 func (s *stepping) step(by time.Duration) {
 	s.Helper()
 	_, err := s.conn.Exec(s.Context(), fmt.Sprintf(`CREATE OR REPLACE FUNCTION %s.clock_timestamp() RETURNS timestamptz
@@ -54,7 +53,6 @@ func (s *stepping) step(by time.Duration) {
 
 func (s *stepping) open() *postgres.Store { return open(s.T, s.dsn) }
 
-// wantTime checks the time of a node against the real one.
 func (s *stepping) wantTime(who string, st *postgres.Store, want time.Duration) {
 	s.Helper()
 	if off := time.Until(st.Now()); (off - want).Abs() > 900*time.Millisecond {
@@ -69,8 +67,7 @@ func (s *stepping) measure(st *postgres.Store) {
 	}
 }
 
-// A step of the database's clock is believed neither by a node that runs nor by one that starts in it, and no turn
-// ends or begins by it.
+// Neither a running nor a starting node believes a step of the database's clock, and no turn begins or ends by it.
 func TestStepOfTheDatabasesClock(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{time.Hour, -time.Hour} {
@@ -110,8 +107,8 @@ func TestStepOfTheDatabasesClock(t *testing.T) {
 	}
 }
 
-// A node that believed a wrong time for a while drops what it remembered of it, once the clock is right: a route that
-// it saw empty an hour ahead is read again at once.
+// After the correction of a wrong time a node drops its memory of it: a route seen empty an hour ahead is read again
+// immediately.
 func TestTimesOfAWrongClock(t *testing.T) {
 	t.Parallel()
 	s := newStepping(t)
@@ -125,7 +122,7 @@ func TestTimesOfAWrongClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = here.Close() })
-	// lasts lets the database's clock be ahead for longer than a minute
+	// the database's clock is ahead for longer than a minute
 	lasts := func(by, want time.Duration) {
 		t.Helper()
 		for range 2 {
@@ -166,7 +163,7 @@ func TestTimesOfAWrongClock(t *testing.T) {
 	}
 }
 
-// A turn that somebody took while the clock was wrong ends with the wrong time.
+// A turn taken under a wrong time ends with it.
 func TestTurnInTheFuture(t *testing.T) {
 	t.Parallel()
 	s := newStepping(t)

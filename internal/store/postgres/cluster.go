@@ -9,11 +9,9 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// Turn implements engine.Cluster. A process that is not sure of the time gets no turn, but can
-// give one up. The times are those on which all processes agree (Now), not what the database's clock shows for a
-// moment. A turn that was taken in the future is void: the clock was wrong then.
-// It returns whether this process has the turn of the loop until hold is over. A hold of 0 gives it up: the row then
-// ends at once, and any process may take it.
+// Turn implements engine.Cluster. It returns whether this process has the turn of the loop until hold is over; a hold
+// of 0 returns the turn. A process that is not sure of the time gets no turn, but can return one. Times are the agreed
+// ones (Now), not the database clock's. A turn taken in the future is void: the clock was wrong then.
 func (s *Store) Turn(ctx context.Context, loop string, hold time.Duration) (bool, error) {
 	if hold > 0 {
 		if err := s.sureOfTheTime(ctx); err != nil {
@@ -25,15 +23,14 @@ func (s *Store) Turn(ctx context.Context, loop string, hold time.Duration) (bool
  WHERE t.node = excluded.node OR t.held_until <= excluded.taken_at OR t.taken_at > excluded.taken_at + $5`
 	taken := task.At(s.Now())
 	until := taken.Add(hold)
-	if hold <= 0 { // given up, also for a node whose clock is a little behind
+	if hold <= 0 { // returned, even by a node whose clock is a little behind
 		until = taken.Add(-ahead)
 	}
 	n, err := s.Exec(ctx, take, loop, s.node, int64(taken), int64(until), ahead.Microseconds())
 	return n > 0, err
 }
 
-// LastTurn implements engine.Cluster.
-// It is the time of the database, 0 if no loop has ever run.
+// LastTurn implements engine.Cluster, in database time; 0 if no loop has ever run.
 func (s *Store) LastTurn(ctx context.Context) (task.Instant, error) {
 	var at task.Instant
 	err := s.Query(ctx, `SELECT coalesce(max(taken_at), 0) FROM tasker_turns`, nil, func(r store.Row) error {
@@ -57,8 +54,8 @@ func (s *Store) Turns(ctx context.Context) ([]engine.Turn, error) {
 	return out, err
 }
 
-// Occupied implements engine.Cluster. It also updates what this process knows of empty routes.
-// The counts stop at limit. Routes without ready steps are left out.
+// Occupied implements engine.Cluster. It also updates this process's view of empty routes. It omits routes without
+// ready steps, and counts up to limit.
 func (s *Store) Occupied(ctx context.Context, routes []int64, limit int) (map[int64]int, error) {
 	if len(routes) == 0 {
 		return nil, nil
@@ -100,8 +97,7 @@ func (s *Store) Occupied(ctx context.Context, routes []int64, limit int) (map[in
 	return found, nil
 }
 
-// NewestTemplates implements engine.Cluster.
-// A version registered last has the largest number, whatever its name.
+// NewestTemplates implements engine.Cluster. The last registered version has the largest number, whatever its name.
 func (s *Store) NewestTemplates(ctx context.Context, names []engine.TemplateName) ([]int64, error) {
 	const query = `SELECT coalesce((SELECT max(d.def_id) FROM tasker_templates d
   WHERE d.namespace = q.namespace AND d.name = q.name AND d.adhoc = 0), 0)
@@ -121,7 +117,6 @@ func (s *Store) NewestTemplates(ctx context.Context, names []engine.TemplateName
 }
 
 // Settled implements engine.Cluster. A deleted task counts as settled.
-// The result is in no particular order.
 func (s *Store) Settled(ctx context.Context, ids []task.ID) ([]task.ID, error) {
 	const query = `SELECT q.id FROM unnest($1::uuid[]) AS q(id) LEFT JOIN tasker_tasks t ON t.id = q.id
   WHERE t.id IS NULL OR t.state = ANY ($2::text[])`

@@ -51,7 +51,7 @@ func TestClusterPgBouncer(t *testing.T) {
 	t.Run("Races", func(t *testing.T) { storetest.RunRaces(t, pair) })
 }
 
-// A process that found a route empty asks about it again once it hears of it, or is told to doubt.
+// A process asks about an empty route again after an event, or a doubt.
 func TestOccupiedByAnother(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.DSN(t)

@@ -11,21 +11,20 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// request is one statement of a pipeline.
 type request struct {
 	sql  string
 	args []any
-	each func(store.Row) error // nil: the answer is not needed
+	each func(store.Row) error // nil: no answer needed
 	rows *int64                // affected rows; may be nil
 }
 
-// statements is this process's knowledge of its statements. The constants in the code bound their number, so none is
-// ever dropped.
+// statements is this process's view of its statements. The code has a bounded number of constants, so none is ever
+// dropped.
 type statements struct {
-	// unnamed: prepared statements cannot be kept (a pooler gives the connection to another client between
-	// transactions), so each is parsed anew, with the parameter types learned the first time.
+	// unnamed: behind a pooler, which gives the connection to others between transactions, each statement is parsed
+	// again, with the parameter types learned the first time.
 	unnamed bool
-	// settings make our schema visible in a transaction if the session does not; nil if it does.
+	// settings make our schema visible in a transaction if the session does not; else nil.
 	settings *request
 
 	mu    sync.Mutex
@@ -37,17 +36,15 @@ type statement struct {
 	name  string
 	sql   string
 	mu    sync.Mutex
-	oids  []uint32 // of the parameters; nil until learned
+	oids  []uint32 // nil until learned
 	ready bool
 }
 
-// newStatements returns an empty list of statements; see statements.unnamed.
 func newStatements(unnamed bool) *statements {
 	return &statements{unnamed: unnamed, known: map[string]*statement{}}
 }
 
-// of returns the statement of a text, a new one with a new name if necessary.
-// The name is the same on all connections of the process.
+// of returns the statement of a text, with the same name on all connections of the process.
 func (s *statements) of(sql string) *statement {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,16 +60,14 @@ func (s *statements) of(sql string) *statement {
 type conn struct {
 	pg    *pgconn.PgConn
 	known *statements
-	// prepared are the prepared statements of this connection; nil if it keeps none.
+	// of this connection; nil if it keeps none
 	prepared map[string]*pgconn.StatementDescription
 	encoder  encoder
 }
 
-// dataKey is the key of the conn in a connection's custom data.
 const dataKey = "tasker"
 
-// connOf returns the conn of a connection, always the same one.
-// A connection that a pool hands out again keeps its prepared statements that way.
+// connOf always returns the same conn for a connection, which keeps its prepared statements in the pool.
 func connOf(pg *pgconn.PgConn, known *statements) *conn {
 	// A guest's connection may be shared by two Stores, each with its own statements.
 	if c, ok := pg.CustomData()[dataKey].(*conn); ok && c.known == known {
@@ -86,21 +81,18 @@ func connOf(pg *pgconn.PgConn, known *statements) *conn {
 	return c
 }
 
-// binaryFormat is the format of all values.
-// A list of one element means all parameters, or all columns.
 var binaryFormat = []int16{1}
 
-// run sends the requests as one pipeline and distributes their answers: one round trip, and one
-// transaction unless one is open already. The first error ends it on the server; run reports
-// the errors of the callbacks after it has read everything. Every statement of this package
-// passes here. pgx's own query functions would need a round trip per statement in a
+// run sends the requests as one pipeline and distributes their answers: one round trip, and one transaction unless one
+// is open. The first error ends it on the server; run reports callback errors after it has read everything. Every
+// statement of this package passes here, because pgx's own query functions would need a round trip per statement in a
 // transaction.
 func (c *conn) run(ctx context.Context, reqs []request) error {
 	descriptions, err := c.prepare(ctx, reqs)
 	if err != nil {
 		return err
 	}
-	// The buffer may move while it grows: values keeps slices of the old array, whose contents stay valid.
+	// The buffer may move while it grows: slices of the old array stay valid.
 	c.encoder.reset()
 	values := make([][][]byte, len(reqs))
 	for i, r := range reqs {
@@ -127,8 +119,7 @@ func (c *conn) run(ctx context.Context, reqs []request) error {
 	return first(err, p.Close())
 }
 
-// first returns the first error that is not nil.
-// The first error is the cause; those after it are mostly consequences.
+// first returns the first error: the cause of most others.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -138,9 +129,8 @@ func first(errs ...error) error {
 	return nil
 }
 
-// receive reads the answer to a request. failed is the error of the callback, err that of the
-// server. After a failed callback the remaining rows are read and dropped, so that the pipeline
-// stays usable.
+// receive reads the answer to a request. failed is the callback's error, err the server's. After a failed callback it
+// drops the remaining rows, so that the pipeline stays usable.
 func receive(p *pgconn.Pipeline, r *request) (failed, err error) {
 	results, err := p.GetResults()
 	if err != nil {
@@ -162,8 +152,6 @@ func receive(p *pgconn.Pipeline, r *request) (failed, err error) {
 	return failed, err
 }
 
-// prepare makes the statements known to the connection. Normally all are known, and it costs no
-// round trip.
 func (c *conn) prepare(ctx context.Context, reqs []request) ([]*pgconn.StatementDescription, error) {
 	out := make([]*pgconn.StatementDescription, len(reqs))
 	var missing []string
@@ -186,7 +174,6 @@ func (c *conn) prepare(ctx context.Context, reqs []request) ([]*pgconn.Statement
 	return out, nil
 }
 
-// description returns the known description of a statement, nil if it must be prepared.
 func (c *conn) description(sql string) *pgconn.StatementDescription {
 	if c.prepared != nil {
 		return c.prepared[sql]
@@ -200,9 +187,8 @@ func (c *conn) description(sql string) *pgconn.StatementDescription {
 	return &pgconn.StatementDescription{SQL: sql, ParamOIDs: st.oids}
 }
 
-// describe prepares statements, in one round trip and one transaction. On an error, none of
-// them counts as prepared.
-// The settings go first because a statement is parsed with the search path of its transaction.
+// describe prepares statements, in one round trip and one transaction. On an error, none counts as prepared. The
+// settings go first because a statement is parsed with the search path of its transaction.
 func (c *conn) describe(ctx context.Context, sqls []string) error {
 	p := c.pg.StartPipeline(ctx)
 	if s := c.known.settings; s != nil {
@@ -247,8 +233,7 @@ func (c *conn) describe(ctx context.Context, sqls []string) error {
 	return err
 }
 
-// learn reads the answer to one preparation: for this connection, or behind a pooler for all,
-// the types of the parameters only.
+// learn reads the answer to one preparation: for this connection, or behind a pooler only the parameter types, for all.
 func (c *conn) learn(p *pgconn.Pipeline, st *statement) error {
 	results, err := p.GetResults()
 	if err != nil {

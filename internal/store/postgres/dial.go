@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// dialer opens the connections of a Store, and detects a hung server: a query is sent, the connections stay open, and
-// no answer comes. A stopped process, a frozen machine and a network that drops packets all look like that, and without
-// a dialer each statement would wait for its time-out.
+// dialer opens the connections of a Store, and detects a hung server, which leaves connections open without an answer:
+// a stopped process, a frozen machine or a network that drops packets. Without it each statement would wait for its
+// time-out.
 //
-// When a server has been silent for a while, the dialer probes it on a separate connection. If the probe fails, it
-// closes all connections to that server, and refuses new ones until the server answers again, so that another host of
-// the DSN is tried at once. A statement that waits for a lock is not affected: its server answers the probe.
+// After a silence, the dialer probes the server on a separate connection. If the probe fails, it closes all connections
+// to that server, and refuses new ones until the server answers again, so that pgx tries another host of the DSN
+// immediately. A statement that waits for a lock is safe: its server answers the probe.
 type dialer struct {
 	net.Dialer
 
@@ -25,37 +25,32 @@ type dialer struct {
 }
 
 const (
-	// watchInterval is the interval between two checks of the dialer.
 	watchInterval = 500 * time.Millisecond
 	// maxSilent is the number of checks without a byte from a server after which it is probed.
-	maxSilent = 3
-	// probeTimeout bounds a probe.
+	maxSilent    = 3
 	probeTimeout = 3 * time.Second
 	// maxAvoided is the number of checks for which a server with a failed probe gets no connections, unless a later
 	// probe succeeds.
 	maxAvoided = 60
-	// userTimeout bounds the kernel's retransmissions of unacknowledged data. It ends connections through a network
-	// that drops packets.
+	// userTimeout bounds the kernel's retransmissions of unacknowledged data, to end connections through a network that
+	// drops packets.
 	userTimeout = 10 * time.Second
 )
 
-// peer is the dialer's view of a server.
-// It lives as long as it has connections or is avoided.
 type peer struct {
 	network, address string
 	conns            map[*watchedConn]struct{} // open ones; guarded by the dialer's mutex
-	heard            atomic.Int64              // counts the reads with data from it
+	heard            atomic.Int64
 
-	// used by watch only
-	// last is the count of heard at the previous check, and silent the number of checks since it changed.
+	// used by watch only last is the count of heard at the previous check, and silent the number of checks since it
+	// changed.
 	last   int64
 	silent int
 	// remaining checks without connections; guarded by the dialer's mutex
 	avoided int
 }
 
-// newDialer returns a dialer whose connections use TCP keep-alives: an idle connection to a
-// dead server is closed after about 11 s.
+// newDialer returns a dialer with TCP keep-alives: an idle connection to a dead server is closed after about 11 s.
 func newDialer() *dialer {
 	d := &dialer{peers: map[string]*peer{}}
 	d.KeepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}
@@ -63,8 +58,7 @@ func newDialer() *dialer {
 	return d
 }
 
-// dial is a pgconn.DialFunc. It fails at once for a server that has failed a probe, so that pgx tries the next host. It
-// blocks until the connection is made or ctx ends.
+// dial is a pgconn.DialFunc. It fails immediately for an avoided server, so that pgx tries the next host.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if d.avoids(address) {
 		return nil, fmt.Errorf("connect to %s: it does not answer", address)
@@ -76,7 +70,6 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return d.register(network, address, c), nil
 }
 
-// avoids reports whether a server gets no connections at present.
 func (d *dialer) avoids(address string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -84,7 +77,6 @@ func (d *dialer) avoids(address string) bool {
 	return p != nil && p.avoided > 0
 }
 
-// register adds a connection to those of its server.
 func (d *dialer) register(network, address string, c net.Conn) *watchedConn {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,14 +98,13 @@ type watchedConn struct {
 	asked  atomic.Bool
 }
 
-// Write implements net.Conn.
-// asked stays set until any byte arrives on this connection.
+// Write implements net.Conn. asked stays set until any byte arrives on this connection.
 func (w *watchedConn) Write(b []byte) (int, error) {
 	w.asked.Store(true)
 	return w.Conn.Write(b)
 }
 
-// Read implements net.Conn. Any byte is a sign of life, also a part of an answer.
+// Read implements net.Conn. Any byte is a sign of life.
 func (w *watchedConn) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
 	if n > 0 {
@@ -123,7 +114,6 @@ func (w *watchedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close implements net.Conn.
 func (w *watchedConn) Close() error {
 	w.dialer.mu.Lock()
 	delete(w.peer.conns, w)
@@ -131,8 +121,8 @@ func (w *watchedConn) Close() error {
 	return w.Conn.Close()
 }
 
-// watch monitors all servers until ctx ends. It reports a hung server to dropped.
-// A probe takes up to probeTimeout, during which no other server is checked.
+// watch monitors all servers until ctx ends. It reports a hung server to dropped. During a probe, up to probeTimeout,
+// it checks no other server.
 func (d *dialer) watch(ctx context.Context, dropped func()) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -152,22 +142,21 @@ func (d *dialer) watch(ctx context.Context, dropped func()) {
 	}
 }
 
-// suspects returns the servers to probe, and drops those without connections. A server is
-// suspected if it owes an answer on some connection and has been silent on all of them for
-// maxSilent checks. The caller is the only one that changes last and silent.
+// suspects returns the servers to probe, and drops those without connections. A suspect owes an answer on some
+// connection and has been silent on all for maxSilent checks. Only this goroutine changes last and silent.
 func (d *dialer) suspects() []*peer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var list []*peer
 	for address, p := range d.peers {
 		if p.avoided > 0 {
-			// An avoided server is probed at every check, so it gets connections again soon after it answers.
+			// An avoided server is probed at every check, so it gets connections soon after it answers.
 			p.avoided--
 			list = append(list, p)
 			continue
 		}
 		if len(p.conns) == 0 {
-			// It is registered again with its next connection.
+			// Its next connection registers it again.
 			delete(d.peers, address)
 			continue
 		}
@@ -194,14 +183,12 @@ func (p *peer) owes() bool {
 	return false
 }
 
-// trust gives a server connections again, after a successful probe.
 func (d *dialer) trust(p *peer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p.avoided = 0
 }
 
-// drop closes all connections to a server and avoids it. It reports whether there were any.
 func (d *dialer) drop(p *peer) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -210,19 +197,18 @@ func (d *dialer) drop(p *peer) bool {
 	}
 	p.avoided = maxAvoided
 	for w := range p.conns {
-		_ = w.Conn.Close() // callers that wait for an answer get an error
+		_ = w.Conn.Close() // waiting callers get an error
 	}
 	clear(p.conns)
 	return true
 }
 
-// sslRequest asks a PostgreSQL server for TLS. The server answers with one byte before any authentication; so does
-// every pooler.
+// sslRequest asks a PostgreSQL server for TLS. The server, or a pooler, answers with one byte before any
+// authentication.
 const sslRequest = 80877103
 
-// probe asks a server for a sign of life on a new connection: it sends a request for TLS and
-// reads one byte. That needs no authentication and no free slot of max_connections. A server
-// that refuses the connection fails the probe too; it has closed its other connections itself.
+// probe asks for TLS on a new connection and reads one byte: that needs no authentication and no free slot of
+// max_connections. A refused connection fails the probe too: the server has closed its other connections.
 func (d *dialer) probe(ctx context.Context, p *peer) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -2,10 +2,10 @@ package postgres
 
 import "syscall"
 
-// tcpUserTimeout is TCP_USER_TIMEOUT, which package syscall does not name.
+// TCP_USER_TIMEOUT, which package syscall lacks
 const tcpUserTimeout = 0x12
 
-// limitUnacknowledged sets userTimeout. A socket without the option (a Unix socket) works without it.
+// limitUnacknowledged sets userTimeout. A Unix socket, which lacks it, works without.
 func limitUnacknowledged(_, _ string, c syscall.RawConn) error {
 	return c.Control(func(fd uintptr) {
 		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(userTimeout.Milliseconds()))

@@ -4,5 +4,5 @@ package postgres
 
 import "syscall"
 
-// limitUnacknowledged does nothing: only Linux has the option. The dialer's probes work without it.
+// Only Linux has the option. The dialer's probes work without it.
 func limitUnacknowledged(_, _ string, _ syscall.RawConn) error { return nil }

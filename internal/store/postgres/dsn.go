@@ -21,34 +21,31 @@ import (
 type DSN struct {
 	// Schema contains all our objects; "" is the first of the role's search_path.
 	Schema string
-	// PgBouncer is set if a pooler gives connections to other clients between transactions: no LISTEN, no prepared
-	// statements, no session settings.
+	// PgBouncer: a pooler gives connections to other clients between transactions: no LISTEN, no prepared statements,
+	// no session settings.
 	PgBouncer bool
 	// Pool is the configuration for pgx. It is not shared.
 	Pool *pgxpool.Config
 }
 
-// connectTimeout bounds the connection to a server, unless the DSN has connect_timeout. pgx alone would wait as long as
-// the network does. Each of several hosts has its own time.
+// connectTimeout bounds connecting, for each host, unless the DSN has connect_timeout. pgx alone would wait as long as
+// the network does.
 const connectTimeout = 3 * time.Second
 
-// poolSize is the parameter of pgxpool that bounds its connections, defaultPool its value if the DSN has none: enough
-// for every verb to have a transaction open, and for readers.
+// poolSize is pgxpool's parameter for the number of connections, defaultPool its default: enough for every verb to have
+// a transaction open, and for readers.
 const (
 	poolSize    = "pool_max_conns="
 	defaultPool = 10
 )
 
-// schemaName matches the permitted names of a schema: fewer than PostgreSQL allows, so that a name means the
-// same everywhere it is written.
+// schemaName matches fewer names than PostgreSQL allows, so that a name needs no quoting anywhere.
 var schemaName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
 
-// ParseDSN parses postgres://USER:PASSWORD@HOST:PORT/DATABASE?..., or the keyword/value form, as pgx
-// understands it with its environment variables, and two parameters of our own: schema=NAME and
-// pgbouncer=true. Of several hosts it selects the one that accepts writes, unless target_session_attrs is
-// set. An error is a *task.Error of code Invalid; it does not repeat its input, which may be a password with
-// a typing error around it.
-// It does not connect. The result's Pool may be changed by its caller.
+// ParseDSN parses postgres://USER:PASSWORD@HOST:PORT/DATABASE?..., or the keyword/value form, like pgx with its
+// environment variables, and two parameters of our own: schema=NAME and pgbouncer=true. Of several hosts it selects the
+// one that accepts writes, unless target_session_attrs is set. An error is a *task.Error of code Invalid without the
+// input, which may be a password with a typing error. It does not connect. The caller may change Pool.
 func ParseDSN(dsn string) (DSN, error) {
 	pool, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -58,8 +55,7 @@ func ParseDSN(dsn string) (DSN, error) {
 	if !strings.Contains(dsn, poolSize) {
 		pool.MaxConns = defaultPool
 	}
-	// pgx passes parameters that it does not know to the server, which would refuse ours: takeSchema and takeBool remove
-	// them.
+	// pgx passes unknown parameters to the server, which would refuse ours: takeSchema and takeBool remove them.
 	cc := pool.ConnConfig
 	if d.Schema, err = takeSchema(cc.RuntimeParams); err != nil {
 		return DSN{}, err
@@ -78,7 +74,7 @@ func ParseDSN(dsn string) (DSN, error) {
 		cc.RuntimeParams["search_path"] = pgx.Identifier{d.Schema}.Sanitize()
 	}
 	if d.PgBouncer {
-		// Descriptions are kept on the client: no statement remains on a connection that passes to another client.
+		// Descriptions stay on the client: no statement remains on a connection that passes to another client.
 		cc.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	if cc.RuntimeParams["application_name"] == "" {
@@ -95,8 +91,8 @@ func ParseDSN(dsn string) (DSN, error) {
 	return d, nil
 }
 
-// severalHosts reports whether a DSN names more than one server. One that is tried with and
-// without TLS counts once. pgx lists both as fallbacks.
+// severalHosts reports whether a DSN names more than one server. pgx also lists one tried with and without TLS as
+// fallbacks, which counts once.
 func severalHosts(cc *pgx.ConnConfig) bool {
 	for _, f := range cc.Fallbacks {
 		if f.Host != cc.Host || f.Port != cc.Port {
@@ -106,9 +102,8 @@ func severalHosts(cc *pgx.ConnConfig) bool {
 	return false
 }
 
-// WithPoolSize returns the DSN with a maximum number of connections in the pool. It changes
-// nothing if n is 0 or the DSN has a maximum already: the DSN is the more specific setting.
-// It works on the text, because the DSN may still be logged or passed on.
+// WithPoolSize returns the DSN with a maximum number of connections, unless n is 0 or the DSN has one, which is more
+// specific. It works on the text, because the DSN may still be logged or passed on.
 func WithPoolSize(dsn string, n int) string {
 	switch {
 	case n <= 0 || strings.Contains(dsn, poolSize):
@@ -121,8 +116,8 @@ func WithPoolSize(dsn string, n int) string {
 	return dsn + "?" + poolSize + strconv.Itoa(n)
 }
 
-// unreadable reports why pgx could not parse a DSN. pgx repeats the DSN without the part that it takes for the
-// password; if it could not find the parts, that is a guess, and no part of the DSN is shown.
+// unreadable reports why pgx could not parse a DSN. pgx's error hides its guess of the password; if it could not find
+// the parts, no part of the DSN is shown.
 func unreadable(err error) error {
 	e := &task.Error{Code: task.Invalid, Message: "the DSN cannot be read",
 		Hint: "write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters of the password percent-encoded"}
@@ -137,8 +132,8 @@ func unreadable(err error) error {
 	return e
 }
 
-// takeSchema removes the parameter schema, which PostgreSQL does not know, and returns it. It
-// refuses names that need quoting and those of PostgreSQL's own schemas.
+// takeSchema removes the parameter schema, which PostgreSQL does not have, and returns it. It refuses names that need
+// quoting and those of PostgreSQL's own schemas.
 func takeSchema(params map[string]string) (string, error) {
 	name, given := params["schema"]
 	delete(params, "schema")
@@ -152,7 +147,6 @@ func takeSchema(params map[string]string) (string, error) {
 	return name, nil
 }
 
-// takeBool removes a parameter of our own and returns it; false if it is absent.
 func takeBool(params map[string]string, key string) (bool, error) {
 	text, given := params[key]
 	delete(params, key)
@@ -166,8 +160,7 @@ func takeBool(params map[string]string, key string) (bool, error) {
 	return b, nil
 }
 
-// String returns the DSN without its password, for people.
-// It shows the first host only, and no parameters of pgx.
+// String returns the DSN for people: without its password and parameters of pgx, and with the first host only.
 func (d DSN) String() string {
 	if d.Pool == nil {
 		return "postgres:"

@@ -122,7 +122,7 @@ func TestWithPoolSize(t *testing.T) {
 	tests := []struct {
 		dsn  string
 		size int
-		want int32 // 0: as pgx has it
+		want int32 // 0: pgx's default
 	}{
 		{"postgres://db/tasker", 9, 9},
 		{"postgres://db/tasker?schema=a", 9, 9},
@@ -141,8 +141,7 @@ func TestWithPoolSize(t *testing.T) {
 	}
 }
 
-// TestUnusableSessions: a session that cannot keep every text, or reads literals in another way, is refused with what
-// to do. pgx and a migration once failed with texts of their own.
+// A session that cannot store every text, or reads literals differently, is refused with a hint.
 func TestUnusableSessions(t *testing.T) {
 	t.Parallel()
 	for parameter, want := range map[string]string{"client_encoding=LATIN1": "remove client_encoding from the DSN",

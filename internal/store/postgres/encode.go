@@ -9,17 +9,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Values are sent in PostgreSQL's binary format. Arguments are encoded here, by the type in the statement, into one
-// buffer: a batch has thousands of values, and a detour through interfaces would cost more than the statement.
+// Arguments are encoded here in PostgreSQL's binary format, by the type in the statement, into one buffer: a batch has
+// thousands of values, and interfaces would cost more than the statement.
 
 // encoder encodes the arguments of statements. Its results are valid until the next reset.
 type encoder struct{ buf []byte }
 
-// reset makes the buffer reusable; earlier results become invalid.
 func (e *encoder) reset() { e.buf = e.buf[:0] }
 
-// values encodes the arguments of one statement. A nil result is NULL.
-// The capacity of each slice is cut to its length, so that an append to it cannot overwrite the next one.
+// values encodes the arguments of one statement. A nil result is NULL. The capacity of each slice is cut, so that an
+// append cannot overwrite the next one.
 func (e *encoder) values(oids []uint32, args []any) ([][]byte, error) {
 	if len(oids) != len(args) {
 		return nil, fmt.Errorf("%d arguments for %d parameters", len(args), len(oids))
@@ -38,8 +37,7 @@ func (e *encoder) values(oids []uint32, args []any) ([][]byte, error) {
 	return out, nil
 }
 
-// value appends one argument to the buffer. It knows the few types that this package uses;
-// another one is an error of the programmer.
+// value appends one argument. Only this package's types occur; another one is a bug.
 func (e *encoder) value(oid uint32, arg any) (null bool, err error) {
 	switch v := arg.(type) {
 	case nil:
@@ -66,7 +64,6 @@ func (e *encoder) value(oid uint32, arg any) (null bool, err error) {
 	return false, nil
 }
 
-// boolByte is a boolean in binary format.
 func boolByte(v bool) byte {
 	if v {
 		return 1
@@ -74,8 +71,8 @@ func boolByte(v bool) byte {
 	return 0
 }
 
-// integer appends an integer in the width of the parameter. The caller makes sure that it fits.
-// A statement with a literal cast decides the width; without one, PostgreSQL derives it from the column.
+// integer appends an integer in the width of the parameter, which must fit. A literal cast in the statement decides the
+// width; else PostgreSQL derives it from the column.
 func (e *encoder) integer(oid uint32, v int64) error {
 	switch oid {
 	case pgtype.Int8OID:
@@ -90,15 +87,14 @@ func (e *encoder) integer(oid uint32, v int64) error {
 	return nil
 }
 
-// elements are the types of lists and of their elements.
-// The type of an element is written into the array, and must be the one that the server expects.
+// elements are the types of lists and of their elements, which is written into the array, and must be the one that the
+// server expects.
 var elements = map[uint32]uint32{
 	pgtype.Int8ArrayOID: pgtype.Int8OID, pgtype.Int4ArrayOID: pgtype.Int4OID, pgtype.Int2ArrayOID: pgtype.Int2OID,
 	pgtype.UUIDArrayOID: pgtype.UUIDOID, pgtype.TextArrayOID: pgtype.TextOID, pgtype.XIDArrayOID: pgtype.XIDOID,
 	pgtype.ByteaArrayOID: pgtype.ByteaOID,
 }
 
-// list appends an array of one dimension.
 func (e *encoder) list(oid uint32, arg any) error {
 	of, ok := elements[oid]
 	if !ok {
@@ -132,14 +128,14 @@ func (e *encoder) list(oid uint32, arg any) error {
 			e.buf = append(binary.BigEndian.AppendUint32(e.buf, uint32(len(b))), b...)
 			return nil
 		})
-	case []any: // each as an argument of its own
+	case []any: // each as an argument
 		return each(e, of, v, func(a any) error { return e.element(of, a) })
 	default:
 		return fmt.Errorf("no way to send a %T", arg)
 	}
 }
 
-// element appends one value of any type to an array: its length, which is known afterwards, and the value.
+// element appends one value of any type to an array: its length, filled in afterwards, and the value.
 func (e *encoder) element(of uint32, arg any) error {
 	at := len(e.buf)
 	e.buf = append(e.buf, 0xff, 0xff, 0xff, 0xff)
@@ -150,9 +146,8 @@ func (e *encoder) element(of uint32, arg any) error {
 	return err
 }
 
-// each writes an array in PostgreSQL's binary format: the number of dimensions, a flag, the
-// type of the elements, and for a list that is not empty its length and lower bound, before the
-// elements.
+// each writes an array in PostgreSQL's binary format: the number of dimensions, a flag, the type of the elements, and
+// for a list that is not empty its length and lower bound, before the elements.
 func each[T any](e *encoder, of uint32, list []T, one func(T) error) error {
 	dimensions := uint32(1)
 	if len(list) == 0 {
@@ -174,7 +169,6 @@ func each[T any](e *encoder, of uint32, list []T, one func(T) error) error {
 	return nil
 }
 
-// sized writes an integer as an element: its length, then its value.
 func (e *encoder) sized(of uint32, n int64) error {
 	width := byte(8)
 	switch of {

@@ -9,7 +9,7 @@ import (
 // OnMachine are options of a process on a machine whose clocks a test sets.
 func OnMachine(read func() clock.Reading) *Options { return &Options{machine: read} }
 
-// MeasureClock does what followClock does at an interval.
+// MeasureClock is one round of followClock.
 func (s *Store) MeasureClock(ctx context.Context) error { return s.look(ctx) }
 
 // ResetPool opens every connection anew.

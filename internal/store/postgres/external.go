@@ -14,13 +14,11 @@ import (
 	"github.com/taskerhq/tasker/internal/store/nesting"
 )
 
-// WriteExternal runs fn in a transaction that its caller has begun on its own connection, and will commit or roll back:
-// the writes of fn take effect with the rest of that transaction. If fn fails, the transaction is restored and can
-// continue.
+// WriteExternal runs fn in a transaction that its caller has begun on its own connection, and will commit or roll back,
+// with the writes of fn. If fn fails, the transaction is restored and can continue.
 //
-// This process and the others receive the events with the commit. Invalid: the transaction is not open, or on another
-// database. The caller must not use host while it runs. Rows are read and never taken from the cache: the transaction
-// may have changed them itself.
+// All processes receive the events with the commit. Invalid: the transaction is not open, or on another database. The
+// caller must not use host while it runs. Rows never come from the cache: the transaction may have changed them itself.
 func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn,
 	fn func(context.Context, engine.Tx) error,
 ) (err error) {
@@ -33,7 +31,7 @@ func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn,
 		return classify(err)
 	}
 	t := s.newTx(c, false)
-	// newTx may have queued the settings of a shared session, which are not meant for the caller's transaction.
+	// newTx may have queued the settings of a shared session, which must not enter the caller's transaction.
 	t.guest, t.pending = true, nil
 	inside := nesting.Enter(ctx)
 	defer inside.Leave()
@@ -48,8 +46,8 @@ func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn,
 	return nil
 }
 
-// enter makes our tables visible in the transaction, and returns the previous search path. It refuses a database that
-// is not ours. The savepoint lets a failure of fn leave the caller's own work intact.
+// enter makes our tables visible in the transaction, and returns the previous search path. It refuses a foreign
+// database. After a failure of fn the savepoint keeps the caller's own work.
 func (s *Store) enter(ctx context.Context, c *conn) (path string, err error) {
 	var was store.Text
 	err = c.run(ctx, []request{
@@ -75,9 +73,9 @@ func (s *Store) enter(ctx context.Context, c *conn) (path string, err error) {
 // tells two databases with the same schema apart.
 const installationQuery = `SELECT value FROM tasker_meta WHERE key = 'installation'`
 
-// leave sends the remaining writes and restores what enter changed. It notifies with the
-// transaction: the events reach all processes if and when the caller commits.
-// The list of routes is cut so that each notification fits; see maxIDs.
+// leave sends the remaining writes and restores the state before enter. It notifies with the transaction: the events
+// reach all processes if and when the caller commits. It cuts the list of routes so that each notification fits; see
+// maxIDs.
 func (s *Store) leave(ctx context.Context, t *tx, path string) error {
 	for routes := range slices.Chunk(slices.Sorted(maps.Keys(t.queued)), maxIDs) {
 		b := peerMessage{Routes: routes} // without a sender: this process must receive it too

@@ -14,13 +14,11 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// both returns a DSN that names two servers.
 func both(primary, standby *pgtest.Server) string {
 	port := fmt.Sprintf("127.0.0.1:%d", primary.Port())
 	return strings.Replace(primary.DSN(), port, fmt.Sprintf("%s,127.0.0.1:%d", port, standby.Port()), 1)
 }
 
-// until tries something again and again, and returns how long that took.
 func until(t *testing.T, most time.Duration, do func(ctx context.Context) error) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -45,8 +43,8 @@ func note(s *postgres.Store) func(ctx context.Context) error {
 	}
 }
 
-// TestHangingPrimary stops all processes of the primary, with its connections open. Service is
-// back, on the promoted standby, long before a statement's time is over.
+// TestHangingPrimary stops all processes of the primary, with its connections open. Service returns, on the promoted
+// standby, long before a statement's time-out.
 func TestHangingPrimary(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.Start(t, "fsync=off")
@@ -63,7 +61,7 @@ func TestHangingPrimary(t *testing.T) {
 		t.Fatal(err)
 	}
 	frozen := time.Now()
-	var callers errgroup.Group // more than there are connections, and all of these are in use
+	var callers errgroup.Group // more than there are connections, all in use
 	for range 20 {
 		callers.Go(func() error {
 			until(t, time.Minute, note(s))
@@ -87,7 +85,7 @@ func TestHangingPrimary(t *testing.T) {
 	}
 }
 
-// TestFrozenAndBack hangs the only server for longer than the dialer waits, and lets it go on.
+// TestFrozenAndBack freezes the only server for longer than the dialer waits, and resumes it.
 func TestFrozenAndBack(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, "fsync=off")
@@ -116,7 +114,7 @@ func TestFrozenAndBack(t *testing.T) {
 	}
 }
 
-// TestLockIsNoHang lets a statement wait for a lock for longer than a hanging server is waited for.
+// TestLockIsNoHang lets a statement wait for a lock for longer than the dialer waits for a server.
 func TestLockIsNoHang(t *testing.T) {
 	t.Parallel()
 	s, err := postgres.Open(t.Context(), pgtest.DSN(t), nil)

@@ -10,22 +10,22 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// identity detects whether the database has been replaced. After a failover to a standby that was behind, or after a
-// restored backup, cached rows may no longer exist, and their numbers may be issued again.
+// identity detects a replaced database. After a failover to a standby that was behind, or after a restored backup,
+// cached rows may be missing, and their numbers may be issued again.
 type identity struct {
 	mu    sync.Mutex
 	table string // tasker_meta, with its schema once that is known
 	known bool
 	last  position
-	// number is that of the last pulse that this process has stored for certain; 0 for none. It must be found again.
+	// number of the last pulse that is certainly stored; 0 for none. It must be found again.
 	number int64
-	// replaced are called when the database is a different one, or an earlier state of it.
+	// called when the database is a different one, or an earlier state of it
 	replaced []func()
 }
 
-// position is the place of a database: its cluster, timeline and the length of its log, then the database in the
-// cluster and the table of notes in it, and the number of this process's pulse there.
-// A smaller log on the same timeline, or a smaller number, means an older state of the same database.
+// position identifies a database's state: its cluster, timeline and the length of its log, then the database in the
+// cluster and the table of notes in it, and the number of this process's pulse there. A smaller log on the same
+// timeline, or a smaller number, means an older state of the same database.
 type position struct {
 	system, timeline string
 	log              int64
@@ -33,10 +33,9 @@ type position struct {
 	number           int64
 }
 
-// Unflushed changes are lost in a crash, after which the database still counts as the same. A standby has no timeline
-// of its own; its queries fail soon enough.
-// identityQuery reads a position without the pulse, and pulseQuery the pulse; the timeline of a standby is "", and the
-// table of an empty database 0.
+// A crash loses unflushed changes, and the database still counts as the same. A standby has no timeline; its queries
+// fail soon enough. identityQuery reads a position without the pulse, and pulseQuery the pulse; the timeline of a
+// standby is "", and the table of an empty database 0.
 const identityQuery = `SELECT system_identifier::text, CASE WHEN r THEN ''
   ELSE substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8) END,
  CASE WHEN r THEN 0 ELSE pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint END,
@@ -44,16 +43,14 @@ const identityQuery = `SELECT system_identifier::text, CASE WHEN r THEN ''
  coalesce(to_regclass($1)::oid::bigint, 0)
   FROM pg_control_system(), pg_is_in_recovery() AS r`
 
-// pulseNumber is the number in a note of this process; see pulseNote.
 const pulseNumber = `(m.value::json ->> 'n')::bigint`
 
-// pulseQuery returns the query of the number of the pulse whose key is its parameter.
 func pulseQuery(table string) string {
 	return `SELECT coalesce(max(` + pulseNumber + `), 0) FROM ` + table + ` m WHERE m.key = $1`
 }
 
-// before returns the known position, for see, with what this process has stored in it.
-// The position must be read before the query: a reading of another connection in between may be newer than this one.
+// before returns the known position, with this process's stored pulse, for see. It must precede the query: another
+// connection may read a newer position in between.
 func (i *identity) before() (p position, table string, known bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -62,14 +59,12 @@ func (i *identity) before() (p position, table string, known bool) {
 	return p, i.table, i.known
 }
 
-// named tells the name of the table of notes, with its schema.
 func (i *identity) named(table string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.table = table
 }
 
-// stored notes that a pulse was stored.
 func (i *identity) stored(number int64) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -83,10 +78,8 @@ func (p position) follows(known position) bool {
 		p.database == known.database && (p.table == known.table || known.table == 0) && p.number >= known.number
 }
 
-// see compares the database's position with the one known before the query. The log of a database that continues only
-// grows.
-// It calls the functions without holding the mutex, in the order of registration. They may be called more than once for
-// one replacement.
+// see compares the database's position with the one known before the query. The log of the same database only grows. It
+// calls the functions without the mutex, in the order of registration, maybe more than once for one replacement.
 func (i *identity) see(now, before position, known bool) {
 	if now.timeline == "" {
 		return
@@ -102,14 +95,12 @@ func (i *identity) see(now, before position, known bool) {
 	}
 }
 
-// lost drops everything because the database is not the one that this process has stored its last pulse in. The next
-// pulse begins anew.
+// lost drops everything because the database lacks this process's last pulse. The next pulse begins anew.
 func (i *identity) lost() {
 	i.stored(0)
 	i.forget()
 }
 
-// forget drops everything that this process remembers of the database.
 func (i *identity) forget() {
 	i.mu.Lock()
 	calls := i.replaced
@@ -127,7 +118,6 @@ func (s *Store) OnReplaced(forget func()) {
 	s.identity.replaced = append(s.identity.replaced, forget)
 }
 
-// forgetAll drops this process's cached rows and queues.
 func (s *Store) forgetAll() {
 	s.rowCache.forgetAll()
 	s.routes.forgetAll()
@@ -152,8 +142,8 @@ func (s *Store) checkIdentity(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// checkPool identifies the database behind the pool: with a pooler, connections stay while the database behind them
-// changes, and everywhere when a schema is renamed.
+// checkPool identifies the database behind the pool: with a pooler, connections outlive the database behind them, and a
+// schema may be renamed.
 func (s *Store) checkPool(ctx context.Context) error {
 	before, table, known := s.identity.before()
 	var p position
@@ -171,12 +161,11 @@ func (s *Store) checkPool(ctx context.Context) error {
 	return err
 }
 
-// codeReplaced is the error code of tasker_expect_known.
-// The function raises it if fewer rows are found than expected.
+// codeReplaced is the error code of tasker_expect_known, raised if fewer rows are found than expected.
 const codeReplaced = "TK002"
 
-// expectPulse fails the transaction with engine.ErrReplaced unless the last pulse of this process is in the database.
-// It is sent with the next statements.
+// expectPulse fails the transaction with engine.ErrReplaced unless this process's last pulse is in the database. It is
+// sent with the next statements.
 func (t *tx) expectPulse() {
 	before, _, _ := t.store.identity.before()
 	if before.number == 0 {
@@ -187,9 +176,8 @@ func (t *tx) expectPulse() {
 	t.later(request{sql: query, args: []any{pulses + t.store.node, before.number}})
 }
 
-// ExpectKnown implements engine.Tx. It is sent with the next statements.
-// It counts the rows that have the given key together with the given names: a restored database may have given the key
-// to another template or route.
+// ExpectKnown implements engine.Tx. It is sent with the next statements. It counts the rows with the given key and
+// names: a restored database may have given the key to another template or route.
 func (t *tx) ExpectKnown(ctx context.Context, templates map[int64]*task.Template, routes map[int64]*task.Route) error {
 	const query = `SELECT tasker_expect_known((SELECT count(*) FROM unnest($1::bigint[],
   $2::text[], $3::text[]) AS u(id, namespace, name)

@@ -18,7 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// operator is a session that changes databases under running nodes.
+// operator changes databases under running nodes.
 type operator struct {
 	*testing.T
 	conn *pgx.Conn
@@ -47,7 +47,7 @@ func (o *operator) do(statements ...string) {
 	}
 }
 
-// watched opens a node that counts how often it drops everything.
+// watched opens a node and counts how often it drops its memory.
 func watched(t *testing.T, dsn string) (*postgres.Store, *atomic.Int64) {
 	t.Helper()
 	s, n := open(t, dsn), &atomic.Int64{}
@@ -55,8 +55,8 @@ func watched(t *testing.T, dsn string) (*postgres.Store, *atomic.Int64) {
 	return s, n
 }
 
-// An older state is put into the tables, where cluster, timeline and log tell nothing: a claim that relies on what the
-// node remembers hands out nothing, a connection that is opened notices it, and so does the regular look.
+// An older state of the tables, with the same cluster, timeline and log: a claim by memory gets no step, and a new
+// connection and the regular look notice it.
 func TestOlderState(t *testing.T) {
 	t.Parallel()
 	for name, notice := range map[string]func(s *postgres.Store) error{
@@ -98,7 +98,7 @@ func TestOlderState(t *testing.T) {
 			if n := dropped.Load(); n == 0 {
 				t.Error("the node did not notice")
 			}
-			for range 2 { // it goes on, in the state that there is
+			for range 2 { // it continues in the present state
 				before := dropped.Load()
 				if err := s.MeasureClock(t.Context()); err != nil || dropped.Load() != before {
 					t.Errorf("afterwards: %v, dropped %d times more", err, dropped.Load()-before)
@@ -108,7 +108,7 @@ func TestOlderState(t *testing.T) {
 	}
 }
 
-// Another schema gets the name of the one that a node uses, while its connections live on.
+// Another schema gets a node's name, while its connections live on.
 func TestRenamedSchema(t *testing.T) {
 	t.Parallel()
 	dsn, other := pgtest.DSN(t), pgtest.DSN(t)
@@ -150,7 +150,7 @@ func TestRenamedDatabase(t *testing.T) {
 		"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '"+name+"'",
 		"CREATE DATABASE "+name+"_copy TEMPLATE "+name,
 		"ALTER DATABASE "+name+" RENAME TO "+name+"_was", "ALTER DATABASE "+name+"_copy RENAME TO "+name)
-	until(t, time.Minute, s.Ping) // the first attempts learn that their connections were ended
+	until(t, time.Minute, s.Ping) // the first attempts find their connections ended
 	if dropped.Load() == 0 {
 		t.Error("the node did not notice")
 	}

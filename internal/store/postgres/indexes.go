@@ -7,23 +7,23 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// IDs grow with time, so new entries of an index by ID never come to where old ones were: a page is used again only
-// when it is empty. One task in a thousand that is in error, and therefore stays, keeps a page of each such index for
-// itself: 8 KiB in place of 28 bytes. No vacuum changes that; building the index anew does.
+// IDs grow with time, so an index by ID never reuses old places: only empty pages are used again. One task in a
+// thousand that is in error, and therefore stays, keeps a page of each such index: 8 KiB instead of 28 bytes. Only a
+// rebuild of the index helps, no vacuum.
 
 const (
-	// sparse is how many times the size of its entries an index may have. What retention deletes once a minute, and
-	// vacuum frees some time later, makes it two.
+	// sparse is how many times the size of its entries an index may have. Deletions once a minute, and vacuum some time
+	// later, make it two.
 	sparse = 3
-	// sparseFloor is what a small index may have in addition: no gain is worth a rebuild there.
+	// sparseFloor is a small index's allowance: no gain is worth a rebuild there.
 	sparseFloor = 4 << 20
-	// rebuildPatience bounds the wait for older transactions, which a rebuild needs to end. Meanwhile it keeps vacuum
+	// rebuildPatience bounds the wait for older transactions to end, which a rebuild needs. Meanwhile it keeps vacuum
 	// away from the table.
 	rebuildPatience = "3s"
 )
 
-// sparseIndex finds the index of ours with the most room to gain. A role that does not own an index cannot rebuild it.
-// The number of entries is that of the last vacuum, or what the table has grown to since.
+// sparseIndex finds our index with the most room to gain. Only its owner can rebuild it. The number of entries is that
+// of the last vacuum, or of the table's growth since.
 const sparseIndex = `SELECT c.relname::text FROM (
  SELECT i.relname, pg_relation_size(i.oid) AS bytes,
   i.reltuples::float8 * greatest(1, pg_stat_get_live_tuples(t.oid) / nullif(t.reltuples, 0)::float8)
@@ -37,14 +37,13 @@ const sparseIndex = `SELECT c.relname::text FROM (
   AND pg_has_role(i.relowner, 'USAGE')) c
  WHERE c.bytes > $2::bigint * c.dense + $3::bigint ORDER BY c.bytes - c.dense DESC LIMIT 1`
 
-// brokenIndexes finds what a rebuild that was interrupted has left.
+// brokenIndexes finds the remains of interrupted rebuilds.
 const brokenIndexes = `SELECT i.relname::text FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
  WHERE i.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1::text) AND NOT x.indisvalid
   AND i.relname LIKE 'tasker\_%\_ccnew%' AND pg_has_role(i.relowner, 'USAGE')`
 
-// RebuildIndex builds one index anew that is mostly empty, if there is one, and returns its name; "" for none. Readers
-// and writers go on meanwhile. An error leaves the index as it was. It does nothing behind a pooler, whose sessions are
-// not ours to set.
+// RebuildIndex rebuilds one index that is mostly empty, and returns its name; "" for none. Readers and writers
+// continue. An error leaves the index as it was. It does nothing behind a pooler, whose sessions are not ours to set.
 func (s *Store) RebuildIndex(ctx context.Context) (string, error) {
 	if s.settings != nil {
 		return "", nil
@@ -72,7 +71,6 @@ func (s *Store) RebuildIndex(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// names runs a query for names.
 func (s *Store) names(ctx context.Context, query string, args ...any) ([]string, error) {
 	var out []string
 	err := s.Query(ctx, query, args, func(r store.Row) error {
@@ -84,8 +82,7 @@ func (s *Store) names(ctx context.Context, query string, args ...any) ([]string,
 	return out, err
 }
 
-// patiently runs a statement that cannot be part of a transaction and may take long, on a connection of its own: it
-// does not keep one from the pool.
+// patiently runs a long statement outside of a transaction, on its own connection instead of the pool's.
 func (s *Store) patiently(ctx context.Context, statement string) error {
 	c, err := s.pool.Acquire(ctx)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// TestRebuildIndexes: an index that keeps a page for one entry in 300 is built anew, and one that is full is not. What
-// an interrupted rebuild left goes. The server is the test's own: a snapshot of another test would hold vacuum back.
+// An index with a page for one entry in 300 is rebuilt, a full one is not. Remains of interrupted rebuilds are dropped.
+// The test has its own server: a snapshot of another test would hold vacuum back.
 func TestRebuildIndexes(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, "fsync=off", "autovacuum=off")

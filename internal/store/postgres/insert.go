@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// InsertTasks implements engine.Tx.
-// Nothing is sent yet: an error of the database appears with the next query or the commit.
+// InsertTasks implements engine.Tx. Nothing is sent yet: an error of the database appears with the next query or the
+// commit.
 func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
 	t.remember(tasks, steps)
 	if err := t.insertTasks(tasks); err != nil {
@@ -20,8 +20,7 @@ func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.
 	return nil
 }
 
-// remember caches the tasks with a leased step: their next event is its result. The others are read when they are
-// claimed.
+// remember caches tasks with a leased step, whose result comes next. Others are read when they are claimed.
 func (t *tx) remember(tasks []*task.Task, steps []*task.Step) {
 	handed := map[task.ID]struct{}{}
 	for _, s := range steps {
@@ -49,13 +48,12 @@ func (t *tx) remember(tasks []*task.Task, steps []*task.Step) {
 	}
 }
 
-// maxAlike is the maximum number of groups of equal rows that are inserted group by group; more are inserted as lists
-// of all their columns.
-// Each group is one more statement, and a statement costs more than a longer list.
+// maxAlike bounds the groups of equal rows that are inserted group by group; more are inserted as lists of all columns.
+// A statement costs more than a longer list.
 const maxAlike = 4
 
-// plainTask holds the common values of many simple new tasks.
-// Tasks of one batch have the same time, so a batch of one template is one group.
+// plainTask holds the common values of many simple new tasks. Tasks of one batch have the same time, so a batch of one
+// template is one group.
 type plainTask struct {
 	def       int64
 	priority  int
@@ -63,8 +61,7 @@ type plainTask struct {
 	createdAt task.Instant
 }
 
-// insertTasks inserts tasks of the usual shape group by group, with the values they share sent
-// once, and all others as lists of columns.
+// insertTasks inserts usual tasks group by group, with shared values sent once, and all others as lists of columns.
 func (t *tx) insertTasks(tasks []*task.Task) error {
 	alike := group[plainTask, *task.Task]{}
 	var other taskLists
@@ -93,7 +90,6 @@ func (t *tx) insertTasks(tasks []*task.Task) error {
 	return nil
 }
 
-// insertPlain inserts tasks that differ in ID and context only.
 func (t *tx) insertPlain(v plainTask, tasks []*task.Task) {
 	ids, contexts := make([]task.ID, len(tasks)), make([][]byte, len(tasks))
 	for i, k := range tasks {
@@ -102,8 +98,8 @@ func (t *tx) insertPlain(v plainTask, tasks []*task.Task) {
 	t.exec(insertPlain, ids, contexts, v.def, v.priority, v.active, int64(v.createdAt))
 }
 
-// taskLists are the columns of new tasks. Their counts are all zero except those of pending and active steps.
-// All lists except tags and tagged have the same length.
+// taskLists are the columns of new tasks. Only pending and active steps have counts. All lists except tags and tagged
+// have the same length.
 type taskLists struct {
 	ids, tagged                   []task.ID
 	defs, created, stateAt, runAt []int64
@@ -113,7 +109,6 @@ type taskLists struct {
 	correlation, key, meta, ctext [][]byte
 }
 
-// add appends a task to every column.
 func (l *taskLists) add(k *task.Task) error {
 	l.ids = append(l.ids, k.ID)
 	l.defs, l.created, l.priority = append(l.defs, k.DefID), append(l.created, int64(k.CreatedAt)),
@@ -150,7 +145,6 @@ const (
   ON CONFLICT DO NOTHING`
 )
 
-// insert queues the statements for the collected tasks, if there are any.
 func (l *taskLists) insert(t *tx) {
 	if len(l.ids) == 0 {
 		return
@@ -163,7 +157,6 @@ func (l *taskLists) insert(t *tx) {
 	}
 }
 
-// stepLists are the columns of new steps.
 type stepLists struct {
 	ids, tasks                                []task.ID
 	ordinals, defs, routes, priorities        []int64
@@ -173,7 +166,6 @@ type stepLists struct {
 	states                                    []string
 }
 
-// add appends the columns that every step has.
 func (l *stepLists) add(s *task.Step) {
 	l.ids, l.tasks = append(l.ids, s.ID), append(l.tasks, s.TaskID)
 	l.ordinals, l.defs, l.routes = append(l.ordinals, int64(s.Ordinal)), append(l.defs, s.DefID),
@@ -184,8 +176,7 @@ func (l *stepLists) add(s *task.Step) {
 	l.ready, l.states = append(l.ready, int64(s.ReadyAt)), append(l.states, string(s.State))
 }
 
-// addLease appends the columns of a lease.
-// It must be called for every step or for none: the lists are read in parallel.
+// addLease must be called for every step or for none: the lists are read in parallel.
 func (l *stepLists) addLease(s *task.Step) {
 	l.attempts, l.tokens, l.workers = append(l.attempts, int64(s.Attempts)), append(l.tokens, s.Token),
 		append(l.workers, s.WorkerNo)
@@ -211,7 +202,7 @@ const (
   token, worker, assigned, started, lease)`
 )
 
-// stepShape is every column of a new step except its owner. A step leased on insertion has a lease.
+// stepShape is every column of a new step except its owner, with a lease if leased on insertion.
 type stepShape struct {
 	ordinal, priority, open, attempts, maxAttempts int
 	def, route, queue, key, token, worker          int64
@@ -220,14 +211,13 @@ type stepShape struct {
 	ready, assigned, started, lease                task.Instant
 }
 
-// stepShapeOf returns the columns of a new step that others may share.
 func stepShapeOf(s *task.Step) stepShape {
 	return stepShape{s.Ordinal, s.Priority, s.OpenParents, s.Attempts, s.MaxAttempts, s.DefID, s.RouteID, s.Queue, s.Key,
 		s.Token, s.WorkerNo,
 		s.Timeout, s.State, s.ReadyAt, s.AssignedAt, s.StartedAt, s.LeaseUntil}
 }
 
-// insertSteps inserts steps group by group if there are few groups, else as lists of columns.
+// insertSteps inserts few groups of steps group by group, else as lists of columns.
 func (t *tx) insertSteps(steps []*task.Step) {
 	alike := group[stepShape, *task.Step]{}
 	for _, s := range steps {
@@ -247,7 +237,6 @@ func (t *tx) insertSteps(steps []*task.Step) {
 		l.attempts, l.tokens, l.workers, l.assigned, l.started, l.leases)
 }
 
-// insertAlike inserts steps that differ in ID and task only.
 func (t *tx) insertAlike(v stepShape, steps []*task.Step) {
 	ids, tasks := make([]task.ID, len(steps)), make([]task.ID, len(steps))
 	for i, s := range steps {
@@ -258,9 +247,8 @@ func (t *tx) insertAlike(v stepShape, steps []*task.Step) {
 		string(v.state), v.attempts, v.token, v.worker, int64(v.assigned), int64(v.started), int64(v.lease))
 }
 
-// enqueued records that a step was put into a queue. A key below the known floor of the queue
-// lowers it at once: this process must find the step.
-// queued collects the routes to announce after the commit.
+// enqueued records that a step was put into a queue. A key below the known floor of the queue lowers it now: this
+// process must find the step. queued collects the routes to announce after the commit.
 func (t *tx) enqueued(s *task.Step) {
 	if s.Queue > 0 {
 		t.queued[s.Queue] = struct{}{}
@@ -270,7 +258,6 @@ func (t *tx) enqueued(s *task.Step) {
 	}
 }
 
-// text stores "" as NULL.
 func text(s string) []byte {
 	if s == "" {
 		return nil
@@ -278,7 +265,7 @@ func text(s string) []byte {
 	return []byte(s)
 }
 
-// encodeMeta returns the meta as JSON, nil for an empty one, which takes no space.
+// encodeMeta returns nil for an empty meta, which takes no space.
 func encodeMeta(m task.Meta) ([]byte, error) {
 	if m.Empty() {
 		return nil, nil

@@ -5,20 +5,18 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// keyWait bounds an impatient transaction's wait for locked keys. A transaction that is just committing is done by
-// then; a caller's own transaction may stay open for minutes.
+// keyWait bounds an impatient transaction's wait for locked keys: enough for a commit; a caller's own transaction may
+// stay open for minutes.
 const keyWait = "5ms"
 
-// TakeKeys implements engine.KeyStore. All keys are taken by one statement and in one order, so two
-// transactions that want the same keys cannot each wait for the other.
-// Patient waits for the other transaction; without it a locked key gives engine.ErrKeyLocked after keyWait. The answers
-// are in the order of the asks.
+// TakeKeys implements engine.KeyStore. One statement takes all keys in one order, so that two transactions never
+// deadlock. Patient waits for the other transaction; otherwise a locked key gives engine.ErrKeyLocked after keyWait.
+// The answers are in the order of the asks.
 func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyAsk, now, expires task.Instant,
 	patient bool,
 ) ([]engine.KeyAnswer, error) {
@@ -51,7 +49,7 @@ func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyA
 	return answers, nil
 }
 
-// bindFreeAtOnce is bindFree without waiting: if a key is locked, it returns engine.ErrKeyLocked.
+// bindFreeAtOnce is bindFree that returns engine.ErrKeyLocked instead of waiting.
 func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now,
 	expires task.Instant,
 ) (map[engine.KeyName]bool, error) {
@@ -63,9 +61,8 @@ func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now,
 	return free, err
 }
 
-// atOnce runs fn, which takes locks, without waiting for them. If one is not free after keyWait, the transaction is as
-// before and the error is engine.ErrKeyLocked.
-// The savepoint keeps the earlier work of the transaction; without it a lock time-out would end all of it.
+// atOnce runs fn, which takes locks, without waiting. If one is not free after keyWait, the transaction is as before
+// and the error is engine.ErrKeyLocked. The savepoint keeps earlier work, which a lock time-out would end.
 func (t *tx) atOnce(ctx context.Context, fn func() error) error {
 	t.wrote = true
 	t.later(request{sql: `SAVEPOINT tasker_keys`})
@@ -91,9 +88,8 @@ func (t *tx) atOnce(ctx context.Context, fn func() error) error {
 // codeLocked is the SQLSTATE of a lock that was not granted in time.
 const codeLocked = "55P03"
 
-// bindFree returns the statement that binds the free keys, and the set of those it has bound, which is filled when the
-// statement is run. An expired binding counts as free. A key that another transaction has just bound makes the
-// statement wait for its end.
+// bindFree returns the statement that binds the free keys, and their set, which is filled when the statement is run. An
+// expired binding counts as free. The statement waits for a transaction that has just bound a key.
 func (t *tx) bindFree(asks []engine.KeyAsk, now, expires task.Instant) (map[engine.KeyName]bool, request) {
 	const query = `INSERT INTO tasker_idempotency_keys AS k (namespace, key, task_id, hash, expires_at)
  SELECT a.namespace, a.key, a.task, a.hash, $5
@@ -118,8 +114,7 @@ func (t *tx) bindFree(asks []engine.KeyAsk, now, expires task.Instant) (map[engi
 	}}
 }
 
-// bindings returns the bindings of keys.
-// A key that was deleted in the meantime is missing, and its binding is then the zero value.
+// bindings returns the bindings of keys, zero for a key deleted meanwhile.
 func (t *tx) bindings(ctx context.Context, asks []engine.KeyAsk) (map[engine.KeyName]engine.Binding, error) {
 	const query = `SELECT k.namespace, k.key, k.task_id, k.hash FROM unnest($1::text[], $2::text[]) AS a(namespace, key)
  JOIN tasker_idempotency_keys k ON k.namespace = a.namespace AND k.key = a.key`
@@ -135,10 +130,14 @@ func (t *tx) bindings(ctx context.Context, asks []engine.KeyAsk) (map[engine.Key
 	return bound, err
 }
 
-// keyColumns returns the names of keys as columns.
 func keyColumns(asks []engine.KeyAsk) (namespaces, keys []string) {
 	for _, a := range asks {
 		namespaces, keys = append(namespaces, a.Name.Namespace), append(keys, a.Name.Key)
 	}
 	return namespaces, keys
+}
+
+// WithoutWaiting implements engine.UniqueStore.
+func (*Store) WithoutWaiting(ctx context.Context, within engine.Tx, fn func() error) error {
+	return in(within).atOnce(ctx, fn)
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// TestOnlyKeysAreImpatient: the short wait for a locked key does not extend to the statements after it. The table of
-// tasks is locked while a transaction that has taken its key prepares its first insert: the insert waits.
+// The short wait for a locked key does not extend to later statements: an insert waits for a locked table.
 func TestOnlyKeysAreImpatient(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.DSN(t)

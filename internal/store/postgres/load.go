@@ -19,9 +19,8 @@ var (
 	workColumns = stepColumns + `, ` + taskColumns
 )
 
-// Work implements engine.Tx. The result has the order of ids; an unknown step has a zero Work.
-// One query reads everything that is not cached.
-// Rows are locked in one order, tasks before steps and by ID, so that two transactions do not wait in a circle.
+// Work implements engine.Tx. The result has the order of ids; an unknown step has a zero Work. One query reads all
+// uncached rows. Rows are locked in one order, tasks before steps and by ID, to avoid deadlocks.
 func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	works := make([]engine.Work, len(ids))
 	at := make(map[task.ID][]int)
@@ -55,8 +54,8 @@ func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	return store.ShareTasks(works), err
 }
 
-// uncached reports whether rows must be read and not taken from the cache: after a lost race,
-// or in an external transaction, which may have changed them itself.
+// uncached reports whether rows must be read: after a lost race, or in an external transaction, which may have changed
+// them itself.
 func (t *tx) uncached() bool { return t.locking || t.guest }
 
 // lock returns the locking clause for a transaction that locks, else "".
@@ -67,9 +66,8 @@ func (t *tx) lock(clause string) string {
 	return ""
 }
 
-// remembered returns a step with its task from this transaction, else from the cache. A cached
-// step is used only with the version of the task that this transaction has seen.
-// The second result is false if the step must be read.
+// remembered returns a step with its task from this transaction, else from the cache; false if the step must be read. A
+// cached step is used only with the version of the task that this transaction has seen.
 func (t *tx) remembered(id task.ID) (engine.Work, bool) {
 	if s, ok := t.steps[id]; ok {
 		if k, ok := t.tasks[s.row.TaskID]; ok {
@@ -87,8 +85,6 @@ func (t *tx) remembered(id task.ID) (engine.Work, bool) {
 	return engine.Work{Step: t.rememberStep(s).step(), Task: t.rememberTask(k).task()}, true
 }
 
-// rememberStep records that the transaction uses a cached step; the first record of a step
-// counts.
 func (t *tx) rememberStep(s stepRow) *seenStep {
 	if seen, ok := t.steps[s.ID]; ok {
 		return seen
@@ -98,7 +94,6 @@ func (t *tx) rememberStep(s stepRow) *seenStep {
 	return seen
 }
 
-// rememberTask does the same for a task.
 func (t *tx) rememberTask(k taskRow) *seenTask {
 	if seen, ok := t.tasks[k.ID]; ok {
 		return seen
@@ -108,7 +103,6 @@ func (t *tx) rememberTask(k taskRow) *seenTask {
 	return seen
 }
 
-// step and task return copies for the engine to change.
 func (s *seenStep) step() *task.Step {
 	c := s.row.Step
 	return &c
@@ -130,8 +124,6 @@ func (t *tx) scanWork(r store.Row) (engine.Work, error) {
 	return engine.Work{Step: t.noteStep(s, versions[0]), Task: t.noteTask(k, versions[1])}, nil
 }
 
-// noteStep records a step that was read. It returns the earlier state if the transaction has
-// one.
 func (t *tx) noteStep(s *task.Step, version uint32) *task.Step {
 	if seen, ok := t.steps[s.ID]; ok {
 		return seen.step()
@@ -140,8 +132,8 @@ func (t *tx) noteStep(s *task.Step, version uint32) *task.Step {
 	return s
 }
 
-// noteTask does the same for a task and, if it was read, its context.
-// The context is kept apart, because copies of a task are made often.
+// noteTask does the same for a task and its context, if read, which is kept apart because copies of a task are made
+// often.
 func (t *tx) noteTask(k *task.Task, version uint32) *task.Task {
 	if k.Context != nil {
 		t.contexts[k.ID] = k.Context
@@ -157,18 +149,16 @@ func (t *tx) noteTask(k *task.Task, version uint32) *task.Task {
 	return k
 }
 
-// versioned scans rows with a version after the columns of a step, of a task, or of each.
-// versions[0] is that of the first row, versions[1] that of a task after its step.
+// versioned scans rows with a version after the columns of a step, of a task, or of each. versions[0] is that of the
+// first row, versions[1] that of a task after its step.
 type versioned struct {
 	store.Row
 	versions *[2]uint32
 	both     bool
 }
 
-// stepWidth is the number of a step's columns.
 var stepWidth = strings.Count(store.StepColumns, ",") + 1
 
-// Scan implements store.Row.
 func (v versioned) Scan(dest ...any) error {
 	if v.both {
 		all := make([]any, 0, len(dest)+2)
@@ -178,7 +168,7 @@ func (v versioned) Scan(dest ...any) error {
 	return v.Row.Scan(append(dest, &v.versions[0])...)
 }
 
-// Task implements engine.Tx. nil: there is no such task. A row that was read without a lock is checked when it is
+// Task implements engine.Tx; nil for no such task. The version of a row read without a lock is checked when it is
 // saved.
 func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	if seen, ok := t.tasks[id]; ok {
@@ -199,8 +189,8 @@ func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	return found, err
 }
 
-// Tasks implements engine.Tx. One query reads everything that is not cached. The result has the
-// order of ids, with nil for unknown ones.
+// Tasks implements engine.Tx. One query reads all uncached rows. The result has the order of ids, with nil for unknown
+// ones.
 func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	var missing []task.ID
 	for _, id := range ids {
@@ -223,7 +213,7 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	for i, id := range ids {
 		if seen, ok := t.tasks[id]; ok {
 			tasks[i] = seen.task()
-			// It was cached at the check above; should it have been dropped since, Task reads it.
+			// It was cached at the check above; if dropped since, Task reads it.
 		} else if !slices.Contains(missing, id) {
 			var err error
 			if tasks[i], err = t.Task(ctx, id); err != nil {
@@ -234,7 +224,6 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	return tasks, nil
 }
 
-// scanTask reads taskColumns.
 func (t *tx) scanTask(r store.Row) (*task.Task, error) {
 	var versions [2]uint32
 	k, err := t.sql.ScanTask(versioned{r, &versions, false})
@@ -244,8 +233,7 @@ func (t *tx) scanTask(r store.Row) (*task.Task, error) {
 	return t.noteTask(k, versions[0]), nil
 }
 
-// Contexts implements engine.Tx. A cached context counts only if the task has as many edits as
-// when it was cached.
+// Contexts implements engine.Tx. A cached context counts only if the task has as many edits as when it was cached.
 func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	contexts := make([][]byte, len(ids))
 	var missing []task.ID
@@ -274,8 +262,8 @@ func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	return contexts, err
 }
 
-// Steps implements engine.Tx. A family is taken from the cache only if all its requested steps
-// are there; one query reads the rest.
+// Steps implements engine.Tx. A family comes from the cache only if all its requested steps are there; one query reads
+// the rest.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	found := make([][]*task.Step, len(of))
 	var wanted ranges
@@ -307,26 +295,21 @@ func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, err
 	return found, err
 }
 
-// placed scans rows with a number after all other columns.
 type placed struct {
 	versioned
 	place *int
 }
 
-// Scan implements store.Row.
 func (p placed) Scan(dest ...any) error {
 	return p.Row.Scan(append(dest, &p.versions[0], p.place)...)
 }
 
-// ranges are the key ranges of the requested steps.
-// All lists have the same length.
 type ranges struct {
 	tasks, low, high []task.ID
 	places           []int64
 }
 
-// add adds the ranges of one family. Without ordinals it needs the task for the number of its
-// steps.
+// add adds the ranges of one family. Without ordinals it needs the task for the number of its steps.
 func (r *ranges) add(ctx context.Context, t *tx, place int, f engine.Family) error {
 	between := func(from, to int) {
 		seq := f.Task.Seq()
@@ -349,7 +332,6 @@ func (r *ranges) add(ctx context.Context, t *tx, place int, f engine.Family) err
 	return nil
 }
 
-// rememberedSteps returns the steps of a family, if all of them are cached.
 func (t *tx) rememberedSteps(f engine.Family) ([]*task.Step, bool) {
 	if t.uncached() {
 		return nil, false

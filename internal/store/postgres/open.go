@@ -26,7 +26,7 @@ import (
 
 // Options are the settings of a Store.
 type Options struct {
-	// Timeout bounds one transaction or query, including the wait for a connection. Defaults to 15 s.
+	// Timeout bounds one transaction or query, with the wait for a connection. Defaults to 15 s.
 	Timeout time.Duration
 	// Migrate selects the handling of an outdated schema. Defaults to Auto.
 	Migrate migration.Mode
@@ -34,31 +34,31 @@ type Options struct {
 	machine func() clock.Reading // for tests; nil: this machine's clocks
 }
 
-// Store is an engine.Store on PostgreSQL, and an engine.Cluster. It is safe for concurrent use. The goroutines that
-// Open starts end with Close.
+// Store is an engine.Store on PostgreSQL, and an engine.Cluster. It is safe for concurrent use. Its goroutines end with
+// Close.
 type Store struct {
-	store.SQL // reads
+	store.SQL
 
 	pool     *pgxpool.Pool
 	dialer   *dialer
 	listens  *pgx.ConnConfig // for the connection that receives peer events; nil behind a pooler
 	known    *statements
-	settings *request // settings for each transaction; nil if the session has them
+	settings *request // for each transaction; nil if the session has them
 	rowCache *rowCache
 	// cacheNew caches the rows of new tasks until they are settled.
 	cacheNew atomic.Bool
 	routes   *queues
 	ids      *task.Source
-	node     string // the name of this process in the cluster
+	node     string
 	schema   string
-	channel  string // of notifications
+	channel  string
 	// installation identifies our database; guests are the statements on external connections.
 	installation string
 	guests       *statements
 	timeout      time.Duration
 	clock        *clock.Remote
 	looking      sync.Mutex
-	beats        int64 // the number of the last pulse; looking guards it
+	beats        int64 // number of the last pulse; looking guards it
 	identity     identity
 	news         *outbox
 	sweep        sweep
@@ -77,9 +77,9 @@ var (
 // CacheNewRows implements engine.Rememberer.
 func (s *Store) CacheNewRows() { s.cacheNew.Store(true) }
 
-// Open connects to the database of a DSN (see ParseDSN) and migrates it if necessary and
-// allowed. Errors have the codes Invalid for a DSN, server or schema that cannot work, and
-// Unavailable for what a later attempt may cure. The caller must call Close.
+// Open connects to the database of a DSN (see ParseDSN) and migrates it if necessary and allowed. Errors have the codes
+// Invalid for a DSN, server or schema that cannot work, and Unavailable for a temporary one. The caller must call
+// Close.
 func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -95,7 +95,6 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// open does the work of Open for a parsed DSN.
 func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 	var seed [8]byte
 	if _, err := rand.Read(seed[:]); err != nil {
@@ -144,10 +143,8 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// start reads the database's time and identity, and starts the goroutines of the Store: the
-// clock, the peer events and the watch over hung servers.
-// The order matters: without the time of the database no turn may be taken, and without the schema no event be
-// received.
+// start reads the database's time and identity, and starts the goroutines of the Store: the clock, the peer events and
+// the watch over hung servers. The order matters: turns need the time of the database, and events the schema.
 func (s *Store) start(ctx context.Context) error {
 	bounded, cancel := s.bounded(ctx)
 	defer cancel()
@@ -174,9 +171,9 @@ func (s *Store) start(ctx context.Context) error {
 	return nil
 }
 
-// plans restricts the planner: every statement of ours has one good plan, along an index. Outdated statistics (of a
-// table that was empty a minute ago) must not make it choose another.
-// A plan by sequence scan or hash join would be better for a small table and read a large one whole once it has grown.
+// plans restricts the planner: every statement of ours has one good plan, along an index, even with outdated statistics
+// of a table that was empty a minute ago. A sequence scan or hash join would be better for a small table and read a
+// large one whole once it has grown.
 var plans = map[string]string{
 	"plan_cache_mode":   "force_generic_plan",
 	"enable_seqscan":    "off",
@@ -189,9 +186,8 @@ var plans = map[string]string{
 	"application_name":                "tasker",
 }
 
-// transactionSettings is the same for a transaction, if the session is shared.
-// application_name and plan_cache_mode are left out: the first belongs to the session, and the second concerns prepared
-// statements, of which a shared session has none.
+// transactionSettings is the same for a transaction, if the session is shared, without application_name, which belongs
+// to the session, and plan_cache_mode, as a shared session has no prepared statements.
 func transactionSettings(schema string) *request {
 	var calls []string
 	var args []any
@@ -210,29 +206,24 @@ func transactionSettings(schema string) *request {
 	return &request{sql: "SELECT " + strings.Join(calls, ", "), args: args}
 }
 
-// readers runs queries, each in its own transaction.
 type readers struct{ s *Store }
 
-// Exec implements store.Conn.
 func (r readers) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	var n int64
 	err := r.s.do(ctx, request{sql: query, args: args, rows: &n})
 	return n, err
 }
 
-// Send implements store.Conn.
 func (r readers) Send(ctx context.Context, query string, args ...any) error {
 	return r.s.do(ctx, request{sql: query, args: args})
 }
 
-// Query implements store.Conn.
 func (r readers) Query(ctx context.Context, query string, args []any, each func(store.Row) error) error {
 	return r.s.do(ctx, request{sql: query, args: args, each: each})
 }
 
-// do runs one statement on a connection of the pool. It replaces a dead connection. It runs
-// again only if nothing can have been done.
-// A callback of the request may therefore see rows of one run only.
+// do runs one statement on a connection of the pool. It replaces a dead connection, but repeats the statement only if
+// nothing can have been done: callbacks see the rows of one run.
 func (s *Store) do(ctx context.Context, r request) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
@@ -244,7 +235,6 @@ func (s *Store) do(ctx context.Context, r request) error {
 	}
 }
 
-// once runs one statement, preceded by the settings of a shared session.
 func (s *Store) once(ctx context.Context, r request) error {
 	c, err := s.acquire(ctx)
 	if err != nil {
@@ -258,9 +248,8 @@ func (s *Store) once(ctx context.Context, r request) error {
 	return connOf(c.Conn().PgConn(), s.known).run(ctx, reqs)
 }
 
-// acquire takes a connection out of the pool. It blocks while the pool is exhausted, until ctx
-// ends.
-// Unavailable: the store is closed. nesting.Err: ctx is that of an open transaction, which has a connection.
+// acquire takes a connection out of the pool. It blocks while the pool is exhausted, until ctx ends. Unavailable: the
+// store is closed. nesting.Err: ctx is that of an open transaction, which has a connection.
 func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	if err := nesting.Check(ctx); err != nil {
 		return nil, err
@@ -283,8 +272,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.Query(ctx, `SELECT 1`, nil, func(store.Row) error { return nil })
 }
 
-// Close implements engine.Store. Closing twice is harmless. It waits for the transactions in
-// progress.
+// Close implements engine.Store. It waits for the transactions in progress. Closing twice is harmless.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.closed.Store(true)
@@ -295,8 +283,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// isCut reports whether the network or the server ended a connection.
-// A caller cannot know whether its statement was done.
+// isCut reports whether the network or the server ended a connection, which leaves the statement's outcome open.
 func isCut(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||

@@ -31,8 +31,7 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) engine.Database { return open(t, postgrestest.DSN(t)) })
 }
 
-// notWhenShort skips a suite that takes minutes with the race detector. It calls the store from one goroutine; what is
-// concurrent here runs under the detector in the tests of clusters and races, and above the store.
+// notWhenShort skips a suite that takes minutes with the race detector, and has only one goroutine.
 func notWhenShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -19,12 +19,11 @@ import (
 // shared by all such commits of the database, so there are few of them, and none in a transaction that does work.
 const publishInterval = 200 * time.Millisecond
 
-// maxIDs is the maximum number of IDs of a kind in one notification, whose length is limited to 8,000 bytes.
+// maxIDs bounds the IDs of a kind in one notification, which is limited to 8,000 bytes.
 const maxIDs = 150
 
-// peerMessage is the payload of a notification.
-// Nodes of different versions exchange it during an upgrade: a field may be added, never renamed or given another
-// meaning.
+// peerMessage is the payload of a notification. Nodes of different versions exchange it during an upgrade: a field may
+// be added, never renamed or given another meaning.
 type peerMessage struct {
 	Node     string  `json:"node"`
 	Routes   []int64 `json:"routes,omitempty"`
@@ -34,10 +33,9 @@ type peerMessage struct {
 	Limits   bool    `json:"limits,omitempty"`
 	Freed    []int64 `json:"freed,omitempty"`
 
-	Feed *feedMessage `json:"tidings,omitempty"` // the name that nodes of earlier versions know
+	Feed *feedMessage `json:"tidings,omitempty"` // the name in earlier versions
 }
 
-// encode returns the payload of a notification.
 func (b peerMessage) encode() (string, error) {
 	text, err := json.Marshal(b)
 	if err != nil {
@@ -46,8 +44,7 @@ func (b peerMessage) encode() (string, error) {
 	return string(text), nil
 }
 
-// outbox collects the events to send.
-// Events of the same route or worker that wait together are sent once.
+// outbox collects the events to send. Events of the same route or worker that wait together are sent once.
 type outbox struct {
 	mu       sync.Mutex
 	routes   map[int64]struct{}
@@ -59,14 +56,13 @@ type outbox struct {
 	waiting  chan struct{}
 }
 
-// newOutbox returns an empty outbox.
 func newOutbox() *outbox {
 	return &outbox{routes: map[int64]struct{}{}, workers: map[int64]struct{}{}, freed: map[int64]struct{}{},
 		waiting: make(chan struct{}, 1)}
 }
 
-// add adds events and wakes sendEvents. It never blocks: sets of IDs are bounded by what
-// exists, however long the database does not answer.
+// add adds events and wakes sendEvents. It never blocks: sets of IDs are bounded by their rows, however long the
+// database does not answer.
 func (r *outbox) add(n engine.PeerEvents) {
 	r.mu.Lock()
 	for _, id := range n.Routes {
@@ -86,7 +82,6 @@ func (r *outbox) add(n engine.PeerEvents) {
 	}
 }
 
-// take removes the next peer message; more reports whether there is another.
 func (r *outbox) take(node string) (b peerMessage, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,8 +91,7 @@ func (r *outbox) take(node string) (b peerMessage, more bool) {
 	return b, len(r.routes)+len(r.workers)+len(r.freed) > 0
 }
 
-// pick removes up to maxIDs IDs from a set, lowest first.
-// The order makes the notifications of tests predictable.
+// pick removes up to maxIDs IDs from a set, lowest first, which makes the notifications of tests predictable.
 func pick(set map[int64]struct{}) []int64 {
 	ids := slices.Sorted(maps.Keys(set))
 	ids = ids[:min(len(ids), maxIDs)]
@@ -107,7 +101,7 @@ func pick(set map[int64]struct{}) []int64 {
 	return ids
 }
 
-// sendEvents sends peer events to the other processes: at once after a quiet time, and at most a few times a
+// sendEvents sends peer events to the other processes: immediately after a quiet time, and at most a few times a
 // second.
 func (s *Store) sendEvents(ctx context.Context) {
 	for {
@@ -130,8 +124,7 @@ func (s *Store) sendEvents(ctx context.Context) {
 	}
 }
 
-// notify sends one peer message in a transaction of its own.
-// A lost notification is harmless: it only tells others to look earlier than they would.
+// notify sends one peer message in its own transaction. A loss is harmless: it only delays others' reads.
 func (s *Store) notify(ctx context.Context, b peerMessage) error {
 	payload, err := b.encode()
 	if err != nil {
@@ -140,9 +133,9 @@ func (s *Store) notify(ctx context.Context, b peerMessage) error {
 	return s.Query(ctx, `SELECT pg_notify($1, $2)`, []any{s.channel, payload}, func(store.Row) error { return nil })
 }
 
-// Subscribe implements engine.Cluster. Behind a pooler it receives nothing, and blocks.
-// It calls hear in one goroutine, first with an empty event once it listens, so that the caller reads what it may have
-// missed. It blocks until ctx ends or the connection is lost, and returns the error; the caller subscribes again.
+// Subscribe implements engine.Cluster. It calls hear in one goroutine, first with an empty event once it listens, so
+// that the caller reads earlier changes. It blocks until ctx ends or the connection is lost, and returns the error; the
+// caller subscribes again. Behind a pooler it receives nothing, and blocks.
 func (s *Store) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) error {
 	if s.listens == nil {
 		<-ctx.Done()
@@ -169,8 +162,7 @@ func (s *Store) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) err
 	}
 }
 
-// listener opens the connection that receives peer events.
-// It is outside of the pool, because LISTEN occupies a connection for good.
+// listener opens the connection that receives peer events, outside of the pool, because LISTEN occupies it for good.
 func (s *Store) listener(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
@@ -185,17 +177,14 @@ func (s *Store) listener(ctx context.Context) (*pgx.Conn, error) {
 	return c, nil
 }
 
-// hangUp closes a connection, also after the caller's context has ended.
 func hangUp(c *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
 	defer cancel()
-	_ = c.Close(ctx) // the connection is closed in any case
+	_ = c.Close(ctx)
 }
 
-// quote returns a quoted identifier.
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-// forgetVacancies records that another process has queued steps on routes.
 func (s *Store) forgetVacancies(routes []int64) {
 	ready := make(map[int64]struct{}, len(routes))
 	for _, id := range routes {

@@ -17,8 +17,8 @@ import (
 // listens is the prefix of a subscribed process's turn; the process's name follows.
 const listens = "listen "
 
-// SubscribeFeed implements engine.Cluster. It also deletes the rows of processes that ended long ago.
-// A subscription is a turn that nobody else wants; it ends when it is not renewed within hold.
+// SubscribeFeed implements engine.Cluster. A subscription is a turn of its process alone; it ends unless renewed within
+// hold. It also deletes the rows of processes that ended long ago.
 func (s *Store) SubscribeFeed(ctx context.Context, hold time.Duration) error {
 	if _, err := s.Turn(ctx, listens+s.node, hold); err != nil {
 		return err
@@ -28,8 +28,8 @@ func (s *Store) SubscribeFeed(ctx context.Context, hold time.Duration) error {
 	return err
 }
 
-// FeedSubscribed implements engine.Cluster. Without a subscriber, nobody publishes: a feed
-// costs nothing unless somebody reads it on another node.
+// FeedSubscribed implements engine.Cluster. Without a subscriber on another node, nobody publishes, and the feed costs
+// nothing.
 func (s *Store) FeedSubscribed(ctx context.Context) (bool, error) {
 	const query = `SELECT count(*) FROM tasker_turns WHERE loop LIKE $1 AND node <> $2 AND held_until > $3`
 	var n int
@@ -38,15 +38,15 @@ func (s *Store) FeedSubscribed(ctx context.Context) (bool, error) {
 	return n > 0, err
 }
 
-// feedMessage is feed.Batch in a notification.
-// Number counts the batches of a process, so that a receiver notices a gap. Lost tells that changes are missing.
+// feedMessage is feed.Batch in a notification. Number counts the batches of a process, so that a receiver notices a
+// gap. Lost: changes are missing.
 type feedMessage struct {
 	Number  uint64          `json:"n,omitempty"`
 	Lost    bool            `json:"l,omitempty"`
 	Changes []changeMessage `json:"c,omitempty"`
 }
 
-// changeMessage is one change; names are short, because a notification is small.
+// changeMessage is one change, with short names, because a notification is small.
 type changeMessage struct {
 	Kind        feed.ChangeKind `json:"k"`
 	At          task.Instant    `json:"a"`
@@ -65,12 +65,12 @@ type changeMessage struct {
 	Inbox *deadletter.Event `json:"i,omitempty"`
 }
 
-// maxPayload is the maximum bytes of changes in one notification, whose length is limited to 8,000 bytes; the rest is
-// for the envelope.
+// maxPayload bounds the bytes of changes in one notification, which is limited to 8,000 bytes; the rest is for the
+// envelope.
 const maxPayload = 7500
 
-// PublishFeed implements engine.Cluster. All parts of a batch are sent by one statement, so
-// they arrive together and in order.
+// PublishFeed implements engine.Cluster. One statement sends all parts of a batch, so they arrive together and in
+// order.
 func (s *Store) PublishFeed(ctx context.Context, t feed.Batch) error {
 	payloads, err := s.split(t)
 	if err != nil {
@@ -80,9 +80,8 @@ func (s *Store) PublishFeed(ctx context.Context, t feed.Batch) error {
 		func(store.Row) error { return nil })
 }
 
-// split distributes feed messages over as many notifications as they need. A change that fits into none is
-// lost, and split reports it.
-// The estimate of the room counts the JSON of the changes and their commas.
+// split distributes feed messages over as many notifications as they need. A change that fits into none is lost, and
+// split reports it. It estimates the room by the JSON of the changes and their commas.
 func (s *Store) split(t feed.Batch) ([]string, error) {
 	parts := []feedMessage{{Number: t.Number, Lost: t.Lost}}
 	room := maxPayload
@@ -113,7 +112,6 @@ func (s *Store) split(t feed.Batch) ([]string, error) {
 	return payloads, nil
 }
 
-// changeMessageOf encodes a change.
 func changeMessageOf(c *feed.Change) changeMessage {
 	if c.Inbox != nil {
 		return changeMessage{Kind: c.Kind, Inbox: c.Inbox}

@@ -11,11 +11,9 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// Ready implements engine.Tx. It does not query routes that are known to be empty: steps that another
-// process queues there arrive as a peer event, or are found by the regular read of all routes that have
-// waiters.
-// Steps that another transaction has locked are skipped, so two claims never wait for each other and never get the same
-// step.
+// Ready implements engine.Tx. It does not query routes known to be empty: steps that another process queues there
+// arrive as a peer event, or are found by the regular read of all routes with waiters. It skips locked steps, so two
+// claims never wait for each other and never get the same step.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	if !t.doubting {
 		routes = t.store.routes.occupiedOf(routes, t.begin, t.queued)
@@ -42,7 +40,7 @@ func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Wor
 	return works, nil
 }
 
-// Doubt implements engine.Tx. It concerns queues seen empty; what lies below a floor is still found by the next sweep.
+// Doubt implements engine.Tx. It concerns queues seen empty; steps below a floor are still found by the next sweep.
 func (t *tx) Doubt() { t.doubting = true }
 
 // ready reads the lowest keys of the routes, up to limit. If there are fewer, read are the exhausted routes: those
@@ -58,8 +56,8 @@ func (t *tx) ready(ctx context.Context, routes []int64, spans []span,
 	if err != nil || len(works) == limit || 0 < seen && seen < limit {
 		return works, routes, err
 	}
-	// The lowest keys of all routes are on a few of them, and locked by another claim. The other routes are not read
-	// yet, and follow one after the other.
+	// The lowest keys of all routes are on a few of them, and locked by another claim. The other routes follow one
+	// after the other.
 	gave := map[int64]bool{}
 	for _, w := range works {
 		gave[w.Step.Queue] = true
@@ -81,8 +79,8 @@ const (
 	readyWork  = `SELECT ` + store.StepColumns + `, s.version, ` + store.TaskColumns + `, t.xmin`
 )
 
-// readyOfOne reads along the index, and no further than needed: the spans of one route follow one another. Spans of
-// several routes are read route after route.
+// readyOfOne reads along the index, no further than needed: the spans of one route follow one another. Spans of several
+// routes are read route after route.
 func (t *tx) readyOfOne(ctx context.Context, spans []span, limit int) ([]engine.Work, error) {
 	const query = readyWork + ` FROM (SELECT s.* FROM ` + readySpans + `, LATERAL (` + readySteps +
 		`$4 FOR UPDATE SKIP LOCKED) s LIMIT $4) s
@@ -92,8 +90,7 @@ func (t *tx) readyOfOne(ctx context.Context, spans []span, limit int) ([]engine.
 }
 
 // readyOfMany finds the spans of the lowest keys and their number in each, and takes that number from each: further
-// along where some are locked. Seen is the number of steps it found, locked ones included, up to limit; 0 if there was
-// nothing to take.
+// along where some are locked. Seen counts found steps, with locked ones, up to limit; 0 if there was nothing to take.
 func (t *tx) readyOfMany(ctx context.Context, spans []span, limit int) (works []engine.Work, seen int, err error) {
 	const query = readyWork + `, share.seen FROM (SELECT h.n, count(*) AS take, sum(count(*)) OVER ()::bigint AS seen FROM
  (SELECT r.n FROM ` + readySpans + `, LATERAL (SELECT s.key, s.id FROM tasker_workflow_steps s
@@ -108,7 +105,6 @@ func (t *tx) readyOfMany(ctx context.Context, spans []span, limit int) (works []
 	return works, seen, err
 }
 
-// readyBy runs a query of ready steps. wrap removes additional columns from a row.
 func (t *tx) readyBy(ctx context.Context, query string, args []any,
 	wrap func(store.Row) store.Row,
 ) ([]engine.Work, error) {
@@ -124,17 +120,14 @@ func (t *tx) readyBy(ctx context.Context, query string, args []any,
 	return share(works), nil
 }
 
-// counted is a row with a number after its last column.
-// n gets the same number from every row.
+// counted is a row with a number after its last column. n gets the same number from every row.
 type counted struct {
 	store.Row
 	n *int
 }
 
-// Scan implements store.Row.
 func (c counted) Scan(dest ...any) error { return c.Row.Scan(append(dest, c.n)...) }
 
-// head is a ready step at its place in the queue.
 type head struct {
 	id     task.ID
 	queue  int64
@@ -142,7 +135,6 @@ type head struct {
 	stream int64
 }
 
-// heads returns the places of steps in their queues, before the engine changes the steps.
 func heads(works []engine.Work) []head {
 	list := make([]head, len(works))
 	for i, w := range works {
@@ -152,13 +144,13 @@ func heads(works []engine.Work) []head {
 }
 
 // noteReady updates the queues after a read. Unless the read was full, it returned every step on its routes; a step
-// that was left in place bounds the keys that later reads of its route may skip.
-// It runs after the commit: a transaction that is rolled back has taken nothing.
+// that was left bounds the keys that later reads of its route may skip. It runs after the commit: a rollback takes
+// nothing.
 func (t *tx) noteReady(read []int64, found []head, full bool, asked time.Time) {
 	left := map[int64]bool{}
 	type stream struct{ queue, stream int64 }
 	passed := map[stream]int64{}
-	for _, h := range found { // lowest key first
+	for _, h := range found {
 		if s := t.steps[h.id]; s == nil || !s.saved || s.row.Queue == h.queue {
 			left[h.queue] = true
 		}
@@ -174,8 +166,8 @@ func (t *tx) noteReady(read []int64, found []head, full bool, asked time.Time) {
 	}
 }
 
-// Vacant implements engine.Tx. Another process may have queued a step in the meantime without this one knowing.
-// It answers from memory. A wrong "vacant" only delays a step until the next regular read.
+// Vacant implements engine.Tx. It answers from memory; another process may have queued a step meanwhile. A wrong
+// "vacant" only delays a step until the next regular read.
 func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	if _, ok := t.queued[route]; ok {
 		return false, nil
@@ -183,8 +175,7 @@ func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	return t.store.routes.isVacant(route, t.begin), nil
 }
 
-// Due implements engine.Tx. It locks the steps and skips those that another transaction has
-// locked.
+// Due implements engine.Tx. It locks the steps and skips locked ones.
 func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key >= $2
   AND s.key <= $3
@@ -204,8 +195,7 @@ func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int
 	return works, nil
 }
 
-// Between implements engine.Tx.
-// Locked steps are skipped: a claim has just taken them.
+// Between implements engine.Tx. It skips locked steps: a claim has just taken them.
 func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64,
 	limit int,
 ) ([]*task.Step, error) {
@@ -224,12 +214,11 @@ func (t *tx) Between(ctx context.Context, route int64, after engine.Position, up
 	return steps, err
 }
 
-// lateness bounds how long before now a caller's time may lie.
-// A key below the floor by more than this would be missed until the queue is read from its start.
+// lateness bounds how long before now a caller's time may lie. A key below the floor by more would be missed until the
+// queue is read from its start.
 const lateness = 5 * time.Second
 
-// Held implements engine.Tx. It does not lock: the version of each row is checked when it is
-// saved.
+// Held implements engine.Tx. It does not lock: the version of each row is checked when it is saved.
 func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = -2
   AND s.worker_no = $1
@@ -237,8 +226,7 @@ func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, 
 	return t.works(ctx, query, []any{worker, limit}, false)
 }
 
-// works reads steps with their tasks, lowest key first.
-// careful means that from has already locked the steps.
+// works reads steps with their tasks, lowest key first. careful: from has already locked the steps.
 func (t *tx) works(ctx context.Context, from string, args []any, careful bool) ([]engine.Work, error) {
 	const columns = `SELECT ` + store.StepColumns + `, s.version, `
 	var works []engine.Work
@@ -250,7 +238,6 @@ func (t *tx) works(ctx context.Context, from string, args []any, careful bool) (
 	return share(works), err
 }
 
-// lockTask locks the tasks of already locked steps.
 func lockTask(stepsLocked bool) string {
 	if stepsLocked {
 		return ` FOR UPDATE OF t`
@@ -258,8 +245,7 @@ func lockTask(stepsLocked bool) string {
 	return ``
 }
 
-// share makes steps of one task share it, and sorts them by key.
-// Joins and lateral queries do not keep an order.
+// share makes steps of one task share it, and sorts them by key: joins and lateral queries do not keep an order.
 func share(works []engine.Work) []engine.Work {
 	store.ShareTasks(works)
 	slices.SortFunc(works, func(a, b engine.Work) int {

@@ -11,31 +11,29 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// queues is this process's knowledge of the empty parts of the queue index. A claim starts to read after the entries
-// taken before: those stay in the index until a vacuum, which an old snapshot anywhere in the database can delay for
-// hours.
+// queues is this process's view of the empty parts of the queue index. A claim starts to read after the entries taken
+// before: those stay in the index until a vacuum, which an old snapshot anywhere in the database can delay for hours.
 //
-// The knowledge may be wrong: a step that was committed late, or given back after a claim failed elsewhere, has a key
-// below the floor. So each queue is read from its very start at intervals; a missed step is late, not lost.
+// The view may be wrong: a step that was committed late, or given back after a claim failed elsewhere, has a key below
+// the floor. So each queue is read from its very start at intervals; a missed step is late, not lost.
 type queues struct {
 	mu sync.Mutex
 	of map[int64]*queue
 }
 
-// queue is one route, or one of the queues that are not routes.
 type queue struct {
 	// floors are the keys below which nothing is ready, one for each stream; next and after become floors when they are
 	// old enough.
 	floors, next, after map[int64]int64
 	turned              time.Time
-	swept               time.Time     // the last read from its very start
+	swept               time.Time
 	pause               time.Duration // until the next one
-	vacant              time.Time     // last seen empty
-	filled              time.Time     // last event of a queued step
+	vacant              time.Time
+	filled              time.Time
 }
 
 const (
-	// settling is the time in which a key below the floor may still appear: two transactions at once commit in any
+	// settling is the time in which a key below the floor may still appear: concurrent transactions commit in any
 	// order.
 	settling = 250 * time.Millisecond
 	// sweepPause is the minimum time between two reads of a queue from its very start; such reads may take at most one
@@ -46,11 +44,10 @@ const (
 	vacantFor = 1500 * time.Millisecond
 	// bandBits are the bits of a key below its band; see task.StrictKey.
 	bandBits = 52
-	// maxStreams bounds the known streams of one queue. There is a stream for each level in use, and a few more after a
-	// change of the order.
+	// maxStreams bounds the known streams of one queue: one for each level in use, and a few more after a change of the
+	// order.
 	maxStreams = 512
-	// maxQueues bounds the known queues.
-	maxQueues = 20_000
+	maxQueues  = 20_000
 	// ahead bounds how far another process's clock may be ahead of this one's.
 	ahead = 5 * time.Second
 )
@@ -65,21 +62,18 @@ func streamOf(s *task.Step) int64 {
 	return s.Key - int64(s.ReadyAt)
 }
 
-// bandOf returns the band of a key.
 func bandOf(key int64) int64 { return key >> bandBits }
 
-// newQueues returns the knowledge of a new process: none.
 func newQueues() *queues { return &queues{of: map[int64]*queue{}} }
 
-// forgetAll drops everything: every queue is read from its very start.
-// A replaced database may have steps anywhere.
+// forgetAll makes every queue be read from its very start: a replaced database may have steps anywhere.
 func (q *queues) forgetAll() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	clear(q.of)
 }
 
-// get returns the knowledge of a queue. The caller holds mu.
+// get returns the view of a queue. The caller holds mu.
 func (q *queues) get(id int64) *queue {
 	k := q.of[id]
 	if k == nil {
@@ -92,7 +86,6 @@ func (q *queues) get(id int64) *queue {
 	return k
 }
 
-// span is a part of a queue: keys from low to high.
 type span struct{ queue, low, high int64 }
 
 // spans returns the parts of queues to read, in the order of keys within each queue, and whether some of them are read
@@ -154,8 +147,8 @@ func (k *queue) addStream(stream, key int64) {
 	}
 }
 
-// noteSweep records the duration of reading queues whole. The next one follows after 20 times
-// that duration, at least a second.
+// noteSweep records the duration of reading queues whole. The next one follows after 20 times that duration, at least a
+// second.
 func (q *queues) noteSweep(ids []int64, d time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -164,9 +157,8 @@ func (q *queues) noteSweep(ids []int64, d time.Duration) {
 	}
 }
 
-// noteTaken records that everything in the queue up to a key of a stream has been taken. It
-// becomes a floor after one to two times settling, because a transaction that began earlier may
-// still commit a lower key.
+// noteTaken records that everything in the queue up to a key of a stream has been taken. It becomes a floor after one
+// to two times settling, because a transaction that began earlier may still commit a lower key.
 func (q *queues) noteTaken(id, stream, key int64, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -188,9 +180,8 @@ func (q *queues) noteTaken(id, stream, key int64, now time.Time) {
 	}
 }
 
-// noteEmpty records that nothing was found in the queues. An event during the read is newer
-// than its result.
-// now is the time before the read.
+// noteEmpty records that the queues were empty. An event during the read is newer than its result. now is the time
+// before the read.
 func (q *queues) noteEmpty(ids []int64, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -202,15 +193,13 @@ func (q *queues) noteEmpty(ids []int64, now time.Time) {
 	}
 }
 
-// isVacant reports whether this process knows the queue to be empty.
-// Knowledge older than vacantFor does not count.
+// isVacant reports whether this process has seen the queue empty within vacantFor.
 func (q *queues) isVacant(id int64, now time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.vacant(id, now)
 }
 
-// occupiedOf returns the queues that may not be empty, or are in filled.
 func (q *queues) occupiedOf(ids []int64, now time.Time, filled map[int64]struct{}) []int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -229,7 +218,6 @@ func (q *queues) vacant(id int64, now time.Time) bool {
 	return k != nil && k.vacant.After(k.filled) && now.Sub(k.vacant) < vacantFor
 }
 
-// occupied records that steps became ready: earlier reads have not seen them.
 func (q *queues) occupied(ids map[int64]struct{}, now time.Time) {
 	if len(ids) == 0 {
 		return
@@ -257,7 +245,6 @@ func (q *queues) lowered(id, stream, key int64) {
 	}
 }
 
-// columns turns spans into the arguments of a statement.
 func columns(spans []span) (ids, lows, highs []int64) {
 	for _, s := range spans {
 		ids, lows, highs = append(ids, s.queue), append(lows, s.low), append(highs, s.high)

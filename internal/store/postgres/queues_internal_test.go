@@ -10,9 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// What a claim has passed is the place of its steps in the queue of their route,
-// not the place among the leases that they have when it is committed: a lease
-// that ends sooner would not be seen to run out.
+// A claim passes the place of its steps in their route, not their place among the leases: otherwise a lease that ends
+// sooner would be missed.
 func TestClaimPassesItsRoute(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), pgtest.DSN(t), nil)
@@ -47,9 +46,8 @@ func TestClaimPassesItsRoute(t *testing.T) {
 	}
 }
 
-// What is taken in an order where steps age tells how far each level has been
-// taken: steps of any level that become ready later are looked at, and what was taken
-// long ago is not.
+// In an order with ageing each level has its own floor: later steps of any level are found, and taken entries are not
+// read.
 func TestStreamsOfOneBand(t *testing.T) {
 	t.Parallel()
 	const route = 7
@@ -91,7 +89,7 @@ func TestStreamsOfOneBand(t *testing.T) {
 			t.Errorf("%s: looked at: %v, want %v", name, got, c.want)
 		}
 	}
-	// a level that was not seen before: of our own, at once
+	// an unknown level: an own step lowers it immediately
 	q.lowered(route, 0, key(soon, 0))
 	if !read(soon, key(soon, 0)) {
 		t.Error("a step of a level that is new here is not looked at")

@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// DropKeys implements engine.KeyStore. It skips a key locked by another transaction: it may be about to be bound again,
-// and the transaction may be long.
+// DropKeys implements engine.KeyStore. It skips a key locked by another transaction, which may bind it again, and may
+// be long.
 func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instant, limit int) (int, error) {
 	t := in(within)
 	const query = `WITH old AS MATERIALIZED (SELECT namespace, key FROM tasker_idempotency_keys WHERE expires_at < $1
@@ -30,21 +30,19 @@ func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) 
 	return int(n), err
 }
 
-// sweep is the progress of the search for old tasks.
-// It is shared by the transactions of this process.
+// sweep is the progress of the search for old tasks, shared by the transactions of this process.
 type sweep struct {
 	mu   sync.Mutex
 	from task.ID
 }
 
-// at returns the task after which the search continues.
 func (s *sweep) at() task.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.from
 }
 
-// set stores the progress. It is lost with the process, which then searches from the start.
+// set stores the progress. It ends with the process; another searches from the start.
 func (s *sweep) set(id task.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,16 +50,13 @@ func (s *sweep) set(id task.ID) {
 }
 
 const (
-	// retentionBatch is the number of tasks in one read of the search.
-	retentionBatch = 2000
-	// retentionBatches is the number of such reads in one transaction.
+	retentionBatch   = 2000
 	retentionBatches = 5
 )
 
-// DeleteFinished implements engine.Tx. No index is sorted by the time at which tasks finish, because it would be a
-// cost for every task. The search visits the tasks in the order of their creation, continues after the end of the last
-// search, and starts again after reaching the young ones.
-// It returns the number of deleted tasks. 0 does not mean that nothing is left: the search may not have reached it yet.
+// DeleteFinished implements engine.Tx. No index is sorted by the time at which tasks finish, because every task would
+// pay for it. The search visits tasks by creation, continues after the last search, and starts again after the young
+// ones. It returns the number of deleted tasks; 0 does not mean that nothing is left.
 func (t *tx) DeleteFinished(ctx context.Context, before, window task.Instant, limit int) (int, error) {
 	edge := task.MakeID(task.SeqFloor(before.Time()), 0)
 	from := t.store.sweep.at()
@@ -94,8 +89,8 @@ func (t *tx) DeleteFinished(ctx context.Context, before, window task.Instant, li
 }
 
 // lockUnchanged locks the tasks that are unchanged since the read, and returns them. The search locks nothing, so
-// another transaction may have opened a case of one since, or may be about to: such a task stays for the next sweep. So
-// does a child whose parent lives.
+// another transaction may have opened a case of one, or may be about to: such a task stays for the next sweep. So does
+// a child whose parent lives.
 func (t *tx) lockUnchanged(ctx context.Context, rows []taskRow) ([]*task.Task, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -119,7 +114,6 @@ func (t *tx) lockUnchanged(ctx context.Context, rows []taskRow) ([]*task.Task, e
 	return locked, err
 }
 
-// retentionPage reads tasks after an ID, and returns the last ID and the number of tasks.
 func (t *tx) retentionPage(ctx context.Context, from, edge task.ID, each func(taskRow)) (task.ID, int, error) {
 	const query = ` FROM tasker_tasks t WHERE t.id > $1 AND t.id < $2 ORDER BY t.id LIMIT $3`
 	last, n := from, 0
@@ -137,7 +131,6 @@ func (t *tx) retentionPage(ctx context.Context, from, edge task.ID, each func(ta
 	return last, n, err
 }
 
-// delete removes tasks with all their rows except acts, which are kept.
 func (t *tx) delete(tasks []*task.Task) {
 	var ids, ends, tagged, keyed []task.ID
 	var tags, keys []string
@@ -187,7 +180,6 @@ func (t *tx) delete(tasks []*task.Task) {
 	t.after = append(t.after, func() { t.store.rowCache.forget(ids) })
 }
 
-// deleteMarked removes the rows of a table about the steps of those tasks that are marked as having some.
 func (t *tx) deleteMarked(table string, tasks []*task.Task, marked func(*task.Meta) bool) {
 	var ids, ends []task.ID
 	for _, k := range tasks {
@@ -201,11 +193,10 @@ func (t *tx) deleteMarked(table string, tasks []*task.Task, marked func(*task.Me
 	}
 }
 
-// lastStep is an ID at the end of the range of a task's steps.
 func lastStep(k *task.Task) task.ID { return task.MakeID(k.ID.Seq()+int64(k.Counts.Total()), 1<<62-1) }
 
-// deleteUnique removes the unique keys that are bound to tasks. It skips those that another transaction is about to
-// bind to others.
+// deleteUnique removes the unique keys bound to tasks, but skips those that another transaction is about to bind to
+// others.
 func (t *tx) deleteUnique(tasks []*task.Task) {
 	const query = `WITH old AS MATERIALIZED (SELECT k.namespace, k.key
   FROM unnest($1::text[], $2::uuid[], $3::bigint[]) AS u(key, task, def) JOIN tasker_templates d ON d.def_id = u.def

@@ -33,9 +33,8 @@ func (r row) Scan(dest ...any) error {
 	return nil
 }
 
-// assign stores a column in a destination. It covers the types that rows use; pgx's codecs
-// would cost an interface call per value.
-// A Text takes any column: the driver does not convert.
+// assign stores a column of the types that rows use; pgx's codecs would cost an interface call per value. A Text takes
+// any column: the driver does not convert.
 func assign(dest any, oid uint32, v []byte) error {
 	switch d := dest.(type) {
 	case *store.Text:
@@ -77,8 +76,8 @@ func assign(dest any, oid uint32, v []byte) error {
 	return nil
 }
 
-// integer decodes an integer of any width.
-// A transaction ID is unsigned; its conversion through int32 and back to uint32 keeps the bits.
+// integer decodes an integer of any width. A transaction ID is unsigned; its conversion through int32 and back to
+// uint32 keeps the bits.
 func integer(oid uint32, v []byte) (int64, error) {
 	switch {
 	case oid == pgtype.Int8OID && len(v) == 8:
@@ -95,7 +94,6 @@ func integer(oid uint32, v []byte) (int64, error) {
 // scanID sets an ID from a uuid; NULL is the zero ID.
 type scanID struct{ dst *task.ID }
 
-// assign stores the 16 bytes of a uuid.
 func (s *scanID) assign(v []byte) error {
 	switch len(v) {
 	case 0:
@@ -108,7 +106,6 @@ func (s *scanID) assign(v []byte) error {
 	return nil
 }
 
-// Scan implements sql.Scanner.
 func (s *scanID) Scan(v any) error {
 	b, ok := v.([]byte)
 	if v != nil && !ok {
@@ -117,8 +114,7 @@ func (s *scanID) Scan(v any) error {
 	return s.assign(b)
 }
 
-// dialect stores an ID as a uuid.
-// Its ID is passed on as a task.ID, which the encoder knows.
+// dialect stores an ID as a uuid, for the encoder as a task.ID.
 func dialect() store.Dialect {
 	return store.Dialect{
 		ID:       func(id task.ID) any { return id },

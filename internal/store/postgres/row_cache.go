@@ -8,27 +8,25 @@ import (
 )
 
 // rowCache is this process's cache of rows with work to come: a step that it leased is settled without another read.
-// Another process may have changed them since, so each is cached with its version, which is checked when the row is
-// saved, or at the end of a transaction that only read it.
+// Another process may change them, so each has its version, which is checked when the row is saved, or at the end of a
+// transaction that only read it.
 type rowCache struct {
 	mu    sync.Mutex
 	tasks map[task.ID]*cachedTask
-	place map[task.ID]cachedPlace // of a step
+	place map[task.ID]cachedPlace
 	steps int
-	bytes int // of contexts and results
+	bytes int
 }
 
-// cachedTask is a task with its known steps.
-// steps has a place for each step of the task, by ordinal; version 0 marks an empty place.
+// cachedTask is a task with its known steps, by ordinal; version 0 marks an empty place.
 type cachedTask struct {
 	task    taskRow
 	context []byte
-	known   bool // the context
-	edits   int  // the number of edits before it became known
+	known   bool // the context is known
+	edits   int  // edits before it became known
 	steps   []stepRow
 }
 
-// cachedPlace is the place of a step in the cache.
 type cachedPlace struct {
 	*cachedTask
 	at int
@@ -49,17 +47,15 @@ type stepRow struct {
 const (
 	maxSteps = 50_000
 	maxBytes = 64 << 20
-	// maxKept is the largest cached context or result.
-	maxKept = 16 << 10
+	maxKept  = 16 << 10
 )
 
-// newRowCache returns an empty cache.
 func newRowCache() *rowCache {
 	return &rowCache{tasks: map[task.ID]*cachedTask{}, place: map[task.ID]cachedPlace{}}
 }
 
-// work returns a cached step with its task.
-// It returns copies, but their slices are shared: the caller must not change a result or a context in place.
+// work returns copies of a cached step and its task with shared slices: the caller must not change a result or a
+// context in place.
 func (m *rowCache) work(id task.ID) (stepRow, taskRow, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +66,6 @@ func (m *rowCache) work(id task.ID) (stepRow, taskRow, bool) {
 	return p.steps[p.at], p.task, true
 }
 
-// task returns a cached task.
 func (m *rowCache) task(id task.ID) (taskRow, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,8 +75,8 @@ func (m *rowCache) task(id task.ID) (taskRow, bool) {
 	return taskRow{}, false
 }
 
-// siblings returns steps of a task by ordinal (all if ordinals is nil), or false unless all of them are cached.
-// An ordinal below 1 does not occur.
+// siblings returns steps of a task by ordinal (all if ordinals is nil), or false unless all are cached. An ordinal
+// below 1 does not occur.
 func (m *rowCache) siblings(id task.ID, ordinals []int) ([]stepRow, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,13 +113,11 @@ func (m *rowCache) context(id task.ID, edits int) ([]byte, bool) {
 	return nil, false
 }
 
-// remembers reports whether a task is cached.
 func (m *rowCache) remembers(id task.ID) bool {
 	_, ok := m.task(id)
 	return ok
 }
 
-// forget drops outdated tasks with their steps.
 func (m *rowCache) forget(ids []task.ID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,15 +128,14 @@ func (m *rowCache) forget(ids []task.ID) {
 	}
 }
 
-// hasRoom reports whether the cache accepts tasks without an event.
-// Half of the cache is reserved for rows that this process has leased.
+// hasRoom reports whether the cache accepts tasks without an event. Half of the cache is reserved for rows that this
+// process has leased.
 func (m *rowCache) hasRoom() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.steps < maxSteps/2 && m.bytes < maxBytes/2
 }
 
-// forgetAll drops everything.
 func (m *rowCache) forgetAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,8 +149,7 @@ func (m *rowCache) clear() {
 	m.steps, m.bytes = 0, 0
 }
 
-// keep caches the rows that a transaction wrote and read, after its commit. It drops the rows of settled
-// tasks, which no longer change automatically.
+// keep caches the rows that a transaction wrote and read, after its commit. It drops rows of settled tasks.
 func (m *rowCache) keep(tasks []*taskRow, contexts map[task.ID][]byte, steps []*stepRow) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,8 +164,7 @@ func (m *rowCache) keep(tasks []*taskRow, contexts map[task.ID][]byte, steps []*
 	}
 }
 
-// keepTask caches a task, or drops a settled one. A context that another process has edited is
-// dropped.
+// keepTask caches a task, or drops a settled one, and a context that another process has edited.
 func (m *rowCache) keepTask(t *taskRow, contexts map[task.ID][]byte) {
 	f := m.tasks[t.ID]
 	if t.State.Settled() {
@@ -200,8 +190,7 @@ func (m *rowCache) keepTask(t *taskRow, contexts map[task.ID][]byte) {
 	}
 }
 
-// keepStep caches a step of a cached task. A step with a large result is not cached, nor is a
-// context that no other step needs.
+// keepStep caches a step of a cached task, but no large result, nor a context that no other step needs.
 func (m *rowCache) keepStep(s *stepRow) {
 	f := m.tasks[s.TaskID]
 	if f == nil {
@@ -229,13 +218,13 @@ func (m *rowCache) keepStep(s *stepRow) {
 		return
 	}
 	if s.State.Leased() && f.known && len(f.steps) == 1 {
-		m.bytes -= len(f.context) // no other caller will ask for it
+		m.bytes -= len(f.context) // no other caller will read it
 		f.context, f.known = nil, false
 	}
 }
 
-// drop removes a task with its steps. The caller holds mu.
-// A place left behind would lead to a task that is no longer in the cache.
+// drop removes a task with its steps. The caller holds mu. A place left behind would lead to a task that is no longer
+// in the cache.
 func (m *rowCache) drop(f *cachedTask) {
 	for i := range f.steps {
 		if s := &f.steps[i]; s.version != 0 {

@@ -19,22 +19,20 @@ const (
 	saveSteps = `WITH saved AS (UPDATE tasker_workflow_steps s SET `
 )
 
-// handed holds the common values of the steps of one claim.
-// Steps of several workers, or on different attempts, share these and differ in the rest.
+// handed holds the common values of the steps of one claim, even of several workers, or on different attempts.
 type handed struct {
 	state                             task.StepState
 	assignedAt, startedAt, leaseUntil task.Instant
 }
 
-// settled holds the common values of steps that are completed or given up together.
+// settled holds the common values of steps that are completed or failed together.
 type settled struct {
 	state      task.StepState
 	finishedAt task.Instant
-	result     bool // with a result
+	result     bool
 }
 
-// SaveSteps implements engine.Tx. A step that the transaction has not seen is saved without a
-// check of its version.
+// SaveSteps implements engine.Tx. A step that the transaction has not seen is saved without a check of its version.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	hand, settle := group[handed, *task.Step]{}, group[settled, *task.Step]{}
 	var other []*task.Step
@@ -61,8 +59,8 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	return nil
 }
 
-// savedStep records the new version of a step, and returns the version that its row must have.
-// 0 means that this transaction wrote the row before: its version is then that of this transaction.
+// savedStep records the new version of a step, and returns the version that its row must have; 0 for a row that this
+// transaction wrote.
 func (t *tx) savedStep(s *task.Step) (task.ID, uint32) {
 	seen := t.steps[s.ID]
 	version := seen.row.version
@@ -74,7 +72,6 @@ func (t *tx) savedStep(s *task.Step) (task.ID, uint32) {
 	return s.ID, version
 }
 
-// saveHanded writes what a claim or a start changes, with lists for the values that differ.
 func (t *tx) saveHanded(v handed, steps []*task.Step) {
 	if one := steps[0]; !slices.ContainsFunc(steps, func(s *task.Step) bool { return !claimedAlike(one, s) }) {
 		t.saveHandedAlike(v, steps)
@@ -96,12 +93,10 @@ func (t *tx) saveHanded(v handed, steps []*task.Step) {
 		int64(v.startedAt), int64(v.leaseUntil))
 }
 
-// claimedAlike reports whether two steps of one claim have the same values for it to write.
 func claimedAlike(a, b *task.Step) bool {
 	return a.Key == b.Key && a.Attempts == b.Attempts && a.Token == b.Token && a.WorkerNo == b.WorkerNo
 }
 
-// saveHandedAlike saves steps of one worker on their first attempt.
 func (t *tx) saveHandedAlike(v handed, steps []*task.Step) {
 	seen, s := t.savedSteps(steps), steps[0]
 	t.exec(saveSteps+
@@ -112,7 +107,6 @@ func (t *tx) saveHandedAlike(v handed, steps []*task.Step) {
 		int64(v.startedAt), int64(v.leaseUntil))
 }
 
-// saveSettled writes what a settlement changes.
 func (t *tx) saveSettled(v settled, steps []*task.Step) {
 	seen := t.savedSteps(steps)
 	const set = saveSteps + `state = $4, queue = NULL, key = NULL, lease_until = 0, finished_at = $5, result = `
@@ -129,7 +123,6 @@ func (t *tx) saveSettled(v settled, steps []*task.Step) {
 		len(steps), seen.ids, seen.versions, string(v.state), int64(v.finishedAt), results)
 }
 
-// savedSteps is savedStep for several steps.
 func (t *tx) savedSteps(steps []*task.Step) seenRows {
 	seen := seenRows{make([]task.ID, 0, len(steps)), make([]uint32, 0, len(steps))}
 	for _, s := range steps {
@@ -138,7 +131,6 @@ func (t *tx) savedSteps(steps []*task.Step) seenRows {
 	return seen
 }
 
-// saveOthers writes every changeable column of a step.
 func (t *tx) saveOthers(steps []*task.Step) {
 	var seen seenRows
 	var l stepLists
@@ -166,7 +158,6 @@ func (t *tx) saveOthers(steps []*task.Step) {
 		l.tokens, l.workers, l.ready, l.assigned, l.started, finished, l.leases, progress, notes, results, l.priorities)
 }
 
-// outcome is the part of a task that can change, except its meta.
 type outcome struct {
 	state                  task.State
 	counts                 task.Counts
@@ -174,11 +165,11 @@ type outcome struct {
 	// stateAt is set only if it has changed, so that tasks of different age are saved alike.
 	moved   bool
 	stateAt task.Instant
-	meta    bool // may have changed too
+	meta    bool
 }
 
-// outcomeOf returns the columns to write of a task.
-// was is nil for a task that the transaction has not seen; stateAt is then written in any case.
+// outcomeOf returns the columns to write of a task. was is nil for a task that the transaction has not seen; stateAt is
+// then written in any case.
 func outcomeOf(was *seenTask, k *task.Task) outcome {
 	o := outcome{state: k.State, counts: k.Counts, finishedAt: k.FinishedAt, deadlineAt: k.DeadlineAt,
 		meta: k.Meta.Changed()}
@@ -188,7 +179,7 @@ func outcomeOf(was *seenTask, k *task.Task) outcome {
 	return o
 }
 
-// SaveTasks implements engine.Tx. Tasks with equal changes are saved by one statement.
+// SaveTasks implements engine.Tx. One statement saves tasks with equal changes.
 func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	alike := group[outcome, *task.Task]{}
 	for _, k := range tasks {
@@ -212,7 +203,6 @@ func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 	return nil
 }
 
-// saveOutcome writes equal changes of tasks, and their metas if some may have changed.
 func (t *tx) saveOutcome(v outcome, tasks []*task.Task) error {
 	var seen seenRows
 	var metas [][]byte
@@ -256,13 +246,11 @@ func (t *tx) saveOutcome(v outcome, tasks []*task.Task) error {
 	return nil
 }
 
-// group collects rows by their common values, in order of appearance.
 type group[V comparable, R any] struct {
 	values []V
 	rows   map[V][]R
 }
 
-// add adds a row to the group of its values.
 func (g *group[V, R]) add(v V, r R) {
 	if g.rows == nil {
 		g.rows = map[V][]R{}
@@ -273,7 +261,6 @@ func (g *group[V, R]) add(v V, r R) {
 	g.rows[v] = append(g.rows[v], r)
 }
 
-// each calls save once for each value, in order of appearance.
 func (g *group[V, R]) each(save func(V, []R)) {
 	for _, v := range g.values {
 		save(v, g.rows[v])

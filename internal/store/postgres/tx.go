@@ -9,9 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// tx is one run of a unit of work. Its writes wait for a query or the commit: then all are sent in one pipeline. A unit
-// without queries is a single pipeline, which PostgreSQL runs as one transaction.
-// It ends with its run: a repeated unit of work gets a new one.
+// tx is one run of a unit of work; a repetition gets a new one. Its writes wait for a query or the commit: then all are
+// sent in one pipeline. A unit without queries is a single pipeline, which PostgreSQL runs as one transaction.
 type tx struct {
 	store *Store
 	conn  *conn
@@ -22,7 +21,7 @@ type tx struct {
 	// guest: the transaction belongs to an external caller, who commits it.
 	guest bool
 
-	sql     store.SQL // portable statements on this transaction
+	sql     store.SQL
 	begun   bool
 	pending []request
 
@@ -34,8 +33,8 @@ type tx struct {
 	// queued are the routes on which steps became ready, before ahead of when
 	queued map[int64]struct{}
 	begin  time.Time
-	after  []func()     // to be called after a commit
-	undone []func(bool) // to be called after a rollback
+	after  []func()     // after a commit
+	undone []func(bool) // after a rollback
 }
 
 var (
@@ -43,15 +42,12 @@ var (
 	_ store.Handle = (*tx)(nil)
 )
 
-// seenStep is a step as the transaction last read or wrote it.
 type seenStep struct {
 	row        stepRow
 	remembered bool // not read in this transaction: checked at its end
 	saved      bool
 }
 
-// seenTask is a task as the transaction last read or wrote it. One that was remembered, not
-// read, is checked at the end.
 type seenTask struct {
 	row        taskRow
 	remembered bool
@@ -59,14 +55,11 @@ type seenTask struct {
 	inserted   bool
 }
 
-// Handle implements engine.Tx.
 func (t *tx) Handle() engine.Handle { return t }
 
-// SQL implements store.Handle.
 func (t *tx) SQL() store.SQL { return t.sql }
 
-// AfterCommit implements engine.Handle.
-// false: an external caller commits, and this process does not learn when.
+// AfterCommit implements engine.Handle. false: an external caller commits, unseen by this process.
 func (t *tx) AfterCommit(fn func()) bool {
 	if t.guest {
 		return false
@@ -75,10 +68,8 @@ func (t *tx) AfterCommit(fn func()) bool {
 	return true
 }
 
-// AfterRollback implements engine.Handle.
 func (t *tx) AfterRollback(fn func(sure bool)) { t.undone = append(t.undone, fn) }
 
-// in returns the transaction behind a Tx.
 func in(of engine.Tx) *tx { return of.Handle().(*tx) }
 
 // WatchStore implements engine.Database.
@@ -90,8 +81,8 @@ func (s *Store) KeyStore() engine.KeyStore { return s }
 // UniqueStore implements engine.Database.
 func (s *Store) UniqueStore() engine.UniqueStore { return s }
 
-// newTx returns a transaction that has not begun: BEGIN travels with its first query. A careful
-// one locks the rows that it reads.
+// newTx returns a transaction that has not begun: BEGIN travels with its first query. A careful one locks the rows that
+// it reads.
 func (s *Store) newTx(c *conn, careful bool) *tx {
 	t := &tx{store: s, conn: c, locking: careful, begin: s.Now(),
 		steps: map[task.ID]*seenStep{}, tasks: map[task.ID]*seenTask{}, contexts: map[task.ID][]byte{},
@@ -106,19 +97,16 @@ func (s *Store) newTx(c *conn, careful bool) *tx {
 // later sends a statement with the next query, or with the commit.
 func (t *tx) later(r request) { t.pending = append(t.pending, r) }
 
-// exec is later for a statement that writes.
 func (t *tx) exec(sql string, args ...any) {
 	t.wrote = true
 	t.later(request{sql: sql, args: args})
 }
 
-// ask sends the waiting statements and a query, and returns after its answer.
 func (t *tx) ask(ctx context.Context, sql string, args []any, each func(store.Row) error) error {
 	return t.send(ctx, request{sql: sql, args: args, each: each})
 }
 
-// send sends everything that waits, and a request, in one round trip.
-// An error may be that of an earlier statement which waited.
+// send sends all waiting statements and a request, in one round trip. An error may be that of an earlier statement.
 func (t *tx) send(ctx context.Context, r request) error {
 	if !t.begun && !t.guest {
 		t.pending = append([]request{{sql: "BEGIN"}}, t.pending...)
@@ -149,8 +137,8 @@ func (t *tx) commit(ctx context.Context) (version uint32, err error) {
 	return version, err
 }
 
-// leavesRows reports whether the cache may keep a row that the transaction has saved. It keeps none of settled tasks,
-// nor new ones without a lease, which are not seen here: most results and submissions do without the question.
+// leavesRows reports whether the cache may keep a saved row. It keeps none of settled tasks, nor new ones without a
+// lease, which are not seen here: most results and submissions do without the query.
 func (t *tx) leavesRows() bool {
 	for _, k := range t.tasks {
 		if k.saved && !k.row.State.Settled() {
@@ -167,8 +155,8 @@ func (t *tx) leavesRows() bool {
 	return false
 }
 
-// check makes the transaction fail if it decided on an outdated cached row without saving it. A step in a final state
-// never changes again.
+// check fails the transaction if it decided on an outdated cached row without saving it. A step in a final state never
+// changes again.
 func (t *tx) check() {
 	var tasks, steps seenRows
 	for id, k := range t.tasks {
@@ -192,20 +180,18 @@ func (t *tx) check() {
 	}
 }
 
-// seenRows are the IDs of rows with the versions that they must still have; 0 for a row that this transaction has
-// written.
+// seenRows are IDs of rows with the versions that they must still have; 0 for rows that this transaction has written.
 type seenRows struct {
 	ids      []task.ID
 	versions []uint32
 }
 
-// add adds a row.
 func (s *seenRows) add(id task.ID, version uint32) {
 	s.ids, s.versions = append(s.ids, id), append(s.versions, version)
 }
 
-// committed caches the results of the transaction. It caches rows only if this process will
-// need them: those with a lease, those it had cached, and new ones if configured.
+// committed caches the rows that this process will need: those with a lease, those it had cached, and new ones if
+// configured.
 func (t *tx) committed(version uint32) {
 	kept := map[task.ID]struct{}{}
 	for _, s := range t.steps {
@@ -239,8 +225,8 @@ func (t *tx) committed(version uint32) {
 	}
 }
 
-// failed drops the cached rows that the transaction relied on.
-// Other cached rows of the same tasks go with them, which costs a read and is always right.
+// failed drops the cached rows that the transaction relied on, with other rows of the same tasks, which costs a read
+// and is always right.
 func (t *tx) failed() {
 	ids := make([]task.ID, 0, len(t.tasks))
 	for id := range t.tasks {
@@ -252,10 +238,9 @@ func (t *tx) failed() {
 	t.store.rowCache.forget(ids)
 }
 
-// portable runs portable SQL in the transaction.
 type portable struct{ t *tx }
 
-// Exec implements store.Conn. The number of rows needs an answer, so the statement is sent as a query.
+// Exec implements store.Conn. The number of rows needs an answer, so it is a query.
 func (p portable) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	var n int64
 	p.t.wrote = true
@@ -269,13 +254,10 @@ func (p portable) Send(_ context.Context, query string, args ...any) error {
 	return nil
 }
 
-// Query implements store.Conn.
-// each must not use the transaction: the pipeline is being read.
+// Query implements store.Conn. each must not use the transaction: the pipeline is being read.
 func (p portable) Query(ctx context.Context, query string, args []any, each func(store.Row) error) error {
 	return p.t.ask(ctx, query, args, each)
 }
-
-// The following methods are portable SQL in this transaction.
 
 func (t *tx) AddAttempts(ctx context.Context, a []task.Attempt) error {
 	return t.sql.AddAttempts(ctx, a)
@@ -291,13 +273,11 @@ func (t *tx) Template(ctx context.Context, def int64) (*task.Template, error) {
 }
 func (t *tx) InsertRoute(ctx context.Context, r *task.Route) error { return t.sql.InsertRoute(ctx, r) }
 
-// SaveWorker implements engine.Tx.
 func (t *tx) SaveWorker(ctx context.Context, w *task.Worker) error {
 	return t.sql.SaveWorker(ctx, w)
 }
 
-// Workers implements engine.Tx.
-// Workers are locked, because their rows are changed by heartbeats of any node.
+// Workers implements engine.Tx with locks, because heartbeats of any node change the rows.
 func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	const query = `SELECT ` + store.WorkerColumns +
 		` FROM tasker_workers WHERE worker_no = ANY($1) ORDER BY worker_no FOR UPDATE`

@@ -5,10 +5,11 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/store"
 )
 
-// Watch implements engine.WatchStore.
-// Of two watches for one task in the list, one remains: a statement may not change a row twice.
+// Watch implements engine.WatchStore. Of two watches for one task in the list, one remains: a statement must not change
+// a row twice.
 func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watch) error {
 	t := in(within)
 	var ids []task.ID
@@ -25,8 +26,7 @@ func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watc
 	return nil
 }
 
-// Rewatch implements engine.WatchStore.
-// A watch that changed since it was read is left alone, because its time differs.
+// Rewatch implements engine.WatchStore. It skips a watch that changed since it was read, by its time.
 func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.WatchMove) error {
 	t := in(within)
 	var moved, dropped []task.ID
@@ -51,4 +51,18 @@ func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.Watc
 			dropped, last)
 	}
 	return nil
+}
+
+// Overdue implements engine.Tx. It skips locked tasks until the next run.
+func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
+	query := `SELECT ` + taskColumns +
+		` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2
+  FOR UPDATE SKIP LOCKED`
+	var tasks []*task.Task
+	err := t.ask(ctx, query, []any{int64(until), limit}, func(r store.Row) error {
+		k, err := t.scanTask(r)
+		tasks = append(tasks, k)
+		return err
+	})
+	return tasks, err
 }

@@ -9,20 +9,20 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/kit/clock"
 	"github.com/taskerhq/tasker/internal/model/task"
+	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/store/nesting"
 )
 
 // maxRuns bounds the runs of a unit of work; then its caller gets the error that the database is too busy.
 const maxRuns = 10
 
-// Write implements engine.Store. It is the only place that runs a transaction again after a lost race (a changed row, a
-// deadlock, a serialization failure), after a connection that was dead before anything was sent, or after a refusal
-// based on cached rows, which another transaction may have changed in the meantime.
-// fn may run several times and must have no effects besides its transaction. It blocks up to Options.Timeout.
+// Write implements engine.Store. Only Write runs a transaction again: after a lost race (a changed row, a deadlock, a
+// serialization failure), after a connection that was dead before anything was sent, or after a refusal based on cached
+// rows, which another transaction may have changed meanwhile. fn may run several times and must have no effects besides
+// its transaction. It blocks up to Options.Timeout.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
@@ -48,8 +48,8 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) e
 	}
 }
 
-// pause waits for a random time before another run, up to 64 ms; the first repetition runs at
-// once. Randomness separates transactions that collided.
+// pause waits for a random time before another run, up to 64 ms, to separate colliding transactions; the first
+// repetition runs immediately.
 func pause(ctx context.Context, run int) error {
 	if run == 1 {
 		return nil
@@ -57,8 +57,7 @@ func pause(ctx context.Context, run int) error {
 	return clock.Sleep(ctx, rand.N(time.Millisecond<<min(run, 6)))
 }
 
-// attempt runs fn once. It reports whether fn relied on cached rows.
-// careful makes it lock the rows that it reads.
+// attempt runs fn once. It reports whether fn relied on cached rows. careful makes it lock the rows that it reads.
 func (s *Store) attempt(ctx context.Context, careful bool,
 	fn func(context.Context, engine.Tx) error,
 ) (relied bool, err error) {
@@ -88,8 +87,8 @@ func (s *Store) attempt(ctx context.Context, careful bool,
 	return false, nil
 }
 
-// relied reports whether the transaction returned cached rows.
-// A refusal that is based on such rows may be wrong, so the unit runs once more on rows read afresh.
+// relied reports whether the transaction returned cached rows. A refusal based on them may be wrong, so the unit runs
+// once more on rows read afresh.
 func (t *tx) relied() bool {
 	for _, k := range t.tasks {
 		if k.remembered {
@@ -104,8 +103,8 @@ func (t *tx) relied() bool {
 	return false
 }
 
-// isRefusal reports whether an error is the engine's decision, and not the database's.
-// Unavailable is the code that classify gives to errors of the database.
+// isRefusal reports whether an error is the engine's decision, and not the database's, which classify makes
+// Unavailable.
 func isRefusal(err error) bool {
 	var e *task.Error
 	return errors.As(err, &e) && e.Code != task.Unavailable
@@ -121,7 +120,7 @@ func guarded(ctx context.Context, t *tx, fn func(context.Context, engine.Tx) err
 	return fn(ctx, t)
 }
 
-// rollback ends an unsuccessful transaction. If the connection cannot roll back, it is closed, which ends the
+// rollback ends an unsuccessful transaction. If it cannot roll back, it closes the connection, which ends the
 // transaction too.
 func (s *Store) rollback(ctx context.Context, t *tx) {
 	if !t.begun || t.conn.pg.IsClosed() || t.conn.pg.TxStatus() == 'I' {
@@ -134,22 +133,19 @@ func (s *Store) rollback(ctx context.Context, t *tx) {
 	}
 }
 
-// rollbackTimeout bounds the end of a transaction whose caller has left.
 const rollbackTimeout = 5 * time.Second
 
-// bounded limits the time of the work on the database.
 func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.timeout)
 }
 
 // isRace reports an error caused by another transaction, by SQLSTATE: serialization failure, deadlock, or our own for a
-// row changed in the meantime.
+// row changed meanwhile.
 func isRace(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01" || e.Code == codeChanged)
 }
 
-// isReplaced reports the error of tasker_expect_known.
 func isReplaced(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == codeReplaced
@@ -158,8 +154,8 @@ func isReplaced(err error) bool {
 // codeChanged is the error code of tasker_expect.
 const codeChanged = "TK001"
 
-// isStale reports whether a connection was unusable, and nothing can have been done on it: it was dead before anything
-// was sent, or its prepared statements do not match the schema any more.
+// isStale reports whether nothing can have been done on a connection: it was dead before anything was sent, or its
+// prepared statements do not match the schema.
 func isStale(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
@@ -188,8 +184,8 @@ func classify(err error) error {
 	}
 }
 
-// classifyState gives an error of the server its code. Conditions that time or an operator can
-// cure are Unavailable, so that callers retry; the hint says what to do.
+// classifyState gives an error of the server its code. Conditions that time or an operator can cure are Unavailable, so
+// that callers retry; the hint is for the operator.
 func classifyState(pg *pgconn.PgError, err error) error {
 	unavailable := func(message, hint string) error {
 		return &task.Error{Code: task.Unavailable, Message: message, Hint: hint, Err: err}
@@ -204,7 +200,7 @@ func classifyState(pg *pgconn.PgError, err error) error {
 			Err: errors.Join(engine.ErrFull, err)}
 	case pg.Code == codeStatementTaken, pg.Code == "26000":
 		return poolerInBetween(err)
-	case pg.Code == "08P01": // a pooler has mixed up statements, or reports an error of its own
+	case pg.Code == "08P01": // a pooler has mixed up statements, or reports its own error
 		return unavailable("the database does not answer (SQLSTATE 08P01)", "if there is a pooler such as PgBouncer before "+
 			"PostgreSQL, read its log, and add pgbouncer=true to the DSN")
 	case pg.Code == "53300":
@@ -224,19 +220,23 @@ func classifyState(pg *pgconn.PgError, err error) error {
 	}
 }
 
-// codeStatementTaken is the error code of a prepared statement that exists already.
 const codeStatementTaken = "42P05"
 
-// poolerInBetween is the error of a statement that another client of a pooler has prepared on our connection.
+// poolerInBetween: another client of a pooler has prepared a statement on our connection.
 func poolerInBetween(err error) error {
 	return &task.Error{Code: task.Unavailable, Message: "the connections are shared with other clients: there is a " +
 		"pooler such as PgBouncer before PostgreSQL", Hint: "add pgbouncer=true to the DSN", Err: err}
 }
 
-// isConnection reports whether the cause is the network or an exhausted pool.
-// Every error with a method Timeout counts, which those of package net have.
+// isConnection reports whether the cause is the network or an exhausted pool. Every error with a method Timeout counts,
+// as in package net.
 func isConnection(err error) bool {
 	var connect *pgconn.ConnectError
 	var net interface{ Timeout() bool }
 	return errors.As(err, &connect) || errors.As(err, &net) || pgconn.SafeToRetry(err) || isCut(err)
+}
+
+// KeepSettings implements engine.SettingsKeeper. One transaction replaces all, so that no view sees half of them.
+func (s *Store) KeepSettings(ctx context.Context, settings map[string]int64) error {
+	return s.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return store.In(tx).KeepSettings(ctx, settings) })
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/postgrestest"
 )
 
-// handedOut is a step that a process has given to a worker, and so remembers.
+// handedOut is a step that a process leased to a worker, and so has cached.
 func handedOut(t *testing.T, s *postgres.Store) task.ID {
 	t.Helper()
 	k, step := job(s, 7)
@@ -41,8 +41,7 @@ func handedOut(t *testing.T, s *postgres.Store) task.ID {
 	return step.ID
 }
 
-// unlessWaiting refuses anything about a step that is not on its route, and counts
-// how often it was asked.
+// unlessWaiting refuses anything about a step that is not on its route, and counts its calls.
 func unlessWaiting(id task.ID, runs *int) func(context.Context, engine.Tx) error {
 	return func(ctx context.Context, tx engine.Tx) error {
 		*runs++
@@ -57,7 +56,7 @@ func unlessWaiting(id task.ID, runs *int) func(context.Context, engine.Tx) error
 	}
 }
 
-// What is refused because of rows that are only remembered may be allowed by now.
+// A refusal because of cached rows is decided again on fresh ones.
 func TestRefusedOnWhatWasRemembered(t *testing.T) {
 	t.Parallel()
 	t.Run("Changed", func(t *testing.T) {
@@ -87,7 +86,7 @@ func TestRefusedOnWhatWasRemembered(t *testing.T) {
 		t.Parallel()
 		here := open(t, postgrestest.DSN(t))
 		id := handedOut(t, here)
-		for _, want := range []int{2, 1} { // the second time nothing is remembered
+		for _, want := range []int{2, 1} { // the second time nothing is cached
 			runs := 0
 			err := here.Write(t.Context(), unlessWaiting(id, &runs))
 			if task.CodeOf(err) != task.Conflict || runs != want {

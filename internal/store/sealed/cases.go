@@ -9,14 +9,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// cases are the cases of tasks. A snapshot is only looked at: what is encrypted in it is masked if it cannot be
-// decrypted, as in one that a function of the database has made of encrypted rows.
+// cases are the cases of tasks. A snapshot is only shown: undecryptable values in it are masked, as in one that a
+// database function made of encrypted rows.
 type cases struct {
 	engine.CaseStore
 	seals *Seals
 }
 
-// store encrypts cases for the duration of a call.
 func (c *cases) store(ctx context.Context, of engine.Tx, list []*task.Case,
 	call func(context.Context, engine.Tx, []*task.Case) error,
 ) error {
@@ -44,17 +43,14 @@ func (c *cases) store(ctx context.Context, of engine.Tx, list []*task.Case,
 	return call(ctx, of, list)
 }
 
-// AddCases implements engine.CaseRows.
 func (c *cases) AddCases(ctx context.Context, of engine.Tx, list []*task.Case) error {
 	return c.store(ctx, of, list, c.CaseStore.AddCases)
 }
 
-// SaveCases implements engine.CaseRows.
 func (c *cases) SaveCases(ctx context.Context, of engine.Tx, list []*task.Case) error {
 	return c.store(ctx, of, list, c.CaseStore.SaveCases)
 }
 
-// RecurCases implements engine.CaseRows.
 func (c *cases) RecurCases(ctx context.Context, of engine.Tx, list []*task.Case) error {
 	return c.store(ctx, of, list, c.CaseStore.RecurCases)
 }
@@ -78,54 +74,45 @@ func (c *cases) opened(list []*task.Case, err error) ([]*task.Case, error) {
 	return list, err
 }
 
-// Case implements engine.CaseRows.
 func (c *cases) Case(ctx context.Context, of engine.Tx, id task.ID) (*task.Case, error) {
 	one, err := c.CaseStore.Case(ctx, of, id)
 	c.open(one)
 	return one, err
 }
 
-// PendingCases implements engine.CaseRows.
 func (c *cases) PendingCases(ctx context.Context, of engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	return c.opened(c.CaseStore.PendingCases(ctx, of, tasks))
 }
 
-// CasesOf implements engine.CaseRows.
 func (c *cases) CasesOf(ctx context.Context, of engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	return c.opened(c.CaseStore.CasesOf(ctx, of, tasks))
 }
 
-// FindCase implements engine.CaseReader.
 func (c *cases) FindCase(ctx context.Context, id task.ID) (*task.Case, error) {
 	one, err := c.CaseStore.FindCase(ctx, id)
 	c.open(one)
 	return one, err
 }
 
-// LastCase implements engine.CaseReader.
 func (c *cases) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
 	one, err := c.CaseStore.LastCase(ctx, of)
 	c.open(one)
 	return one, err
 }
 
-// ListCases implements engine.CaseReader.
 func (c *cases) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, error) {
 	return c.opened(c.CaseStore.ListCases(ctx, f))
 }
 
-// UrgentCases implements engine.CaseReader.
 func (c *cases) UrgentCases(ctx context.Context, f engine.CaseFilter, bases settings.PriorityBases,
 ) ([]*task.Case, error) {
 	return c.opened(c.CaseStore.UrgentCases(ctx, f, bases))
 }
 
-// ResolvedCases implements engine.CaseRetention.
 func (c *cases) ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error) {
 	return c.opened(c.CaseStore.ResolvedCases(ctx, before, limit))
 }
 
-// Evidence implements engine.Evidences.
 func (c *cases) Evidence(ctx context.Context, of engine.Tx, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 	found, err := c.CaseStore.Evidence(ctx, of, tasks)
 	for id, e := range found {
@@ -136,7 +123,6 @@ func (c *cases) Evidence(ctx context.Context, of engine.Tx, tasks []task.ID) (ma
 	return found, err
 }
 
-// LastFailures implements engine.Evidences.
 func (c *cases) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt, error) {
 	return c.seals.openAttempts(c.CaseStore.LastFailures(ctx, of))
 }

@@ -10,18 +10,16 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ChildStore implements engine.Database.
 func (d *database) ChildStore() engine.ChildStore { return &children{d.Database.ChildStore(), d.seals} }
 
-// children are the children of steps. The template of a child says what is sensitive in its result. Items are a part of
-// a context or a result, whose pointers do not lead there any more: they are encrypted whole if the template of their
-// step marks anything.
+// children are the children of steps. The template of a child marks the sensitive parts of its result. Items are parts
+// of a context or a result, to which its pointers do not apply: they are encrypted whole if the template of their step
+// marks anything.
 type children struct {
 	engine.ChildStore
 	seals *Seals
 }
 
-// AddItems implements engine.ChildRows.
 func (c *children) AddItems(ctx context.Context, of engine.Tx, step task.ID, windows [][]byte) error {
 	under := below(of)
 	works, err := under.Work(ctx, []task.ID{step})
@@ -46,7 +44,6 @@ func (c *children) AddItems(ctx context.Context, of engine.Tx, step task.ID, win
 	return c.ChildStore.AddItems(ctx, of, step, windows)
 }
 
-// ItemWindow implements engine.ChildReads.
 func (c *children) ItemWindow(ctx context.Context, step task.ID, window int) ([]byte, error) {
 	items, err := c.ChildStore.ItemWindow(ctx, step, window)
 	if err != nil {
@@ -55,7 +52,6 @@ func (c *children) ItemWindow(ctx context.Context, step task.ID, window int) ([]
 	return c.seals.must(items, place(vault.Items, step))
 }
 
-// sealed returns the result of a child as it is stored.
 func (c *children) sealed(ctx context.Context, under engine.Tx, id task.ID, result []byte) ([]byte, error) {
 	child, err := under.Task(ctx, id)
 	if err != nil {
@@ -70,7 +66,6 @@ func (c *children) sealed(ctx context.Context, under engine.Tx, id task.ID, resu
 	return c.seals.sealed(set, result, place(vault.Child, id))
 }
 
-// SaveChildren implements engine.ChildRows.
 func (c *children) SaveChildren(ctx context.Context, of engine.Tx, list []engine.Child) (err error) {
 	list = slices.Clone(list)
 	for i := range list {
@@ -84,7 +79,6 @@ func (c *children) SaveChildren(ctx context.Context, of engine.Tx, list []engine
 	return c.ChildStore.SaveChildren(ctx, of, list)
 }
 
-// MarkChildren implements engine.ChildRows.
 func (c *children) MarkChildren(ctx context.Context, of engine.Tx, marks []engine.ChildMark) (err error) {
 	marks = slices.Clone(marks)
 	for i := range marks {
@@ -98,7 +92,6 @@ func (c *children) MarkChildren(ctx context.Context, of engine.Tx, marks []engin
 	return c.ChildStore.MarkChildren(ctx, of, marks)
 }
 
-// ListChildren implements engine.ChildReads.
 func (c *children) ListChildren(ctx context.Context, step task.ID, f engine.ChildFilter) ([]engine.Child, error) {
 	list, err := c.ChildStore.ListChildren(ctx, step, f)
 	for i := range list {

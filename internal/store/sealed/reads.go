@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// database is a database whose rows are in clear text.
 type database struct {
 	engine.Database
 	seals *Seals
@@ -18,33 +17,28 @@ type database struct {
 // Database implements engine.Seals.
 func (s *Seals) Database(db engine.Database) engine.Database { return &database{db, s} }
 
-// CacheNewRows implements engine.RowCacher.
 func (d *database) CacheNewRows() {
 	if r, ok := d.Database.(engine.RowCacher); ok {
 		r.CacheNewRows()
 	}
 }
 
-// FindTask implements engine.Reader.
 func (d *database) FindTask(ctx context.Context, id task.ID) (*task.Task, error) {
 	k, err := d.Database.FindTask(ctx, id)
 	d.seals.openTask(k)
 	return k, err
 }
 
-// ListTasks implements engine.Reader.
 func (d *database) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, task.ID, error) {
 	tasks, next, err := d.Database.ListTasks(ctx, f)
 	_, _ = d.seals.openTasks(tasks, nil)
 	return tasks, next, err
 }
 
-// FindSteps implements engine.Reader.
 func (d *database) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error) {
 	return d.seals.openSteps(d.Database.FindSteps(ctx, id))
 }
 
-// Results implements engine.Reader.
 func (d *database) Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error) {
 	results, err := d.Database.Results(ctx, steps, bytes)
 	for id, result := range results {
@@ -53,7 +47,6 @@ func (d *database) Results(ctx context.Context, steps []task.ID, bytes int) (map
 	return results, err
 }
 
-// FindAttempts implements engine.Reader.
 func (d *database) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error) {
 	return d.seals.openAttempts(d.Database.FindAttempts(ctx, id))
 }
@@ -67,24 +60,20 @@ func (s *Seals) openAttempts(attempts []task.Attempt, err error) ([]task.Attempt
 	return attempts, err
 }
 
-// ActStore implements engine.Database.
 func (d *database) ActStore() engine.ActStore { return &acts{d.Database.ActStore(), d.seals} }
 
-// CaseStore implements engine.Database.
 func (d *database) CaseStore() engine.CaseStore { return &cases{d.Database.CaseStore(), d.seals} }
 
-// CheckpointStore implements engine.Database.
 func (d *database) CheckpointStore() engine.CheckpointStore {
 	return &checkpoints{d.Database.CheckpointStore(), d.seals}
 }
 
-// acts are the acts of operators. What is encrypted in one is shown as it was, or masked: an act is only looked at.
+// acts are the acts of operators. They are only shown: undecryptable values are masked.
 type acts struct {
 	engine.ActStore
 	seals *Seals
 }
 
-// AddActs implements engine.ActStore.
 func (a *acts) AddActs(ctx context.Context, of engine.Tx, list []task.Act) error {
 	under, stored := below(of), append([]task.Act{}, list...)
 	for i := range stored {
@@ -103,10 +92,8 @@ func (a *acts) AddActs(ctx context.Context, of engine.Tx, list []task.Act) error
 	return a.ActStore.AddActs(ctx, of, stored)
 }
 
-// ofSchedules is what is sensitive in the data of acts on schedules: contexts before and after.
 var ofSchedules = sensitive.Lenient([]string{"/before/context", "/after/context", "/input/context"})
 
-// set returns what is sensitive in the data of an act: that of its task.
 func (a *acts) set(ctx context.Context, under engine.Tx, act *task.Act) (*sensitive.Set, error) {
 	if act.TaskID == (task.ID{}) {
 		return ofSchedules, nil
@@ -131,23 +118,19 @@ func (a *acts) open(list []task.Act, err error) ([]task.Act, error) {
 	return list, err
 }
 
-// FindActs implements engine.ActStore.
 func (a *acts) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
 	return a.open(a.ActStore.FindActs(ctx, id))
 }
 
-// ListActs implements engine.ActStore.
 func (a *acts) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, error) {
 	return a.open(a.ActStore.ListActs(ctx, f))
 }
 
-// checkpoints are those of steps.
 type checkpoints struct {
 	engine.CheckpointStore
 	seals *Seals
 }
 
-// SaveCheckpoint implements engine.CheckpointStore.
 func (c *checkpoints) SaveCheckpoint(ctx context.Context, of engine.Tx, p *task.Checkpoint) error {
 	set, err := c.seals.set(ctx, p.DefID, below(of).Template)
 	if err != nil {
@@ -167,12 +150,10 @@ func (c *checkpoints) open(list []task.Checkpoint, err error) ([]task.Checkpoint
 	return list, err
 }
 
-// CheckpointsOf implements engine.CheckpointStore.
 func (c *checkpoints) CheckpointsOf(ctx context.Context, of engine.Tx, steps []task.ID) ([]task.Checkpoint, error) {
 	return c.open(c.CheckpointStore.CheckpointsOf(ctx, of, steps))
 }
 
-// FindCheckpoints implements engine.CheckpointStore.
 func (c *checkpoints) FindCheckpoints(ctx context.Context, steps []task.ID, bodies bool) ([]task.Checkpoint, error) {
 	return c.open(c.CheckpointStore.FindCheckpoints(ctx, steps, bodies))
 }

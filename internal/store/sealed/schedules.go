@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Schedules returns a database of schedules whose contexts are in clear text. They are encrypted whole, for which
-// template they ever are: a schedule may name the newest version, which says later what is sensitive.
+// Schedules returns a database of schedules with contexts in clear text. Contexts are encrypted whole, for any
+// template: a schedule may name the newest version, which later marks the sensitive parts.
 func (s *Seals) Schedules(db scheduler.Database) scheduler.Database { return &schedulesDB{db, s} }
 
 type schedulesDB struct {
@@ -20,10 +20,8 @@ type schedulesDB struct {
 	seals *Seals
 }
 
-// ActStore implements scheduler.Database.
 func (d *schedulesDB) ActStore() engine.ActStore { return &acts{d.Database.ActStore(), d.seals} }
 
-// Schedules implements scheduler.Database.
 func (d *schedulesDB) Schedules() scheduler.Store { return &schedules{d.Database.Schedules(), d.seals} }
 
 type schedules struct {
@@ -31,7 +29,7 @@ type schedules struct {
 	seals *Seals
 }
 
-// store encrypts a schedule for a call. What is stored is a copy: its settings may be shared.
+// store encrypts a schedule for a call, as a copy: its settings may be shared.
 func (s *schedules) store(ctx context.Context, tx engine.Tx, of *schedule.Schedule,
 	call func(context.Context, engine.Tx, *schedule.Schedule) error,
 ) error {
@@ -48,12 +46,10 @@ func (s *schedules) store(ctx context.Context, tx engine.Tx, of *schedule.Schedu
 	return call(ctx, tx, of)
 }
 
-// AddSchedule implements scheduler.Rows.
 func (s *schedules) AddSchedule(ctx context.Context, tx engine.Tx, of *schedule.Schedule) error {
 	return s.store(ctx, tx, of, s.Store.AddSchedule)
 }
 
-// SaveSchedule implements scheduler.Rows.
 func (s *schedules) SaveSchedule(ctx context.Context, tx engine.Tx, of *schedule.Schedule) error {
 	return s.store(ctx, tx, of, s.Store.SaveSchedule)
 }
@@ -71,12 +67,10 @@ func (s *schedules) opened(list []*schedule.Schedule, err error) ([]*schedule.Sc
 	return list, err
 }
 
-// Schedules implements scheduler.Rows.
 func (s *schedules) Schedules(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*schedule.Schedule, error) {
 	return s.opened(s.Store.Schedules(ctx, tx, ids))
 }
 
-// ScheduleNamed implements scheduler.Rows.
 func (s *schedules) ScheduleNamed(ctx context.Context, tx engine.Tx, namespace, name string,
 ) (*schedule.Schedule, error) {
 	of, err := s.Store.ScheduleNamed(ctx, tx, namespace, name)
@@ -84,14 +78,12 @@ func (s *schedules) ScheduleNamed(ctx context.Context, tx engine.Tx, namespace, 
 	return of, err
 }
 
-// FindSchedule implements scheduler.Reader.
 func (s *schedules) FindSchedule(ctx context.Context, namespace, name string) (*schedule.Schedule, error) {
 	of, err := s.Store.FindSchedule(ctx, namespace, name)
 	s.open(of)
 	return of, err
 }
 
-// ListSchedules implements scheduler.Reader.
 func (s *schedules) ListSchedules(ctx context.Context, f scheduler.Filter) ([]*schedule.Schedule, error) {
 	return s.opened(s.Store.ListSchedules(ctx, f))
 }

@@ -16,24 +16,23 @@ import (
 // Seals is an engine.Seals with a ring of keys. It is safe for concurrent use.
 type Seals struct {
 	ring atomic.Pointer[vault.Ring]
-	sets sync.Map // int64 to *sensitive.Set: what is sensitive by the key of a template
+	sets sync.Map // int64 to *sensitive.Set: sensitive parts by key of a template
 
 	// reload reads the keys again; nil: they do not change.
 	reload func() (*vault.Ring, error)
 	now    func() time.Time
 	turn   sync.Mutex
-	read   time.Time // when the keys were last read again
+	read   time.Time
 }
 
 // Options configures Seals.
 type Options struct {
-	// Reload reads the keys again, when a value is encrypted with one that is not there. Defaults to never.
+	// Reload reads the keys again for an unknown key. Defaults to never.
 	Reload func() (*vault.Ring, error)
-	// Now is the clock for Reload. It is needed with it.
+	// Now is the clock for Reload, and required with it.
 	Now func() time.Time
 }
 
-// reloadEvery is the least time between two readings of the keys.
 const reloadEvery = 5 * time.Second
 
 var _ engine.Seals = (*Seals)(nil)
@@ -48,10 +47,9 @@ func New(ring *vault.Ring, opts Options) *Seals {
 // Forget implements engine.Seals.
 func (s *Seals) Forget() { s.sets.Clear() }
 
-// find reads a template by its key, nil for none.
 type find func(ctx context.Context, def int64) (*task.Template, error)
 
-// set returns what is sensitive in the tasks of a template; everything in those of one that is gone or cannot be read.
+// set returns the sensitive parts of a template's tasks; everything for a missing or unreadable one.
 func (s *Seals) set(ctx context.Context, def int64, of find) (*sensitive.Set, error) {
 	if known, ok := s.sets.Load(def); ok {
 		return known.(*sensitive.Set), nil
@@ -68,12 +66,10 @@ func (s *Seals) set(ctx context.Context, def int64, of find) (*sensitive.Set, er
 	return set, nil
 }
 
-// place is where a document of an object is stored.
 func place(kind vault.Kind, id task.ID) vault.Place { return vault.Place{Kind: kind, ID: id.String()} }
 
-// sealed returns a document as it is stored. Pointers count from the root of a context, and from every value of any
-// other document. What looks like an encrypted value is encrypted whatever the set says: else it could not be told from
-// one.
+// sealed encrypts a document. Pointers count from the root of a context, and from every value of any other document.
+// Clear text that looks encrypted is always encrypted whole, to remain distinguishable.
 func (s *Seals) sealed(set *sensitive.Set, doc []byte, at vault.Place) ([]byte, error) {
 	if _, stored, is := task.WhyUnopened(doc); is {
 		return stored, nil // as it was
@@ -84,7 +80,7 @@ func (s *Seals) sealed(set *sensitive.Set, doc []byte, at vault.Place) ([]byte, 
 	return s.ring.Load().Seal(set, doc, at.Kind != vault.Context && at.Kind != vault.Schedule, at)
 }
 
-// opened returns a stored document in clear text, or one of task.Unopened.
+// opened decrypts a stored document, or returns one of task.Unopened.
 func (s *Seals) opened(doc []byte, at vault.Place) []byte {
 	if !vault.Sealed(doc) {
 		return doc
@@ -99,7 +95,7 @@ func (s *Seals) opened(doc []byte, at vault.Place) []byte {
 	return out
 }
 
-// must is opened for a document that becomes a part of others: it is decrypted, or an error for now.
+// must is opened for a document that becomes a part of others: an undecryptable one is an error for now.
 func (s *Seals) must(doc []byte, at vault.Place) ([]byte, error) {
 	out := s.opened(doc, at)
 	if reason, _, is := task.WhyUnopened(out); is {
@@ -108,7 +104,6 @@ func (s *Seals) must(doc []byte, at vault.Place) ([]byte, error) {
 	return out, nil
 }
 
-// shown is opened for a document that is only looked at.
 func (s *Seals) shown(doc []byte, at vault.Place) []byte {
 	if !vault.Sealed(doc) {
 		return doc
@@ -116,7 +111,6 @@ func (s *Seals) shown(doc []byte, at vault.Place) []byte {
 	return s.ring.Load().OpenLenient(doc, at)
 }
 
-// reread reads the keys again if one is missing, and reports whether they were read.
 func (s *Seals) reread(err error) bool {
 	var missing *vault.MissingKeyError
 	if s.reload == nil || !errors.As(err, &missing) {
@@ -126,7 +120,7 @@ func (s *Seals) reread(err error) bool {
 	defer s.turn.Unlock()
 	if now := s.now(); now.Sub(s.read) >= reloadEvery {
 		s.read = now
-		if ring, err := s.reload(); err == nil { // else it stays as it is: the value shows which key is missing
+		if ring, err := s.reload(); err == nil { // else it stays: the value shows which key is missing
 			s.ring.Store(ring)
 		}
 	}

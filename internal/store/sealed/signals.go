@@ -9,12 +9,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// SignalStore implements engine.Database.
 func (d *database) SignalStore() engine.SignalStore {
 	return &signals{d.Database.SignalStore(), d.seals}
 }
 
-// signals are messages for steps of any template, so that their payloads are encrypted whole.
+// signals are for steps of any template, so their payloads are encrypted whole.
 type signals struct {
 	engine.SignalStore
 	seals *Seals
@@ -24,7 +23,6 @@ func ofSignal(name task.SignalName) vault.Place {
 	return vault.Place{Kind: vault.Signal, ID: name.Namespace + "\x00" + name.ID}
 }
 
-// AddSignal implements engine.SignalStore.
 func (s *signals) AddSignal(ctx context.Context, tx engine.Tx, one *task.Signal) (*task.Signal, error) {
 	stored := *one
 	if len(one.Payload) > 0 {
@@ -36,7 +34,7 @@ func (s *signals) AddSignal(ctx context.Context, tx engine.Tx, one *task.Signal)
 	return s.SignalStore.AddSignal(ctx, tx, &stored)
 }
 
-// SignalsNamed implements engine.SignalStore. A payload becomes a result: it is decrypted, or an error for now.
+// SignalsNamed implements engine.SignalStore. A payload becomes a result: an undecryptable one is an error for now.
 func (s *signals) SignalsNamed(ctx context.Context, tx engine.Tx, names []task.SignalName) ([]task.Signal, error) {
 	list, err := s.SignalStore.SignalsNamed(ctx, tx, names)
 	for i := range list {

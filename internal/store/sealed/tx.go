@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// tx is a transaction whose rows are in clear text.
 type tx struct {
 	engine.Tx
 	*Seals
@@ -24,7 +23,6 @@ func (s *Seals) Tx(of engine.Tx) engine.Tx {
 	return &tx{of, s}
 }
 
-// below returns the transaction of the store.
 func below(of engine.Tx) engine.Tx {
 	if t, is := of.(*tx); is {
 		return t.Tx
@@ -32,18 +30,15 @@ func below(of engine.Tx) engine.Tx {
 	return of
 }
 
-// sets returns what is sensitive in the rows of a template.
 func (t *tx) set(ctx context.Context, def int64) (*sensitive.Set, error) {
 	return t.Seals.set(ctx, def, t.Tx.Template)
 }
 
-// swapped are documents that are changed for the duration of a call.
 type swapped []struct {
 	at  *[]byte
 	was []byte
 }
 
-// swap replaces a document, and remembers it.
 func (s *swapped) swap(at *[]byte, by []byte) {
 	*s = append(*s, struct {
 		at  *[]byte
@@ -52,14 +47,12 @@ func (s *swapped) swap(at *[]byte, by []byte) {
 	*at = by
 }
 
-// back restores the documents.
 func (s *swapped) back() {
 	for _, one := range slices.Backward(*s) {
 		*one.at = one.was
 	}
 }
 
-// contexts encrypts the contexts of tasks for the duration of a call.
 func (t *tx) contexts(ctx context.Context, tasks []*task.Task, s *swapped) error {
 	for _, k := range tasks {
 		if len(k.Context) == 0 {
@@ -69,7 +62,7 @@ func (t *tx) contexts(ctx context.Context, tasks []*task.Task, s *swapped) error
 		if err != nil {
 			return err
 		}
-		if in := k.Meta.Intake; in != nil { // what its source marked when it came in holds too
+		if in := k.Meta.Intake; in != nil { // the marks of its source at the intake count too
 			set = set.With(in.Sensitive)
 		}
 		doc, err := t.sealed(set, k.Context, place(vault.Context, k.ID))
@@ -81,7 +74,6 @@ func (t *tx) contexts(ctx context.Context, tasks []*task.Task, s *swapped) error
 	return nil
 }
 
-// InsertTasks implements engine.Tx.
 func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
 	var s swapped
 	defer s.back()
@@ -91,7 +83,6 @@ func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.
 	return t.Tx.InsertTasks(ctx, tasks, steps)
 }
 
-// SaveContext implements engine.Tx.
 func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 	var s swapped
 	defer s.back()
@@ -101,7 +92,6 @@ func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 	return t.Tx.SaveContext(ctx, k)
 }
 
-// SaveSteps implements engine.Tx.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	var s swapped
 	defer s.back()
@@ -122,7 +112,6 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	return t.Tx.SaveSteps(ctx, steps)
 }
 
-// AddAttempts implements engine.Tx.
 func (t *tx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	copied := false
 	for i := range attempts {
@@ -149,14 +138,12 @@ func (t *tx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	return t.Tx.AddAttempts(ctx, attempts)
 }
 
-// openTask decrypts the context of a task that was read.
 func (s *Seals) openTask(k *task.Task) {
 	if k != nil {
 		k.Context = s.opened(k.Context, place(vault.Context, k.ID))
 	}
 }
 
-// openStep decrypts the result of a step that was read.
 func (s *Seals) openStep(step *task.Step) {
 	if step != nil {
 		step.Result = s.opened(step.Result, place(vault.Result, step.ID))
@@ -191,33 +178,27 @@ func (s *Seals) openTasks(tasks []*task.Task, err error) ([]*task.Task, error) {
 	return tasks, err
 }
 
-// Ready implements engine.Tx.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	return t.openWorks(t.Tx.Ready(ctx, routes, limit))
 }
 
-// Due implements engine.Tx.
 func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	return t.openWorks(t.Tx.Due(ctx, queue, until, limit))
 }
 
-// Held implements engine.Tx.
 func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	return t.openWorks(t.Tx.Held(ctx, worker, limit))
 }
 
-// Work implements engine.Tx.
 func (t *tx) Work(ctx context.Context, steps []task.ID) ([]engine.Work, error) {
 	return t.openWorks(t.Tx.Work(ctx, steps))
 }
 
-// Between implements engine.Tx.
 func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64, limit int,
 ) ([]*task.Step, error) {
 	return t.openSteps(t.Tx.Between(ctx, route, after, upTo, limit))
 }
 
-// Steps implements engine.Tx.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	families, err := t.Tx.Steps(ctx, of)
 	for _, steps := range families {
@@ -226,7 +207,6 @@ func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, err
 	return families, err
 }
 
-// Contexts implements engine.Tx.
 func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	documents, err := t.Tx.Contexts(ctx, ids)
 	for i := range documents {
@@ -235,19 +215,16 @@ func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	return documents, err
 }
 
-// Task implements engine.Tx.
 func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	k, err := t.Tx.Task(ctx, id)
 	t.openTask(k)
 	return k, err
 }
 
-// Tasks implements engine.Tx.
 func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	return t.openTasks(t.Tx.Tasks(ctx, ids))
 }
 
-// Overdue implements engine.Tx.
 func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	return t.openTasks(t.Tx.Overdue(ctx, until, limit))
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestActsAreKept changes acts behind the store's back, which the file refuses
-// whatever program has it open.
+// TestActsAreKept changes acts directly, which the file refuses for any program.
 func TestActsAreKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -13,9 +13,8 @@ import (
 )
 
 // Backup writes a copy of the file at path to a new file, checks it and syncs it to disk, and returns its size in
-// bytes. Another process may have the file open and go on writing: the copy has what was committed when it began. It
-// has no log beside it and no unused pages. Invalid: path is no file. Conflict: the target exists; it is never
-// overwritten.
+// bytes. Another process may write meanwhile: the copy has the state when it began. It has no log beside it and no
+// unused pages. Invalid: path is no file. Conflict: the target exists; it is never overwritten.
 func Backup(ctx context.Context, path, target string) (int64, error) {
 	if _, err := os.Stat(path); err != nil {
 		return 0, &task.Error{Code: task.Invalid, Message: "there is no database " + path, Err: err}
@@ -27,7 +26,7 @@ func Backup(ctx context.Context, path, target string) (int64, error) {
 	if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
 		return 0, errors.Join(err, task.Errorf(task.Conflict, "%s exists already", target))
 	}
-	// The copy has the name of the target only when it is complete.
+	// The copy gets the target's name when it is complete.
 	partial := target + ".partial"
 	if err := os.Remove(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, err
@@ -45,7 +44,6 @@ func Backup(ctx context.Context, path, target string) (int64, error) {
 	return 0, errors.Join(fmt.Errorf("back up %s: %w", path, err), os.Remove(partial))
 }
 
-// backup copies the database into an empty file and checks the copy.
 func backup(ctx context.Context, path, partial string) (int64, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -76,7 +74,6 @@ func backup(ctx context.Context, path, partial string) (int64, error) {
 	return info.Size(), syncFile(partial)
 }
 
-// onFile opens a file, calls do and closes it.
 func onFile(ctx context.Context, path string, pragmas []string, do func(*sql.DB) error) error {
 	db, err := sql.Open("sqlite", dsn(path, pragmas))
 	if err != nil {

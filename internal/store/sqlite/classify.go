@@ -12,9 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// classify gives SQLite's errors an error code of the engine, by result code and never by text,
-// which is not part of SQLite's interface. Unknown errors stay as they are and become internal
-// errors.
+// classify gives SQLite's errors an error code of the engine, by result code and never by text, which is not part of
+// SQLite's interface. Unknown errors become internal errors.
 func classify(err error) error {
 	var e *sqlite.Error
 	switch {
@@ -25,7 +24,7 @@ func classify(err error) error {
 	case !errors.As(err, &e):
 		return err
 	}
-	// The low byte is the primary result code; the rest refines it, which no caller needs.
+	// The low byte is the primary result code.
 	switch e.Code() & 0xff {
 	case lib.SQLITE_FULL:
 		return &task.Error{Code: task.Unavailable, Message: "the disk is full", Hint: "free space; nothing was stored",
@@ -39,8 +38,7 @@ func classify(err error) error {
 	}
 }
 
-// classify is the same for a query, which may arrive after Close: a closed pool has no result
-// code.
+// classify is the same for a query, which may arrive after Close: a closed pool has no result code.
 func (s *Store) classify(err error) error {
 	if err != nil && s.closed.Load() {
 		return &task.Error{Code: task.Unavailable, Message: "the store is closed", Err: err}
@@ -48,5 +46,4 @@ func (s *Store) classify(err error) error {
 	return classify(err)
 }
 
-// joinErrors joins the errors of a close; nil without any.
 func joinErrors(errs []error) error { return classify(errors.Join(errs...)) }

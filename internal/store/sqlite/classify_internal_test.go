@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestFullDisk: SQLite reports a full disk as it does a file that may not grow.
+// SQLite reports a full disk like a file that must not grow.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	db, err := sql.Open("sqlite", "file:"+t.TempDir()+"/full.db")

@@ -12,23 +12,20 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// conn is the writer's connection. It uses the driver below database/sql: the pool's bookkeeping costs as much as a
-// small statement. One goroutine at a time uses it. It keeps every statement prepared: the constants in the code bound
-// their number.
-// args is reused by every statement, so no two may be bound at once.
+// conn is the writer's connection. It uses the driver below database/sql, whose bookkeeping costs as much as a small
+// statement. One goroutine at a time uses it. It keeps every statement prepared: the code has a bounded number of
+// constants. All statements share args, so no two may be bound together.
 type conn struct {
 	c     driver.Conn
 	stmts map[string]*stmt
 	args  []driver.NamedValue
 }
 
-// stmt is a prepared statement with the buffer for its rows.
 type stmt struct {
 	s    driver.Stmt
 	dest []driver.Value
 }
 
-// dial opens a connection.
 func dial(d driver.Driver, dsn string) (*conn, error) {
 	c, err := d.Open(dsn)
 	if err != nil {
@@ -37,7 +34,7 @@ func dial(d driver.Driver, dsn string) (*conn, error) {
 	return &conn{c: c, stmts: map[string]*stmt{}}, nil
 }
 
-// close finalizes the statements, without which SQLite would keep the file open.
+// close finalizes the statements; otherwise SQLite would keep the file open.
 func (c *conn) close() error {
 	var errs []error
 	for _, s := range c.stmts {
@@ -46,7 +43,6 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.c.Close())...)
 }
 
-// prepare returns the prepared statement of a query.
 func (c *conn) prepare(query string) (*stmt, error) {
 	if s, ok := c.stmts[query]; ok {
 		return s, nil
@@ -60,9 +56,8 @@ func (c *conn) prepare(query string) (*stmt, error) {
 	return p, nil
 }
 
-// bind numbers the arguments. Their types are a closed list, so that a mistake shows in the
-// first test and not as a conversion by the driver. The slice is reused: the driver does not
-// keep it.
+// bind numbers the arguments. Their types are a closed list, so that a mistake fails the first test and is not
+// converted. The slice is reused: the driver does not keep it.
 func (c *conn) bind(args []any) ([]driver.NamedValue, error) {
 	c.args = c.args[:0]
 	for i, a := range args {
@@ -78,8 +73,7 @@ func (c *conn) bind(args []any) ([]driver.NamedValue, error) {
 	return c.args, nil
 }
 
-// Exec implements store.Conn. It ignores ctx: an interrupted statement would roll back the
-// whole batch of writes.
+// Exec implements store.Conn. It ignores ctx: an interrupted statement would roll back the whole batch of writes.
 func (c *conn) Exec(_ context.Context, query string, args ...any) (int64, error) {
 	s, err := c.prepare(query)
 	if err != nil {
@@ -96,19 +90,17 @@ func (c *conn) Exec(_ context.Context, query string, args ...any) (int64, error)
 	return r.RowsAffected()
 }
 
-// Send implements store.Conn.
-// There is no round trip to save, so it does not wait for a later statement.
+// Send implements store.Conn. There is no round trip to save, so it does not wait for a later statement.
 func (c *conn) Send(ctx context.Context, query string, args ...any) error {
 	_, err := c.Exec(ctx, query, args...)
 	return err
 }
 
-// errEnough ends a Query early, without a failure.
-// A callback returns it in place of a LIMIT.
+// errEnough ends a Query early, without a failure, instead of a LIMIT.
 var errEnough = errors.New("enough rows")
 
-// Query implements store.Conn. each must not run the same statement again, whose rows are still
-// being read, nor keep the row.
+// Query implements store.Conn. each must neither run the same statement again, whose rows are still being read, nor
+// keep the row.
 func (c *conn) Query(_ context.Context, query string, args []any, each func(store.Row) error) error {
 	s, err := c.prepare(query)
 	if err != nil {
@@ -143,7 +135,6 @@ func (c *conn) Query(_ context.Context, query string, args []any, each func(stor
 	}
 }
 
-// row scans the driver's values.
 type row []driver.Value
 
 // Scan implements store.Row for the column types of rows.
@@ -159,8 +150,7 @@ func (r row) Scan(dest ...any) error {
 	return nil
 }
 
-// assign stores a column in a destination. It covers the types that rows use; database/sql
-// would reach them by reflection.
+// assign stores a column of the types that rows use; database/sql would use reflection.
 func assign(dest any, v driver.Value) error {
 	switch d := dest.(type) {
 	case sql.Scanner:

@@ -9,15 +9,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// InsertTasks implements engine.Tx. Rows of the usual shape are inserted many at a time, the
-// others one by one.
+// InsertTasks implements engine.Tx. Rows of the usual shape are inserted many at a time, the others one by one.
 func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
 	plain, room := rowsOf{shape: plainTasks}, t.rows.hasRoom()
 	for _, k := range tasks {
 		if err := t.insertTask(ctx, &plain, k); err != nil {
 			return err
 		}
-		if room { // what is inserted is cached: a worker usually claims it next
+		if room { // new rows are cached: a worker usually claims them next
 			t.rows.putTask(k)
 			t.rows.putContext(k)
 		}
@@ -38,7 +37,7 @@ func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.
 	return ready.flush(ctx, t.conn)
 }
 
-// Values that most rows share are written in the statement: a parameter costs far more than a constant.
+// Common values are written in the statement: a parameter costs far more than a constant.
 const (
 	insertTask = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting,
   steps_done, steps_failed, steps_cancelled, manual_ends, created_at, state_at, run_at, finished_at, deadline_at,
@@ -50,12 +49,10 @@ const (
   open_parents, queue, key, attempts, max_attempts, timeout_ms, token, worker_no, ready_at, assigned_at, started_at,
   finished_at, lease_until, progress, note, result) VALUES `
 	readyStep  = `(?, ?, ?, ?, ?, ?, 'enqueued', 0, ?, ?, 0, ?, ?, 0, 0, ?, 0, 0, 0, 0, 0, NULL, NULL)`
-	leasedStep = `(?, ?, ?, ?, ?, ?, ?, 0, -2, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, NULL, NULL)` // leased on insertion
+	leasedStep = `(?, ?, ?, ?, ?, ?, ?, 0, -2, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, NULL, NULL)`
 	otherStep  = `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 0, 0, ?, 0, 0, 0, 0, 0, NULL, NULL)`
 )
 
-// insertTask inserts a task, or adds it to plain if it has the usual shape: running, without
-// optional fields.
 func (t *tx) insertTask(ctx context.Context, plain *rowsOf, k *task.Task) error {
 	id := k.ID.Seq()
 	if k.State == task.StepsInProcess && k.Counts.Pending == 0 && k.RunAt == 0 && k.DeadlineAt == 0 &&
@@ -82,7 +79,6 @@ func (t *tx) insertTask(ctx context.Context, plain *rowsOf, k *task.Task) error 
 	return nil
 }
 
-// insertStep inserts a step, or adds it to ready if it is ready.
 func (t *tx) insertStep(ctx context.Context, ready *rowsOf, s *task.Step) error {
 	id, timeout := s.ID.Seq(), s.Timeout.Milliseconds()
 	switch {
@@ -103,7 +99,7 @@ func (t *tx) insertStep(ctx context.Context, ready *rowsOf, s *task.Step) error 
 	return err
 }
 
-// encodeMeta returns the meta as JSON, nil for an empty one, which takes no space.
+// encodeMeta returns nil for an empty meta, which takes no space.
 func encodeMeta(m task.Meta) (any, error) {
 	if m.Empty() {
 		return nil, nil
@@ -115,8 +111,7 @@ func encodeMeta(m task.Meta) (any, error) {
 	return string(b), nil
 }
 
-// together is the number of rows in one insert statement. More rows gain little, since binding
-// them then dominates.
+// together is the number of rows in one insert statement. More gain little, since binding then dominates.
 const together = 16
 
 // shape holds the statements that insert rows of one shape.
@@ -133,14 +128,12 @@ var (
 	readySteps = shapeOf(insertStep, readyStep)
 )
 
-// rowsOf collects rows of one shape, to insert several with one statement.
 type rowsOf struct {
 	shape
 	args []any
 	n    int
 }
 
-// add collects one row, and inserts the rows when there are enough.
 func (r *rowsOf) add(ctx context.Context, c *conn, args ...any) error {
 	r.args = append(r.args, args...)
 	if r.n++; r.n < together {
@@ -151,8 +144,7 @@ func (r *rowsOf) add(ctx context.Context, c *conn, args ...any) error {
 	return err
 }
 
-// flush inserts the rest, a quarter at a time and then one by one: every number of rows needs a separate statement, and
-// each is kept prepared.
+// flush inserts the rest, a quarter at a time and then one by one: every number of rows needs a prepared statement.
 func (r *rowsOf) flush(ctx context.Context, c *conn) error {
 	for r.n > 0 {
 		n, query := 1, r.one

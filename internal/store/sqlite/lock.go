@@ -9,9 +9,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// takeFile locks a database file against other processes. With create it makes the directory, the lock
-// and an empty file; without, a missing directory or file is Invalid, and nothing is made. The lock is on a file of its
-// own, because SQLite uses locks on the database itself. A file in use is Unavailable.
+// takeFile locks a database file against other processes. With create it makes the directory, the lock and an empty
+// file; otherwise a missing directory or file is Invalid. The lock is a separate file, because SQLite uses locks on the
+// database itself. A file in use is Unavailable.
 func takeFile(path string, create bool) (*fileLock, error) {
 	if create {
 		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
@@ -31,11 +31,10 @@ func takeFile(path string, create bool) (*fileLock, error) {
 	return lock, nil
 }
 
-// mustExist refuses a file that does not exist, or whose directory does not.
 func mustExist(path string) error {
 	_, err := os.Stat(path)
 	if !errors.Is(err, fs.ErrNotExist) {
-		return nil // whatever else is wrong, SQLite reports
+		return nil // SQLite reports anything else
 	}
 	missing := "file " + path
 	if dir := filepath.Dir(path); !exists(dir) {

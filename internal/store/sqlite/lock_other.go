@@ -6,7 +6,6 @@ package sqlite
 // processes wait for each other.
 type fileLock struct{}
 
-// lockFile succeeds in any case.
 func lockFile(string) (*fileLock, error) { return &fileLock{}, nil }
 
 func (l *fileLock) release() {}

@@ -10,12 +10,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// fileLock keeps a second process out. The kernel releases it when the process ends, for any reason.
+// fileLock keeps a second process out. The kernel releases it when the process ends.
 type fileLock struct{ f *os.File }
 
-// lockFile takes the lock without waiting.
-// Unavailable: another process holds it. The lock belongs to the open file, not to the process, so a second Store in
-// the same process is refused too.
+// lockFile takes the lock without waiting. Unavailable: another process holds it. The lock belongs to the open file,
+// not to the process, so a second Store in the same process is refused too.
 func lockFile(path string) (*fileLock, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, private)
 	if err != nil {
@@ -32,8 +31,7 @@ func lockFile(path string) (*fileLock, error) {
 	return &fileLock{f}, nil
 }
 
-// release gives up the lock. The lock file stays: deleting it would let a third process lock a
-// new file of the same name.
+// release keeps the lock file: deleting it would let a third process lock a new file of the same name.
 func (l *fileLock) release() {
 	if l != nil {
 		l.f.Close()

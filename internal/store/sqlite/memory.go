@@ -12,12 +12,12 @@ import (
 	"github.com/taskerhq/tasker/internal/store/nesting"
 )
 
-// databases counts the databases in memory of this process, which SQLite tells apart by their names.
+// databases numbers the databases in memory of this process: SQLite distinguishes them by name.
 var databases atomic.Int64
 
 // OpenMemory opens a new database in memory, which ends with Close. It is a Store as any other, on SQLite's "memdb":
-// its size is bounded by 1 GiB, at which writes fail. Options.Migrate is ignored: a new database has the newest schema.
-// The caller must call Close.
+// writes fail at a size of 1 GiB. Options.Migrate is ignored: a new database has the newest schema. The caller must
+// call Close.
 func OpenMemory(ctx context.Context, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -37,19 +37,18 @@ var (
 	memoryReaderPragmas = []string{"busy_timeout(10000)", "query_only(1)", "temp_store(memory)"}
 )
 
-// memoryDSN returns the driver's name of a database in memory. A name that begins with a slash is shared by the
-// connections of this process; the database ends when the last of them is closed.
+// memoryDSN returns the driver's name of a database in memory. With a leading slash the connections of this process
+// share it; it ends with the last of them.
 func memoryDSN(name string, pragmas []string) string {
 	q := url.Values{"vfs": {"memdb"}, "_pragma": pragmas}
 	return (&url.URL{Scheme: "file", Path: name, RawQuery: q.Encode()}).String()
 }
 
-// gate lets readers and the writer of a database in memory take turns. Such a database has no log, so that SQLite would
-// refuse readers during a transaction, and its end during a read; a refusal is retried after a sleep, and a gate is
-// passed at once. A nil gate is always open.
+// gate lets readers and the writer of a database in memory take turns. Without a log, SQLite would refuse readers
+// during a transaction, and its end during a read, with a retry after a sleep; a gate opens immediately. A nil gate is
+// always open.
 type gate struct{ sync.RWMutex }
 
-// close waits for the readers, and keeps others out until open.
 func (g *gate) close() {
 	if g != nil {
 		g.Lock()
@@ -62,13 +61,11 @@ func (g *gate) open() {
 	}
 }
 
-// gated is the Conn of the readers of a database in memory.
 type gated struct {
 	store.Pool
 	gate *gate
 }
 
-// Query implements store.Conn.
 func (g gated) Query(ctx context.Context, query string, args []any, each func(store.Row) error) error {
 	if err := nesting.Check(ctx); err != nil { // before the gate, which the transaction has closed
 		return err

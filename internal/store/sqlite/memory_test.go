@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/storetest"
 )
 
-// openMemory opens a database in memory, which the test closes.
 func openMemory(t *testing.T) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.OpenMemory(t.Context(), nil)
@@ -29,8 +28,7 @@ func openMemory(t *testing.T) *sqlite.Store {
 	return s
 }
 
-// TestMemoryConformance: a database in memory behaves as a file does, but for readers, which wait while a transaction
-// is open; TestMemoryTakesTurns shows what they see then.
+// A database in memory behaves like a file, except that readers wait for open transactions; see TestMemoryTakesTurns.
 func TestMemoryConformance(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -40,8 +38,8 @@ func TestMemoryConformance(t *testing.T) {
 		"Transactions/InvisibleUntilCommitted", "Transactions/OthersNotNested")
 }
 
-// TestMemoryTakesTurns: readers and writers of a database in memory never find it busy, a reader sees no part of a
-// transaction, and a read within a transaction, with its context, is refused and does not wait.
+// A database in memory is never busy, a reader sees no part of a transaction, and a read within a transaction, with its
+// context, is refused and does not wait.
 func TestMemoryTakesTurns(t *testing.T) {
 	t.Parallel()
 	s, other := openMemory(t), openMemory(t)

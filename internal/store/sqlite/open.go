@@ -12,7 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	_ "modernc.org/sqlite" // the driver
+	_ "modernc.org/sqlite"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/kit/coalesce"
@@ -25,19 +25,19 @@ import (
 type Options struct {
 	// Readers bounds the connections for queries. Defaults to 4.
 	Readers int
-	// Seed of a new file's IDs; 0 draws one at random.
+	// for a new file's IDs; 0 draws one at random
 	Seed uint64
 	// Migrate selects the handling of an outdated schema or a missing file. Defaults to Auto.
 	Migrate migration.Mode
 }
 
 // Store is an engine.Store on a SQLite file, or on a database in memory. It is safe for concurrent use. Readers run on
-// a pool of connections, all writes on one. The lock file of a file is beside it, with the suffix ".lock".
+// a pool of connections, all writes on one. The lock file is beside the file, with the suffix ".lock".
 type Store struct {
-	store.SQL // reads, on the pool of readers
+	store.SQL
 
 	path string
-	lock *fileLock // nil for a database in memory
+	lock *fileLock // nil in memory
 	gate *gate     // nil for a file
 	pool *sql.DB
 	// conn, ids and tx belong to the goroutine that runs a commit of group.
@@ -52,13 +52,11 @@ type Store struct {
 
 var _ engine.Database = (*Store)(nil)
 
-// maxFused bounds the number of writes in one transaction, and so the work that one failing
-// write makes the others repeat.
+// maxFused bounds the writes in one transaction, and so the repeated work after one failing write.
 const maxFused = 256
 
-// Open opens a file. If opts allow it, Open creates the file with its directory and migrates
-// it. It fails with task.Unavailable if another process has the file open. The caller must call
-// Close.
+// Open opens a file. If opts allow it, Open creates the file with its directory and migrates it. It fails with
+// task.Unavailable if another process has the file open. The caller must call Close.
 func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -79,8 +77,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// open does the work of Open after the file is locked. On an error the caller closes what has
-// been opened.
+// open continues after the file is locked. After an error the caller closes the store.
 func (s *Store) open(ctx context.Context, opts *Options) error {
 	var err error
 	reader, writer := dsn(s.path, readerPragmas), dsn(s.path, writerPragmas)
@@ -104,7 +101,7 @@ func (s *Store) open(ctx context.Context, opts *Options) error {
 	if s.conn, err = dial(s.pool.Driver(), writer); err != nil {
 		return err
 	}
-	if s.gate != nil { // what is in memory lives while a connection does
+	if s.gate != nil { // a database in memory lives while a connection does
 		if err := fill(ctx, writer); err != nil {
 			return err
 		}
@@ -132,20 +129,18 @@ var (
 	readerPragmas = []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-8192)", "temp_store(memory)"}
 )
 
-// checkpointPages is the length of the log, in pages of 4 KiB, at which a commit moves it into
-// the file. A longer log makes readers slower, a shorter one writes hot pages more often.
+// checkpointPages is the length of the log, in pages of 4 KiB, at which a commit moves it into the file. A longer log
+// makes readers slower, a shorter one writes hot pages more often.
 const checkpointPages = 4000
 
-// dsn returns the driver's name of a file. The pragmas apply to each connection that is opened
-// with it.
+// dsn returns the driver's name of a file. The pragmas apply to each connection that is opened with it.
 func dsn(path string, pragmas []string) string {
 	q := url.Values{"_pragma": pragmas}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// openIDs continues the IDs of the file after the largest one in use. The seed of a new file is
-// stored in it, so that the IDs computed from rowids never change.
-// A process that restarts must not give out an ID again, also if the clock was set back.
+// openIDs continues the IDs of the file after the largest one in use. The seed of a new file is stored in it, so that
+// the IDs computed from rowids never change. A restarted process must not reuse an ID, even if the clock was set back.
 func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) {
 	if seed == 0 {
 		var b [8]byte
@@ -177,8 +172,7 @@ func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) 
 	return task.NewSource(seed, last), nil
 }
 
-// dialect stores an ID as its 60-bit sequence, which is the rowid: half the size, and no second
-// index.
+// dialect stores an ID as its 60-bit sequence, which is the rowid: half the size, and no second index.
 func dialect(ids *task.Source) store.Dialect {
 	return store.Dialect{
 		ID:       func(id task.ID) any { return id.Seq() },
@@ -187,7 +181,6 @@ func dialect(ids *task.Source) store.Dialect {
 	}
 }
 
-// scanID restores an ID from its sequence.
 type scanID struct {
 	ids *task.Source
 	dst *task.ID
@@ -212,14 +205,13 @@ func (s *Store) IDs() *task.Source { return s.ids }
 // Ping implements engine.Store.
 func (s *Store) Ping(ctx context.Context) error { return s.classify(s.pool.PingContext(ctx)) }
 
-// Close implements engine.Store. Closing twice is harmless. It waits for the accepted writes.
+// Close implements engine.Store. It waits for the accepted writes. Closing twice is harmless.
 func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() { err = s.close() })
 	return err
 }
 
-// close closes what has been opened, after the last write.
 func (s *Store) close() error {
 	var errs []error
 	if s.group != nil {

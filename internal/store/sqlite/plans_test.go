@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// A redrive may have a million items: no query of a runner or a page reads all of them for the few that it asks for.
+// A redrive may have a million items: no query of a runner or a page reads all of them for a few.
 func TestItemsAreFoundByIndexes(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "plans.db"), nil)
@@ -71,7 +71,7 @@ func TestItemsAreFoundByIndexes(t *testing.T) {
 	}
 }
 
-// planner asks SQLite how it would run each query on the items of a redrive.
+// planner asks SQLite for the plan of each query on items of a redrive.
 type planner struct {
 	store.Conn
 	t    *testing.T

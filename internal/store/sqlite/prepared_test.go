@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
-// TestManyQueries asks more queries than are kept prepared, each several times and at once, also after they are
-// dropped.
+// TestManyQueries runs more queries than are kept prepared, concurrently and repeatedly, even after they are dropped.
 func TestManyQueries(t *testing.T) {
 	t.Parallel()
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "q.db"), nil)

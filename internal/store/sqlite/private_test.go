@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 )
 
-// TestPrivate: nobody else on the machine reads what a new file holds.
+// Other users of the machine cannot read a new file.
 func TestPrivate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

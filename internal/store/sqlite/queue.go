@@ -10,12 +10,10 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// workQuery reads steps with their tasks; a WHERE clause follows.
 const workQuery = `SELECT ` + store.StepColumns + `, ` + store.TaskColumns + `
  FROM tasker_workflow_steps s JOIN tasker_tasks t ON t.id = s.task_id `
 
-// Ready implements engine.Tx. It reads only routes that may have ready steps, and one route
-// without a merge.
+// Ready implements engine.Tx. It reads only routes that may have ready steps, and one route without a merge.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	live := make([]int64, 0, len(routes))
 	for _, r := range routes {
@@ -35,10 +33,9 @@ func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Wor
 	}
 }
 
-// readyOn returns the first ready steps of a route. It reads the index alone if the cache is
-// likely to have the rows, and records if the route is empty now or when the caller takes the
-// steps.
-// A claim usually takes all it reads; if it does not, the count in leaving stays above 0 and the route is read again.
+// readyOn returns the first ready steps of a route. It reads only the index if the cache probably has the rows, and
+// records when the route is empty, now or once the caller takes the steps. If a claim does not take all, the count in
+// leaving stays above 0 and the route is read again.
 func (t *tx) readyOn(ctx context.Context, route int64, limit int) ([]engine.Work, error) {
 	heads, err := t.heads(ctx, route, 1)
 	if err != nil {
@@ -64,7 +61,6 @@ func (t *tx) readyOn(ctx context.Context, route int64, limit int) ([]engine.Work
 	return works, err
 }
 
-// head is one entry of the queue index.
 type head struct{ key, id int64 }
 
 // heads returns the first entries of a route. It stops reading instead of using LIMIT: SQLite prepares a statement
@@ -85,8 +81,8 @@ func (t *tx) heads(ctx context.Context, route int64, limit int) ([]head, error) 
 	return heads, err
 }
 
-// readyAcross merges the first entries of several routes, then reads the rows of the lowest.
-// Reading whole rows of every route would mostly be in vain.
+// readyAcross merges the first entries of several routes, then reads the lowest rows. Whole rows of every route would
+// mostly be in vain.
 func (t *tx) readyAcross(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	var heads []head
 	for _, r := range routes {
@@ -105,7 +101,6 @@ func (t *tx) readyAcross(ctx context.Context, routes []int64, limit int) ([]engi
 	return t.worksOf(ctx, heads[:min(len(heads), limit)])
 }
 
-// inHand reports whether the cache has everything that a claim of the step returns.
 func (t *tx) inHand(id int64) bool {
 	s, ok := t.rows.steps[id]
 	if ok {
@@ -114,8 +109,6 @@ func (t *tx) inHand(id int64) bool {
 	return ok
 }
 
-// worksOf returns the steps of queue entries with their tasks and contexts, from the cache or
-// by a read each.
 func (t *tx) worksOf(ctx context.Context, heads []head) ([]engine.Work, error) {
 	works := make([]engine.Work, 0, len(heads))
 	for _, h := range heads {
@@ -136,14 +129,12 @@ func (t *tx) worksOf(ctx context.Context, heads []head) ([]engine.Work, error) {
 	return store.ShareTasks(works), nil
 }
 
-// Due implements engine.Tx.
-// Of several equal keys the lower ID comes first, as in every store.
+// Due implements engine.Tx. Of several equal keys the lower ID comes first, as in every store.
 func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	return t.works(ctx, workQuery+`WHERE s.queue = ? AND s.key <= ? ORDER BY s.key, s.id`, limit, queue, int64(until))
 }
 
-// Between implements engine.Tx.
-// Each step read is cached, because the caller saves it next.
+// Between implements engine.Tx. It caches each step, because the caller saves it next.
 func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64,
 	limit int,
 ) ([]*task.Step, error) {
@@ -164,13 +155,12 @@ func (t *tx) Between(ctx context.Context, route int64, after engine.Position, up
 	return steps, err
 }
 
-// Held implements engine.Tx.
 func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	return t.works(ctx, workQuery+`WHERE s.queue = ? AND s.worker_no = ? ORDER BY s.key, s.id`, limit, task.Leases, worker)
 }
 
-// works reads up to limit steps with their tasks, and caches both. It ends the query early
-// instead of using LIMIT; see heads.
+// works reads up to limit steps with their tasks, and caches both. It ends the query early instead of using LIMIT; see
+// heads.
 func (t *tx) works(ctx context.Context, query string, limit int, args ...any) ([]engine.Work, error) {
 	var works []engine.Work
 	err := t.conn.Query(ctx, query, args, func(row store.Row) error {
@@ -188,8 +178,7 @@ func (t *tx) works(ctx context.Context, query string, limit int, args ...any) ([
 	return store.ShareTasks(works), err
 }
 
-// Work implements engine.Tx.
-// The result has a zero Work in the place of an unknown step.
+// Work implements engine.Tx. An unknown step has a zero Work.
 func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	works := make([]engine.Work, len(ids))
 	for i, id := range ids {
@@ -210,7 +199,6 @@ func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	return store.ShareTasks(works), nil
 }
 
-// queueOf returns a step's entry in the queue index, nils without a queue.
 func queueOf(s *task.Step) (queue, key any) {
 	if s.Queue == task.NoQueue {
 		return nil, nil
@@ -218,7 +206,6 @@ func queueOf(s *task.Step) (queue, key any) {
 	return s.Queue, s.Key
 }
 
-// text stores "" as NULL, which takes no space.
 func text(s string) any {
 	if s == "" {
 		return nil
@@ -226,7 +213,6 @@ func text(s string) any {
 	return s
 }
 
-// jsonText stores a document as text, nil as NULL.
 func jsonText(b []byte) any {
 	if b == nil {
 		return nil
@@ -234,11 +220,11 @@ func jsonText(b []byte) any {
 	return string(b)
 }
 
-// Doubt implements engine.Tx. There is no other writer, so that nothing is in doubt.
+// Doubt implements engine.Tx. There is no other writer, so nothing is in doubt.
 func (t *tx) Doubt() {}
 
-// Vacant implements engine.Tx. There is no other writer, so the answer is exact for an empty
-// route; a route that may have steps counts as occupied.
+// Vacant implements engine.Tx. There is no other writer, so the answer is exact for an empty route; a route that may
+// have steps counts as occupied.
 func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	_, may := t.nonEmpty[route]
 	return !may, nil

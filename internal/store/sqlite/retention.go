@@ -8,8 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// DropKeys implements engine.KeyStore.
-// The keys that expired earliest are deleted first.
+// DropKeys implements engine.KeyStore, the earliest expired first.
 func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instant, limit int) (int, error) {
 	t := in(within)
 	const query = `DELETE FROM tasker_idempotency_keys WHERE (namespace, key) IN
@@ -18,8 +17,7 @@ func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instan
 	return int(n), err
 }
 
-// ForgetWorkers implements engine.Tx.
-// Numbers of workers are not reused: the column is AUTOINCREMENT.
+// ForgetWorkers implements engine.Tx. Numbers of workers are not reused: the column is AUTOINCREMENT.
 func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	const query = `DELETE FROM tasker_workers WHERE worker_no IN
  (SELECT worker_no FROM tasker_workers WHERE state = 'dead' AND last_heartbeat < $1 ORDER BY worker_no LIMIT $2)`
@@ -27,7 +25,6 @@ func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) 
 	return int(n), err
 }
 
-// DeleteFinished implements engine.Tx.
 func (t *tx) DeleteFinished(ctx context.Context, before, window task.Instant, limit int) (int, error) {
 	tasks, err := t.finished(ctx, before, window, limit)
 	if err != nil {
@@ -41,9 +38,9 @@ func (t *tx) DeleteFinished(ctx context.Context, before, window task.Instant, li
 	return len(tasks), nil
 }
 
-// finished finds terminal tasks without cases and without a parent that lives. It searches by template and state, whose
-// index exists, in the order of creation, and only tasks created before the limit: a task cannot finish before it is
-// created. An index by the time of finishing would be a cost for every task.
+// finished finds terminal tasks without cases and without a live parent. It searches by template and state, which have
+// an index, by creation, and only tasks created before the limit: a task cannot finish before it is created. An index
+// by the time of finishing would be a cost for every task.
 func (t *tx) finished(ctx context.Context, before, window task.Instant, limit int) ([]*task.Task, error) {
 	const query = `SELECT ` + store.TaskColumns +
 		` FROM tasker_templates d JOIN tasker_tasks t ON t.def_id = d.def_id AND t.state = $1
@@ -69,8 +66,7 @@ func (t *tx) finished(ctx context.Context, before, window task.Instant, limit in
 	return tasks, nil
 }
 
-// delete deletes a task with all its rows except acts. The rowids of its steps follow its own,
-// so they are a range.
+// delete deletes a task with all its rows except acts. The rowids of its steps are the range after its own.
 func (t *tx) delete(ctx context.Context, k *task.Task) error {
 	id := k.ID.Seq()
 	t.rows.dropTask(k.ID)

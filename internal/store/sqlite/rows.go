@@ -4,33 +4,29 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// rows caches rows in the state of the transaction in progress. It may keep them across transactions, because
-// there is no other writer: a step just submitted is claimed, and a step just claimed is settled, without a
-// read. It returns copies, so a caller that changes one and does not save it changes nothing here.
+// rows caches rows in the state of the transaction in progress, and across transactions, because there is no other
+// writer: a step just submitted is claimed, and a step just claimed is settled, without a read. It returns copies, so
+// an unsaved change changes nothing here.
 type rows struct {
 	steps    map[int64]task.Step
 	tasks    map[int64]task.Task // without their contexts
 	contexts map[int64][]byte
-	bytes    int // of contexts and results
+	bytes    int
 }
 
-// Bounds of the cache; when one is exceeded, everything is dropped and read again.
-// 50,000 steps and tasks take some tens of megabytes. Dropping everything is simpler than choosing, and rare: settled
-// rows leave when they are saved.
+// Bounds of the cache; when one is exceeded, everything is dropped and read again. 50,000 steps and tasks take some
+// tens of megabytes. Dropping everything is simpler than choosing, and rare: settled rows leave when they are saved.
 const (
 	maxRows    = 50_000
 	maxNewRows = maxRows / 5 * 4
 	maxBytes   = 16 << 20
-	// maxKept is the largest result of a completed step that is cached.
-	maxKept = 16 << 10
+	maxKept    = 16 << 10
 )
 
-// newRows returns an empty cache.
 func newRows() *rows {
 	return &rows{steps: map[int64]task.Step{}, tasks: map[int64]task.Task{}, contexts: map[int64][]byte{}}
 }
 
-// forget drops everything, after a rollback or when the cache is too large.
 func (r *rows) forget() {
 	clear(r.steps)
 	clear(r.tasks)
@@ -38,16 +34,15 @@ func (r *rows) forget() {
 	r.bytes = 0
 }
 
-// trim enforces the bounds. It runs between transactions, because a transaction relies on the
-// rows that it saved.
+// trim enforces the bounds. It runs between transactions, because a transaction relies on the rows that it saved.
 func (r *rows) trim() {
 	if len(r.steps) > maxRows || len(r.tasks) > maxRows || r.bytes > maxBytes {
 		r.forget()
 	}
 }
 
-// hasRoom reports whether new tasks are cached. A fifth of the cache is for tasks that have begun, whose rows are asked
-// for again and again; a long queue must not drive them out.
+// hasRoom reports whether new tasks are cached. A fifth of the cache is for begun tasks, whose rows are read again and
+// again; a long queue must not drive them out.
 func (r *rows) hasRoom() bool {
 	return len(r.steps) < maxNewRows && len(r.tasks) < maxNewRows && r.bytes < maxBytes/5*4
 }
@@ -58,15 +53,14 @@ func (r *rows) step(id task.ID) (task.Step, bool) {
 	return s, ok && s.ID == id
 }
 
-// task returns a cached task without its context.
 func (r *rows) task(id task.ID) (task.Task, bool) {
 	k, ok := r.tasks[id.Seq()]
 	return k, ok && k.ID == id
 }
 
-// putStep caches a step that has work to come, also one that waits for its parents, and one that is complete while its
-// task goes on: the steps that depend on it ask for its result. It drops any other. The context of a task with a single
-// step is dropped when the step is leased, since the worker has it.
+// putStep caches a step with work to come, also one that waits for its parents, and one that is complete in a live
+// task: dependent steps need its result. It drops any other. The context of a task with a single step is dropped when
+// the step is leased, since the worker has it.
 func (r *rows) putStep(s *task.Step) {
 	at := s.ID.Seq()
 	if was, ok := r.steps[at]; ok {
@@ -81,21 +75,19 @@ func (r *rows) putStep(s *task.Step) {
 	r.steps[at] = *s
 	r.bytes += len(s.Result)
 	if ok && !several && s.State.Leased() {
-		r.dropContext(s.TaskID) // no other caller will ask for it
+		r.dropContext(s.TaskID) // no other caller will read it
 	}
 }
 
-// ended reports whether nothing more will happen to a step automatically.
 func ended(s *task.Step) bool { return s.Queue == task.NoQueue && s.State != task.StepPending }
 
-// putTask caches a task without its context. It drops a settled one.
 func (r *rows) putTask(k *task.Task) {
 	if k.State.Settled() {
 		r.dropTask(k.ID)
 		return
 	}
 	row := *k
-	row.Context = nil // a payload is large; it is cached separately, or not at all
+	row.Context = nil // large; cached separately, or not at all
 	r.tasks[k.ID.Seq()] = row
 }
 
@@ -114,14 +106,12 @@ func (r *rows) dropTask(id task.ID) {
 	r.dropContext(id)
 }
 
-// putContext caches the context of a task and counts its bytes.
 func (r *rows) putContext(k *task.Task) {
 	r.dropContext(k.ID)
 	r.contexts[k.ID.Seq()] = k.Context
 	r.bytes += len(k.Context)
 }
 
-// dropContext removes the context of a task, if it is cached.
 func (r *rows) dropContext(id task.ID) {
 	r.bytes -= len(r.contexts[id.Seq()])
 	delete(r.contexts, id.Seq())

@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A completed step stays cached as long as its task goes on, and no longer; nothing that was counted stays counted.
+// A completed step stays cached exactly as long as its task is live, and the counts return to 0.
 func TestCompletedStepsAreCached(t *testing.T) {
 	t.Parallel()
 	r := newRows()
@@ -30,7 +30,7 @@ func TestCompletedStepsAreCached(t *testing.T) {
 	}
 }
 
-// A long queue leaves room for tasks that have begun.
+// A long queue leaves room for begun tasks.
 func TestQueueLeavesRoom(t *testing.T) {
 	t.Parallel()
 	r := newRows()

@@ -9,17 +9,15 @@ import (
 )
 
 // Saving rows is half of the writer's work, and most of that is the binding of parameters, once per parameter and row.
-// So rows with equal changes (a batch that one worker claimed, or settled without results) are saved by one statement
-// for up to fused rows, and only the changed columns are written.
+// So one statement saves up to fused rows with equal changes (a batch that one worker claimed, or settled without
+// results), and writes only the changed columns.
 
-// fused is the maximum number of rows that one statement changes, or reads by their IDs. A statement always has 1 or
-// fused parameters for IDs, so that few different statements stay prepared.
+// fused bounds the rows that one statement changes, or reads by ID. A statement always has 1 or fused parameters for
+// IDs, so that few different statements stay prepared.
 const fused = 64
 
-// fusedMarks is the list of placeholders of a statement for fused rows.
 var fusedMarks = strings.TrimSuffix(strings.Repeat("?,", fused), ",")
 
-// handed is the part of a step that claiming or starting it changes.
 type handed struct {
 	state                             task.StepState
 	key                               int64
@@ -28,17 +26,14 @@ type handed struct {
 	assignedAt, startedAt, leaseUntil task.Instant
 }
 
-// settled is the part of a step that changes when it is completed or given up, except its result.
 type settled struct {
 	state      task.StepState
 	finishedAt task.Instant
 }
 
-// SaveSteps implements engine.Tx. The cached row shows which columns have changed; a step that
-// is not cached is written whole.
+// SaveSteps implements engine.Tx. The cached row shows which columns have changed; an uncached step is written whole.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
-	// The groups are written after the loop. Their order among the other statements does not matter: each row is saved
-	// once.
+	// The groups are written after the loop. Their order does not matter: each row is saved once.
 	hand, settle := group[handed]{}, group[settled]{}
 	for _, s := range steps {
 		was, known := t.rows.step(s.ID)
@@ -71,7 +66,6 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	return settle.each(ctx, t.saveSettled)
 }
 
-// saveHanded writes what a claim or a start changes.
 func (t *tx) saveHanded(ctx context.Context, v handed, ids []int64) error {
 	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = -2, key = ?, attempts = ?, token = ?,
   worker_no = ?, assigned_at = ?, started_at = ?, finished_at = 0, lease_until = ?, progress = 0, note = NULL WHERE id `
@@ -79,15 +73,13 @@ func (t *tx) saveHanded(ctx context.Context, v handed, ids []int64) error {
 		int64(v.startedAt), int64(v.leaseUntil))
 }
 
-// saveSettled writes what a settlement without a result changes.
 func (t *tx) saveSettled(ctx context.Context, v settled, ids []int64) error {
 	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = NULL, key = NULL, finished_at = ?, lease_until = 0
   WHERE id `
 	return t.saveAlike(ctx, one, ids, string(v.state), int64(v.finishedAt))
 }
 
-// saveResult writes what a settlement with a result changes. Results differ, so it saves one
-// row.
+// saveResult writes a settlement with a result. Results differ, so it saves one row.
 func (t *tx) saveResult(ctx context.Context, s *task.Step) error {
 	const query = `UPDATE tasker_workflow_steps SET state = ?, queue = NULL, key = NULL, finished_at = ?,
   lease_until = 0, result = ? WHERE id = ?`
@@ -95,7 +87,6 @@ func (t *tx) saveResult(ctx context.Context, s *task.Step) error {
 	return err
 }
 
-// saveAlike runs a statement that ends in "WHERE id " for many rows.
 func (t *tx) saveAlike(ctx context.Context, statement string, ids []int64, values ...any) error {
 	for len(ids) > 0 {
 		where, args, n := oneOf(ids, values...)
@@ -111,7 +102,7 @@ func (t *tx) saveAlike(ctx context.Context, statement string, ids []int64, value
 func oneOf(ids []int64, before ...any) (where string, args []any, n int) {
 	n = min(len(ids), fused)
 	if n == 1 {
-		return "= ?", append(before[:len(before):len(before)], ids[0]), 1 // a copy: batches share what is before
+		return "= ?", append(before[:len(before):len(before)], ids[0]), 1 // a copy: batches share before
 	}
 	args = append(make([]any, 0, len(before)+fused), before...)
 	for i := range fused { // a short batch repeats its last row
@@ -120,7 +111,6 @@ func oneOf(ids []int64, before ...any) (where string, args []any, n int) {
 	return "IN (" + fusedMarks + ")", args, n
 }
 
-// saveStep writes every changeable column of a step.
 func (t *tx) saveStep(ctx context.Context, s *task.Step) error {
 	const query = `UPDATE tasker_workflow_steps SET state = ?, open_parents = ?, queue = ?, key = ?, attempts = ?,
   max_attempts = ?, timeout_ms = ?, token = ?, worker_no = ?, ready_at = ?, assigned_at = ?, started_at = ?,
@@ -133,7 +123,6 @@ func (t *tx) saveStep(ctx context.Context, s *task.Step) error {
 	return err
 }
 
-// outcome is the part of a task that can change, except its meta.
 type outcome struct {
 	state                  task.State
 	counts                 task.Counts
@@ -143,8 +132,7 @@ type outcome struct {
 	stateAt task.Instant
 }
 
-// outcomeOf returns the columns to write of a task. If the cached row is unknown, stateAt is
-// written in any case.
+// outcomeOf returns the columns to write of a task. If the cached row is unknown, stateAt is written in any case.
 func outcomeOf(was task.Task, known bool, k *task.Task) outcome {
 	o := outcome{state: k.State, counts: k.Counts, finishedAt: k.FinishedAt, deadlineAt: k.DeadlineAt}
 	if !known || was.StateAt != k.StateAt {
@@ -153,8 +141,8 @@ func outcomeOf(was task.Task, known bool, k *task.Task) outcome {
 	return o
 }
 
-// SaveTasks implements engine.Tx. Tasks with equal changes are saved together; the meta, which
-// rarely changes, is saved row by row.
+// SaveTasks implements engine.Tx. Tasks with equal changes are saved together; the meta, which rarely changes, row by
+// row.
 func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	alike := group[outcome]{}
 	for _, k := range tasks {
@@ -188,13 +176,11 @@ func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	})
 }
 
-// group collects rows by the values to write, in order of appearance.
 type group[V comparable] struct {
 	values []V
 	ids    map[V][]int64
 }
 
-// add adds a row to the group of its values.
 func (g *group[V]) add(v V, id int64) {
 	if g.ids == nil {
 		g.ids = map[V][]int64{}
@@ -205,8 +191,7 @@ func (g *group[V]) add(v V, id int64) {
 	g.ids[v] = append(g.ids[v], id)
 }
 
-// each calls save once for each value, in order of appearance, so that the same batch always
-// gives the same statements.
+// each calls save once for each value, in order of appearance, so that the same batch always gives the same statements.
 func (g *group[V]) each(ctx context.Context, save func(context.Context, V, []int64) error) error {
 	for _, v := range g.values {
 		if err := save(ctx, v, g.ids[v]); err != nil {

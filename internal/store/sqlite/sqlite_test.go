@@ -50,7 +50,6 @@ func TestSchedules(t *testing.T) {
 	storetest.RunSchedules(t, func(t *testing.T) storetest.ScheduleStore { return openStore(t) })
 }
 
-// openStore opens a new store, which is closed when t ends.
 func openStore(t *testing.T) *sqlite.Store {
 	t.Helper()
 	s := open(t, t.TempDir())
@@ -83,8 +82,7 @@ func TestOneProcessAtATime(t *testing.T) {
 	}
 }
 
-// TestDirectory: a file is made with the directories that it is in, unless the
-// schema may not be made either.
+// A file is created with its directories, unless the schema must not be created either.
 func TestDirectory(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "var", "lib", "tasker.db")

@@ -2,5 +2,5 @@
 
 package sqlite
 
-// syncFile does nothing here: Windows syncs no file that is open for reading only, and no directory.
+// Windows syncs no file that is open for reading only, and no directory.
 func syncFile(string) error { return nil }

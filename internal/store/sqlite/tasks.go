@@ -9,8 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// Task implements engine.Tx.
-// A cached task has no context; Contexts reads it.
+// Task implements engine.Tx. A cached task has no context; Contexts reads it.
 func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	if k, ok := t.rows.task(id); ok {
 		return &k, nil
@@ -18,7 +17,6 @@ func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	return t.sql.FindTask(ctx, id)
 }
 
-// Tasks implements engine.Tx.
 func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	tasks := make([]*task.Task, len(ids))
 	for i, id := range ids {
@@ -30,7 +28,7 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	return tasks, nil
 }
 
-// Steps implements engine.Tx. Steps by ordinal come from the cache; those that are not in it are read together.
+// Steps implements engine.Tx. Steps by ordinal come from the cache; the rest is read together.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	families := make([][]*task.Step, len(of))
 	var missing []int64
@@ -70,10 +68,8 @@ func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, err
 	return families, nil
 }
 
-// rowOf is the rowid of a step: that of its task plus its ordinal.
 func rowOf(of task.ID, ordinal int) int64 { return of.Seq() + int64(ordinal) }
 
-// sorted returns ordinals in ascending order.
 func sorted(ordinals []int) []int {
 	if slices.IsSorted(ordinals) {
 		return ordinals
@@ -102,8 +98,7 @@ func (t *tx) readSteps(ctx context.Context, ids []int64) (map[int64]*task.Step, 
 	return found, nil
 }
 
-// SaveContext implements engine.Tx. The cached context is dropped and not replaced: an edit is
-// rare.
+// SaveContext implements engine.Tx. The cached context is dropped and not replaced: an edit is rare.
 func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 	t.rows.dropContext(k.ID)
 	_, err := t.conn.Exec(ctx, `UPDATE tasker_tasks SET context = ? WHERE id = ?`, jsonText(k.Context), k.ID.Seq())
@@ -124,7 +119,6 @@ func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*tas
 	return tasks, err
 }
 
-// Contexts implements engine.Tx.
 func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	contexts := make([][]byte, len(ids))
 	for i, id := range ids {
@@ -136,7 +130,6 @@ func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	return contexts, nil
 }
 
-// context returns one context, cached or read.
 func (t *tx) context(ctx context.Context, id task.ID) ([]byte, error) {
 	if document, ok := t.rows.contexts[id.Seq()]; ok {
 		return document, nil

@@ -8,23 +8,21 @@ import (
 	"github.com/taskerhq/tasker/internal/store"
 )
 
-// tx is the transaction of the one writer. It outlives single transactions, because it caches rows between them:
-// nothing else can change them.
+// tx is the transaction of the one writer. It outlives single transactions, because it caches rows between them.
 type tx struct {
 	sql  store.SQL
 	conn *conn
 	ids  *task.Source
 
-	// nonEmpty holds the routes that may have ready steps. A route outside it has none, so that a worker of many routes
-	// reads few.
+	// nonEmpty holds the routes that may have ready steps, so that a worker of many routes reads few.
 	nonEmpty map[int64]struct{}
 
 	rows    *rows
-	emptied []int64 // routes that the current transaction removed from nonEmpty
+	emptied []int64 // removed from nonEmpty by the current transaction
 	// leaving counts the ready steps of routes that were all returned to the caller, but are not taken yet.
 	leaving map[int64]int
-	after   []func()     // to be called after a commit
-	failed  []func(bool) // to be called after a rollback
+	after   []func()     // after a commit
+	failed  []func(bool) // after a rollback
 }
 
 var (
@@ -32,28 +30,22 @@ var (
 	_ store.Handle = (*tx)(nil)
 )
 
-// newTx returns the transaction of a writer's connection, with an empty cache.
 func newTx(c *conn, d store.Dialect, ids *task.Source) *tx {
 	return &tx{sql: store.SQL{Conn: c, Dialect: d}, conn: c, ids: ids, nonEmpty: map[int64]struct{}{},
 		leaving: map[int64]int{}, rows: newRows()}
 }
 
-// Handle implements engine.Tx.
 func (t *tx) Handle() engine.Handle { return t }
 
-// SQL implements store.Handle.
 func (t *tx) SQL() store.SQL { return t.sql }
 
-// AfterCommit implements engine.Handle.
 func (t *tx) AfterCommit(fn func()) bool {
 	t.after = append(t.after, fn)
 	return true
 }
 
-// AfterRollback implements engine.Handle.
 func (t *tx) AfterRollback(fn func(sure bool)) { t.failed = append(t.failed, fn) }
 
-// in returns the transaction behind a Tx.
 func in(of engine.Tx) *tx { return of.Handle().(*tx) }
 
 // WatchStore implements engine.Database.
@@ -62,8 +54,7 @@ func (s *Store) WatchStore() engine.WatchStore { return s }
 // KeyStore implements engine.Database.
 func (s *Store) KeyStore() engine.KeyStore { return s }
 
-// begin resets the state of one transaction.
-// It runs before the first function of a batch, not before each.
+// begin resets the state of one transaction, before the first function of a batch, not before each.
 func (t *tx) begin() {
 	t.rows.trim()
 	t.emptied = t.emptied[:0]
@@ -71,8 +62,7 @@ func (t *tx) begin() {
 	t.after, t.failed = nil, nil
 }
 
-// undo restores the caches after a rollback. Cached rows may be those of the failed
-// transaction, so all are dropped.
+// undo restores the caches after a rollback. Cached rows may be those of the failed transaction, so all are dropped.
 // Routes added to nonEmpty may stay there: they may have ready steps, which is all that the set says.
 func (t *tx) undo() {
 	t.rows.forget()
@@ -81,13 +71,11 @@ func (t *tx) undo() {
 	}
 }
 
-// empty records that a route has no more ready steps.
 func (t *tx) empty(route int64) {
 	delete(t.nonEmpty, route)
 	t.emptied = append(t.emptied, route)
 }
 
-// loadQueues records the routes that may have ready steps, when a file is opened.
 func (t *tx) loadQueues() error {
 	const query = `SELECT route_id FROM tasker_routes r WHERE EXISTS (SELECT 1 FROM tasker_workflow_steps s
   WHERE s.queue = r.route_id)`
@@ -99,7 +87,6 @@ func (t *tx) loadQueues() error {
 	})
 }
 
-// queued records that a step was saved as ready on a route.
 func (t *tx) queued(s *task.Step) {
 	if s.Queue > 0 {
 		t.nonEmpty[s.Queue] = struct{}{}
@@ -107,8 +94,8 @@ func (t *tx) queued(s *task.Step) {
 	}
 }
 
-// taken records that a saved step left its route. If the transaction has read all ready steps
-// of the route, the last one to leave empties it, and a later claim need not read.
+// taken records that a saved step left its route. If the transaction has read all ready steps of the route, the last
+// one to leave empties it, and a later claim need not read.
 func (t *tx) taken(was task.Step, s *task.Step) {
 	left, ok := t.leaving[was.Queue]
 	if !ok || s.Queue == was.Queue {
@@ -119,8 +106,6 @@ func (t *tx) taken(was task.Step, s *task.Step) {
 		t.empty(was.Queue)
 	}
 }
-
-// The following methods are portable SQL on the writer's connection.
 
 func (t *tx) AddAttempts(ctx context.Context, a []task.Attempt) error {
 	return t.sql.AddAttempts(ctx, a)
@@ -143,7 +128,6 @@ func (t *tx) ExpectKnown(context.Context, map[int64]*task.Template, map[int64]*t
 func (t *tx) InsertRoute(ctx context.Context, r *task.Route) error { return t.sql.InsertRoute(ctx, r) }
 func (t *tx) SaveWorker(ctx context.Context, w *task.Worker) error { return t.sql.SaveWorker(ctx, w) }
 
-// Workers implements engine.Tx.
 func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	var list []*task.Worker
 	for _, no := range nos {

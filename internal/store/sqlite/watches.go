@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store"
 )
 
 // Watch implements engine.WatchStore.
@@ -19,8 +20,7 @@ func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watc
 	return nil
 }
 
-// Rewatch implements engine.WatchStore.
-// The condition on the old time leaves a watch alone that changed since it was read.
+// Rewatch implements engine.WatchStore. The condition on the old time skips a watch that changed since it was read.
 func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.WatchMove) error {
 	t := in(within)
 	const (
@@ -37,4 +37,9 @@ func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.Watc
 		}
 	}
 	return nil
+}
+
+// KeepSettings implements engine.SettingsKeeper on the writer: the pool of readers cannot write.
+func (s *Store) KeepSettings(ctx context.Context, settings map[string]int64) error {
+	return s.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return store.In(tx).KeepSettings(ctx, settings) })
 }

@@ -11,15 +11,13 @@ import (
 	"github.com/taskerhq/tasker/internal/store/nesting"
 )
 
-// Write implements engine.Store. Writes that arrive during a commit share the next transaction,
-// so that one sync of the disk makes many writes durable. fn may run twice; see commit.
-// It blocks until the write is durable or has failed. A caller whose context ends before the batch begins leaves with
-// the error of its context.
+// Write implements engine.Store. Writes that arrive during a commit share the next transaction, so that one sync of the
+// disk makes many writes durable. fn may run twice; see commit. It blocks until the write is durable or has failed. A
+// caller whose context ends before the batch begins gets the error of its context.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	return s.write(ctx, write{fn: fn})
 }
 
-// write is Write for w, whose context it sets.
 func (s *Store) write(ctx context.Context, w write) error {
 	if err := nesting.Check(ctx); err != nil {
 		return err // it would wait for the transaction in which it runs
@@ -34,17 +32,16 @@ func (s *Store) write(ctx context.Context, w write) error {
 	return failed
 }
 
-// write is a function with its caller's context. A caller may leave while its write waits, but
-// not after the batch began: rolling back would make the others of the batch run again.
+// write is a function with its caller's context. A caller may leave while its write waits, but not after the batch
+// began: rolling back would make the others of the batch run again.
 type write struct {
 	ctx   context.Context
 	fn    func(context.Context, engine.Tx) error
-	alone bool // shares its transaction with no other
+	alone bool
 }
 
-// commit runs writes as one transaction. If one of them fails, all are rolled back and each
-// runs again in a transaction of its own, so that only the faulty one fails.
-// The second result is always nil: each write has its own error.
+// commit runs writes as one transaction. If one fails, all are rolled back and each runs again in its own transaction,
+// so that only the faulty one fails. The second result is always nil: each write has its own error.
 func (s *Store) commit(writes []write) ([]error, error) {
 	failed := make([]error, len(writes))
 	if len(writes) > 1 && slices.ContainsFunc(writes, func(w write) bool { return w.alone }) {
@@ -67,9 +64,8 @@ func (s *Store) commit(writes []write) ([]error, error) {
 	return failed, nil
 }
 
-// transact runs writes in one transaction. BEGIN IMMEDIATE takes the lock of the writer at
-// once, so no statement later finds the database busy.
-// Functions of one batch see each other's changes, in the order of their arrival.
+// transact runs writes in one transaction. BEGIN IMMEDIATE takes the lock of the writer first, so no later statement
+// finds the database busy. Functions of one batch see each other's changes, in the order of their arrival.
 func (s *Store) transact(writes ...write) error {
 	if s.closed.Load() {
 		return task.Errorf(task.Unavailable, "the store is closed")
@@ -96,8 +92,7 @@ func (s *Store) transact(writes ...write) error {
 	return nil
 }
 
-// guarded turns a panic into an error: the transaction must be rolled back.
-// The error contains the stack: it is the only trace of the panic.
+// guarded turns a panic into an error, with its stack as the only trace: the transaction must be rolled back.
 func (s *Store) guarded(w write) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -107,8 +102,8 @@ func (s *Store) guarded(w write) (err error) {
 	return w.fn(w.ctx, s.tx)
 }
 
-// rollback ends an unsuccessful transaction and returns its cause. sure is false after a failed
-// commit, which may nevertheless have reached the disk.
+// rollback ends an unsuccessful transaction and returns its cause. sure is false after a failed commit, which may
+// nevertheless have reached the disk.
 func (s *Store) rollback(cause error, sure bool) error {
 	s.tx.undo()
 	// After some errors SQLite has rolled back automatically; then this statement fails.

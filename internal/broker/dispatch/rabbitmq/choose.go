@@ -2,19 +2,18 @@ package rabbitmq
 
 import "github.com/taskerhq/tasker/internal/model/task"
 
-// candidate is a worker that could be asked, as choose sees it.
+// candidate is a worker as choose sees it.
 type candidate struct {
 	health   task.WorkerHealth
-	held     int // steps that it holds, and those that it is asked for now
+	held     int // steps that it holds or is being asked for
 	capacity int
-	asked    int64 // number of its last turn; the lowest is next among equals
+	asked    int64
 }
 
 func (c *candidate) free() int { return max(c.capacity-c.held, 0) }
 
-// choose returns the place of the best worker, -1 if there is none: one with a free slot before a full one, a healthy
-// one before a degraded one, then the one with the lowest load (held of capacity), then the one whose turn is longest
-// ago. Unhealthy workers are left out.
+// choose returns the place of the best worker, or -1: one with a free slot before a full one, healthy before degraded,
+// then the lowest load (held of capacity), then the longest wait for a turn. It skips unhealthy workers.
 func choose(list []candidate) int {
 	best := -1
 	for i := range list {
@@ -28,7 +27,6 @@ func choose(list []candidate) int {
 	return best
 }
 
-// better reports whether c is asked before other.
 func (c *candidate) better(other *candidate) bool {
 	if full, rest := c.free() == 0, other.free() == 0; full != rest {
 		return rest
@@ -36,7 +34,7 @@ func (c *candidate) better(other *candidate) bool {
 	if c.health != other.health {
 		return other.health.Worse(c.health)
 	}
-	// held/capacity, compared without a division
+	// held/capacity, without a division
 	if a, b := c.held*other.capacity, other.held*c.capacity; a != b {
 		return a < b
 	}
@@ -46,8 +44,8 @@ func (c *candidate) better(other *candidate) bool {
 // maxChunk bounds the steps of one request to the engine.
 const maxChunk = 100
 
-// chunk is how many steps are asked for at once on behalf of a worker. Alone it gets all that it can take. Otherwise it
-// gets a part of its free slots, so that a burst that comes while all are free is spread evenly.
+// chunk is the number of steps to request for a worker: all that a single worker can take; else a part of its free
+// slots, to spread a burst evenly.
 func chunk(c *candidate, rivals int) int {
 	n := c.free()
 	if rivals > 0 {

@@ -34,7 +34,6 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestSpread: a burst that comes while all workers are free is spread by their capacities.
 func TestSpread(t *testing.T) {
 	t.Parallel()
 	list := []candidate{{health: task.HealthHealthy, capacity: 10}, {health: task.HealthHealthy, capacity: 10},

@@ -17,7 +17,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// consume consumes from a queue until the test ends. It connects and consumes again when it is cancelled or cut off.
+// consume consumes again when it is cancelled or cut off.
 func (r *rig) consume(queue string, prefetch int, handle func(m *amqp091.Delivery)) {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -40,7 +40,7 @@ func (r *rig) consume(queue string, prefetch int, handle func(m *amqp091.Deliver
 	})
 }
 
-// consumeOver consumes over one connection until that ends, or until the queue does not exist.
+// consumeOver ends with its connection, or when the queue does not exist.
 func consumeOver(conn *amqp.Conn, queue string, prefetch int, handle func(m *amqp091.Delivery)) {
 	ch, err := conn.Channel()
 	if err != nil {
@@ -56,7 +56,7 @@ func consumeOver(conn *amqp.Conn, queue string, prefetch int, handle func(m *amq
 	}
 }
 
-// work consumes from the queue of a worker and finishes each step, until the test ends.
+// work consumes a worker's queue and finishes each step.
 func (r *rig) work(id task.ID, prefetch int) (seen func() int) {
 	count := &observer{}
 	r.consume(task.DeliveryQueue("worker.", id), prefetch, func(m *amqp091.Delivery) {
@@ -72,8 +72,7 @@ func (r *rig) work(id task.ID, prefetch int) (seen func() int) {
 	return func() int { return count.get("done") }
 }
 
-// TestDispatch: 10,000 steps reach the workers of two nodes, each once; no worker ever holds more than its capacity,
-// and the load is spread.
+// 10,000 steps reach the workers of two nodes once each, within capacities and spread.
 func TestDispatch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rabbittest.Shared(t))
@@ -98,7 +97,6 @@ func TestDispatch(t *testing.T) {
 	wait(t, "all are confirmed", func() bool { return r.seen.get("published") == steps })
 }
 
-// TestMessage: what a worker gets.
 func TestMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rabbittest.Shared(t))
@@ -141,8 +139,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestExpiry: 1,000 steps that nobody takes expire at once and fail once each; the figure in the log is the time from
-// expiry to failure.
+// 1,000 steps that nobody takes expire together and fail once each; the log shows the delay.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rabbittest.Shared(t))

@@ -12,13 +12,13 @@ type Dispatcher struct {
 	opts   Options
 	engine Engine
 
-	// moving is held while this process replaces a queue; nothing is declared or published meanwhile.
+	// moving is held while this process replaces a queue; nothing may be declared or published meanwhile.
 	moving sync.Mutex
-	// noticed has a token when the list of workers should be read again at once.
+	// noticed has a token when the list of workers should be read now.
 	noticed chan struct{}
 
 	mu      sync.Mutex
-	removed map[task.ID]struct{} // dead workers whose queues are gone
+	removed map[task.ID]struct{}
 }
 
 // New returns a Dispatcher. It does nothing before Run.
@@ -27,7 +27,7 @@ func New(e Engine, o Options) *Dispatcher {
 		removed: map[task.ID]struct{}{}}
 }
 
-// Notice makes a running dispatcher read the list of workers at once: one of them is new, or has changed.
+// Notice makes a running dispatcher read the list of workers now: one is new or has changed.
 func (d *Dispatcher) Notice() {
 	select {
 	case d.noticed <- struct{}{}:
@@ -35,12 +35,11 @@ func (d *Dispatcher) Notice() {
 	}
 }
 
-// Run dispatches until ctx ends. It blocks. It needs no reachable broker: without one it warns, and tries again with
-// growing pauses.
+// Run dispatches and blocks until ctx ends. Without a reachable broker it warns, and retries with growing pauses.
 //
-// When ctx ends, it claims no more steps, waits a bounded time for the confirms of those that are published, finishes
-// the batch of dead letters that is being stored, and closes the connections. What was not acknowledged stays on the
-// broker. Run is not called twice at a time.
+// When ctx ends, it claims no more steps, waits a bounded time for confirms, finishes the batch of dead letters that is
+// being stored, and closes the connections. Unacknowledged messages stay on the broker. Concurrent calls are not
+// allowed.
 func (d *Dispatcher) Run(ctx context.Context) {
 	d.warn()
 	var parts sync.WaitGroup
@@ -51,7 +50,6 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	parts.Wait()
 }
 
-// warn says at the start what a configuration means that gives something up.
 func (d *Dispatcher) warn() {
 	if d.opts.Topology.DeadLetters {
 		return

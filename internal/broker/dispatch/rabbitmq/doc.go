@@ -1,13 +1,11 @@
-// Package rabbitmq brings assigned steps to workers over RabbitMQ, and hears of the steps that expired in their queues.
+// Package rabbitmq brings assigned steps to workers over RabbitMQ, and handles the steps that expired in their queues.
 //
-// The database is the truth. A message is a notice of a lease: it is published after the lease is committed, and losing
-// it loses nothing, because the lease ends by its own time. Which step is next is decided by the engine alone; this
-// package only decides which worker is asked first (choose.go).
+// The database has the truth. A message is a notice of a lease, published after the lease is committed; a lost one
+// loses nothing, because the lease ends by its own time. The engine alone decides which step is next; this package only
+// chooses the worker (choose.go).
 //
-//   - dispatcher.go runs the parts; session.go keeps connections to the broker.
-//   - fleet.go knows the workers, and set.go asks the engine for steps on their behalf.
-//   - publisher.go publishes with confirms; message.go writes and reads messages.
-//   - topology.go declares the exchange and the queues; move.go replaces a queue that has other arguments.
-//   - letters.go handles the queue of dead letters.
-//   - remove.go deletes the queues of workers that are gone.
+// dispatcher.go runs the parts, and session.go keeps connections. fleet.go follows the workers, and set.go requests
+// steps for them. publisher.go publishes with confirms, message.go writes and reads messages. topology.go declares the
+// exchange and the queues, move.go replaces a queue with other arguments, and remove.go deletes queues of lost workers.
+// letters.go handles the queue of dead letters.
 package rabbitmq

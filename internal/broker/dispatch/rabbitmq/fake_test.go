@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeEngine is an engine of which nodes share the steps.
+// fakeEngine is an engine with steps for several nodes.
 type fakeEngine struct {
 	mu       sync.Mutex
 	workers  []rabbitmq.Worker
@@ -36,14 +36,13 @@ type fakeEngine struct {
 	letters  []driver.Message
 	tokens   int
 	ttl      time.Duration
-	lease    time.Duration // how long a step is leased to a worker that says nothing; 0 for ever
+	lease    time.Duration // of a silent worker; 0: without end
 	down     bool          // the database does not answer
 	poison   string
 	expiries int // calls of Expire
 	order    []string
 }
 
-// held is a lease in force.
 type held struct {
 	step uuid.UUID
 	from time.Time
@@ -53,7 +52,6 @@ func newFake() *fakeEngine {
 	return &fakeEngine{held: map[task.ID]map[string]held{}, most: map[task.ID]int{}, ttl: time.Minute}
 }
 
-// worker adds a worker.
 func (e *fakeEngine) worker(capacity int) task.ID {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -65,7 +63,6 @@ func (e *fakeEngine) worker(capacity int) task.ID {
 	return id
 }
 
-// set changes a worker.
 func (e *fakeEngine) set(id task.ID, change func(*task.Worker)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -78,7 +75,6 @@ func (e *fakeEngine) set(id task.ID, change func(*task.Worker)) {
 	}
 }
 
-// submit makes steps ready.
 func (e *fakeEngine) submit(n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -172,7 +168,7 @@ func (e *fakeEngine) take(id task.ID, n int) (out []rabbitmq.Dispatch, leaving b
 	return out, false, nil
 }
 
-// endLeases makes the steps ready again that a worker has held for too long. The caller holds mu.
+// endLeases makes steps with old leases ready again. The caller holds mu.
 func (e *fakeEngine) endLeases(id task.ID) {
 	if e.lease == 0 {
 		return
@@ -239,7 +235,6 @@ func (e *fakeEngine) Capture(_ context.Context, messages []driver.Message) error
 	return nil
 }
 
-// observer counts.
 type observer struct {
 	mu      sync.Mutex
 	counts  map[string]int
@@ -271,7 +266,6 @@ func (o *observer) Handled(after time.Duration) {
 	o.handled = append(o.handled, after)
 }
 
-// rig is a broker with nodes that share an engine.
 type rig struct {
 	t      *testing.T
 	url    string
@@ -293,7 +287,6 @@ func newRig(t *testing.T, url string) *rig {
 	return r
 }
 
-// dialer connects to a URL.
 func dialer(url string) func(context.Context, string) (*amqp.Conn, error) {
 	return func(ctx context.Context, name string) (*amqp.Conn, error) {
 		target, err := amqp.Parse(url)
@@ -304,7 +297,6 @@ func dialer(url string) func(context.Context, string) (*amqp.Conn, error) {
 	}
 }
 
-// start runs a node until the returned function is called, or the test ends.
 func (r *rig) start() (d *rabbitmq.Dispatcher, stop func()) {
 	r.t.Helper()
 	d = rabbitmq.New(r.engine, r.opts)
@@ -322,7 +314,6 @@ func (r *rig) start() (d *rabbitmq.Dispatcher, stop func()) {
 	return d, stop
 }
 
-// channel opens a connection and a channel of the test.
 func (r *rig) channel() *amqp091.Channel {
 	r.t.Helper()
 	conn, err := dialer(r.url)(r.t.Context(), "a test")
@@ -337,7 +328,7 @@ func (r *rig) channel() *amqp091.Channel {
 	return ch
 }
 
-// depth returns the number of messages of a queue, -1 if there is none.
+// depth returns -1 for a missing queue.
 func (r *rig) depth(queue string) int {
 	r.t.Helper()
 	conn, err := dialer(r.url)(r.t.Context(), "a test")
@@ -356,7 +347,7 @@ func (r *rig) depth(queue string) int {
 	return q.Messages
 }
 
-// wait polls until something is true. Only a test that fails uses up the time.
+// wait polls until something is true. Only a failing test uses up the time.
 func wait(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
@@ -366,5 +357,4 @@ func wait(t testing.TB, what string, done func() bool) {
 	}
 }
 
-// logTo writes a log to w.
 func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }

@@ -12,18 +12,17 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
-// done waits until workers have finished so many steps altogether.
 func done(t *testing.T, what string, seen func() int, n int) {
 	t.Helper()
 	wait(t, what, func() bool { return seen() >= n })
 }
 
-// TestBrokerFaults: the server raises its disk alarm, hangs, and is killed with messages that it has not read. Nothing
-// is claimed during the alarm. In the end every step is done, once: those whose message got lost, after their leases.
+// The server raises its disk alarm, hangs, and is killed with unread messages. During the alarm nothing is claimed. In
+// the end every step is done once; those of lost messages after their leases.
 func TestBrokerFaults(t *testing.T) {
 	t.Parallel()
 	s := rabbittest.Start(t)
-	r := newRig(t, s.URL()+"?heartbeat=1") // notices a frozen server soon
+	r := newRig(t, s.URL()+"?heartbeat=1") // to notice a frozen server soon
 	r.opts.ConfirmTimeout = 2 * time.Second
 	r.engine.lease = 5 * time.Second
 	const capacity = 20
@@ -38,7 +37,7 @@ func TestBrokerFaults(t *testing.T) {
 	if err := s.DiskAlarm(true); err != nil {
 		t.Fatal(err)
 	}
-	// The alarm is told to connections that publish; then nothing more is claimed.
+	// Only publishing connections hear of the alarm; then nothing more is claimed.
 	wait(t, "nothing is claimed during the alarm", func() bool {
 		submit(1)
 		before := r.ready()
@@ -68,7 +67,7 @@ func TestBrokerFaults(t *testing.T) {
 	}
 	done(t, "all are done after the thaw", seen, total)
 
-	// The server never reads the messages that fill the worker, and nobody knows that.
+	// The server never reads the messages for the worker.
 	lost = r.seen.get("dispatchfalse")
 	if err := s.Freeze(); err != nil {
 		t.Fatal(err)
@@ -95,13 +94,11 @@ func TestBrokerFaults(t *testing.T) {
 	}
 }
 
-// ready is the number of steps that are ready.
 func (r *rig) ready() (n int) {
 	r.engine.get(func() { n = len(r.engine.ready) })
 	return n
 }
 
-// TestStartsWithoutBroker: a server starts without a reachable broker, and dispatches when that is there.
 func TestStartsWithoutBroker(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rabbittest.Shared(t))
@@ -118,12 +115,11 @@ func TestStartsWithoutBroker(t *testing.T) {
 	done(t, "all are done", seen, 10)
 }
 
-// TestQueueDeleted: the queue of a worker disappears. Returned steps are given back, not charged, and the queue
-// is declared again.
+// The queue of a worker disappears: its steps are given back without a charge, and the queue is declared again.
 func TestQueueDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rabbittest.Shared(t))
-	r.opts.Refresh = time.Hour // only a returned message tells
+	r.opts.Refresh = time.Hour // only a returned message shows it
 	id := r.engine.worker(5)
 	d, _ := r.start()
 	d.Notice()
@@ -141,7 +137,7 @@ func TestQueueDeleted(t *testing.T) {
 	})
 }
 
-// TestExchangeOfAnotherType: an exchange that exists as a direct, fanout or headers exchange delivers all the same.
+// An exchange of another type delivers anyway.
 func TestExchangeOfAnotherType(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"direct", "fanout", "headers", "topic"} {
@@ -160,7 +156,6 @@ func TestExchangeOfAnotherType(t *testing.T) {
 	}
 }
 
-// TestQuorum: the same with quorum queues.
 func TestQuorum(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rabbittest.Shared(t))
@@ -172,8 +167,8 @@ func TestQuorum(t *testing.T) {
 	wait(t, "all have failed", func() bool { return r.seen.get("failed") == 5 })
 }
 
-// TestLeastPermissions: the permissions that docs/guides/rabbitmq-dispatch.md names are enough, and without those to
-// configure the queues that exist are used.
+// The permissions in docs/guides/rabbitmq-dispatch.md suffice, and without those to configure, existing queues are
+// used.
 func TestLeastPermissions(t *testing.T) {
 	t.Parallel()
 	for name, configure := range map[string]string{"Documented": `^(worker\..*|tasker\.dlx.*)$`, "NoConfigure": `^$`} {
@@ -197,8 +192,8 @@ func TestLeastPermissions(t *testing.T) {
 	}
 }
 
-// TestLetters: the database is down, and nothing is acknowledged; late letters are counted; foreign messages become
-// letters, and one that cannot be stored does not hold up the others.
+// While the database is down nothing is acknowledged; late letters are counted; foreign messages become letters, and
+// one that cannot be stored holds up no other.
 func TestLetters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rabbittest.Shared(t))
@@ -210,7 +205,7 @@ func TestLetters(t *testing.T) {
 	wait(t, "all are dispatched", func() bool { return r.seen.get("published") == 200 })
 	r.engine.get(func() {
 		r.engine.down = true
-		for _, held := range r.engine.held { // half of them go on meanwhile
+		for _, held := range r.engine.held { // half of them run meanwhile
 			n := 0
 			for key := range held {
 				if n++; n <= 100 {
@@ -247,7 +242,7 @@ func TestLetters(t *testing.T) {
 	})
 }
 
-// TestRemoveQueues: the queue of a dead worker is deleted when it is empty, not before, and that of a living one stays.
+// The queue of a dead worker is deleted only when it is empty; a living worker's stays.
 func TestRemoveQueues(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rabbittest.Shared(t))
@@ -274,7 +269,6 @@ func TestRemoveQueues(t *testing.T) {
 	wait(t, "its steps have failed", func() bool { return r.seen.get("failed") >= 5 })
 }
 
-// TestWithoutDeadLetters: messages vanish, as the log says.
 func TestWithoutDeadLetters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rabbittest.Shared(t))

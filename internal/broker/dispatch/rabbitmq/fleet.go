@@ -13,13 +13,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// drainTimeout bounds the wait for confirms when dispatching ends.
 const drainTimeout = 3 * time.Second
 
-// errOverdue ends a session whose broker does not confirm.
 var errOverdue = errors.New("RabbitMQ does not confirm messages in time")
 
-// session dispatches over one connection: a set of goroutines for each group of workers that serve the same routes.
+// session dispatches over one connection: a set of goroutines for each group of workers with the same routes.
 type session struct {
 	*Dispatcher
 
@@ -32,7 +30,6 @@ type session struct {
 	declared map[string]bool // queues of workers; false: to be declared again
 }
 
-// dispatch runs one session. It returns nil only after ctx has ended.
 func (d *Dispatcher) dispatch(ctx context.Context, conn *amqp.Connection, ready func()) error {
 	open, stop := whileOpen(ctx, conn)
 	defer stop()
@@ -47,7 +44,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, conn *amqp.Connection, ready 
 		declared: map[string]bool{}}
 	ready()
 	err = s.run(open)
-	// The steps that are published are confirmed, then given back if they were not taken, also when ctx has ended.
+	// Published steps are confirmed or given back even after the end of ctx.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	pub.drain(last)
@@ -82,7 +79,6 @@ func (s *session) run(ctx context.Context) error {
 	}
 }
 
-// refresh reads the list of workers, declares the queues of new ones, and gives each set its members.
 func (s *session) refresh(ctx context.Context) error {
 	fleet, err := s.engine.Fleet(ctx)
 	if err != nil {
@@ -124,7 +120,6 @@ func (s *session) refresh(ctx context.Context) error {
 	return nil
 }
 
-// declare makes sure that the queue of a worker exists, and returns how many messages wait in it.
 func (s *session) declare(ctx context.Context, queue string) (int, error) {
 	s.mu.Lock()
 	known := s.declared[queue]
@@ -144,7 +139,7 @@ func (s *session) declare(ctx context.Context, queue string) (int, error) {
 	return 0, nil
 }
 
-// forget makes the next refresh declare a queue again: it has disappeared.
+// forget makes the next refresh declare a lost queue again.
 func (s *session) forget(queue string) {
 	s.mu.Lock()
 	s.declared[queue] = false

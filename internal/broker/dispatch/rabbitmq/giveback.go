@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// giveBackTimeout bounds one call to the engine.
 const giveBackTimeout = 10 * time.Second
 
 // givenBack collects steps that were certainly not published, and returns them to their queues in batches. If that
@@ -56,7 +55,6 @@ func (b *givenBack) run() {
 	}
 }
 
-// flush returns all leases.
 func (b *givenBack) flush() {
 	b.mu.Lock()
 	leases := b.leases
@@ -73,7 +71,6 @@ func (b *givenBack) flush() {
 	}
 }
 
-// close gives back what is left, and returns when that is done or ctx ends.
 func (b *givenBack) close(ctx context.Context) {
 	close(b.closed)
 	select {

@@ -10,34 +10,32 @@ import (
 	connection "github.com/taskerhq/tasker/internal/broker/amqp"
 )
 
-// probeType is the type of messages by which Inspect finds out whether an exchange delivers. They expire at once, and
-// whoever reads them drops them.
+// probeType marks messages by which Inspect tests an exchange. They expire immediately, and readers drop them.
 const probeType = "tasker.probe"
 
-// Finding is what Inspect found.
+// Finding is the result of Inspect.
 type Finding struct {
-	Exchange bool // it exists
-	Bound    bool // a message to it is routed to a queue
+	Exchange bool
+	Bound    bool // a message to it reaches a queue
 	Dead     QueueFinding
-	Workers  []QueueFinding // in the order of the names
+	Workers  []QueueFinding
 }
 
-// QueueFinding is how a queue stands.
+// QueueFinding is the state of a queue.
 type QueueFinding struct {
 	Name                string
 	Exists              bool
 	Messages, Consumers int
-	// Differs is how RabbitMQ says in which argument it differs from the configuration; "" for not at all.
+	// Differs is RabbitMQ's text about an argument that differs from the configuration; "" for none.
 	Differs string
-	// Hidden: this user may not ask for its arguments.
+	// Hidden: this user may not read its arguments.
 	Hidden bool
 }
 
-// probeTimeout bounds the wait for the answer to a probe.
 const probeTimeout = 5 * time.Second
 
-// Inspect compares a broker with the topology, and looks at the named queues of workers. It declares nothing that does
-// not exist. An error means that the broker could not be asked.
+// Inspect compares a broker with the topology and the named queues of workers. It creates nothing. An error means that
+// the broker does not answer.
 func (t *Topology) Inspect(ctx context.Context, conn *connection.Conn, workers []string) (f *Finding, err error) {
 	f = &Finding{}
 	err = conn.Await(ctx, func() error {
@@ -69,7 +67,6 @@ func (t *Topology) Inspect(ctx context.Context, conn *connection.Conn, workers [
 	return f, err
 }
 
-// routes reports whether the exchange routes what expires in the queue of a worker.
 func (t *Topology) routes(conn *amqp.Connection) (bool, error) {
 	ch, err := conn.Channel()
 	if err != nil {
@@ -93,7 +90,6 @@ func (t *Topology) routes(conn *amqp.Connection) (bool, error) {
 	return len(returns) == 0, nil // a return comes before the confirm
 }
 
-// lookAt compares a queue with what it should be.
 func lookAt(conn *amqp.Connection, spec queueSpec) (QueueFinding, error) {
 	f := QueueFinding{Name: spec.name}
 	q, err := inspect(conn, spec.name)
@@ -103,7 +99,7 @@ func lookAt(conn *amqp.Connection, spec queueSpec) (QueueFinding, error) {
 		return f, err
 	}
 	f.Exists, f.Messages, f.Consumers = true, q.Messages, q.Consumers
-	err = spec.declare(conn) // it exists, so nothing is declared: RabbitMQ compares
+	err = spec.declare(conn) // declares nothing, as it exists: RabbitMQ compares
 	var refused *amqp.Error
 	switch refusal(err) {
 	case amqp.PreconditionFailed:

@@ -16,21 +16,17 @@ import (
 )
 
 const (
-	// letterBatch bounds the messages of one transaction, and letterPrefetch those that are not acknowledged.
 	letterBatch, letterPrefetch = 500, 1000
-	// letterLinger is how long a batch waits for more messages after its first.
-	letterLinger = 10 * time.Millisecond
-	// depthEvery is how often the queue of dead letters is counted.
-	depthEvery = 5 * time.Second
+	letterLinger                = 10 * time.Millisecond
+	depthEvery                  = 5 * time.Second
 	// setAsideFor is how long a message that cannot be stored waits for its next try.
 	setAsideFor = 30 * time.Second
 )
 
 // handleLetters handles the queue of dead letters over one connection. It returns nil only after ctx has ended.
 //
-// Every node consumes; the broker gives each message to one of them. A batch is handled in one transaction and then
-// acknowledged. While the database does not answer, nothing is acknowledged and nothing given back: the batch is tried
-// again, so the order is kept.
+// Every node consumes; each message goes to one of them. A batch is handled in one transaction and then acknowledged.
+// While the database does not answer, nothing is acknowledged or given back: the retry of the batch keeps the order.
 func (d *Dispatcher) handleLetters(ctx context.Context, conn *amqp.Connection, ready func()) error {
 	open, stop := whileOpen(ctx, conn)
 	defer stop()
@@ -78,8 +74,8 @@ func (d *Dispatcher) handleLetters(ctx context.Context, conn *amqp.Connection, r
 	}
 }
 
-// gather returns a batch: a message, and those that come within a moment. The client library hands messages over one by
-// one, so a look without a wait would nearly always find none.
+// gather returns a batch: a message, and those that come within a moment. The client library delivers messages one by
+// one, so without a wait it would nearly always find none.
 func gather(first amqp.Delivery, source <-chan amqp.Delivery) []amqp.Delivery {
 	batch := []amqp.Delivery{first}
 	moment := time.NewTimer(letterLinger)
@@ -88,7 +84,7 @@ func gather(first amqp.Delivery, source <-chan amqp.Delivery) []amqp.Delivery {
 		select {
 		case m, ok := <-source:
 			if !ok {
-				return batch // the next read says so again
+				return batch // the next read returns the error again
 			}
 			batch = append(batch, m)
 		case <-moment.C:
@@ -98,7 +94,6 @@ func gather(first amqp.Delivery, source <-chan amqp.Delivery) []amqp.Delivery {
 	return batch
 }
 
-// letterHandler handles batches of dead letters, one at a time.
 type letterHandler struct {
 	*Dispatcher
 
@@ -107,8 +102,8 @@ type letterHandler struct {
 	refused []amqp.Delivery // not stored, and not acknowledged
 }
 
-// handle fails the dispatches of a batch, stores the other messages as letters, and acknowledges what is done. It
-// returns an error if the connection or ctx ends.
+// handle fails the dispatches of a batch, stores the other messages as letters, and acknowledges both. It returns an
+// error if the connection or ctx ends.
 func (h *letterHandler) handle(ctx context.Context, batch []amqp.Delivery) error {
 	now := h.opts.Now()
 	var dead []Expired
@@ -138,7 +133,6 @@ func (h *letterHandler) handle(ctx context.Context, batch []amqp.Delivery) error
 	return h.store(ctx, foreign)
 }
 
-// expire fails dispatches in one transaction and acknowledges their messages. It returns those of unknown steps.
 func (h *letterHandler) expire(ctx context.Context, dead []Expired, messages []amqp.Delivery) (unknown []amqp.Delivery,
 	err error,
 ) {
@@ -149,7 +143,7 @@ func (h *letterHandler) expire(ctx context.Context, dead []Expired, messages []a
 	}); err != nil {
 		return nil, err
 	}
-	if len(verdicts) != len(dead) { // it was refused as a whole; one by one, only the wrong one is
+	if len(verdicts) != len(dead) { // refused as a whole; one by one, only the wrong one is
 		return h.expireEach(ctx, dead, messages)
 	}
 	var done []amqp.Delivery
@@ -172,7 +166,6 @@ func (h *letterHandler) expire(ctx context.Context, dead []Expired, messages []a
 	return unknown, h.ack(done)
 }
 
-// expireEach handles a batch that the engine has refused one by one. A dispatch that is refused alone is unknown.
 func (h *letterHandler) expireEach(ctx context.Context, dead []Expired, messages []amqp.Delivery) ([]amqp.Delivery,
 	error,
 ) {
@@ -190,8 +183,8 @@ func (h *letterHandler) expireEach(ctx context.Context, dead []Expired, messages
 	return unknown, nil
 }
 
-// store captures messages as letters and acknowledges them. One that cannot be stored is set aside, not acknowledged,
-// and does not hold up others.
+// store captures messages as letters and acknowledges them. It sets aside one that cannot be stored, without an
+// acknowledgement, and continues with the others.
 func (h *letterHandler) store(ctx context.Context, messages []amqp.Delivery) error {
 	if len(messages) == 0 {
 		return nil
@@ -224,21 +217,20 @@ func (h *letterHandler) store(ctx context.Context, messages []amqp.Delivery) err
 	return nil
 }
 
-// retryAside tries to store what was set aside.
 func (h *letterHandler) retryAside(ctx context.Context) error {
 	messages := h.refused
 	h.refused = nil
 	return h.store(ctx, messages)
 }
 
-// insist calls fn until the database has answered: with nil, or with an error that concerns its arguments, which is
-// logged. It returns an error only if ctx ends.
+// insist calls fn until the database answers: with nil, or with an error about its arguments, which is logged. It
+// returns an error only if ctx ends.
 func (h *letterHandler) insist(ctx context.Context, fn func(context.Context) error) error {
 	for failures := 1; ; failures++ {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		// A transaction that is under way when ctx ends may end.
+		// A transaction under way may outlive ctx.
 		work, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTimeout)
 		err := fn(work)
 		cancel()
@@ -256,10 +248,8 @@ func (h *letterHandler) insist(ctx context.Context, fn func(context.Context) err
 	}
 }
 
-// workTimeout bounds one transaction.
 const workTimeout = 30 * time.Second
 
-// permanent reports whether a repetition of a call that failed does not help.
 func permanent(err error) bool {
 	switch codeOf(err) {
 	case task.Unavailable, task.Internal, task.Conflict:
@@ -268,7 +258,6 @@ func permanent(err error) bool {
 	return true
 }
 
-// codeOf returns the code of an error of the engine, in either of its types.
 func codeOf(err error) task.Code {
 	var public *tasker.Error
 	if errors.As(err, &public) {
@@ -277,7 +266,6 @@ func codeOf(err error) task.Code {
 	return task.CodeOf(err)
 }
 
-// ack acknowledges messages.
 func (h *letterHandler) ack(messages []amqp.Delivery) error {
 	for i := range messages {
 		if err := messages[i].Ack(false); err != nil {

@@ -28,10 +28,8 @@ const (
 	headerTrace        = "traceparent"
 )
 
-// dispatchedLayout is RFC 3339 with milliseconds.
 const dispatchedLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// messageOf returns the message of a dispatch.
 func messageOf(worker task.ID, s *Dispatch, now time.Time) (amqp.Publishing, error) {
 	body, err := json.Marshal(&s.Assignment)
 	if err != nil {
@@ -48,10 +46,9 @@ func messageOf(worker task.ID, s *Dispatch, now time.Time) (amqp.Publishing, err
 		MessageId: fmt.Sprintf("%s.%d", s.StepUUID, s.Attempt), Timestamp: now, Type: messageType, Body: body}, nil
 }
 
-// errForeign: a message is not a dispatch of ours.
 var errForeign = errors.New("not a dispatch")
 
-// dispatchOf reads a dead message back. It fails with errForeign for anything that messageOf did not write.
+// dispatchOf is the reverse of messageOf; errForeign for any other message.
 func dispatchOf(m *amqp.Delivery, now time.Time) (Expired, error) {
 	if m.Type != messageType {
 		return Expired{}, fmt.Errorf("%w: its type is %q", errForeign, m.Type)
@@ -71,8 +68,8 @@ func dispatchOf(m *amqp.Delivery, now time.Time) (Expired, error) {
 	return Expired{Worker: worker, At: diedAt(m, now), Lease: lease}, nil
 }
 
-// diedAt is when a dispatch died. Its broker knows only the second; if that is the one in which its TTL ended, the time
-// is computed. A message behind others dies later than its own TTL says.
+// diedAt is when a dispatch died. Its broker keeps only the second; if its TTL ended in that second, the time is
+// computed. A message behind others dies later than its TTL says.
 func diedAt(m *amqp.Delivery, now time.Time) time.Time {
 	at := now
 	if died, ok := deathTime(m); ok && died.Before(now) {
@@ -89,7 +86,6 @@ func diedAt(m *amqp.Delivery, now time.Time) time.Time {
 	return at
 }
 
-// deathTime is the time in the first entry of x-death.
 func deathTime(m *amqp.Delivery) (time.Time, bool) {
 	deaths, _ := m.Headers["x-death"].([]any)
 	if len(deaths) == 0 {

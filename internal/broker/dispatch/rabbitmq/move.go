@@ -17,31 +17,31 @@ import (
 // The arguments of a queue never change. So a queue with other arguments is replaced: its messages wait in a queue
 // "<name>.moving" while it is deleted and declared anew.
 //
-//  1. Declare .moving, and consume from it exclusively: only one node of all moves a queue at a time.
-//  2. If the queue has other arguments: publish its messages to .moving, with confirms, and acknowledge them then. When
-//     it is empty, bind .moving where the queue is bound, move what came meanwhile, and delete the queue if empty.
-//  3. Declare and bind the queue, move the messages back, and delete .moving if it is empty.
+// 1. Declare .moving, and consume from it exclusively: only one node of all moves a queue at a time.
 //
-// RabbitMQ does not say what consumers hold unacknowledged, and deletes it with a queue. So nodes give back what they
-// hold of the queue of dead letters, and step 2 waits for that: if one of them crashed, what it holds would be lost. A
-// worker does not: what it holds of its queue, it runs, and if it crashes, the lease ends.
+// 2. If the queue has other arguments: publish its messages to .moving, and acknowledge them after the confirms. When
+// it is empty, bind .moving where the queue is bound, move late messages, and delete the queue if empty.
 //
-// A message is always in one of the two queues. After a crash it may be in both, and is delivered twice: a consumer
-// knows a dispatch by its message ID, and the inbox a letter. Whoever finds .moving goes on with 2 or 3. Consumers of
-// the old queue get basic.cancel, process what they hold, and consume again.
+// 3. Declare and bind the queue, move the messages back, and delete .moving if it is empty.
+//
+// RabbitMQ does not count what consumers hold unacknowledged, and deletes it with a queue. So nodes give back what they
+// hold of the queue of dead letters, and step 2 waits for that: the messages of a crashed node would be lost. Workers
+// do not: a worker runs the steps of its messages, and after a crash their leases end.
+//
+// A message is always in at least one of the two queues. After a crash it may be in both, and is delivered twice:
+// consumers recognise a dispatch by its message ID, and the inbox a letter. Any node that finds .moving continues with
+// 2 or 3. Consumers of the old queue get basic.cancel, finish, and consume again.
 
 const (
 	movingSuffix = ".moving"
-	// moveBatch is how many messages are between two queues at a time.
-	moveBatch = 500
-	// moveIdle is how long a queue has sent nothing that says it has messages.
+	moveBatch    = 500
+	// moveIdle is the pause in deliveries after which transfer asks whether the queue is empty.
 	moveIdle = 200 * time.Millisecond
 	// movedHeader keeps an expiration, and movedUser a user ID, of a message in .moving: it must not expire there, and
 	// RabbitMQ takes no message with the ID of another user.
 	movedHeader, movedUser = "tasker-moving-expiration", "tasker-moving-user-id"
 )
 
-// errMoving: another node is moving the messages.
 var errMoving = errors.New("another node is replacing the queue")
 
 func (q *queueSpec) moving() string { return q.name + movingSuffix }
@@ -63,7 +63,7 @@ func (d *Dispatcher) move(ctx context.Context, conn *amqp.Connection, q queueSpe
 	if err := ch.Qos(moveBatch, 0, false); err != nil {
 		return err
 	}
-	// While an exclusive consumer is there, nobody else can consume; its messages wait here until they are moved back.
+	// An exclusive consumer keeps others away until the messages are moved back.
 	held, err := ch.Consume(q.moving(), "", false, true, false, false, nil)
 	if refusal(err) == amqp.AccessRefused {
 		return fmt.Errorf("%w: %w", errMoving, err)
@@ -96,7 +96,6 @@ func (d *Dispatcher) move(ctx context.Context, conn *amqp.Connection, q queueSpe
 	return m.back(ctx, held)
 }
 
-// mover replaces one queue.
 type mover struct {
 	d    *Dispatcher
 	conn *amqp.Connection
@@ -104,11 +103,8 @@ type mover struct {
 	pub  *publisher
 }
 
-// errHeld: a consumer may hold messages, and does not go.
 var errHeld = errors.New("it has consumers")
 
-// free waits until nobody consumes from a queue whose consumers give back. Nobody consumes anew while .moving has its
-// exclusive consumer.
 func (m *mover) free(ctx context.Context) error {
 	if !m.q.givenBack {
 		return nil
@@ -128,18 +124,15 @@ func (m *mover) free(ctx context.Context) error {
 }
 
 const (
-	// giveBackEvery is how often a node looks whether the queue of dead letters is being replaced, and giveBackFor how
-	// long its replacement waits for those who consume.
 	giveBackEvery, giveBackFor = time.Second, 5 * time.Second
 	giveBackPause              = 50 * time.Millisecond
 )
 
-// errReplaced ends a session that consumes from a queue that is being replaced.
 var errReplaced = errors.New("the queue is being replaced")
 
-// giveBack returns a context that ends when a queue is being replaced, with errReplaced. The end of the session gives
-// back what it holds. Deleting .moving if nobody uses it tells so: unlike any question about a queue, that is no error
-// if there is none.
+// giveBack returns a context that ends with errReplaced when a queue is being replaced. The end of the session gives
+// back its messages. It detects that by deleting .moving if unused: unlike a question, that is no error for a missing
+// queue.
 func giveBack(ctx context.Context, conn *amqp.Connection, q queueSpec) context.Context {
 	consuming, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -153,7 +146,7 @@ func giveBack(ctx context.Context, conn *amqp.Connection, q queueSpec) context.C
 			case amqp.PreconditionFailed, amqp.ResourceLocked:
 				cancel(errReplaced)
 				return
-			case amqp.AccessRefused: // then this user cannot replace queues, and other nodes have the same one
+			case amqp.AccessRefused: // this user cannot replace queues, and other nodes have the same user
 				<-consuming.Done()
 				return
 			}
@@ -162,12 +155,11 @@ func giveBack(ctx context.Context, conn *amqp.Connection, q queueSpec) context.C
 	return consuming
 }
 
-// away moves all messages from the queue to .moving, and deletes the queue.
 func (m *mover) away(ctx context.Context) error {
 	if err := m.drain(ctx); err != nil {
 		return err
 	}
-	// From here on .moving gets what is routed to the queue. In the moment in which both are bound, both get it.
+	// From here on .moving gets the queue's messages. While both are bound, both get them.
 	if err := bindTo(m.conn, m.q.moving(), m.q.exchange, m.q.keys); err != nil {
 		return fmt.Errorf("bind %s: %w", m.q.moving(), err)
 	}
@@ -182,7 +174,7 @@ func (m *mover) away(ctx context.Context) error {
 			_, err := ch.QueueDelete(m.q.name, m.q.givenBack, true, false)
 			return err
 		})
-		if refusal(err) != amqp.PreconditionFailed { // else another message has come, or a consumer
+		if refusal(err) != amqp.PreconditionFailed { // another message has come, or a consumer
 			return err
 		}
 		if err := m.free(ctx); err != nil {
@@ -191,13 +183,12 @@ func (m *mover) away(ctx context.Context) error {
 	}
 }
 
-// drain moves what is ready in the queue.
 func (m *mover) drain(ctx context.Context) error {
 	ch, err := m.conn.Channel()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = ch.Close() }() // gives back what is not acknowledged
+	defer func() { _ = ch.Close() }() // gives back unacknowledged ones
 	if err := ch.Qos(moveBatch, 0, false); err != nil {
 		return err
 	}
@@ -209,7 +200,7 @@ func (m *mover) drain(ctx context.Context) error {
 	}
 	n, err := m.transfer(ctx, source, m.q.moving(), packed, func() (bool, error) {
 		left, err := inspect(m.conn, m.q.name)
-		if err == nil && left.Messages == 0 { // what is delivered until the answer is moved too
+		if err == nil && left.Messages == 0 { // messages delivered until the answer are moved too
 			err = ch.Cancel(consumer, false)
 		}
 		return false, err
@@ -223,7 +214,6 @@ func (m *mover) drain(ctx context.Context) error {
 	return err
 }
 
-// back moves all messages back to the new queue, binds it, and deletes .moving.
 func (m *mover) back(ctx context.Context, held <-chan amqp.Delivery) error {
 	if err := m.empty(ctx, held); err != nil {
 		return err
@@ -248,7 +238,6 @@ func (m *mover) back(ctx context.Context, held <-chan amqp.Delivery) error {
 	}
 }
 
-// empty moves back what is in .moving.
 func (m *mover) empty(ctx context.Context, held <-chan amqp.Delivery) error {
 	_, err := m.transfer(ctx, held, m.q.name, unpacked, func() (bool, error) {
 		left, err := inspect(m.conn, m.q.moving())
@@ -257,11 +246,10 @@ func (m *mover) empty(ctx context.Context, held <-chan amqp.Delivery) error {
 	return err
 }
 
-// errClosed: no more messages will be delivered.
 var errClosed = errors.New("the consumer has ended")
 
-// transfer publishes messages to a queue, and acknowledges each after its confirm, until empty says that there are no
-// more; it is asked when none has come for a while. It returns their number, and errClosed if the consumer ends.
+// transfer publishes messages to a queue, and acknowledges each after its confirm, until empty, which it calls after a
+// pause, returns true. It returns their number, and errClosed if the consumer ends.
 func (m *mover) transfer(ctx context.Context, source <-chan amqp.Delivery, to string,
 	form func(amqp.Delivery) amqp.Publishing, empty func() (bool, error),
 ) (int, error) {
@@ -313,7 +301,6 @@ func (m *mover) transfer(ctx context.Context, source <-chan amqp.Delivery, to st
 	}
 }
 
-// packed is a message on its way to .moving.
 func packed(m amqp.Delivery) amqp.Publishing {
 	p := copyOf(m)
 	if m.Expiration != "" {
@@ -325,7 +312,6 @@ func packed(m amqp.Delivery) amqp.Publishing {
 	return p
 }
 
-// unpacked is a message on its way back. Of its TTL, what is left is set, if it says when it was dispatched.
 func unpacked(m amqp.Delivery) amqp.Publishing {
 	p := copyOf(m)
 	expiration, ok := p.Headers[movedHeader].(string)
@@ -343,7 +329,6 @@ func unpacked(m amqp.Delivery) amqp.Publishing {
 	return p
 }
 
-// copyOf is a message with all its properties and headers.
 func copyOf(m amqp.Delivery) amqp.Publishing {
 	headers := amqp.Table{}
 	for name, value := range m.Headers {
@@ -355,7 +340,6 @@ func copyOf(m amqp.Delivery) amqp.Publishing {
 		AppId: m.AppId, Body: m.Body}
 }
 
-// unbind removes bindings; one that does not exist is no error.
 func unbind(conn *amqp.Connection, queue, exchange string, keys []string) error {
 	return onChannel(conn, func(ch *amqp.Channel) error {
 		for _, key := range keys {

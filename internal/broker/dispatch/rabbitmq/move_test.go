@@ -16,10 +16,10 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/rabbittest"
 )
 
-// otherArguments are those of a queue that has to be replaced. No message expires there while a test runs.
+// otherArguments require a replacement. No message expires during a test.
 func otherArguments() amqp091.Table { return amqp091.Table{"x-message-ttl": int64(7_200_000)} }
 
-// fill declares a queue with other arguments than those of the rig, and publishes numbered messages to it.
+// fill declares a queue with otherArguments and publishes numbered messages.
 func (r *rig) fill(queue string, args amqp091.Table, from, n int) {
 	r.t.Helper()
 	ch := r.channel()
@@ -46,7 +46,6 @@ func (r *rig) fill(queue string, args amqp091.Table, from, n int) {
 	}
 }
 
-// drain takes everything from a queue.
 func (r *rig) drain(queue string) (out []amqp091.Delivery) {
 	r.t.Helper()
 	ch := r.channel()
@@ -62,7 +61,7 @@ func (r *rig) drain(queue string) (out []amqp091.Delivery) {
 	}
 }
 
-// has reports whether a queue has certain arguments. One that does not exist is declared.
+// has reports whether a queue has certain arguments. It declares a missing one.
 func (r *rig) has(queue string, args amqp091.Table) bool {
 	r.t.Helper()
 	conn, err := dialer(r.url)(r.t.Context(), "a test")
@@ -78,7 +77,6 @@ func (r *rig) has(queue string, args amqp091.Table) bool {
 	return err == nil
 }
 
-// replaced waits until a queue has its arguments and nothing is left of the move.
 func (r *rig) replaced(queue string, args amqp091.Table) {
 	r.t.Helper()
 	wait(r.t, queue+" is replaced", func() bool {
@@ -86,7 +84,6 @@ func (r *rig) replaced(queue string, args amqp091.Table) {
 	})
 }
 
-// inOrder checks that messages are complete, in order and unchanged.
 func inOrder(t *testing.T, got []amqp091.Delivery, n int) {
 	t.Helper()
 	if len(got) != n {
@@ -101,8 +98,8 @@ func inOrder(t *testing.T, got []amqp091.Delivery, n int) {
 	}
 }
 
-// TestMove: a queue of a worker with another TTL, and one without a dead letter exchange, are replaced; their messages
-// stay, in order and unchanged, also if a crash has interrupted the move before, at either stage.
+// Queues with another TTL or without a dead letter exchange are replaced; messages stay, in order and unchanged, even
+// after a crash in either stage.
 func TestMove(t *testing.T) {
 	t.Parallel()
 	const n = 1000
@@ -133,8 +130,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// TestMoveDeadLetters: the queue of dead letters with another retention holds 1,000 messages. Each becomes a letter, in
-// order.
+// The queue of dead letters with another retention holds 1,000 messages. Each becomes a letter, in order.
 func TestMoveDeadLetters(t *testing.T) {
 	t.Parallel()
 	const n = 1000
@@ -156,8 +152,7 @@ func TestMoveDeadLetters(t *testing.T) {
 	})
 }
 
-// TestMoveUnderLoad: a worker consumes while its queue is replaced. It is cancelled, and comes back; every message is
-// delivered.
+// A worker consumes during the replacement. It is cancelled and comes back; every message arrives.
 func TestMoveUnderLoad(t *testing.T) {
 	t.Parallel()
 	const n = 3000
@@ -171,7 +166,7 @@ func TestMoveUnderLoad(t *testing.T) {
 	r.replaced(queue, r.opts.Topology.WorkerArguments())
 }
 
-// collect consumes from a queue until the test ends. It returns how many different messages came.
+// collect consumes until the test ends, and returns the number of different messages.
 func (r *rig) collect(queue string) func() int {
 	var mu sync.Mutex
 	bodies := map[string]bool{}
@@ -188,7 +183,7 @@ func (r *rig) collect(queue string) func() int {
 	}
 }
 
-// TestMoveCutOff: the connection is cut again and again while messages are moved. None is lost.
+// The connection is cut again and again during a move. No message is lost.
 func TestMoveCutOff(t *testing.T) {
 	t.Parallel()
 	const n = 2000
@@ -221,8 +216,8 @@ func TestMoveCutOff(t *testing.T) {
 	}
 }
 
-// TestMoveWhatIsHeld: a node holds messages that it cannot store, while another one replaces the queue of dead letters.
-// Then the first one is killed. Every message becomes a letter.
+// A node holds unstored messages while another replaces the queue of dead letters, and is killed. Every message becomes
+// a letter.
 func TestMoveWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	const n = 100
@@ -249,7 +244,7 @@ func TestMoveWhatIsHeld(t *testing.T) {
 	})
 }
 
-// killable lets a node be killed, whose connections are cut then and never made again.
+// killable nodes lose their connections for good.
 func (r *rig) killable() (kill func()) {
 	var mu sync.Mutex
 	var all []*amqp.Conn
@@ -276,15 +271,14 @@ func (r *rig) killable() (kill func()) {
 	}
 }
 
-// replacedBy waits until a queue has other arguments, and then calls a function.
 func (r *rig) replacedBy(queue string, args amqp091.Table, then func()) {
 	r.t.Helper()
 	wait(r.t, queue+" is replaced", func() bool { return r.depth(queue) >= 0 && r.has(queue, args) })
 	then()
 }
 
-// TestMoveUnderAStranger: somebody who is no node consumes from the queue of dead letters and does not give back. The
-// queue keeps its arguments, and its messages become letters.
+// A stranger consumes from the queue of dead letters and does not give back. The queue keeps its arguments, and its
+// messages become letters.
 func TestMoveUnderAStranger(t *testing.T) {
 	t.Parallel()
 	const n = 10

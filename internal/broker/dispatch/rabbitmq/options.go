@@ -14,42 +14,35 @@ import (
 
 // Options configures a Dispatcher.
 type Options struct {
-	// Dial opens a connection of a name, and returns when ctx ends.
-	Dial func(ctx context.Context, name string) (*connection.Conn, error)
-	// Queue returns the name of the queue of a worker.
-	Queue func(worker task.ID) string
-	// Topology is what is declared on the broker.
+	// Dial opens a named connection, and returns when ctx ends.
+	Dial     func(ctx context.Context, name string) (*connection.Conn, error)
+	Queue    func(worker task.ID) string
 	Topology Topology
-	// Prefetch bounds the dispatched steps of a worker whose capacity has no limit. Defaults to 100.
+	// Prefetch bounds the dispatched steps of a worker without a capacity. Defaults to 100.
 	Prefetch int
-	// Health are the thresholds by which workers are chosen. Zero fields have defaults.
+	// Health are thresholds for the choice of workers. Zero fields have defaults.
 	Health task.HealthRule
-	// InFlight bounds the published messages without a confirm. Defaults to 1000.
+	// InFlight bounds the unconfirmed messages. Defaults to 1000.
 	InFlight int
-	// ConfirmTimeout is how long a confirm may take before the connection counts as lost. Defaults to 10 s.
+	// ConfirmTimeout is after which wait for a confirm the connection counts as lost. Defaults to 10 s.
 	ConfirmTimeout time.Duration
 	// MaxPause bounds the pauses between tries to connect. Defaults to 30 s.
 	MaxPause time.Duration
 	// Refresh is the interval at which the list of workers is read. Defaults to 1 s.
-	Refresh time.Duration
-	// Now is the clock of the engine.
-	Now func() time.Time
-	// Logger defaults to none, Observer to none.
+	Refresh  time.Duration
+	Now      func() time.Time
 	Logger   *slog.Logger
 	Observer Observer
 }
 
-// Topology is what the dispatcher declares on the broker.
+// Topology describes the queues on the broker.
 type Topology struct {
-	// Quorum makes the queues of workers quorum queues.
 	Quorum bool
-	// TTL is x-message-ttl of the queues of workers.
-	TTL time.Duration
-	// DeadLetters says whether expired messages go to Exchange, and from there to DeadQueue. Without it they vanish.
+	TTL    time.Duration
+	// DeadLetters sends expired messages to Exchange, and from there to DeadQueue. Without it they vanish.
 	DeadLetters         bool
 	Exchange, DeadQueue string
-	// Retention is x-message-ttl of DeadQueue.
-	Retention time.Duration
+	Retention           time.Duration
 }
 
 func (o Options) withDefaults() Options {
@@ -71,11 +64,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Engine is what the dispatcher needs of the engine. All methods may be called concurrently.
+// Engine is the dispatcher's view of the engine. All methods may be called concurrently.
 type Engine interface {
-	// Fleet returns the workers with transport amqp that are not forgotten yet, dead ones too.
+	// Fleet returns the workers with transport amqp, with dead ones until they are forgotten.
 	Fleet(ctx context.Context) ([]Worker, error)
-	// Held returns how many steps a worker holds, as far as this process knows. It costs nothing.
+	// Held counts the steps of a worker, as far as this process knows, at no cost.
 	Held(w *Worker) int
 	// Dispatch leases up to n steps to a worker, and waits up to wait for the first. leaving: it gets no more.
 	Dispatch(ctx context.Context, worker task.ID, n int, wait time.Duration) (steps []Dispatch, leaving bool, err error)
@@ -83,46 +76,44 @@ type Engine interface {
 	GiveBack(ctx context.Context, worker task.ID, steps []protocol.LeaseRef) error
 	// Expire fails the dispatches that are still assigned, and answers for each.
 	Expire(ctx context.Context, dead []Expired) ([]Verdict, error)
-	// Capture stores messages that are no dispatches as letters. An error of another code than Unavailable concerns
-	// these messages: a repetition does not help.
+	// Capture stores other messages as letters. An error with another code than Unavailable is permanent.
 	Capture(ctx context.Context, messages []driver.Message) error
 }
 
-// Worker is a worker with transport amqp, and how it is doing.
+// Worker is a worker with transport amqp, with its state.
 type Worker struct {
 	*task.Worker
 
-	// Routes is equal for workers that serve the same routes.
+	// Routes is equal for workers with the same routes.
 	Routes string
 	Facts  task.HealthFacts
-	// Waits: it gets no steps for now, because its circuit breaker is open or an operator has cordoned it.
+	// Waits: it gets no steps now, because its circuit breaker is open or an operator has cordoned it.
 	Waits bool
 }
 
-// Dispatch is a step that is leased to a worker, and how long its message may wait.
+// Dispatch is a leased step, and how long its message may wait.
 type Dispatch struct {
 	protocol.Assignment
 	TTL time.Duration
 }
 
-// Expired is a dispatch whose message died in the queue of its worker.
+// Expired is a dispatch whose message died in a worker's queue.
 type Expired struct {
 	Worker task.ID
 	Lease  protocol.LeaseRef
 	At     time.Time // when it expired
 }
 
-// Verdict is what became of an Expired.
+// Verdict is the result for an Expired.
 type Verdict int
 
-// The verdicts.
 const (
-	Failed  Verdict = iota + 1 // the attempt has failed
-	Late                       // the lease was not in force any more, or the step runs
-	Unknown                    // there is no such step: the message is not ours
+	Failed  Verdict = iota + 1
+	Late            // the lease has ended, or the step runs
+	Unknown         // no such step: the message is not ours
 )
 
-// Observer counts what the dispatcher does. Its methods must not block, and may be called concurrently.
+// Observer counts for metrics. Its methods must not block, and may be called concurrently.
 type Observer interface {
 	// Published counts messages to workers: published, returned, refused, uncertain.
 	Published(result string, n int)
@@ -130,13 +121,11 @@ type Observer interface {
 	Expired(result string, n int)
 	// Handled measures the time from the expiry of a dispatch to the commit of its failure.
 	Handled(after time.Duration)
-	// Depth is the number of messages in the queue of dead letters.
 	Depth(n int)
 	// Connected reports a change of a connection: dispatch or dead_letters.
 	Connected(part string, up bool)
 }
 
-// silent observes nothing.
 type silent struct{}
 
 func (silent) Published(string, int)  {}

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// percentile returns the smallest time that p percent of the times do not exceed.
 func percentile(times []time.Duration, p int) time.Duration {
 	if len(times) == 0 {
 		return 0

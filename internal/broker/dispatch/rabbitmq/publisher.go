@@ -11,26 +11,24 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// outcome is what became of a published message.
 type outcome int
 
 const (
 	published outcome = iota
-	returned          // there is no such queue: certainly not published
+	returned          // no such queue: certainly not published
 	refused           // by the broker, or never written: certainly not published
-	uncertain         // written, and no confirm came
+	uncertain         // written, without a confirm
 )
 
-// words are the outcomes in metrics.
 var words = map[outcome]string{published: "published", returned: "returned", refused: "refused",
 	uncertain: "uncertain"}
 
-// publisher publishes on one channel with confirms. It does not wait for each: done is called once for every message,
-// from another goroutine, when its confirm has come or is not to be expected any more. Order is kept.
+// publisher publishes on one channel with confirms, in order, without waiting for each: it calls done once for every
+// message, from another goroutine, when its confirm has come or cannot come.
 type publisher struct {
 	ch    *amqp.Channel
 	slots chan struct{} // a token for each message in flight
-	limit time.Duration // for a confirm
+	limit time.Duration
 
 	sending sync.Mutex // held while one message is written
 
@@ -41,10 +39,9 @@ type publisher struct {
 	unblock  chan struct{}   // closed while it is not blocked
 	clear    context.Context // ends when it is blocked
 	block    context.CancelFunc
-	finished chan struct{} // closed when no confirm can come any more
+	finished chan struct{} // closed when no confirm can come
 }
 
-// sent is a message in flight.
 type sent struct {
 	at       time.Time
 	id       string
@@ -52,7 +49,6 @@ type sent struct {
 	done     func(outcome)
 }
 
-// newPublisher opens a channel on a connection. inFlight bounds the messages without a confirm.
 func newPublisher(conn *amqp.Connection, inFlight int, limit time.Duration) (*publisher, error) {
 	ch, err := conn.Channel()
 	if err != nil {
@@ -65,8 +61,8 @@ func newPublisher(conn *amqp.Connection, inFlight int, limit time.Duration) (*pu
 		byID: map[string][]*sent{}, unblock: make(chan struct{}), finished: make(chan struct{})}
 	close(p.unblock)
 	p.clear, p.block = context.WithCancel(context.Background())
-	// A return precedes the confirm of its message. Only with an unbuffered channel, read by the same goroutine, it is
-	// seen first here, too.
+	// A return precedes the confirm of its message. Only an unbuffered channel, read by the same goroutine, keeps that
+	// order.
 	returns := ch.NotifyReturn(make(chan amqp.Return))
 	confirms := ch.NotifyPublish(make(chan amqp.Confirmation, inFlight))
 	blocks := conn.NotifyBlocked(make(chan amqp.Blocking, 8))
@@ -75,7 +71,7 @@ func newPublisher(conn *amqp.Connection, inFlight int, limit time.Duration) (*pu
 	return p, nil
 }
 
-// listen matches returns and confirms with messages until the channel closes; what is left then is uncertain.
+// listen matches returns and confirms with messages until the channel closes; the others are uncertain then.
 func (p *publisher) listen(returns <-chan amqp.Return, confirms <-chan amqp.Confirmation) {
 	defer close(p.finished)
 	for {
@@ -86,7 +82,7 @@ func (p *publisher) listen(returns <-chan amqp.Return, confirms <-chan amqp.Conf
 				continue
 			}
 			p.mu.Lock()
-			for _, s := range p.byID[r.MessageId] { // more than one only of messages that others have named
+			for _, s := range p.byID[r.MessageId] { // more than one only with message IDs of others
 				s.returned = true
 			}
 			p.mu.Unlock()
@@ -115,7 +111,7 @@ func (p *publisher) confirmed(c amqp.Confirmation) {
 	}
 }
 
-// take removes a message from those in flight; nil if it is not there. The caller holds mu.
+// take returns nil for a message that is not in flight. The caller holds mu.
 func (p *publisher) take(tag uint64) *sent {
 	s := p.pending[tag]
 	if s == nil {
@@ -136,9 +132,8 @@ func (p *publisher) end(s *sent, o outcome) {
 	s.done(o)
 }
 
-// abandon ends all messages in flight.
 func (p *publisher) abandon() {
-	p.sending.Lock() // a message that is being written is pending, and its confirm will not come
+	p.sending.Lock() // a message being written is pending, without a confirm to come
 	defer p.sending.Unlock()
 	p.mu.Lock()
 	left := p.pending
@@ -149,7 +144,6 @@ func (p *publisher) abandon() {
 	}
 }
 
-// watch follows the alarms of the broker until the connection closes.
 func (p *publisher) watch(blocks <-chan amqp.Blocking) {
 	for b := range blocks {
 		p.mu.Lock()
@@ -168,7 +162,7 @@ func (p *publisher) watch(blocks <-chan amqp.Blocking) {
 	p.block()
 }
 
-// open waits until the broker takes messages, and returns a context that ends with ctx or when it takes no more.
+// open waits until the broker takes messages, and returns a context that ends with ctx or with that.
 func (p *publisher) open(ctx context.Context) (context.Context, context.CancelFunc) {
 	p.mu.Lock()
 	unblock := p.unblock
@@ -185,7 +179,7 @@ func (p *publisher) open(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, func() { stop(); cancel() }
 }
 
-// publish writes a message to a queue. It waits for a free place among the messages in flight. done is always called.
+// publish waits for a place among the messages in flight. It always calls done.
 func (p *publisher) publish(ctx context.Context, queue string, m amqp.Publishing, done func(outcome)) {
 	select {
 	case p.slots <- struct{}{}:
@@ -211,15 +205,14 @@ func (p *publisher) publish(ctx context.Context, queue string, m amqp.Publishing
 	s = p.take(tag)
 	p.mu.Unlock()
 	switch {
-	case s == nil: // its confirm came all the same
-	case errors.Is(err, amqp.ErrClosed): // it was closed before the message was complete
+	case s == nil: // its confirm came anyway
+	case errors.Is(err, amqp.ErrClosed): // closed before the message was complete
 		p.end(s, refused)
 	default:
 		p.end(s, uncertain)
 	}
 }
 
-// ended reports whether no confirm can come any more.
 func (p *publisher) ended() bool {
 	select {
 	case <-p.finished:
@@ -229,7 +222,7 @@ func (p *publisher) ended() bool {
 	}
 }
 
-// overdue reports whether a confirm does not come in time. While publishers are blocked, nothing is confirmed.
+// overdue reports a late confirm. While publishers are blocked, nothing is confirmed.
 func (p *publisher) overdue(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -244,7 +237,6 @@ func (p *publisher) overdue(now time.Time) bool {
 	return false
 }
 
-// drain waits until nothing is in flight, for a bounded time.
 func (p *publisher) drain(ctx context.Context) {
 	for range cap(p.slots) {
 		select {

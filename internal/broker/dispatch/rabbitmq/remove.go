@@ -9,12 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// removeBatch bounds the queues that one call looks at, and maxRemoved those that are remembered as gone.
+// queues that one call looks at, and those remembered as gone
 const removeBatch, maxRemoved = 50, 10_000
 
-// RemoveQueues deletes the queues of workers that are dead or have deregistered, if they are empty and nobody consumes
-// from them; messages in them expire first. It looks at a bounded number, and reports how many it deleted and whether
-// there are more to look at. One node at a time is enough. Without a reachable broker it does nothing.
+// RemoveQueues deletes empty queues without consumers of workers that are dead or have deregistered; messages in them
+// expire first. It looks at a bounded number, and returns how many it deleted and whether there are more. One node at a
+// time is enough. Without a reachable broker it does nothing.
 func (d *Dispatcher) RemoveQueues(ctx context.Context) (n int, more bool, err error) {
 	fleet, err := d.engine.Fleet(ctx)
 	if err != nil {
@@ -61,7 +61,6 @@ func (d *Dispatcher) RemoveQueues(ctx context.Context) (n int, more bool, err er
 	return n, more && looked, nil
 }
 
-// notRemoved returns the dead workers whose queues may be there, and forgets that of one that is back.
 func (d *Dispatcher) notRemoved(fleet []Worker) []task.ID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,7 +76,6 @@ func (d *Dispatcher) notRemoved(fleet []Worker) []task.ID {
 	return dead
 }
 
-// remove deletes a queue and reports whether it is gone.
 func (d *Dispatcher) remove(conn *amqp.Connection, name string) (bool, error) {
 	q, err := inspect(conn, name)
 	if refusal(err) == amqp.NotFound {

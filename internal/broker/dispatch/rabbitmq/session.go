@@ -15,29 +15,25 @@ import (
 )
 
 const (
-	// firstPause is the pause after the first failure in a row. With the jitter, nodes that lost the same broker do not
-	// return at once.
+	// firstPause is the pause after the first failure. Its jitter spreads nodes that lost the same broker.
 	firstPause  = 100 * time.Millisecond
 	pauseJitter = 0.25
-	// steady is how long a session lasts before its failure counts as the first one again.
-	steady = 10 * time.Second
-	// connectTimeout bounds one try to connect.
+	// steady is how long a session must last to reset the pauses.
+	steady         = 10 * time.Second
 	connectTimeout = 15 * time.Second
-	// stopTimeout bounds what a session does after the end of its context, and closeTimeout its last words.
+	// time of a session after the end of its context, and of its closing
 	stopTimeout, closeTimeout = 6 * time.Second, time.Second
 )
 
-// errLost is the end of a session whose connection is gone.
 var errLost = errors.New("the connection to RabbitMQ is lost")
 
-// pause waits after a number of failures in a row; it returns the error of ctx when that ends earlier.
 func pause(ctx context.Context, failures int, limit time.Duration) error {
 	r := task.Retry{Backoff: task.BackoffExponential, Base: firstPause, Max: limit, Jitter: pauseJitter}
 	return clock.Sleep(ctx, r.Delay(failures, 0, rand.Float64()))
 }
 
 // keep connects and runs a session, again and again, until ctx ends. A session ends with an error when its connection
-// is lost, and with nil only after ctx. The log has one line when a part loses the broker and one when it has it back.
+// is lost, and with nil only after ctx. The log has one line when a part loses the broker and one when it is back.
 func (d *Dispatcher) keep(ctx context.Context, part string,
 	session func(ctx context.Context, conn *amqp.Connection, ready func()) error,
 ) {
@@ -73,8 +69,8 @@ func (d *Dispatcher) keep(ctx context.Context, part string,
 	}
 }
 
-// connected runs one session on a connection of its own. When ctx ends, the session has a moment to finish; a server
-// that does not answer cannot hold it longer.
+// connected runs one session on its own connection. After the end of ctx the session has a moment to finish; a silent
+// server cannot hold it longer.
 func (d *Dispatcher) connected(ctx context.Context, part string,
 	session func(ctx context.Context, conn *amqp.Connection, ready func()) error, ready func(),
 ) error {
@@ -113,7 +109,7 @@ func whileOpen(ctx context.Context, conn *amqp.Connection) (open context.Context
 	return open, func() { cancel(nil) }
 }
 
-// refusal returns the reply code of the server with which it closed a channel; 0 for another error.
+// refusal returns the reply code with which the server closed a channel; 0 for another error.
 func refusal(err error) int {
 	var refused *amqp.Error
 	if errors.As(err, &refused) && refused.Server {

@@ -12,14 +12,12 @@ import (
 )
 
 const (
-	// longWait is how long the engine is asked for steps on behalf of one worker; then another one may be better.
-	// fullWait is the same for a worker without a free slot: another one may get a free slot first.
+	// longWait bounds a request for steps of one worker; then another may be better. fullWait applies to a worker
+	// without a free slot: another one may get one first.
 	longWait, fullWait = time.Second, 50 * time.Millisecond
-	// soon is the pause after an empty answer that came at once.
-	soon = 20 * time.Millisecond
-	// maxStorePause bounds the pauses while the database does not answer.
-	maxStorePause = 5 * time.Second
-	// askers is how many requests to the engine are under way for a set with one worker, and with more.
+	// soon is the pause after an immediate empty answer.
+	soon               = 20 * time.Millisecond
+	maxStorePause      = 5 * time.Second
 	askers, moreAskers = 2, 4
 )
 
@@ -29,12 +27,12 @@ type member struct {
 	queue    string
 	worker   *Worker
 	health   task.WorkerHealth
-	reserved int   // steps that it is asked for now
-	turn     int64 // when it was asked last
+	reserved int // steps that it is being asked for
+	turn     int64
 }
 
-// set are the workers that serve the same routes. Its goroutines choose the best one, ask the engine for steps on its
-// behalf, publish them, and begin again; they do not wait for confirms.
+// set are the workers with the same routes. Its goroutines choose the best one, request steps for it, and publish them,
+// without waiting for confirms.
 type set struct {
 	session *session
 	running sync.WaitGroup
@@ -42,12 +40,11 @@ type set struct {
 	mu      sync.Mutex
 	members []*member
 	turns   int64
-	stops   []context.CancelFunc // one for each goroutine
+	stops   []context.CancelFunc
 }
 
 func newSet(s *session) *set { return &set{session: s} }
 
-// update replaces the members, and starts and stops goroutines. Without members it stops all.
 func (s *set) update(ctx context.Context, list []*member) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +53,7 @@ func (s *set) update(ctx context.Context, list []*member) {
 		before[m.id] = m
 	}
 	for i, m := range list {
-		if was := before[m.id]; was != nil { // the same object: requests under way count in it
+		if was := before[m.id]; was != nil { // the same object: it counts requests under way
 			was.worker, was.health = m.worker, m.health
 			list[i] = was
 		}
@@ -80,7 +77,6 @@ func (s *set) update(ctx context.Context, list []*member) {
 	}
 }
 
-// wait waits for the goroutines, which have been stopped.
 func (s *set) wait() {
 	s.mu.Lock()
 	for _, stop := range s.stops {
@@ -91,7 +87,7 @@ func (s *set) wait() {
 	s.running.Wait()
 }
 
-// run asks for steps and publishes them, until ctx ends. While the broker has blocked publishers it asks for none.
+// run publishes steps until ctx ends. While the broker has blocked publishers it requests none.
 func (s *set) run(ctx context.Context) {
 	failures := 0
 	for ctx.Err() == nil {
@@ -106,7 +102,6 @@ func (s *set) run(ctx context.Context) {
 	}
 }
 
-// round serves one worker once.
 func (s *set) round(ctx context.Context) error {
 	asking, end := s.session.pub.open(ctx)
 	defer end()
@@ -140,7 +135,6 @@ func (s *set) round(ctx context.Context) error {
 	return nil
 }
 
-// reserve chooses a worker, and how many steps to ask for and how long.
 func (s *set) reserve() (*member, int, time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +161,7 @@ func (s *set) reserve() (*member, int, time.Duration) {
 	return m, n, wait
 }
 
-// release ends a reservation. A worker that is leaving is not asked again before the next refresh.
+// release ends a reservation. A leaving worker is not asked again before the next refresh.
 func (s *set) release(m *member, n int, leaving bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +171,6 @@ func (s *set) release(m *member, n int, leaving bool) {
 	}
 }
 
-// send publishes a step. What becomes of it is known later.
 func (s *set) send(ctx context.Context, m *member, step *Dispatch) {
 	ses := s.session
 	lease := protocol.LeaseRef{StepUUID: step.StepUUID, Token: step.Token}
@@ -196,7 +189,7 @@ func (s *set) send(ctx context.Context, m *member, step *Dispatch) {
 			ses.backs.add(worker, lease)
 		case refused:
 			ses.backs.add(worker, lease)
-		case uncertain: // left to the message or, if there is none, to the end of the lease
+		case uncertain: // left to the message or the end of the lease
 		case published:
 		}
 	})

@@ -9,12 +9,11 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// deadKey is the routing key of expired messages. The queue of dead letters is bound with it and with "#", so that it
-// gets every message, whether the exchange is a topic exchange, as Tasker declares it, or exists as a fanout or direct
-// one.
+// deadKey is the routing key of expired messages. The queue of dead letters is bound with it and with "#", to get every
+// message of a topic exchange, as Tasker declares it, and of a fanout or direct one.
 func (t *Topology) deadKey() string { return t.DeadQueue }
 
-// WorkerArguments returns the arguments of the queues of workers.
+// WorkerArguments returns the arguments of workers' queues.
 func (t *Topology) WorkerArguments() amqp.Table {
 	args := amqp.Table{"x-message-ttl": t.TTL.Milliseconds()}
 	if t.Quorum {
@@ -22,7 +21,7 @@ func (t *Topology) WorkerArguments() amqp.Table {
 	}
 	if t.DeadLetters {
 		args["x-dead-letter-exchange"], args["x-dead-letter-routing-key"] = t.Exchange, t.deadKey()
-		if t.Quorum { // without these two a crash of the broker can lose a message that expires
+		if t.Quorum { // otherwise a crash of the broker can lose an expiring message
 			args["x-dead-letter-strategy"], args["x-overflow"] = "at-least-once", "reject-publish"
 		}
 	}
@@ -34,7 +33,6 @@ func (t *Topology) DeadArguments() amqp.Table {
 	return amqp.Table{"x-message-ttl": t.Retention.Milliseconds()}
 }
 
-// declareShared declares what is not of one worker: the exchange, the queue of dead letters and its bindings.
 func (d *Dispatcher) declareShared(ctx context.Context, conn *amqp.Connection) error {
 	t := &d.opts.Topology
 	if !t.DeadLetters {
@@ -50,10 +48,9 @@ func (d *Dispatcher) declareShared(ctx context.Context, conn *amqp.Connection) e
 	return nil
 }
 
-// bindings are the keys by which the queue of dead letters is bound.
 func (t *Topology) bindings() []string { return []string{"#", t.deadKey()} }
 
-// declareExchange declares the exchange for dead letters. One that exists with another type is used as it is.
+// declareExchange declares the exchange for dead letters. An existing one of another type is used as it is.
 func (d *Dispatcher) declareExchange(conn *amqp.Connection) error {
 	name := d.opts.Topology.Exchange
 	err := onChannel(conn, func(ch *amqp.Channel) error {
@@ -69,25 +66,23 @@ func (d *Dispatcher) declareExchange(conn *amqp.Connection) error {
 	})
 }
 
-// declareWorker declares the queue of a worker.
 func (d *Dispatcher) declareWorker(ctx context.Context, conn *amqp.Connection, name string) error {
 	return d.declareQueue(ctx, conn, queueSpec{name: name, args: d.opts.Topology.WorkerArguments()})
 }
 
-// queueSpec is a queue as it should be.
 type queueSpec struct {
 	name     string
 	args     amqp.Table
-	exchange string // "" for none but the default exchange
+	exchange string // "" for the default exchange only
 	keys     []string
-	// givenBack: its consumers are nodes, which give back what they hold when it is replaced; see giveBack.
+	// givenBack: its consumers are nodes, which give back their messages when it is replaced; see giveBack.
 	givenBack bool
 }
 
-// declareQueue declares a queue and its bindings. If it exists with other arguments, its messages are moved to a new
-// queue of the same name; see move.go. If this user may not declare queues, one that exists is used as it is.
+// declareQueue declares a queue and its bindings. If it exists with other arguments, its messages move to a new queue
+// of the same name; see move.go. Without permission to declare, an existing queue is used as it is.
 func (d *Dispatcher) declareQueue(ctx context.Context, conn *amqp.Connection, q queueSpec) error {
-	d.moving.Lock() // no two moves of one queue in this process; those of others are excluded by the broker
+	d.moving.Lock() // one move of a queue in this process; the broker excludes those of others
 	defer d.moving.Unlock()
 	unfinished, err := exists(conn, q.moving())
 	if err != nil {
@@ -114,7 +109,7 @@ func (d *Dispatcher) declareQueue(ctx context.Context, conn *amqp.Connection, q 
 	return nil
 }
 
-// useAsIs uses a queue that this user may not declare. Its arguments are not known then.
+// useAsIs uses a queue with unknown arguments that this user may not declare.
 func (d *Dispatcher) useAsIs(conn *amqp.Connection, q queueSpec, denied error) error {
 	there, err := exists(conn, q.name)
 	if err != nil || !there {
@@ -125,7 +120,6 @@ func (d *Dispatcher) useAsIs(conn *amqp.Connection, q queueSpec, denied error) e
 	return nil
 }
 
-// declare declares the queue without its bindings.
 func (q *queueSpec) declare(conn *amqp.Connection) error {
 	return onChannel(conn, func(ch *amqp.Channel) error {
 		_, err := ch.QueueDeclare(q.name, true, false, false, false, q.args)
@@ -133,7 +127,6 @@ func (q *queueSpec) declare(conn *amqp.Connection) error {
 	})
 }
 
-// bind binds the queue.
 func (q *queueSpec) bind(conn *amqp.Connection) error {
 	return bindTo(conn, q.name, q.exchange, q.keys)
 }
@@ -149,7 +142,7 @@ func bindTo(conn *amqp.Connection, queue, exchange string, keys []string) error 
 	})
 }
 
-// onChannel runs fn on a channel of its own: the server closes the channel of a refused request.
+// onChannel runs fn on its own channel: the server closes the channel of a refused request.
 func onChannel(conn *amqp.Connection, fn func(*amqp.Channel) error) error {
 	ch, err := conn.Channel()
 	if err != nil {
@@ -157,14 +150,13 @@ func onChannel(conn *amqp.Connection, fn func(*amqp.Channel) error) error {
 	}
 	if err := fn(ch); err != nil {
 		if !ch.IsClosed() {
-			_ = ch.Close() // the reason of the failure is already in the error
+			_ = ch.Close() // the error has the reason already
 		}
 		return err
 	}
 	return ch.Close()
 }
 
-// inspect returns the counts of a queue.
 func inspect(conn *amqp.Connection, name string) (q amqp.Queue, err error) {
 	err = onChannel(conn, func(ch *amqp.Channel) error {
 		q, err = ch.QueueDeclarePassive(name, true, false, false, false, nil)
@@ -173,7 +165,6 @@ func inspect(conn *amqp.Connection, name string) (q amqp.Queue, err error) {
 	return q, err
 }
 
-// exists reports whether a queue exists.
 func exists(conn *amqp.Connection, name string) (bool, error) {
 	_, err := inspect(conn, name)
 	if refusal(err) == amqp.NotFound {

@@ -14,7 +14,6 @@ const (
 	until = now + 90_000_000
 )
 
-// filled is a dispatcher that is ready for work.
 func filled(b testing.TB) engine.Dispatcher {
 	b.Helper()
 	d := shared(b).Open(b)
@@ -40,8 +39,7 @@ func someSteps(from, n int) []engine.Offered {
 
 var tenRoutes = []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
 
-// BenchmarkVerbs is the life of a batch of steps, and reports what each verb
-// costs a step.
+// BenchmarkVerbs reports the cost of each verb for a step.
 func BenchmarkVerbs(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -83,8 +81,7 @@ func BenchmarkVerbs(b *testing.B) {
 	}
 }
 
-// BenchmarkMillion is how long it takes to fill Redis with a million steps, and
-// what a claim costs then.
+// BenchmarkMillion fills Redis with a million steps, and claims from them.
 func BenchmarkMillion(b *testing.B) {
 	const n, size = 1_000_000, 5000
 	for b.Loop() {
@@ -107,8 +104,7 @@ func BenchmarkMillion(b *testing.B) {
 	}
 }
 
-// BenchmarkIdlePolls is a claim of many workers who serve hundreds of routes on
-// which nothing waits.
+// BenchmarkIdlePolls claims for many workers with hundreds of routes without steps.
 func BenchmarkIdlePolls(b *testing.B) {
 	for _, sets := range []int{1, 100} {
 		b.Run(fmt.Sprintf("%dsets", sets), func(b *testing.B) {

@@ -2,24 +2,22 @@ package redis
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/redis/rueidis"
-
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
 const (
-	// batch is the number of steps in one run of a script. While a script runs, Redis serves
-	// nobody else; a run of this size takes a few milliseconds.
+	// batch is the number of steps in one run of a script. A run of this size blocks Redis for a few milliseconds.
 	batch = 1000
 	// window is the number of concurrent runs; each window has the time of a call.
 	window = 16
 )
 
-// call runs a script once. The epoch is passed before the arguments.
 func (d *Dispatcher) call(ctx context.Context, verb string, script *rueidis.Lua,
 	args ...string,
 ) (rueidis.RedisMessage, error) {
@@ -30,10 +28,8 @@ func (d *Dispatcher) call(ctx context.Context, verb string, script *rueidis.Lua,
 	return answers[0], nil
 }
 
-// calls runs a script many times, in order, and returns its answers. It returns
-// engine.ErrDispatchLost if the content is not that of the epoch. After any other error some
-// runs may have taken effect.
-// verb names the work in errors.
+// calls runs a script many times, in order, and returns its answers; engine.ErrDispatchLost if the content is of
+// another epoch. After any other error some runs may have taken effect. verb names the work in errors.
 func (d *Dispatcher) calls(ctx context.Context, verb string, script *rueidis.Lua,
 	runs [][]string,
 ) ([]rueidis.RedisMessage, error) {
@@ -44,7 +40,7 @@ func (d *Dispatcher) calls(ctx context.Context, verb string, script *rueidis.Lua
 		runs = runs[len(some):]
 		list, err := d.ask(ctx, script, epoch, some)
 		if err == nil {
-			// After the answers, because they may have come over a connection that was made for them.
+			// After the answers: they may have come over a new connection.
 			err = d.verify(ctx)
 		}
 		if errors.Is(err, engine.ErrDispatchLost) {
@@ -59,7 +55,6 @@ func (d *Dispatcher) calls(ctx context.Context, verb string, script *rueidis.Lua
 	return answers, nil
 }
 
-// ask runs a script a few times within the time of a call.
 func (d *Dispatcher) ask(ctx context.Context, script *rueidis.Lua, epoch string,
 	runs [][]string,
 ) ([]rueidis.RedisMessage, error) {
@@ -88,7 +83,6 @@ func (d *Dispatcher) ask(ctx context.Context, script *rueidis.Lua, epoch string,
 	return answers, nil
 }
 
-// lostOr converts the scripts' answer for incomplete content to engine.ErrDispatchLost.
 func lostOr(err error) error {
 	if answer, ok := rueidis.IsRedisErr(err); ok && strings.Contains(answer.Error(), "TASKERLOST") {
 		return engine.ErrDispatchLost
@@ -96,7 +90,7 @@ func lostOr(err error) error {
 	return err
 }
 
-// refused reports whether the server is reachable but refuses access, or is unsuitable: a retry would not help.
+// refused reports a permanent error of a reachable server: no access, or unsuitable.
 func refused(err error) bool {
 	if errors.Is(err, errEvicts) {
 		return true
@@ -111,4 +105,36 @@ func refused(err error) bool {
 		}
 	}
 	return false
+}
+
+//go:embed scripts/*.lua
+var sources embed.FS
+
+// scripts are called by checksum, and sent in full only to a server that lacks them.
+type scripts struct {
+	offer, claim, start, renew, find, heldBy, held, expired, remove, missing, depth, waiting, reload, loaded,
+	check *rueidis.Lua
+}
+
+// loadScripts reads the embedded scripts, each behind the prelude, which defines layout and helpers. An error means a
+// binary without its scripts.
+func loadScripts() (*scripts, error) {
+	var s scripts
+	for name, into := range map[string]**rueidis.Lua{
+		"offer": &s.offer, "claim": &s.claim, "start": &s.start, "renew": &s.renew, "find": &s.find, "heldby": &s.heldBy,
+		"held":    &s.held,
+		"expired": &s.expired, "remove": &s.remove, "missing": &s.missing, "depth": &s.depth, "waiting": &s.waiting,
+		"reload": &s.reload, "loaded": &s.loaded, "check": &s.check,
+	} {
+		body, err := sources.ReadFile("scripts/" + name + ".lua")
+		if err != nil {
+			return nil, fmt.Errorf("load a script: %w", err)
+		}
+		prelude, err := sources.ReadFile("scripts/prelude.lua")
+		if err != nil {
+			return nil, fmt.Errorf("load a script: %w", err)
+		}
+		*into = rueidis.NewLuaScript(string(prelude) + string(body))
+	}
+	return &s, nil
 }

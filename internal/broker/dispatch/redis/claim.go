@@ -10,12 +10,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// claimSize is the size of a claim in the arguments of its script.
 const claimSize = 35
 
-// Claim implements engine.Dispatcher: it leases the steps with the lowest keys to the claims,
-// in their order. The result has one list for each claim.
-// An error may leave steps leased that no answer names: the lease runs out and they return.
+// Claim implements engine.Dispatcher: it leases the steps with the lowest keys to the claims, in order, with one list
+// for each claim. After an error steps may be leased that no answer names: their leases run out.
 func (d *Dispatcher) Claim(ctx context.Context, claims []engine.Claim, now task.Instant) ([][]engine.Hold, error) {
 	at := string(put64(nil, int64(now)))
 	var runs [][]string
@@ -48,8 +46,7 @@ func (d *Dispatcher) Claim(ctx context.Context, claims []engine.Claim, now task.
 	return out, nil
 }
 
-// together returns the number of claims that one run of the script serves: as many as want no more steps than a batch,
-// and at least one.
+// together returns the number of claims of one run: as many as want no more steps than a batch, and at least one.
 func together(claims []engine.Claim) int {
 	wanted := 0
 	for i, c := range claims[:min(len(claims), batch)] {
@@ -60,23 +57,21 @@ func together(claims []engine.Claim) int {
 	return min(len(claims), batch)
 }
 
-// routeSets numbers the sets of routes in claims. Many workers serve the same ones.
-// A set is named by its number in the arguments, so that a claim takes 2 bytes for hundreds of routes.
+// routeSets numbers the sets of routes in claims, as many workers serve the same ones: a claim takes 2 bytes for
+// hundreds of routes.
 type routeSets struct {
 	same map[sliceOf]int
 	sets map[string]int
 
-	order []int64          // routes in the order of appearance
+	order []int64          // in order of appearance
 	in    map[int64][]byte // the sets of each, 2 bytes per set
 }
 
-// sliceOf identifies a slice by its array and length.
 type sliceOf struct {
 	first *int64
 	n     int
 }
 
-// number returns the number of a set.
 func (s *routeSets) number(routes []int64) int {
 	if len(routes) == 0 {
 		routes = nil
@@ -102,7 +97,6 @@ func (s *routeSets) number(routes []int64) int {
 	return n
 }
 
-// enter records a new set with each of its routes.
 func (s *routeSets) enter(routes []int64, set uint16) {
 	for _, r := range routes {
 		sets, known := s.in[r]
@@ -116,7 +110,6 @@ func (s *routeSets) enter(routes []int64, set uint16) {
 	}
 }
 
-// claimRun returns the script's arguments for claims.
 func claimRun(claims []engine.Claim, now string) []string {
 	s := routeSets{same: map[sliceOf]int{}, sets: map[string]int{}, in: map[int64][]byte{}}
 	b := make([]byte, 0, len(claims)*claimSize)
@@ -155,7 +148,7 @@ func claimRun(claims []engine.Claim, now string) []string {
 	return args
 }
 
-// granted decodes the holds of one claim. They have no note yet, so all have the same size.
+// granted decodes the holds of one claim. Without notes they have the same size.
 func granted(m *rueidis.RedisMessage) ([]engine.Hold, error) {
 	b, err := m.AsBytes()
 	if err != nil {

@@ -12,19 +12,16 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// belief is what this process knows of the content.
-// It is guarded by the Dispatcher's mutex.
+// belief is this process's view of the content. The Dispatcher's mutex guards it.
 type belief struct {
 	epoch     string // the epoch in use; empty: none
-	condemned string // an epoch found incomplete, which it may replace
-	turn      string // its turn to fill the content
+	condemned string // an incomplete epoch, which it may replace
+	turn      string
 }
 
-// errEvicts reports that the server is unsuitable because it evicts keys.
 var errEvicts = errors.New(
 	"the server throws keys away when its memory is full: set its maxmemory-policy to noeviction")
 
-// believed returns the epoch in use, "" for none.
 func (d *Dispatcher) believed() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -40,17 +37,15 @@ func (d *Dispatcher) disbelieve(epoch string) {
 	}
 }
 
-// content is what Check reads from the server.
 type content struct {
 	epoch string // empty: incomplete
-	run   string // of the server
+	run   string
 }
 
-// ofThisRun reports whether the epoch was filled in the server's present run.
 func (c content) ofThisRun() bool { return c.epoch != "" && strings.HasSuffix(c.epoch, "."+c.run) }
 
-// look reads the content's epoch and the server's run, and checks that the server evicts no keys.
-// An empty epoch is passed to the script, which does not compare it.
+// look reads the content's epoch and the server's run, and checks that the server evicts no keys. The script ignores an
+// empty epoch.
 func (d *Dispatcher) look(ctx context.Context) (content, error) {
 	answers, err := d.ask(ctx, d.scripts.check, "", [][]string{nil})
 	if err != nil {
@@ -67,9 +62,8 @@ func (d *Dispatcher) look(ctx context.Context) (content, error) {
 	return c, nil
 }
 
-// verify makes sure that all connections made have reached the run of the server in which the
-// content was filled. A new connection may have reached a server that was restarted or
-// replaced, so its answers are trusted only after that.
+// verify checks that all connections have reached the run of the server in which the content was filled. A new
+// connection may have reached a restarted or replaced server, so its answers need this check.
 func (d *Dispatcher) verify(ctx context.Context) error {
 	dials := d.dials.Load()
 	if dials == d.verified.Load() {
@@ -87,8 +81,7 @@ func (d *Dispatcher) verify(ctx context.Context) error {
 	return nil
 }
 
-// condemn records that the content of an epoch cannot be trusted.
-// Reload may then replace that epoch, and no other.
+// condemn marks the content of an epoch as incomplete. Reload may then replace only that epoch.
 func (d *Dispatcher) condemn(epoch string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,7 +89,7 @@ func (d *Dispatcher) condemn(epoch string) {
 }
 
 // Check reports whether the server answers and its content is complete. A process with another epoch gets
-// ErrDispatchLost once, so that it restores what it remembers.
+// ErrDispatchLost once, to restore what it remembers.
 func (d *Dispatcher) Check(ctx context.Context) error {
 	dials := d.dials.Load()
 	c, err := d.look(ctx)
@@ -118,11 +111,10 @@ func (d *Dispatcher) Check(ctx context.Context) error {
 	return nil
 }
 
-// Content returns the epoch of the content. Two processes with the same epoch use the same
-// content.
+// Content returns the epoch of the content. Processes with the same epoch use the same content.
 func (d *Dispatcher) Content() string { return d.believed() }
 
-// Reload begins to fill the content anew, or prolongs its turn by hold. A process that gets false calls Check until the
+// Reload begins to fill the content, or prolongs its turn by hold. A process that gets false calls Check until the
 // other is done; a process whose turn has expired gets false once.
 func (d *Dispatcher) Reload(ctx context.Context, hold time.Duration) (bool, error) {
 	d.mu.Lock()
@@ -177,7 +169,6 @@ func (d *Dispatcher) Loaded(ctx context.Context) error {
 	return nil
 }
 
-// endTurn continues with an epoch, or with none.
 func (d *Dispatcher) endTurn(epoch string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,8 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Start implements engine.Dispatcher. A lease that is not in force gives a zero Hold in its
-// place.
+// Start implements engine.Dispatcher. A lease that is not in force gives a zero Hold.
 func (d *Dispatcher) Start(ctx context.Context, refs []engine.LeaseRef, now,
 	until task.Instant,
 ) ([]engine.Hold, error) {
@@ -23,13 +22,12 @@ func (d *Dispatcher) Start(ctx context.Context, refs []engine.LeaseRef, now,
 	return d.holds(ctx, "start attempts", d.scripts.start, runs, len(refs))
 }
 
-// putLease appends step, token and worker of a lease; a worker of 0 stands for any.
+// putLease appends step, token and worker of a lease; worker 0 is any.
 func putLease(b []byte, r *engine.LeaseRef) []byte {
 	return put64(put64(append(b, r.Step[:]...), r.Token), r.Worker)
 }
 
-// Renew implements engine.Dispatcher. A lease that is not in force gives a zero Hold in its
-// place.
+// Renew implements engine.Dispatcher. A lease that is not in force gives a zero Hold.
 func (d *Dispatcher) Renew(ctx context.Context, renewals []engine.Renewal, until task.Instant) ([]engine.Hold, error) {
 	packed := batches(renewals, idSize+20, func(b []byte, r *engine.Renewal) []byte {
 		b = putLease(b, &r.LeaseRef)
@@ -42,15 +40,13 @@ func (d *Dispatcher) Renew(ctx context.Context, renewals []engine.Renewal, until
 	return d.holds(ctx, "renew leases", d.scripts.renew, each(packed, string(put64(nil, int64(until)))), len(renewals))
 }
 
-// Find implements engine.Dispatcher: it returns the holder of each step, a zero Hold for a step
-// without one.
+// Find implements engine.Dispatcher: a step without a holder gives a zero Hold.
 func (d *Dispatcher) Find(ctx context.Context, steps []task.ID) ([]engine.Hold, error) {
 	packed := batches(steps, idSize, func(b []byte, id *task.ID) []byte { return append(b, id[:]...) })
 	return d.holds(ctx, "find leases", d.scripts.find, each(packed), len(steps))
 }
 
-// HeldBy implements engine.Dispatcher: it returns up to limit steps of a worker, in the order
-// of their next check.
+// HeldBy implements engine.Dispatcher: up to limit steps of a worker, by their next check.
 func (d *Dispatcher) HeldBy(ctx context.Context, worker int64, limit int) ([]engine.Hold, error) {
 	run := []string{string(put64(nil, worker)), strconv.Itoa(max(limit, 0))}
 	list, err := d.holds(ctx, "list leases", d.scripts.heldBy, [][]string{run}, -1)
@@ -60,8 +56,7 @@ func (d *Dispatcher) HeldBy(ctx context.Context, worker int64, limit int) ([]eng
 	return list, err
 }
 
-// Held counts the steps that workers hold. A worker without steps is not in the map.
-// The counts come from the sets of the workers, without reading the holds.
+// Held counts the steps of workers, from their sets. The map omits workers without steps.
 func (d *Dispatcher) Held(ctx context.Context) (map[int64]int, error) {
 	answer, err := d.call(ctx, "count leases", d.scripts.held)
 	if err != nil {
@@ -89,14 +84,13 @@ func (d *Dispatcher) Held(ctx context.Context) (map[int64]int, error) {
 	return held, nil
 }
 
-// Expired implements engine.Dispatcher: it returns up to limit leases that are due for a check,
-// the earliest first. It changes nothing.
+// Expired implements engine.Dispatcher: up to limit leases due for a check, the earliest first. It changes nothing.
 func (d *Dispatcher) Expired(ctx context.Context, now task.Instant, limit int) ([]engine.Hold, error) {
 	run := []string{strconv.FormatInt(int64(now), 10), strconv.Itoa(max(limit, 0))}
 	return d.holds(ctx, "list leases", d.scripts.expired, [][]string{run}, -1)
 }
 
-// holds reads holds: one for each requested item, or as many as there are.
+// holds reads a hold for each requested item, or all that there are.
 func (d *Dispatcher) holds(ctx context.Context, verb string, script *rueidis.Lua, runs [][]string,
 	asked int,
 ) ([]engine.Hold, error) {

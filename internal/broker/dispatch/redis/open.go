@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -8,13 +9,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
-
+	"github.com/taskerhq/tasker/internal/broker/redisurl"
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
@@ -22,27 +25,27 @@ import (
 type Options struct {
 	// Prefix names the installation, unless the URL does. Defaults to "tasker".
 	Prefix string
-	// Logger receives a message if the server cannot be reached at opening. Defaults to silence.
+	// Logger is for an unreachable server at opening. Defaults to silence.
 	Logger *slog.Logger
 }
 
-// Dispatcher is an engine.Dispatcher on Redis. It is safe for concurrent use. A call blocks for
-// at most the timeout of the URL.
+// Dispatcher is an engine.Dispatcher on Redis. It is safe for concurrent use. A call blocks for at most the timeout of
+// the URL.
 type Dispatcher struct {
 	option  rueidis.ClientOption
 	timeout time.Duration
 	keys    []string // KEYS of every script
 	channel string
-	node    string // the name of this process in messages
+	node    string
 	log     *slog.Logger
 	scripts *scripts
 
-	dials    atomic.Int64 // connections made
-	verified atomic.Int64 // connections known to have reached the run that the epoch names
+	dials    atomic.Int64
+	verified atomic.Int64 // connections that have reached the run of the epoch
 
 	mu     sync.Mutex
 	client rueidis.Client // nil: not connected yet
-	failed error          // why not, until retry
+	failed error          // until retry
 	retry  time.Time
 	closed bool
 	belief belief
@@ -52,7 +55,6 @@ var _ engine.Dispatcher = (*Dispatcher)(nil)
 
 var errClosed = errors.New("the connection to Redis has been closed")
 
-// connectPause is the time between two tries to connect.
 const connectPause = 200 * time.Millisecond
 
 // Open returns a dispatcher on the server of a URL:
@@ -106,15 +108,14 @@ func Open(ctx context.Context, url string, o *Options) (*Dispatcher, error) {
 	return d, nil
 }
 
-// configure sets the limits of the client. They are short, because a caller that waits for
-// Redis could ask the database instead.
-// ConnWriteTimeout is longer than a call: a slow answer must not end the connection that all calls share.
+// configure sets short limits, because a caller that waits for Redis could ask the database instead. ConnWriteTimeout
+// is longer than a call: a slow answer must not end the shared connection.
 func (d *Dispatcher) configure() {
 	o := &d.option
 	o.Dialer.Timeout = d.timeout
 	o.ConnWriteTimeout = 2 * d.timeout
 	o.DisableCache = true
-	// One connection: the server has one thread for scripts, and each broken connection costs a call.
+	// One connection: the server runs scripts in one thread, and each broken connection costs a call.
 	o.PipelineMultiplex = -1
 	// A failed call may have taken effect: the engine decides on a retry.
 	o.DisableRetry = true
@@ -127,8 +128,8 @@ func (d *Dispatcher) configure() {
 	}
 }
 
-// connected returns the client, and creates it if there is none. After a failure it returns the
-// same error for connectPause, so that an unreachable server does not delay every call.
+// connected returns the client, and creates a missing one. After a failure it returns the same error for connectPause,
+// so that an unreachable server does not delay every call.
 func (d *Dispatcher) connected() (rueidis.Client, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -149,8 +150,7 @@ func (d *Dispatcher) connected() (rueidis.Client, error) {
 	return client, nil
 }
 
-// Close ends the connections. Verbs then return an error.
-// A second call has no effect.
+// Close ends the connections. Verbs then return an error. A second call has no effect.
 func (d *Dispatcher) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -159,4 +159,57 @@ func (d *Dispatcher) Close() {
 		d.client.Close()
 		d.client = nil
 	}
+}
+
+const (
+	defaultPrefix  = "tasker"
+	defaultTimeout = time.Second
+)
+
+type target struct {
+	option  rueidis.ClientOption
+	prefix  string // empty: not given
+	timeout time.Duration
+}
+
+// names matches prefixes without braces, which delimit the hash tag.
+var names = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
+
+// parseURL connects to nothing. An error never contains the URL.
+func parseURL(text string) (target, error) {
+	u, err := redisurl.Parse(text, "prefix")
+	if err != nil {
+		return target{}, err
+	}
+	t := target{option: u.Option, prefix: u.Own.Get("prefix"), timeout: cmp.Or(u.Timeout, defaultTimeout)}
+	if u.Own.Has("prefix") && !names.MatchString(t.prefix) {
+		return target{},
+			fmt.Errorf("the prefix in the URL of Redis must be 1 to 64 of the characters A-Z a-z 0-9 _ . : -, not %q", t.prefix)
+	}
+	return t, nil
+}
+
+// Process returns the process ID of the server of a URL, for measurements on its machine.
+func Process(ctx context.Context, url string) (pid int, err error) {
+	t, err := parseURL(url)
+	if err != nil {
+		return 0, err
+	}
+	d := &Dispatcher{option: t.option, timeout: t.timeout}
+	d.configure()
+	defer d.Close()
+	client, err := d.connected()
+	if err != nil {
+		return 0, err
+	}
+	info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
+	if err != nil {
+		return 0, fmt.Errorf("ask Redis for its process: %w", err)
+	}
+	for line := range strings.Lines(info) {
+		if text, found := strings.CutPrefix(strings.TrimSpace(line), "process_id:"); found {
+			return strconv.Atoi(text)
+		}
+	}
+	return 0, fmt.Errorf("ask Redis for its process: %w", errAnswer)
 }

@@ -68,7 +68,7 @@ func TestWrongPassword(t *testing.T) {
 	}
 }
 
-// An installation's keys begin with its prefix: of the URL, else of the options.
+// The prefix comes from the URL, else from the options.
 func TestPrefix(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -95,7 +95,6 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// fill makes an empty dispatcher complete.
 func fill(t testing.TB, d engine.Dispatcher) {
 	t.Helper()
 	if mine, err := d.Reload(t.Context(), time.Minute); err != nil || !mine {
@@ -106,7 +105,6 @@ func fill(t testing.TB, d engine.Dispatcher) {
 	}
 }
 
-// A server that is not there is found once it is.
 func TestServerComesLater(t *testing.T) {
 	t.Parallel()
 	s := own{redistest.Start(t)}
@@ -124,8 +122,7 @@ func TestServerComesLater(t *testing.T) {
 	fill(t, d)
 }
 
-// A server that accepts connections and says nothing costs a call its time-out,
-// not more.
+// A silent server costs a call only its time-out.
 func TestStalled(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

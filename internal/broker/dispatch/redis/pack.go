@@ -9,11 +9,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The layout in Redis; the same as in scripts/prelude.lua.
+// The layout in Redis, as in scripts/prelude.lua.
 const (
 	idSize      = 16
 	offeredSize = 36
-	heldSize    = offeredSize + 44 // and the note
+	heldSize    = offeredSize + 44
 	placeSize   = idSize + 16
 	nodeSize    = 8
 	// topBit makes the order of bytes that of signed numbers.
@@ -23,18 +23,14 @@ const (
 // errAnswer means a bug, or foreign data under our keys.
 var errAnswer = errors.New("the answer is not one of ours")
 
-// big is the byte order of all numbers in Redis, so that bytes sort like numbers.
+// big-endian, so that bytes sort like numbers.
 var big = binary.BigEndian
 
-// put64 appends a number in 8 bytes.
 func put64(b []byte, n int64) []byte { return big.AppendUint64(b, uint64(n)) }
 
-// putKey appends a key so that the order of the bytes is that of the numbers; Redis compares
-// members as bytes.
 func putKey(b []byte, key int64) []byte { return big.AppendUint64(b, uint64(key)^topBit) }
 
-// putOffered appends what Redis stores of a ready step.
-// The priority is signed, hence the flipped bit, as in putKey.
+// putOffered appends a ready step as Redis stores it. The flipped bit sorts the signed priority, as in putKey.
 func putOffered(b []byte, o *engine.Offered) []byte {
 	b = put64(b, o.Route)
 	b = putKey(b, o.Key)
@@ -43,18 +39,16 @@ func putOffered(b []byte, o *engine.Offered) []byte {
 	return big.AppendUint32(b, uint32(o.Priority)^1<<31)
 }
 
-// putPlace appends a step, the token of its last lease and its key.
 func putPlace(b []byte, o *engine.Offered) []byte {
 	return putKey(put64(append(b, o.Step[:]...), o.Token), o.Key)
 }
 
-// putProgress appends the progress that a worker reports.
 func putProgress(b []byte, percent int, note string) []byte {
 	b = big.AppendUint32(b, uint32(percent))
 	return append(b, note...)
 }
 
-// hold decodes a step with its holder. It checks the length only: the scripts wrote the bytes.
+// hold decodes a step with its holder. It checks only the length: the scripts wrote the bytes.
 func hold(b []byte) (engine.Hold, error) {
 	if len(b) < idSize+heldSize {
 		return engine.Hold{}, errAnswer

@@ -23,7 +23,7 @@ func TestLoss(t *testing.T) {
 	dispatchtest.RunLoss(t, func(t testing.TB) dispatchtest.Server { return own{redistest.Start(t)} })
 }
 
-// A server that keeps everything over a restart is not trusted more.
+// Persistence over a restart does not make a server trusted.
 func TestLossWithPersistence(t *testing.T) {
 	t.Parallel()
 	dispatchtest.RunLoss(t, func(t testing.TB) dispatchtest.Server {
@@ -31,7 +31,6 @@ func TestLossWithPersistence(t *testing.T) {
 	})
 }
 
-// system is a prefix on a server that tests share.
 type system struct{ url, prefix string }
 
 func shared(t testing.TB) system {
@@ -54,7 +53,7 @@ func open(t testing.TB, url, prefix string) *redis.Dispatcher {
 	return d
 }
 
-// clean deletes the keys, which begin with a brace.
+// the keys begin with a brace
 func (s system) clean(t testing.TB) {
 	ctx, c := context.Background(), client(t, s.url)
 	for cursor := uint64(0); ; {
@@ -74,7 +73,6 @@ func (s system) clean(t testing.TB) {
 	}
 }
 
-// client is a plain client of a server.
 func client(t testing.TB, address string) rueidis.Client {
 	t.Helper()
 	option, err := rueidis.ParseURL(address)
@@ -90,7 +88,6 @@ func client(t testing.TB, address string) rueidis.Client {
 	return c
 }
 
-// own is a server of one test.
 type own struct{ *redistest.Server }
 
 func (s own) Open(t testing.TB) engine.Dispatcher { return open(t, s.URL(), "") }

@@ -19,7 +19,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/redistest"
 )
 
-// tell sends a command to a server.
 func tell(t testing.TB, c rueidis.Client, words ...string) {
 	t.Helper()
 	if err := c.Do(context.Background(), c.B().Arbitrary(words...).Build()).Error(); err != nil {
@@ -27,7 +26,7 @@ func tell(t testing.TB, c rueidis.Client, words ...string) {
 	}
 }
 
-// What the server itself refuses is not a loss: nothing has to be filled anew.
+// A server's refusal is no loss: nothing has to be filled again.
 func TestServerErrors(t *testing.T) {
 	t.Parallel()
 	for name, words := range map[string][]string{
@@ -47,7 +46,6 @@ func TestServerErrors(t *testing.T) {
 	}
 }
 
-// A server that may forget single keys cannot be used.
 func TestEviction(t *testing.T) {
 	t.Parallel()
 	s := own{redistest.Start(t, "maxmemory=100mb", "maxmemory-policy=allkeys-lru")}
@@ -64,7 +62,7 @@ func TestEviction(t *testing.T) {
 	}
 }
 
-// Who finds half of the content gone says so, and it is filled anew.
+// Half of the content is gone: a call notices, and it is filled again.
 func TestDeletedByHand(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -84,8 +82,7 @@ func TestDeletedByHand(t *testing.T) {
 	}
 }
 
-// A server that stops in the middle costs a call its time-out, and is usable when
-// it goes on.
+// A server that stops costs a call its time-out, and is usable afterwards.
 func TestServerStops(t *testing.T) {
 	t.Parallel()
 	s := own{redistest.Start(t)}
@@ -115,7 +112,6 @@ func TestServerStops(t *testing.T) {
 	dispatchtest.Eventually(t, "the server answers", func() bool { return d.Check(t.Context()) == nil })
 }
 
-// processOf returns the process of a server.
 func processOf(t testing.TB, c rueidis.Client) int {
 	t.Helper()
 	info, err := c.Do(t.Context(), c.B().Info().Section("server").Build()).ToString()
@@ -131,8 +127,7 @@ func processOf(t testing.TB, c rueidis.Client) int {
 	return pid
 }
 
-// All keys of an installation are on one node of a cluster, and a script finds
-// the run of that node.
+// All keys of an installation are on one node of a cluster, whose run a script can read.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	s := own{redistest.Start(t, "cluster-enabled=yes")}
