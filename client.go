@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/taskerhq/tasker/internal/backoff"
+	"github.com/taskerhq/tasker/internal/kit/backoff"
 	"github.com/taskerhq/tasker/internal/kit/query"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/wire"
+	"github.com/taskerhq/tasker/internal/api/wire"
 )
 
 // The defaults of Options.

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/taskerhq/tasker/internal/wire"
+	"github.com/taskerhq/tasker/internal/api/wire"
 )
 
 // gatherer sends the items of concurrent callers together. No item waits for others: an item that comes alone

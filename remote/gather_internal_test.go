@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/wire"
+	"github.com/taskerhq/tasker/internal/api/wire"
 )
 
 // lab is a gatherer of numbers whose requests the test lets through one by one.

@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/api/wire"
 	"github.com/taskerhq/tasker/internal/kit/pointer"
 	"github.com/taskerhq/tasker/internal/kit/query"
-	"github.com/taskerhq/tasker/internal/wire"
 )
 
 // Limits of the requests that gather concurrent callers; wire has those of one request.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/taskerhq/tasker/internal/api/wire"
 	"github.com/taskerhq/tasker/internal/kit/query"
-	"github.com/taskerhq/tasker/internal/wire"
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 

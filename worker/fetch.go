@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/backoff"
+	"github.com/taskerhq/tasker/internal/kit/backoff"
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/backoff"
-	"github.com/taskerhq/tasker/internal/wire"
+	"github.com/taskerhq/tasker/internal/api/wire"
+	"github.com/taskerhq/tasker/internal/kit/backoff"
 )
 
 // outage is a time in which polls fail. The loop whose poll failed first handles it: that loop alone pauses

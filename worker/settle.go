@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/backoff"
-	"github.com/taskerhq/tasker/internal/wire"
+	"github.com/taskerhq/tasker/internal/api/wire"
+	"github.com/taskerhq/tasker/internal/kit/backoff"
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/wire"
+	"github.com/taskerhq/tasker/internal/api/wire"
 )
 
 // longestSilence bounds how long a step without a timeout outlives its lease.

@@ -285,9 +285,8 @@ func (g *dispatchQueue) failOver(err error) {
 	}
 }
 
-// persistLeases stores the leases that this process remembers, so that the store can be the
-// queue without handing out a step that a worker is processing. It may be repeated after an
-// error: a lease that is stored already is only extended.
+// persistLeases stores the leases that this process remembers, so that the store can be the queue without handing out a
+// step that a worker is processing. It may be repeated after an error: a lease that is stored already is only extended.
 func (g *dispatchQueue) persistLeases(ctx context.Context) error {
 	if !g.mustPersist() {
 		return nil
@@ -318,8 +317,15 @@ func (g *dispatchQueue) storeAll(ctx context.Context, holds []Hold) error {
 	now, rows := g.e.instant(), g.e.due.kept
 	rows.Tidy(now)
 	fresh := slices.DeleteFunc(slices.Clone(holds), func(h Hold) bool { return rows.Rests(h.Step, now) })
+	stored := make(map[task.ID]bool, len(holds))
 	for some := range slices.Chunk(fresh, g.e.cfg.Limits.BatchItems) {
-		err := rows.Try(ctx, now, some, g.storeHolds)
+		err := rows.Try(ctx, now, some, func(ctx context.Context, some []Hold) error {
+			err := g.storeHolds(ctx, some)
+			for _, h := range some {
+				stored[h.Step] = err == nil
+			}
+			return err
+		})
 		if stepped := (*due.Error)(nil); errors.As(err, &stepped) {
 			err = g.e.StepOver(ctx, "dispatch", stepped)
 		}
@@ -328,7 +334,7 @@ func (g *dispatchQueue) storeAll(ctx context.Context, holds []Hold) error {
 		}
 	}
 	for _, h := range holds {
-		if h.Until > now && rows.Rests(h.Step, now) {
+		if h.Until > now && !stored[h.Step] {
 			return fmt.Errorf("the lease of step %s cannot be stored, and is in force", h.Step)
 		}
 	}

@@ -306,7 +306,8 @@ func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Durat
 // ready at until, or at once.
 func (u *unit) uncharged(w Work, outcome task.Outcome, until task.Instant) error {
 	attempt := w.Step.EndAttempt(u.now, outcome, nil)
-	if _, err := u.e.kernel.attemptEnded(u, w, ending{outcome: outcome, worker: attempt.WorkerNo, since: attempt.AssignedAt}); err != nil {
+	if _, err := u.e.kernel.attemptEnded(u, w, ending{outcome: outcome, worker: attempt.WorkerNo,
+		since: attempt.AssignedAt}); err != nil {
 		return err
 	}
 	from := w.Step.State

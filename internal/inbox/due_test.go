@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/engine/due"
@@ -18,6 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/testkit/sqlitetest"
+	"github.com/taskerhq/tasker/worker/protocol"
 )
 
 type poisonedDB struct {
@@ -221,7 +221,7 @@ func (r *rig) failures(rows inbox.Store, n int) (ids []task.ID) {
 		jobs); err != nil || made.Tasks != n {
 		r.t.Fatal(made, err)
 	}
-	r.want("failed", r.settle(tasker.ResultFailed), n)
+	r.want("failed", r.settle(protocol.ResultFailed), n)
 	now := task.At(r.clock())
 	for _, s := range must(rows.DueSends(r.t.Context(), deadletter.SendFailure, now, 0, n)) {
 		ids = append(ids, s.Owner)

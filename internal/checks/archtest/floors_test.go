@@ -18,7 +18,7 @@ type floor struct {
 }
 
 // values are the public packages of nouns: types and clients, as light as the root package.
-var values = []string{".", "deadletters", "flow", "operate", "schedules", "waits"}
+var values = []string{".", "deadletters", "flow", "operate", "schedules", "waits", "worker"}
 
 // floors are in order from the ground up: a floor imports lower ones only.
 var floors = []floor{
@@ -53,35 +53,40 @@ var floors = []floor{
 		"a page is a client of the public API, and knows neither the engine nor another family of pages"},
 	{"internal/host", append([]string{"internal/kit", "internal/model", "internal/engine", "internal/broker",
 		"internal/inbox", "internal/store", "internal/api", "internal/dashboard", "blob", "deadletters/model",
-		"redisqueue"}, ".", "deadletters", "operate", "schedules"),
+		"redisqueue"}, ".", "deadletters", "operate", "schedules", "worker"),
 		[]string{"internal/host/config", "internal/host/upkeep"},
 		"it wires what the floors below offer, and is the only one that picks a store and a broker"},
 	{"internal/cli", append([]string{"internal/kit", "internal/model", "internal/host", "internal/api/queueapi",
-		"internal/store/migration", "docs", "embedded", "rabbitmq"}, values...), []string{"internal/cli/demo"},
+		"internal/store/migration", "docs", "embedded", "rabbitmq", "remote"}, values...), []string{"internal/cli/demo"},
 		"a command speaks to a Backend; only what looks after a database, or describes a template, works without one"},
-	{"internal/testkit", []string{"internal", ".", "deadletters/model", "waits"}, anyRoom,
+	{"internal/testkit", []string{"internal", ".", "deadletters/model", "waits", "worker"}, anyRoom,
 		"it is for tests only"},
 	{"internal/checks", nil, nil, "it looks at the tree from outside"},
 
-	{".", []string{"internal/kit"}, nil, "a worker program imports it, and carries neither a server nor a database along"},
+	{".", []string{"internal/kit", "deadletters/model"}, nil,
+		"a worker program imports it, and carries neither a server nor a database along"},
+	{"worker", []string{".", "internal/kit", "internal/api/wire"}, nil,
+		"an application imports it, and gets neither a server nor a client of one"},
+	{"remote", []string{".", "internal/kit", "internal/api/wire", "worker/protocol"}, nil,
+		"an application imports it, and gets no server"},
 	{"deadletters/model", nil, nil, "the domain and the public API share these values: the standard library only"},
 	{"deadletters", []string{".", "internal/kit", "deadletters/model"}, nil, asRoot},
 	{"flow", []string{".", "internal/kit"}, nil, asRoot},
 	{"operate", []string{".", "internal/kit"}, nil, asRoot},
 	{"schedules", []string{".", "internal/kit"}, nil, asRoot},
 	{"waits", []string{".", "internal/kit"}, nil, asRoot},
-	{"tasktest", []string{"."}, nil, "tests of applications import it, and get no server"},
+	{"tasktest", []string{".", "worker"}, nil, "tests of applications import it, and get no server"},
 	{"codec", []string{".", "internal/kit/vault"}, nil, "an application imports it, and gets ciphers only"},
 	{"blob", nil, nil, "an embedder implements it, and needs nothing for that"},
 	{"kafka", []string{"internal/kit", "internal/model/attempt", "internal/model/failure"}, nil,
 		"applications that know no Tasker import it: a client of Kafka, and no engine"},
-	{"rabbitmq", []string{".", "internal/broker/amqp"}, nil,
+	{"rabbitmq", []string{".", "internal/broker/amqp", "worker"}, nil,
 		"a worker program imports it: a client of RabbitMQ, and no server"},
 	{"redisqueue", []string{"internal/kit", "internal/model/attempt", "internal/model/failure",
 		"internal/broker/redislist"}, nil, "applications that know no Tasker import it: a client of Redis, and no engine"},
-	{"embedded", []string{".", "blob", "internal/host", "internal/store/migration"}, nil,
+	{"embedded", []string{".", "blob", "operate", "internal/host", "internal/store/migration"}, nil,
 		"it is the public door of the engine in a process, and has no rule of its own"},
-	{"examples", []string{"."}, nil, "an application has the public API only"},
+	{"examples", []string{".", "remote", "worker"}, nil, "an application has the public API only"},
 	{"docs", nil, nil, "it holds the pages, and knows nothing of them"},
 	{"cmd/tasker", []string{"internal/cli"}, nil, "main only hands the process over"},
 }
@@ -97,8 +102,9 @@ var exceptions = map[string]struct {
 	why string
 }{
 	"internal/broker/dispatch/redis": {[]string{"internal/engine"}, "a dispatcher fulfils a role of the engine"},
-	"internal/broker/dispatch/rabbitmq": {[]string{".", "internal/broker/rabbitmq"},
+	"internal/broker/dispatch/rabbitmq": {[]string{".", "worker/protocol", "internal/broker/rabbitmq"},
 		"it sends steps to workers in the words of the public protocol, with the driver's confirmed sender"},
+	"internal/api/httpapi": {[]string{"remote"}, "a client in the same process calls the routes without a connection"},
 	"internal/host/app": {[]string{"internal/host/doctor", "internal/host/node", "internal/host/telemetry"},
 		"the server is the engine, its doctor and its telemetry behind one listener"},
 	"internal/cli": {[]string{"internal/broker/driver"}, "it prints what a test of a source has found"},

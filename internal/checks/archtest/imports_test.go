@@ -7,67 +7,6 @@ import (
 	"testing"
 )
 
-// light is everything that the public packages add to a worker binary.
-var light = []string{"github.com/google/uuid", module + "/deadletters/model", module + "/internal/kit/chain",
-	module + "/internal/kit/envelope", module + "/internal/kit/pointer",
-	module + "/internal/kit/query", module + "/internal/kit/sensitive", module + "/internal/kit/vitals"}
-
-func TestPublicPackagesAreLight(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{".", "deadletters", "flow", "operate", "schedules", "tasktest", "waits"} {
-		public := find(t, name)
-		if !slices.Contains(public.Deps, light[0]) {
-			t.Errorf("%s does not use %s any more: change the rule", name, light[0])
-		}
-		for _, path := range public.Deps {
-			if !standard(path) && !slices.Contains(light, path) && path != module {
-				t.Errorf("%s brings %s along: every worker binary would carry it", name, path)
-			}
-		}
-	}
-}
-
-// consumerLight is everything that each package for consumers adds to an application: a client of its broker, and no
-// SQL.
-var consumerLight = map[string][]string{
-	"redisqueue": {"github.com/redis/rueidis", "golang.org/x/sys", module + "/internal/model/attempt",
-		module + "/internal/kit/clock", module + "/internal/kit/coalesce", module + "/internal/model/failure",
-		module + "/internal/broker/redislist", module + "/internal/kit/spool"},
-	"kafka": {"github.com/twmb/franz-go", "github.com/klauspost/compress", "github.com/pierrec/lz4/v4",
-		"golang.org/x/crypto", "golang.org/x/sys", module + "/internal/model/attempt", module + "/internal/kit/clock",
-		module + "/internal/kit/coalesce", module + "/internal/model/failure", module + "/internal/kit/spool"},
-}
-
-func TestConsumersAreLight(t *testing.T) {
-	t.Parallel()
-	for name, may := range consumerLight {
-		for _, path := range find(t, name).Deps {
-			light := func(prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
-			if path == "database/sql" || !standard(path) && !slices.ContainsFunc(may, light) {
-				t.Errorf("%s brings %s along: every application would carry it", name, path)
-			}
-		}
-		if !slices.ContainsFunc(find(t, name).Deps, func(path string) bool { return strings.HasPrefix(path, may[0]) }) {
-			t.Errorf("%s does not use %s any more: change the rule", name, may[0])
-		}
-	}
-}
-
-// TestRabbitMQIsLight: a worker over RabbitMQ adds only its client.
-func TestRabbitMQIsLight(t *testing.T) {
-	t.Parallel()
-	worker := find(t, ".").Deps
-	for _, path := range find(t, "rabbitmq").Deps {
-		if path == module || standard(path) || slices.Contains(worker, path) {
-			continue
-		}
-		if path != module+"/internal/broker/amqp" && path != module+"/internal/broker/brokerurl" &&
-			path != "github.com/rabbitmq/amqp091-go" && !strings.HasPrefix(path, "github.com/rabbitmq/amqp091-go/") {
-			t.Errorf("rabbitmq brings %s along: every worker would carry it", path)
-		}
-	}
-}
-
 // TestOneDoorToTheStores: one package connects an engine to its store and one puts an API before it. Other users of a
 // store maintain databases. internal/cli/manual describes the API, without an engine.
 func TestOneDoorToTheStores(t *testing.T) {
@@ -118,7 +57,8 @@ func TestFamiliesOfRoutes(t *testing.T) {
 	}
 }
 
-// homes are the packages that may import a foreign module. A dependency with one home can be replaced there.
+// homes says which packages may import a module that is not ours. A dependency
+// with one home can be replaced there.
 var homes = map[string][]string{
 	"github.com/chromedp/": {"internal/testkit/browsertest"},
 	"github.com/danielgtaylor/huma/v2": {"internal/api/httpapi", "internal/api/httpapi/endpoint",
@@ -139,14 +79,16 @@ var homes = map[string][]string{
 		"internal/api/httpapi/dlq", "internal/api/httpapi/executions",
 		"internal/api/httpapi/endpoint", "internal/api/httpapi/inbox", "internal/api/httpapi/masking",
 		"internal/api/httpapi/queue", "internal/api/httpapi/stepworker", "internal/api/httpapi/taskworker",
-		"internal/api/httpapi/workers", "internal/api/news", "internal/api/letters", "internal/api/local",
-		"internal/api/scheduling", "schedules",
-		"internal/host/node", "internal/kit/query", "internal/api/queueapi", "internal/cli/script", "internal/api/strictjson",
+		"internal/api/httpapi/workers",
+		"internal/api/news", "internal/api/letters", "internal/api/local", "internal/api/scheduling", "schedules",
+		"internal/host/node", "internal/kit/query", "internal/api/queueapi", "internal/cli/script",
+		"internal/api/strictjson",
 		"operate", "rabbitmq", "remote", "tasktest", "worker", "worker/protocol"},
 	// embedded and node: SubmitTx is given a transaction of pgx
 	"github.com/jackc/pgx/v5": {"embedded", "internal/cli/bench", "internal/host/doctor", "internal/host/node",
 		"internal/testkit/pgtest", "internal/testkit/postgrestest", "internal/store/postgres", "internal/cli/transfer"},
 	"github.com/netresearch/go-cron": {"internal/model/cron"},
+	"github.com/pressly/goose/v3":    {"internal/store/migration"},
 	"github.com/prometheus/":         {"internal/host/telemetry"},
 	"github.com/rabbitmq/amqp091-go": {"internal/broker/amqp", "internal/broker/rabbitmq",
 		"internal/broker/dispatch/rabbitmq", "rabbitmq"},

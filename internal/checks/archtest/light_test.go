@@ -9,11 +9,12 @@ import (
 // light is all that a worker binary gets with the public packages.
 var light = []string{"github.com/google/uuid", module + "/deadletters/model", module + "/worker/protocol",
 	module + "/internal/kit/chain",
-	module + "/internal/backoff", module + "/internal/kit/envelope", module + "/internal/kit/pointer",
+	module + "/internal/kit/backoff", module + "/internal/kit/envelope", module + "/internal/kit/pointer",
 	module + "/internal/kit/query", module + "/internal/kit/sensitive"}
 
 // lightWorker is all that it gets besides, with a package for workers.
-var lightWorker = append([]string{module + "/worker", module + "/internal/kit/vitals", module + "/internal/wire"}, light...)
+var lightWorker = append([]string{module + "/worker", module + "/internal/kit/vitals",
+	module + "/internal/api/wire"}, light...)
 
 func TestPublicPackagesAreLight(t *testing.T) {
 	t.Parallel()
@@ -22,7 +23,7 @@ func TestPublicPackagesAreLight(t *testing.T) {
 		public, light := find(t, name), light
 		switch name {
 		case "remote":
-			light = append([]string{light[0], module + "/internal/wire"}, light...)
+			light = append([]string{light[0], module + "/internal/api/wire"}, light...)
 		case "tasktest", "worker":
 			light = append([]string{light[0]}, lightWorker...)
 		}

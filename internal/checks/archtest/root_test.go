@@ -18,7 +18,7 @@ var made = []string{".git", "bin", "dist", "dist-files", "coverage.out"}
 // once. The machinery has packages of its own.
 func TestRootIsShort(t *testing.T) {
 	t.Parallel()
-	entries, err := os.ReadDir("../..")
+	entries, err := os.ReadDir(top)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestRootIsShort(t *testing.T) {
 		}
 		all++
 		if filepath.Ext(name) == ".go" {
-			sources = append(sources, filepath.Join("../..", name))
+			sources = append(sources, filepath.Join(top, name))
 		}
 	}
 	types := 0

@@ -62,7 +62,7 @@ func (e Example) Run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	depend(t, ".", "../../../clients")
+	depend(t, ".", "../../clients")
 	listen, dir := e.arrange(t)
 	list := e.blocks(t, string(page), listen)
 	var script strings.Builder
@@ -116,7 +116,7 @@ func (e Example) arrange(t *testing.T) (listen, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := filepath.Abs("../../..")
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func (e Example) terminals(t *testing.T, text string, block int) string {
 			built := map[string]bool{}
 			for _, p := range strings.Fields(packages) {
 				built[filepath.Base(p)] = true
-				if _, err := os.Stat(filepath.Join("../../..", p)); err != nil {
+				if _, err := os.Stat(filepath.Join("../..", p)); err != nil {
 					t.Errorf("the page builds %s: %v", p, err)
 				}
 			}
