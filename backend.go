@@ -14,7 +14,7 @@ import (
 // define only the methods that the test calls. The Backends of this module serve workers too: see
 // package worker/protocol.
 //
-// A new part of the API gets an interface in a package of its own, as operate.Backend is, so
+// A new part of the API gets an interface in its own package, as operate.Backend is, so
 // that an implementation outside of this module continues to compile.
 type Backend interface {
 	TaskBackend

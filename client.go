@@ -82,7 +82,7 @@ const waitRound = 30 * time.Second
 
 // Wait blocks until the task is settled and returns it. A task in error comes without a Go
 // error: check its State. Wait holds a request for a few seconds, then follows a stream of
-// events, and goes on polling only where the server offers no stream. When the server becomes
+// events, and continues polling only where the server offers no stream. When the server becomes
 // unavailable, Wait retries for a minute; when it is unavailable at the first call, Wait returns
 // the error at once. To bound the wait, pass a ctx with a deadline; the error then wraps
 // ctx.Err(). CodeNotFound: no such task.

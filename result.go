@@ -184,7 +184,7 @@ type largeResults interface {
 
 // LargeResult opens the result of a step that has one above the inline limit (Step.LargeResult), to read it as a
 // stream; Client.Result reads results of any size into memory. The caller closes it. A result that is not the one that
-// was stored ends with an error in place of io.EOF. A codec of the Client does not decode it. CodeNotFound: the step
+// was stored ends with an error instead of io.EOF. A codec of the Client does not decode it. CodeNotFound: the step
 // has no large result.
 func (c *Client) LargeResult(ctx context.Context, task uuid.UUID, step *Step) (io.ReadCloser, error) {
 	b, can := c.Backend.(largeResults)

@@ -64,7 +64,7 @@ type Step struct {
 	ProgressPercent *int            `json:"progress_percent,omitempty"`
 	StatusMessage   string          `json:"status_message,omitempty"`
 	Results         json.RawMessage `json:"results,omitempty"`
-	LargeResult     *LargeResult    `json:"large_result,omitempty" doc:"A result that is kept apart because of its size, in place of results; get it from /large_result of the step."`
+	LargeResult     *LargeResult    `json:"large_result,omitempty" doc:"A result that is kept apart because of its size, instead of results; get it from /large_result of the step."`
 	Checkpoint      *Checkpoint     `json:"checkpoint,omitempty" doc:"Last checkpoint of an attempt, which the next one receives. Absent once the step is complete."`
 	ResultsOmitted  bool            `json:"results_omitted,omitempty" doc:"The step has ended and its result was omitted from the list; request the step to get it."`
 	LastError       *Failure        `json:"last_error,omitempty"`
@@ -214,7 +214,7 @@ const (
 	Reject  = "reject"
 )
 
-// CompletionData is the result that an operator supplies in place of a worker's.
+// CompletionData is the result that an operator supplies instead of a worker's.
 type CompletionData struct {
 	Result   json.RawMessage `json:"result"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`

@@ -24,8 +24,8 @@ type Template struct {
 	Priority    Priority  `json:"priority,omitempty"`
 	InputSchema any       `json:"input_schema,omitempty" doc:"JSON Schema of a task's context."`
 	Lifecycle   Lifecycle `json:"lifecycle"`
-	// DispatchTTLMS is that of the steps without one of their own; 0: the server's default.
-	DispatchTTLMS int            `json:"dispatch_ttl_ms,omitempty" doc:"Milliseconds that a step may wait in the queue of a worker to which it was dispatched over AMQP, for steps without a value of their own."`
+	// DispatchTTLMS is the value of steps that set none; 0: the server's default.
+	DispatchTTLMS int            `json:"dispatch_ttl_ms,omitempty" doc:"Milliseconds that a step may wait in the queue of a worker to which it was dispatched over AMQP, for steps that set no value."`
 	Steps         []TemplateStep `json:"steps,omitempty"`
 	// Sensitive are JSON pointers into a task's context, in which a segment * matches every member and element.
 	Sensitive   []string   `json:"sensitive,omitempty" doc:"JSON pointers to values of a task's context that are masked for keys that may not see them; a segment * matches every member and element."`

@@ -51,7 +51,7 @@ type Letter struct {
 
 	Original       Content  `json:"original"`
 	PayloadOmitted bool     `json:"payload_omitted,omitempty" doc:"The payload is above 1 KiB and was left out of the list: the letter by its UUID has it."`
-	Edited         *Content `json:"edited,omitempty" doc:"What is sent in place of the original."`
+	Edited         *Content `json:"edited,omitempty" doc:"What is sent instead of the original."`
 	SizeBytes      int      `json:"size_bytes" doc:"Size of the payload. Of a letter that is cut: before that."`
 	Cut            bool     `json:"cut,omitempty" doc:"An early version has kept only the beginning of the payload: the letter can be neither edited nor sent back."`
 	Undecoded      string   `json:"undecoded,omitempty" doc:"Why the message could not be decoded."`

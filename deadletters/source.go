@@ -135,7 +135,7 @@ type IntakeTask struct {
 	Template       string  `json:"template,omitempty"`
 	Priority       string  `json:"priority,omitempty" doc:"As the message has it, within the bounds; empty for the default."`
 	IdempotencyKey string  `json:"idempotency_key,omitempty" doc:"Empty where the broker gives an identity only to a message that is received."`
-	OrderingKey    string  `json:"ordering_key,omitempty" doc:"The name of the source, a slash, and the key; a hash in place of a key that is no text."`
+	OrderingKey    string  `json:"ordering_key,omitempty" doc:"The name of the source, a slash, and the key; a hash instead of a key that is no text."`
 	CorrelationID  string  `json:"correlation_id,omitempty"`
 	DelaySeconds   float64 `json:"delay_seconds,omitempty"`
 	ContextBytes   int     `json:"context_bytes"`

@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Simulation is what became of a task that was simulated: run without workers, on a clock of its own, with the outcomes
+// Simulation is what became of a task that was simulated: run without workers, on its own clock, with the outcomes
 // that a script gives. Times are in milliseconds after the submission. Attempts take no time; waits and back-offs do.
 type Simulation struct {
 	Template string           `json:"template"`

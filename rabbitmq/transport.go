@@ -23,7 +23,7 @@ type Options struct {
 	ConnectionName string
 }
 
-// Transport is a worker.Transport over RabbitMQ. Several workers may share one; each has a connection of its own.
+// Transport is a worker.Transport over RabbitMQ. Several workers may share one; each has its own connection.
 type Transport struct {
 	url  string
 	opts Options

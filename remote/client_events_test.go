@@ -22,7 +22,7 @@ import (
 
 // stage is a server of streams: the n-th request gets the n-th script, and those
 // after the last get that. A script is a stream, at whose end the connection is
-// lost; "hang" at its end lets the stream be silent for ever. "away" is no answer at
+// lost; "hang" at its end lets the stream be silent forever. "away" is no answer at
 // all, and a number is the status of a refusal.
 type stage struct {
 	scripts []string

@@ -45,7 +45,7 @@ func (l *lab) send(_ context.Context, items []int) ([]int, error) {
 	return doubled, nil
 }
 
-// call sends n in a goroutine, as a caller of its own, and waits until it waits.
+// call sends n in a goroutine, as its own caller, and waits until it waits.
 func (l *lab) call(ctx context.Context, n int) <-chan error {
 	done := make(chan error, 1)
 	go func() {

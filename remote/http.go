@@ -65,7 +65,7 @@ type call struct {
 	path   string
 	query  url.Values
 	body   any           // marshalled; nil sends none
-	raw    []byte        // JSON to send as it is, in place of body
+	raw    []byte        // JSON to send as it is, instead of body
 	token  string        // of the lease that the call is about, "" for none
 	wait   time.Duration // how long the request asks the server to wait
 }

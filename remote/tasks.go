@@ -35,7 +35,7 @@ func (b *httpBackend) SubmitTasks(ctx context.Context, req tasker.SubmitRequest)
 		return nil, err
 	}
 	if receipt.Error != nil && !req.ItemErrors {
-		// A gathered task has a receipt of its own on the wire. This caller asked to refuse the whole
+		// A gathered task has its own receipt on the wire. This caller asked to refuse the whole
 		// request, and its task is the whole.
 		return nil, receipt.Error
 	}

@@ -64,7 +64,7 @@ func ExampleWorker_Use() {
 	// Output: no_stock - reserve lamp: no stock
 }
 
-// A slow handler with two slots of its own, and what becomes of its errors. It does not keep the worker from the steps
+// A slow handler with two slots for itself, and what becomes of its errors. It does not keep the worker from the steps
 // of other handlers.
 func ExampleHandleFunc() {
 	release := make(chan struct{})

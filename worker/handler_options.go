@@ -64,12 +64,12 @@ func WithMiddleware(middleware ...Middleware) HandlerOption {
 	}
 }
 
-// WithConcurrency gives a handler n slots of its own: at most n of its steps run at once in this worker, beside those
-// of Options.Concurrency, and handlers with and without slots of their own never wait for each other. The worker
+// WithConcurrency gives a handler n slots for itself: at most n of its steps run at once in this worker, beside those
+// of Options.Concurrency, and handlers with and without their own slots never wait for each other. The worker
 // asks the server for as many of its steps as have a free slot, so it holds no step that it cannot start, and others
 // may take what it leaves.
 //
-// To the server the handler is a worker of its own, with the name NAME/HANDLER, polls, heartbeats and, with a
+// To the server the handler is a separate worker, with the name NAME/HANDLER, polls, heartbeats and, with a
 // Transport, a queue. So an operator can drain or cordon it alone; Run ends when all have ended. A limit of the
 // template bounds the steps on all workers instead.
 func WithConcurrency(n int) HandlerOption {
@@ -169,8 +169,8 @@ type handlerGroup struct {
 	handlers    map[string]*registered
 }
 
-// groups returns the handlers as they are to run: those that share the slots of the worker, if any, and each with slots
-// of its own.
+// groups returns the handlers as they are to run: those that share the slots of the worker, if any, and each with its
+// own slots.
 func (w *Worker) groups() ([]handlerGroup, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

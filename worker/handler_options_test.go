@@ -121,7 +121,7 @@ func TestMiddlewarePanics(t *testing.T) {
 	}
 }
 
-// TestHandlerConcurrency: a handler with slots of its own asks for its own steps, as many as it has free slots, and
+// TestHandlerConcurrency: a handler with its own slots asks for its own steps, as many as it has free slots, and
 // neither it nor the others wait for each other.
 func TestHandlerConcurrency(t *testing.T) {
 	t.Parallel()

@@ -210,7 +210,7 @@ func TestHealthServer(t *testing.T) {
 	}
 }
 
-// What servers are told when the worker listens on all addresses names a host.
+// The address that servers get names a host when the worker listens on all addresses.
 func TestHealthAddress(t *testing.T) {
 	t.Parallel()
 	f := newFake()

@@ -28,7 +28,7 @@ func Context[T any](job *Job) (T, error) {
 // ParentResult returns the result of the direct dependency called name as a T. A result that does not fit is an error
 // like one of Context, with a pointer such as "/parent_results/charge/amount".
 //
-// CodeNotFound, which fails the step for good too unless the handler goes on: name is no dependency of the step,
+// CodeNotFound, which fails the step for good too unless the handler continues: name is no dependency of the step,
 // returned no result (or null), or was resolved manually.
 func ParentResult[T any](job *Job, name string) (T, error) {
 	var out T

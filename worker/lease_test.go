@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// untilEnded is a handler that goes on until its context ends, and notes why.
+// untilEnded is a handler that continues until its context ends, and notes why.
 type untilEnded struct {
 	mu     sync.Mutex
 	causes []error
@@ -234,7 +234,7 @@ func TestHeartbeatOvertakesSettlement(t *testing.T) {
 }
 
 // TestLeaseRunsOut: while a server answers heartbeats and renews no lease, a step
-// goes on until its lease ends, and not longer.
+// continues until its lease ends, and not longer.
 func TestLeaseRunsOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

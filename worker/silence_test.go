@@ -57,7 +57,7 @@ func lasting(handler string, timeout time.Duration) protocol.Assignment {
 var errAway = tasker.Errorf(tasker.CodeUnavailable, "away")
 
 // TestOutageLongerThanLeases: no server answers for ten leases, and then one does
-// that holds them still. The handler goes on, what has ended is reported, and
+// that holds them still. The handler continues, what has ended is reported, and
 // nothing is lost.
 func TestOutageLongerThanLeases(t *testing.T) {
 	t.Parallel()
@@ -150,7 +150,7 @@ func TestOutageEndsInLoss(t *testing.T) {
 }
 
 // TestOutageIsBounded: a server that never comes back keeps neither handlers nor
-// results for ever.
+// results forever.
 func TestOutageIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

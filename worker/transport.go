@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// Transport brings a worker its steps in messages of a broker, in place of polls; see Options. Package rabbitmq
+// Transport brings a worker its steps in messages of a broker, instead of polls; see Options. Package rabbitmq
 // has one. Everything else goes to the Backend: the worker starts and settles its steps there, so a message is only
 // the notice of a lease, and may be lost, late or repeated without harm.
 //

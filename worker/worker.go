@@ -37,13 +37,13 @@ type Options struct {
 	// seconds; then it gives them up, and their steps run again. Defaults to 30 seconds; negative means at
 	// once.
 	DrainTimeout time.Duration
-	// Abort ends DrainTimeout early when it is closed, or at once if it is closed before Run is told to stop: for a
+	// Abort ends DrainTimeout early when it is closed, or at once if it is closed before Run is to stop: for a
 	// second Ctrl-C. Defaults to never.
 	Abort <-chan struct{}
 	// HeartbeatInterval overrides the interval that the server requests. Either is shortened to a third of
 	// the lease.
 	HeartbeatInterval time.Duration
-	// Transport brings the steps in messages of a broker, in place of polls. The server must offer it. Defaults to
+	// Transport brings the steps in messages of a broker, instead of polls. The server must offer it. Defaults to
 	// polls.
 	Transport Transport
 	// Health is where the worker serves its health report for the server's probes. Defaults to nowhere.
@@ -161,7 +161,7 @@ func (w *Worker) Handlers() []string {
 // reported. A Worker can run again after Run has returned, under a new registration. Two
 // concurrent Runs of one Worker register as two workers.
 //
-// Each handler with WithConcurrency has a registration of its own, beside that of the others. When
+// Each handler with WithConcurrency has its own registration, beside that of the others. When
 // the server asks one of them to drain, the others continue; when it refuses one, all stop.
 func (w *Worker) Run(ctx context.Context) error {
 	groups, err := w.groups()

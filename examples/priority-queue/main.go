@@ -69,6 +69,6 @@ func enqueue(ctx context.Context, client *tasker.Client) error {
 func work(ctx context.Context, client *tasker.Client, concurrency int) error {
 	w := worker.New(client, &worker.Options{Concurrency: concurrency})
 	worker.Handle(w, "mail", mail)
-	worker.Handle(w, "sync_crm", syncCRM, worker.WithConcurrency(2)) // slots of its own, like a capsule
+	worker.Handle(w, "sync_crm", syncCRM, worker.WithConcurrency(2)) // its own slots, like a capsule
 	return w.Run(ctx)
 }

@@ -45,7 +45,7 @@ func work(ctx context.Context) error {
 	defer func() { _ = client.Close() }() // only drops idle connections
 	w := worker.New(client, nil)
 	w.Handle("photos.list", list)
-	// As many at once as there are processors. The other steps have slots of their own, and do not wait for these.
+	// As many at once as there are processors. The other steps have their own slots, and do not wait for these.
 	worker.Handle(w, "photos.thumbnail", thumbnail, worker.WithConcurrency(runtime.NumCPU()))
 	w.Handle("photos.sheet", sheet)
 	return w.Run(ctx)

@@ -53,7 +53,7 @@ func newGroupSplit(s *session) *cobra.Command {
 	var req deadletters.SplitRequest
 	cmd := &cobra.Command{
 		Use:   "split GROUP_ID",
-		Short: "Take failures out of a group into groups of their own",
+		Short: "Take failures out of a group into separate groups",
 		Long: `Take the failures for which a condition holds out of a group, into one group for each
 combination of the values of the keys. The split is a rule within the group: what comes
 follows it at once, and the members of the group are moved within seconds. "rule test

@@ -54,8 +54,8 @@ func newLetterEdit(s *session) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "edit LETTER_UUID",
-		Short: "Change what is sent in place of a letter's original",
-		Long: `Change what a redrive sends in place of a letter's original: its payload, headers or key.
+		Short: "Change what is sent instead of a letter's original",
+		Long: `Change what a redrive sends instead of a letter's original: its payload, headers or key.
 The original is kept, and --clear goes back to it.`,
 		Example: `  tasker letter edit LETTER_UUID --patch '{"currency": "EUR"}' --reason 'field was missing'
   tasker letter edit LETTER_UUID --clear`,

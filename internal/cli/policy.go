@@ -51,7 +51,7 @@ func newPolicySet(s *session) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&req.Namespace, "namespace", "default", "namespace")
-	f.StringVar(&req.Origin, "origin", "", "origin (default: every origin without a policy of its own)")
+	f.StringVar(&req.Origin, "origin", "", "origin (default: every origin that has no policy)")
 	f.StringVar(&strategy, "strategy", "manual", "manual, immediate, fixed, exponential or scheduled")
 	f.IntVar(&req.MaxRetries, "max-retries", 0, "replays after which a letter is discarded with that reason")
 	f.BoolVar(&req.KeepExhausted, "keep-exhausted", false, "leave such letters open instead")
@@ -111,7 +111,7 @@ func newPolicyPreset(s *session) *cobra.Command {
 	f.StringVar(&o.Namespace, "namespace", "default", "namespace")
 	f.StringVar(&o.Source, "source", "", "source (default: all sources of the namespace)")
 	f.StringVar(&prefix, "prefix", "", "what the names of topics begin with")
-	f.BoolVar(&underscores, "underscores", false, "topics have _ in place of -")
+	f.BoolVar(&underscores, "underscores", false, "topics have _ instead of -")
 	f.BoolVar(&o.KeepTests, "keep-test-events", false, "do not discard letters whose message ID begins with test-")
 	actFlags(cmd, &act)
 	return cmd

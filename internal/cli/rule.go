@@ -17,7 +17,7 @@ func newRule(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rule",
 		Short: "Manage rules that put failures into groups",
-		Long: `A rule puts failures into groups in place of their fingerprints: failures for which its
+		Long: `A rule puts failures into groups instead of their fingerprints: failures for which its
 condition holds, in one group for each combination of the values of its keys. Rules are
 tried by position and name, and the first that decides wins. A saved rule decides about
 what comes; what is in groups stays there.

@@ -89,7 +89,7 @@ one ends the worker where it is.`,
 		&c.drain,
 		"drain-timeout",
 		30*time.Second,
-		"time limit for running programs after the worker is told to stop",
+		"time limit for running programs after the worker receives a stop signal",
 	)
 	f.DurationVar(&c.opts.HeartbeatInterval, "heartbeat-interval", 0,
 		"interval of heartbeats, at most a third of the lease (default: set by the server)")

@@ -7,7 +7,7 @@ import (
 
 // Announce tells listeners of events of the inbox once the transaction that they happened in is committed; if it is
 // rolled back they are forgotten. It must be the last thing that the transaction does, because what commits later must
-// not be in line before. Where the store cannot observe the commit, nobody is told.
+// not be in line before. Where the store cannot observe the commit, nothing is announced.
 func (e *Engine) Announce(tx Tx, events ...deadletter.Event) {
 	pass := e.feed.Begin()
 	if !tx.Handle().AfterCommit(func() { pass.End("", nil) }) {

@@ -8,7 +8,7 @@ import (
 )
 
 // approvalEnds are the approvals that end in a unit. Whatever ends the wait of a step leads here, so that streams and
-// webhooks are told of each end once, when the unit is saved: by then it is known who has ended it and why.
+// webhooks get each end once, when the unit is saved: by then it is known who has ended it and why.
 type approvalEnds struct {
 	u       *unit
 	ended   []Work

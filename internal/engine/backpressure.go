@@ -71,7 +71,7 @@ const (
 )
 
 // newBackpressure returns the back-pressure of an engine. Concurrent counts share one read of
-// the store, with a context of its own: the caller that began it may leave.
+// the store, with its own context: the caller that began it may leave.
 func newBackpressure(e *Engine) *backpressure {
 	b := &backpressure{e: e, cfg: e.cfg.Backpressure,
 		users: rate.NewLimits(e.cfg.Backpressure.UserBurst, e.cfg.Backpressure.UserSustained)}

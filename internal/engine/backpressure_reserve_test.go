@@ -112,7 +112,7 @@ func TestKnownKeysAreAlwaysAnswered(t *testing.T) {
 	refused(t, e, task.Exhausted, keyed("a")) // the key has expired: this would be a new task
 }
 
-// TestRefusedTellTheDepth: who is refused is told how many steps are ready.
+// TestRefusedTellTheDepth: a refusal says how many steps are ready.
 func TestRefusedTellTheDepth(t *testing.T) {
 	t.Parallel()
 	e, advance := pressed(t, settings.Backpressure{Soft: 3, HighOnly: -1, AllowListOnly: -1})

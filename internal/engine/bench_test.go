@@ -9,9 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// The benchmarks take tasks through the engine one by one: submitted, polled and settled, each in a transaction of its
-// own. Apart from BenchmarkLimited,
-// their allocations are the same in every run.
+// The benchmarks take tasks through the engine one by one: submitted, polled and settled, each in its own
+// transaction. Apart from BenchmarkLimited, their allocations are the same in every run.
 
 // BenchmarkTask has tasks of one step, which use no feature.
 func BenchmarkTask(b *testing.B) { benchmarkTasks(b, engine.Submission{TaskType: "h"}, 1) }

@@ -24,7 +24,7 @@ func (s *failing) Write(ctx context.Context, fn func(context.Context, engine.Tx)
 }
 
 // TestBulkGoesOn: a request over many cases is many transactions. When the store fails
-// on the way, what the answer tells is done, and its cursor goes on behind that.
+// on the way, what the answer tells is done, and its cursor continues behind that.
 func TestBulkGoesOn(t *testing.T) {
 	t.Parallel()
 	store := &failing{memstore.New(nil), -1}

@@ -16,7 +16,7 @@ import (
 // a task, and completes streams that name the task; MaintainDispatch gives the steps to the dispatcher. Streams of all
 // tasks and the observer do not receive these changes.
 
-// transaction runs fn on a unit of work: in a transaction of its own (Engine.write), or in the caller's (Engine.in).
+// transaction runs fn on a unit of work: in its own transaction (Engine.write), or in the caller's (Engine.in).
 type transaction func(ctx context.Context, verb string, fn func(u *unit) error) error
 
 // in returns the transaction that the caller has begun. It serves no polls, because it may stay open for long: they are

@@ -35,8 +35,7 @@ type Census struct {
 	Limits, FullLimits int
 	// Dispatch describes how steps reach workers in this process.
 	Dispatch DispatchState
-	// ClockOffset is how far this machine's wall clock is ahead of the database's; 0 where the database has no clock of
-	// its own.
+	// ClockOffset is how far this machine's wall clock is ahead of the database's; 0 where the database has no clock.
 	ClockOffset time.Duration
 	// ClockStep is how far the clock that decides, of the database or of the machine, has been stepped, as far as that
 	// is not believed yet.

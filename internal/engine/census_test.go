@@ -159,7 +159,7 @@ func TestCensus(t *testing.T) {
 			}
 			kind := engine.ResolveManually
 			if d.Task == found[0].Task {
-				kind = engine.ResetForRetry // goes on
+				kind = engine.ResetForRetry // continues
 			}
 			if _, err := e.Operate(t.Context(), d.Task, steps[0].ID,
 				engine.StepAct{Kind: kind, Actor: "ann", Reason: "done"}); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // childPlan is what AdvanceChildren prepares for a step outside of the transaction: everything that reads much or needs
-// a transaction of its own. The plan holds for one revision of the fan-out.
+// its own transaction. The plan holds for one revision of the fan-out.
 type childPlan struct {
 	fan    *task.FanOut
 	parent *task.Task

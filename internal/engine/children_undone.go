@@ -9,10 +9,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Before a task compensates, its children come to rest: nothing is undone that goes on, and no child begins afterwards.
-// A child that has not begun is cancelled, and so is one in error: nobody may repair it any more. One that runs is cut
-// off, and undoes what it has done if its template can. Children of children come first. The task waits meanwhile;
-// compensation.decide asks restless, and AdvanceChildren does the rest: undoes, windDown and over.
+// Before a task compensates, its children come to rest: nothing is undone that continues, and no child begins
+// afterwards. A child that has not begun is cancelled, and so is one in error: nobody may repair it any more. One that
+// runs is cut off, and undoes what it has done if its template can. Children of children come first. The task waits
+// meanwhile; compensation.decide asks restless, and AdvanceChildren does the rest: undoes, windDown and over.
 
 // codeUndone is the code of the failure of a child that is cut off because the task above it is undone.
 const codeUndone = "PARENT_FAILED"
@@ -91,7 +91,7 @@ func (p *childPlan) undone() bool { return p.fan.Phase == task.FanOver && p.pare
 // over where some still run, and sets left where it has changed some.
 func (e *Engine) windDown(ctx context.Context, p *childPlan) error {
 	filter := ChildFilter{Limit: ItemWindow}
-	if p.spec.Handler != "" { // those that have ended have no children of their own
+	if p.spec.Handler != "" { // those that have ended have no children
 		filter.States = []task.ChildState{task.ChildRunning, task.ChildErrored}
 	}
 	why := fmt.Sprintf("the task above it has failed: %s %s", p.tpl.Name, p.parent.ID)

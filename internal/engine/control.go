@@ -13,7 +13,7 @@ import (
 // Template.Controlled. First steps of a submission that are looked at are left to the timers, which are woken at once:
 // their rows are not stored yet.
 //
-// A step that no worker runs begins in beginKind, and goes on in wakeKind when the time comes that it waits for. It
+// A step that no worker runs begins in beginKind, and continues in wakeKind when the time comes that it waits for. It
 // ends with finish or failUnrun.
 
 // control looks at steps for the engine.
@@ -179,7 +179,7 @@ func (c control) finish(w Work, result []byte) error {
 // it must not be retried or has no attempts left. A failure before an attempt began is recorded too.
 func (c control) failUnrun(w Work, t *task.Template, f *task.Failure) error {
 	s, from := w.Step, w.Step.State
-	if from == task.StepPending { // the record has a number of its own
+	if from == task.StepPending { // the record has its own number
 		s.Token++
 		s.WorkerNo, s.AssignedAt, s.StartedAt = 0, 0, 0
 	}

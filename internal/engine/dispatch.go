@@ -14,7 +14,7 @@ import (
 //
 // Every verb takes many items and needs one round trip, or a few. Every verb may return ErrDispatchLost, and then has
 // changed nothing; any other error means that the dispatcher is out of reach, and that the request may or may not have
-// been carried out. Times are the engine's; the dispatcher has no clock of its own. All methods may be called
+// been carried out. Times are the engine's; the dispatcher has no clock. All methods may be called
 // concurrently.
 type Dispatcher interface {
 	// Offer makes steps claimable. A step that is already there stays unchanged, unless its entry is out of date: it

@@ -45,7 +45,7 @@ func (g *dispatchQueue) claimThere(calls []*poller) ([][]Lease, error) {
 		}
 	}
 	for i, p := range calls {
-		p.onlyParked = len(out[i]) == 0 // or was settled: the next call goes on
+		p.onlyParked = len(out[i]) == 0 // or was settled: the next call continues
 	}
 	return out, nil
 }

@@ -37,7 +37,7 @@ func (g *dispatchQueue) flush() {
 // ready: also when the dispatcher was not reached, because then they find the steps in the store.
 func (g *dispatchQueue) sendUpdates(batch []dispatchUpdate) {
 	gone, fresh, queued := mergeUpdates(batch)
-	ctx := context.Background() // the dispatcher has time-outs of its own
+	ctx := context.Background() // the dispatcher has its own time-outs
 	if len(gone) > 0 {
 		g.dropEnded(gone)
 		if err := g.d.Remove(ctx, gone); err != nil {

@@ -11,7 +11,7 @@ import (
 
 // The kernel is the part of the engine that every task needs: the unit of work of a transaction, its rows, the moves of
 // steps and tasks, and the order in which a transaction stores what it has changed. It does not know the features. Each
-// is a record of functions in a file of its own, for the moments in the life of a step or a task at which it has
+// is a record of functions in its own file, for the moments in the life of a step or a task at which it has
 // something to do. See docs/design/0071-kernel-and-features.md.
 
 // feature is what the kernel calls. A nil function is a moment that the feature has no interest in.
@@ -26,7 +26,7 @@ type feature struct {
 	// enter is called before a step becomes ready whose template has steps that the engine looks at. It may take the step:
 	// skip it, put it off or fail it.
 	enter func(u *unit, w Work, def *task.Template) (taken bool, err error)
-	// runs are the steps that the feature carries out, in place of a worker.
+	// runs are the steps that the feature carries out, instead of a worker.
 	runs runner
 	// ready is called when steps have become ready, and returns those that the feature does not hold back. queued is
 	// called when steps are about to go to workers, and may park some.
@@ -63,7 +63,7 @@ type followUp struct {
 // rank is a place in the order of stages, or of what follows a commit; see ranks.go.
 type rank int
 
-// runner carries out the steps of a kind: begin begins an attempt, wake goes on at the time that begin gave to await.
+// runner carries out the steps of a kind: begin begins an attempt, wake continues at the time that begin gave to await.
 type runner struct {
 	kind        task.Kind
 	begin, wake func(u *unit, w Work, def *task.Template) error

@@ -293,7 +293,7 @@ func TestListenMissesNothingUnderWay(t *testing.T) {
 	})
 }
 
-// What a task went through is heard in order, however late one transaction is told of.
+// What a task went through is heard in order, however late the news of one transaction comes.
 func TestListenInOrder(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		s.submit(sub)
@@ -336,8 +336,8 @@ func TestListenResumes(t *testing.T) {
 	})
 }
 
-// Nothing is recorded a minute after the last listener has gone, and who comes back
-// then is told so.
+// Nothing is recorded a minute after the last listener has gone, and a listener that
+// comes back then learns it.
 func TestListenComesBackTooLate(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		l := s.listen(feed.Filter{})
@@ -349,7 +349,7 @@ func TestListenComesBackTooLate(t *testing.T) {
 	})
 }
 
-// Whoever reads too slowly is told so; memory does not grow.
+// A listener that reads too slowly learns it; memory does not grow.
 func TestListenOverrun(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {
 		l := s.listen(feed.Filter{})

@@ -64,7 +64,7 @@ func TestOccupancy(t *testing.T) {
 	}
 }
 
-// arrivals are results of steps that are told apart by their tokens.
+// arrivals are results of steps that differ by their tokens.
 func arrivals(tokens ...int64) (all []arrival) {
 	for i, token := range tokens {
 		all = append(all, arrival{heldLease{token: token}, i})

@@ -46,7 +46,7 @@ type actLimit struct {
 }
 
 // SetLimit limits the steps of a handler or a route from now on. The target need not exist: a limit covers what comes
-// into being later too. A limit of what is limited changes it. Work that runs goes on, and counts. The act is stored
+// into being later too. A limit of what is limited changes it. Work that runs continues, and counts. The act is stored
 // with it. SetLimit reports whether the target had no limit before.
 //
 // Other processes follow when they learn of it: see RefreshLimits. Until then they may begin steps of a target that had

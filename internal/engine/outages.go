@@ -108,8 +108,8 @@ func (e *Engine) Outage(ctx context.Context, id task.ID) (*task.Outage, error) {
 
 func noOutage(id task.ID) error { return task.Errorf(task.NotFound, "there is no outage %s", id) }
 
-// CloseOutage closes an outage, with an act. A probe that is under way goes on like any attempt. NotFound: there is no
-// such outage. Conflict: it is not as expected. WrongState: it is closed. Invalid: every problem with its field.
+// CloseOutage closes an outage, with an act. A probe that is under way continues like any attempt. NotFound: there is
+// no such outage. Conflict: it is not as expected. WrongState: it is closed. Invalid: every problem with its field.
 func (e *Engine) CloseOutage(ctx context.Context, id task.ID, actor, reason string, version int64,
 ) (*task.Outage, error) {
 	if problems := check.Renamed(CheckActor(actor, reason), "/actor", "/closed_by"); len(problems) > 0 {

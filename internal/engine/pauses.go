@@ -18,8 +18,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A pause holds back the steps of a route, a handler, a template or a namespace. Running work goes on, and submissions
-// are accepted: their steps become ready, and wait. See closures for how a pause takes effect.
+// A pause holds back the steps of a route, a handler, a template or a namespace. Running work continues, and
+// submissions are accepted: their steps become ready, and wait. See closures for how a pause takes effect.
 
 const (
 	// maxPauses bounds the pauses in force: every process has all of them in memory. maxPausesOf bounds those of one

@@ -38,7 +38,7 @@ const maxPooled = 500
 
 // pool returns the pool of a route. It holds mu during the read, so that concurrent submissions
 // cost one.
-// A route without workers has a pool of its own.
+// A route without workers has its own pool.
 func (e *Engine) pool(ctx context.Context, route int64) (*pool, error) {
 	p, now := &e.pools, e.instant()
 	p.mu.Lock()

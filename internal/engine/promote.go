@@ -71,7 +71,7 @@ func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduli
 ) ([]PromotionRange, error) {
 	if order.Mode == task.Aging {
 		// The cap is part of the keys. A step with a key of another order, written by a process that had not adopted
-		// this one yet, would stay behind for ever.
+		// this one yet, would stay behind forever.
 		foreign := task.StrictKey(task.MaxPriority-1, 0)
 		head, err := e.queuePlaces.First(ctx, route, foreign)
 		if err != nil || head == nil {
@@ -98,7 +98,7 @@ func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduli
 }
 
 // promotionBatch bounds a transaction that moves a step and those after it to other positions. Promotions to the
-// highest level have a bound of their own.
+// highest level have a separate bound.
 func (e *Engine) promotionBatch(order task.Scheduling, head *task.Step, now task.Instant) int {
 	to := task.KeyLevel(order.KeyAt(head.Priority, head.ReadyAt, now))
 	if to >= e.cfg.Priorities[0].Level {

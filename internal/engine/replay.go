@@ -181,7 +181,7 @@ func (u *unit) repeat(w Work, r Replay) error {
 	return nil
 }
 
-// actOfReplay records the replay of a task; each of its steps has an act of its own.
+// actOfReplay records the replay of a task; each of its steps has an act, too.
 func actOfReplay(u *unit, before, t *task.Task, out *Replayed, r Replay) error {
 	// The names are part of the audit trail: a field may be added, never renamed.
 	data := struct {

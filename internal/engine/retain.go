@@ -8,7 +8,7 @@ import (
 )
 
 // retainCases deletes cases whose retention since their resolution is over, up to a batch, and
-// returns how many. A negative retention keeps cases for ever.
+// returns how many. A negative retention keeps cases forever.
 // The list is read outside of a transaction and may be outdated: dropCases decides again.
 func (e *Engine) retainCases(ctx context.Context) (int, error) {
 	r := e.cfg.Retention

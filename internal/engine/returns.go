@@ -9,7 +9,7 @@ import (
 )
 
 // Steps that come back without a charge do so a bounded number of times in a row. Otherwise a step that brings its
-// worker down would do that to every worker, for ever. The number is that of the stored attempts: the row of a step,
+// worker down would do that to every worker, forever. The number is that of the stored attempts: the row of a step,
 // which is written most, need not have it.
 
 // queuedReturns is how many times more often a step may return that waits in the queue of a worker when that dies.

@@ -26,7 +26,7 @@ type Result struct {
 	Token  int64 // of the lease, as in LeaseRef
 	Status ResultStatus
 	Result []byte // JSON; for completed
-	// Large is the key of a large result in place of Result, "" for none: see Engine.SendLargeResult.
+	// Large is the key of a large result instead of Result, "" for none: see Engine.SendLargeResult.
 	Large   string
 	Failure *task.Failure // for failed
 	Snooze  time.Duration // for snoozed
@@ -144,7 +144,7 @@ func (e *Engine) runSettles(calls [][]Result) ([][]Answer, error) {
 }
 
 // gatherDependants loads the dependants of all steps that are about to complete.
-// One query reads those of all results; without it, each result would need a query of its own.
+// One query reads those of all results; without it, each result would need its own query.
 func (u *unit) gatherDependants(works []Work, calls [][]Result) error {
 	var done []*task.Step
 	n := 0
@@ -291,7 +291,7 @@ func (u *unit) ended(w Work, from task.StepState, a task.Attempt) {
 	u.moved(w, from)
 }
 
-// delay is the back-off before the next attempt. A policy without a cap of its own takes that
+// delay is the back-off before the next attempt. A policy without its own cap takes that
 // of the step's priority.
 // A Retry-After of the failure may lengthen it.
 func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Duration {

@@ -15,8 +15,8 @@ import (
 
 // A signal is stored first, and handed over in a second transaction: to the steps that wait for its name and key. It is
 // kept for a while, and a step that begins to wait is handed what is kept. A signal and a step that come at the same
-// moment are both looked at after their commit, and whoever looks later sees the other: see WaitStore. What a process
-// that ends leaves undone is fresh, and the loop of package upkeep does it.
+// moment are both looked at after their commit, and anyone who looks later sees the other: see WaitStore. What a
+// process that ends leaves undone is fresh, and the loop of package upkeep does it.
 
 const (
 	// signalsAtOnce bounds the steps that take signals in one transaction, freshSignals the signals, and

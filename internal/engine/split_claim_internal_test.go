@@ -135,7 +135,7 @@ func TestClaimBeside(t *testing.T) {
 			{[]int64{1, 2}, 5, 5},
 			{[]int64{1}, 10, 3},     // route 2 is left
 			{[]int64{1}, 5, 0},      // and none of its business
-			{[]int64{1, 2}, 10, 10}, // but of those who serve both
+			{[]int64{1, 2}, 10, 10}, // but of those that serve both
 			{[]int64{1, 2}, 10, 0},
 			{[]int64{1, 2}, 5, 0},
 		} {

@@ -32,7 +32,7 @@ func (e *Engine) longestTurn() time.Duration {
 	return e.Order().LongestTurn(e.cfg.Scheduling.PromotionInterval)
 }
 
-// stateLimit is how long a task may be in its state, given its queued steps: for ever while it compensates. Only this
+// stateLimit is how long a task may be in its state, given its queued steps: forever while it compensates. Only this
 // limit puts it in error here: ExpireTasks handles a task that has taken too long as a whole.
 func (e *Engine) stateLimit(t *task.Task, def *task.Template, steps []*task.Step, now task.Instant) task.Limit {
 	l := e.cfg.StalenessThresholds.Limit(t, def.Lifecycle, steps, e.longestTurn(), e.heldBack(), now)

@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Database is the database of an Engine: the engine's own rows, and the rows of each other domain behind a role of its
-// own. Only New takes all of it.
+// Database is the database of an Engine: the engine's own rows, and the rows of each other domain behind its own
+// role. Only New takes all of it.
 type Database interface {
 	Store
 	CaseStore() CaseStore

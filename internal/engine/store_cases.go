@@ -17,7 +17,7 @@ type CaseStore interface {
 }
 
 // CaseRows are the cases of tasks in a transaction. A change of a case loads its task before the case, and saves the
-// task too; so cases need no locks of their own.
+// task too; so cases need no locks.
 type CaseRows interface {
 	// AddCases stores new cases. One whose task has a pending case is left out.
 	AddCases(ctx context.Context, tx Tx, cases []*task.Case) error

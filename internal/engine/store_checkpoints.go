@@ -8,7 +8,7 @@ import (
 
 // CheckpointStore keeps the last checkpoint of each step that has one.
 type CheckpointStore interface {
-	// SaveCheckpoint stores the checkpoint of a step in place of an older one.
+	// SaveCheckpoint stores the checkpoint of a step instead of an older one.
 	SaveCheckpoint(ctx context.Context, tx Tx, c *task.Checkpoint) error
 	// DropCheckpoint deletes the checkpoint of a step, if it has one.
 	DropCheckpoint(ctx context.Context, tx Tx, step task.ID) error

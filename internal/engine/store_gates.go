@@ -53,8 +53,8 @@ type GateFilter struct {
 
 // GateStore keeps the gates of limits, the permits of steps, and signals that say at which gates something has changed.
 //
-// Whoever stores a step at a gate, or frees a permit, only adds a signal, in the transaction that does it: nothing of
-// the gate is read or locked. Whoever takes the signals locks their gates, and decides who passes.
+// Anyone who stores a step at a gate, or frees a permit, only adds a signal, in the transaction that does it: nothing
+// of the gate is read or locked. Anyone who takes the signals locks their gates, and decides who passes.
 type GateStore interface {
 	GateRows
 	GateReads

@@ -9,7 +9,7 @@ import (
 // OperatorLimitStore keeps the limits that operators set, one for each target: those in force, and for a while those
 // that have ended. The permits of their steps are among those of GateStore, under task.PauseTarget.LimitNo.
 type OperatorLimitStore interface {
-	// SaveLimit stores a limit in place of an earlier one of its target.
+	// SaveLimit stores a limit instead of an earlier one of its target.
 	SaveLimit(ctx context.Context, tx Tx, l *task.OperatorLimit) error
 	// LockLimits returns limits by their numbers, in force or ended, locked in the order of the numbers.
 	LockLimits(ctx context.Context, tx Tx, nos []int64) ([]task.OperatorLimit, error)

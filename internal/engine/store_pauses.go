@@ -8,7 +8,7 @@ import (
 
 // PauseStore keeps pauses, one for each target: those in force, and for a while those that have ended.
 type PauseStore interface {
-	// SavePause stores a pause in place of an earlier one of its target.
+	// SavePause stores a pause instead of an earlier one of its target.
 	SavePause(ctx context.Context, tx Tx, p *task.Pause) error
 	// FindPause returns the pause of a target, in force or ended, locked, or nil.
 	FindPause(ctx context.Context, tx Tx, target task.PauseTarget) (*task.Pause, error)

@@ -9,9 +9,9 @@ import (
 // WaitStore keeps a row for each waiting step of a kind of task.WaitKinds, which ends with the wait.
 //
 // A signal and a step that begins to wait at the same moment may not see each other: neither locks anything. Both are
-// therefore stored as fresh, and looked at again after the commit. Whoever looks later sees the other.
+// therefore stored as fresh, and looked at again after the commit. Anyone who looks later sees the other.
 type WaitStore interface {
-	// ChangeWaits adds waits, in place of earlier ones of their steps, and deletes those of other steps.
+	// ChangeWaits adds waits, instead of earlier ones of their steps, and deletes those of other steps.
 	ChangeWaits(ctx context.Context, tx Tx, put []task.StepWait, drop []task.ID) error
 	// WaitsOf returns the waits of steps, in no promised order.
 	WaitsOf(ctx context.Context, tx Tx, steps []task.ID) ([]task.StepWait, error)

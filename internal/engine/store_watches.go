@@ -8,7 +8,7 @@ import (
 
 // WatchStore stores the schedule of the staleness detector: when it checks which task again.
 type WatchStore interface {
-	// Watch stores the times of the next checks of tasks, in place of earlier ones.
+	// Watch stores the times of the next checks of tasks, instead of earlier ones.
 	Watch(ctx context.Context, tx Tx, watches []Watch) error
 	// Rewatch moves watches to their Next, or deletes them when that is 0; it skips those that have changed since they
 	// were read.

@@ -244,7 +244,7 @@ func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
 
 // Retain deletes rows that are older than the retention. It deletes up to Retention.BatchItems
 // rows of each kind, and returns the largest of these numbers; fewer than a batch means that
-// nothing more is old. Each kind has transactions of its own: a *due.Error tells of those that fail.
+// nothing more is old. Each kind has its own transactions: a *due.Error tells of those that fail.
 func (e *Engine) Retain(ctx context.Context) (n int, err error) {
 	r, now := e.cfg.Retention, e.instant()
 	within := func(drop func(context.Context, Tx) (int, error)) func(context.Context) (int, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// Processes on one database have one key of tokens, whoever makes it, and no other
+// Processes on one database have one key of tokens, no matter who makes it, and no other
 // database has that one.
 func TestTokenKey(t *testing.T) {
 	t.Parallel()

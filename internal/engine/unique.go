@@ -295,7 +295,7 @@ func (b *builder) lookAtHolders(slots []*uniqueSlot) error {
 	return nil
 }
 
-// moveUnique moves keys to the drafts that get them in place of others. It returns those that were not where they
+// moveUnique moves keys to the drafts that get them instead of others. It returns those that were not where they
 // should have been, as if they had not been asked for.
 func (b *builder) moveUnique(slots []*uniqueSlot) (again []*uniqueSlot, err error) {
 	var moving []*uniqueSlot

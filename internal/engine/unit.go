@@ -203,7 +203,7 @@ func (u *unit) reevaluate(t *task.Task) error {
 	return nil
 }
 
-// left records that a task has left a state for a reason of its own.
+// left records that a task has left a state for its own reason.
 func (u *unit) left(t *task.Task, was task.State, cause string) {
 	u.departed(departure{task: t, was: was, cause: cause})
 }

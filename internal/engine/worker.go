@@ -210,7 +210,7 @@ func (c *workerCache) version(id task.ID) int64 {
 
 const (
 	// How long an entry is valid: a few seconds where other processes may change the worker,
-	// for ever where none can.
+	// without end where none can.
 	workerTrust = 5 * time.Second
 	forEver     = time.Duration(math.MaxInt64)
 )

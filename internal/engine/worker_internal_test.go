@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Of two who have read a worker's row, the one who read it last is right, whoever comes
+// Of two who have read a worker's row, the one who read it last is right, no matter who comes
 // first: what one transaction changed is not undone by another that ended in the same
 // commit.
 func TestWorkerCacheKeepsTheNewestLook(t *testing.T) {

@@ -88,7 +88,7 @@ type world struct {
 	root      map[string]string // original class of a change
 	roots     map[string]int    // messages of a root
 	extra     map[string]int    // copies that repeats have added, by root
-	strays    map[string]int    // sent and died again, as a letter of its own, by root
+	strays    map[string]int    // sent and died again, as its own letter, by root
 	byPolicy  map[string]map[sending]bool
 	stored    map[string]int // by SendID
 	silent    map[string]bool

@@ -163,7 +163,7 @@ func TestPolicyWithoutSource(t *testing.T) {
 
 // TestPolicySendNotConfirmed: a policy sends a job without headers and ID, and an equal job dies before that send is
 // confirmed, which it never is. What may have arrived may be the job that died: it is kept for an operator, and the
-// policy goes on with one letter. What has certainly not arrived is a job of its own.
+// policy continues with one letter. What has certainly not arrived is its own job.
 func TestPolicySendNotConfirmed(t *testing.T) {
 	t.Parallel()
 	const retries = 4

@@ -128,7 +128,7 @@ func (in *Inbox) FindQueue(ctx context.Context, namespace, name string) (*Queue,
 		case 1:
 			return &q, nil
 		}
-		return nil, hinted(task.Conflict, "name a source in place of the queue: "+strings.Join(found, ", "),
+		return nil, hinted(task.Conflict, "name a source instead of the queue: "+strings.Join(found, ", "),
 			"several sources read the queue %q", q.Name)
 	}
 	return nil, noQueue(name)

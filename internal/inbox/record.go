@@ -187,7 +187,7 @@ func (r *record) one(o *outcome, s *deadletter.Send, l *deadletter.Letter) error
 }
 
 // presumed records the outcome of a send whose message seems to have died already: an equal one has. If the send is not
-// confirmed they may be two messages, and what was sent becomes a letter of its own. If it may have arrived they may be
+// confirmed they may be two messages, and what was sent becomes its own letter. If it may have arrived they may be
 // one message as well, and the policy has the letter that has died: with both it would send twice as many each time.
 func (r *record) presumed(o *outcome, s *deadletter.Send) error {
 	if s.State == deadletter.SendDelivered {

@@ -7,7 +7,7 @@ import (
 )
 
 // WorkerBackend is the part of a Backend about workers: the worker protocol. Package worker uses it;
-// other programs need it only to write a worker of their own. docs/reference/worker-protocol.md describes
+// other programs need it only to write their own worker. docs/reference/worker-protocol.md describes
 // the protocol and its time limits.
 //
 // Every method that names a worker returns CodeNotFound when the server does not know it, for

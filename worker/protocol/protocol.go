@@ -91,7 +91,7 @@ type WorkerInfo struct {
 	CordonedAt   *time.Time `json:"cordoned_at,omitempty"`
 	CordonedBy   string     `json:"cordoned_by,omitempty"`
 	CordonReason string     `json:"cordon_reason,omitempty"`
-	// A drain of its own ends with the first heartbeat that does not report it; an operator's, when he resumes the worker.
+	// A its own drain ends with the first heartbeat that does not report it; an operator's, when he resumes the worker.
 	DrainsItself bool       `json:"drains_itself,omitempty" doc:"It drains because its heartbeat said so; the first one that does not ends that."`
 	DrainedAt    *time.Time `json:"drained_at,omitempty"`
 	DrainedBy    string     `json:"drained_by,omitempty" doc:"Operator who has drained it; it gets no more steps until it is resumed."`
@@ -216,7 +216,7 @@ type StepResult struct {
 	Token         string          `json:"token" maxLength:"255" doc:"Token of the step's lease."`
 	Status        string          `json:"status" enum:"completed,failed,released,snoozed" doc:"released: returned to the queue, no attempt charged. snoozed: ready again after snooze_seconds, no attempt charged."`
 	Result        json.RawMessage `json:"result,omitempty"`
-	LargeResult   string          `json:"large_result,omitempty" maxLength:"200" doc:"In place of result: the reference of a large result that was sent before."`
+	LargeResult   string          `json:"large_result,omitempty" maxLength:"200" doc:"Instead of result: the reference of a large result that was sent before."`
 	Error         *tasker.Failure `json:"error,omitempty" doc:"Required by failed."`
 	SnoozeSeconds float64         `json:"snooze_seconds,omitempty" minimum:"0" maximum:"2592000"`
 	Log           string          `json:"log,omitempty" doc:"End of what the attempt has logged. The server keeps at most max_log_bytes of its end."`
@@ -233,7 +233,7 @@ const (
 	ResultSnoozed   = "snoozed"
 )
 
-// SettleRequest settles many steps in one transaction. Each has an answer of its own. A result
+// SettleRequest settles many steps in one transaction. Each has its own answer. A result
 // that is refused does not affect the others.
 type SettleRequest struct {
 	WorkerID uuid.UUID    `json:"-"`
@@ -272,7 +272,7 @@ type HeartbeatResponse struct {
 // worker's own end: Final without By.
 type WorkerAct struct {
 	WorkerID uuid.UUID
-	By       string // the actor; a server puts the name of the API key in place of ""
+	By       string // the actor; a server puts the name of the API key instead of ""
 	Reason   string
 	// Final is for Drain only: the worker deregisters, and the steps it still holds are given back with no attempt
 	// charged.

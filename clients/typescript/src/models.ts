@@ -1520,7 +1520,7 @@ export interface IntakeTask {
   delay_seconds?: number;
   /** Empty where the broker gives an identity only to a message that is received. */
   idempotency_key?: string;
-  /** The name of the source, a slash, and the key; a hash in place of a key that is no text. */
+  /** The name of the source, a slash, and the key; a hash instead of a key that is no text. */
   ordering_key?: string;
   /** As the message has it, within the bounds; empty for the default. */
   priority?: string;
@@ -1646,7 +1646,7 @@ export interface Letter {
   cut?: boolean;
   /** When a policy sends it back. */
   due_at?: Timestamp;
-  /** What is sent in place of the original. */
+  /** What is sent instead of the original. */
   edited?: Content;
   /** Changes with every change of the letter. An act with If-Match is refused if it has changed. */
   etag?: string;
@@ -1775,7 +1775,7 @@ export interface LetterStory {
   cut?: boolean;
   /** When a policy sends it back. */
   due_at?: Timestamp;
-  /** What is sent in place of the original. */
+  /** What is sent instead of the original. */
   edited?: Content;
   /** Changes with every change of the letter. An act with If-Match is refused if it has changed. */
   etag?: string;
@@ -4158,7 +4158,7 @@ export interface Step {
   /** Changes with the state and each lease of the step. An act with If-Match is refused if it has changed. */
   etag?: string;
   handler: string;
-  /** A result that is kept apart because of its size, in place of results; get it from /large_result of the step. */
+  /** A result that is kept apart because of its size, instead of results; get it from /large_result of the step. */
   large_result?: LargeResult;
   last_attempted_at?: Timestamp;
   last_error?: Failure;
@@ -4255,7 +4255,7 @@ export interface StepLimit {
 export interface StepResult {
   /** Required by failed. */
   error?: Failure | null;
-  /** In place of result: the reference of a large result that was sent before. */
+  /** Instead of result: the reference of a large result that was sent before. */
   large_result?: string | null;
   /** End of what the attempt has logged. The server keeps at most max_log_bytes of its end. */
   log?: string | null;
@@ -4529,7 +4529,7 @@ export interface Template {
   description?: string;
   /**
    * Milliseconds that a step may wait in the queue of a worker to which it was dispatched over AMQP, for steps
-   * without a value of their own.
+   * that set no value.
    */
   dispatch_ttl_ms?: number;
   /** SHA-256 of the canonical content. */

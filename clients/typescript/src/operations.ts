@@ -125,7 +125,7 @@ export abstract class Operations {
     return this.call("POST", pathOf("v1", "dead-letters", letterUuid, "discard"), { body });
   }
 
-  /** Change what is sent in place of a dead letter's original. */
+  /** Change what is sent instead of a dead letter's original. */
   editDeadLetter(
     letterUuid: string,
     body: models.LetterEdit,

@@ -46,7 +46,7 @@ export interface WorkerOptions {
   shutdownTimeoutMs?: number;
   /** The bound of one long poll. Defaults to 20 s. */
   pollWaitMs?: number;
-  /** In place of the server's; either is shortened to a third of the lease. */
+  /** Instead of the server's; either is shortened to a third of the lease. */
   heartbeatIntervalMs?: number;
   /**
    * Gets a line at the start, one for each failure of a step, an error if it is final, and warnings for operators.

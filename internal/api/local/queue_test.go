@@ -263,7 +263,7 @@ func TestQueueCancel(t *testing.T) {
 				(got.NotifiedBy != nil) != c.notified || !got.CancellationTime.Equal(r.clock()) {
 				t.Errorf("%s: the answer is %+v, %v", name, got, err)
 			}
-			if c.hold { // and so it is told
+			if c.hold { // and so its heartbeat says
 				beat, err := protocol.Of(r.Client).Heartbeat(t.Context(),
 					protocol.Heartbeat{WorkerID: r.worker, Steps: []protocol.LeaseRef{ref(a)}})
 				if err != nil || len(beat.Leases) != 1 || beat.Leases[0].Status != protocol.LeaseCancelled {

@@ -17,7 +17,7 @@ import (
 )
 
 // RegisterWorker implements protocol.WorkerBackend.
-// The answer has all intervals and limits that a worker must keep, so that a worker needs no configuration of its own.
+// The answer has all intervals and limits that a worker must keep, so that a worker needs no configuration.
 // Each call registers another worker. CodeInvalid: every problem at its field.
 func (b *Backend) RegisterWorker(ctx context.Context, reg protocol.WorkerRegistration) (*protocol.RegisteredWorker,
 	error) {

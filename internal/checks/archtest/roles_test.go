@@ -12,7 +12,7 @@ import (
 // storeRole is an interface that the engine declares for a database.
 type storeRole struct {
 	own    int      // its own methods
-	widest int      // the most of its own methods under one heading
+	widest int      // the most methods of its own under one heading
 	parts  []string // the roles that it is composed of
 }
 

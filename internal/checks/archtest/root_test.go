@@ -15,7 +15,7 @@ import (
 var made = []string{".git", "bin", "dist", "dist-files", "coverage.out"}
 
 // TestRootIsShort: a reader takes in the first page of the repository, and of the documentation of package tasker, at
-// once. The machinery has packages of its own.
+// once. The machinery has its own packages.
 func TestRootIsShort(t *testing.T) {
 	t.Parallel()
 	entries, err := os.ReadDir(top)

@@ -156,7 +156,7 @@ func (p *pages) changeLetter(r *page.Request) (page.Done, error) {
 		}
 		_, err = p.letters.EditLetter(r.Context(), id, deadletters.LetterEdit{Act: act(r),
 			Edit: deadletters.Edit{Patch: patch}})
-		done.Say = "The edit is saved. It is sent in place of the original, which is kept."
+		done.Say = "The edit is saved. It is sent instead of the original, which is kept."
 	}
 	return done, err
 }

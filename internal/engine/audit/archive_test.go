@@ -24,7 +24,7 @@ func (r *rig) noted() (string, chain.Head) {
 	return noted, head
 }
 
-// TestAuditArchive: what was archived may be deleted, and nothing else; the chain goes on behind it.
+// TestAuditArchive: what was archived may be deleted, and nothing else; the chain continues behind it.
 func TestAuditArchive(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
@@ -96,7 +96,7 @@ func TestArchiveIsAnAct(t *testing.T) {
 	})
 }
 
-// TestForgedArchive: whoever writes a row of an archive, and removes the acts that it speaks of, is found, with and
+// TestForgedArchive: anyone who writes a row of an archive, and removes the acts that it speaks of, is found, with and
 // without a head that was noted, and the row takes no act out of a later archive.
 func TestForgedArchive(t *testing.T) {
 	t.Parallel()

@@ -149,7 +149,7 @@ func TestAuditHeads(t *testing.T) {
 	})
 }
 
-// TestAuditChainIsKept: the database refuses what would change the chain, whoever is connected.
+// TestAuditChainIsKept: the database refuses what would change the chain, no matter who is connected.
 func TestAuditChainIsKept(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {

@@ -1,4 +1,4 @@
-// Package audit seals the audit trail: it links acts into a hash chain, reads the chain page by page for those who
+// Package audit seals the audit trail: it links acts into a hash chain, reads the chain page by page for callers that
 // check it, and removes the beginning of the chain once that has been archived.
 //
 // An act is stored in the transaction of its effect and waits for no other act. A loop on one node seals it about a

@@ -92,7 +92,7 @@ func (r *rig) reopen() {
 	r.trail = audit.New(r.db, func() task.Instant { return r.now }, 1<<20)
 }
 
-// add stores acts, each in a transaction of its own.
+// add stores acts, each in its own transaction.
 func (r *rig) add(n int) {
 	r.t.Helper()
 	for i := range n {

@@ -45,7 +45,8 @@ type Reader interface {
 	// looked; 0 at the end of the acts.
 	Loose(ctx context.Context, above int64, limit int) (loose []Loose, through int64, err error)
 	// Archives returns the heads up to which the chain was archived, the earliest first. The last one has an act that is
-	// sealed, or else its link is gone, which the reader must judge: whoever has access to the database can insert a row.
+	// sealed, or else its link is gone, which the reader must judge: anyone who has access to the database can insert a
+	// row.
 	Archives(ctx context.Context) ([]Archive, error)
 }
 

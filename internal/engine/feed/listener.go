@@ -25,7 +25,7 @@ type TaskStatus struct {
 
 // readStates reads the states of tasks and passes new ones to the listeners on them, or only to one listener. The
 // change that led to a state may still be to come, or was made by another process.
-// A state that was read before a newer change is told apart by the version: see apply.
+// A state that was read before a newer change is distinguished by the version: see apply.
 func (f *Feed) readStates(ctx context.Context, src Source, ids []task.ID, only *Listener) error {
 	asked := f.versions(ids, only)
 	if len(asked) == 0 {

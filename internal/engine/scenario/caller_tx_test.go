@@ -16,7 +16,7 @@ import (
 
 // Verbs in a transaction that a domain has begun.
 
-// domain is a domain of its own beside an engine: its rows are notes.
+// domain is a domain beside an engine: its rows are notes.
 type domain struct {
 	*world
 	t *testing.T
@@ -250,7 +250,7 @@ func TestSubmitInWakesAPoll(t *testing.T) {
 	})
 }
 
-// Acts in a caller's transaction wake those who wait for the task, and reach listeners, with the commit. A roll-back
+// Acts in a caller's transaction wake callers that wait for the task, and reach listeners, with the commit. A roll-back
 // reports nothing. Nothing in this world polls.
 func TestActsInACallersTransactionArePublished(t *testing.T) {
 	inBubble(t, func(b *bubble) {

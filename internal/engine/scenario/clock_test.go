@@ -71,7 +71,7 @@ func (s *stepped) beat() {
 	s.must(err)
 }
 
-// wantRunning checks whether the first attempt goes on.
+// wantRunning checks whether the first attempt continues.
 func (s *stepped) wantRunning(want bool, when string) {
 	s.Helper()
 	steps, err := s.engine.Read().FindSteps(s.Context(), s.lease.Task.ID)

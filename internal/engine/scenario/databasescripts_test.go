@@ -171,7 +171,7 @@ func (d *onDatabase) copy(*args) ([]string, error) {
 	return nil, d.restart()
 }
 
-// takeBackup copies the database as a backup, and goes on with the same.
+// takeBackup copies the database as a backup, and continues with the same.
 func (d *onDatabase) takeBackup(*args) ([]string, error) {
 	d.backup = d.target(isPostgres(d.at))
 	if err := d.copyTo(d.backup); err != nil {

@@ -50,7 +50,7 @@ func (a attendingWatches) Watches(ctx context.Context, behind engine.Watch, unti
 	return found, err
 }
 
-// Nodes that have found the same stale tasks act on each of them once: whoever
+// Nodes that have found the same stale tasks act on each of them once: the one that
 // comes second finds that it is not stale any more.
 func TestNodesDetectAtOnce(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ type carried struct {
 	mem    *memstore.Store
 }
 
-// withDispatcher runs fn in a bubble of its own.
+// withDispatcher runs fn in its own bubble.
 func withDispatcher(t *testing.T, fn func(c *carried)) {
 	t.Helper()
 	t.Parallel()
@@ -70,7 +70,7 @@ func (c *carried) active(want bool) {
 	}
 }
 
-// pass lets time pass, once nothing goes on in the background: that reads the clock.
+// pass lets time pass, once nothing continues in the background: that reads the clock.
 func (c *carried) pass(d time.Duration) {
 	synctest.Wait()
 	c.now = c.now.Add(d)
@@ -128,7 +128,7 @@ func TestDispatcherLosesAll(t *testing.T) {
 		held := c.claim(a, 1, 1)[0]
 		c.server.Flush()
 
-		// whoever notices goes on with the store; what runs is not handed out again
+		// the node that notices continues with the store; what runs is not handed out again
 		others := c.claim(b, 5, 2)
 		c.active(false)
 		c.keepUp() // fills it

@@ -1,6 +1,6 @@
 // Package scenario holds what the engine does as a whole: scripts that can be
 // read aloud, and a model test that compares the stores under random verbs. It
-// has no code of its own outside its tests.
+// has no code outside its tests.
 //
 // A script is a file in testdata. Each line is a command; what it has to print
 // stands below it, after "> ". A command without such lines has only to

@@ -21,7 +21,7 @@ import (
 
 // Verbs in a transaction on a connection of the caller, who ends it where the engine does not see it.
 
-// foreign is a domain whose transactions are on a connection of its own.
+// foreign is a domain whose transactions are on its own connection.
 type foreign struct {
 	*domain
 	store    *postgres.Store

@@ -13,7 +13,7 @@ import (
 )
 
 // schedule lets actors run one at a time. An actor pauses before each statement of its transactions and before
-// each commit; a seed decides which one goes on. An actor that waits for a lock which another one holds stays
+// each commit; a seed decides which one continues. An actor that waits for a lock which another one holds stays
 // behind until the lock is free: the database says that it waits, no time-out guesses it.
 type schedule struct {
 	waiting func() (int, error) // connections of the schema that wait for a lock
@@ -28,7 +28,7 @@ type actor struct {
 	name    string
 	resume  chan struct{}
 	phase   phase
-	at      string // what it does when it goes on
+	at      string // what it does when it continues
 	blocked bool   // it was seen to wait for a lock
 }
 
@@ -122,7 +122,7 @@ func (s *schedule) takeTurns(r *rand.Rand) error {
 	}
 }
 
-// order is who goes on. A third of the seeds lets any actor go on each time. The others hold one of them up once,
+// order is who continues. A third of the seeds lets any actor go on each time. The others hold one of them up once,
 // behind a few of its statements, rather few than many, or before its first commit, until the others can do no more:
 // most races take no more than that, but in one place.
 type order struct {
@@ -255,7 +255,7 @@ func (s *schedule) note(format string, args ...any) {
 // String is what happened, in order.
 func (s *schedule) String() string { return "  " + strings.Join(s.trace, "\n  ") + "\n" }
 
-// observer looks at the database beside the nodes, on a connection of its own.
+// observer looks at the database beside the nodes, on its own connection.
 type observer struct {
 	t    *testing.T
 	mu   sync.Mutex

@@ -245,7 +245,7 @@ func (p taskPicture) check() error {
 }
 
 // checkEvents follows the transitions: each begins where the one before it
-// ended. What may be left out is told by Event.Derivable.
+// ended. Event.Derivable says what may be left out.
 func (p taskPicture) checkEvents() error {
 	at := task.State("")
 	for _, e := range p.Records.Events {

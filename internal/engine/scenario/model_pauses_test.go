@@ -16,7 +16,7 @@ var modelTargets = []task.PauseTarget{
 	{Kind: task.PauseNamespace, Namespace: engine.DefaultNamespace},
 }
 
-// pause pauses a target, or ends its pause. Most pauses end by themselves, so that work goes on.
+// pause pauses a target, or ends its pause. Most pauses end by themselves, so that work continues.
 func (m *model) pause(o op) error {
 	target := modelTargets[o.n[0]%uint32(len(modelTargets))]
 	if o.n[1]%2 == 0 {

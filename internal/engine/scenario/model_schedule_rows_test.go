@@ -14,7 +14,7 @@ import (
 )
 
 // rowsOfSchedules is a database with schedules in memory, the reference for those of the other stores. The store in
-// memory has none of its own.
+// memory has none.
 type rowsOfSchedules struct {
 	engine.Database
 	content scheduleContent

@@ -68,7 +68,7 @@ func (m *model) signal(o op) error {
 	return m.send(s)
 }
 
-// send sends a signal at a moment of its own, so that it is clear what was before it, and checks the answer.
+// send sends a signal at its own moment, so that it is clear what was before it, and checks the answer.
 func (m *model) send(s sentSignal) error {
 	if _, err := both(m, func(w *world) (any, error) { return nil, w.admit() }); err != nil {
 		return err // what it does beside the test has to have the same time in both worlds

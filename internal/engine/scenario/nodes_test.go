@@ -87,7 +87,7 @@ func TestNodesTellEachOther(t *testing.T) {
 }
 
 // Without news, because a pooler lets none through, they reach it all the same,
-// and so does the settlement of a task those who wait for it.
+// and so does the settlement of a task callers that wait for it.
 func TestNodesFollowWithoutNews(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Schema(t, pgtest.PgBouncer(t, pgtest.Shared(t)))

@@ -90,7 +90,7 @@ func raceUnderLimit(t *testing.T, nodes []*engine.Engine, store engine.Database)
 }
 
 // TestManyTasksOfOneCustomer: a customer with 10,000 tasks, in short runs 1,000, does not stop others with 3, whether
-// each has a limit of its own, or an operator's limit holds for all together. One worker of capacity 1 takes the steps:
+// each has its own limit, or an operator's limit holds for all together. One worker of capacity 1 takes the steps:
 // of the first customer, at most as many as its limit come before each step of another.
 func TestManyTasksOfOneCustomer(t *testing.T) {
 	t.Parallel()

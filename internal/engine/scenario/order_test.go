@@ -52,7 +52,7 @@ type crowd struct {
 	can      [][]string // capabilities by worker
 	waiting  map[task.ID]waiter
 	away     map[task.ID]waiter // held by workers who are silent, or put off
-	promoted task.Instant       // when somebody looked last for those who have waited too long
+	promoted task.Instant       // when somebody looked last for steps that have waited too long
 	seen     map[string]int
 }
 

@@ -139,8 +139,8 @@ func (p *probers) only() *task.Outage {
 }
 
 // TestOutageRace: workers on all nodes fail at once, and one outage opens, after as many failures as nodes have seen
-// together. Then all of them poll at once whenever a probe is due: one gets it, whoever knows of the last one. When it
-// succeeds, the rest is claimed on every node.
+// together. Then all of them poll at once whenever a probe is due: one gets it, no matter who knows of the last one.
+// When it succeeds, the rest is claimed on every node.
 func TestOutageRace(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {

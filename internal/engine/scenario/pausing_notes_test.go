@@ -13,7 +13,7 @@ import (
 // handOutNotes is the prefix of the notes by which nodes agree on who hands out steps.
 const handOutNotes = "dispatch/"
 
-// privateNotes are the notes about who hands out steps of a node that is told nothing of the others: it finds itself
+// privateNotes are the notes about who hands out steps of a node that hears nothing of the others: it finds itself
 // alone and waits for nobody's answer. Nodes without a dispatcher may do that, because all of them hand out from the
 // database whatever the others say.
 type privateNotes struct {

@@ -28,7 +28,7 @@ var saveOrder = []string{
 	"Workers", "SaveWorker",
 }
 
-// unscripted are calls that no script makes: intakes, logs and unused rates have tests of their own.
+// unscripted are calls that no script makes: intakes, logs and unused rates have their own tests.
 var unscripted = []string{"AddSends", "AddLog", "Refund"}
 
 // unordered leaves out calls that follow a saved outage by design: the act on it, and the outages of further routes.

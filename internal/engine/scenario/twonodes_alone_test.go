@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// aloneVerb carries out a verb while nothing else goes on.
+// aloneVerb carries out a verb while nothing else continues.
 func (d *duo) aloneVerb(o op) error {
 	n := d.nodes[o.n[0]%2]
 	if kind, is := strings.CutPrefix(o.kind, modelVerb); is {

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// check checks what must be true while nothing goes on; whole looks at every task with all that belongs to it.
+// check checks what must be true while nothing continues; whole looks at every task with all that belongs to it.
 func (d *duo) check(whole bool) error {
 	for _, check := range []func() error{d.checkTasks, d.checkKeys, d.checkWorkers, d.checkCases, d.checkDeadlines} {
 		if err := check(); err != nil {

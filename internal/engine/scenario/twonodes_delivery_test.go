@@ -47,7 +47,7 @@ type deliveries struct {
 	uncordons map[task.ID]int           // how many were begun
 }
 
-// deliveryAlone carries out a verb while nothing else goes on.
+// deliveryAlone carries out a verb while nothing else continues.
 func (d *duo) deliveryAlone(n *node, o op) error {
 	switch o.kind {
 	case "dispatching": // a worker with a queue gets steps

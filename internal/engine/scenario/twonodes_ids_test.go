@@ -85,7 +85,7 @@ func (n *alike) settle(node int) []int64 {
 	return seqs
 }
 
-// TestChildOfAnotherNode: a node ends a child that another node has submitted together with a task of its own that has
+// TestChildOfAnotherNode: a node ends a child that another node has submitted together with its own task that has
 // the same sequence. The result of the child is its own.
 func TestChildOfAnotherNode(t *testing.T) {
 	t.Parallel()

@@ -84,7 +84,7 @@ func TestUniqueInCallersTransaction(t *testing.T) {
 	}
 	f.must(tx.Rollback(f.ctx))
 
-	// One that is rolled back never was: what it replaced goes on, and guards its key.
+	// One that is rolled back never was: what it replaced continues, and guards its key.
 	old := submit(unique("4", ""))
 	tx, replacing := f.submitWithin(unique("4", task.ReplaceExisting))
 	if m := replacing[0].Unique; !replacing[0].Created || m == nil || m.Outcome != engine.UniqueReplaced ||

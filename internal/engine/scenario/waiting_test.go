@@ -39,7 +39,7 @@ func (s *breakable) Write(ctx context.Context, fn func(ctx context.Context, tx e
 	})
 }
 
-// inBubble runs fn in a bubble of its own.
+// inBubble runs fn in its own bubble.
 func inBubble(t *testing.T, fn func(b *bubble)) {
 	t.Helper()
 	t.Parallel()

@@ -21,7 +21,7 @@ import (
 // start is when every world begins.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world is an engine on a store with a clock of its own.
+// world is an engine on a store with its own clock.
 type world struct {
 	ctx    context.Context
 	store  engine.Database
@@ -40,7 +40,7 @@ type world struct {
 	again func() error // starts the server again, unless reopen suffices
 
 	planner *scheduler.Scheduler // see schedules
-	rows    *rowsOfSchedules     // if the store has none of its own
+	rows    *rowsOfSchedules     // if the store has none
 	keyless bool                 // a key is missing that values need
 }
 
@@ -109,7 +109,7 @@ func (w *world) restart() error {
 	if w.again != nil {
 		return w.again()
 	}
-	w.engine.FlushDispatch() // what is lost otherwise is a test of its own
+	w.engine.FlushDispatch() // what is lost otherwise has a test
 	w.store = w.reopen()
 	return w.boot()
 }

@@ -36,7 +36,7 @@ func TestPauseAndResume(t *testing.T) {
 		r.want("paused 01T12:10:00..01T12:20:00 2", "time 01T12:30:00 running")
 		_, err := r.Resume(t.Context(), "default", "nightly", by)
 		r.refused(err, task.WrongState)
-		// with an end, it goes on by itself
+		// with an end, it resumes automatically
 		if _, err := r.Pause(t.Context(), "default", "nightly", task.At(r.clock().Add(15*time.Minute)), by); err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +222,7 @@ func TestScope(t *testing.T) {
 	})
 }
 
-// TestRestoredDatabase: a copy that was made earlier goes on where it was: what has come since is missed.
+// TestRestoredDatabase: a copy that was made earlier continues where it was: what has come since is missed.
 func TestRestoredDatabase(t *testing.T) {
 	t.Parallel()
 	file, backup := sqlitetest.File(t), filepath.Join(t.TempDir(), "backup.db")

@@ -245,7 +245,7 @@ func TestNodesAtOnce(t *testing.T) {
 	})
 }
 
-// TestRefusedTask: a task that the engine refuses is a firing too; the schedule goes on.
+// TestRefusedTask: a task that the engine refuses is a firing too; the schedule continues.
 func TestRefusedTask(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -38,13 +38,13 @@ type Tasks interface {
 	CancelIn(ctx context.Context, tx engine.Tx, ids []task.ID, c engine.Cancellation) ([]engine.Receipt, error)
 }
 
-// Observer is told what became of times, after the commit. Its methods must not block.
+// Observer hears what became of times, after the commit. Its methods must not block.
 type Observer interface {
-	// Fired is told of a task that was submitted, and how long after its time.
+	// Fired is called for a task that was submitted, and how long after its time.
 	Fired(namespace string, kind Kind, late time.Duration)
-	// Refused is told of a firing whose task was refused.
+	// Refused is called for a firing whose task was refused.
 	Refused(namespace string)
-	// Skipped is told of times that do not fire.
+	// Skipped is called for times that do not fire.
 	Skipped(namespace, reason string, times int)
 }
 

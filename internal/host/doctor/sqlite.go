@@ -199,7 +199,7 @@ func (f *file) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		return nil, err
 	}
 	defer fresh.Close()
-	fresh.SetMaxOpenConns(1) // each connection would have a database of its own
+	fresh.SetMaxOpenConns(1) // each connection would have its own database
 	if _, err := migration.New(fresh, files, migration.SQLite()).Up(ctx); err != nil {
 		return nil, fmt.Errorf("make a fresh schema: %w", err)
 	}

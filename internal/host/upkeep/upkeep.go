@@ -74,7 +74,7 @@ func (u *Upkeep) retire() {
 // placed is a loop in the order of all loops.
 type placed struct {
 	Loop
-	// run runs the loop in place of a Runner; nil: it is an ordinary one.
+	// run runs the loop instead of a Runner; nil: it is an ordinary one.
 	run func(context.Context, *Runner) error
 	// again: RunOnce runs it here once more, for what the loops before it have caused.
 	again bool
@@ -112,7 +112,7 @@ func (u *Upkeep) loops() []placed {
 }
 
 // RunOnce runs every loop's work until nothing is due, in the order of loops and without turns: for tests and
-// simulations with a clock of their own.
+// simulations with their own clock.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
 	for _, l := range u.loops() {
 		for more := true; more; {

@@ -46,7 +46,7 @@ type Node struct {
 	Raw  string // a scalar of YAML, or a number of JSON, as written
 	// Quoted marks a string in quotes or as a block.
 	Quoted bool
-	// Broken marks a null in place of a reported value.
+	// Broken marks a null instead of a reported value.
 	Broken bool
 	Items  []*Node // of a list
 	Pairs  []Pair  // of a mapping, in the order of the source

@@ -36,7 +36,7 @@ func ExplainLetter(l *Letter, s *Source, p *Policy) Explanation {
 		"and an equal message without an ID died meanwhile. If that was the one that was sent, this letter is one too many.")
 	e.addIf(l.Lineage > 0, "It continues letters that have been sent back "+times(l.Lineage)+", which counts for it, too.")
 	e.addIf(l.FailedSends > 0, "Its policy has tried to send it "+times(l.FailedSends)+" since, and failed.")
-	e.addIf(l.Edited != nil, "An edit is sent in place of its original, which is kept.")
+	e.addIf(l.Edited != nil, "An edit is sent instead of its original, which is kept.")
 	e.addIf(l.Cut, "An early version of Tasker has kept its beginning only: "+WhyCut+".")
 	switch l.State {
 	case model.LetterOpen:

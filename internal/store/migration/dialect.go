@@ -76,7 +76,7 @@ const (
 	lockPatience = 10 * time.Minute // the longest migration of another process
 )
 
-// postgresLocked calls do while it holds an advisory lock in a transaction of its own, because
+// postgresLocked calls do while it holds an advisory lock in its own transaction, because
 // a session's lock does not survive a pooler. It polls for the lock instead of waiting in the
 // server: a waiting statement holds a snapshot, for which CREATE INDEX CONCURRENTLY of the
 // lock's owner would wait in turn.

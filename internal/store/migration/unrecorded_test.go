@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/store/migration"
 )
 
-// TestUnrecorded: a database with our tables and without our record of their version is refused, whoever asks, with a
-// sentence that says what to do, and stays as it is.
+// TestUnrecorded: a database with our tables and without our record of their version is refused, no matter who asks,
+// with a sentence that says what to do, and stays as it is.
 func TestUnrecorded(t *testing.T) {
 	t.Parallel()
 	const tasks = `CREATE TABLE tasker_tasks (id int);`

@@ -116,7 +116,7 @@ func reasons(failed *pgconn.ConnectError) string {
 }
 
 // ensure brings the schema to that of this binary, or fails if mode forbids it.
-// It uses connections of its own, without the restrictions of plans.
+// It uses its own connections, without the restrictions of plans.
 func (s *Store) ensure(ctx context.Context, d DSN, mode migration.Mode) error {
 	m, done, err := Migrator(d)
 	if err != nil {

@@ -75,7 +75,7 @@ func migratorOf(name string, files []migration.File) (*migration.Migrator, func(
 	if err != nil {
 		return nil, nil, err
 	}
-	// With :memory: every connection would be a database of its own.
+	// With :memory: every connection would be its own database.
 	db.SetMaxOpenConns(1)
 	return migration.New(db, files, migration.SQLite()), db.Close, nil
 }

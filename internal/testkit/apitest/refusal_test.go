@@ -210,7 +210,7 @@ func testProtocolErrors(t *testing.T, s *server) {
 	if step := s.step(t, receipt, "h"); step.State != tasker.StepInProgress || step.Results != nil {
 		t.Errorf("after all that the step is %+v", step)
 	}
-	// and the worker that held it all along goes on undisturbed
+	// and the worker that held it all along continues undisturbed
 	answers, err = protocol.Of(s.Client).Settle(s.ctx,
 		protocol.SettleRequest{WorkerID: w.WorkerID, Results: []protocol.StepResult{
 			{StepUUID: a.StepUUID, Token: a.Token, Status: protocol.ResultCompleted, Result: json.RawMessage(`"true"`)}}})

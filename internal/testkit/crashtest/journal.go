@@ -133,7 +133,7 @@ type Journal struct {
 	batches int64
 	latest  map[uuid.UUID]Handout      // the last one of each step
 	ended   map[protocol.LeaseRef]bool // leases whose result was accepted
-	taken   []Report                   // accepted results, for those who replay them
+	taken   []Report                   // accepted results, for callers that replay them
 	large   map[string]json.RawMessage // by reference, and by checksum
 }
 

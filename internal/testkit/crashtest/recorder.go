@@ -33,13 +33,13 @@ const (
 // concurrent use if the Backend is.
 type Recorder struct {
 	protocol.Backend
-	Waits   waits.Backend // of the same server, for those who send signals
+	Waits   waits.Backend // of the same server, to send signals
 	journal *Journal
 	tell    func(Moment)
 }
 
 // Record returns a Recorder of b. tell is called at each Moment, in the goroutine of the caller, so that a killer can
-// act before the call goes on; nil tells nobody.
+// act before the call continues; nil tells nobody.
 func Record(b protocol.Backend, j *Journal, tell func(Moment)) *Recorder {
 	if tell == nil {
 		tell = func(Moment) {}

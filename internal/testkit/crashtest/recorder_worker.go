@@ -99,7 +99,7 @@ func (r *Recorder) Heartbeat(ctx context.Context, beat protocol.Heartbeat) (*pro
 	return resp, err
 }
 
-// leases notes what was said of some leases.
+// leases notes the answers about some leases.
 func (r *Recorder) leases(begin int64, verb string, worker uuid.UUID, refs []protocol.LeaseRef,
 	answers []protocol.LeaseAnswer, err error) {
 	r.journal.write(begin, func(span Span) {

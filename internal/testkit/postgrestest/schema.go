@@ -22,7 +22,7 @@ type schema struct {
 
 	made shape
 	rows []string // statements that insert the rows of a new schema
-	// guards are the triggers that refuse to delete rows, whoever asks: those of the log of acts.
+	// guards are the triggers that refuse to delete rows, no matter who asks: those of the log of acts.
 	guards []guard
 }
 

@@ -1,4 +1,4 @@
-// Package sqlitetest gives tests SQLite files of their own that have the schema already.
+// Package sqlitetest gives tests SQLite files that have the schema already.
 //
 // To make it takes longer than many tests. It is made once in a test process; every test has a copy of the file.
 // Package migration tests how it is made.

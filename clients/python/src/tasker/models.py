@@ -1510,7 +1510,7 @@ class IntakeTask(TypedDict):
     delay_seconds: NotRequired[float]
     #: Empty where the broker gives an identity only to a message that is received.
     idempotency_key: NotRequired[str]
-    #: The name of the source, a slash, and the key; a hash in place of a key that is no text.
+    #: The name of the source, a slash, and the key; a hash instead of a key that is no text.
     ordering_key: NotRequired[str]
     #: As the message has it, within the bounds; empty for the default.
     priority: NotRequired[str]
@@ -1632,7 +1632,7 @@ class Letter(TypedDict):
     cut: NotRequired[bool]
     #: When a policy sends it back.
     due_at: NotRequired[Timestamp]
-    #: What is sent in place of the original.
+    #: What is sent instead of the original.
     edited: NotRequired[Content]
     #: Changes with every change of the letter. An act with If-Match is refused if it has changed.
     etag: NotRequired[str]
@@ -1761,7 +1761,7 @@ class LetterStory(TypedDict):
     cut: NotRequired[bool]
     #: When a policy sends it back.
     due_at: NotRequired[Timestamp]
-    #: What is sent in place of the original.
+    #: What is sent instead of the original.
     edited: NotRequired[Content]
     #: Changes with every change of the letter. An act with If-Match is refused if it has changed.
     etag: NotRequired[str]
@@ -4084,7 +4084,7 @@ class Step(TypedDict):
     #: Changes with the state and each lease of the step. An act with If-Match is refused if it has changed.
     etag: NotRequired[str]
     handler: str
-    #: A result that is kept apart because of its size, in place of results; get it from /large_result of the step.
+    #: A result that is kept apart because of its size, instead of results; get it from /large_result of the step.
     large_result: NotRequired[LargeResult]
     last_attempted_at: NotRequired[Timestamp]
     last_error: NotRequired[Failure]
@@ -4179,7 +4179,7 @@ class StepLimit(TypedDict):
 class StepResult(TypedDict):
     #: Required by failed.
     error: NotRequired[Failure | None]
-    #: In place of result: the reference of a large result that was sent before.
+    #: Instead of result: the reference of a large result that was sent before.
     large_result: NotRequired[str | None]
     #: End of what the attempt has logged. The server keeps at most max_log_bytes of its end.
     log: NotRequired[str | None]
@@ -4445,8 +4445,8 @@ class Template(TypedDict):
     #: Reason why a part of the stored data cannot be shown; that part is omitted.
     damage: NotRequired[str]
     description: NotRequired[str]
-    #: Milliseconds that a step may wait in the queue of a worker to which it was dispatched over AMQP, for steps
-    #: without a value of their own.
+    #: Milliseconds that a step may wait in the queue of a worker to which it was dispatched over AMQP, for steps that
+    #: set no value.
     dispatch_ttl_ms: NotRequired[int]
     #: SHA-256 of the canonical content.
     fingerprint: str

@@ -149,7 +149,7 @@ class Operations:
         letter_uuid: str,
         body: models.LetterEdit,
     ) -> models.Letter:
-        """Change what is sent in place of a dead letter's original."""
+        """Change what is sent instead of a dead letter's original."""
         return cast("models.Letter", self.call("PATCH", path_of("v1", "dead-letters", letter_uuid), body=body))
 
     def explain_dead_letter(

@@ -67,7 +67,7 @@ class Worker:
         concurrency: how many steps run at once.
         shutdown_timeout: how long running handlers may go on after the worker was told to stop, in seconds.
         poll_wait: the bound of one long poll, in seconds.
-        heartbeat_interval: in place of the server's; either is shortened to a third of the lease.
+        heartbeat_interval: instead of the server's; either is shortened to a third of the lease.
         logger: gets a line at the start, one for each failure of a step, an error if it is final, and warnings for
             operators. Defaults to the logger `tasker.worker`. If the program has not configured logging, `run` shows
             it on standard error.

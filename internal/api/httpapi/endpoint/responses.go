@@ -35,7 +35,7 @@ func refusalKinds() []refusal {
 			"was lost.", "", ""},
 		{http.StatusRequestEntityTooLarge, "TooLarge", "A body, payload, batch or page is over its limit.", "", ""},
 		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The operation does not accept this content type.", "", ""},
-		{http.StatusUnprocessableEntity, "Masked", "The body has the mask in place of a sensitive value.", "", ""},
+		{http.StatusUnprocessableEntity, "Masked", "The body has the mask instead of a sensitive value.", "", ""},
 		{http.StatusTooManyRequests, "Exhausted", "A limit of the server is reached.", "Retry-After", retryAfterDoc},
 		{http.StatusInternalServerError, "Internal",
 			"An internal error. The log of the server has the details under the request ID.", "", ""},

@@ -55,7 +55,7 @@ func (f *family) letterRoutes() {
 		"Explain the state of a dead letter and what would change it", read, 0),
 		ask[LetterPath, none](f, backend.ExplainLetter))
 	add(f, patch("/v1/dead-letters/{letter_uuid}", "edit-dead-letter",
-		"Change what is sent in place of a dead letter's original", edit, conflicts|unmasked), f.editLetter)
+		"Change what is sent instead of a dead letter's original", edit, conflicts|unmasked), f.editLetter)
 	add(f, post("/v1/dead-letters/{letter_uuid}/discard", "discard-dead-letter", "Give a dead letter up", discard,
 		optional|conflicts), act[letterAct](f, backend.DiscardLetter))
 	add(f, post("/v1/dead-letters/{letter_uuid}/restore", "restore-dead-letter", "Open a discarded dead letter again",

@@ -63,7 +63,7 @@ func refusal(at string, pointers []string) error {
 		Hint: "leave the value out of a merge patch, or read it with sensitive=show"}
 	for _, pointer := range pointers {
 		e.Details = append(e.Details, tasker.Detail{Location: at + pointer,
-			Message: "is " + sensitive.Mask + ", which stands in place of the value"})
+			Message: "is " + sensitive.Mask + ", which stands instead of the value"})
 	}
 	return &web.StatusError{Status: http.StatusUnprocessableEntity, Err: e}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/worker/protocol"
 )
 
-// narrowWorker limits the namespaces of a registration to the key's reach: for a limited key, none and all mean all of
-// its own.
+// narrowWorker limits the namespaces of a registration to the key's reach: for a limited key, none and all mean the
+// namespaces of the key.
 func narrowWorker(ctx context.Context, reg *protocol.WorkerRegistration) error {
 	p := access.From(ctx)
 	if !p.Limited() {

@@ -59,7 +59,7 @@ func (z *Zombie) turn(ctx context.Context) error {
 		}
 		z.me = w.WorkerID
 	}
-	// Half of the polls leave the steps assigned, to be started by a call of its own.
+	// Half of the polls leave the steps assigned, to be started by a separate call.
 	resp, err := z.Backend.Poll(ctx, protocol.PollRequest{WorkerID: z.me, Capacity: 1 + z.Rand.IntN(3), WaitMS: 300,
 		Start: z.Rand.IntN(2) == 0})
 	if err != nil {
