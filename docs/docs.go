@@ -5,5 +5,5 @@ import "embed"
 
 // Files are the pages and their pictures.
 //
-//go:embed README.md start guides reference concepts design img
+//go:embed README.md CONTRIBUTING.md SECURITY.md start guides reference concepts design img
 var Files embed.FS
