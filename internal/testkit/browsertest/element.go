@@ -82,8 +82,20 @@ func (b *Tab) Eval(expression string, out any) {
 }
 
 // Click waits until an element can be clicked, scrolls to it and clicks it. An element that is hidden, disabled or
-// covered cannot be clicked. It does not wait for the effect.
+// covered cannot be clicked. It clicks again if the layout has moved the element away meanwhile. It does not wait for the
+// effect.
 func (b *Tab) Click(css string) {
+	b.t.Helper()
+	for deadline := time.Now().Add(patience); b.click(css); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			b.fatalf("click %s: it moves away, for %v", css, patience)
+		}
+	}
+}
+
+// click clicks where an element is, and reports whether the click has missed it. After a navigation nothing is known of
+// the old page, and the click was what began it.
+func (b *Tab) click(css string) (missed bool) {
 	b.t.Helper()
 	at := until[struct{ X, Y float64 }](b, "click "+css, with(css, `
 		if (e.disabled) return null;
@@ -95,11 +107,17 @@ func (b *Tab) Click(css string) {
 			}
 			return null;
 		};
+		window.clickMissed = true;
+		document.addEventListener('mousedown', ev => {
+			window.clickMissed = !ev.composedPath().some(n => n === e || n.matches?.(`+quote(css)+`) || n.control === e);
+		}, {capture: true, once: true});
 		const at = seen();
 		if (at) return at;
 		e.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
 		return seen();`))
 	b.do("click "+css, chromedp.MouseClickXY(at.X, at.Y))
+	missed, err := evaluate[bool](b, "window.clickMissed === true")
+	return err == nil && missed
 }
 
 // Fill waits for a field and replaces its content, like typing. In a select it chooses the option with the value. It
