@@ -32,7 +32,7 @@ const (
 	aside = "refused"
 )
 
-// ErrSpoolFull: neither Kafka nor the spool takes a dead letter. The offset must not be committed.
+// ErrSpoolFull means: neither Kafka nor the spool takes a dead letter. The offset must not be committed.
 var ErrSpoolFull = errors.New("the dead letter could be stored neither in Kafka nor in the spool, which is full")
 
 // DeadLetterOptions are the settings of DeadLetters.

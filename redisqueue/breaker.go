@@ -14,11 +14,11 @@ import (
 type BreakerState string
 
 const (
-	// BreakerClosed: calls go through.
+	// BreakerClosed means: calls go through.
 	BreakerClosed BreakerState = "closed"
-	// BreakerOpen: no call goes through, until the recovery time is over.
+	// BreakerOpen means: no call goes through, until the recovery time is over.
 	BreakerOpen BreakerState = "open"
-	// BreakerHalfOpen: a few calls go through, as a test.
+	// BreakerHalfOpen means: a few calls go through, as a test.
 	BreakerHalfOpen BreakerState = "half_open"
 )
 

@@ -25,8 +25,8 @@ const (
 	DefaultBreakerName = "dlq_overflow"
 )
 
-// ErrSpoolFull: a dead letter could not be written, and the spool has no space. The caller must not acknowledge the
-// job.
+// ErrSpoolFull means: a dead letter could not be written, and the spool has no space. The caller must not acknowledge
+// the job.
 var ErrSpoolFull = errors.New("the dead letter could be stored neither in Redis nor in the spool, which is full")
 
 var errDLQFull = errors.New("the list of dead letters is full")

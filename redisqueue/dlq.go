@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/redislist"
 )
 
-// ErrNoEntry: an entry is no longer in the list of dead letters; it was moved or removed.
+// ErrNoEntry means: an entry is no longer in the list of dead letters; it was moved or removed.
 var ErrNoEntry = errors.New("the entry is not in the list of dead letters any more")
 
 const maxEntries = 1000

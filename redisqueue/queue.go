@@ -28,9 +28,9 @@ const (
 )
 
 var (
-	// ErrQueueFull: nothing was added, because the queue is full, or the push exceeds its limit.
+	// ErrQueueFull means: nothing was added, because the queue is full, or the push exceeds its limit.
 	ErrQueueFull = errors.New("the queue is full")
-	// ErrOverflowFull: nothing was added, because the queue and its overflow list are full.
+	// ErrOverflowFull means: nothing was added, because the queue and its overflow list are full.
 	ErrOverflowFull = errors.New("the queue is full, and the list of its overflow is full")
 )
 

@@ -44,6 +44,7 @@ type Options struct {
 	Progress func(round int, phase, peer string)
 }
 
+// Validate reports what cannot be measured.
 func (o Options) Validate() error {
 	if o.Rounds < 1 || o.Tasks < 1 || o.Workers < 1 || o.IdleWorkers < 1 || o.IdleTasks < 1 {
 		return errors.New("rounds, tasks and workers must be positive")

@@ -8,6 +8,7 @@ import (
 // State is the state of a source.
 type State string
 
+// The states of sources.
 const (
 	Connecting State = "connecting" // not yet connected
 	Connected  State = "connected"

@@ -13,6 +13,7 @@ import (
 // Outcome is the result of sending a message.
 type Outcome string
 
+// The outcomes.
 const (
 	Sent        Outcome = "sent"        // confirmed by the broker
 	Failed      Outcome = "failed"      // permanently: no such destination, too large, refused
@@ -30,7 +31,7 @@ type Result struct {
 	Repeated bool
 }
 
-// ErrOpen: the circuit breaker of a target is open.
+// ErrOpen means: the circuit breaker of a target is open.
 var ErrOpen = errors.New("the circuit breaker is open")
 
 // TargetOptions configures a target. Zero fields have defaults.

@@ -256,7 +256,7 @@ func (h handOver) take(matches []SignalMatch) (taken map[task.SignalName]int64, 
 		}
 		size += s.Bytes
 		taken[m.Signal]++
-		if err := (control{h.u}).finish(w, s.Payload); err != nil {
+		if err := control(h).finish(w, s.Payload); err != nil {
 			return nil, false, err
 		}
 	}

@@ -20,6 +20,7 @@ const QueuePrefix = "dlq:"
 const overflowPrefix = "overflow:"
 
 const (
+	// CountedLetters bounds the count of letters of a queue.
 	CountedLetters = 1_000_000
 	depthTime      = 5 * time.Second
 	// bytes of letters on a page, roughly, and letters per read

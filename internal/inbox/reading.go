@@ -49,7 +49,7 @@ type ReadOptions struct {
 	Left     func(ctx context.Context, messages []deadletter.Oversized) error
 }
 
-// ErrNoPeek: messages cannot be shown without taking them.
+// ErrNoPeek means: messages cannot be shown without taking them.
 var ErrNoPeek = errors.New("the broker shows no messages without delivering them")
 
 // GoneError reports messages that a broker deleted before they were read, once. Reading continues.
@@ -61,10 +61,10 @@ type GoneError struct {
 // Error implements error.
 func (e *GoneError) Error() string { return "messages are gone: " + e.Why }
 
-// ErrBlocked: reading stops although the broker answers.
+// ErrBlocked means: reading stops although the broker answers.
 var ErrBlocked = errors.New("messages of the source cannot be captured now")
 
-// ErrRefused: the broker answers and refuses, so retries fail until its permissions or the source change.
+// ErrRefused means: the broker answers and refuses, so retries fail until its permissions or the source change.
 var ErrRefused = errors.New("the broker refuses")
 
 // lostAfter is how long a source must fail before it counts as lost: a restart of a broker is no news.

@@ -35,9 +35,9 @@ type LogEntry struct {
 }
 
 var (
-	// ErrNoLog: the broker keeps nothing to read again.
+	// ErrNoLog means: the broker keeps nothing to read again.
 	ErrNoLog = errors.New("the broker keeps no messages that were received")
-	// ErrForGood: no retry succeeds.
+	// ErrForGood means: no retry succeeds.
 	ErrForGood = errors.New("it cannot be read")
 )
 

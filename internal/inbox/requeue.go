@@ -259,6 +259,7 @@ type Retry struct {
 // RetryState is the state of a retry.
 type RetryState string
 
+// The states of retries.
 const (
 	RetrySuccess RetryState = "success"
 	RetryFailed  RetryState = "failed"

@@ -135,6 +135,7 @@ func through(dsn, address string, pool int) (string, error) {
 	return u.String(), nil
 }
 
+// Log makes a file for what a process says.
 func (c *Cluster) Log(dir, name string) (*os.File, error) {
 	f, err := os.Create(filepath.Join(dir, name))
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 // Link is the network between two processes, which can be cut and stalled. Its methods are safe for concurrent use.
 type Link struct{ proxy *toxiproxy.Proxy }
 
+// Direction is one of the two ways over a Link.
 type Direction string
 
 // The directions: to the server behind the Link, and back.

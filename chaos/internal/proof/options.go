@@ -23,6 +23,7 @@ type Options struct {
 	Out io.Writer
 }
 
+// Validate reports what cannot be done.
 func (o *Options) Validate() error {
 	if o.Load < 0 || o.Kills < 0 {
 		return errors.New("the time under load and the number of kills cannot be negative")

@@ -73,6 +73,7 @@ type Job struct {
 	Source    string `json:"-"`
 }
 
+// Pagination says where a page is.
 type Pagination struct {
 	Total       int  `json:"total" doc:"Jobs in the queue, up to 1,000,000."`
 	TotalCapped bool `json:"total_capped,omitempty" doc:"Whether there are more."`

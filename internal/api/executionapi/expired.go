@@ -40,6 +40,7 @@ type ExpiredCount struct {
 	Last      time.Time  `json:"last_expired_at"`
 }
 
+// ExpiredInHour counts those of an hour.
 type ExpiredInHour struct {
 	Hour  time.Time `json:"hour" doc:"Its beginning, in UTC."`
 	Count int       `json:"count"`

@@ -54,6 +54,7 @@ const (
 // Mode selects the measurement.
 type Mode string
 
+// The modes.
 const (
 	Throughput Mode = "throughput" // tasks per second in, through and out
 	Latency    Mode = "latency"    // of an idle system

@@ -6,6 +6,7 @@ import (
 	"time"
 )
 
+// SegmentKind is what happens in a segment of a timeline; its value is a class.
 type SegmentKind string
 
 // The kinds of segments, each with its own shape.

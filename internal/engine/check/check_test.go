@@ -23,7 +23,7 @@ func TestBounds(t *testing.T) {
 		"the offset of a page must be 0 to 1000000, no": Page(1, maxOffset+1, 9),
 	} {
 		var text string
-		if e, ok := err.(*task.Error); ok { //nolint:errorlint // not wrapped
+		if e, ok := err.(*task.Error); ok {
 			text = e.Message
 			for _, p := range e.Problems {
 				text += " " + p.Message

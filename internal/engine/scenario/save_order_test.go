@@ -128,8 +128,8 @@ func (j *journalled) note(tx engine.Tx, call string) {
 }
 
 // noted records a call and makes it.
-func noted[T any](j *journalled, tx engine.Tx, call string, do func(context.Context, engine.Tx, T) error,
-	ctx context.Context, rows T,
+func noted[T any](ctx context.Context, j *journalled, tx engine.Tx, call string,
+	do func(context.Context, engine.Tx, T) error, rows T,
 ) error {
 	j.note(tx, call)
 	return do(ctx, tx, rows)
@@ -183,15 +183,15 @@ type journalledCases struct {
 }
 
 func (s journalledCases) AddCases(ctx context.Context, tx engine.Tx, rows []*task.Case) error {
-	return noted(s.j, tx, "AddCases", s.CaseStore.AddCases, ctx, rows)
+	return noted(ctx, s.j, tx, "AddCases", s.CaseStore.AddCases, rows)
 }
 
 func (s journalledCases) RecurCases(ctx context.Context, tx engine.Tx, rows []*task.Case) error {
-	return noted(s.j, tx, "RecurCases", s.CaseStore.RecurCases, ctx, rows)
+	return noted(ctx, s.j, tx, "RecurCases", s.CaseStore.RecurCases, rows)
 }
 
 func (s journalledCases) SaveCases(ctx context.Context, tx engine.Tx, rows []*task.Case) error {
-	return noted(s.j, tx, "SaveCases", s.CaseStore.SaveCases, ctx, rows)
+	return noted(ctx, s.j, tx, "SaveCases", s.CaseStore.SaveCases, rows)
 }
 
 func (j *journalled) GroupRows() engine.GroupRows { return journalledGroups{j.Database.GroupRows(), j} }
@@ -202,11 +202,11 @@ type journalledGroups struct {
 }
 
 func (s journalledGroups) AddTally(ctx context.Context, tx engine.Tx, rows *deadletter.Tally) error {
-	return noted(s.j, tx, "AddTally", s.GroupRows.AddTally, ctx, rows)
+	return noted(ctx, s.j, tx, "AddTally", s.GroupRows.AddTally, rows)
 }
 
 func (s journalledGroups) AddSends(ctx context.Context, tx engine.Tx, rows []deadletter.Send) error {
-	return noted(s.j, tx, "AddSends", s.GroupRows.AddSends, ctx, rows)
+	return noted(ctx, s.j, tx, "AddSends", s.GroupRows.AddSends, rows)
 }
 
 func (j *journalled) GateStore() engine.GateStore { return journalledGates{j.Database.GateStore(), j} }
@@ -217,23 +217,23 @@ type journalledGates struct {
 }
 
 func (s journalledGates) AddPermits(ctx context.Context, tx engine.Tx, rows []engine.Permit) error {
-	return noted(s.j, tx, "AddPermits", s.GateStore.AddPermits, ctx, rows)
+	return noted(ctx, s.j, tx, "AddPermits", s.GateStore.AddPermits, rows)
 }
 
 func (s journalledGates) Refund(ctx context.Context, tx engine.Tx, rows []engine.Pass) error {
-	return noted(s.j, tx, "Refund", s.GateStore.Refund, ctx, rows)
+	return noted(ctx, s.j, tx, "Refund", s.GateStore.Refund, rows)
 }
 
 func (s journalledGates) FreePasses(ctx context.Context, tx engine.Tx, rows []task.ID) error {
-	return noted(s.j, tx, "FreePasses", s.GateStore.FreePasses, ctx, rows)
+	return noted(ctx, s.j, tx, "FreePasses", s.GateStore.FreePasses, rows)
 }
 
 func (s journalledGates) FreePermits(ctx context.Context, tx engine.Tx, rows []task.ID) error {
-	return noted(s.j, tx, "FreePermits", s.GateStore.FreePermits, ctx, rows)
+	return noted(ctx, s.j, tx, "FreePermits", s.GateStore.FreePermits, rows)
 }
 
 func (s journalledGates) Signal(ctx context.Context, tx engine.Tx, rows []engine.Gate) error {
-	return noted(s.j, tx, "Signal", s.GateStore.Signal, ctx, rows)
+	return noted(ctx, s.j, tx, "Signal", s.GateStore.Signal, rows)
 }
 
 func (j *journalled) ChildStore() engine.ChildStore {
@@ -246,11 +246,11 @@ type journalledChildren struct {
 }
 
 func (s journalledChildren) WakeFanOuts(ctx context.Context, tx engine.Tx, rows []*task.Step) error {
-	return noted(s.j, tx, "WakeFanOuts", s.ChildStore.WakeFanOuts, ctx, rows)
+	return noted(ctx, s.j, tx, "WakeFanOuts", s.ChildStore.WakeFanOuts, rows)
 }
 
 func (s journalledChildren) MarkChildren(ctx context.Context, tx engine.Tx, rows []engine.ChildMark) error {
-	return noted(s.j, tx, "MarkChildren", s.ChildStore.MarkChildren, ctx, rows)
+	return noted(ctx, s.j, tx, "MarkChildren", s.ChildStore.MarkChildren, rows)
 }
 
 func (j *journalled) CheckpointStore() engine.CheckpointStore {
@@ -263,11 +263,11 @@ type journalledCheckpoints struct {
 }
 
 func (s journalledCheckpoints) SaveCheckpoint(ctx context.Context, tx engine.Tx, c *task.Checkpoint) error {
-	return noted(s.j, tx, "SaveCheckpoint", s.CheckpointStore.SaveCheckpoint, ctx, c)
+	return noted(ctx, s.j, tx, "SaveCheckpoint", s.CheckpointStore.SaveCheckpoint, c)
 }
 
 func (s journalledCheckpoints) DropCheckpoint(ctx context.Context, tx engine.Tx, step task.ID) error {
-	return noted(s.j, tx, "DropCheckpoint", s.CheckpointStore.DropCheckpoint, ctx, step)
+	return noted(ctx, s.j, tx, "DropCheckpoint", s.CheckpointStore.DropCheckpoint, step)
 }
 
 func (j *journalled) WaitStore() engine.WaitStore { return journalledWaits{j.Database.WaitStore(), j} }
@@ -302,7 +302,7 @@ type journalledActs struct {
 }
 
 func (s journalledActs) AddActs(ctx context.Context, tx engine.Tx, rows []task.Act) error {
-	return noted(s.j, tx, "AddActs", s.ActStore.AddActs, ctx, rows)
+	return noted(ctx, s.j, tx, "AddActs", s.ActStore.AddActs, rows)
 }
 
 func (j *journalled) OutageStore() engine.OutageStore {
@@ -320,5 +320,5 @@ func (s journalledOutages) OpenOutage(ctx context.Context, tx engine.Tx, route i
 }
 
 func (s journalledOutages) SaveOutage(ctx context.Context, tx engine.Tx, o *task.Outage) error {
-	return noted(s.j, tx, "SaveOutage", s.OutageStore.SaveOutage, ctx, o)
+	return noted(ctx, s.j, tx, "SaveOutage", s.OutageStore.SaveOutage, o)
 }

@@ -40,6 +40,7 @@ type Intake struct {
 // IntakeInput selects the context of a task.
 type IntakeInput string
 
+// The inputs.
 const (
 	InputPayload IntakeInput = "payload" // the payload, which must be JSON
 	InputMessage IntakeInput = "message" // a JSON object with the payload, of any form, and the rest of the message

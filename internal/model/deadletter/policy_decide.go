@@ -41,6 +41,7 @@ const (
 // Verdict is a policy's decision about a letter.
 type Verdict string
 
+// The verdicts.
 const (
 	VerdictSend    Verdict = "send"    // at a time
 	VerdictLeave   Verdict = "leave"   // to an operator

@@ -12,6 +12,7 @@ import (
 // Act is a runner's next act for a redrive.
 type Act string
 
+// The acts.
 const (
 	ActSend Act = "send" // up to N more items of this wave
 	ActWave Act = "wave" // begin the next wave, of N items; see Apply

@@ -10,13 +10,13 @@ import (
 type Class string
 
 const (
-	// Transient: something outside was not available for a moment.
+	// Transient means: something outside was not available for a moment.
 	Transient Class = "transient"
-	// Resource: the attempt needed more time or memory than it had.
+	// Resource means: the attempt needed more time or memory than it had.
 	Resource Class = "resource"
-	// Logic: the same input fails the same way.
+	// Logic means: the same input fails the same way.
 	Logic Class = "logic"
-	// Worker: the fault lies with the worker, not the step.
+	// Worker means: the fault lies with the worker, not the step.
 	Worker Class = "worker"
 )
 

@@ -16,6 +16,7 @@ import (
 // Overlap decides about a firing while a task of an earlier one runs. A task in error has ended.
 type Overlap string
 
+// The policies of overlap.
 const (
 	OverlapSkip   Overlap = "skip"           // it is skipped
 	OverlapOne    Overlap = "queue_one"      // it waits unless another one waits
@@ -30,6 +31,7 @@ var Overlaps = []Overlap{OverlapSkip, OverlapOne, OverlapAll, OverlapCancel, Ove
 // Missed decides about firings later than the grace, for example after an outage.
 type Missed string
 
+// The policies of missed firings.
 const (
 	MissedSkip Missed = "skip" // all are skipped
 	MissedOnce Missed = "once" // the latest is made up for

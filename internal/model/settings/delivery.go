@@ -10,9 +10,9 @@ import (
 type OnExpiry string
 
 const (
-	// ExpiryRetry: the step is tried again while it has attempts and Delivery.ExpiryLimit is not reached.
+	// ExpiryRetry means: the step is tried again while it has attempts and Delivery.ExpiryLimit is not reached.
 	ExpiryRetry OnExpiry = "retry"
-	// ExpiryFail: the step fails permanently.
+	// ExpiryFail means: the step fails permanently.
 	ExpiryFail OnExpiry = "fail"
 )
 

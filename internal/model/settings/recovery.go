@@ -11,10 +11,11 @@ import (
 // RetryPriority is the priority with which a failed step returns to the queue.
 type RetryPriority string
 
+// The priorities of retries.
 const (
 	RetryOriginal RetryPriority = "original" // its own
 	RetryBoosted  RetryPriority = "boosted"  // a raised one, if it was raised
-	// RetryRecalculated: its own, with the time since the submission (or since run_at) as its wait. It precedes
+	// RetryRecalculated means: its own, with the time since the submission (or since run_at) as its wait. It precedes
 	// steps that came later.
 	RetryRecalculated RetryPriority = "recalculated"
 )

@@ -83,9 +83,9 @@ type Limits struct {
 type ClaimMode string
 
 const (
-	// TwoPhase: poll assigns, start begins the attempt. PollRequest.Start still selects one phase.
+	// TwoPhase means: poll assigns, start begins the attempt. PollRequest.Start still selects one phase.
 	TwoPhase ClaimMode = "two_phase"
-	// SinglePhase: poll begins the attempt.
+	// SinglePhase means: poll begins the attempt.
 	SinglePhase ClaimMode = "single_phase"
 )
 

@@ -13,6 +13,7 @@ const (
 // KeyMismatch is the answer to a submission whose idempotency key names a task with another body.
 type KeyMismatch string
 
+// The answers.
 const (
 	MismatchConflict KeyMismatch = "conflict" // a Conflict error
 	MismatchAccept   KeyMismatch = "accept"   // the task of the key

@@ -27,9 +27,9 @@ type WorkerProbes struct {
 type BreakerCount string
 
 const (
-	// CountWorker: failures caused by the worker rather than the step. See task.WorkersFault.
+	// CountWorker means: failures caused by the worker rather than the step. See task.WorkersFault.
 	CountWorker BreakerCount = "worker"
-	// CountAny: all failures, but a permanent one only while no other worker fails on the same route.
+	// CountAny means: all failures, but a permanent one only while no other worker fails on the same route.
 	CountAny BreakerCount = "any"
 )
 

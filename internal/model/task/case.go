@@ -12,6 +12,7 @@ import (
 // CaseReason says why a case was opened.
 type CaseReason string
 
+// The reasons.
 const (
 	ReasonStaleness         CaseReason = "staleness_timeout"         // too long in one state, or in total
 	ReasonMaxRetries        CaseReason = "max_retries_exceeded"      // in error: a step failed permanently

@@ -259,6 +259,7 @@ func (f *FanOut) Room(c *ChildSpec) int {
 // Verdict is the conclusion from the children's states for their step.
 type Verdict int
 
+// The verdicts.
 const (
 	Going   Verdict = iota // children run or remain to be submitted
 	Stuck                  // too many children are in error, and repairable

@@ -5,6 +5,7 @@ import "slices"
 // Kind is the executor of a step.
 type Kind string
 
+// The kinds of steps.
 const (
 	KindWork  Kind = ""      // a worker runs it
 	KindWait  Kind = "wait"  // it waits for a time, an approval or a signal

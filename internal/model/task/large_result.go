@@ -26,11 +26,11 @@ type LargeResult struct {
 type LargeResultState int
 
 const (
-	// LargeSent: uploaded, or uploading, without a reference.
+	// LargeSent means: uploaded, or uploading, without a reference.
 	LargeSent LargeResultState = 0
-	// LargeTaken: a completed step refers to it.
+	// LargeTaken means: a completed step refers to it.
 	LargeTaken LargeResultState = 1
-	// LargeDoomed: to be deleted; no result will refer to it.
+	// LargeDoomed means: to be deleted; no result will refer to it.
 	LargeDoomed LargeResultState = 2
 )
 

@@ -9,6 +9,7 @@ import (
 // CaseCause says what stopped the task.
 type CaseCause string
 
+// The causes.
 const (
 	CauseRetriesExhausted CaseCause = "retries_exhausted" // a step failed its last attempt
 	CauseNoRetries        CaseCause = "no_retries"        // a step with a single attempt failed

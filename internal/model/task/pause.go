@@ -9,6 +9,7 @@ import (
 // PauseKind is the kind of a pause's target.
 type PauseKind string
 
+// The kinds of a pause.
 const (
 	PauseRoute     PauseKind = "route"     // one route: a handler with required capabilities
 	PauseHandler   PauseKind = "handler"   // all routes of a handler in a namespace

@@ -10,6 +10,7 @@ import (
 // Backoff is the growth of the delay between attempts.
 type Backoff string
 
+// The back-off strategies.
 const (
 	BackoffNone        Backoff = "none"        // no delay
 	BackoffFixed       Backoff = "fixed"       // base

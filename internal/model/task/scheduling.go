@@ -6,11 +6,11 @@ import "time"
 type SchedulingMode string
 
 const (
-	// Strict: the wait counts only after MaxWait.
+	// Strict means: the wait counts only after MaxWait.
 	Strict SchedulingMode = "strict"
-	// Promote: the wait counts in leaps, to the next named level.
+	// Promote means: the wait counts in leaps, to the next named level.
 	Promote SchedulingMode = "promote"
-	// Aging: the wait counts continuously.
+	// Aging means: the wait counts continuously.
 	Aging SchedulingMode = "aging"
 )
 

@@ -87,6 +87,7 @@ func (w *Wait) Ends(now Instant, until string) (Instant, error) {
 // ReadsContext reports whether the wait needs the task's context.
 func (w *Wait) ReadsContext() bool { return strings.Contains(w.Until+w.Key, "{{") }
 
+// The codes of failures of waits.
 const (
 	CodeWaitTimeout = "WAIT_TIMEOUT" // nothing came in time
 	CodeWaitInvalid = "WAIT_INVALID" // the context has no time or no key

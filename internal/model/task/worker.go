@@ -66,6 +66,7 @@ func (s WorkerState) Leaving() bool { return s == WorkerDraining || s == WorkerD
 // Transport is the way of steps to a worker.
 type Transport string
 
+// The transports.
 const (
 	TransportHTTP Transport = ""     // it polls
 	TransportAMQP Transport = "amqp" // it receives steps in its own queue; it may poll, too

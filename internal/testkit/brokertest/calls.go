@@ -78,6 +78,7 @@ func Headers(m *driver.Message) map[string]string {
 	return out
 }
 
+// Header returns one header.
 func Header(name, value string) []deadletter.Header {
 	return []deadletter.Header{{Name: name, Value: []byte(value)}}
 }

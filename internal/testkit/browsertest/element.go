@@ -82,8 +82,8 @@ func (b *Tab) Eval(expression string, out any) {
 }
 
 // Click waits until an element can be clicked, scrolls to it and clicks it. An element that is hidden, disabled or
-// covered cannot be clicked. It clicks again if the layout has moved the element away meanwhile. It does not wait for the
-// effect.
+// covered cannot be clicked. It clicks again if the layout has moved the element away meanwhile. It does not wait for
+// the effect.
 func (b *Tab) Click(css string) {
 	b.t.Helper()
 	for deadline := time.Now().Add(patience); b.click(css); time.Sleep(20 * time.Millisecond) {

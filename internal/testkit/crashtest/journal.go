@@ -33,6 +33,7 @@ func (a Answer) Accepted() bool { return a.Known && a.Code == "" }
 // Possible reports that the call may have had its effect.
 func (a Answer) Possible() bool { return !a.Known || a.Code == "" }
 
+// Submit is one task of a submission.
 type Submit struct {
 	Span
 	Answer
@@ -44,6 +45,7 @@ type Submit struct {
 	Created bool      // as answered
 }
 
+// Handout is one step that a worker got from a poll.
 type Handout struct {
 	Span
 	Worker  uuid.UUID
@@ -79,6 +81,7 @@ func (r *Report) completes() bool {
 	return r.Verb == VerbResult && r.Status == protocol.ResultCompleted
 }
 
+// Cancel is one task that a caller wanted cancelled.
 type Cancel struct {
 	Span
 	Answer
@@ -95,6 +98,7 @@ type Act struct {
 	Result     json.RawMessage
 }
 
+// Signal is one sending of a signal.
 type Signal struct {
 	Span
 	Answer

@@ -14,6 +14,7 @@ import (
 // Moment is a point in the life of a call.
 type Moment string
 
+// The moments that a Recorder tells of, just as they happen.
 const (
 	SubmitSent  Moment = "submit sent"
 	BatchSent   Moment = "batch sent"

@@ -38,6 +38,7 @@ func (*Store) WakeFanOuts(_ context.Context, within engine.Tx, steps []*task.Ste
 	return nil
 }
 
+// FanOutsIn implements engine.ChildRows.
 func (*Store) FanOutsIn(_ context.Context, within engine.Tx, steps []task.ID) ([]*task.FanOut, error) {
 	return in(within).s.fanOutsOf(steps), nil
 }

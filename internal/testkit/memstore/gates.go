@@ -77,6 +77,7 @@ func (*Store) TakeSignals(_ context.Context, within engine.Tx, now task.Instant,
 	return out, len(ids), nil
 }
 
+// SaveGates implements engine.GateRows.
 func (*Store) SaveGates(_ context.Context, within engine.Tx, gates []engine.Gate) error {
 	t := in(within)
 	for _, g := range gates {

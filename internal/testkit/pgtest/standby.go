@@ -74,6 +74,7 @@ func (s *Server) Execute(statement string) error {
 	return nil
 }
 
+// Ask returns the one text that a question is answered with.
 func (s *Server) Ask(question string) (answer string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), testserver.Patience)
 	defer cancel()

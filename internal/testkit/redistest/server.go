@@ -14,6 +14,8 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/testserver"
 )
 
+// Server is a Redis that belongs to one test or process. Its methods can be
+// called from several goroutines.
 type Server struct {
 	server   *testserver.Server
 	password string

@@ -59,6 +59,7 @@ type StartBody struct {
 	Steps []protocol.LeaseRef `json:"steps"`
 }
 
+// Schema documents both forms.
 func (StartBody) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[protocol.StartRequest](r),
 		endpoint.SchemaOf[protocol.LeaseRef](r)}}
@@ -71,11 +72,13 @@ type ResultBody struct {
 	refused endpoint.Refusals
 }
 
+// Schema documents both forms.
 func (ResultBody) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[protocol.SettleRequest](r),
 		endpoint.SchemaOf[protocol.StepResult](r)}}
 }
 
+// Salvager accepts the valid results of a request.
 func (*ResultBody) Salvager() func([]byte) (any, bool) {
 	type head struct {
 		Results []json.RawMessage `json:"results" minItems:"1"`

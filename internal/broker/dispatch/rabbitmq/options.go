@@ -107,6 +107,7 @@ type Expired struct {
 // Verdict is the result for an Expired.
 type Verdict int
 
+// The verdicts.
 const (
 	Failed  Verdict = iota + 1
 	Late            // the lease has ended, or the step runs
