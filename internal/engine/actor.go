@@ -12,19 +12,19 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// System is the actor where no operator acts. No other actor may use the name.
+// System is the reserved name of the actor where no operator acts.
 const System = access.System
 
-// Stored where a request is silent: the actor without a name and without an API key, and the reason.
+// Anonymous and NoReason are stored where a request gives no actor and no reason.
 const (
 	Anonymous = "anonymous"
 	NoReason  = "no reason given"
 )
 
-// maxReason bounds a reason, in bytes.
+// maxReason is in bytes.
 const maxReason = 4096
 
-// KeyOf is the name of the API key that a request carries, "" without one.
+// KeyOf returns the name of the request's API key, or "".
 func KeyOf(ctx context.Context) string {
 	if p := access.From(ctx); p != nil {
 		return p.Name
@@ -32,17 +32,13 @@ func KeyOf(ctx context.Context) string {
 	return ""
 }
 
-// ActorOf is the actor where naming one is optional: the claimed one, else the holder of the
-// request's key, else Anonymous. The claimed name is not authenticated; the audit trail
-// therefore stores the key's name beside it.
+// ActorOf returns the claimed actor, else the holder of the request's key, else Anonymous. The claimed name is not
+// authenticated, so the audit trail also stores the key's name.
 func ActorOf(ctx context.Context, claimed string) string {
 	return cmp.Or(claimed, KeyOf(ctx), Anonymous)
 }
 
-// CheckActor returns the problems of an actor and a reason. Both may be empty: the caller
-// decides which of them is required. It checks the length, control characters, blank texts, and
-// the reserved name System. The locations are "/actor" and "/reason"; a verb whose fields have
-// other names renames them.
+// CheckActor returns the problems of an actor and a reason, located at "/actor" and "/reason". Both may be empty.
 func CheckActor(actor, reason string) []task.Problem {
 	var problems []task.Problem
 	if fault := actorFault(actor); fault != "" {
@@ -54,7 +50,6 @@ func CheckActor(actor, reason string) []task.Problem {
 	return problems
 }
 
-// actorFault describes the error in the name of an actor, or returns "".
 func actorFault(actor string) string {
 	switch fault := task.TextFault(actor, maxName); {
 	case fault != "":
@@ -67,7 +62,6 @@ func actorFault(actor string) string {
 	return ""
 }
 
-// reasonFault describes the error in a reason, or returns "".
 func reasonFault(reason string, limit int) string {
 	switch fault := task.TextFault(reason, limit); {
 	case fault != "":
@@ -78,10 +72,8 @@ func reasonFault(reason string, limit int) string {
 	return ""
 }
 
-// blank reports whether a text has no visible character.
 func blank(s string) bool { return strings.TrimFunc(s, invisible) == "" }
 
-// visible drops invisible runes, for strings.Map.
 func visible(r rune) rune {
 	if invisible(r) {
 		return -1
@@ -89,14 +81,12 @@ func visible(r rune) rune {
 	return r
 }
 
-// invisible reports whether a rune is invisible: spaces, control characters, and those that only affect their
-// neighbours.
+// invisible includes spaces, control characters, and runes that only affect their neighbours.
 func invisible(r rune) bool {
 	return unicode.IsSpace(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r)
 }
 
-// expectFault returns the problems of an expectation of a thing that has states. An unknown
-// state would never match, so a typing error would look like a conflict.
+// expectFault refuses unknown states: they never match, so a typing error would look like a conflict.
 func expectFault[S ~string](x task.Expectation, states []S) []task.Problem {
 	if x.State == "" || slices.Contains(states, S(x.State)) {
 		return nil

@@ -7,38 +7,35 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// admission is what a worker may take now. Every poll begins with one, and gets another
-// whenever it is woken, before anything is claimed for it. A caller must end each with
-// Engine.dismissed, which gives back what was reserved and not used.
+// admission is what a worker may take now. A poll asks for one before each claim. The caller must end each with
+// Engine.dismissed, which returns unused reservations.
 type admission struct {
 	leaving bool // the worker must finish its steps and stop polling
-	room    int  // steps it may take; 0: none for now
+	room    int  // steps it may take
 	until   task.Instant
 	worker  int64
 	// attempts reserved in a half-open period of the worker's breaker
 	period   int64
 	reserved int
-	// slots of the worker that were promised; with bounded and none, it waits for one
+	// promised slots of the worker; bounded with none promised: it waits for one
 	bounded  bool
 	promised int
 }
 
-// admit returns how many of the wanted steps a worker may take. rounds is how often the poll
-// has asked before. The limits are checked from the cheapest to the dearest: the state of the
-// worker, its circuit breaker, then the slots that it has left, for which the engine counts
-// what it holds.
+// admit returns how many of the wanted steps a worker may take; rounds counts the poll's earlier attempts. The
+// cheapest checks come first, because counting a worker's slots may read the store.
 func (e *Engine) admit(ctx context.Context, w *task.Worker, want, rounds int) admission {
 	if w.DrainsItself() {
-		return admission{} // until it is heard from and drains no more: it knows of the drain
+		return admission{} // until it reports that its drain is over
 	}
 	if w.State.Leaving() {
 		return admission{leaving: true}
 	}
 	if w.State == task.WorkerUnhealthy {
-		return admission{} // until a probe succeeds
+		return admission{}
 	}
 	if w.Cordoned() {
-		return admission{} // until an operator uncordons it
+		return admission{}
 	}
 	adm := admission{room: want, worker: w.No}
 	if w.BrokenAt != 0 && e.breakers.on() {
@@ -58,8 +55,8 @@ func (e *Engine) admit(ctx context.Context, w *task.Worker, want, rounds int) ad
 	return adm
 }
 
-// askAgain is the time at which a poll that waits for a slot of its worker checks again, in case no event reaches it:
-// soon where other processes settle, then less and less often.
+// askAgain is when a poll that waits for a slot checks again in case it gets no event: soon where other processes
+// settle, then less and less often.
 func (e *Engine) askAgain(until task.Instant, rounds int) task.Instant {
 	pause := countShortAlone
 	if e.Shared() {
@@ -72,7 +69,6 @@ func (e *Engine) askAgain(until task.Instant, rounds int) task.Instant {
 	return again
 }
 
-// dismissed ends an admission with the number of steps taken.
 func (e *Engine) dismissed(a admission, taken int) {
 	if unused := a.reserved - taken; unused > 0 {
 		e.breakers.giveBack(a.worker, a.period, unused)
@@ -82,9 +78,8 @@ func (e *Engine) dismissed(a admission, taken int) {
 	}
 }
 
-// until returns a channel that receives when the admission may change without an event; nil
-// when it cannot. The channel is made anew for each wait; a past time fires within a
-// millisecond.
+// until returns a channel that receives when the admission may change without an event; nil when it cannot. A past
+// time fires within a millisecond.
 func (e *Engine) until(a admission) <-chan time.Time {
 	if a.until == 0 {
 		return nil

@@ -5,9 +5,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/deadletter"
 )
 
-// Announce tells listeners of events of the inbox once the transaction that they happened in is committed; if it is
-// rolled back they are forgotten. It must be the last thing that the transaction does, because what commits later must
-// not be in line before. Where the store cannot observe the commit, nothing is announced.
+// Announce sends events of the inbox to listeners once their transaction has committed. The transaction must call it
+// last, so that later commits are not queued before it. Nothing is announced where the store cannot observe the
+// commit.
 func (e *Engine) Announce(tx Tx, events ...deadletter.Event) {
 	pass := e.feed.Begin()
 	if !tx.Handle().AfterCommit(func() { pass.End("", nil) }) {
@@ -16,7 +16,7 @@ func (e *Engine) Announce(tx Tx, events ...deadletter.Event) {
 	}
 	tx.Handle().AfterRollback(func(sure bool) {
 		if sure {
-			pass.Restart() // in line, End would report that something may be missing
+			pass.Restart() // queued, End would report that something may be missing
 		}
 		pass.End("", errRolledBack)
 	})

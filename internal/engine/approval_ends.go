@@ -7,12 +7,12 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// approvalEnds are the approvals that end in a unit. Whatever ends the wait of a step leads here, so that streams and
-// webhooks get each end once, when the unit is saved: by then it is known who has ended it and why.
+// approvalEnds are the approvals that end in a unit. Streams and webhooks get each end once, when the unit is saved
+// and the actor and the reason are final.
 type approvalEnds struct {
 	u       *unit
 	ended   []Work
-	answers map[task.ID]approvalEnd // by step, of those that an operator or the end of their time has answered
+	answers map[task.ID]approvalEnd // by step; answered by an operator or expired
 }
 
 var approvalSlot = newSlot(func(u *unit) *approvalEnds { return &approvalEnds{u: u} })
@@ -25,10 +25,8 @@ func approvalsFeature() feature {
 	}
 }
 
-// approvalEnd is how an approval ended.
 type approvalEnd struct{ result, by, reason string }
 
-// decided notes the answer to an approval.
 func (a *approvalEnds) decided(w Work, result, by, reason string) {
 	if a.answers == nil {
 		a.answers = map[task.ID]approvalEnd{}
@@ -36,7 +34,6 @@ func (a *approvalEnds) decided(w Work, result, by, reason string) {
 	a.answers[w.Step.ID] = approvalEnd{result, by, reason}
 }
 
-// tell tells of the ends.
 func (a *approvalEnds) tell() error {
 	u := a.u
 	ended := a.ended
@@ -61,8 +58,7 @@ func (a *approvalEnds) tell() error {
 	return nil
 }
 
-// unanswered is the end of an approval because of something else: its task was cancelled, an operator has supplied the
-// outcome of the step, or a limit of the task put it in error.
+// unanswered is the end of an approval by a cancellation, a supplied outcome, or a limit of the task.
 func unanswered(u *unit, w Work) approvalEnd {
 	switch {
 	case w.Step.State == task.StepCancelled:

@@ -11,11 +11,11 @@ import (
 // Approval is a step that waits for an approval.
 type Approval struct {
 	task.StepWait
-	Text string // what is decided; "" where the template cannot be read
+	Text string // the decision to make; "" if the template cannot be read
 }
 
-// Approvals returns a page of the steps that wait for an approval, the earliest first, and whether there are more. The
-// caller restricts the namespaces to those of the request's key. Invalid: a limit outside of 1 to Limits.PageItems.
+// Approvals returns a page of the steps that wait for an approval, the earliest first, and whether there are more.
+// The caller restricts the namespaces. Invalid: a limit outside of 1 to Limits.PageItems.
 func (e *Engine) Approvals(ctx context.Context, f WaitFilter) (list []Approval, more bool, err error) {
 	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, false, err
@@ -51,7 +51,6 @@ func (e *Engine) Approvals(ctx context.Context, f WaitFilter) (list []Approval, 
 	return list, more, nil
 }
 
-// approvalText is what a step of a template waits for a human to approve.
 func approvalText(t *task.Template, step string) string {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Name == step && s.Wait != nil {

@@ -6,22 +6,21 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The transaction that makes steps ready also evaluates their conditions, and the results of all tasks share it. So it
-// takes a bounded amount of work: steps beyond that are looked at by the timers, a bounded amount in each of their
-// transactions, and spread over time, so that others come in between. Conditions over small values never come to that.
+// The transaction that makes steps ready also evaluates their conditions. It does a bounded amount of work; timers
+// evaluate the conditions of further steps, spread over time so that other transactions run in between.
 
 const (
-	// workAtOnce bounds the work on expressions in a transaction, as expr.Program.Work counts it: some 30 ms. The last
-	// expression may go beyond it.
+	// workAtOnce bounds the work on expressions in a transaction, in units of expr.Program.Work: some 30 ms. The last
+	// expression may exceed it.
 	workAtOnce = 1 << 20
-	// workPerSecond is the work for which the timers make time, about half of what they could do.
+	// workPerSecond is about half of what the timers could do.
 	workPerSecond = 16 * workAtOnce
 )
 
-// backlog is what a task leaves for later transactions.
+// backlog is the work that a task leaves to later transactions.
 type backlog struct {
-	each  int // the work on its last expression
-	later int // the work that was put off
+	each  int
+	later int
 }
 
 func (c control) backlogOf(t *task.Task) *backlog {
@@ -35,8 +34,7 @@ func (c control) backlogOf(t *task.Task) *backlog {
 	return state.backlog[t.ID]
 }
 
-// queueUp puts off a step because the transaction has done enough work: until the steps of its task that were put off
-// before have had their time. The steps of another task do not wait for those.
+// queueUp puts off a step behind the steps of its task that were put off before. Tasks do not delay one another.
 func (c control) queueUp(w Work) error {
 	b := c.backlogOf(w.Task)
 	at := c.u.now.Add(time.Duration(b.later) * time.Microsecond / (workPerSecond / 1_000_000))

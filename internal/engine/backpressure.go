@@ -15,11 +15,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Refusal is the reason for which back-pressure refuses a submission. The words are those of
-// the metric label and of the configuration keys.
+// Refusal is why back-pressure refuses a submission. Metric labels and configuration keys use the same words.
 type Refusal string
 
-// The reasons, in the order in which they are checked.
+// The reasons, in the order of the checks.
 const (
 	Overloaded    Refusal = "overloaded"
 	OverAllowList Refusal = "allow_list_only"
@@ -32,46 +31,42 @@ const (
 // Refusals lists every reason.
 var Refusals = []Refusal{Overloaded, OverAllowList, OverHigh, OverSoft, OverBurst, OverSustained}
 
-// backpressure decides which submissions are accepted. It never counts the queue for a
-// submission. It estimates the depth from a count that runs in the background while submissions
-// arrive, and from the steps that this process has added and handed out since. It errs on the
-// side of accepting: the estimate may be a few seconds old, and a burst may pass a limit by the
-// number of tasks that are stored at once. mu guards the fields below it; the atomic counters
-// change without it on every submission.
+// backpressure decides which submissions are accepted. It never counts the queue for a submission: it estimates the
+// depth from a background count and the steps that this process has added and handed out since. The estimate may be
+// seconds old, and a burst may exceed a limit by the tasks that are stored at once. mu guards the fields below it.
 type backpressure struct {
 	e     *Engine
 	cfg   settings.Backpressure
 	users *rate.Limits
 
-	active  atomic.Int64 // tasks that are being stored, in any scope
-	pending atomic.Int64 // of these, accepted here
+	active  atomic.Int64 // tasks being stored, in any scope
+	pending atomic.Int64 // of these, the normal load
 	refused [6]atomic.Int64
 
 	mu      sync.Mutex
-	depth   int  // ready steps
-	held    int  // tasks that wait for their turn: they count for submissions with an ordering key
-	capped  bool // the count reached its limit: there were more
+	depth   int
+	held    int  // tasks that wait for their turn; they count for submissions with an ordering key
+	capped  bool // the count stopped at its limit
 	at      task.Instant
-	cost    time.Duration // duration of the last count
+	cost    time.Duration // of the last count
 	counted bool
 
 	counts *coalesce.Group[struct{}, struct{}]
 }
 
 const (
-	// A count is valid for recount, or for recountShare times its own duration if that is longer. Counting thus takes a
-	// small part of the time, however long the queue is.
+	// A count is valid for recount, or recountShare times its duration if that is longer, so that counting takes a
+	// small part of the time.
 	recount      = time.Second
 	recountShare = 20
-	// longestCount bounds the duration that a count is taken to have: a clock that is set meanwhile would make it valid
-	// for hours.
+	// longestCount bounds the measured duration: a clock step would make a count valid for hours.
 	longestCount = time.Second
-	// staleCount is the age, in such periods, at which a count is no longer used.
+	// staleCount is the age, in such periods, from which a count is not used.
 	staleCount = 10
 )
 
-// newBackpressure returns the back-pressure of an engine. Concurrent counts share one read of
-// the store, with its own context: the caller that began it may leave.
+// newBackpressure lets concurrent counts share one read, with its own context, because the caller that began it may
+// leave.
 func newBackpressure(e *Engine) *backpressure {
 	b := &backpressure{e: e, cfg: e.cfg.Backpressure,
 		users: rate.NewLimits(e.cfg.Backpressure.UserBurst, e.cfg.Backpressure.UserSustained)}
@@ -81,20 +76,17 @@ func newBackpressure(e *Engine) *backpressure {
 	return b
 }
 
-// tiers reports whether any tier depends on the depth of the queue.
 func (b *backpressure) tiers() bool {
 	return b.cfg.Soft > 0 || b.cfg.HighOnly > 0 || b.cfg.AllowListOnly > 0
 }
 
-// appliesTo reports whether back-pressure may refuse a submission.
 func (b *backpressure) appliesTo(d *draft) bool {
 	return b.cfg.Scope == settings.AllScope || d.in.Queued
 }
 
-// minNormalLoad is the smallest computed normal load of a process.
 const minNormalLoad = 5000
 
-// normalLoad is the number of tasks that may be stored at once before the load is above normal; 0: no bound.
+// normalLoad is the number of tasks that may be stored at once; 0: no bound.
 func (b *backpressure) normalLoad(now task.Instant) int {
 	switch {
 	case b.cfg.NormalLoad < 0:
@@ -105,9 +97,8 @@ func (b *backpressure) normalLoad(now task.Instant) int {
 	return max(minNormalLoad, int(b.e.meter.storeRate(now)))
 }
 
-// tier returns the highest tier that a depth reaches, "" for none; the lowest level that this
-// tier accepts; and a text that names what it accepts. A tier of 0 is switched off. The highest
-// tier accepts no level at all, only task types on the allow-list.
+// tier returns the highest tier that a depth reaches ("" for none), the lowest level that it accepts, and a text that
+// names those. The highest tier accepts only the allow-list.
 func (b *backpressure) tier(depth int) (tier Refusal, least int, who string) {
 	reached := func(at int) bool { return at > 0 && depth >= at }
 	switch {
@@ -123,7 +114,7 @@ func (b *backpressure) tier(depth int) (tier Refusal, least int, who string) {
 	return "", 0, ""
 }
 
-// highLevel is the level named high, or the highest named level if there is none.
+// highLevel is the level named high, else the highest named level.
 func (e *Engine) highLevel() int {
 	for _, p := range e.cfg.Priorities {
 		if p.Name == "high" {
@@ -133,7 +124,6 @@ func (e *Engine) highLevel() int {
 	return e.cfg.Priorities[0].Level
 }
 
-// allowed reports whether the task's type is on the allow-list.
 func (b *backpressure) allowed(d *draft) bool {
 	t := d.template
 	return slices.ContainsFunc(b.cfg.AllowList, func(entry string) bool {
@@ -146,14 +136,13 @@ func (b *backpressure) allowed(d *draft) bool {
 }
 
 const (
-	// The bounds of the advice in Retry-After: a shorter one would make clients poll, a longer
-	// one would leave an empty queue unused.
+	// Bounds of Retry-After: a shorter wait makes clients poll, a longer one leaves an empty queue unused.
 	shortestWait = time.Second
 	longestWait  = time.Minute
 )
 
-// drained estimates the time until the queue is below the lowest tier. The estimate uses the
-// rate at which this process settles steps; without one it returns the longest wait.
+// drained estimates the time until the queue is below the lowest tier, from the rate at which this process settles
+// steps. Without a rate it returns the longest wait.
 func (b *backpressure) drained(now task.Instant, depth int) time.Duration {
 	lowest := settings.MaxDepth
 	for _, at := range []int{b.cfg.Soft, b.cfg.HighOnly, b.cfg.AllowListOnly} {
@@ -169,7 +158,6 @@ func (b *backpressure) drained(now task.Instant, depth int) time.Duration {
 	return min(max(wait, shortestWait), longestWait)
 }
 
-// refuse counts n refused tasks, for Pressure and for the observer.
 func (b *backpressure) refuse(why Refusal, n int) {
 	b.refused[slices.Index(Refusals, why)].Add(int64(n))
 	if b.e.observer != nil {
@@ -177,7 +165,7 @@ func (b *backpressure) refuse(why Refusal, n int) {
 	}
 }
 
-// estimate returns the estimated number of ready steps. It blocks only when there is no recent count.
+// estimate blocks only when there is no recent count.
 func (b *backpressure) estimate(ctx context.Context, now task.Instant) (int, error) {
 	b.mu.Lock()
 	interval := max(recount, recountShare*b.cost)
@@ -197,11 +185,10 @@ func (b *backpressure) estimate(ctx context.Context, now task.Instant) (int, err
 	return b.depth + int(b.pending.Load()), nil
 }
 
-// exactDepth is the depth up to which the queue is counted even if no tier needs it, so that a refusal can report the
+// exactDepth is the depth up to which the queue is counted even without tiers, so that a refusal can report the
 // number.
 const exactDepth = 100_000
 
-// count counts the queue up to a limit above the highest tier.
 func (b *backpressure) count(ctx context.Context) error {
 	limit := max(b.cfg.Soft, b.cfg.HighOnly, b.cfg.AllowListOnly, exactDepth) + 1
 	began := b.e.instant()
@@ -227,37 +214,37 @@ func (b *backpressure) count(ctx context.Context) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.at = began // what has come since may not be in it
+	b.at = began // later changes may not be in it
 	b.depth, b.held, b.capped, b.counted = total, held, total >= limit, true
 	b.cost = min(b.e.instant().Sub(began), longestCount)
 	return nil
 }
 
-// moved records that n more steps are ready or, with a negative n, fewer.
+// moved adds n ready steps; n may be negative.
 func (b *backpressure) moved(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.depth = max(b.depth+n, 0)
 }
 
-// Pressure is the load of a process and the submissions refused because of it.
+// Pressure is the load of a process and its refusals.
 type Pressure struct {
 	Scope settings.BackpressureScope
-	// Tier is the tier that the queue has reached, "" for none.
+	// Tier is the tier that the queue has reached, or "".
 	Tier Refusal
-	// Depth is the estimated number of ready steps. It is valid only while Counted is set, which the first submission
-	// that depends on the depth does.
+	// Depth is the estimated number of ready steps. It is valid only if Counted, which the first submission that
+	// depends on it sets.
 	Depth   int
 	Counted bool
-	// Active counts tasks that are being stored. NormalLoad is the normal number of them; 0: no bound. Overloaded is
-	// twice that number.
+	// Active counts tasks being stored. NormalLoad is their normal number (0: no bound), and Overloaded is set from
+	// twice that.
 	Active, NormalLoad int
 	Overloaded         bool
-	// Refused counts the tasks refused since the process began.
+	// Refused counts refused tasks since the process began.
 	Refused map[Refusal]int64
 }
 
-// Pressure returns the current load without a read from the store.
+// Pressure reads nothing from the store.
 func (e *Engine) Pressure() Pressure {
 	b, now := e.pressure, e.instant()
 	p := Pressure{Scope: b.cfg.Scope, Active: int(b.active.Load()), NormalLoad: b.normalLoad(now),

@@ -10,34 +10,29 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// reservation is the decision of back-pressure about the submissions of one call. It counts as
-// load from reserve to release, so that tasks that are being stored are visible to the next
-// decision.
+// reservation is the decision about the submissions of one call. It counts as load from reserve to release.
 type reservation struct {
 	b *backpressure
-	// admitted are the submissions to store, in the order of the call; refused holds the reason for each of the others.
+	// admitted keeps the order of the call; refused has a reason for each of the others.
 	admitted []*draft
 	refused  map[*draft]error
 
 	at      task.Instant
-	normal  int             // of the admitted, those that back-pressure applies to
-	counted map[*draft]bool // of these, those counted against the limits of their users
+	normal  int             // the admitted ones to which back-pressure applies
+	counted map[*draft]bool // those counted against their users' limits
 }
 
-// group is a group of submissions that is accepted or refused as one.
+// group is accepted or refused as one.
 type group struct {
 	drafts []*draft
 	why    Refusal
-	err    *task.Error // nil: accepted
+	err    *task.Error
 }
 
-// reserve counts tasks as being stored. The caller must release the reservation once they are stored or have failed.
-// When the load, the depth of the queue or a user's rate is above its limit, reserve refuses all of them with an error
-// and counts none. With each, it decides about every task separately, in the order of the call, as if each had come
-// alone.
-//
-// A submission whose idempotency key is known, or whose unique key is guarded, creates no task: it is accepted at any
-// depth of the queue, and does not count against a user's limits.
+// reserve counts tasks as being stored, until release. Above a limit it refuses all of them with an error. With each
+// it decides about every task separately, as if it had come alone.
+// A submission whose idempotency key is known, or whose unique key is guarded, creates no task: it is always accepted
+// and does not count.
 func (b *backpressure) reserve(ctx context.Context, drafts []*draft, each bool) (*reservation, error) {
 	t := &reservation{b: b, at: b.e.instant(), refused: map[*draft]error{}, counted: map[*draft]bool{}}
 	groups, err := b.decideAll(ctx, t, b.groups(drafts, each))
@@ -69,8 +64,8 @@ func (b *backpressure) reserve(ctx context.Context, drafts []*draft, each bool) 
 	return t, nil
 }
 
-// release ends a reservation. Admitted tasks that the receipts report as not created do not count against their users'
-// limits; with nil receipts, none was created.
+// release ends a reservation. Tasks that the receipts report as not created do not count against users' limits; with
+// nil receipts, none was created.
 func (t *reservation) release(receipts []Receipt) {
 	t.b.active.Add(-int64(len(t.admitted)))
 	t.b.pending.Add(-int64(t.normal))
@@ -81,7 +76,6 @@ func (t *reservation) release(receipts []Receipt) {
 	}
 }
 
-// groups returns the submissions that back-pressure applies to.
 func (b *backpressure) groups(drafts []*draft, each bool) []*group {
 	var groups []*group
 	for _, d := range drafts {
@@ -96,8 +90,8 @@ func (b *backpressure) groups(drafts []*draft, each bool) []*group {
 	return groups
 }
 
-// decideAll decides about groups one after another. Only when some are refused does it look up which keys are
-// known; it then decides about those groups again without the known submissions.
+// decideAll looks up known keys only when groups are refused, and decides about those again without the known
+// submissions.
 func (b *backpressure) decideAll(ctx context.Context, t *reservation, groups []*group) ([]*group, error) {
 	if len(groups) == 0 {
 		return nil, nil
@@ -140,9 +134,8 @@ func (b *backpressure) decideAll(ctx context.Context, t *reservation, groups []*
 	return groups, nil
 }
 
-// heldBefore is the number of tasks that wait for their turn, for a group with ordering keys: without it one slow key
-// would let its messages fill the database, because none of them is ready. It does not count for other submissions,
-// which do not wait behind them.
+// heldBefore is the number of tasks that wait for their turn, for a group with ordering keys: otherwise one slow key
+// would fill the database with messages that are never ready.
 func (b *backpressure) heldBefore(drafts []*draft) int {
 	if !slices.ContainsFunc(drafts, func(d *draft) bool { return d.in.Meta.OrderingKey != "" }) {
 		return 0
@@ -152,8 +145,7 @@ func (b *backpressure) heldBefore(drafts []*draft) int {
 	return b.held
 }
 
-// decide decides about a group at a depth of the queue. If it accepts the group, it counts it against the limits of its
-// users.
+// decide also counts an accepted group against the limits of its users.
 func (b *backpressure) decide(t *reservation, depth int, drafts []*draft) (Refusal, *task.Error) {
 	if err := b.checkLoad(t.at); err != nil {
 		return Overloaded, err
@@ -164,9 +156,8 @@ func (b *backpressure) decide(t *reservation, depth int, drafts []*draft) (Refus
 	return b.checkUsers(t, drafts)
 }
 
-// checkLoad refuses everything while the process holds twice its normal number of unstored
-// tasks: then the store is slower than the submissions, and waiting calls only use memory. The
-// code is Unavailable, so that a client may try another node.
+// checkLoad refuses everything at twice the normal load: the store is slower than the submissions, and waiting calls
+// only use memory. The code is Unavailable, so that a client may try another node.
 func (b *backpressure) checkLoad(now task.Instant) *task.Error {
 	normal := b.normalLoad(now)
 	if in := int(b.active.Load()); normal == 0 || in < 2*normal {
@@ -176,7 +167,6 @@ func (b *backpressure) checkLoad(now task.Instant) *task.Error {
 		Message: fmt.Sprintf("the server is overloaded: it holds twice its normal number of %d unstored tasks", normal)}
 }
 
-// checkDepth refuses submissions whose priority is too low for the depth of the queue.
 func (b *backpressure) checkDepth(now task.Instant, depth int, drafts []*draft) (Refusal, *task.Error) {
 	tier, least, who := b.tier(depth)
 	if tier == "" {
@@ -196,7 +186,6 @@ func (b *backpressure) checkDepth(now task.Instant, depth int, drafts []*draft) 
 	return tier, e
 }
 
-// depthText describes the number of ready steps. When the count reached its limit, the text says that there are more.
 func (b *backpressure) depthText(depth int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -209,9 +198,8 @@ func (b *backpressure) depthText(depth int) string {
 	return fmt.Sprintf("%d steps are ready", depth)
 }
 
-// checkUsers counts a group against the limits of its users, all or nothing. More tasks at once
-// than a limit could ever allow are TooLarge, because waiting does not help; the rest is
-// Exhausted with the time until there is room.
+// checkUsers counts a group against the limits of its users, all or nothing. More tasks than a limit could ever allow
+// are TooLarge, because waiting does not help; the rest is Exhausted with a wait.
 func (b *backpressure) checkUsers(t *reservation, drafts []*draft) (Refusal, *task.Error) {
 	if !b.users.On() {
 		return "", nil
@@ -239,5 +227,4 @@ func (b *backpressure) checkUsers(t *reservation, drafts []*draft) (Refusal, *ta
 		Message: fmt.Sprintf("the user has submitted the %d tasks that are allowed within %s", hit.Limit, within)}
 }
 
-// userOf is the user on whose behalf a task is submitted.
 func userOf(d *draft) rate.User { return rate.User{Key: d.in.Caller, ID: d.in.Meta.Initiator} }

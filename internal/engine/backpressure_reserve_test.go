@@ -11,7 +11,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// each submits with errors by item and says of each how it was answered.
 func each(t *testing.T, e *engine.Engine, subs ...engine.Submission) string {
 	t.Helper()
 	receipts, err := e.Submit(t.Context(), subs, true)
@@ -45,7 +44,7 @@ func expect(t *testing.T, what, got, want string) {
 	}
 }
 
-// TestEachByItself: with errors by item nobody is refused because of a neighbour.
+// A refused item does not affect its neighbours.
 func TestEachByItself(t *testing.T) {
 	t.Parallel()
 	from := func(user, priority string) engine.Submission {
@@ -76,7 +75,7 @@ func TestEachByItself(t *testing.T) {
 	}
 }
 
-// TestKnownKeysAreAlwaysAnswered: what makes nothing new is not refused, and costs nothing.
+// Submissions that create nothing are neither refused nor counted.
 func TestKnownKeysAreAlwaysAnswered(t *testing.T) {
 	t.Parallel()
 	keyed := func(key string) engine.Submission {
@@ -84,7 +83,7 @@ func TestKnownKeysAreAlwaysAnswered(t *testing.T) {
 	}
 	e, advance := pressed(t, settings.Backpressure{UserBurst: 5, Soft: 12, HighOnly: -1, AllowListOnly: -1})
 	first := submit(t, e, keyed("a"))[0]
-	for range 20 { // within her quota of five
+	for range 20 { // her quota is five
 		if r := submit(t, e, keyed("a"))[0]; r.ID != first.ID || r.Created {
 			t.Fatalf("the known key is answered %+v", r)
 		}
@@ -109,10 +108,9 @@ func TestKnownKeysAreAlwaysAnswered(t *testing.T) {
 	other.Context = []byte(`1`)
 	expect(t, "another body", each(t, e, other), "conflict 1")
 	advance(25 * time.Hour)
-	refused(t, e, task.Exhausted, keyed("a")) // the key has expired: this would be a new task
+	refused(t, e, task.Exhausted, keyed("a")) // the key has expired: a new task
 }
 
-// TestRefusedTellTheDepth: a refusal says how many steps are ready.
 func TestRefusedTellTheDepth(t *testing.T) {
 	t.Parallel()
 	e, advance := pressed(t, settings.Backpressure{Soft: 3, HighOnly: -1, AllowListOnly: -1})

@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// pressed returns an engine with back-pressure, and what moves its clock.
+// pressed also returns a function that advances the clock.
 func pressed(t *testing.T, b settings.Backpressure) (*engine.Engine, func(time.Duration)) {
 	t.Helper()
 	var now atomic.Int64
@@ -31,7 +31,6 @@ func pressed(t *testing.T, b settings.Backpressure) (*engine.Engine, func(time.D
 	return e, func(d time.Duration) { now.Add(d.Microseconds()) }
 }
 
-// mail is a submission through the queue API.
 func mail(priority string) engine.Submission {
 	return engine.Submission{TaskType: "mail", Priority: priority, Queued: true}
 }
@@ -44,7 +43,6 @@ func many(n int, s engine.Submission) []engine.Submission {
 	return out
 }
 
-// refused checks that a submission is refused, and returns how.
 func refused(t *testing.T, e *engine.Engine, code task.Code, subs ...engine.Submission) *task.Error {
 	t.Helper()
 	receipts, err := e.Submit(t.Context(), subs, false)
@@ -62,7 +60,7 @@ func TestTiers(t *testing.T) {
 	t.Parallel()
 	config := settings.Backpressure{Soft: 10, HighOnly: 20, AllowListOnly: 30, AllowList: []string{"vip",
 		"video/render", "a/b/c"}}
-	// fill stands on the allow-list, so that it can
+	// fill is on the allow-list
 	fill := func(t *testing.T, e *engine.Engine, n int) {
 		t.Helper()
 		submit(t, e, many(n, engine.Submission{TaskType: "vip", Queued: true})...)
@@ -146,13 +144,13 @@ func TestTiers(t *testing.T) {
 	})
 }
 
-// The queue is counted in the background; what goes in and out meanwhile is known.
+// The background count is adjusted by what this process adds and hands out.
 func TestDepthIsFollowed(t *testing.T) {
 	t.Parallel()
 	e, tick := pressed(t, settings.Backpressure{Soft: 3})
 	w := register(t, e, 10)
 	submit(t, e, mail(""))
-	submit(t, e, mail("")) // the clock stands still: the count is as old as it was
+	submit(t, e, mail("")) // the clock is unchanged: no new count
 	submit(t, e, mail(""))
 	if err := refused(t, e, task.Exhausted, mail("")); err.RetryAfter != time.Minute {
 		t.Errorf("nothing has moved yet, and the advice is to come back in %s", err.RetryAfter)
@@ -172,7 +170,7 @@ func TestDepthIsFollowed(t *testing.T) {
 	if err != nil || len(leases) != 3 {
 		t.Fatalf("the poll brought %d steps, %v", len(leases), err)
 	}
-	tick(time.Hour) // an old count is no count: it is made anew at once
+	tick(time.Hour) // too old: counted again before the answer
 	submit(t, e, mail(""))
 	if p := e.Pressure(); p.Depth != 1 || p.Tier != "" {
 		t.Errorf("the pressure is %+v", p)
@@ -203,7 +201,7 @@ func TestUserLimits(t *testing.T) {
 	if p.Refused[engine.OverBurst] != 1+2+3 || p.Refused[engine.OverSustained] != 1 {
 		t.Errorf("refused are %v", p.Refused)
 	}
-	submit(t, e, many(50, engine.Submission{TaskType: "mail"})...) // another scope
+	submit(t, e, many(50, engine.Submission{TaskType: "mail"})...)
 }
 
 func TestOverload(t *testing.T) {
@@ -216,7 +214,7 @@ func TestOverload(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	submit(t, e, mail("")) // stores its route and template
+	submit(t, e, mail(""))
 	s.slow.Store(true)
 	done := make(chan error)
 	go func() {
@@ -263,7 +261,7 @@ func TestBackpressureConfig(t *testing.T) {
 	}
 }
 
-// busyStore holds writes back while it is slow.
+// busyStore blocks writes while it is slow.
 type busyStore struct {
 	engine.Database
 	slow             atomic.Bool

@@ -9,19 +9,15 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// The benchmarks take tasks through the engine one by one: submitted, polled and settled, each in its own
-// transaction. Apart from BenchmarkLimited, their allocations are the same in every run.
+// The benchmarks submit, poll and settle tasks one by one, each in its own transaction. Allocations are the same in
+// every run, except in BenchmarkLimited, where the admission runs concurrently.
 
-// BenchmarkTask has tasks of one step, which use no feature.
 func BenchmarkTask(b *testing.B) { benchmarkTasks(b, engine.Submission{TaskType: "h"}, 1) }
 
-// BenchmarkChain has tasks of three steps.
 func BenchmarkChain(b *testing.B) {
 	benchmarkTasks(b, engine.Submission{Name: "chain"}, 3)
 }
 
-// BenchmarkLimited has tasks of one step under a limit. What admits them runs beside the benchmark, so its allocations
-// differ a little.
 func BenchmarkLimited(b *testing.B) { benchmarkTasks(b, engine.Submission{Name: "limited"}, 1) }
 
 func benchmarkTasks(b *testing.B, in engine.Submission, steps int) {

@@ -9,15 +9,14 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// blockingFailure is the last failure of the steps that block a task; nil for a task that is stuck without a failure.
+// blockingFailure is the last failure of the steps that block a task; nil if it is stuck without one.
 type blockingFailure struct {
 	step   *task.Step
 	failed *task.Attempt
 }
 
-// blockingFailure returns the latest failure among the steps that are in error or wait for a
-// retry. A failure that ends in this transaction is not in the store yet; c.ending has it.
-// Of two failures at the same time, the step later in the template counts.
+// blockingFailure returns the latest failure among the steps in error or waiting for a retry. c.ending has failures
+// of this transaction. Of two at the same time, the step later in the template counts.
 func (c *snapshotter) blockingFailure(of task.ID) *blockingFailure {
 	failures := c.failures(c.evidence[of])
 	var last *blockingFailure
@@ -36,9 +35,8 @@ func (c *snapshotter) blockingFailure(of task.ID) *blockingFailure {
 	return last
 }
 
-// occurrence is the record in a case that a task is stuck. It decides the class, whether a
-// retry may help, and the cause where the opening names none.
-// It also counts the occurrence in its group, so it must be called once per occurrence.
+// occurrence describes how a task got stuck: class, whether a retry may help, and the cause if the opening has none.
+// It counts the occurrence in its group, so it must be called once per occurrence.
 func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	out := task.Occurrence{At: c.u.now, Reason: o.reason, OriginalState: o.state}
 	def, err := c.u.rows.template(o.task.DefID)
@@ -68,12 +66,11 @@ func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	return out, err
 }
 
-// messageOfCase is the message of a failure as its case shows it. PostgreSQL stores no NUL.
+// messageOfCase drops NUL, which PostgreSQL cannot store.
 func messageOfCase(f *task.Failure) string {
 	return strings.ReplaceAll(failure.Cut(f.Message, task.MaxCaseMessage), "\x00", " ")
 }
 
-// group counts an occurrence in its group, and returns the group.
 func (c *snapshotter) group(o *task.Occurrence, def *task.Template, handler, stack string) (int64, error) {
 	of := &task.Case{Reason: o.Reason, Fingerprint: o.Fingerprint, Message: o.Message, Class: o.Class,
 		Retryable: o.Retryable, Step: o.Step}
@@ -87,8 +84,8 @@ func (c *snapshotter) group(o *task.Occurrence, def *task.Template, handler, sta
 	return caseSlot.of(c.u).groups.join(def.Namespace, print), nil
 }
 
-// stalledClass is the class of the problem of a task without a failure: a step takes too long, or no worker takes one.
-// "" means that nothing is running or ready: the task waits for a time or for an operator.
+// stalledClass is the class of a problem without a failure: a step takes too long, or no worker takes one. "":
+// nothing runs or is ready.
 func (c *snapshotter) stalledClass(of task.ID) failure.Class {
 	class := failure.Class("")
 	for _, s := range c.u.rows.families[of] {
@@ -102,8 +99,7 @@ func (c *snapshotter) stalledClass(of task.ID) failure.Class {
 	return class
 }
 
-// message describes why a step failed for good.
-// It becomes the detail of the snapshot, so it names the step: a reader sees it without the rest.
+// message becomes the detail of the snapshot, so it names the step.
 func (l *blockingFailure) message(step string, cause task.CaseCause, class failure.Class) string {
 	s := l.step
 	switch cause {

@@ -13,16 +13,15 @@ import (
 )
 
 // A worker whose last attempts all failed gets no steps for a period, and then a few attempts as a test (half-open).
-// The worker's row stores the time at which its breaker opened, so that it holds for all processes and across restarts;
-// the transaction that ends the attempt writes it. Each process counts in memory the failures in a row, of the attempts
-// whose end it has seen, and the attempts of a half-open period.
+// The worker's row stores when its breaker opened, so all processes see it and it survives restarts. Each process
+// counts in memory consecutive failures of the attempts that it ended, and the attempts of a half-open period.
 
-// breakerOutcomes are the attempts that ended in a unit, and their effect on circuit breakers.
+// breakerOutcomes are the attempts that ended in a unit.
 type breakerOutcomes struct {
 	u *unit
 
 	outcomes []breakerOutcome
-	changed  []*task.Worker // workers whose breakers opened or closed
+	changed  []*task.Worker // their breakers opened or closed
 	version  int64          // of the workers' rows; see workerCache
 }
 
@@ -44,59 +43,55 @@ func breakersFeature() feature {
 	}
 }
 
-// breakers holds the counts of this process. It has no entry for a worker that does not fail.
-// mu guards the maps; failing is read without it, so that a healthy cluster pays one atomic
-// load per settled step.
+// breakers has the counts of this process, with no entry for a worker that does not fail. mu guards the maps. failing
+// is read without it: a healthy cluster pays one atomic load per settled step.
 type breakers struct {
 	cfg settings.WorkerBreaker
-	// apart is how long after a failure a lost lease still adds to it: see lostApart.
+	// apart is how long after a failure a lost lease still adds to it; see lostApart.
 	apart time.Duration
 
-	// failing is the number of entries. While it is zero, successes are not evaluated.
+	// failing is the number of entries; while it is zero, successes are not evaluated.
 	failing atomic.Int64
 
 	mu      sync.Mutex
-	workers map[int64]*breaker      // by number
+	workers map[int64]*breaker
 	routes  map[int64]*routeFailure // with CountAny only
 }
 
-// breaker is the state of one worker's breaker in this process.
 type breaker struct {
-	failures int          // in a row; once open, those of a half-open period
-	failedAt task.Instant // the last of them
-	lostAt   task.Instant // the last of them that was a lost lease; kept while the breaker is open
+	failures int // in a row; once open, those of a half-open period
+	failedAt task.Instant
+	lostAt   task.Instant // the last lost lease; kept while the breaker is open
 	brokenAt task.Instant // as in the worker's row
-	period   int64        // the half-open period to which taken belongs
-	taken    int          // attempts handed out in it, or reserved
+	period   int64
+	taken    int // attempts handed out in the period, or reserved
 }
 
 // routeFailure is a route on which an attempt failed for good, with no success since.
 type routeFailure struct {
-	worker int64 // the first one that failed
-	shared bool  // others failed too
+	worker int64 // the first that failed
+	shared bool
 }
 
-// maxFailing bounds the entries; above it, counting starts again from zero.
+// maxFailing bounds the entries; beyond it, counting restarts from zero.
 const maxFailing = 50_000
 
-// lostApart is how many leases long the time may be after which a lost lease still adds to the failures before it. Any
-// process notices a lost lease, but a process sees the successes only of workers that report to it: without a bound,
-// the few leases that a good worker loses in a month would add up in the other processes.
+// lostApart bounds, in leases, the time after which a lost lease adds to earlier failures. Any process notices a lost
+// lease, but sees the successes only of workers that report to it: otherwise the leases that a good worker loses in a
+// month would add up.
 const lostApart = 3
 
-// newBreakers returns empty counts. With cfg.Failures 0 breakers are switched off, and nothing
-// is counted.
+// newBreakers counts nothing if cfg.Failures is 0.
 func newBreakers(cfg settings.WorkerBreaker, lease time.Duration) *breakers {
 	return &breakers{cfg: cfg, apart: lostApart * lease, workers: map[int64]*breaker{}, routes: map[int64]*routeFailure{}}
 }
 
-// on reports whether circuit breakers are configured.
 func (b *breakers) on() bool { return b.cfg.Failures > 0 }
 
-// updateFailing updates failing. The caller holds mu.
+// The caller holds mu.
 func (b *breakers) updateFailing() { b.failing.Store(int64(len(b.workers) + len(b.routes))) }
 
-// note updates the counts to match a worker's row that was read at the time read.
+// note adopts the state of a worker's row that was read at the time read.
 func (b *breakers) note(w *task.Worker, read task.Instant) {
 	if !b.on() || w.BrokenAt == 0 && b.failing.Load() == 0 {
 		return
@@ -114,20 +109,19 @@ func (b *breakers) note(w *task.Worker, read task.Instant) {
 	b.updateFailing()
 }
 
-// put stores an entry. The caller holds mu.
+// The caller holds mu.
 func (b *breakers) put(worker int64, entry breaker) {
 	makeRoom(b.workers, maxFailing)
 	b.workers[worker] = &entry
 }
 
-// reserve returns how many of the wanted attempts a worker may have in a half-open period, and counts them as handed
-// out.
+// reserve returns how many of the wanted attempts a worker may have in a half-open period, and counts them.
 func (b *breakers) reserve(worker, period int64, want int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	have := b.workers[worker]
 	if have == nil {
-		return want // it has just been closed
+		return want // it was just closed
 	}
 	if have.period != period {
 		have.period, have.taken = period, 0
@@ -137,7 +131,6 @@ func (b *breakers) reserve(worker, period int64, want int) int {
 	return n
 }
 
-// giveBack returns attempts that were reserved and not handed out.
 func (b *breakers) giveBack(worker, period int64, n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,25 +139,21 @@ func (b *breakers) giveBack(worker, period int64, n int) {
 	}
 }
 
-// breakerOutcome is the end of an attempt that counts for or against a worker.
 type breakerOutcome struct {
 	worker, route int64
 	good          bool
-	final         bool         // a failure that may also be the step's fault; see isRouteFault
-	lost          bool         // the lease ran out without a sign from the worker
+	final         bool // may be the step's fault; see isRouteFault
+	lost          bool
 	since         task.Instant // when a lost lease was granted
 }
 
-// breakerChange is a breaker to open or close.
 type breakerChange struct {
 	worker   int64
 	brokenAt task.Instant // 0: close it
 }
 
-// evaluate returns the breakers that the ends of attempts open or close, by number of the
-// worker. With apply it also stores the new counts; without, it changes nothing. It runs twice
-// for a unit: before the commit, to know which rows change, and after it, to count. A
-// transaction that is rolled back thus leaves no trace.
+// evaluate returns the breakers that open or close. It stores the new counts only with apply. It runs twice for a
+// unit: before the commit to know which rows change, and after it to count, so a rollback leaves no trace.
 func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, apply bool) []breakerChange {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -179,7 +168,7 @@ func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, apply bool)
 			of = *have
 		}
 		if v.lost && v.since <= of.lostAt {
-			continue // held when the other was lost: one cause, whichever transactions end them
+			continue // granted before the last loss: one cause, whichever transactions end them
 		}
 		if v.lost && now.Sub(of.failedAt) > b.apart {
 			of.failures = 0
@@ -204,15 +193,15 @@ func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, apply bool)
 	return list
 }
 
-// after returns the entry after the end of an attempt. A success closes the breaker at once,
-// whatever its state. In a half-open period cfg.HalfOpen failures open it again.
+// after returns the entry after the end of an attempt. A success closes the breaker in any state; cfg.HalfOpen
+// failures open a half-open one again.
 func (of breaker) after(good bool, cfg settings.WorkerBreaker, now task.Instant) breaker {
 	w := task.Worker{BrokenAt: of.brokenAt}
 	state, _, _ := w.Breaker(now, cfg.OpenFor)
 	switch {
 	case good:
 		return breaker{}
-	case state == task.BreakerOpen: // the end of an attempt handed out before it opened
+	case state == task.BreakerOpen: // handed out before it opened
 		return of
 	}
 	of.failures, of.failedAt = of.failures+1, now
@@ -223,10 +212,9 @@ func (of breaker) after(good bool, cfg settings.WorkerBreaker, now task.Instant)
 	return of
 }
 
-// isRouteFault reports whether a failure is the route's fault rather than the worker's, and
-// records the outcome of the attempt in routes. When attempts of two workers failed for good on
-// one route with no success between them, the step or the service behind it is the likelier
-// cause, and no worker is blamed until the next success.
+// isRouteFault records an outcome in routes, and reports whether a failure is the route's fault: attempts of two
+// workers failed there for good with no success between them, so the step or its service is the likelier cause. No
+// worker is blamed until the next success.
 func (b *breakers) isRouteFault(v breakerOutcome, routes map[int64]*routeFailure) bool {
 	if b.cfg.Count != settings.CountAny || !v.good && !v.final {
 		return false
@@ -248,7 +236,7 @@ func (b *breakers) isRouteFault(v breakerOutcome, routes map[int64]*routeFailure
 	return have.shared
 }
 
-// apply stores the counts that evaluate computed. The caller holds mu.
+// The caller holds mu.
 func (b *breakers) apply(workers map[int64]breaker, routes map[int64]*routeFailure) {
 	for no, of := range workers {
 		if of == (breaker{}) {
@@ -263,7 +251,6 @@ func (b *breakers) apply(workers map[int64]breaker, routes map[int64]*routeFailu
 	b.updateFailing()
 }
 
-// noteSuccess records the success of an attempt, if there are any entries.
 func noteSuccess(u *unit, s *task.Step) {
 	if b := u.e.breakers; b.on() && b.failing.Load() > 0 && s.WorkerNo != 0 {
 		bo := breakerSlot.of(u)
@@ -271,7 +258,6 @@ func noteSuccess(u *unit, s *task.Step) {
 	}
 }
 
-// noteFailure records the failure of an attempt if it counts against its worker.
 func noteFailure(u *unit, route int64, e ending) {
 	b := u.e.breakers
 	if !b.on() || e.worker == 0 {
@@ -286,7 +272,6 @@ func noteFailure(u *unit, route int64, e ending) {
 	}
 }
 
-// save stores the breakers that the ended attempts open or close.
 func (bo *breakerOutcomes) save() error {
 	if len(bo.outcomes) == 0 {
 		return nil
@@ -299,7 +284,7 @@ func (bo *breakerOutcomes) save() error {
 	for i, t := range changes {
 		nos[i], to[t.worker] = t.worker, t.brokenAt
 	}
-	workers, err := bo.u.tx.Workers(bo.u.ctx, nos) // without those that were removed
+	workers, err := bo.u.tx.Workers(bo.u.ctx, nos) // without removed ones
 	if err != nil {
 		return err
 	}
@@ -324,8 +309,7 @@ func (e *Engine) BreakerOf(w *task.Worker) task.BreakerState {
 	return state
 }
 
-// BreakerUntil returns the state of a worker's circuit breaker, and the time at which that state ends if nothing else
-// changes it; 0: never.
+// BreakerUntil also returns when that state ends if nothing else changes it; 0: never.
 func (e *Engine) BreakerUntil(w *task.Worker) (state task.BreakerState, until task.Instant) {
 	if !e.breakers.on() {
 		return task.BreakerClosed, 0
@@ -334,7 +318,6 @@ func (e *Engine) BreakerUntil(w *task.Worker) (state task.BreakerState, until ta
 	return state, until
 }
 
-// publish counts the stored outcomes, and wakes the waiting polls that they concern.
 func (bo *breakerOutcomes) publish() {
 	e := bo.u.e
 	if len(bo.outcomes) == 0 {

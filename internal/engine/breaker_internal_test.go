@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// TestLostLeasesApart: the leases that a worker loses one after the other open its circuit breaker; those that it loses
-// now and then do not, because other processes may have seen it succeed in between.
+// Only leases lost in quick succession add up: between distant ones, other processes may have seen the worker
+// succeed.
 func TestLostLeasesApart(t *testing.T) {
 	const lease = 90 * time.Second
 	for _, test := range []struct {

@@ -9,44 +9,44 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A bulk verb applies a verb to many cases, or to the failed steps of their tasks: to all cases that match a filter,
-// newest first, a portion in each transaction. A refused item does not stop the others.
+// A bulk verb applies a verb to all cases that match a filter, or to the failed steps of their tasks, newest first,
+// in several transactions. A refused item does not stop the others.
 
 const (
-	// bulkCases and bulkSteps bound one transaction of a bulk verb, so that others do not wait for it long.
+	// bulkCases and bulkSteps bound one transaction.
 	bulkCases = 100
 	bulkSteps = 2000
-	// bulkItems bounds one request; the cursor in its answer is where the next one continues.
+	// bulkItems bounds one request; its cursor is where the next one continues.
 	bulkItems = 10_000
 )
 
 // Bulk is the selection and the options of a bulk verb.
 type Bulk struct {
-	// Filter selects cases. Its Limit applies to the whole request; its Below continues an earlier one.
+	// Filter selects cases. Limit applies to the whole request; Below continues an earlier one.
 	Filter CaseFilter
-	DryRun bool // report the effects, and change nothing
+	DryRun bool // report the effects only
 }
 
 // BulkItem is the effect on a case, or on a step of its task.
 type BulkItem struct {
 	Case, Task task.ID
-	Step       task.ID // zero for a verb on cases, and where no step was found
+	Step       task.ID // zero for a verb on cases, or without a step
 	StepName   string
-	From, To   string // states; in a dry run, To is the state that would result
-	Err        error  // *task.Error: the item was refused and is unchanged
+	From, To   string // in a dry run, To is the state that would result
+	Err        error  // *task.Error: refused and unchanged
 }
 
 // BulkResult is the effect of a bulk verb.
 type BulkResult struct {
 	Items []BulkItem
-	// Next is the position to continue from (CaseFilter.Below); zero at the end.
+	// Next continues the request as CaseFilter.Below; zero at the end.
 	Next task.ID
-	// Err is why the verb stopped before its limit: the items after Next were not processed.
+	// Err is why the verb stopped early: items after Next are unprocessed.
 	Err error
 }
 
-// UpdateCases makes the same change to many cases. The error is Invalid for a change that
-// breaks a rule; a refused case has its error in its item. See Bulk for the bounds.
+// UpdateCases makes the same change to many cases; see Bulk for the bounds. An invalid change is an error; a refused
+// case has its error in its item.
 func (e *Engine) UpdateCases(ctx context.Context, b Bulk, ch task.CaseChange) (*BulkResult, error) {
 	if err := e.admitChange(ctx, &ch); err != nil {
 		return nil, err
@@ -56,9 +56,8 @@ func (e *Engine) UpdateCases(ctx context.Context, b Bulk, ch task.CaseChange) (*
 	})
 }
 
-// OperateOnCases performs the same act on the failed steps of the tasks of many cases. With a
-// name it acts only on the step of that name, whatever its state is. A refused step has its
-// error in its item.
+// OperateOnCases performs an act on the failed steps of the tasks of many cases; with a name, on that step only, in
+// whatever state. A refused step has its error in its item.
 func (e *Engine) OperateOnCases(ctx context.Context, b Bulk, step string, act StepAct) (*BulkResult, error) {
 	if problems := e.checkAct(&act); len(problems) > 0 {
 		return nil, check.Refusal("no step was changed", problems)
@@ -68,13 +67,11 @@ func (e *Engine) OperateOnCases(ctx context.Context, b Bulk, step string, act St
 	})
 }
 
-// some applies a bulk verb to a portion of the cases.
-// It may run again for the same cases, when the transaction does.
+// some applies a bulk verb to a portion of the cases. A repeated transaction calls it again.
 type some func(u *unit, cases []*task.Case) ([]BulkItem, error)
 
-// bulk selects cases and passes them to fn, a portion in each transaction.
-// An error before the first portion is the caller's; a later one stops the verb and is in the result, because the
-// earlier portions are committed.
+// bulk passes the selected cases to fn, a portion in each transaction. An error before the first portion is returned;
+// a later one is in the result, because earlier portions are committed.
 func (e *Engine) bulk(ctx context.Context, verb string, b Bulk, fn some) (*BulkResult, error) {
 	if n := len(b.Filter.IDs); n > 0 {
 		b.Filter.Limit = n
@@ -82,7 +79,7 @@ func (e *Engine) bulk(ctx context.Context, verb string, b Bulk, fn some) (*BulkR
 	if err := check.Page(b.Filter.Limit, b.Filter.Offset, e.cfg.Limits.PageItems); err != nil {
 		return nil, err
 	}
-	b.Filter.Bytes = -1 // metadata is not needed here
+	b.Filter.Bytes = -1
 	cases, err := e.caseReader.ListCases(ctx, b.Filter)
 	if err != nil {
 		return nil, err
@@ -112,7 +109,6 @@ func (e *Engine) bulk(ctx context.Context, verb string, b Bulk, fn some) (*BulkR
 	return out, nil
 }
 
-// notAmong returns refusals for the cases that were named and not found.
 func notAmong(ids []task.ID, cases []*task.Case) []BulkItem {
 	found := make(map[task.ID]bool, len(cases))
 	for _, c := range cases {
@@ -121,15 +117,14 @@ func notAmong(ids []task.ID, cases []*task.Case) []BulkItem {
 	var items []BulkItem
 	for _, id := range ids {
 		if !found[id] {
-			found[id] = true // once, however often it is named
+			found[id] = true
 			items = append(items, BulkItem{Case: id, Err: noCase(id)})
 		}
 	}
 	return items
 }
 
-// sizesOf returns the number of steps of each case's task.
-// A deleted task counts as empty.
+// sizesOf returns the number of steps of each case's task; 0 for a deleted one.
 func (e *Engine) sizesOf(ctx context.Context, cases []*task.Case) (map[task.ID]int, error) {
 	ids := make([]task.ID, len(cases))
 	for i, c := range cases {
@@ -146,8 +141,7 @@ func (e *Engine) sizesOf(ctx context.Context, cases []*task.Case) (map[task.ID]i
 	return sizes, nil
 }
 
-// portion is how many of the cases go into one transaction: at least one. The bound on steps
-// matters for tasks with thousands of steps, which all are loaded.
+// portion is how many cases go into one transaction, at least one. Steps are bounded because all of them are loaded.
 func portion(cases []*task.Case, sizes map[task.ID]int) int {
 	steps, n := 0, 0
 	for _, c := range cases[:min(len(cases), bulkCases)] {
@@ -159,8 +153,7 @@ func portion(cases []*task.Case, sizes map[task.ID]int) int {
 	return n
 }
 
-// bulkOnce runs one transaction. A dry run does the same work and stores nothing.
-// The unit of a dry run is never flushed, so the transaction has nothing to write.
+// bulkOnce runs one transaction. A dry run never flushes its unit, so nothing is written.
 func (e *Engine) bulkOnce(ctx context.Context, verb string, dry bool, cases []*task.Case, fn some,
 ) (items []BulkItem, err error) {
 	if dry {
@@ -177,8 +170,7 @@ func (e *Engine) bulkOnce(ctx context.Context, verb string, dry bool, cases []*t
 	return items, err
 }
 
-// updateCases applies a change to one portion. The cases are read again under their tasks'
-// locks, because the list was read before the transaction and may be out of date.
+// updateCases reads the cases again under their tasks' locks, because the list may be out of date.
 func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, error) {
 	ids := make([]task.ID, len(list))
 	for i, c := range list {
@@ -187,7 +179,7 @@ func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, e
 	if err := u.rows.takeTasks(ids); err != nil {
 		return nil, err
 	}
-	found, err := u.e.caseRows.CasesOf(u.ctx, u.tx, ids) // read once the tasks are loaded; see CaseRows
+	found, err := u.e.caseRows.CasesOf(u.ctx, u.tx, ids) // after the tasks are loaded; see CaseRows
 	if err != nil {
 		return nil, err
 	}
@@ -214,8 +206,7 @@ func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, e
 	return items, nil
 }
 
-// operateOnCases performs an act on one portion, once per task even if several of its cases are
-// listed.
+// operateOnCases acts once per task, even if several of its cases are listed.
 func operateOnCases(u *unit, list []*task.Case, step string, act StepAct) ([]BulkItem, error) {
 	ids := make([]task.ID, len(list))
 	for i, c := range list {
@@ -227,7 +218,7 @@ func operateOnCases(u *unit, list []*task.Case, step string, act StepAct) ([]Bul
 	var items []BulkItem
 	seen := make(map[task.ID]bool, len(list))
 	for _, c := range list {
-		if seen[c.TaskID] { // an earlier case of the same task was processed
+		if seen[c.TaskID] {
 			continue
 		}
 		seen[c.TaskID] = true
@@ -240,8 +231,6 @@ func operateOnCases(u *unit, list []*task.Case, step string, act StepAct) ([]Bul
 	return items, nil
 }
 
-// operateOnTask performs an act on the steps of a case's task.
-// The family of a task is loaded with all its steps.
 func operateOnTask(u *unit, c *task.Case, step string, act StepAct) ([]BulkItem, error) {
 	about := BulkItem{Case: c.ID, Task: c.TaskID}
 	t := u.rows.tasks[c.TaskID]
@@ -277,8 +266,6 @@ func operateOnTask(u *unit, c *task.Case, step string, act StepAct) ([]BulkItem,
 	return items, nil
 }
 
-// noSteps is the refusal for a task without a step to act on: NotFound for a name, else
-// WrongState.
 func noSteps(t *task.Task, step string) error {
 	if step != "" {
 		return task.Errorf(task.NotFound, "the task %s has no step named %q", t.ID, step)
@@ -286,7 +273,7 @@ func noSteps(t *task.Task, step string) error {
 	return task.Errorf(task.WrongState, "the task %s is %s, and no step of it has failed", t.ID, t.State)
 }
 
-// refused stores an item's refusal in the item. It returns an error of the store, which concerns all items.
+// refused stores a refusal in the item. It returns errors of the store, which concern all items.
 func refused(err error, item *BulkItem) error {
 	var e *task.Error
 	if !errors.As(err, &e) {

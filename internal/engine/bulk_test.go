@@ -9,10 +9,10 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// failing is a store whose writes fail once some have been made.
+// failing fails its writes after some have succeeded.
 type failing struct {
 	engine.Database
-	left int // writes until it fails; negative: it does not
+	left int // writes until it fails; negative: never
 }
 
 func (s *failing) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
@@ -23,8 +23,7 @@ func (s *failing) Write(ctx context.Context, fn func(context.Context, engine.Tx)
 	return s.Database.Write(ctx, fn)
 }
 
-// TestBulkGoesOn: a request over many cases is many transactions. When the store fails
-// on the way, what the answer tells is done, and its cursor continues behind that.
+// When the store fails midway, the answer lists the finished items and its cursor continues after them.
 func TestBulkGoesOn(t *testing.T) {
 	t.Parallel()
 	store := &failing{memstore.New(nil), -1}
@@ -45,7 +44,7 @@ func TestBulkGoesOn(t *testing.T) {
 	bulk := engine.Bulk{Filter: engine.CaseFilter{Status: task.CasePending, Limit: 1000}}
 	resolve := task.CaseChange{Status: task.CaseResolved, Actor: "ann"}
 
-	store.left = 1 // the first hundred
+	store.left = 1
 	got, err := e.UpdateCases(t.Context(), bulk, resolve)
 	if err != nil || len(got.Items) != 100 || task.CodeOf(got.Err) != task.Unavailable || got.Next != got.Items[99].Case {
 		t.Fatalf("with a store that fails: %d items, next %v, %v, %v", len(got.Items), got.Next, got.Err, err)

@@ -12,13 +12,13 @@ import (
 type Cancellation struct {
 	Actor  string
 	Reason string
-	Expect task.Expectation // of each of the tasks
+	Expect task.Expectation
 }
 
-// Cancel cancels tasks in one transaction and answers each in order. Steps that are not settled become cancelled, and
-// their leases end. A task that is cancelled already keeps its actor and reason. One that is terminal in another way is
-// answered with WrongState, one that is not as expected with Conflict, and one that is out of the key's reach with
-// NotFound. Without an actor, the holder of the request's key or Anonymous is stored; without a reason, NoReason.
+// Cancel cancels tasks in one transaction and answers each in order. Unsettled steps become cancelled, and their
+// leases end. A repeated cancellation keeps the first actor and reason. Receipts: WrongState for a task that ended
+// otherwise, Conflict for one not as expected, NotFound out of the key's reach. Defaults are the holder of the
+// request's key or Anonymous, and NoReason.
 func (e *Engine) Cancel(ctx context.Context, ids []task.ID, c Cancellation) ([]Receipt, error) {
 	return e.cancelTasks(ctx, e.write, ids, c)
 }
@@ -28,7 +28,6 @@ func (e *Engine) CancelIn(ctx context.Context, tx Tx, ids []task.ID, c Cancellat
 	return e.cancelTasks(ctx, e.in(tx), ids, c)
 }
 
-// cancelTasks checks a cancellation and performs it in a transaction of either kind.
 func (e *Engine) cancelTasks(ctx context.Context, run transaction, ids []task.ID, c Cancellation) ([]Receipt, error) {
 	if err := check.Batch("/task_uuids", len(ids), e.cfg.Limits.BatchItems); err != nil {
 		return nil, err
@@ -57,8 +56,7 @@ func (e *Engine) cancelTasks(ctx context.Context, run transaction, ids []task.ID
 	return out, nil
 }
 
-// cancel cancels one task and answers with its receipt. The error is the store's; a refusal is
-// in the receipt.
+// cancel returns errors of the store; a refusal is in the receipt.
 func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
 	r := Receipt{ID: id}
 	t, err := u.reachedTask(id)
@@ -70,7 +68,7 @@ func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
 		return Receipt{}, err
 	case c.Expect.Check(t.Seen()) != nil:
 		r.State, r.Err = t.State, c.Expect.Check(t.Seen())
-	case t.State == task.Cancelled: // repeated, perhaps because the answer was lost
+	case t.State == task.Cancelled: // perhaps because the answer was lost
 		r.State = t.State
 		return r, nil
 	case t.State.Terminal():
@@ -89,7 +87,7 @@ func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
 	return r, nil
 }
 
-// end makes a task that is not terminal cancelled, with its steps. cause is that of the event.
+// end cancels a task that is not terminal, with its steps.
 func (u *unit) end(t *task.Task, actor, reason, cause string) error {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
@@ -110,7 +108,6 @@ func (u *unit) end(t *task.Task, actor, reason, cause string) error {
 	return nil
 }
 
-// interrupt cancels a step, and ends its lease if there is one.
 func (u *unit) interrupt(w Work) error {
 	from := w.Step.State
 	u.endLease(w.Step, task.StepCancelled)
@@ -121,7 +118,7 @@ func (u *unit) interrupt(w Work) error {
 	return nil
 }
 
-// endLease records the attempt that is about to be cut off.
+// endLease records the attempt that is about to be interrupted.
 func (u *unit) endLease(s *task.Step, after task.StepState) {
 	if !s.State.Leased() {
 		return
@@ -132,6 +129,5 @@ func (u *unit) endLease(s *task.Step, after task.StepState) {
 	u.observed.ended(Work{s, u.rows.tasks[s.TaskID]}, a)
 }
 
-// noTask is the refusal for an unknown task. It is the same for a task that the key may not
-// see, so that IDs cannot be probed.
+// noTask is also the refusal for a task that the key may not see, so that IDs cannot be probed.
 func noTask(id task.ID) error { return task.Errorf(task.NotFound, "there is no task %s", id) }

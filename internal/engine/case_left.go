@@ -6,11 +6,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A task with a failed step is in error only when no other step can run. Branches that workers run end soon. One that
-// waits for an approval, a signal or a time may do so for a month, and nobody would hear of the failure. So the task
-// gets its case as soon as nothing but such waits is left.
+// A task with a failed step is in error only when no other step can run. A branch may wait a month for an approval, a
+// signal or a time and hide the failure. So the task gets its case once only such waits are left.
 
-// mayBeLeft remembers a task of which a step has come to rest beside a failed one.
 func mayBeLeft(u *unit, w Work) {
 	if w.Task.Counts.Failed == 0 || w.Step.Queue != task.NoQueue && w.Step.State != task.StepWaiting {
 		return
@@ -19,7 +17,6 @@ func mayBeLeft(u *unit, w Work) {
 	cc.left = with(cc.left, w.Task)
 }
 
-// openLeft opens cases for tasks with a failed step of which all others that have not ended wait for no worker.
 func (cc *caseChanges) openLeft() error {
 	for t := range cc.left {
 		if t.State != task.StepsInProcess || t.Counts.Waiting > 0 || t.Meta.Case == task.HasPending || !cc.u.e.opensCase(t) {

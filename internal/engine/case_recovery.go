@@ -2,8 +2,8 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/model/task"
 
-// recovered records that a task with a pending case continues, or has ended. An empty how is derived from the acts of
-// the transaction.
+// recovered records that a task with a pending case continues or has ended. An empty how follows from the acts of the
+// transaction.
 func recovered(u *unit, t *task.Task, how string) {
 	if t.Meta.Case != task.HasPending {
 		return
@@ -15,19 +15,16 @@ func recovered(u *unit, t *task.Task, how string) {
 	cc.recoveries[t] = how
 }
 
-// recovers reports whether a task has recovered by leaving a state.
 func recovers(t *task.Task, was task.State) bool {
 	return was == task.Errored && t.State != task.Errored || t.State.Terminal()
 }
 
-// noteRecoveries records in the pending cases of tasks how they recovered, and resolves the cases of finished tasks
-// where that is configured.
 func (cc *caseChanges) noteRecoveries() error {
 	var ids []task.ID
 	of := map[task.ID]*task.Task{}
 	for t := range cc.recoveries {
 		if t.State == task.Errored || t.Meta.Case != task.HasPending {
-			continue // it has failed again, or its case was resolved, in the same transaction
+			continue // failed again, or its case was resolved, in this transaction
 		}
 		ids = append(ids, t.ID)
 		of[t.ID] = t
@@ -47,12 +44,11 @@ func (cc *caseChanges) noteRecoveries() error {
 	return nil
 }
 
-// noteRecovery records the recovery of t in its pending case c. A worker that takes a step ends
-// only the problem that no worker did: such a task was never in error, so an earlier recovery
-// stays.
+// noteRecovery records the recovery of t in its pending case. A worker that takes a step ends only the problem that
+// no worker did: the task was never in error, so an earlier recovery stays.
 func (cc *caseChanges) noteRecovery(t *task.Task, c *task.Case) error {
 	how := cc.recoveries[t]
-	taken := how != "" // by a worker: then the task was never in error
+	taken := how != "" // by a worker
 	if taken && (c.Reason != task.ReasonWorkerUnavailable || c.Recovery != nil) {
 		return nil
 	}
@@ -68,8 +64,7 @@ func (cc *caseChanges) noteRecovery(t *task.Task, c *task.Case) error {
 	return nil
 }
 
-// recoveryOf returns how a task recovered from the problem in its case; nil for a cancelled one, which has not
-// recovered.
+// recoveryOf returns nil for a cancelled task, which has not recovered.
 func (cc *caseChanges) recoveryOf(t *task.Task, c *task.Case, how string) *task.Recovery {
 	if t.State == task.Cancelled {
 		return nil
@@ -88,8 +83,8 @@ func (cc *caseChanges) recoveryOf(t *task.Task, c *task.Case, how string) *task.
 	return &now
 }
 
-// autoResolve resolves the case of a task that has ended, with System as the actor. An
-// investigator's note is kept; without one, the state of the task is the note.
+// autoResolve resolves the case of an ended task as System. It keeps an investigator's note, else notes the task's
+// state.
 func (cc *caseChanges) autoResolve(t *task.Task, c *task.Case) error {
 	change := task.CaseChange{Actor: System, Status: task.CaseResolved}
 	if t.State == task.Cancelled {

@@ -14,11 +14,11 @@ import (
 // CaseRequest opens a case by hand.
 type CaseRequest struct {
 	Actor    string
-	Reason   string // in words
-	Metadata []byte // JSON object; may be nil
+	Reason   string
+	Metadata []byte // JSON object or nil
 }
 
-// OpenCase opens a case of a task by hand. Conflict when it has a pending one. The task itself is unchanged.
+// OpenCase opens a case of a task, which is unchanged. Conflict when it has a pending one.
 func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*task.Case, error) {
 	if problems := e.checkOpening(&req); len(problems) > 0 {
 		return nil, check.Refusal("the case was not opened", problems)
@@ -51,8 +51,7 @@ func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*ta
 	return opened, err
 }
 
-// checkOpening returns the problems of a request to open a case. Actor and reason are required:
-// a case without them helps nobody later.
+// checkOpening requires an actor and a reason.
 func (e *Engine) checkOpening(r *CaseRequest) []task.Problem {
 	problems := CheckActor(r.Actor, r.Reason)
 	problems = check.Renamed(problems, "/actor", "/opened_by")
@@ -66,8 +65,6 @@ func (e *Engine) checkOpening(r *CaseRequest) []task.Problem {
 	return append(problems, e.checkMetadata(r.Metadata)...)
 }
 
-// checkMetadata returns the problems of a case's metadata: a JSON object within the limit of a
-// payload, or nil.
 func (e *Engine) checkMetadata(m []byte) []task.Problem {
 	fault := check.Payload(m, e.cfg.Limits.PayloadBytes)
 	var object map[string]json.RawMessage
@@ -80,7 +77,7 @@ func (e *Engine) checkMetadata(m []byte) []task.Problem {
 	return []task.Problem{{Location: "/metadata", Message: fault}}
 }
 
-// openedBy returns the metadata of a case that was opened by hand. The caller's values take precedence over ours.
+// openedBy adds actor, reason and key to the caller's metadata, which take precedence.
 func openedBy(r CaseRequest, key string) ([]byte, error) {
 	words := map[string]string{"opened_by": r.Actor, "opened_because": r.Reason}
 	if key != "" {
@@ -93,8 +90,8 @@ func openedBy(r CaseRequest, key string) ([]byte, error) {
 	return task.MergeObject(own, r.Metadata)
 }
 
-// UpdateCase stores the findings of an investigation. A resolved case is final: WrongState, unless the change reopens
-// it. Conflict when the case is not as expected.
+// UpdateCase stores the findings of an investigation. WrongState: the case is resolved and the change does not reopen
+// it. Conflict: the case is not as expected.
 func (e *Engine) UpdateCase(ctx context.Context, id task.ID, ch task.CaseChange) (*task.Case, error) {
 	return e.updateCase(ctx, e.write, id, ch)
 }
@@ -104,7 +101,6 @@ func (e *Engine) UpdateCaseIn(ctx context.Context, tx Tx, id task.ID, ch task.Ca
 	return e.updateCase(ctx, e.in(tx), id, ch)
 }
 
-// updateCase is UpdateCase in a transaction of either kind.
 func (e *Engine) updateCase(ctx context.Context, run transaction, id task.ID, ch task.CaseChange) (*task.Case, error) {
 	if err := e.admitChange(ctx, &ch); err != nil {
 		return nil, err
@@ -121,22 +117,20 @@ func (e *Engine) updateCase(ctx context.Context, run transaction, id task.ID, ch
 	return after, err
 }
 
-// admitChange adds the actor to a change, and refuses a change that breaks a rule.
 func (e *Engine) admitChange(ctx context.Context, ch *task.CaseChange) error {
 	ch.Key = KeyOf(ctx)
 	ch.Actor = cmp.Or(ch.Actor, ch.Key)
 	if problems := e.checkChange(ch); len(problems) > 0 {
 		return check.Refusal("the case was not changed", problems)
 	}
-	ch.Actor = cmp.Or(ch.Actor, Anonymous) // a note may be nameless, a decision was refused above
+	ch.Actor = cmp.Or(ch.Actor, Anonymous) // of a note; a decision without actor was refused
 	return nil
 }
 
-// maxNotes bounds one note of a case, in bytes.
+// maxNotes bounds one note, in bytes.
 const maxNotes = 16 << 10
 
-// checkChange returns every problem of a change. Deciding (resolving or re-opening) requires an
-// actor; adding a note does not.
+// checkChange requires an actor for resolving and re-opening, not for a note.
 func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
 	var problems []task.Problem
 	bad := func(at, fault string) {
@@ -168,7 +162,7 @@ func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
 	return append(problems, e.checkMetadata(ch.Metadata)...)
 }
 
-// noCase is the refusal for an unknown case, and for one that the key may not see.
+// noCase is also the refusal for a case that the key may not see.
 func noCase(id task.ID) error { return task.Errorf(task.NotFound, "there is no case %s", id) }
 
 // Case returns a case with its snapshot, or NotFound.
@@ -210,8 +204,8 @@ func (e *Engine) CaseOfTask(ctx context.Context, id task.ID) (*task.Case, error)
 	return c, nil
 }
 
-// Cases returns a page, newest first. Invalid: a limit outside of 1 to Limits.PageItems, or an
-// offset beyond the bounds of package check. The page ends early at Limits.PageBytes.
+// Cases returns a page, newest first, which ends early at Limits.PageBytes. Invalid: a limit outside of 1 to
+// Limits.PageItems, or an offset beyond the bounds of package check.
 func (e *Engine) Cases(ctx context.Context, f CaseFilter) ([]*task.Case, error) {
 	if err := check.Page(f.Limit, f.Offset, e.cfg.Limits.PageItems); err != nil {
 		return nil, err
@@ -220,14 +214,13 @@ func (e *Engine) Cases(ctx context.Context, f CaseFilter) ([]*task.Case, error) 
 	return e.caseReader.ListCases(ctx, f)
 }
 
-// CountCases counts cases by reason and resolution. It reads the counts from the store and has
-// no page.
+// CountCases counts cases by reason and resolution.
 func (e *Engine) CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, error) {
 	return e.caseCounter.CountCases(ctx, f)
 }
 
-// Audit returns the acts of operators, newest first. Invalid: a limit outside of 1 to
-// Limits.PageItems. The page ends early at Limits.PageBytes; continue below the last record.
+// Audit returns acts of operators, newest first. Invalid: a limit outside of 1 to Limits.PageItems. The page ends
+// early at Limits.PageBytes; continue below the last record.
 func (e *Engine) Audit(ctx context.Context, f ActFilter) ([]task.Act, error) {
 	if err := check.Page(f.Limit, 0, e.cfg.Limits.PageItems); err != nil {
 		return nil, err

@@ -13,11 +13,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// catalog caches rows that hardly ever change: templates by key and by name, their compiled
-// schemas, and routes. A version of a template is immutable, so an entry never becomes stale;
-// which version is the newest is in catalog_newest.go. The cache is bounded: missing
-// entries are read again when needed. Routes are in catalog_routes.go. It is safe for
-// concurrent use; mu guards the maps. What it returns is shared and must not be changed.
+// catalog caches rows that hardly change: templates, their compiled schemas, and routes. Template versions are
+// immutable, so entries never become stale; see catalog_newest.go for the newest. The cache is bounded and reads
+// missing entries again. It is safe for concurrent use; mu guards the maps. Returned values are shared and must not
+// be changed.
 type catalog struct {
 	store registry
 	acts  ActStore
@@ -29,41 +28,40 @@ type catalog struct {
 	newest  newestTemplates
 	routes  map[routeName]*knownRoute
 	byRoute map[int64]*knownRoute
-	// the routes that workers serve, by the workers' kind, and by their number
+	// routes that workers serve, by their kind and number
 	kinds    map[workerKind]*servedRoutes
 	byWorker map[int64]*servedRoutes
 
-	widened func([]*task.Route) // called with routes that are new here, closed, or open again
+	widened func([]*task.Route) // called with routes that are new, closed or open again
 
-	// forgets counts how often routes were forgotten, and read is its value before they were last read; see forgotten.
+	// forgets counts how often routes were forgotten; read is its value when they were last read. See forgotten.
 	forgets, read atomic.Int64
-	reads         *coalesce.Group[struct{}, struct{}] // reads them for all who need them
+	reads         *coalesce.Group[struct{}, struct{}]
 
-	// closures are the pauses in force, closed the numbers of the routes here that they close; nil for none. Both change
-	// under mu, and are read without it. See closures.go.
+	// closures are the pauses in force, closed the routes that they close (nil for none). They change under mu and
+	// are read without it. See closures.go.
 	closures atomic.Pointer[closures]
 	closed   atomic.Pointer[map[int64]struct{}]
-	// limits are those of operators; nil for none. They change like closures. See limits_known.go.
+	// limits of operators, nil for none, change likewise. See limits_known.go.
 	limits atomic.Pointer[knownLimits]
 
 	eviction eviction
 }
 
-// registry is the part of a store that the catalog needs.
 type registry interface {
 	Writer
 	ReadTemplates
 	ReadRoutes
 }
 
-// templateName identifies a version of a template; an ad-hoc template has version "".
+// templateName identifies a version of a template; "" for an ad-hoc one.
 type templateName struct {
 	adhoc                    bool
 	namespace, name, version string
 }
 
 // newCatalog returns an empty catalog. cluster is nil for a process that is alone with its store. widened is called
-// outside of mu.
+// without mu.
 func newCatalog(s registry, acts ActStore, cluster Cluster, widened func([]*task.Route)) *catalog {
 	c := &catalog{store: s, acts: acts, widened: widened, byDef: map[int64]*task.Template{},
 		byName:  map[templateName]*task.Template{},
@@ -76,11 +74,11 @@ func newCatalog(s registry, acts ActStore, cluster Cluster, widened func([]*task
 	return c
 }
 
-// maxCached bounds the cached templates; beyond it the cache is emptied.
+// maxCached bounds the cached templates.
 const maxCached = 10_000
 
-// addTemplate caches a template. A full cache is emptied rather than trimmed: reading ten
-// thousand templates again is rare and cheap, and an order of use would cost every submission.
+// addTemplate empties a full cache instead of trimming it: reading everything again is rare and cheap, and an order
+// of use would cost every submission.
 func (c *catalog) addTemplate(t *task.Template) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,12 +93,11 @@ func (c *catalog) addTemplate(t *task.Template) {
 	c.byName[templateName{t.Adhoc, t.Namespace, t.Name, t.Version}] = t
 }
 
-// findTemplate reads a template from where the caller reads: in its transaction, or outside of
-// one. nil means that there is none.
+// findTemplate reads a template where the caller reads, in its transaction or outside; nil: there is none.
 type findTemplate func(ctx context.Context, def int64) (*task.Template, error)
 
-// template returns the template of a task, read with find when it is not cached. A template that was deleted or cannot
-// be read has a stand-in: its Unread is the reason, and it has no steps.
+// template returns the template of a task, read with find if not cached. A deleted or unreadable one has a stand-in
+// with the reason in Unread and no steps.
 func (c *catalog) template(ctx context.Context, def int64, find findTemplate) (*task.Template, error) {
 	c.mu.RLock()
 	t := c.byDef[def]
@@ -122,7 +119,7 @@ func (c *catalog) template(ctx context.Context, def int64, find findTemplate) (*
 	return t, nil
 }
 
-// templateNamed returns a version of a template, the newest when version is "", or nil.
+// templateNamed returns a version of a template, the newest for "", or nil.
 func (c *catalog) templateNamed(ctx context.Context, namespace, name, version string) (*task.Template, error) {
 	if version != "" {
 		if t := c.cached(templateName{false, namespace, name, version}); t != nil {
@@ -146,15 +143,14 @@ func (c *catalog) templateNamed(ctx context.Context, namespace, name, version st
 	return t, nil
 }
 
-// cached returns a cached template, or nil.
 func (c *catalog) cached(n templateName) *task.Template {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.byName[n]
 }
 
-// adhoc returns the stand-in template of a handler, stored if it is new. A namespace with limit of them gets no new
-// one: the error is a *typesLimit.
+// adhoc returns the stand-in template of a handler, and stores a new one. Beyond limit in the namespace the error is
+// a *typesLimit.
 func (c *catalog) adhoc(ctx context.Context, namespace, handler string, limit int) (*task.Template, error) {
 	if t := c.cached(templateName{true, namespace, handler, ""}); t != nil {
 		return t, nil
@@ -172,8 +168,8 @@ func (c *catalog) adhoc(ctx context.Context, namespace, handler string, limit in
 	return t, nil
 }
 
-// insertAdhoc stores a new ad-hoc template. Creating is serialised within the process, so that
-// concurrent first submissions do not pass the limit; other processes may, by one each.
+// insertAdhoc creates one at a time within the process, so that concurrent first submissions respect the limit; each
+// other process may exceed it by one.
 func (c *catalog) insertAdhoc(ctx context.Context, namespace, handler string, limit int) (*task.Template, error) {
 	leave, err := c.eviction.create(ctx)
 	if err != nil {
@@ -193,7 +189,7 @@ func (c *catalog) insertAdhoc(ctx context.Context, namespace, handler string, li
 	return c.insert(ctx, task.Adhoc(namespace, handler))
 }
 
-// insert stores a template and returns it, or the one that was there before.
+// insert returns the stored template, or the one that was there before.
 func (c *catalog) insert(ctx context.Context, t *task.Template, acts ...task.Act) (*task.Template, error) {
 	var stored *task.Template
 	err := c.store.Write(ctx, func(ctx context.Context, tx Tx) error {
@@ -216,40 +212,36 @@ func (c *catalog) insert(ctx context.Context, t *task.Template, acts ...task.Act
 	return stored, nil
 }
 
-// workerKind decides which routes a worker can serve. It never changes for a worker.
+// workerKind decides which routes a worker can serve. It is constant for a worker.
 type workerKind struct{ namespaces, handlers, capabilities string }
 
-// kindOf returns the kind of a worker. The same lists in another order are another kind, which
-// costs no more than a second list of routes.
+// kindOf depends on the order of the lists; another order only costs a second list of routes.
 func kindOf(w *task.Worker) workerKind {
 	join := func(list []string) string { return strings.Join(list, "\n") }
 	return workerKind{join(w.Namespaces), join(w.Handlers), join(w.Capabilities)}
 }
 
-// name returns a short name of the kind.
 func (k workerKind) name() string {
 	sum := sha256.Sum256([]byte(k.namespaces + "\x00" + k.handlers + "\x00" + k.capabilities))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// servedRoutes holds the routes that workers of one kind can serve. It follows the catalog automatically, so a poll
-// reads a list and computes nothing.
+// servedRoutes are the routes that workers of one kind can serve. The catalog updates them, so that a poll only reads
+// a list.
 type servedRoutes struct {
-	kind        *task.Worker // one of them
-	name        string       // of the kind, the same in all processes
+	kind        *task.Worker
+	name        string // the same in all processes
 	list        atomic.Pointer[[]int64]
-	meanPayload atomic.Int64 // about how many bytes the payload of a step has; 0: not known
+	meanPayload atomic.Int64 // bytes of a step's payload, about; 0: not known
 }
 
-// routes returns the list, sorted. All callers share it until a served route is added; it must not be changed.
+// routes returns the sorted list. Callers share it and must not change it.
 func (s *servedRoutes) routes() []int64 { return *s.list.Load() }
 
-// any reports whether one of the routes is served.
 func (s *servedRoutes) any(routes []*task.Route) bool {
 	return slices.ContainsFunc(routes, func(r *task.Route) bool { return s.kind.Serves(*r) })
 }
 
-// add adds the served ones of the routes.
 func (s *servedRoutes) add(routes []*task.Route) {
 	if !s.any(routes) {
 		return
@@ -264,7 +256,6 @@ func (s *servedRoutes) add(routes []*task.Route) {
 	s.list.Store(&list)
 }
 
-// served returns the routes that a worker can serve, shared by workers of the same kind.
 func (c *catalog) served(w *task.Worker) *servedRoutes {
 	c.mu.RLock()
 	s := c.byWorker[w.No]
@@ -279,7 +270,7 @@ func (c *catalog) served(w *task.Worker) *servedRoutes {
 		s = &servedRoutes{kind: w, name: kind.name()}
 		s.list.Store(&[]int64{})
 		s.add(c.open(c.allRoutes()))
-		if len(c.kinds) >= maxCached { // only listed kinds follow the catalog
+		if len(c.kinds) >= maxCached { // only listed kinds are updated
 			clear(c.kinds)
 			clear(c.byWorker)
 		}
@@ -290,7 +281,7 @@ func (c *catalog) served(w *task.Worker) *servedRoutes {
 	return s
 }
 
-// kindName returns the name of a worker's kind; "" when the worker is not known here.
+// kindName returns "" for an unknown worker.
 func (c *catalog) kindName(worker int64) string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -300,22 +291,20 @@ func (c *catalog) kindName(worker int64) string {
 	return ""
 }
 
-// makeRoom empties a cache that is full.
 func makeRoom[K comparable, V any](cache map[K]V, limit int) {
 	if len(cache) >= limit {
 		clear(cache)
 	}
 }
 
-// compiledSchema is the input schema of a template, or the reason why it cannot be used: compiling takes time, so it is
-// tried once.
+// compiledSchema keeps the error too, so that compiling is tried once.
 type compiledSchema struct {
 	checker SchemaChecker
 	err     error
 }
 
-// schema returns the compiled input schema of a template, nil when it has none. Internal: the
-// engine has no compiler. A schema that does not compile returns the same error each time.
+// schema returns the compiled input schema of a template, nil if it has none, and the same error each time if it does
+// not compile. Internal: the engine has no compiler.
 func (c *catalog) schema(t *task.Template, compile SchemaCompiler) (SchemaChecker, error) {
 	if len(t.InputSchema) == 0 {
 		return nil, nil

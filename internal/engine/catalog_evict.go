@@ -12,32 +12,29 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// eviction bounds the number of routes in a catalog. Beyond the limit it removes the routes
-// that were not used for the longest time and have no ready step. When a step becomes ready on
-// a removed route, the route returns, and wakes the polls that serve it. Ages are counts, not
-// times: the n-th route ever added has age n, and use stamps a route with the present count. So
-// finding the least used needs no clock.
+// eviction bounds the routes in a catalog. Beyond the limit it removes the least recently used routes without a ready
+// step. A route returns, and wakes its polls, when a step becomes ready on it. Ages are counts: the n-th added route
+// has age n, and use stamps a route with the present count.
 type eviction struct {
-	limit    int // number of routes kept without a ready step
+	limit    int // routes kept without a ready step
 	occupied func(ctx context.Context, routes []*task.Route) ([]*task.Route, error)
 	dropped  func(routes []int64)
 
-	creating chan struct{} // holds one token while a caller stores a new route or template
+	creating chan struct{} // a token, held while a caller stores a new route or template
 	evicting sync.Mutex
 
-	age    atomic.Int64 // number of routes ever added
-	next   atomic.Int64 // the age before which there is no further eviction
-	newest atomic.Int64 // the highest route number ever known
+	age    atomic.Int64 // routes ever added
+	next   atomic.Int64 // no eviction before this age
+	newest atomic.Int64 // highest route number ever seen
 	cursor atomic.Int64 // of loadNextPage
 }
 
-// newEviction returns an eviction with the default limit. The engine sets occupied and dropped.
 func newEviction() eviction {
 	return eviction{limit: maxCached, creating: make(chan struct{}, 1), dropped: func([]int64) {}}
 }
 
-// create waits for its turn to store a new route or template, so that two callers do not count at the same time. The
-// caller must call leave.
+// create serialises storing new routes and templates, so that two callers do not count at the same time. The caller
+// must call leave.
 func (v *eviction) create(ctx context.Context) (leave func(), err error) {
 	select {
 	case v.creating <- struct{}{}:
@@ -47,24 +44,24 @@ func (v *eviction) create(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// use records that a route is used. It runs for each step that becomes ready, so it writes only changes.
+// use runs for each step that becomes ready, so it writes only changes.
 func (v *eviction) use(r *knownRoute) {
 	if now := v.age.Load(); r.used.Load() != now {
 		r.used.Store(now)
 	}
 }
 
-// saw records the number of a route, so that loadNew reads only later ones.
+// saw keeps the highest number, from which loadNew continues.
 func (v *eviction) saw(id int64) { v.newest.Store(max(v.newest.Load(), id)) }
 
-// forget starts reading from the first route again.
+// forget makes reading restart at the first route.
 func (v *eviction) forget() {
 	v.newest.Store(0)
 	v.cursor.Store(0)
 }
 
-// evict removes routes once there are too many. It removes them first and checks them then: a step that becomes ready
-// meanwhile finds its route missing and restores it (ensureRoutes).
+// evict removes routes first and checks for ready steps then: a step that becomes ready meanwhile misses its route
+// and restores it (ensureRoutes).
 func (c *catalog) evict(ctx context.Context) error {
 	v := &c.eviction
 	c.mu.RLock()
@@ -82,12 +79,11 @@ func (c *catalog) evict(ctx context.Context) error {
 	}
 	c.addRoutes(occupied...)
 	v.dropped(numbers(gone))
-	// routes that stay because they have ready steps are not checked again at once
+	// routes that stay for their ready steps are not checked again soon
 	v.next.Store(v.age.Load() + int64(v.limit/4))
 	return nil
 }
 
-// removeOldest removes the routes that were not used for the longest time, and returns them.
 func (c *catalog) removeOldest(n int) []*task.Route {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +103,6 @@ func (c *catalog) removeOldest(n int) []*task.Route {
 	return gone
 }
 
-// remove removes routes from the list.
 func (s *servedRoutes) remove(routes []*task.Route) {
 	if !s.any(routes) {
 		return
@@ -120,7 +115,6 @@ func (s *servedRoutes) remove(routes []*task.Route) {
 	s.list.Store(&list)
 }
 
-// numbers returns the numbers of routes.
 func numbers(routes []*task.Route) []int64 {
 	ids := make([]int64, len(routes))
 	for i, r := range routes {
@@ -129,7 +123,6 @@ func numbers(routes []*task.Route) []int64 {
 	return ids
 }
 
-// occupied returns the routes that have a ready step.
 func (e *Engine) occupied(ctx context.Context, routes []*task.Route) ([]*task.Route, error) {
 	if e.cluster != nil {
 		counts, err := e.cluster.Occupied(ctx, numbers(routes), 1)
@@ -151,8 +144,8 @@ func (e *Engine) occupied(ctx context.Context, routes []*task.Route) ([]*task.Ro
 	return some, nil
 }
 
-// restoreRoutes restores the routes of steps that became ready. When the store does not answer, polls read the routes
-// before they try again.
+// restoreRoutes restores the routes of steps that became ready. If the store fails, polls read the routes before they
+// try again.
 func (e *Engine) restoreRoutes(steps map[int64]int) {
 	if len(steps) == 0 {
 		return

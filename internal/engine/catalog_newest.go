@@ -8,9 +8,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// newestTemplates finds the version that a submission without a version means: the one registered last, on whatever
-// node, before the submission began. A process that is alone with its store registers all versions itself and keeps
-// the last one. Processes that share a store ask it for the number only; callers at the same time ask together.
+// newestTemplates finds the version for a submission without one: the one registered last, on any node, before the
+// submission began. A process that is alone with its store remembers it. Processes that share a store ask it for the
+// number; concurrent callers share a query.
 type newestTemplates struct {
 	catalog *catalog
 	numbers *coalesce.Group[TemplateName, int64] // nil: this process is alone
@@ -25,7 +25,6 @@ type TemplateName struct{ Namespace, Name string }
 // askedAtOnce bounds the names of one query.
 const askedAtOnce = 256
 
-// newNewestTemplates returns an empty cache. cluster is nil for a process that is alone.
 func newNewestTemplates(c *catalog, cluster Cluster) newestTemplates {
 	n := newestTemplates{catalog: c, known: map[TemplateName]*task.Template{}}
 	if cluster == nil {
@@ -37,7 +36,7 @@ func newNewestTemplates(c *catalog, cluster Cluster) newestTemplates {
 	return n
 }
 
-// newestOf asks for the newest versions of names, which may repeat.
+// newestOf accepts repeated names.
 func newestOf(cluster Cluster, names []TemplateName) ([]int64, error) {
 	place, distinct := make(map[TemplateName]int, len(names)), make([]TemplateName, 0, len(names))
 	for _, n := range names {
@@ -46,7 +45,7 @@ func newestOf(cluster Cluster, names []TemplateName) ([]int64, error) {
 			distinct = append(distinct, n)
 		}
 	}
-	// The query serves several callers, so none of them may end it.
+	// Several callers share the query, so none of them may end it.
 	found, err := cluster.NewestTemplates(context.Background(), distinct)
 	if err != nil {
 		return nil, fmt.Errorf("look up the newest versions of templates: %w", err)
@@ -58,7 +57,7 @@ func newestOf(cluster Cluster, names []TemplateName) ([]int64, error) {
 	return defs, nil
 }
 
-// cached returns the newest version of a template; nil where the store must be asked for it.
+// cached returns nil where the store must be asked.
 func (n *newestTemplates) cached(ctx context.Context, name TemplateName) (*task.Template, error) {
 	c := n.catalog
 	if n.numbers == nil {
@@ -75,8 +74,7 @@ func (n *newestTemplates) cached(ctx context.Context, name TemplateName) (*task.
 	return c.byDef[def], nil
 }
 
-// add records a version that was read or registered. A reader may be late: a newer version stays. The caller holds the
-// catalog's mutex.
+// add records a version. A reader may be late, so a newer version stays. The caller holds the catalog's mutex.
 func (n *newestTemplates) add(t *task.Template) {
 	if n.numbers != nil || t.Adhoc {
 		return
@@ -87,7 +85,6 @@ func (n *newestTemplates) add(t *task.Template) {
 	}
 }
 
-// read records the version that was read as the newest.
 func (n *newestTemplates) read(t *task.Template) {
 	if n.numbers != nil {
 		return

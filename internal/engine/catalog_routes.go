@@ -11,25 +11,22 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// routeName identifies a route by its content; capabilities is the key of the sorted set.
+// routeName identifies a route by content; capabilities is the key of the sorted set.
 type routeName struct{ namespace, handler, capabilities string }
 
-// nameOfRoute returns the name of a route.
 func nameOfRoute(r task.Route) routeName {
 	return routeName{r.Namespace, r.Handler, r.CapabilityKey()}
 }
 
-// knownRoute is a route in the catalog, and the time of its last use; see eviction.
-// used changes under the catalog's read lock, therefore it is atomic.
+// knownRoute is a route and its last use; see eviction. used is atomic because it changes under the read lock.
 type knownRoute struct {
 	*task.Route
 	used atomic.Int64
 }
 
-// routePage is the number of routes of one read.
 const routePage = 5000
 
-// typesLimit is the error for a namespace that has as many routes or handlers as it may have.
+// typesLimit is the error for a namespace with as many routes or handlers as it may have.
 type typesLimit struct {
 	what, namespace string
 	limit           int
@@ -42,7 +39,7 @@ func (l *typesLimit) Error() string {
 		l.namespace, l.limit, l.what)
 }
 
-// overLimit returns the problem for an error that is a *typesLimit, else nil.
+// overLimit returns the problem of a *typesLimit, else nil.
 func overLimit(err error, at string) *task.Problem {
 	var l *typesLimit
 	if !errors.As(err, &l) {
@@ -51,11 +48,9 @@ func overLimit(err error, at string) *task.Problem {
 	return &task.Problem{Location: at, Message: l.Error()}
 }
 
-// forgotten reports whether the routes must be read before anything relies on them.
 func (c *catalog) forgotten() bool { return c.read.Load() < c.forgets.Load() }
 
-// ensureRead reads the routes if they are not known, or were forgotten. It returns how often they had been forgotten
-// before. As long as forgets is that, the routes are known.
+// ensureRead reads forgotten routes. They remain known while forgets equals the returned value.
 func (c *catalog) ensureRead(ctx context.Context) (int64, error) {
 	for {
 		n := c.forgets.Load()
@@ -68,9 +63,8 @@ func (c *catalog) ensureRead(ctx context.Context) (int64, error) {
 	}
 }
 
-// readAgain reads the routes for many callers at once.
 func (c *catalog) readAgain(calls []struct{}) ([]struct{}, error) {
-	n := c.forgets.Load() // those forgotten from here on are read again
+	n := c.forgets.Load() // routes forgotten from here on are read again
 	if c.read.Load() >= n {
 		return calls, nil
 	}
@@ -81,8 +75,7 @@ func (c *catalog) readAgain(calls []struct{}) ([]struct{}, error) {
 	return calls, nil
 }
 
-// loadRoutes reads the routes of the store: all of them, or those with ready steps if the catalog cannot hold all. The
-// others are read when needed.
+// loadRoutes reads all routes of the store, or those with ready steps if the catalog cannot hold all.
 func (c *catalog) loadRoutes(ctx context.Context) error {
 	for last := int64(0); ; {
 		routes, err := c.store.RoutesAfter(ctx, last, routePage)
@@ -99,8 +92,8 @@ func (c *catalog) loadRoutes(ctx context.Context) error {
 	}
 }
 
-// loadNew reads the routes that were stored since the newest known one.
-// A route whose transaction committed late has a lower number and is missed here; loadNextPage finds it.
+// loadNew reads the routes after the highest known number. A transaction that commits late may have stored a lower
+// number; loadNextPage finds it.
 func (c *catalog) loadNew(ctx context.Context) error {
 	if c.forgotten() {
 		_, err := c.ensureRead(ctx)
@@ -113,8 +106,7 @@ func (c *catalog) loadNew(ctx context.Context) error {
 	return c.admitRoutes(ctx, routes)
 }
 
-// loadNextPage reads the next page of routes and adds missing ones, as loadRoutes does. Repeated calls read all of
-// them.
+// loadNextPage adds the missing routes of the next page. Repeated calls cover all of them.
 func (c *catalog) loadNextPage(ctx context.Context) error {
 	if c.forgotten() {
 		_, err := c.ensureRead(ctx)
@@ -132,8 +124,7 @@ func (c *catalog) loadNextPage(ctx context.Context) error {
 	return c.admitRoutes(ctx, routes)
 }
 
-// admitRoutes adds routes: all of them while there is room, else those with ready steps.
-// Routes without steps are left out first: nothing has to be claimed on them.
+// admitRoutes adds all routes while there is room, else those with ready steps.
 func (c *catalog) admitRoutes(ctx context.Context, routes []*task.Route) error {
 	missing, room := c.missing(routes)
 	if len(missing) > room {
@@ -147,7 +138,7 @@ func (c *catalog) admitRoutes(ctx context.Context, routes []*task.Route) error {
 	return nil
 }
 
-// missing returns the routes that are not in the catalog, and the number of routes for which there is room.
+// missing also returns the remaining room.
 func (c *catalog) missing(routes []*task.Route) ([]*task.Route, int) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -160,8 +151,7 @@ func (c *catalog) missing(routes []*task.Route) ([]*task.Route, int) {
 	return missing, c.eviction.limit - len(c.byRoute)
 }
 
-// addRoutes adds routes and reports whether one of them is new here.
-// It notifies waiting polls whose workers serve a new route, after it has released the lock.
+// addRoutes reports whether a route is new here. It notifies polls after it has released the lock.
 func (c *catalog) addRoutes(routes ...*task.Route) bool {
 	var fresh []*task.Route
 	c.mu.Lock()
@@ -178,7 +168,7 @@ func (c *catalog) addRoutes(routes ...*task.Route) bool {
 	c.noteLimited(fresh)
 	open := c.open(fresh)
 	if len(open) > 0 {
-		for _, k := range c.kinds { // kinds that serve none of them keep their list
+		for _, k := range c.kinds { // kinds that serve none keep their list
 			k.add(open)
 		}
 	}
@@ -189,8 +179,8 @@ func (c *catalog) addRoutes(routes ...*task.Route) bool {
 	return len(fresh) > 0
 }
 
-// route returns the stored route for a namespace, handler and capability set, and whether it was stored now. A
-// namespace with limit of them gets no new one: the error is a *typesLimit.
+// route returns the stored route and whether it was stored now. Beyond limit in the namespace the error is a
+// *typesLimit.
 func (c *catalog) route(ctx context.Context, want task.Route, limit int) (r *task.Route, fresh bool, err error) {
 	if r := c.routeNamed(nameOfRoute(want)); r != nil {
 		return r, false, nil
@@ -214,9 +204,8 @@ func (c *catalog) routeNamed(name routeName) *task.Route {
 	return known.Route
 }
 
-// storedRoute reads a route, or stores it if it is new. Like insertAdhoc it serialises
-// creating, and checks again when its turn comes.
-// The limit is exact within this process. Processes that create at the same moment may exceed it a little.
+// storedRoute serialises creating and checks again in its turn, like insertAdhoc. Other processes that create at the
+// same moment may exceed the limit a little.
 func (c *catalog) storedRoute(ctx context.Context, want task.Route, limit int) (r *task.Route, fresh bool, err error) {
 	if r, err = c.store.FindRoute(ctx, want); err != nil || r != nil {
 		return r, false, err
@@ -244,7 +233,6 @@ func (c *catalog) storedRoute(ctx context.Context, want task.Route, limit int) (
 	return r, true, err
 }
 
-// routeByID returns a route of the catalog, or nil.
 func (c *catalog) routeByID(id int64) *task.Route {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -254,7 +242,7 @@ func (c *catalog) routeByID(id int64) *task.Route {
 	return nil
 }
 
-// allRoutes returns the routes of the catalog. The caller holds mu.
+// The caller holds mu.
 func (c *catalog) allRoutes() []*task.Route {
 	routes := make([]*task.Route, 0, len(c.byRoute))
 	for _, known := range c.byRoute {
@@ -263,7 +251,7 @@ func (c *catalog) allRoutes() []*task.Route {
 	return routes
 }
 
-// findRoute returns a route, read from the store when the catalog does not have it, or nil.
+// findRoute reads the store if the catalog lacks the route; nil if there is none.
 func (c *catalog) findRoute(ctx context.Context, id int64) (*task.Route, error) {
 	if r := c.routeByID(id); r != nil {
 		return r, nil
@@ -278,8 +266,8 @@ func (c *catalog) findRoute(ctx context.Context, id int64) (*task.Route, error) 
 	return found[0], nil
 }
 
-// ensureRoutes adds missing routes on which steps became ready, so that polls check them.
-// It reads missing routes one by one: rarely more than one is missing.
+// ensureRoutes adds missing routes on which steps became ready, so that polls check them. It reads one by one: rarely
+// more than one is missing.
 func (c *catalog) ensureRoutes(ctx context.Context, ids iter.Seq[int64]) error {
 	var missing []int64
 	c.mu.RLock()

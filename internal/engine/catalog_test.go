@@ -17,7 +17,6 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/pgtest"
 )
 
-// types returns submissions of n task types, from the first one given on.
 func types(from, n int) []engine.Submission {
 	subs := make([]engine.Submission, n)
 	for i := range subs {
@@ -26,7 +25,6 @@ func types(from, n int) []engine.Submission {
 	return subs
 }
 
-// drain settles what is ready, and returns how much that was.
 func drain(t *testing.T, e *engine.Engine, worker task.ID) int {
 	t.Helper()
 	for n := 0; ; {
@@ -53,8 +51,7 @@ func settleAll(t *testing.T, e *engine.Engine, leases []engine.Lease) {
 	}
 }
 
-// TestManyTaskTypes submits to more task types than are kept in memory. Those with ready
-// steps stay, the others leave, and all are served, also through a poll that waits.
+// Routes with ready steps stay in memory and the others leave, but all are served, also to a waiting poll.
 func TestManyTaskTypes(t *testing.T) {
 	t.Parallel()
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "tasker.db"), &sqlite.Options{Seed: 1, Readers: 1})
@@ -70,7 +67,7 @@ func TestManyTaskTypes(t *testing.T) {
 	}
 	w := register(t, e, 1000)
 	err = s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
-		// at once: a commit for each would take minutes
+		// one commit each would take minutes
 		for _, in := range types(0, count) {
 			if _, err := tx.InsertTemplate(ctx, task.Adhoc(engine.DefaultNamespace, in.TaskType)); err != nil {
 				return err
@@ -104,7 +101,7 @@ func TestManyTaskTypes(t *testing.T) {
 			}
 			got <- leases
 		}()
-		submit(t, e, types(0, 1)...) // has left
+		submit(t, e, types(0, 1)...) // evicted
 		if leases := <-got; len(leases) != 1 {
 			t.Fatalf("the waiting poll got %d steps", len(leases))
 		} else {
@@ -120,7 +117,7 @@ func TestManyTaskTypes(t *testing.T) {
 	})
 }
 
-// TestReadyOnARouteThatLeft has steps become ready, by time, on routes that are not in memory.
+// Steps become ready, by time, on evicted routes.
 func TestReadyOnARouteThatLeft(t *testing.T) {
 	t.Parallel()
 	t.Run("Native", func(t *testing.T) {
@@ -168,8 +165,7 @@ func readyOnARouteThatLeft(t *testing.T, d engine.Dispatcher) {
 	}
 }
 
-// TestTaskTypesOfAnotherNode has one node make steps ready on routes that the other one
-// does not have in memory, and says nothing of it: the other one finds them by looking.
+// A node finds by polling the steps on routes that it has evicted and another node used without an announcement.
 func TestTaskTypesOfAnotherNode(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
@@ -196,7 +192,7 @@ func TestTaskTypesOfAnotherNode(t *testing.T) {
 		if n := drain(t, here, w.ID); n != 30 {
 			t.Fatalf("round %d: %d of 30 steps were served", round, n)
 		}
-		submit(t, here, types(100*round+100, 30)...) // the others leave
+		submit(t, here, types(100*round+100, 30)...) // evicts the others
 		drain(t, here, w.ID)
 		submit(t, here, types(100*round+150, 3)...)
 		if _, routes, _ := here.CatalogSize(); routes > 8 {
@@ -206,8 +202,6 @@ func TestTaskTypesOfAnotherNode(t *testing.T) {
 	}
 }
 
-// TestTaskTypesHaveALimit refuses a new task type beyond the limit of its namespace, and
-// nothing else.
 func TestTaskTypesHaveALimit(t *testing.T) {
 	t.Parallel()
 	e, _ := newEngine(t, engine.Options{Config: settings.Config{Limits: settings.Limits{Routes: 3}}})

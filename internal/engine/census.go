@@ -8,68 +8,64 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Census is the state of the engine, counted at one time.
+// Census is the state of the engine at one time.
 type Census struct {
 	At task.Instant
-	// Ready lists routes and the steps ready on them: at most MaxRoutes routes, those stored first.
+	// Ready lists steps by route, for the MaxRoutes routes stored first.
 	Ready []ReadyCount
-	// Leased counts the steps held by workers, Waiting those that wait for a time: a retry, a snooze, run_at. Each is
-	// counted up to CensusLimit.
+	// Leased steps are held by workers, Waiting ones wait for a time: a retry, a snooze, run_at. Each is counted up
+	// to CensusLimit.
 	Leased, Waiting int
-	// NextDue is the earliest time that a step waits for; 0 when none waits. A time in the past is overdue: the loop
-	// that fires timers is behind.
+	// NextDue is the earliest time that a step waits for; 0: none. A past time means that the timer loop is behind.
 	NextDue task.Instant
-	// Workers counts workers by state; dead ones only if they died in the last hour. Capacity and Load, the steps that
-	// they hold, exclude dead workers.
+	// Workers counts workers by state; dead ones for an hour after their death. Capacity and Load (steps held)
+	// exclude dead workers.
 	Workers        map[task.WorkerState]int
 	Capacity, Load int
-	// Breakers counts the circuit breakers of workers that are not dead, by state.
+	// Breakers counts breakers of live workers by state.
 	Breakers       map[task.BreakerState]int
-	Queue          *QueueCensus // nil: too long to count in time
+	Queue          *QueueCensus // nil: not counted in time
 	Investigations Investigations
-	// Closed counts the routes that a pause closes, and Outages those with an open outage.
+	// Closed counts routes that a pause closes, Outages those with an open outage.
 	Closed, Outages int
-	// Waits counts the steps that wait for what no worker does, by kind, up to CensusLimit each.
+	// Waits counts steps that wait for other things than workers, by kind, up to CensusLimit each.
 	Waits map[task.WaitKind]int
-	// Limits counts the limits of operators in force, and FullLimits those that let nothing begin for the moment.
+	// Limits counts limits of operators in force, FullLimits those that admit nothing now.
 	Limits, FullLimits int
 	// Dispatch describes how steps reach workers in this process.
 	Dispatch DispatchState
-	// ClockOffset is how far this machine's wall clock is ahead of the database's; 0 where the database has no clock.
+	// ClockOffset is how far this machine's clock is ahead of the database's; 0 without a database clock.
 	ClockOffset time.Duration
-	// ClockStep is how far the clock that decides, of the database or of the machine, has been stepped, as far as that
-	// is not believed yet.
+	// ClockStep is the part of a step of the deciding clock, of the database or the machine, that is not believed
+	// yet.
 	ClockStep time.Duration
 }
 
-// ReadyCount is the number of steps ready on a route, up to CensusLimit.
+// ReadyCount counts the steps ready on a route, up to CensusLimit.
 type ReadyCount struct {
 	Route  task.Route
 	Steps  int
-	Oldest task.Instant // when the longest-waiting step became ready; 0: none is
+	Oldest task.Instant // since when the longest-waiting step is ready; 0: none
 }
 
-// Investigations counts open cases, and tasks by the health of their staleness: healthy, warning, stale. A task that is
-// too young to be anything but healthy is not counted.
+// Investigations counts open cases, and tasks by staleness: healthy, warning, stale. Tasks too young to be anything
+// but healthy are not counted.
 type Investigations struct {
 	Pending int
 	Health  map[string]int
 }
 
-// Bounds of a Census. A queue of a million steps costs no more than one of CensusLimit.
+// Bounds of a Census.
 const (
 	CensusLimit = 100_000
 	MaxRoutes   = 500
-	// censusBudget bounds the steps counted on all routes together.
+	// censusBudget bounds the counted steps of all routes together.
 	censusBudget = 500_000
-	// deadWorkers is how long after its death a worker is counted.
-	deadWorkers = time.Hour
+	deadWorkers  = time.Hour
 )
 
-// Census counts tasks, steps and workers. It only reads. Its cost grows with the number of
-// routes and, up to the bounds, with the number of ready steps. It is safe for concurrent use,
-// and is meant for an operator or a scrape, not for the hot path. The parts are read one after
-// another, so they may differ by what happens meanwhile.
+// Census counts tasks, steps and workers. Its cost grows with the routes and, up to the bounds, with the ready steps:
+// call it for an operator or a scrape. The parts are read one after another and may differ.
 func (e *Engine) Census(ctx context.Context) (*Census, error) {
 	c := &Census{At: e.instant(), Closed: e.ClosedRoutes(), Outages: e.OpenOutages(), Dispatch: e.DispatchState(),
 		Workers:  map[task.WorkerState]int{},
@@ -109,8 +105,7 @@ func (e *Engine) Census(ctx context.Context) (*Census, error) {
 	return c, err
 }
 
-// countReady counts the routes that have ready steps. It reads the routes from the store, because another process may
-// have added some.
+// countReady reads the routes from the store, because another process may have added some.
 func (e *Engine) countReady(ctx context.Context, c *Census) error {
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
@@ -134,9 +129,9 @@ func (e *Engine) countReady(ctx context.Context, c *Census) error {
 	return nil
 }
 
-// oldest returns the time at which the longest-waiting step on a route became ready; 0 when none is ready. Steps are
-// ordered by time within a band of the queue, so that step is the first of one of the bands. Where priorities age, all
-// steps are in one band and only roughly in order of time: then it is the longest-waiting of the first few.
+// oldest returns when the longest-waiting step on a route became ready; 0: none. Bands of the queue are ordered by
+// time, so the first step of some band is the oldest. With ageing priorities there is one band, roughly in that
+// order, so it looks at the first few.
 func (e *Engine) oldest(ctx context.Context, route int64) (task.Instant, error) {
 	var oldest task.Instant
 	for from := int64(0); ; {
@@ -157,7 +152,7 @@ func (e *Engine) oldest(ctx context.Context, route int64) (task.Instant, error) 
 	}
 }
 
-// sampleSize is how many of the first steps in a band are read to find the oldest.
+// sampleSize is how many first steps of a band are read to find the oldest.
 func (e *Engine) sampleSize() int {
 	if e.Order().Mode == task.Aging {
 		return 100
@@ -165,7 +160,6 @@ func (e *Engine) sampleSize() int {
 	return 1
 }
 
-// countWorkers counts workers, their capacity and their load.
 func (e *Engine) countWorkers(ctx context.Context, c *Census) error {
 	workers, err := e.Workers(ctx, deadWorkers)
 	if err != nil {

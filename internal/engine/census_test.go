@@ -12,8 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// newEngine returns an engine on a fresh store that runs every transaction twice,
-// the first time in vain, with a clock that only tick moves.
+// newEngine runs every transaction twice, the first time in vain; only tick moves its clock.
 func newEngine(t *testing.T, opts engine.Options) (e *engine.Engine, tick func(time.Duration)) {
 	t.Helper()
 	return newEngineOn(t, memstore.New(&memstore.Options{Seed: 1, Rehearse: true}), opts)
@@ -21,7 +20,7 @@ func newEngine(t *testing.T, opts engine.Options) (e *engine.Engine, tick func(t
 
 func newEngineOn(t *testing.T, s engine.Database, opts engine.Options) (e *engine.Engine, tick func(time.Duration)) {
 	t.Helper()
-	var now atomic.Int64 // in nanoseconds; a dispatcher's outbox reads the clock beside the test
+	var now atomic.Int64 // nanoseconds; atomic because a dispatcher's outbox reads it concurrently
 	now.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixNano())
 	opts.Now = func() time.Time { return time.Unix(0, now.Load()).UTC() }
 	e, err := engine.New(t.Context(), s, opts)
@@ -107,7 +106,7 @@ func TestCensus(t *testing.T) {
 	})
 	t.Run("CasesAndHealth", func(t *testing.T) {
 		t.Parallel()
-		// 30 minutes in steps_in_process, and nothing to speak of in the queue before
+		// 30 minutes in steps_in_process; the limits of the queue are negligible
 		e, tick := newEngine(t,
 			engine.Options{
 				Config: settings.Config{Scheduling: settings.Scheduling{MaxWait: time.Microsecond,
@@ -122,7 +121,7 @@ func TestCensus(t *testing.T) {
 		tick(10 * time.Minute)
 		submit(t, e, engine.Submission{TaskType: "mail"})
 		tick(15 * time.Minute)
-		health("{0 map[healthy:0 stale:0 warning:2]}") // the detector has not looked at them yet
+		health("{0 map[healthy:0 stale:0 warning:2]}") // before the detector has run
 		if _, err := e.Survey(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +158,7 @@ func TestCensus(t *testing.T) {
 			}
 			kind := engine.ResolveManually
 			if d.Task == found[0].Task {
-				kind = engine.ResetForRetry // continues
+				kind = engine.ResetForRetry
 			}
 			if _, err := e.Operate(t.Context(), d.Task, steps[0].ID,
 				engine.StepAct{Kind: kind, Actor: "ann", Reason: "done"}); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Checkpoints: where an attempt has got to. They are stored in the transaction that renews the lease, and handed out
-// with the next one. See docs/design/0049-long-work.md.
+// Checkpoints store how far an attempt has got. The transaction that renews the lease stores them, and the next lease
+// carries them. See docs/design/0049-long-work.md.
 
 func checkpointsFeature() feature {
 	return feature{
@@ -27,7 +27,6 @@ func checkpointsFeature() feature {
 	}
 }
 
-// recordProgress records what a worker says of a step that it holds.
 func recordProgress(u *unit, w Work, p *Progress) {
 	if p.Checkpoint == nil || p.Percent > 0 || p.Note != "" {
 		w.Step.Progress, w.Step.Note = p.Percent, p.Note
@@ -45,14 +44,13 @@ func recordProgress(u *unit, w Work, p *Progress) {
 	}
 }
 
-// dropCheckpoint deletes the checkpoint of a step, if it may have one.
 func dropCheckpoint(u *unit, w Work) {
 	if w.Task.Meta.Checkpointed(w.Step.Ordinal) {
 		checkpointSlot.of(u).put(w.Step.ID, nil)
 	}
 }
 
-// dropCheckpoints deletes the checkpoints of a task: they tell how far steps got with another input.
+// dropCheckpoints deletes the checkpoints of a task, which belong to another input.
 func dropCheckpoints(u *unit, t *task.Task) error {
 	if len(t.Meta.Checkpoints) == 0 {
 		return nil
@@ -64,7 +62,7 @@ func dropCheckpoints(u *unit, t *task.Task) error {
 	return err
 }
 
-// newCheckpoints are the new checkpoints of a unit, by step; nil: deleted.
+// newCheckpoints are by step; nil: deleted.
 type newCheckpoints struct {
 	u  *unit
 	of map[task.ID]*task.Checkpoint
@@ -74,10 +72,10 @@ var checkpointSlot = newSlot(func(u *unit) *newCheckpoints {
 	return &newCheckpoints{u: u, of: map[task.ID]*task.Checkpoint{}}
 })
 
-// put records the new checkpoint of a step; nil deletes it. The last one of a transaction counts.
+// put replaces an earlier checkpoint of the transaction; nil deletes.
 func (nc *newCheckpoints) put(step task.ID, c *task.Checkpoint) { nc.of[step] = c }
 
-// save stores what has changed, in one order for all transactions.
+// save writes in one order for all transactions.
 func (nc *newCheckpoints) save() error {
 	rows := nc.u.e.checkpointStore
 	for _, step := range slices.SortedFunc(maps.Keys(nc.of), compareIDs) {
@@ -94,8 +92,7 @@ func (nc *newCheckpoints) save() error {
 	return nil
 }
 
-// readCheckpoints reads the checkpoints of steps that are about to be handed out, in one query; in none for steps
-// that have never stored one.
+// readCheckpoints uses one query, and none for steps that have never stored a checkpoint.
 func (lr *loadedRows) readCheckpoints(works []Work) error {
 	var steps []task.ID
 	for _, w := range works {
@@ -125,7 +122,6 @@ func (lr *loadedRows) readCheckpoints(works []Work) error {
 	return nil
 }
 
-// checkpointOf returns the checkpoint that the next attempt of a step receives, nil for none.
 func (lr *loadedRows) checkpointOf(w Work) ([]byte, error) {
 	if len(w.Task.Meta.Checkpoints) == 0 {
 		return nil, nil
@@ -134,8 +130,8 @@ func (lr *loadedRows) checkpointOf(w Work) ([]byte, error) {
 	return lr.checkpoints[w.Step.ID], err
 }
 
-// Checkpoints returns the checkpoints of the steps of a task that was read, by step. Bodies are left out beyond the
-// bytes of a page, and without bodies.
+// Checkpoints returns the checkpoints of a task's steps, by step. Bodies are left out beyond the bytes of a page, and
+// without bodies.
 func (e *Engine) Checkpoints(ctx context.Context, t *task.Task, steps []*task.Step, bodies bool,
 ) (map[task.ID]task.Checkpoint, error) {
 	var ids []task.ID

@@ -10,28 +10,28 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A step with child tasks is carried out by the engine: it waits while ordinary tasks, its children, do the work. Its
-// fan-out counts them. Nothing is done about children in the transaction in which a step begins or a child ends: that
-// only leaves a mark, so that no transaction of a worker waits for another one. After its commit, or in the loop
-// "children", AdvanceChildren looks at the marks. It submits children as others end, a bounded number at a time, and
-// completes the step or puts it in error. What a crash interrupts, the next run continues from the marks.
+// The engine carries out a step with child tasks: the step waits while ordinary tasks, its children, do the work. Its
+// fan-out counts them. A transaction in which a step begins or a child ends only leaves a mark, so that workers'
+// transactions do not wait for one another. After its commit, or in the loop "children", AdvanceChildren handles the
+// marks: it submits a bounded number of children at a time, and ends the step. After a crash the next run continues
+// from the marks.
 
 // Codes of the failures of steps with child tasks.
 const (
-	CodeChildrenFailed  = "CHILDREN_FAILED"    // more children have failed than may
-	CodeChildrenRefused = "CHILDREN_REFUSED"   // they cannot be submitted: no such template, no such list
-	CodeChildrenDeep    = "CHILDREN_TOO_DEEP"  // children of children beyond the limit
-	CodeChildrenLarge   = "CHILDREN_TOO_LARGE" // too many items, or their joined results are too large
+	CodeChildrenFailed  = "CHILDREN_FAILED"  // more children failed than may
+	CodeChildrenRefused = "CHILDREN_REFUSED" // they cannot be submitted: no such template or list
+	CodeChildrenDeep    = "CHILDREN_TOO_DEEP"
+	CodeChildrenLarge   = "CHILDREN_TOO_LARGE"
 )
 
-// children are the changes of a unit to steps with child tasks, and to tasks that are children.
+// children are a unit's changes to steps with child tasks, and to children.
 type children struct {
 	u     *unit
 	woken map[task.ID]*task.Step // fan-outs to look at
 	ended map[*task.Task]bool    // children whose state counts differently now
-	// settling are steps whose end follows from their children.
+	// settling are steps that end because of their children.
 	settling map[task.ID]bool
-	// stirred: there is something to do after the commit.
+	// stirred: there is work after the commit.
 	stirred bool
 }
 
@@ -64,13 +64,12 @@ func childrenFeature() feature {
 
 var childSlot = newSlot(func(u *unit) *children { return &children{u: u} })
 
-// begin makes a pending step with child tasks wait for them. They are submitted after the commit.
+// begin makes a step wait for its children, which are submitted after the commit.
 func (c *children) begin(w Work) error {
 	c.wake(w.Step)
 	return control{c.u}.await(w, 0)
 }
 
-// wake has the fan-out of a step looked at after the commit.
 func (c *children) wake(s *task.Step) {
 	if c.woken == nil {
 		c.woken = map[task.ID]*task.Step{}
@@ -78,9 +77,9 @@ func (c *children) wake(s *task.Step) {
 	c.woken[s.ID] = s
 }
 
-// parentMoved looks at a step of a task that has steps with children. Where somebody else has settled such a step, its
-// children are cancelled. Where it has failed in a task that is itself a child, the task above may be undone. A pending
-// step has children too if it was reset; then it has begun before, which its token shows.
+// parentMoved marks a step with children that was settled from outside, so that its children are cancelled, and one
+// that failed in a child, so that the task above may be undone. A pending step with a token was reset, so it has
+// children too.
 func parentMoved(u *unit, w Work, from task.StepState) {
 	failed := w.Step.State == task.StepErrored && w.Task.Meta.Child != nil
 	first := from == task.StepPending && w.Step.Token == 0
@@ -88,19 +87,17 @@ func parentMoved(u *unit, w Work, from task.StepState) {
 		return
 	}
 	t, err := u.rows.template(w.Step.DefID)
-	if err != nil || t.Spec(w.Step).Tasks == nil { // a template that cannot be read has no children to cancel
+	if err != nil || t.Spec(w.Step).Tasks == nil { // no children can be known
 		return
 	}
 	childSlot.of(u).wake(w.Step)
 }
 
-// isSettling reports whether the end of a step follows from its children.
 func isSettling(u *unit, s *task.Step) bool {
 	c := childSlot.peek(u)
 	return c != nil && c.settling[s.ID]
 }
 
-// mark has the step of the parent of a child look at it.
 func (c *children) mark(t *task.Task) {
 	if c.ended == nil {
 		c.ended = map[*task.Task]bool{}
@@ -108,7 +105,6 @@ func (c *children) mark(t *task.Task) {
 	c.ended[t] = true
 }
 
-// save stores the marks.
 func (c *children) save() error {
 	if len(c.woken) > 0 {
 		steps := sorted(setOfSteps(c.woken), func(s *task.Step) task.ID { return s.ID })
@@ -129,8 +125,7 @@ func (c *children) save() error {
 	return c.u.e.childRows.MarkChildren(c.u.ctx, c.u.tx, marks)
 }
 
-// firstSteps returns the first steps that the unit has loaded of tasks, by task. The ID of a step does not follow from
-// that of its task: another process may have created both.
+// firstSteps returns the loaded first steps by task. The ID of a step does not follow from that of its task.
 func (c *children) firstSteps() map[task.ID]*task.Step {
 	firsts := map[task.ID]*task.Step{}
 	for _, s := range c.u.rows.steps {
@@ -141,8 +136,8 @@ func (c *children) firstSteps() map[task.ID]*task.Step {
 	return firsts
 }
 
-// resultOf returns the result of a child whose only step has just completed it. nil: it has none, or AdvanceChildren
-// reads it.
+// resultOf returns the result of a child that its only step has just completed; nil: none, or AdvanceChildren reads
+// it.
 func resultOf(t *task.Task, first *task.Step) []byte {
 	if t.State != task.Complete || t.Meta.Child.Quiet || t.Counts.Total() != 1 || first == nil {
 		return nil
@@ -172,14 +167,13 @@ func tasksOfSet(of map[*task.Task]bool) map[*task.Task]struct{} {
 const (
 	// fanOutsAtOnce bounds the steps in one transaction of AdvanceChildren.
 	fanOutsAtOnce = 50
-	// freshAtOnce bounds the children of one step that it counts there.
+	// freshAtOnce bounds the children of one step counted there.
 	freshAtOnce = 500
 )
 
-// AdvanceChildren carries on with steps whose child tasks have moved: it submits children, counts those that have
-// ended, and ends the steps. It returns the number of steps that it has changed, and whether there may be more. It
-// may run in several processes at once: a step that another one has changed meanwhile is left to the next run. A
-// *due.Error tells of steps that were stepped over.
+// AdvanceChildren submits children, counts ended ones, and ends their steps. It returns the number of changed steps,
+// and whether there may be more. Processes may run it concurrently: a step that another has changed is left to the
+// next run. A *due.Error names skipped steps.
 func (e *Engine) AdvanceChildren(ctx context.Context) (n int, more bool, err error) {
 	now := e.Now()
 	list, err := e.due.fanOuts.Read(now, fanOutsAtOnce, func(limit int) ([]*task.FanOut, error) {
@@ -188,7 +182,7 @@ func (e *Engine) AdvanceChildren(ctx context.Context) (n int, more bool, err err
 	if err != nil {
 		return 0, false, fmt.Errorf("look for steps with child tasks: %w", err)
 	}
-	// the same everywhere
+	// one order in all processes
 	slices.SortFunc(list, func(a, b *task.FanOut) int { return bytes.Compare(a.Step[:], b.Step[:]) })
 	err = e.due.fanOuts.Try(ctx, now, list, func(ctx context.Context, some []*task.FanOut) error {
 		held, err := e.advanceFanOuts(ctx, some)
@@ -202,8 +196,7 @@ func (e *Engine) AdvanceChildren(ctx context.Context) (n int, more bool, err err
 	return n, n > 0 || stepped && len(list) == fanOutsAtOnce, err
 }
 
-// advanceFanOuts carries on with steps in one transaction, and returns how many it has changed. It leaves out those
-// whose plan fails, and returns why one did.
+// advanceFanOuts uses one transaction. It leaves out steps whose plan fails, and returns one of those errors.
 func (e *Engine) advanceFanOuts(ctx context.Context, list []*task.FanOut) (n int, err error) {
 	plans, failed := e.planChildren(ctx, list)
 	if len(plans) == 0 {
@@ -220,8 +213,7 @@ func (e *Engine) advanceFanOuts(ctx context.Context, list []*task.FanOut) (n int
 	return n, failed
 }
 
-// advanceChildren runs AdvanceChildren until nothing is left to do. An error is left to the loop of package upkeep,
-// which tries again.
+// advanceChildren leaves errors to the upkeep loop, which tries again.
 func (e *Engine) advanceChildren(calls []struct{}) ([]struct{}, error) {
 	return calls, repeat(e.AdvanceChildren)
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// advance is what one transaction changes about steps and their children.
 type advance struct {
 	u        *unit
 	b        *builder
@@ -12,9 +11,8 @@ type advance struct {
 	children []Child
 }
 
-// all carries out plans, and returns how many of them held. Steps are locked first, in the order of all
-// transactions, then the rows of their children, then, through the end of a step, the row of a task that is itself a
-// child.
+// all returns how many plans held. It locks steps first, in the order of all transactions, then the rows of their
+// children, then, through the end of a step, the row of a task that is itself a child.
 func (a *advance) all(plans []*childPlan) (int, error) {
 	u := a.u
 	ids := make([]task.ID, len(plans))
@@ -56,7 +54,6 @@ func (a *advance) all(plans []*childPlan) (int, error) {
 	return len(a.fans), a.save()
 }
 
-// step carries out the plan of one step.
 func (a *advance) step(w Work, f *task.FanOut, p *childPlan) error {
 	f.Rev++
 	f.Fresh = p.left
@@ -66,7 +63,7 @@ func (a *advance) step(w Work, f *task.FanOut, p *childPlan) error {
 		if p.begin.fault != nil {
 			return control{a.u}.failUnrun(w, p.tpl, p.begin.fault)
 		}
-		if f.Total == task.Unlisted { // those of an edited context are evaluated each time
+		if f.Total == task.Unlisted { // with an edited context they are evaluated each time
 			if err := a.u.e.childRows.AddItems(a.u.ctx, a.u.tx, f.Step, p.begin.windows); err != nil {
 				return err
 			}
@@ -100,7 +97,7 @@ func (a *advance) step(w Work, f *task.FanOut, p *childPlan) error {
 	return a.end(w, f, p)
 }
 
-// count counts the fresh children that are as the plan has seen them. It reports whether there are no others.
+// count counts the fresh children that are unchanged since the plan, and reports whether there are no others.
 func (a *advance) count(f *task.FanOut, p *childPlan) (whole bool, err error) {
 	list, err := a.u.e.childRows.LockFresh(a.u.ctx, a.u.tx, f.Step, freshAtOnce)
 	if err != nil {
@@ -120,7 +117,7 @@ func (a *advance) count(f *task.FanOut, p *childPlan) (whole bool, err error) {
 	return whole, nil
 }
 
-// repeat submits children again that were given up, after the step was reset.
+// repeat submits given-up children again, after the step was reset.
 func (a *advance) repeat(f *task.FanOut, p *childPlan) error {
 	if f.Phase != task.FanFailed {
 		return nil
@@ -137,7 +134,6 @@ func (a *advance) repeat(f *task.FanOut, p *childPlan) error {
 	return nil
 }
 
-// submit submits the next children, as far as there is room.
 func (a *advance) submit(f *task.FanOut, p *childPlan) error {
 	for i, n := 0, f.Room(p.spec); i < min(n, len(p.next)); i++ {
 		if p.next[i].index != f.Submitted {
@@ -152,7 +148,7 @@ func (a *advance) submit(f *task.FanOut, p *childPlan) error {
 	return nil
 }
 
-// add submits a child, or records that it was refused.
+// add submits a child, or records its refusal.
 func (a *advance) add(f *task.FanOut, d childDraft) error {
 	c := Child{Step: f.Step, Index: d.index, State: task.ChildGivenUp, Note: d.note}
 	if d.draft != nil {
@@ -168,7 +164,7 @@ func (a *advance) add(f *task.FanOut, d childDraft) error {
 	return nil
 }
 
-// end ends the step, if that follows from its children. The plan has the end, unless its children have moved since.
+// end ends the step if its children decide so. The end is in the plan, unless its children have moved since.
 func (a *advance) end(w Work, f *task.FanOut, p *childPlan) error {
 	v := f.Verdict(p.spec)
 	if v != task.Joined && v != task.TooMany {
@@ -191,7 +187,7 @@ func (a *advance) end(w Work, f *task.FanOut, p *childPlan) error {
 	return control{a.u}.finish(w, p.end.result)
 }
 
-// save stores everything. New tasks go through the queue.
+// save passes new tasks through the queue.
 func (a *advance) save() error {
 	u := a.u
 	if err := u.ready.pass(true); err != nil {

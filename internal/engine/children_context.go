@@ -11,14 +11,13 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// childContexts evaluates the contexts of children for items: what the expression sees of the parent is read and
-// decoded once for a plan.
+// childContexts keeps the decoded values of the parent for all items of a plan.
 type childContexts struct {
 	program *expr.Program
 	values  expr.Values
 }
 
-// contextOf is the context of a child. An item is passed on byte for byte. A fault is of the child alone.
+// contextOf passes an item on byte for byte. A fault concerns this child only.
 func (e *Engine) contextOf(ctx context.Context, p *childPlan, index int, item json.RawMessage) ([]byte, *task.Failure,
 	error,
 ) {
@@ -33,7 +32,6 @@ func (e *Engine) contextOf(ctx context.Context, p *childPlan, index int, item js
 	return item, nil, nil
 }
 
-// eachContext evaluates the expression of a template for an item.
 func (e *Engine) eachContext(ctx context.Context, p *childPlan, index int, item json.RawMessage) ([]byte, *task.Failure,
 	error,
 ) {
@@ -61,7 +59,6 @@ func (e *Engine) eachContext(ctx context.Context, p *childPlan, index int, item 
 	return encoded, nil, nil
 }
 
-// valuesOf compiles an expression of a step with child tasks, and reads what it sees of the parent.
 func (e *Engine) valuesOf(ctx context.Context, p *childPlan, text string, names ...string) (*expr.Program, expr.Values,
 	*task.Failure, error,
 ) {

@@ -6,17 +6,17 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// An edit of a task reaches its children when its step is reset: those still to be submitted are drafted with the new
-// context, and those in error are edited and replayed. Their own steps with child tasks do the same in turn.
+// Resetting a step brings an edited context to its children: unsubmitted ones get the new context, and those in error
+// are edited and replayed, recursively.
 
 // childEdit is the new context of a child in error.
 type childEdit struct {
 	ContextEdit
-	seen *task.Task // the child, as it was when the context was checked
+	seen *task.Task // as it was when the context was checked
 }
 
-// planChildEdit returns the edit that gives a child in error the edited context of its parent; nil if there is none, or
-// if somebody has edited the child since. A refusal becomes the fault of the plan.
+// planChildEdit returns nil if the parent has no edited context, or if the child was edited since. A refusal becomes
+// the fault of the plan.
 func (e *Engine) planChildEdit(ctx context.Context, p *childPlan, c Child) (*childEdit, error) {
 	if p.begin == nil {
 		return nil, nil

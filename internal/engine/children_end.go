@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// planEnd prepares the end of a step whose children will be as sim counts them.
+// planEnd prepares the end of a step whose counts will be sim.
 func (e *Engine) planEnd(ctx context.Context, p *childPlan, sim task.FanOut) (err error) {
 	if p.left || len(p.next) > 0 || len(p.again) > 0 {
 		return nil
@@ -26,8 +26,7 @@ func (e *Engine) planEnd(ctx context.Context, p *childPlan, sim task.FanOut) (er
 	return err
 }
 
-// joined returns the result of a step whose children have ended: the result of the only child, or a list with that of
-// each by index, null for one without.
+// joined returns the result of a step: that of the only child, or a list by index, with null for a child without one.
 func (e *Engine) joined(ctx context.Context, p *childPlan, sim task.FanOut) (*childEnd, error) {
 	if p.spec.CountsOnly {
 		result, err := json.Marshal(struct {
@@ -70,17 +69,14 @@ func (e *Engine) joined(ctx context.Context, p *childPlan, sim task.FanOut) (*ch
 	return &childEnd{result: all}, nil
 }
 
-// tooLarge is the failure of a step whose result would be larger than a payload may be.
 func tooLarge(size, most int) *task.Failure {
 	return childFault(CodeChildrenLarge, "the results of the children have %d bytes together, and a result may have %d; "+
 		"they stay readable as results of the children: let the template join counts only, or have the children return less",
 		size, most)
 }
 
-// namedChildren is how many children the failure of a step names.
 const namedChildren = 10
 
-// tooMany returns the failure of a step of whose children too many have failed.
 func (e *Engine) tooMany(ctx context.Context, p *childPlan, sim task.FanOut) (*childEnd, error) {
 	list, err := e.childReads.ListChildren(ctx, p.fan.Step, ChildFilter{Limit: namedChildren,
 		States: []task.ChildState{task.ChildErrored, task.ChildGivenUp}})
@@ -106,8 +102,8 @@ func (e *Engine) tooMany(ctx context.Context, p *childPlan, sim task.FanOut) (*c
 		p.spec.Tolerated(sim.Total), strings.Join(names, "; "))}, nil
 }
 
-// cancelChildren cancels the children of a step that somebody has settled: its task was cancelled, or an operator
-// supplied the outcome. It takes a bounded number at a time.
+// cancelChildren cancels a bounded number of children of a step that was cancelled, or got its outcome from an
+// operator.
 func (e *Engine) cancelChildren(ctx context.Context, p *childPlan) error {
 	list, err := e.childReads.ListChildren(ctx, p.fan.Step, ChildFilter{Limit: ItemWindow,
 		States: []task.ChildState{task.ChildRunning, task.ChildErrored}})
@@ -135,14 +131,14 @@ func (e *Engine) cancelChildren(ctx context.Context, p *childPlan) error {
 			if err != nil {
 				return err
 			}
-			p.left = p.left || r.Err == nil // there may be more of them
+			p.left = p.left || r.Err == nil // there may be more
 		}
 		return nil
 	})
 }
 
-// repeatChildren runs the failed children of a step again that was reset. Those in error are replayed; for those that
-// were given up, new tasks are prepared, up to room of them.
+// repeatChildren repeats the failed children of a reset step: it replays those in error, and prepares up to room new
+// tasks for given-up ones.
 func (e *Engine) repeatChildren(ctx context.Context, p *childPlan, room int) error {
 	for from := 0; p.fan.Repeated == 0; {
 		list, err := e.childReads.ListChildren(ctx, p.fan.Step, ChildFilter{Limit: ItemWindow, From: from,
@@ -172,7 +168,7 @@ func (e *Engine) repeatChildren(ctx context.Context, p *childPlan, room int) err
 		p.until, p.left = list[limit-1].Index+1, true
 	}
 	for _, c := range list {
-		if c.Fresh || c.Counted != task.ChildGivenUp { // it was given up after the reset
+		if c.Fresh || c.Counted != task.ChildGivenUp { // given up after the reset
 			continue
 		}
 		items, err := e.itemsAt(ctx, p, c.Index)
@@ -188,8 +184,8 @@ func (e *Engine) repeatChildren(ctx context.Context, p *childPlan, room int) err
 	return nil
 }
 
-// replayChildren replays children in error, with new contexts where that of their parent was edited. One without a
-// failed step stays as it is: an operator decides about it. A child that cannot have its new context fails the step.
+// replayChildren replays children in error, with new contexts after an edit. One without a failed step is left to an
+// operator. A child that cannot have its new context fails the step.
 func (e *Engine) replayChildren(ctx context.Context, p *childPlan, list []Child) error {
 	r := Replay{Actor: System, Reason: "the step of its parent was reset", ResetAttempts: true}
 	edits := make([]*childEdit, len(list))

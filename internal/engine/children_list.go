@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// childList is the list of items of a step that begins, or the reason why it has none.
+// childList is the items of a step that begins, or why it has none.
 type childList struct {
 	windows [][]byte
 	total   int
@@ -18,7 +18,7 @@ type childList struct {
 	fault   *task.Failure
 }
 
-// listChildren fixes the children of a step that begins: their template and their items.
+// listChildren fixes the template and the items of a step that begins.
 func (e *Engine) listChildren(ctx context.Context, p *childPlan) (*childList, error) {
 	if depthOf(p.parent) >= task.MaxChildDepth {
 		return &childList{fault: childFault(CodeChildrenDeep,
@@ -39,9 +39,8 @@ func (e *Engine) listChildren(ctx context.Context, p *childPlan) (*childList, er
 	return e.listOf(ctx, p, version)
 }
 
-// listAgain lists the items of a step anew whose task has an edited context: what is submitted from now on has the new
-// one. The template of the children stays. What was submitted keeps its index, so the list may not become shorter than
-// that.
+// listAgain lists the items anew after an edit of the context. The template stays. Submitted children keep their
+// index, so the list must not become shorter than their number.
 func (e *Engine) listAgain(ctx context.Context, p *childPlan) (*childList, error) {
 	list, err := e.listOf(ctx, p, p.fan.Version)
 	if err == nil && list.fault == nil && list.total < p.fan.Submitted {
@@ -51,7 +50,6 @@ func (e *Engine) listAgain(ctx context.Context, p *childPlan) (*childList, error
 	return list, err
 }
 
-// listOf evaluates the items of a step.
 func (e *Engine) listOf(ctx context.Context, p *childPlan, version string) (*childList, error) {
 	list := &childList{version: version}
 	items, fault, err := e.itemsOf(ctx, p)
@@ -113,7 +111,7 @@ func (e *Engine) itemsOf(ctx context.Context, p *childPlan) ([]json.RawMessage, 
 	return items, nil, nil
 }
 
-// listOf writes a list of values of JSON, each as it is: encoding/json would change how they are written.
+// listOf keeps the values byte for byte; encoding/json would rewrite them.
 func listOf(values []json.RawMessage) []byte {
 	out := []byte{'['}
 	for i, v := range values {
@@ -128,14 +126,14 @@ func listOf(values []json.RawMessage) []byte {
 	return append(out, ']')
 }
 
-// objectOf writes an object of values of JSON, each as it is.
+// objectOf keeps the values byte for byte.
 func objectOf(values map[string]json.RawMessage) []byte {
 	out := []byte{'{'}
 	for i, name := range slices.Sorted(maps.Keys(values)) {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		quoted, _ := json.Marshal(name) // a string is always encoded
+		quoted, _ := json.Marshal(name) // a string always encodes
 		out = append(append(append(out, quoted...), ':'), values[name]...)
 	}
 	return append(out, '}')
