@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// childPlan is what AdvanceChildren prepares for a step outside of the transaction: everything that reads much or needs
-// its own transaction. The plan holds for one revision of the fan-out.
+// childPlan is the part of AdvanceChildren outside of the transaction, for one step: large reads and separate
+// transactions. It is valid for one revision of the fan-out.
 type childPlan struct {
 	fan    *task.FanOut
 	parent *task.Task
@@ -19,41 +19,40 @@ type childPlan struct {
 	tpl    *task.Template
 	spec   *task.ChildSpec
 
-	begin *childList    // of a step that begins, or whose task has another context than when it began
-	fresh map[int]Child // what was seen of the fresh children, with the results that had to be read
-	next  []childDraft  // the children to submit next, in the order of their indexes
-	again []childDraft  // children that were given up, and run again because the step was reset
-	until int           // the index up to which they run again then
-	end   *childEnd     // the end of the step, if its children are as the plan sees them
-	left  bool          // there is more to do than the plan has
-	over  bool          // the task is undone, and nothing below the step runs any more
+	begin *childList    // of a step that begins, or whose task's context was edited since
+	fresh map[int]Child // the fresh children, with the results that had to be read
+	next  []childDraft  // to submit next, by index
+	again []childDraft  // given-up children to repeat because the step was reset
+	until int           // the index up to which they are repeated then
+	end   *childEnd     // if its children are as the plan sees them
+	left  bool          // more is to do
+	over  bool          // the task is undone, and nothing below the step runs
 
-	contexts *childContexts // of its children; nil until the first is made
+	contexts *childContexts
 }
 
-// childDraft is a child to be submitted. Without a draft it is refused, and note says why.
+// childDraft is a child to submit. Without a draft it is refused, for the reason in note.
 type childDraft struct {
 	index int
 	draft *draft
 	note  string
 }
 
-// childEnd is the end of a step: a result, or a failure.
 type childEnd struct {
-	of      task.FanOut // the counts from which it follows
+	of      task.FanOut // the counts that decide it
 	result  []byte
 	failure *task.Failure
 }
 
-// childFault is a failure of a step because of its children. An operator may reset the step once its cause is gone.
+// childFault is a failure because of children. An operator may reset the step after repairing its cause.
 func childFault(code, format string, args ...any) *task.Failure {
 	f := &task.Failure{Type: "child_tasks", Code: code, Message: fmt.Sprintf(format, args...), Class: failure.Logic}
 	f.Trim()
 	return f
 }
 
-// planChildren prepares the next transaction. The children to be submitted are shared out among the steps. A step
-// whose plan fails is left out, so that it does not hold up others.
+// planChildren prepares the next transaction, and shares out the children to submit among the steps. It leaves out a
+// step whose plan fails.
 func (e *Engine) planChildren(ctx context.Context, due []*task.FanOut) ([]*childPlan, error) {
 	var plans []*childPlan
 	var failed error
@@ -77,8 +76,8 @@ func (e *Engine) planChildren(ctx context.Context, due []*task.FanOut) ([]*child
 	return plans, failed
 }
 
-// findParent reads the step of a plan with its task and template. It reports false for one that is gone, and if the
-// fan-out changed meanwhile: the state of the step may be newer than the phase of the fan-out then.
+// findParent reports false for a step that is gone, and if the fan-out changed meanwhile: the step may then be newer
+// than the phase of the fan-out.
 func (e *Engine) findParent(ctx context.Context, p *childPlan) (bool, error) {
 	t, err := e.store.FindTask(ctx, p.fan.Task)
 	if err != nil || t == nil {
@@ -105,13 +104,12 @@ func (e *Engine) findParent(ctx context.Context, p *childPlan) (bool, error) {
 	return p.spec != nil && now != nil && now.Rev == p.fan.Rev, err
 }
 
-// unmoved locks a fan-out, and reports whether it is as a plan has read it.
+// unmoved locks a fan-out, and reports whether it is unchanged since the plan.
 func (c *children) unmoved(f *task.FanOut) (bool, error) {
 	list, err := c.u.e.childRows.FanOutsIn(c.u.ctx, c.u.tx, []task.ID{f.Step})
 	return len(list) == 1 && list[0].Rev == f.Rev, err
 }
 
-// plan prepares what a step needs next.
 func (e *Engine) plan(ctx context.Context, p *childPlan, room int) (err error) {
 	waits := p.step.State == task.StepWaiting
 	if waits {
@@ -164,8 +162,8 @@ func (e *Engine) plan(ctx context.Context, p *childPlan, room int) (err error) {
 	return e.planEnd(ctx, p, sim)
 }
 
-// readFresh reads the fresh children, with those results that their own transactions have left out. It returns the
-// fan-out as it will be once they are counted.
+// readFresh reads the fresh children, with the results that their own transactions left out. It returns the fan-out
+// as it will be once they are counted.
 func (e *Engine) readFresh(ctx context.Context, p *childPlan) (task.FanOut, error) {
 	sim := *p.fan
 	list, err := e.childReads.FreshChildren(ctx, p.fan.Step, freshAtOnce)
@@ -186,10 +184,9 @@ func (e *Engine) readFresh(ctx context.Context, p *childPlan) (task.FanOut, erro
 	return sim, nil
 }
 
-// resultOfTask returns the result of a task: that of the only step on which no other depends, or an object with those
-// of all such steps. It is nil for a task without a result, and for one that is gone. A large result is nil too, with
-// its size: it does not fit into a result of children. The error is an undecidedError where this node cannot decrypt
-// one.
+// resultOfTask returns the result of the only step on which no other depends, or an object with those of all such
+// steps; nil without a result or a task. A large result is nil with its size: it does not fit into a result of
+// children. The error is an undecidedError where this node cannot decrypt one.
 func (e *Engine) resultOfTask(ctx context.Context, id task.ID) (result []byte, size int, err error) {
 	t, err := e.store.FindTask(ctx, id)
 	if err != nil || t == nil {
@@ -207,7 +204,7 @@ func (e *Engine) resultOfTask(ctx context.Context, id task.ID) (result []byte, s
 	for _, s := range steps {
 		if s.Ordinal <= len(tpl.Steps) && tpl.Steps[s.Ordinal-1].Yields() {
 			if err := openedOf("the result of step "+tpl.Steps[s.Ordinal-1].Name, s.Result); err != nil {
-				return nil, 0, err // a sealed value belongs to its step: it could not be decrypted anywhere else
+				return nil, 0, err // a sealed value is bound to its step, and cannot be decrypted elsewhere
 			}
 			last = append(last, s)
 			if l := task.LargeResultOf(s.ID, s.Result); l != nil {
@@ -231,11 +228,10 @@ func (e *Engine) resultOfTask(ctx context.Context, id task.ID) (result []byte, s
 	return result, len(result), nil
 }
 
-// draftedAtOnce bounds the contexts of the children that are submitted together, in bytes: each may have all of its
-// parent's.
+// draftedAtOnce bounds the contexts of children submitted together, in bytes: each may have all of its parent's.
 const draftedAtOnce = 4 << 20
 
-// draftNext prepares up to n children from an index on: those of one window of items.
+// draftNext prepares up to n children of one window of items.
 func (e *Engine) draftNext(ctx context.Context, p *childPlan, from, n int, version string) ([]childDraft, error) {
 	items, err := e.itemsAt(ctx, p, from)
 	if err != nil {
@@ -281,8 +277,8 @@ func (e *Engine) itemsAt(ctx context.Context, p *childPlan, from int) ([]json.Ra
 	return items[min(from%ItemWindow, len(items)):], nil
 }
 
-// draftChild prepares the submission of a child. It has the priority, the trace and the initiator of its parent; no
-// unique key and no back-pressure holds it up, because its parent was admitted.
+// draftChild gives a child the priority, trace and initiator of its parent. Unique keys and back-pressure do not
+// apply, because its parent was admitted.
 func (e *Engine) draftChild(ctx context.Context, p *childPlan, index int, item json.RawMessage, version string,
 ) (childDraft, error) {
 	of := p.parent
@@ -316,7 +312,7 @@ func (e *Engine) draftChild(ctx context.Context, p *childPlan, index int, item j
 	return childDraft{index: index, draft: d}, nil
 }
 
-// depthOf is how deep a task is below one that is no child.
+// depthOf is the depth below a task that is not a child.
 func depthOf(t *task.Task) int {
 	if t.Meta.Child == nil {
 		return 0

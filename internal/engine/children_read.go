@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// FanOut returns the progress of a step through its child tasks; nil for a step that has none, or has not begun.
+// FanOut returns the progress of a step through its child tasks; nil for a step without, or not begun.
 func (e *Engine) FanOut(ctx context.Context, step task.ID) (*task.FanOut, error) {
 	list, err := e.childReads.FanOuts(ctx, []task.ID{step})
 	if err != nil {
@@ -19,8 +19,7 @@ func (e *Engine) FanOut(ctx context.Context, step task.ID) (*task.FanOut, error)
 	return list[0], nil
 }
 
-// Children returns children of a step of a task, by index. NotFound: there is no such step, or the key does not reach
-// the task.
+// Children returns children of a step, by index. NotFound: no such step, or the task is out of the key's reach.
 func (e *Engine) Children(ctx context.Context, id, step task.ID, f ChildFilter) ([]Child, error) {
 	if _, err := e.findTask(ctx, id); err != nil {
 		return nil, err
@@ -37,8 +36,8 @@ func (e *Engine) Children(ctx context.Context, id, step task.ID, f ChildFilter) 
 	return nil, task.Errorf(task.NotFound, "the task %s has no step %s", id, step)
 }
 
-// ChildFailures returns the last failure of each child in error, by its task. Children are in the namespace of their
-// parent: who reaches it reaches them.
+// ChildFailures returns the last failure of each child in error, by its task. The caller reaches the parent, so it
+// reaches the children, in the same namespace.
 func (e *Engine) ChildFailures(ctx context.Context, children []Child) (map[task.ID]*task.Failure, error) {
 	var of []Stop
 	for _, c := range children {

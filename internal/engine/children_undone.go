@@ -9,16 +9,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Before a task compensates, its children come to rest: nothing is undone that continues, and no child begins
-// afterwards. A child that has not begun is cancelled, and so is one in error: nobody may repair it any more. One that
-// runs is cut off, and undoes what it has done if its template can. Children of children come first. The task waits
-// meanwhile; compensation.decide asks restless, and AdvanceChildren does the rest: undoes, windDown and over.
+// Before a task compensates, its children come to rest: nothing is undone that still runs, and no child begins
+// afterwards. Children that have not begun and those in error are cancelled. A running one is cut off, and undoes its
+// work if its template can. Grandchildren come first. compensation.decide asks restless while the task waits, and
+// AdvanceChildren does the rest (undoes, windDown and over).
 
-// codeUndone is the code of the failure of a child that is cut off because the task above it is undone.
 const codeUndone = "PARENT_FAILED"
 
-// restless reports whether something runs below the steps of a task that has failed, or may run again. It has it
-// looked at.
+// restless reports whether something below the steps of a failed task runs or may run again. It marks the task for
+// AdvanceChildren.
 func (c *children) restless(t *task.Task, def *task.Template, steps []*task.Step) (bool, error) {
 	if !t.Meta.HasChildren {
 		return false, nil
@@ -48,8 +47,8 @@ func (c *children) restless(t *task.Task, def *task.Template, steps []*task.Step
 	return found, nil
 }
 
-// undoes reports whether what a step of a task has done is undone, or about to be: the task has failed and compensates,
-// or it has ended below a step of which that holds.
+// undoes reports whether the work of a step is, or will be, undone: its task failed and compensates, or ended below a
+// step of which that holds.
 func (e *Engine) undoes(ctx context.Context, t *task.Task, def *task.Template, s *task.Step) (bool, error) {
 	for {
 		if s.Queue != task.NoQueue || s.State == task.StepPending || def.Spec(s).OnFailure {
@@ -83,15 +82,15 @@ func (e *Engine) undoes(ctx context.Context, t *task.Task, def *task.Template, s
 	}
 }
 
-// undone reports whether the step has come to rest because a task above is undone. What is in error below it by then is
-// left to the operator: it could not undo what it has done.
+// undone reports whether the step has come to rest because a task above is undone. Errors below it are left to the
+// operator.
 func (p *childPlan) undone() bool { return p.fan.Phase == task.FanOver && p.parent.Meta.Child != nil }
 
-// windDown brings the children of a step to rest whose task is undone, a bounded number in a transaction. It clears
-// over where some still run, and sets left where it has changed some.
+// windDown brings a bounded number of children to rest. It clears over while some run, and sets left if it changed
+// some.
 func (e *Engine) windDown(ctx context.Context, p *childPlan) error {
 	filter := ChildFilter{Limit: ItemWindow}
-	if p.spec.Handler != "" { // those that have ended have no children
+	if p.spec.Handler != "" { // ended ones have no children
 		filter.States = []task.ChildState{task.ChildRunning, task.ChildErrored}
 	}
 	why := fmt.Sprintf("the task above it has failed: %s %s", p.tpl.Name, p.parent.ID)
@@ -119,7 +118,7 @@ func (e *Engine) windDown(ctx context.Context, p *childPlan) error {
 	}
 }
 
-// windDown brings children to rest, and reports whether it has changed any, and whether any still runs.
+// windDown reports whether it changed a child, and whether any still runs.
 func (c *children) windDown(of *task.FanOut, ids []task.ID, why string) (changed, restless bool, err error) {
 	if same, err := c.unmoved(of); err != nil || !same {
 		return true, true, err
@@ -132,7 +131,7 @@ func (c *children) windDown(of *task.FanOut, ids []task.ID, why string) (changed
 		if err != nil {
 			return false, false, err
 		}
-		if t == nil { // deleted
+		if t == nil {
 			continue
 		}
 		did, runs, err := c.windDownOne(t, why)
@@ -144,7 +143,6 @@ func (c *children) windDown(of *task.FanOut, ids []task.ID, why string) (changed
 	return changed, restless, nil
 }
 
-// windDownOne brings one child to rest.
 func (c *children) windDownOne(t *task.Task, why string) (changed, restless bool, err error) {
 	u := c.u
 	def, err := u.rows.template(t.DefID)
@@ -173,20 +171,20 @@ func (c *children) windDownOne(t *task.Task, why string) (changed, restless bool
 	return true, false, err
 }
 
-// cutOff puts a child in error that runs, as the end of its time would. Then it is undone.
+// cutOff puts a running child in error, so that it is undone.
 func (c *children) cutOff(t *task.Task, why string) error {
 	f := &task.Failure{Type: "parent_failed", Code: codeUndone, Class: failure.Logic, Message: why}
 	f.Trim()
 	return giveUp(c.u, t, f, why)
 }
 
-// touched reports whether a step of a task was ever begun.
+// touched reports whether a step was ever begun.
 func touched(steps []*task.Step) bool {
 	return slices.ContainsFunc(steps, func(s *task.Step) bool { return s.Attempts > 0 || s.State.Done() })
 }
 
-// over records that nothing runs below a step of a task that is undone. Its task, or the one above it, may have waited
-// for that.
+// over records that nothing runs below a step of an undone task. Its task, or the one above it, may have waited for
+// that.
 func (a *advance) over(w Work, f *task.FanOut) {
 	f.Phase = task.FanOver
 	a.u.rows.changedTask(w.Task)

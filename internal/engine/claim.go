@@ -12,41 +12,34 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Lease is one step held by a worker. It is a copy: nothing in it changes later. Its token is
-// Step.Token, which the API encodes so that it cannot be guessed.
+// Lease is a copy of a step held by a worker. Its token is Step.Token, which the API encodes so that it cannot be
+// guessed.
 type Lease struct {
 	Step     task.Step
 	Task     task.Task
 	Template *task.Template
 	// ParentResults are the results of the direct dependencies, by step name.
 	ParentResults map[string][]byte
-	// LargeParents are those of them that are kept in the blob store, by step name; nil for none.
+	// LargeParents are those kept in the blob store, by step name; nil for none.
 	LargeParents map[string]*task.LargeResult
-	// Checkpoint is the last one that an earlier attempt has stored, nil for none.
+	// Checkpoint is the last one of an earlier attempt, or nil.
 	Checkpoint []byte
-	// TraceParent is the W3C trace context for the worker, "" for none.
+	// TraceParent is the W3C trace context for the worker, or "".
 	TraceParent string
 }
 
-// Poll leases up to capacity steps to a worker, lowest sort key first. With wait > 0 it
-// blocks until there is at least one, wait is over or ctx ends. With start, or in single-phase
-// mode, the attempts begin at once.
-//
-// Steps claimed for a caller that has left meanwhile are given back, and no attempt is charged.
-// So are the steps beyond the first whose contexts and parents' results would exceed the bytes
-// of a page.
-//
-// A poll that is waiting when the store is lost ends with Unavailable as soon as the loss is
-// noticed, within a few poll intervals.
-//
-// A wait is cut to Leases.MaxLongPoll and a capacity to Limits.BatchItems. NotFound: the worker
-// is unknown. Poll may be called concurrently, also for one worker.
-//
-// The second result tells the worker to drain: no more steps will come.
+// Poll leases up to capacity steps to a worker, lowest sort key first. With wait > 0 it blocks until there is one,
+// wait is over or ctx ends. With start, or in single-phase mode, attempts begin immediately. wait is cut to
+// Leases.MaxLongPoll, capacity to Limits.BatchItems. Poll may be called concurrently, also for one worker. The second
+// result is whether the worker should drain: it gets no more steps.
+// Steps claimed for a caller that has left, and those beyond the first that exceed the bytes of a page, are given
+// back without charging an attempt.
+// NotFound: the worker is unknown. Unavailable: the store was lost while the poll waited, noticed within a few poll
+// intervals.
 func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait time.Duration,
 	start bool,
 ) ([]Lease, bool, error) {
-	version := e.waiters.version.Load() // before the worker is read: a change of it counts too
+	version := e.waiters.version.Load() // before the worker is read, so that its changes count
 	w, err := e.ReachedWorker(ctx, worker)
 	if err != nil {
 		return nil, false, err
@@ -59,8 +52,7 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	if !drain || err != nil {
 		return leases, drain, err
 	}
-	// A worker that was silent for too long while its poll waited, because it was frozen for example, is not to end:
-	// its next poll brings it back.
+	// A worker that was frozen during its poll should not end: its next poll brings it back.
 	if w, err = e.ReachedWorker(ctx, worker); err != nil {
 		return leases, drain, err
 	}
@@ -68,7 +60,7 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	return leases, !silent, nil
 }
 
-// poll is Poll for a worker that has been read after version. p says how its steps are leased.
+// poll is Poll for a worker that was read after version. p has the options.
 func (e *Engine) poll(ctx context.Context, w *task.Worker, p *poller, version int64, capacity int,
 	wait time.Duration,
 ) ([]Lease, bool, error) {
@@ -85,14 +77,14 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, p *poller, version in
 		p.served = e.catalog.served(w)
 		adm := e.admit(ctx, w, min(capacity, p.served.fit(e.cfg.Limits.PageBytes)), rounds)
 		if adm.room == 0 {
-			e.waiters.forwardWake(p) // woken for steps that it may not take
+			e.waiters.forwardWake(p) // woken for steps that it cannot take
 		}
 		if adm.leaving {
 			return nil, true, nil
 		}
 		p.routes, p.capacity, p.idle = p.served.routes(), adm.room, false
 		if adm.room == 0 {
-			p.routes, p.capacity, p.idle = nil, capacity, true // waits, and claims nothing
+			p.routes, p.capacity, p.idle = nil, capacity, true // waits without claiming
 		}
 		leases, over, err := e.round(ctx, p, version, adm, wait > 0, timeout)
 		leases, rest := p.served.within(leases, e.cfg.Limits.PageBytes)
@@ -111,8 +103,7 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, p *poller, version in
 	}
 }
 
-// round tries to claim steps once and, with wait, waits for some. It reports whether the poll is over; if not, the
-// caller tries again.
+// round claims once and, with wait, waits. It reports whether the poll is over; else the caller tries again.
 func (e *Engine) round(ctx context.Context, p *poller, version int64, adm admission, wait bool,
 	timeout func() <-chan time.Time,
 ) ([]Lease, bool, error) {
@@ -139,8 +130,8 @@ func (e *Engine) round(ctx context.Context, p *poller, version int64, adm admiss
 	return p.handed, over || p.dismissed, nil
 }
 
-// await blocks until the poller is woken or must check again what it may take. It reports whether the poll's time is
-// over or its caller has left instead.
+// await blocks until the poller is woken or must ask again. It reports whether its time is over or its caller has
+// left.
 func (e *Engine) await(ctx context.Context, p *poller, timeout, again <-chan time.Time) (over bool) {
 	select {
 	case <-p.wake:
@@ -154,18 +145,16 @@ func (e *Engine) await(ctx context.Context, p *poller, timeout, again <-chan tim
 	if e.waiters.withdraw(p) {
 		return over
 	}
-	<-p.wake // a transaction holds the poll; it ends in a moment
+	<-p.wake // a transaction holds the poll, briefly
 	if over {
 		e.waiters.forwardWake(p)
 	}
 	return over
 }
 
-// claim claims steps for one poller without waiting. split says that the poller would wait:
-// then it may take what a single read offers. The context without cancellation makes sure that
-// leases are either delivered or given back.
+// claim does not wait. split means that the poller would: then it may take what a single read offers.
 func (e *Engine) claim(ctx context.Context, p *poller, split bool) ([]Lease, error) {
-	// the claim itself is not abandoned half-way: its outcome must be known
+	// the claim itself is not cancelled: leases are either delivered or given back
 	whole := context.WithoutCancel(ctx)
 	if leases, err := e.probeFor(whole, p); err != nil || len(leases) > 0 {
 		if err == nil && ctx.Err() != nil {
@@ -191,8 +180,8 @@ func (e *Engine) claim(ctx context.Context, p *poller, split bool) ([]Lease, err
 	}
 }
 
-// claimFromQueue claims from the queue in use. When the dispatcher is lost on the way, it claims from the store: an
-// empty answer would be wrong.
+// claimFromQueue claims from the queue in use, and from the store if the dispatcher is lost meanwhile: an empty
+// answer would be wrong.
 func (e *Engine) claimFromQueue(ctx context.Context, p *poller, split bool) ([]Lease, error) {
 	for range maxClaimRounds {
 		if err := e.queue.begin(ctx, !split); err != nil {
@@ -213,9 +202,8 @@ func (e *Engine) claimFromQueue(ctx context.Context, p *poller, split bool) ([]L
 	return nil, nil
 }
 
-// giveBack releases leases that no worker will use.
 func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
-	e.occupancy.take(leases[0].Step.WorkerNo, len(leases)) // their ends are reported in a moment
+	e.occupancy.take(leases[0].Step.WorkerNo, len(leases)) // their ends are reported next
 	results := make([]Result, len(leases))
 	for i, l := range leases {
 		results[i] = Result{Step: l.Step.ID, Token: l.Step.Token, Status: ResultReleased}
@@ -224,8 +212,8 @@ func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
 	return err
 }
 
-// runClaims serves many pollers in one transaction. Pollers of the same routes share one read of the queue, in the
-// order in which they came.
+// runClaims serves many pollers in one transaction. Pollers of the same routes share one read of the queue, in order
+// of arrival.
 func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
 	if slices.ContainsFunc(calls, (*poller).outdated) {
 		return e.claimAnew(calls)
@@ -233,8 +221,7 @@ func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
 	return e.queue.claim(calls)
 }
 
-// outdated reports whether the routes of the poller are no longer those that its worker serves. Among those that it
-// lists, some may be closed by now.
+// outdated reports whether the worker's list of routes has changed. Some listed routes may be closed.
 func (p *poller) outdated() bool {
 	if p.served == nil || len(p.routes) == 0 {
 		return false
@@ -243,7 +230,7 @@ func (p *poller) outdated() bool {
 	return len(current) == 0 || &current[0] != &p.routes[0]
 }
 
-// claimAnew is runClaims with the routes that are served now.
+// claimAnew is runClaims with the current routes.
 func (e *Engine) claimAnew(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
 	var serving []*poller
@@ -266,7 +253,6 @@ func (e *Engine) claimAnew(calls []*poller) ([][]Lease, error) {
 	return out, err
 }
 
-// claimStored serves pollers from the store.
 func (e *Engine) claimStored(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
 	groups := groupByRoutes(calls)
@@ -289,18 +275,17 @@ func (e *Engine) claimStored(calls []*poller) ([][]Lease, error) {
 	return out, err
 }
 
-// slot is a poller and its place in the batch.
 type slot struct {
 	*poller
 	at int
 }
 
-// groupByRoutes groups pollers that serve the same routes, ordered by the first of each group.
+// groupByRoutes orders the groups by the first poller of each.
 func groupByRoutes(calls []*poller) [][]slot {
 	var groups [][]slot
 	of := map[*int64]int{}
 	for i, p := range calls {
-		key := &p.routes[0] // pollers that serve the same routes share the list
+		key := &p.routes[0] // such pollers share the list
 		g, ok := of[key]
 		if !ok {
 			g = len(groups)
@@ -315,20 +300,20 @@ func groupByRoutes(calls []*poller) [][]slot {
 const (
 	// maxReady bounds the steps of one read of the queue.
 	maxReady = 2000
-	// maxParked bounds the steps of paused templates that the claims of one transaction meet and park, but for those of
-	// the last read. The pollers then claim again, in another transaction.
+	// maxParked bounds the steps of paused templates that one transaction parks, except in its last read. The pollers
+	// then claim again in another transaction.
 	maxParked = 1000
-	// maxParkingRounds bounds how often a poll that does not wait claims again for that reason.
+	// maxParkingRounds bounds such repetitions for a poll that does not wait.
 	maxParkingRounds = 20
 )
 
-// claiming is what the claims of one transaction share.
+// claiming is shared by the claims of one transaction.
 type claiming struct {
 	limits *claimLimits
-	parked int // steps of paused templates that were parked
+	parked int
 }
 
-// claim distributes ready steps to pollers of the same routes: to the first up to its capacity, then to the next.
+// claim gives the first poller steps up to its capacity, then the next.
 func (u *unit) claim(slots []slot, out [][]Lease, c *claiming) error {
 	for _, s := range slots {
 		s.onlyParked = false
@@ -363,7 +348,7 @@ func (u *unit) claim(slots []slot, out [][]Lease, c *claiming) error {
 		}
 		unused := c.limits.done(passed)
 		c.parked += len(works) - len(open)
-		// what no worker can process has kept others from a limit that still lets steps pass
+		// unusable steps took places in a limit that still has room
 		if unused && len(passed) < len(open) {
 			claimAgain(slots)
 			return nil
@@ -379,15 +364,14 @@ func (u *unit) claim(slots []slot, out [][]Lease, c *claiming) error {
 	return nil
 }
 
-// claimAgain lets pollers claim again, in another transaction, if they got nothing in this one.
+// claimAgain makes pollers that got nothing claim again in another transaction.
 func claimAgain(slots []slot) {
 	for _, s := range slots {
 		s.onlyParked = true
 	}
 }
 
-// deal hands out steps, and returns the pollers with capacity left. Steps that none of them may have are not taken;
-// then it returns no poller.
+// deal returns the pollers with capacity left, or none when no poller may have the remaining steps.
 func (u *unit) deal(works []Work, slots []slot, out [][]Lease) ([]slot, error) {
 	steps := make([]*task.Step, len(works))
 	for i, w := range works {
@@ -408,7 +392,7 @@ func (u *unit) deal(works []Work, slots []slot, out [][]Lease) ([]slot, error) {
 			break
 		}
 		to := slots[0]
-		// counted as active before and after: the task does not change
+		// active before and after: the task does not change
 		if err := u.hand(w, to.poller); err != nil {
 			return nil, err
 		}
@@ -417,7 +401,7 @@ func (u *unit) deal(works []Work, slots []slot, out [][]Lease) ([]slot, error) {
 			return nil, err
 		}
 		if whole {
-			if out[to.at] == nil { // a lease is large: a list that grows would copy and leave behind as much again
+			if out[to.at] == nil { // leases are large: growing a list would copy them and leave as much garbage
 				out[to.at] = make([]Lease, 0, min(to.capacity, len(works)-n))
 			}
 			out[to.at] = append(out[to.at], l)
@@ -429,17 +413,16 @@ func (u *unit) deal(works []Work, slots []slot, out [][]Lease) ([]slot, error) {
 	if len(steps) == 0 {
 		return slots, nil
 	}
-	// saved at once, so that the next read of the queue does not find them
+	// saved now, so that the next read of the queue does not find them
 	return slots, u.tx.SaveSteps(u.ctx, steps)
 }
 
-// hand makes a worker the holder of a ready step: in progress if the poller starts its steps at
-// once, else assigned. The lease then ends after Leases.Lease, or Leases.StartTimeout. That of a step for a queue ends
-// later by the time that it may wait there.
+// hand assigns a ready step, or begins it if the poller starts its steps. The lease ends after Leases.StartTimeout or
+// Leases.Lease, for a broker's queue later by the step's time in it.
 func (u *unit) hand(w Work, c *poller) (err error) {
 	s, from := w.Step, w.Step.State
 	u.observed.handed(s, c.worker, c.start)
-	if u.e.queue.leasesElsewhere() { // tokens are times, as those that the dispatcher gives out
+	if u.e.queue.leasesElsewhere() { // tokens are times, as the dispatcher's
 		s.Token = max(s.Token, u.e.nextToken(u.now)-1)
 	}
 	cfg := u.e.cfg.Leases
@@ -461,8 +444,8 @@ func (u *unit) hand(w Work, c *poller) (err error) {
 	return beginGates(u, w)
 }
 
-// lease returns what a worker receives with a step. whole is false for a damaged step that no worker can process: that
-// step is no longer leased.
+// lease returns what a worker receives. whole is false for a damaged step that no worker can process; its lease has
+// ended.
 func (u *unit) lease(w Work) (l Lease, whole bool, err error) {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {

@@ -6,23 +6,22 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// closures are the pauses as of one time, by target, and the open outages, by route. Nothing in it changes. A route
-// that one of them covers is closed: it is in no list of routes that workers serve, so that neither a claim nor a
-// hand-off ever looks at it. Its steps stay where they are.
+// closures are an immutable snapshot of the pauses, by target, and of the open outages, by route. A route that one of
+// them covers is closed: workers' lists omit it, so no claim or hand-off looks at it, and its steps keep their
+// places.
 type closures struct {
 	held map[task.PauseTarget]*task.Pause
-	// ended has when the last pause of a target ended: limits on time count from then.
+	// ended is when the last pause of a target ended; limits on time count from then.
 	ended map[task.PauseTarget]task.Instant
-	next  task.Instant // when the first of held ends automatically; 0: none does
-	// templates reports that one of held is a template.
+	next  task.Instant // when the first of held ends automatically; 0: never
+	// templates: a template is in held.
 	templates bool
 
 	outages map[int64]*task.Outage
-	// outageEnds has when the last outage of a route was closed.
+	// outageEnds is when the last outage of a route ended.
 	outageEnds map[int64]task.Instant
 }
 
-// closuresAt sorts pauses into those that hold at a time, and those that have ended.
 func closuresAt(pauses []task.Pause, outages []*task.Outage, now task.Instant) *closures {
 	c := &closures{held: map[task.PauseTarget]*task.Pause{}, ended: map[task.PauseTarget]task.Instant{},
 		outages: map[int64]*task.Outage{}, outageEnds: map[int64]task.Instant{}}
@@ -57,7 +56,7 @@ func targetsOf(r *task.Route) [3]task.PauseTarget {
 	}
 }
 
-// of returns the pause that closes a route, the widest one, or nil.
+// of returns the widest pause that closes a route, or nil.
 func (c *closures) of(r *task.Route) *task.Pause {
 	if len(c.held) == 0 {
 		return nil
@@ -70,10 +69,9 @@ func (c *closures) of(r *task.Route) *task.Pause {
 	return nil
 }
 
-// shut reports whether a pause or an outage closes a route.
 func (c *closures) shut(r *task.Route) bool { return c.outages[r.ID] != nil || c.of(r) != nil }
 
-// openSince returns when the last pause or outage ended that covered a route; 0: none did within memory.
+// openSince returns when the last remembered pause or outage of a route ended, or 0.
 func (c *closures) openSince(r *task.Route) (since task.Instant) {
 	since = c.outageEnds[r.ID]
 	if len(c.ended) == 0 {
@@ -85,11 +83,11 @@ func (c *closures) openSince(r *task.Route) (since task.Instant) {
 	return since
 }
 
-// any reports whether something is held back, or was a while ago.
+// any reports whether anything is or was held back within memory.
 func (c *closures) any() bool { return len(c.held)+len(c.ended)+len(c.outages)+len(c.outageEnds) > 0 }
 
-// heldUntil returns until when pauses and outages held a step back that stands in a queue: task.Endless for a ready
-// step that one holds back now. It returns nil where nothing is paused, nor was for a while.
+// heldUntil returns until when pauses and outages held back a step in a queue: task.Endless for one held back now. It
+// returns nil if nothing is or was held back.
 func (e *Engine) heldUntil() task.HeldUntil {
 	c := e.catalog.closures.Load()
 	if !c.any() {
@@ -111,15 +109,14 @@ func (e *Engine) heldUntil() task.HeldUntil {
 			return since
 		case s.State == task.StepEnqueued && c.shut(r):
 			return task.Endless
-		case s.State.Leased() && c.outages[r.ID] != nil: // a probe has waited for as long as the others
+		case s.State.Leased() && c.outages[r.ID] != nil: // a probe has waited as long as the others
 			since = max(since, s.AssignedAt)
 		}
 		return max(since, c.openSince(r))
 	}
 }
 
-// heldEver is heldUntil that knows of steps that are done, too: until when something kept them from a worker. The
-// maximum duration of a task counts from then, also when the step that was held back has made way for others.
+// heldEver is heldUntil that also covers finished steps, because the maximum duration of a task counts from then.
 func (e *Engine) heldEver() task.HeldUntil {
 	held, c := e.heldUntil(), e.catalog.closures.Load()
 	if held == nil {
@@ -135,26 +132,25 @@ func (e *Engine) heldEver() task.HeldUntil {
 			}
 		}
 		if t := e.catalog.known(s.DefID); t != nil && !t.Adhoc {
-			count(c.ended[templateTarget(t)], 0, s.AssignedAt) // what it has set aside became ready when it ended
+			count(c.ended[templateTarget(t)], 0, s.AssignedAt) // its set-aside steps became ready when it ended
 		}
 		if r := e.catalog.routeByID(s.RouteID); r != nil {
 			for _, t := range targetsOf(r) {
 				count(c.ended[t], s.ReadyAt, s.AssignedAt)
 			}
-			count(c.outageEnds[r.ID], s.ReadyAt, s.FinishedAt) // the probe that ended it included
+			count(c.outageEnds[r.ID], s.ReadyAt, s.FinishedAt) // includes the probe that ended it
 		}
 		return since
 	}
 }
 
-// known returns a template of the catalog, or nil.
 func (c *catalog) known(def int64) *task.Template {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.byDef[def]
 }
 
-// isClosed reports whether a route is closed. It is called for each step that becomes ready.
+// isClosed is called for each step that becomes ready.
 func (c *catalog) isClosed(route int64) bool {
 	closed := c.closed.Load()
 	if closed == nil {
@@ -164,7 +160,7 @@ func (c *catalog) isClosed(route int64) bool {
 	return found
 }
 
-// open returns those of the routes that are not closed. The caller holds mu.
+// 181 The caller holds mu.
 func (c *catalog) open(routes []*task.Route) []*task.Route {
 	if c.closed.Load() == nil {
 		return routes
@@ -178,7 +174,7 @@ func (c *catalog) open(routes []*task.Route) []*task.Route {
 	return open
 }
 
-// setClosed stores the numbers of closed routes. The caller holds mu.
+// The caller holds mu.
 func (c *catalog) setClosed(closed map[int64]struct{}) {
 	if len(closed) == 0 {
 		c.closed.Store(nil)
@@ -187,7 +183,7 @@ func (c *catalog) setClosed(closed map[int64]struct{}) {
 	c.closed.Store(&closed)
 }
 
-// dropClosed forgets closed routes that the catalog no longer has. The caller holds mu.
+// dropClosed forgets closed routes that were evicted. The caller holds mu.
 func (c *catalog) dropClosed(gone []*task.Route) {
 	before := c.closed.Load()
 	if before == nil {
@@ -200,7 +196,7 @@ func (c *catalog) dropClosed(gone []*task.Route) {
 	c.setClosed(closed)
 }
 
-// noteClosed decides which of some new routes are closed. The caller holds mu.
+// noteClosed finds the closed ones among new routes. The caller holds mu.
 func (c *catalog) noteClosed(fresh []*task.Route) {
 	cl := c.closures.Load()
 	var closed map[int64]struct{}
@@ -221,8 +217,8 @@ func (c *catalog) noteClosed(fresh []*task.Route) {
 	}
 }
 
-// close makes closures the ones in force. Routes that they close leave the lists of what workers serve, and those that
-// are open again return. Polls that serve one of them look again, after mu was released.
+// close puts closures in force, and updates the lists of served routes. Polls that serve a changed route check again
+// after mu was released.
 func (c *catalog) close(now *closures) {
 	c.mu.Lock()
 	c.closures.Store(now)

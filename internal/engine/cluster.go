@@ -8,11 +8,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Cluster is the part of a Store for several processes that share its database. A Store that does not implement it
-// belongs to one process, which then knows everything.
+// Cluster is the part of a Store for several processes that share its database. A Store without it belongs to one
+// process.
 type Cluster interface {
-	// Now is the database's clock, as estimated by this process. It costs no round trip. All processes that share a
-	// database agree on it to within a few milliseconds, whatever their own clocks show and however these are stepped.
+	// Now is this process's estimate of the database's clock, without a round trip. Processes agree on it to within a
+	// few milliseconds, whatever their own clocks show.
 	Now() time.Time
 
 	// ClockOffset is how far this machine's wall clock is ahead of the database's.
@@ -22,64 +22,63 @@ type Cluster interface {
 	Stepped(since time.Time) time.Duration
 	Suspected() time.Duration
 
-	// OnReplaced registers forget to be called when the database turns out to be another one than this process knows,
-	// or to have gone back in time: a standby that was behind took over, or a backup was swapped in. forget is called
-	// before any other query to that database, and must not query it. It is also called when Now goes back, because
-	// remembered times are then in the future.
+	// OnReplaced registers a function to call when the database is another one or went back in time, by a failover to
+	// a standby that was behind or a restored backup, and when Now goes back. forget is called before any other query
+	// to that database, and must not query it.
 	OnReplaced(forget func())
 
-	// Turn reports whether this process has the turn at a loop that must run in one process only. The process keeps the
-	// turn by asking again within hold. When it stops asking, or asks with hold 0, another process gets it. A process
-	// that does not know the time gets an error instead.
+	// Turn reports whether this process has the turn at a loop that one process runs. It keeps the turn by calling
+	// again within hold; with hold 0, or without a call, another process gets it. The error means that this process
+	// does not know the time.
 	Turn(ctx context.Context, loop string, hold time.Duration) (bool, error)
 
-	// LastTurn is the time of the last turn of any process; zero when there was none.
+	// LastTurn is the time of the last turn of any process, or zero.
 	LastTurn(ctx context.Context) (task.Instant, error)
 
-	// Turns returns the turns of all loops, by loop.
+	// Turns returns the turns of all loops.
 	Turns(ctx context.Context) ([]Turn, error)
 
-	// Publish sends the other processes events that may concern them. It returns at once: events are collected and sent
-	// a few times a second, outside any transaction. They may be lost.
+	// Publish sends events to other processes. It does not block: events are collected, sent a few times a second
+	// outside any transaction, and may be lost.
 	Publish(n PeerEvents)
 
-	// Subscribe calls hear with the events of other processes until ctx ends or the connection is lost, and returns the
-	// reason. hear must not block. It is called without events once the connection exists. A store that cannot listen
-	// never calls it, but blocks all the same.
+	// Subscribe calls hear, which must not block, with other processes' events until ctx ends or the connection is
+	// lost, and returns the reason. The first call, without events, means that the connection exists. A store that
+	// cannot listen blocks without calling hear.
 	Subscribe(ctx context.Context, hear func(PeerEvents)) error
 
-	// Occupied counts the steps ready on each of the routes, up to limit each; routes without any are left out.
+	// Occupied counts the steps ready on each route, up to limit; empty routes are left out.
 	Occupied(ctx context.Context, routes []int64, limit int) (map[int64]int, error)
 
-	// PublishFeed sends the changes committed here to the other processes. It returns once they are on their way.
+	// PublishFeed sends changes committed here to the other processes. It returns once they are sent.
 	PublishFeed(ctx context.Context, t feed.Batch) error
 
-	// SubscribeFeed declares for the duration hold that this process wants the changes of others. Attended reports
-	// whether any other process does.
+	// SubscribeFeed asks for the changes of other processes for the duration hold. FeedSubscribed reports whether
+	// another process has asked.
 	SubscribeFeed(ctx context.Context, hold time.Duration) error
 	FeedSubscribed(ctx context.Context) (bool, error)
 
-	// NewestTemplates returns the numbers of the versions registered last, in the order of the names; 0 for none.
+	// NewestTemplates returns the number of the last version of each name, or 0.
 	NewestTemplates(ctx context.Context, names []TemplateName) ([]int64, error)
 
 	// Settled returns those of the tasks that are settled or deleted.
 	Settled(ctx context.Context, ids []task.ID) ([]task.ID, error)
 }
 
-// Turn is which process runs a loop that must run in one process only.
+// Turn is which process has the turn at a loop.
 type Turn struct {
 	Loop, Node string
-	// Taken is when the process last asked for it, Until when another process may take it.
+	// Taken is when the process last took it, Until when another may.
 	Taken, Until task.Instant
 }
 
-// PeerEvents are events that one process sends the others.
+// PeerEvents are sent from one process to the others.
 type PeerEvents struct {
 	Routes   []int64 // steps became ready on them
-	Workers  []int64 // numbers of workers that were asked to drain, or died
+	Workers  []int64 // asked to drain, or dead
 	Registry bool    // a route is new
-	Pauses   bool    // something was paused or resumed
-	Limits   bool    // a limit was set, changed or deleted
-	Freed    []int64 // numbers of limits whose permits were freed
+	Pauses   bool
+	Limits   bool
+	Freed    []int64 // limits whose permits were freed
 	Feed     *feed.Batch
 }

@@ -7,11 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Compensation steps (task.StepSpec.OnFailure) are stored with their task and stay pending until its outcome is known:
-// they begin in the transaction that would put it in error, or are skipped in the one that completes it. Other
-// templates pay one comparison for each task of a transaction.
+// Compensation steps (task.StepSpec.OnFailure) stay pending until the outcome of their task is known: they begin in
+// the transaction that would put it in error, or are skipped in the one that completes it.
 
-// compensation looks at the compensation steps of a unit.
 type compensation struct{ u *unit }
 
 func compensationFeature() feature {
@@ -26,15 +24,14 @@ func compensationFeature() feature {
 			if err != nil || task.Undoable(spec, steps) {
 				return false, err
 			}
-			return true, control{u}.skip(w) // there is nothing to undo
+			return true, control{u}.skip(w) // nothing to undo
 		},
 		stages: []stage{{rankCompensation, "compensation", []string{"workflow_steps"},
 			func(u *unit) error { return compensation{u}.look() }}},
 	}
 }
 
-// look looks at the tasks that changed in the transaction. It comes before ready steps are handed out, since
-// compensation steps may become ready.
+// look runs before ready steps are handed out, because compensation steps may become ready.
 func (c compensation) look() error {
 	u := c.u
 	changed := map[*task.Task]struct{}{}
@@ -55,9 +52,9 @@ func (c compensation) look() error {
 	return nil
 }
 
-// decide lets the compensation steps of a task begin if it has failed, or skips them if it has succeeded. It reports
-// whether they begin, now or as soon as the children of the task are at rest. A task with compensation steps of which
-// none has anything to undo stays as it is, so that an operator can repair it like any other.
+// decide begins the compensation steps of a failed task, or skips those of one that succeeded. It reports whether
+// they begin, now or once the children are at rest. A task of which nothing can be undone stays as it is, so that an
+// operator can repair it.
 func (c compensation) decide(t *task.Task) (begins bool, err error) {
 	if n := t.Counts; t.State.Terminal() || n.Active+n.Waiting > 0 || n.Pending == 0 {
 		return false, nil
@@ -90,7 +87,6 @@ func (c compensation) decide(t *task.Task) (begins bool, err error) {
 	return true, c.begin(t, def, steps)
 }
 
-// skip skips the compensation steps of a task that has succeeded.
 func (c compensation) skip(t *task.Task, def *task.Template, steps []*task.Step) error {
 	for _, s := range steps {
 		if !def.Spec(s).OnFailure {
@@ -104,7 +100,7 @@ func (c compensation) skip(t *task.Task, def *task.Template, steps []*task.Step)
 	return nil
 }
 
-// begin lets those compensation steps begin that depend on no other.
+// begin begins the compensation steps that depend on no other.
 func (c compensation) begin(t *task.Task, def *task.Template, steps []*task.Step) error {
 	u := c.u
 	var failed []string
@@ -117,7 +113,7 @@ func (c compensation) begin(t *task.Task, def *task.Template, steps []*task.Step
 	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: t.ID, Kind: task.ActCompensate, Actor: System,
 		Reason: "failed: " + strings.Join(failed, ", "), From: string(t.State), To: string(task.StepsInProcess)})
 	for _, s := range steps {
-		// a step that is skipped may have let a later one begin
+		// a skipped step may have released a later one
 		if !def.Spec(s).OnFailure || s.OpenParents > 0 || s.State != task.StepPending || s.Queue != task.NoQueue {
 			continue
 		}
@@ -128,7 +124,7 @@ func (c compensation) begin(t *task.Task, def *task.Template, steps []*task.Step
 	return nil
 }
 
-// of returns the template of a task and how far its compensation is; nil for a template without one.
+// of returns nil for a template without compensation.
 func (c compensation) of(t *task.Task) (*task.Template, task.Compensation, error) {
 	def, err := c.u.rows.template(t.DefID)
 	if err != nil || !def.Compensated {
@@ -141,7 +137,7 @@ func (c compensation) of(t *task.Task) (*task.Template, task.Compensation, error
 	return def, def.CompensationOf(steps), nil
 }
 
-// begunOn returns the template of a task whose compensation has begun, nil for another.
+// begunOn returns nil unless the compensation has begun.
 func (c compensation) begunOn(t *task.Task) (*task.Template, error) {
 	def, now, err := c.of(t)
 	if err != nil || !now.Begun {
@@ -150,8 +146,8 @@ func (c compensation) begunOn(t *task.Task) (*task.Template, error) {
 	return def, nil
 }
 
-// allows refuses an act on a step that the compensation of its task does not allow. Before it begins, its steps
-// have nothing to do; from the failure of the task on, the other steps are undone, or about to be.
+// allows refuses acts that the compensation of a task does not allow. Before it, its steps have nothing to do; from
+// the failure on, other steps are or will be undone.
 func (c compensation) allows(w Work) error {
 	def, now, err := c.of(w.Task)
 	if err != nil || def == nil {
@@ -166,7 +162,6 @@ func (c compensation) allows(w Work) error {
 	return nil
 }
 
-// errCompensated refuses the repair of a step of a task whose compensation has begun.
 func errCompensated(t *task.Task) error {
 	return &task.Error{Code: task.WrongState,
 		Message: fmt.Sprintf("the compensation of the task %s has begun; its other steps stay as they are", t.ID),

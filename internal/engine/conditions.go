@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A step with a condition (when) begins only if it holds; else it is skipped.
+// A step with a condition (when) begins if it holds, and is skipped otherwise.
 
 func conditionsFeature() feature {
 	return feature{
@@ -23,7 +23,7 @@ func conditionsFeature() feature {
 	}
 }
 
-// decideCondition evaluates the condition of a step, and takes the step unless it holds.
+// decideCondition takes the step unless its condition holds.
 func (c control) decideCondition(w Work, t *task.Template) (taken bool, err error) {
 	when := t.Spec(w.Step).When
 	holds, fault, err := c.holds(w, t, when)
@@ -42,17 +42,16 @@ func (c control) decideCondition(w Work, t *task.Template) (taken bool, err erro
 	return false, nil
 }
 
-// codeCondition is the code of a failure of a step whose expression could not be evaluated.
+// codeCondition is the failure code of an expression that cannot be evaluated.
 const codeCondition = "EXPRESSION"
 
-// failCondition puts a step in error whose expression cannot be evaluated. Another try would meet the same values, so
-// there is none until an operator edits the input, or resolves the step.
+// failCondition does not retry, because the values stay the same: an operator edits the input or resolves the step.
 func (c control) failCondition(w Work, t *task.Template, field, text string, err error) error {
 	return c.failUnrun(w, t, &task.Failure{Type: "expression_error", Code: codeCondition, Class: failure.Logic,
 		Message: fmt.Sprintf("%s of step %s cannot be evaluated: %v, in: %s", field, t.Spec(w.Step).Name, err, text)})
 }
 
-// holds evaluates a condition for a step. fault is why it cannot be evaluated.
+// holds returns in fault why the condition cannot be evaluated.
 func (c control) holds(w Work, t *task.Template, when string) (holds bool, fault, err error) {
 	p, fault := c.u.e.programOf(when)
 	if fault != nil {
@@ -78,16 +77,15 @@ func (c control) holds(w Work, t *task.Template, when string) (holds bool, fault
 	return holds, fault, nil
 }
 
-// programs are the compiled expressions of templates, by their text.
+// programs caches the compiled expressions of templates by text.
 type programs struct {
 	mu     sync.Mutex
 	byText map[string]*expr.Program
 }
 
-// maxPrograms bounds the compiled expressions that are kept.
 const maxPrograms = 10_000
 
-// get returns a compiled expression over context, parents and further names.
+// get returns an expression over context, parents and further names.
 func (p *programs) get(text string, names ...string) (*expr.Program, error) {
 	key := fmt.Sprint(text, names)
 	p.mu.Lock()

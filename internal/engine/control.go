@@ -8,33 +8,28 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// A step is ready when nothing holds it back any more. The engine looks at some steps before that: those with a
-// condition (when) and those that no worker runs. Templates without such steps pay one comparison for each step,
-// Template.Controlled. First steps of a submission that are looked at are left to the timers, which are woken at once:
-// their rows are not stored yet.
-//
-// A step that no worker runs begins in beginKind, and continues in wakeKind when the time comes that it waits for. It
-// ends with finish or failUnrun.
+// The engine looks at some pending steps before they become ready: those with a condition, and those that no worker
+// runs. Template.Controlled tells them apart at the cost of one comparison. Such first steps of a submission are left
+// to the timers, because their rows are not stored yet.
+// A step that no worker runs begins in beginKind, continues in wakeKind at the time that it waits for, and ends with
+// finish or failUnrun.
 
-// control looks at steps for the engine.
 type control struct{ u *unit }
 
-// controlled is what a unit remembers of steps that the engine looks at.
+// controlled is a unit's memory of such steps.
 type controlled struct {
-	ended      []Work // steps that ended by themselves, whose dependants are still to be released
+	ended      []Work // ended without a worker; their dependants are not released yet
 	running    bool
 	evaluation evaluation
-	bare       map[task.ID]bool // tasks that turned out to have no context
+	bare       map[task.ID]bool // tasks without a context
 	backlog    map[task.ID]*backlog
 }
 
 var controlSlot = newSlot(func(*unit) *controlled { return &controlled{} })
 
-// state returns what the unit remembers.
 func (c control) state() *controlled { return controlSlot.of(c.u) }
 
-// enter lets a pending step begin that nothing holds back: it is ready for workers, unless the engine looks at it
-// first.
+// enter lets a pending step begin that nothing holds back.
 func (c control) enter(w Work) error {
 	t, err := c.u.rows.template(w.Step.DefID)
 	if err != nil {
@@ -46,7 +41,6 @@ func (c control) enter(w Work) error {
 	return c.enqueue(w)
 }
 
-// enqueue makes a step ready for workers.
 func (c control) enqueue(w Work) error {
 	from := w.Step.State
 	if err := w.Step.Enqueue(c.u.now, c.u.order); err != nil {
@@ -84,7 +78,7 @@ func (c control) due(w Work) error {
 	return c.begin(w, t)
 }
 
-// begin lets a pending step begin, unless a feature takes it.
+// begin begins a pending step, unless a feature takes it.
 func (c control) begin(w Work, t *task.Template) error {
 	spec := t.Spec(w.Step)
 	if c.state().evaluation.work >= workAtOnce && (spec.When != "" || spec.Wait != nil && spec.Wait.ReadsContext()) {
@@ -98,7 +92,6 @@ func (c control) begin(w Work, t *task.Template) error {
 	return c.beginKind(w, t)
 }
 
-// beginKind begins a pending step as its kind says.
 func (c control) beginKind(w Work, t *task.Template) error {
 	kind := t.Spec(w.Step).Kind()
 	if kind == task.KindWork {
@@ -110,7 +103,6 @@ func (c control) beginKind(w Work, t *task.Template) error {
 	return c.failUnrun(w, t, unknownKind(kind))
 }
 
-// wakeKind continues a step that waits, at the time that it gave to await.
 func (c control) wakeKind(w Work, t *task.Template) error {
 	kind := t.Spec(w.Step).Kind()
 	if r := c.u.e.kernel.runs[kind]; r.wake != nil {
@@ -124,18 +116,17 @@ func unknownKind(kind task.Kind) *task.Failure {
 		Message: fmt.Sprintf("this version of the server runs no steps of kind %q", kind)}
 }
 
-// undecidedWait is how long a node leaves a step alone about which it cannot decide: another node may, or this one
-// after it got a key.
+// undecidedWait is the pause before a node retries a decision that it cannot make: another node may, or this one may
+// get a key.
 const undecidedWait = time.Minute
 
-// leaveAlone puts off a pending step about which this node cannot decide. No attempt is charged, and it is not put in
-// error: what follows from that, such as compensation, could not be undone.
+// leaveAlone puts off a step that this node cannot decide about. It neither charges an attempt nor fails the step,
+// because consequences such as compensation could not be undone.
 func (c control) leaveAlone(w Work, what string, why error) error {
 	w.Step.Note = failure.Cut(what+": "+why.Error(), maxText)
 	return c.putOff(w, c.u.now.Add(undecidedWait))
 }
 
-// putOff has a pending step looked at later.
 func (c control) putOff(w Work, at task.Instant) error {
 	w.Step.Schedule(at)
 	c.u.rows.changedStep(w.Step)
@@ -143,7 +134,7 @@ func (c control) putOff(w Work, at task.Instant) error {
 	return nil
 }
 
-// skip ends a step whose condition does not hold.
+// skip ends a step whose condition is false.
 func (c control) skip(w Work) error {
 	from := w.Step.State
 	if err := w.Step.Skip(c.u.now); err != nil {
@@ -153,8 +144,7 @@ func (c control) skip(w Work) error {
 	return c.release(w)
 }
 
-// await begins an attempt of a pending step that no worker runs: it waits for something outside of workers. The timers
-// look at it at until (0: never).
+// await begins an attempt of a step that no worker runs. The timers look at it at until (0: never).
 func (c control) await(w Work, until task.Instant) error {
 	from := w.Step.State
 	w.Step.Unrun(c.u.now)
@@ -175,8 +165,8 @@ func (c control) finish(w Work, result []byte) error {
 	return c.release(w)
 }
 
-// failUnrun ends the attempt of a step that no worker runs: the step is retried after its back-off, or is in error if
-// it must not be retried or has no attempts left. A failure before an attempt began is recorded too.
+// failUnrun ends the attempt of a step that no worker runs, and retries it as its policy says. A failure before an
+// attempt is recorded too.
 func (c control) failUnrun(w Work, t *task.Template, f *task.Failure) error {
 	s, from := w.Step, w.Step.State
 	if from == task.StepPending { // the record has its own number
@@ -200,8 +190,8 @@ func (c control) failUnrun(w Work, t *task.Template, f *task.Failure) error {
 	return nil
 }
 
-// release lets the dependants of a step that ended by itself begin. One call works off the steps that end by themselves
-// in turn, so that a long chain of them is no deep recursion.
+// release lets the dependants of an ended step begin. The outermost call processes steps that end in turn, so a long
+// chain is no deep recursion.
 func (c control) release(w Work) error {
 	state := c.state()
 	state.ended = append(state.ended, w)
@@ -224,7 +214,7 @@ func (c control) release(w Work) error {
 	return nil
 }
 
-// readContext adds its context to a task, once.
+// readContext reads the context of a task once.
 func (c control) readContext(t *task.Task) error {
 	if t.Context != nil || c.state().bare[t.ID] {
 		return nil

@@ -12,18 +12,17 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// coordinator is this process's part in the agreement on where steps are handed out. See term.
-// The processes agree through notes in the database: each announces what it sees and until when
-// it counts as present, and a numbered term says where steps are handed out, from the store or
-// from one content of the dispatcher. A process enters a term only when every other present
-// process has left the terms before. See term and membership.
+// coordinator is this process's part in the agreement on where steps are handed out. The processes agree through
+// notes in the database: each announces its view and until when it counts as present. A numbered term says where
+// steps are handed out: from the store or from one content of the dispatcher. A process enters a term only when every
+// other present process has left the earlier ones. See term and membership.
 type coordinator struct {
 	e    *Engine
-	key  string // key of this process's own note
+	key  string // of this process's note
 	gate *gate
 
-	served atomic.Int64 // last time a worker was served here
-	mixed  atomic.Bool  // a dispatcher hands out, may hand out, or did
+	served atomic.Int64 // when a worker was last served here
+	mixed  atomic.Bool  // a dispatcher hands out, may, or did
 	back   atomic.Bool  // the database went back in time: contents belong to its future
 
 	turn      chan struct{} // one round at a time; it guards the fields below
@@ -33,14 +32,14 @@ type coordinator struct {
 }
 
 const (
-	// roundPause is how long a process waits for the others before it checks again.
+	// roundPause is the wait for other processes between checks.
 	roundPause = 25 * time.Millisecond
 	// servesFor is how long a process without a dispatcher takes part after it served a worker.
 	servesFor = 2 * time.Minute
 )
 
 var (
-	// Reasons that an operator reads while the dispatcher is not used.
+	// Why the dispatcher is not used, for operators.
 	errOthersNative = errors.New("a node without this Redis hands out steps of the same database: " +
 		"configure dispatch alike on all nodes")
 	errOthersOutOfReach = errors.New("another node cannot use what this one sees in Redis, or has not filled it yet")
@@ -50,8 +49,7 @@ var (
 var errNoTerm = &task.Error{Code: task.Unavailable, Message: "the nodes have not agreed yet on who hands out steps",
 	Hint: "poll again; one of them may have died a moment ago"}
 
-// newCoordinator returns the coordinator of a process, nil where no other process can share the
-// database. The methods that the hot path calls accept nil.
+// newCoordinator returns nil where no other process can share the database. The methods on the hot path accept nil.
 func newCoordinator(e *Engine) *coordinator {
 	if e.cluster == nil {
 		return nil
@@ -66,20 +64,19 @@ func (c *coordinator) hold() time.Duration { return max(8*time.Second, 5*c.e.cfg
 // guard is how long before the end of its hold a process stops handing out steps.
 func (c *coordinator) guard() time.Duration { return c.hold() / 10 }
 
-// noteServed records that a worker is served here.
 func (c *coordinator) noteServed() {
 	if c != nil && c.own.Native {
 		c.served.Store(int64(c.e.instant()))
 	}
 }
 
-// observe reads the current term without taking part.
+// observe reads the term without taking part.
 func (c *coordinator) observe(ctx context.Context) error {
 	_, err := c.read(ctx)
 	return err
 }
 
-// read returns the present membership, and records whether a dispatcher takes part in it.
+// read returns the membership, and records whether a dispatcher takes part.
 func (c *coordinator) read(ctx context.Context) (membership, error) {
 	a, err := readMembership(ctx, c.e.noteStore, c.key, c.e.instant())
 	if err != nil {
@@ -95,7 +92,7 @@ func (c *coordinator) read(ctx context.Context) (membership, error) {
 	return a, nil
 }
 
-// coordinate takes part until nothing is left to do, or other processes must act first.
+// coordinate runs rounds until nothing is left to do, or other processes must act first.
 func (c *coordinator) coordinate(ctx context.Context) error {
 	began := c.e.instant()
 	if c.own.Native && task.Instant(c.served.Load()).Add(servesFor) < began {
@@ -121,8 +118,8 @@ func (c *coordinator) coordinate(ctx context.Context) error {
 	}
 }
 
-// ensure takes part until steps may be handed out here; with wait it returns only then. It gives up when that takes
-// longer than the wait for a process that has ended.
+// ensure takes part until steps may be handed out here, with wait at most as long as another process may take to
+// count as ended.
 func (c *coordinator) ensure(ctx context.Context, wait bool) error {
 	c.noteServed()
 	if c.gate.isOpen(c.e.instant()) {
@@ -162,7 +159,7 @@ const (
 	wantsFilling       // the dispatcher must be filled
 )
 
-// round reads the notes, announces this process's state, and enters another term if necessary.
+// round reads the notes, announces this process, and enters another term if necessary.
 func (c *coordinator) round(ctx context.Context) (wants, error) {
 	select {
 	case c.turn <- struct{}{}:
@@ -173,7 +170,7 @@ func (c *coordinator) round(ctx context.Context) (wants, error) {
 	return c.exclusiveRound(ctx)
 }
 
-// roundUnlessOpen runs a round, unless another caller has just opened the gate.
+// roundUnlessOpen runs a round, unless the gate is open by then.
 func (c *coordinator) roundUnlessOpen(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -188,9 +185,8 @@ func (c *coordinator) roundUnlessOpen(ctx context.Context) error {
 	return err
 }
 
-// exclusiveRound is one round. The caller holds turn. Its order is the agreement: check the own
-// content, read the notes, propose a term if the present one no longer fits, announce, and only
-// then enter.
+// exclusiveRound is one round; the caller holds turn. The order is the agreement: check the own content, read the
+// notes, propose a term if the present one does not fit, announce, and only then enter.
 func (c *coordinator) exclusiveRound(ctx context.Context) (wants, error) {
 	now := c.e.instant()
 	c.begun = now
@@ -226,7 +222,7 @@ func (c *coordinator) exclusiveRound(ctx context.Context) (wants, error) {
 	return c.enter(ctx, a, now, stale && reached)
 }
 
-// propose begins a term, unless another process is first, and returns the membership with the term in force.
+// propose begins a term, unless another process is first, and returns the membership in force.
 func (c *coordinator) propose(ctx context.Context, a membership, next term) (membership, error) {
 	text, err := json.Marshal(next)
 	if err != nil {
@@ -244,7 +240,7 @@ func (c *coordinator) propose(ctx context.Context, a membership, next term) (mem
 	return c.read(ctx)
 }
 
-// announce leaves the terms before the present one, and announces that, and that this process is still present.
+// announce leaves earlier terms before it announces the present one and this process's presence.
 func (c *coordinator) announce(ctx context.Context, a membership, now task.Instant) error {
 	if c.own.Term != a.term.No {
 		if err := c.leave(ctx); err != nil {
@@ -273,8 +269,8 @@ func (c *coordinator) announce(ctx context.Context, a membership, now task.Insta
 	return nil
 }
 
-// leave hands out nothing more, waits until the steps being handed out have reached their workers, and stores the
-// leases that only this process and the dispatcher know.
+// leave stops handing out, waits until steps being handed out have reached their workers, and stores the leases that
+// only this process and the dispatcher have.
 func (c *coordinator) leave(ctx context.Context) error {
 	c.gate.shut()
 	g := c.e.dispatch
@@ -290,12 +286,12 @@ func (c *coordinator) leave(ctx context.Context) error {
 	return c.e.dispatch.persistLeases(ctx)
 }
 
-// enter hands out steps in the present term as soon as the others have left the terms before.
+// enter hands out steps in the present term once the others have left earlier ones.
 func (c *coordinator) enter(ctx context.Context, a membership, now task.Instant, fill bool) (wants, error) {
 	if !c.gate.isOpen(now) {
 		var err error
 		no := a.term.No
-		if a, err = c.read(ctx); err != nil { // after this process's announcement: a process that joins now has read it
+		if a, err = c.read(ctx); err != nil { // after the announcement: a process that joins now has read it
 			return wantsNothing, err
 		}
 		if a.term.No != no || !a.left() || a.term.There && a.term.Content != c.own.Sees {
@@ -319,7 +315,6 @@ func (c *coordinator) enter(ctx context.Context, a membership, now task.Instant,
 	return wantsNothing, nil
 }
 
-// open opens the gate in a term.
 func (c *coordinator) open(t term) {
 	g, to := c.e.dispatch, fromStore
 	if t.There {
@@ -332,8 +327,7 @@ func (c *coordinator) open(t term) {
 	c.e.waiters.wakeAll()
 }
 
-// leaveForGood tells the other processes not to wait for this one, which hands out nothing from now on. Leases that the
-// dispatcher knows stay there.
+// leaveForGood announces that this process hands out nothing from now on. Leases in the dispatcher stay there.
 func (c *coordinator) leaveForGood(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -354,9 +348,8 @@ func (c *coordinator) leaveForGood(ctx context.Context) error {
 	})
 }
 
-// epoch identifies the period in which steps are handed out here; 0 where none are. Without
-// other processes it never changes. Two claims under the same epoch saw the same place, so an
-// empty answer of one is final.
+// epoch identifies the period in which steps are handed out here; 0: none are. Claims under the same epoch used the
+// same place, so an empty answer is final. Without other processes it is constant.
 func (c *coordinator) epoch() int64 {
 	if c == nil {
 		return -1
@@ -364,8 +357,7 @@ func (c *coordinator) epoch() int64 {
 	return c.gate.openEpoch(c.e.instant())
 }
 
-// claim serves pollers from the current place while steps may be handed out here. Without other processes they always
-// may.
+// claim serves pollers from the current place while steps may be handed out here.
 func (c *coordinator) claim(calls []*poller, from func(handOutFrom) ([][]Lease, error)) ([][]Lease, error) {
 	if c == nil {
 		return from(fromAnywhere)
@@ -379,7 +371,7 @@ func (c *coordinator) claim(calls []*poller, from func(handOutFrom) ([][]Lease, 
 	if err != nil || p.isValid(c.e.instant()) {
 		return out, err
 	}
-	// The claim took long enough for other processes to hand out the same steps.
+	// The claim took so long that other processes may hand out the same steps.
 	for i, leases := range out {
 		if len(leases) == 0 {
 			continue
@@ -392,8 +384,8 @@ func (c *coordinator) claim(calls []*poller, from func(handOutFrom) ([][]Lease, 
 	return out, nil
 }
 
-// databaseReplaced stops handing out until the processes have agreed again. The content of a dispatcher belongs to the
-// future of a database that went back in time.
+// databaseReplaced stops handing out until the processes agree again: the dispatcher may have content from the future
+// of a database that went back in time.
 func (c *coordinator) databaseReplaced() {
 	if c != nil {
 		c.gate.shut()

@@ -5,12 +5,10 @@ import (
 	"errors"
 )
 
-// The part of a process with a dispatcher in the agreement: check its content, bring it up to date, fill it, and record
-// why it is not used.
+// A process with a dispatcher checks its content, brings it up to date, fills it, and records why it is not used.
 
-// content returns the name of the dispatcher's content, "" unless it is complete. reached is
-// false when the dispatcher does not answer; then its content is unknown rather than
-// incomplete. An error is that of ctx.
+// content returns the name of complete content, or "". reached is false when the dispatcher does not answer: its
+// content is unknown then. The error is that of ctx.
 func (c *coordinator) content(ctx context.Context) (name string, reached bool, err error) {
 	g := c.e.dispatch
 	if g == nil {
@@ -29,15 +27,14 @@ func (c *coordinator) content(ctx context.Context) (name string, reached bool, e
 	return g.d.Content(), true, nil
 }
 
-// catchUp sends the dispatcher the removals that it missed while it was out of reach. It returns "" if there are too
-// many, or sending fails.
-// Content that missed removals would hand out steps that are over, so it must not be used before.
+// catchUp sends the removals that the dispatcher missed, and returns "" if it cannot: content without them would hand
+// out finished steps.
 func (c *coordinator) catchUp(ctx context.Context, content string, there bool) (string, error) {
 	g := c.e.dispatch
 	if g.caughtUp.Load() {
 		return content, nil
 	}
-	g.caughtUp.Store(true) // before: later failures count
+	g.caughtUp.Store(true) // set first, so that later failures count
 	known, err := g.catchUp(ctx)
 	switch {
 	case err != nil:
@@ -61,12 +58,11 @@ func (c *coordinator) catchUp(ctx context.Context, content string, there bool) (
 	return content, nil
 }
 
-// explain records why this process, which has a dispatcher, does not use it.
-// It changes nothing but the text for operators.
+// explain records for operators why the dispatcher is not used.
 func (c *coordinator) explain(a membership) {
 	g := c.e.dispatch
 	if g == nil || c.own.Sees == "" && !a.natives() {
-		return // it is known
+		return
 	}
 	why := errOthersOutOfReach
 	if a.natives() {
@@ -77,7 +73,7 @@ func (c *coordinator) explain(a membership) {
 	}
 }
 
-// fill fills the dispatcher, if it is this process's turn. It reports whether it was.
+// fill fills the dispatcher, and reports whether it is this process's turn.
 func (c *coordinator) fill(ctx context.Context) (bool, error) {
 	const loop = "dispatch_fill"
 	mine, err := c.e.cluster.Turn(ctx, loop, fillHold)
@@ -85,7 +81,7 @@ func (c *coordinator) fill(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	defer func() { _, _ = c.e.cluster.Turn(context.WithoutCancel(ctx), loop, 0) }() // else the turn runs out
-	// Another process may have filled it in the meantime.
+	// Another process may have filled it meanwhile.
 	w, err := c.round(ctx)
 	if err != nil || w != wantsFilling {
 		return true, err
@@ -103,7 +99,6 @@ func (c *coordinator) fill(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// present returns the term that this process has entered.
 func (c *coordinator) present() int64 {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()

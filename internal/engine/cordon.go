@@ -6,12 +6,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Cordon takes a worker out of service for new steps, whatever its state, and stores the act: it keeps the steps that
-// it holds, and gets no more, by poll or by dispatch, until Uncordon. Unlike a drain, the worker is not told to end,
-// and its own calls do not end the cordon: it survives heartbeats, probes, a drain and the death of the worker.
-//
-// It returns the worker. A worker that is cordoned already stays as it is, without an act. Invalid: actor or reason
-// breaks a rule. NotFound: the worker is unknown.
+// Cordon stores an act that stops giving a worker steps, by poll or by dispatch, until Uncordon. It works in any
+// state, the worker keeps the steps that it holds and does not have to end, and the cordon survives heartbeats,
+// probes, a drain and the worker's death.
+// A worker that is cordoned already is returned unchanged, without an act. Invalid: actor or reason breaks a rule.
+// NotFound: the worker is unknown.
 func (e *Engine) Cordon(ctx context.Context, id task.ID, by WorkerAct) (*task.Worker, error) {
 	if err := by.complete(ctx, "/cordoned_by"); err != nil {
 		return nil, err
@@ -26,8 +25,8 @@ func (e *Engine) Cordon(ctx context.Context, id task.ID, by WorkerAct) (*task.Wo
 	})
 }
 
-// Uncordon reverts a cordon, and stores the act. It returns the worker. For a worker that is not cordoned it changes
-// nothing. The errors are those of Cordon.
+// Uncordon reverts a cordon, and stores the act. A worker without one is returned unchanged. Errors are those of
+// Cordon.
 func (e *Engine) Uncordon(ctx context.Context, id task.ID, by WorkerAct) (*task.Worker, error) {
 	if err := by.complete(ctx, "/uncordoned_by"); err != nil {
 		return nil, err
@@ -42,8 +41,8 @@ func (e *Engine) Uncordon(ctx context.Context, id task.ID, by WorkerAct) (*task.
 	})
 }
 
-// standing describes what a change by an operator changes of a worker, for its act: the state, whose drain it is, or
-// whether it is cordoned.
+// standing describes an operator's change of a worker for its act: of the state, the owner of the drain, or the
+// cordon.
 func standing(before, after *task.Worker) (from, to string, changed bool) {
 	if before.State == after.State && before.DrainedBy != after.DrainedBy {
 		return string(before.State), string(after.State), true

@@ -7,9 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// faultOf describes why no worker can process a step, or returns "". Such damage comes from
-// outside: an edited row, or a backup that was restored in part.
-// The context is checked too: a worker cannot parse a damaged one.
+// faultOf describes why no worker can process a step, or returns "". An edited row or a partly restored backup causes
+// it. A worker cannot parse a damaged context either.
 func faultOf(w Work, t *task.Template) string {
 	switch {
 	case w.Step.Unread != "":
@@ -27,9 +26,8 @@ func faultOf(w Work, t *task.Template) string {
 	return ""
 }
 
-// failDamaged puts a step in error that no worker can process. The poll that found it then delivers the other steps,
-// and operators learn of the damage from the failure and from the case of the task.
-// Its attempts do not matter: another one would meet the same row.
+// failDamaged puts a step in error for which another attempt would meet the same row. The poll that found it still
+// delivers the others, and the task's case shows the damage.
 func failDamaged(u *unit, w Work, fault string) error {
 	f := &task.Failure{Type: "damaged_row", Code: "DAMAGED", Message: "the step cannot be handed out: " + fault}
 	f.Class = task.ClassOf(f)

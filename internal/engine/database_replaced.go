@@ -6,12 +6,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// ErrReplaced reports that a template or a route known to this process is missing in the database, or that another one
-// has its number: the database went back in time, and cached rows are wrong.
+// ErrReplaced reports that a known template or route is missing, or that another one has its number: the database
+// went back in time, and cached rows are wrong.
 var ErrReplaced = errors.New("the database is not the one that this process knew")
 
-// forget drops everything that this process remembers of the database. It is read again when needed. forget sends no
-// query to the store.
+// forget drops everything read from the database, without a query.
 func (e *Engine) forget() {
 	e.keys.doubted.Store(true)
 	e.catalog.forget()
@@ -30,8 +29,7 @@ func (e *Engine) forget() {
 	e.waiters.version.Add(1)                                                 // a poll that has just checked checks again
 }
 
-// forget empties the catalog. Waiting polls keep the lists of what their workers serve; the lists are empty until the
-// routes are known again.
+// forget empties the catalog. Waiting polls keep their lists, which are empty until the routes are read again.
 func (c *catalog) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +48,6 @@ func (c *catalog) forget() {
 	}
 }
 
-// forget empties the cache; workers are read again when they call.
 func (c *workerCache) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,15 +55,14 @@ func (c *workerCache) forget() {
 	clear(c.names)
 }
 
-// forget makes the next survey read the lifecycles of all templates.
 func (l *lifecycles) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen, l.least, l.most = 0, 0, 0
 }
 
-// expectKnown checks, in the transaction that stores drafts, that the database has their templates and routes under the
-// numbers that this process knows.
+// expectKnown checks, in the transaction that stores drafts, that the database has their templates and routes under
+// the cached numbers.
 func (u *unit) expectKnown(drafts []*draft) error {
 	templates, routes := map[int64]*task.Template{}, map[int64]*task.Route{}
 	for _, d := range drafts {

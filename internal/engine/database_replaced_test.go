@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// TestPollWhileForgotten: a poll gets a ready step also in the moment in which everything is forgotten, or read again.
+// A poll gets a ready step even while everything is forgotten or read again.
 func TestPollWhileForgotten(t *testing.T) {
 	c := newCrew(t)
 	w := c.worker("pack")

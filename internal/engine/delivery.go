@@ -10,9 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Workers that get their steps from a queue of a message broker. See docs/design/0037-dispatch-over-rabbitmq.md.
+// Workers may get their steps from a queue of a message broker; see docs/design/0037-dispatch-over-rabbitmq.md.
 
-// transportFault describes the error in the transport of a registration, or returns "".
 func (e *Engine) transportFault(t task.Transport) string {
 	switch {
 	case t != task.TransportHTTP && t != task.TransportAMQP:
@@ -23,7 +22,7 @@ func (e *Engine) transportFault(t task.Transport) string {
 	return ""
 }
 
-// QueueOf returns the name of the queue to which the steps of a worker are sent; "" for a worker that only polls.
+// QueueOf returns the name of the queue of a worker, "" for one that only polls.
 func (e *Engine) QueueOf(w *task.Worker) string {
 	if w.Transport != task.TransportAMQP {
 		return ""
@@ -36,8 +35,7 @@ func (e *Engine) dispatchTTL(s *task.Step, of *task.Template) time.Duration {
 	return of.DispatchTTLOf(s, e.cfg.Delivery.TTL)
 }
 
-// DispatchOf reports whether an assigned step was dispatched to the queue of its worker, and until when it may wait
-// there.
+// DispatchOf reports whether an assigned step was dispatched to a queue, and until when it may wait there.
 func (e *Engine) DispatchOf(s *task.Step, of *task.Template, w *task.Worker) (expires task.Instant, dispatched bool) {
 	if s.State != task.StepAssigned || w == nil || w.Transport != task.TransportAMQP || e.leaseOfPoll(s) {
 		return 0, false
@@ -45,25 +43,22 @@ func (e *Engine) DispatchOf(s *task.Step, of *task.Template, w *task.Worker) (ex
 	return s.AssignedAt.Add(e.dispatchTTL(s, of)), true
 }
 
-// leaseOfPoll reports whether the lease of an assigned step is as long as that of a poll.
+// leaseOfPoll reports whether the lease of an assigned step has the length of a poll's.
 func (e *Engine) leaseOfPoll(s *task.Step) bool {
 	return s.LeaseUntil.Sub(s.AssignedAt) == e.cfg.Leases.StartTimeout
 }
 
-// Dispatched is a step that is leased to a worker and has to be sent to its queue, where it may wait for TTL.
+// Dispatched is a leased step to send to the queue of its worker, where it may wait for TTL.
 type Dispatched struct {
 	Lease
 	TTL time.Duration
 }
 
-// Dispatch is Poll on behalf of a worker with the transport amqp: it leases steps that the caller sends to the queue of
-// the worker. The attempts begin when the worker starts them. Until then a lease is in force for the time that the step
-// may wait in the queue, and Leases.StartTimeout more: the worker that takes the message in its last moment has the
-// usual time to start, and the message has expired before the lease ends.
-//
-// The call is no sign of life of the worker: a dead worker gets nothing. A caller that cannot send a step gives it back
-// (Settle with ResultReleased). WrongState: the worker only polls. In all other respects, and in its second result, it
-// is like Poll.
+// Dispatch is Poll on behalf of a worker with the transport amqp: the caller sends the leased steps to the worker's
+// queue, or gives them back (Settle with ResultReleased). The worker starts the attempts. Until then a lease lasts
+// for the time in the queue plus Leases.StartTimeout, so that a message taken at the last moment can be started, and
+// expires before its lease.
+// The call is no sign of life of the worker. WrongState: the worker only polls.
 func (e *Engine) Dispatch(ctx context.Context, worker task.ID, capacity int,
 	wait time.Duration,
 ) ([]Dispatched, bool, error) {
@@ -83,10 +78,8 @@ func (e *Engine) Dispatch(ctx context.Context, worker task.ID, capacity int,
 	return out, leaving, err
 }
 
-// storeDispatch writes a lease that the dispatcher has just granted to the store, with its real end. The dispatcher
-// knows one length for all leases of a claim, and may lose them; a lease whose notice is in a queue for minutes must
-// survive that. Removed from the dispatcher after the commit, it is one of the leases that only the store has, as after
-// a failure of the dispatcher.
+// storeDispatch writes a lease of the dispatcher to the store, with its real end: the dispatcher has one length for
+// all leases of a claim, and may lose them while a message waits in a queue.
 func storeDispatch(u *unit, w Work) error {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
@@ -97,13 +90,11 @@ func storeDispatch(u *unit, w Work) error {
 	return nil
 }
 
-// undeliveredFor is how long after the death of a worker its queue is looked after for steps that were dispatched to it
-// by a node that did not know.
+// undeliveredFor is how long after a worker's death its queue is checked for steps from a node that had not noticed.
 const undeliveredFor = 2 * time.Minute
 
-// returnUndelivered gives back the steps that dead workers hold in their queues: nobody will start them, and their
-// leases are long. They return one after another, like all steps of lost workers. The death of a worker costs nothing,
-// up to queuedReturns. Their messages expire in time, as letters that come late.
+// returnUndelivered gives back the steps in the queues of dead workers, whose leases are long, one after another. The
+// death of a worker is free, up to queuedReturns. Their messages expire later as late letters.
 func (e *Engine) returnUndelivered(ctx context.Context, dead []*task.Worker) error {
 	for _, w := range dead {
 		if w.Transport != task.TransportAMQP {

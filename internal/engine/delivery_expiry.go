@@ -14,24 +14,22 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// Steps that were dispatched to the queue of a worker and not started in time. The broker tells so by the expired
-// message, a letter; if it does not, the lease ends a little later, and ReapLeases finds it (the backstop). Both end
-// the attempt in the same way, and the lease makes sure that only one of them does.
+// Steps that were dispatched and not started in time end by a letter, the expired message from the broker, or else, a
+// little later, by the end of the lease in ReapLeases (the backstop). The lease ensures that only one of them ends
+// the attempt.
 
 // ExpiredDispatch names a dispatch whose message has expired.
 type ExpiredDispatch struct {
 	Lease LeaseRef
-	At    task.Instant // when it expired; 0: not known
+	At    task.Instant // 0: unknown
 }
 
-// ExpireDispatches fails the attempts of steps that waited too long in the queues of their workers, in one transaction,
-// and answers each in order. Delivery.OnExpiry, Delivery.ExpiryLimit and the retry policy of the step decide what
-// becomes of it.
-//
-// A letter that comes late is normal, not an error of the call: its answer has StaleToken where the lease is over (the
-// step was settled, given back or reassigned), and WrongState where the worker has started the step. NotFound: there is
-// no such step. None of them changes anything, so a letter may be delivered any number of times. ExpireDispatches
-// blocks until the outcome is durable. Invalid: no dispatches. TooLarge: more than Limits.BatchItems.
+// ExpireDispatches fails attempts that waited too long in the queues of their workers, in one transaction, and
+// answers each in order. It blocks until the outcome is durable. Delivery.OnExpiry, Delivery.ExpiryLimit and the
+// retry policy decide about a retry.
+// Letters may come late and repeatedly. Their answers change nothing: StaleToken where the lease is over, WrongState
+// where the worker has started the step, NotFound for an unknown step. Invalid: no dispatches. TooLarge: more than
+// Limits.BatchItems.
 func (e *Engine) ExpireDispatches(ctx context.Context, expired []ExpiredDispatch) ([]Answer, error) {
 	if err := check.Batch("/dispatches", len(expired), e.cfg.Limits.BatchItems); err != nil {
 		return nil, err
@@ -80,9 +78,8 @@ func (e *Engine) ExpireDispatches(ctx context.Context, expired []ExpiredDispatch
 	return answers, err
 }
 
-// lateLetter returns the reason why a letter about a lease changes nothing; nil if the step still waits to be started
-// under it. A dispatched lease is always in the store: one that only a token remembers is not adopted, as a verb of its
-// worker would.
+// lateLetter returns why a letter about a lease changes nothing, or nil. Dispatched leases are always in the store,
+// so it does not adopt one from its token.
 func (xs expiries) lateLetter(s *task.Step, ref LeaseRef) error {
 	if s == nil {
 		return task.Errorf(task.NotFound, "there is no step %s", ref.Step)
@@ -96,22 +93,18 @@ func (xs expiries) lateLetter(s *task.Step, ref LeaseRef) error {
 	return nil
 }
 
-// expiries are the expired dispatches that a unit fails.
 type expiries struct{ u *unit }
 
-// expiry is a dispatch that has expired, with the worker to whose queue it was sent.
 type expiry struct {
 	Work
-	at     task.Instant // 0: not known
+	at     task.Instant // 0: unknown
 	worker *task.Worker // nil: it was deleted
 }
 
-// undelivered separates the steps whose dispatch has expired from the other leases that are due.
-//
-// Two facts tell a dispatch from a step that its worker has polled, and both are in the store since the lease began:
-// the worker has a transport with a queue, and the lease is not as long as that of a poll. A worker with a queue may
-// poll too, and then has the usual time to start. The length alone would not do, because the time to start may be
-// configured anew; with it, workers are read only where there can be dispatches.
+// undelivered separates expired dispatches from other leases that are due.
+// A dispatch has a worker with a queue and a lease of another length than a poll's; a worker with a queue may also
+// poll. The length alone is not enough, because Leases.StartTimeout may have been changed. It is checked first, so
+// that workers are rarely read.
 func (xs expiries) undelivered(works []Work) (late []expiry, others []Work, err error) {
 	for _, w := range works {
 		s := w.Step
@@ -136,7 +129,6 @@ func (xs expiries) undelivered(works []Work) (late []expiry, others []Work, err 
 	return late, others, nil
 }
 
-// withWorkers adds their workers to expired dispatches.
 func (xs expiries) withWorkers(list []expiry) error {
 	if len(list) == 0 {
 		return nil
@@ -160,8 +152,7 @@ func (xs expiries) withWorkers(list []expiry) error {
 	return nil
 }
 
-// fail fails the attempts of expired dispatches. They never began, so nothing shows a start, but they count against the
-// attempts of the step: it has waited for a worker long enough.
+// fail charges the attempts although they never began: the steps have waited long enough.
 func (xs expiries) fail(list []expiry) error {
 	again, err := xs.retried(list)
 	if err != nil {
@@ -184,9 +175,8 @@ func (xs expiries) fail(list []expiry) error {
 	return nil
 }
 
-// retried reports of each expired dispatch whether its step may be tried again, as far as Delivery is concerned.
-// Every expired dispatch is a charged attempt, so the attempts are read only of steps that have enough of them for the
-// limit.
+// retried reports for each dispatch whether Delivery allows a retry. Every expired dispatch is a charged attempt, so
+// it reads only attempts of steps that have enough of them for the limit.
 func (xs expiries) retried(list []expiry) ([]bool, error) {
 	cfg, again := xs.u.e.cfg.Delivery, make([]bool, len(list))
 	if cfg.OnExpiry == settings.ExpiryFail {
@@ -216,14 +206,13 @@ func (xs expiries) retried(list []expiry) ([]bool, error) {
 	return again, nil
 }
 
-// The failure of an expired dispatch, as people and programs recognise it.
+// The failure of an expired dispatch.
 const (
 	expiredType    = "queue_timeout"
 	expiredCode    = "WORKER_QUEUE_TTL_EXPIRED"
 	expiredMessage = "Worker queue TTL expired"
 )
 
-// failure is the failure of an expired dispatch.
 func (xs expiries) failure(x expiry, ttl time.Duration, retryable bool) (*task.Failure, error) {
 	at := cmp.Or(x.at, x.Step.AssignedAt.Add(ttl))
 	details := struct {

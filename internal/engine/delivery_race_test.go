@@ -13,17 +13,16 @@ import (
 	"github.com/taskerhq/tasker/internal/testkit/memstore"
 )
 
-// queued is a lease that was sent to the queue of a worker, and what is known of it.
 type queued struct {
 	ref     engine.LeaseRef
 	ttl     time.Duration
 	at      task.Instant
 	started bool
-	ended   int // verbs that were told that they ended it
+	ended   int // verbs that reported to have ended it
 	expired bool
 }
 
-// expiryRace is a step that two workers with queues get again and again, while its messages expire, are started,
+// expiryRace is a step that two workers with queues get repeatedly, while its messages expire and are started,
 // settled and lost in any order.
 type expiryRace struct {
 	t       *rapid.T
@@ -34,8 +33,8 @@ type expiryRace struct {
 	leases  []*queued
 }
 
-// TestExpiryRace: whatever the order of start, letter, backstop, result and the death of a worker, a run that was
-// started is never failed by a letter or by the backstop, and each lease ends once.
+// In any order of start, letter, backstop, result and death, neither a letter nor the backstop fails a started run,
+// and each lease ends once.
 func TestExpiryRace(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -78,7 +77,7 @@ func (x *expiryRace) must(err error) {
 
 func (x *expiryRace) draw() *task.Worker { return rapid.SampledFrom(x.workers).Draw(x.t, "worker") }
 
-// each applies a verb to a lease of any age, under the token that its worker got.
+// each applies a verb to a lease of any age.
 func (x *expiryRace) each(verb func(*queued)) {
 	if len(x.leases) > 0 {
 		verb(x.leases[rapid.IntRange(0, len(x.leases)-1).Draw(x.t, "lease")])
@@ -101,7 +100,7 @@ func (x *expiryRace) start(q *queued) {
 	q.started = q.started || answers[0].Status == engine.Held
 }
 
-// letter tells twice in one call what a broker tells once or more often.
+// Brokers may deliver a letter more than once.
 func (x *expiryRace) letter(q *queued) {
 	answers, err := x.e.ExpireDispatches(x.t.Context(), []engine.ExpiredDispatch{{Lease: q.ref}, {Lease: q.ref}})
 	x.must(err)
@@ -122,7 +121,7 @@ func (x *expiryRace) settle(q *queued) {
 	r := engine.Result{Step: q.ref.Step, Token: q.ref.Token, Worker: q.ref.Worker, Status: status}
 	if status == engine.ResultFailed {
 		r.Failure = &task.Failure{Message: "no", Retryable: true}
-		q.started = true // a result without a start counts as one
+		q.started = true // a result implies a start
 	}
 	answers, err := x.e.Settle(x.t.Context(), []engine.Result{r})
 	x.must(err)
@@ -141,7 +140,7 @@ func (x *expiryRace) upkeep() {
 	x.must(err)
 }
 
-// check compares what the verbs said with the records of the attempts.
+// check compares the answers with the recorded attempts.
 func (x *expiryRace) check() {
 	attempts, err := x.e.Read().FindAttempts(x.t.Context(), x.task)
 	x.must(err)

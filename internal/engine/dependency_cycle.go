@@ -2,11 +2,11 @@ package engine
 
 import "github.com/taskerhq/tasker/internal/model/task"
 
-// Registration refuses a template whose steps wait for each other. A task of such a template (stored by another way)
-// runs the steps that can run. Then it is in error, with a case that names the cycle.
+// Registration refuses a template whose steps wait for each other. A task of one stored otherwise runs the steps that
+// can run, and is then in error with a case that names the cycle.
 
-// inCycle reports whether no step of a task can ever move, because its steps wait for each other.
-// It is asked only in states in which nothing runs, so a sound template costs one comparison.
+// inCycle reports whether no step can ever move. It checks only states in which nothing runs, so a sound template
+// costs one comparison.
 func inCycle(u *unit, t *task.Task) (bool, error) {
 	if t.State != task.WaitingForDependencies && t.State != task.EnqueuingSteps {
 		return false, nil
@@ -24,7 +24,6 @@ func inCycle(u *unit, t *task.Task) (bool, error) {
 	return true, err
 }
 
-// endCycle puts a task in error if none of its steps can move any more.
 func endCycle(u *unit, t *task.Task, before task.Task) error {
 	def, err := u.rows.template(t.DefID)
 	if err != nil {
@@ -40,7 +39,7 @@ func endCycle(u *unit, t *task.Task, before task.Task) error {
 	return nil
 }
 
-// cycled opens the case that names the cycle, unless cases are off or one is pending.
+// cycled opens a case, unless cases are off or one is pending.
 func (cc *caseChanges) cycled(t *task.Task, before task.Task, def *task.Template) {
 	if cc.u.e.opensCase(t) {
 		cc.openings = append(cc.openings, &opening{task: t, state: before.State, since: before.StateAt,
@@ -48,8 +47,8 @@ func (cc *caseChanges) cycled(t *task.Task, before task.Task, def *task.Template
 	}
 }
 
-// endCycle does the same for a task that is being submitted, the last one added, with the number of its steps.
-// Some of the steps may be able to run; then the task continues until they are done.
+// endCycle does the same for a task being submitted, the last one added, with n steps. If some can run, the task
+// continues.
 func (b *builder) endCycle(t *task.Task, before task.Task, n int) {
 	steps := b.steps[len(b.steps)-n:]
 	for _, s := range steps {
@@ -62,7 +61,7 @@ func (b *builder) endCycle(t *task.Task, before task.Task, n int) {
 	// the rows are not in the database yet
 	u.rows.tasks[t.ID], u.rows.families[t.ID] = t, steps
 	def, err := u.rows.template(t.DefID)
-	if err != nil { // it was named by the submission
+	if err != nil { // the submission named it
 		return
 	}
 	u.verdicts.err(t)

@@ -11,16 +11,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// DetectionAction is the staleness detector's action on a stale task.
-// The values are part of the API.
+// DetectionAction is the detector's action on a stale task. The API has the same values.
 type DetectionAction string
 
-// The possible actions.
+// The actions.
 const (
 	WouldTransition DetectionAction = "would_transition_to_dlq_and_error" // dry run
 	MovedAndErrored DetectionAction = "transitioned_to_dlq_and_error"
 	MovedOnly       DetectionAction = "moved_to_dlq_only"
-	// it already has a pending case, or cases are switched off
+	// it has a pending case, or cases are off
 	ErroredOnly      DetectionAction = "transitioned_to_error_only"
 	TransitionFailed DetectionAction = "transition_failed"
 )
@@ -32,25 +31,23 @@ type Detected struct {
 	State     task.State // before
 	InState   time.Duration
 	Threshold time.Duration
-	Limit     task.Limit // where the threshold comes from
+	Limit     task.Limit // the source of the threshold
 	Action    DetectionAction
-	Case      bool  // it got a case
-	Errored   bool  // it was put in error
+	Case      bool
+	Errored   bool
 	Err       error // why it was not put in error; for the log
-	// TraceParent is the W3C trace context that the task was submitted under; "" for none. For the log.
+	// TraceParent is the W3C trace context of the submission, or ""; for the log.
 	TraceParent string
 
-	watch   Watch    // the watch that led to the check
-	opening *opening // the opening of its case; nil for none
+	watch   Watch
+	opening *opening // of its case, or nil
 }
 
-// DetectStaleness finds tasks that stay too long in their state: up to batch of them (0: as configured), the longest
-// stale first. Each gets a case and is put in error, with a snapshot of its state before that. A failure on one task
-// does not stop the others.
-//
-// The cost grows with the number of tasks that are overdue or have become old since the last
-// run; see survey. It may run in several processes at once: each transaction checks again under
-// the tasks' locks that they are still stale. Invalid: batch is out of bounds.
+// DetectStaleness finds up to batch stale tasks (0: as configured), the longest stale first. It opens their cases,
+// with a snapshot, and puts them in error; a failure on one does not stop the others. Invalid: batch is out of
+// bounds.
+// The cost grows with the tasks that are overdue or became old since the last run; see survey. Processes may run it
+// concurrently: each checks again under the tasks' locks.
 func (e *Engine) DetectStaleness(ctx context.Context, batch int, dryRun bool) ([]Detected, error) {
 	batch, err := e.detectionBatch(batch)
 	if err != nil {
@@ -64,7 +61,6 @@ func (e *Engine) DetectStaleness(ctx context.Context, batch int, dryRun bool) ([
 	return found, err
 }
 
-// detectionBatch returns the number of tasks that one detection acts on at most.
 func (e *Engine) detectionBatch(batch int) (int, error) {
 	if batch == 0 {
 		batch = e.cfg.StalenessDetection.BatchSize
@@ -75,8 +71,8 @@ func (e *Engine) detectionBatch(batch int) (int, error) {
 	return batch, nil
 }
 
-// DetectByHand is DetectStaleness for an operator, and an act unless it is a dry run. The act is stored before the
-// tasks are changed: their cases say what was found, the act says who looked. Invalid: actor or reason breaks a rule.
+// DetectByHand is DetectStaleness for an operator. Unless it is a dry run, it stores an act before it changes tasks.
+// Invalid: actor or reason breaks a rule.
 func (e *Engine) DetectByHand(ctx context.Context, actor, reason string, batch int, dryRun bool) ([]Detected, error) {
 	if problems := CheckActor(actor, reason); len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the detector was not started", Problems: problems}
@@ -98,7 +94,6 @@ func (e *Engine) DetectByHand(ctx context.Context, actor, reason string, batch i
 	return e.DetectStaleness(ctx, batch, dryRun)
 }
 
-// detection summarises a run for the observer.
 func detection(began, ended time.Time, interval time.Duration, dryRun bool, found []Detected, err error) Detection {
 	d := Detection{At: task.At(ended), Took: ended.Sub(began), Interval: interval, DryRun: dryRun, Detected: len(found),
 		Err: err}
@@ -110,8 +105,7 @@ func detection(began, ended time.Time, interval time.Duration, dryRun bool, foun
 	return d
 }
 
-// detect is DetectStaleness without its checks and its report.
-// The survey comes first: it gives watches to tasks that have become old.
+// detect surveys first, which gives watches to tasks that have become old.
 func (e *Engine) detect(ctx context.Context, batch int, dryRun bool) ([]Detected, error) {
 	if _, err := e.Survey(ctx); err != nil {
 		return nil, err
@@ -123,12 +117,11 @@ func (e *Engine) detect(ctx context.Context, batch int, dryRun bool) ([]Detected
 	return e.transition(ctx, found)
 }
 
-// watchPage is how many watches are read together.
-// Each page is a query for the watches and one for their tasks.
+// watchPage is how many watches, and then their tasks, one query reads.
 const watchPage = 1000
 
-// findStale returns up to batch stale tasks, and reschedules the watches of the others.
-// It may find more than batch in a page; the rest is found by the next run.
+// findStale returns up to batch stale tasks, and reschedules the watches of the others. Tasks beyond batch wait for
+// the next run.
 func (e *Engine) findStale(ctx context.Context, batch int) ([]Detected, error) {
 	now := e.instant()
 	var found []Detected
@@ -154,8 +147,8 @@ func (e *Engine) findStale(ctx context.Context, batch int) ([]Detected, error) {
 	return found[:min(batch, len(found))], nil
 }
 
-// checkStale returns the stale ones of the tasks due for a check, and schedules the next check of the others.
-// A watch of a settled or deleted task is dropped.
+// checkStale returns the stale tasks and schedules the next check of the others. It drops watches of settled and
+// deleted tasks.
 func (e *Engine) checkStale(ctx context.Context, watches []Watch, now task.Instant) ([]Detected, error) {
 	tasks, err := e.watched(ctx, watches)
 	if err != nil {
@@ -195,7 +188,7 @@ func (e *Engine) checkStale(ctx context.Context, watches []Watch, now task.Insta
 	return stale, err
 }
 
-// watched reads the tasks of watches, by ID. Tasks that were deleted are missing.
+// watched leaves out deleted tasks.
 func (e *Engine) watched(ctx context.Context, watches []Watch) (map[task.ID]*task.Task, error) {
 	ids := make([]task.ID, len(watches))
 	for i, w := range watches {
@@ -212,9 +205,8 @@ func (e *Engine) watched(ctx context.Context, watches []Watch) (map[task.ID]*tas
 	return of, nil
 }
 
-// nextCheck returns the time of the next check of a task that is not stale; 0: never. A promise of progress may end
-// early, or be followed by a shorter one. The interval between two checks is therefore never longer than the threshold
-// itself.
+// nextCheck returns when to check a task again that is not stale; 0: never. A promise of progress may end early or be
+// shortened, so the interval is at most the threshold.
 func (e *Engine) nextCheck(t *task.Task, def *task.Template, l task.Limit, now task.Instant) task.Instant {
 	thresholds := e.cfg.StalenessThresholds
 	if l.Source == task.LimitOfPromise {
@@ -231,9 +223,7 @@ func (e *Engine) nextCheck(t *task.Task, def *task.Template, l task.Limit, now t
 	return at
 }
 
-// transition gives stale tasks their cases and puts them in error: all in one transaction, or one by one when that
-// fails.
-// One bad task would hold up all others in a common transaction, hence the second way.
+// transition uses one transaction, or if that fails one for each task, so that a bad task does not block the others.
 func (e *Engine) transition(ctx context.Context, found []Detected) ([]Detected, error) {
 	done, err := e.transitionAll(ctx, found, true)
 	if err == nil {
@@ -253,8 +243,7 @@ func (e *Engine) transition(ctx context.Context, found []Detected) ([]Detected, 
 	return done, e.postponeChecks(ctx, done)
 }
 
-// postponeChecks postpones the checks of tasks that could not be put in error, so that they do not block the next
-// batch.
+// postponeChecks postpones tasks that could not be put in error, so that they do not block the next batch.
 func (e *Engine) postponeChecks(ctx context.Context, done []Detected) error {
 	next := e.instant().Add(e.cfg.StalenessDetection.DetectionInterval)
 	var moves []WatchMove
@@ -273,7 +262,7 @@ func (e *Engine) postponeChecks(ctx context.Context, done []Detected) error {
 	return err
 }
 
-// transitionOne handles one stale task. If it cannot be put in error, it still gets its case. The error is the store's.
+// transitionOne at least opens the case if the task cannot be put in error. It returns errors of the store.
 func (e *Engine) transitionOne(ctx context.Context, d Detected) ([]Detected, error) {
 	done, err := e.transitionAll(ctx, []Detected{d}, true)
 	if err == nil {
@@ -290,8 +279,7 @@ func (e *Engine) transitionOne(ctx context.Context, d Detected) ([]Detected, err
 	return []Detected{d}, nil
 }
 
-// transitionAll handles stale tasks in one transaction; it leaves out those that are no longer stale. Without intoError
-// they only get their cases.
+// transitionAll leaves out tasks that are not stale any more. Without intoError it only opens cases.
 func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError bool) ([]Detected, error) {
 	var done []Detected
 	err := e.write(ctx, "staleness", func(u *unit) error {
@@ -311,7 +299,7 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 			return err
 		}
 		var stale []Detected
-		var openings []*opening // of these
+		var openings []*opening
 		for _, d := range found {
 			t := u.rows.tasks[d.Task]
 			if t == nil || t.State != d.State || e.stateLimit(t, d.Template, u.rows.families[d.Task],
@@ -343,8 +331,8 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 	return done, err
 }
 
-// stalenessOf describes the case of a stale task, before anything changes.
-// A cycle of dependencies explains more than the time that passed, and has its own reason.
+// stalenessOf must be called before anything changes. A cycle of dependencies has a separate reason, because it
+// explains more.
 func stalenessOf(u *unit, t *task.Task, d Detected) *opening {
 	o := &opening{task: t, state: t.State, since: t.Since(u.now), reason: task.ReasonStaleness, cause: task.CauseStale,
 		threshold: d.Threshold, detail: d.message()}
@@ -354,7 +342,7 @@ func stalenessOf(u *unit, t *task.Task, d Detected) *opening {
 	return o
 }
 
-// message describes the staleness in one sentence, for the case and the task's failure.
+// message is for the case and the task's failure.
 func (d Detected) message() string {
 	threshold, why := d.Threshold, ""
 	if l := d.Limit; l.Source == task.LimitOfPromise {
@@ -364,7 +352,6 @@ func (d Detected) message() string {
 	return fmt.Sprintf("%s for %s; the threshold is %s%s", d.State, d.InState.Round(time.Second), threshold, why)
 }
 
-// transition puts a stale task in error, and records the action in d.
 func (u *unit) transition(d *Detected, intoError bool) error {
 	d.Case = d.opening != nil && d.opening.opened != nil
 	d.Action = MovedOnly

@@ -7,19 +7,15 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The verbs of workers that the dispatcher carries out.
-
 const (
 	// maxClaimRounds bounds how often a claim repeats because its holds were out of date.
 	maxClaimRounds = 5
-	// maxStaleRounds bounds it as long as no poller has got a step.
+	// maxStaleRounds bounds it while no poller has a step.
 	maxStaleRounds = 100
 )
 
-// claimThere serves many pollers from the dispatcher. A hold may be out of date, because a
-// settlement has not reached the dispatcher yet; such holds are removed and replaced, in a
-// bounded number of rounds.
-// Pollers never see an error of the dispatcher: they are served from the store.
+// claimThere serves pollers from the dispatcher. A settlement may not have reached it yet, so outdated holds are
+// removed and replaced, in a bounded number of rounds. When the dispatcher fails, the store serves the pollers.
 func (g *dispatchQueue) claimThere(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
 	for n := 0; n < maxClaimRounds || n < maxStaleRounds && empty(out); n++ {
@@ -45,18 +41,17 @@ func (g *dispatchQueue) claimThere(calls []*poller) ([][]Lease, error) {
 		}
 	}
 	for i, p := range calls {
-		p.onlyParked = len(out[i]) == 0 // or was settled: the next call continues
+		p.onlyParked = len(out[i]) == 0 // or settled: the next call continues
 	}
 	return out, nil
 }
 
-// empty reports whether no poller has got a step.
 func empty(out [][]Lease) bool {
 	return !slices.ContainsFunc(out, func(l []Lease) bool { return len(l) > 0 })
 }
 
-// claimHolds asks for as many steps as the pollers still have capacity for; nil when that is none.
-// One token serves all holds of a round: it only has to be larger than every earlier one of each step.
+// claimHolds returns nil when no poller has capacity left. One token serves all holds of a round: it only has to
+// exceed every earlier one of each step.
 func (g *dispatchQueue) claimHolds(calls []*poller, out [][]Lease, most map[int64]int) ([][]Hold, error) {
 	now := g.e.instant()
 	token := g.e.nextToken(now)
@@ -86,14 +81,13 @@ func (g *dispatchQueue) claimHolds(calls []*poller, out [][]Lease, most map[int6
 	return holds, nil
 }
 
-// taken is a hold, and the lease that it becomes; nil: the step is no longer ready in the store.
+// taken is a hold and its lease; nil: the step is not ready in the store.
 type taken struct {
 	Hold
 	lease *Lease
 }
 
-// leaseHolds turns holds into leases, and returns the number of steps that are no longer ready in the store.
-// out keeps what earlier rounds have found.
+// leaseHolds returns how many steps are not ready in the store. out keeps the leases of earlier rounds.
 func (g *dispatchQueue) leaseHolds(calls []*poller, holds [][]Hold, out [][]Lease) (dropped int, err error) {
 	lists := make([][]taken, len(holds))
 	for i, list := range holds {
@@ -119,13 +113,13 @@ func (g *dispatchQueue) leaseHolds(calls []*poller, holds [][]Hold, out [][]Leas
 	return dropped, nil
 }
 
-// leaseFromCache makes leases of the holds that need nothing from the store, and returns the number of the others.
-// These are steps of tasks that this process submitted a moment ago. The unit has no transaction: it only observes.
+// leaseFromCache makes leases of steps that this process just submitted, without the store, and returns the number of
+// the others. Its unit has no transaction and only observes.
 func (g *dispatchQueue) leaseFromCache(calls []*poller, lists [][]taken) (rest int) {
 	began, u := g.e.startObserving(), newUnit(context.Background(), g.e, nil)
 	for i, list := range lists {
 		for j := range list {
-			if calls[i].toQueue { // its lease goes to the store
+			if calls[i].toQueue { // its lease is stored
 				rest++
 			} else if l, ok := g.leaseSubmitted(u, list[j].Hold, calls[i].start); ok {
 				list[j].lease = &l
@@ -138,8 +132,7 @@ func (g *dispatchQueue) leaseFromCache(calls []*poller, lists [][]taken) (rest i
 	return rest
 }
 
-// leaseFromStore makes leases of the other holds.
-// The transaction may run again, so it sets every lease anew.
+// leaseFromStore sets every lease anew, because the transaction may run again.
 func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) error {
 	ids, of := make([]task.ID, 0, n), make(map[task.ID]Hold, n)
 	at, whose := make([]*taken, 0, n), make([]*poller, 0, n)
@@ -166,7 +159,7 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 		}
 		for n, w := range works {
 			at[n].lease = nil
-			// The store shows a state after the hold, such as a settlement. The hold is removed from the dispatcher.
+			// The store is ahead of the hold, for example by a settlement, so the hold is removed.
 			if w.Step == nil || !w.Step.HeldUnder(at[n].Token) {
 				u.leases.removals = append(u.leases.removals, Removal{Offered: at[n].Offered})
 				continue
@@ -212,15 +205,14 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 		return err
 	}
 	limits.committed()
-	if len(surplus) > 0 { // another process has taken the permits since passesLeft, or routes have shared them
+	if len(surplus) > 0 { // another process took the permits since passesLeft, or routes shared them
 		g.returnHolds([][]Hold{surplus})
 		g.flush()
 	}
 	return nil
 }
 
-// prepareLeases reads the parts of leases that are not in the rows of their steps: the contexts of the tasks, and the
-// results of the parents.
+// prepareLeases reads the contexts and the results of parents.
 func (u *unit) prepareLeases(works []Work) error {
 	var steps []*task.Step
 	var bare []*task.Task
@@ -242,8 +234,7 @@ func (u *unit) prepareLeases(works []Work) error {
 	return u.rows.gatherAll(steps, u.rows.parents)
 }
 
-// returnHolds gives back steps that no worker has received. If that fails too, their leases run out.
-// They keep their keys, and so their places.
+// returnHolds gives back undelivered steps with their keys and so their places. If that fails, their leases run out.
 func (g *dispatchQueue) returnHolds(holds [][]Hold) {
 	f := dispatchUpdate{queued: map[int64]int{}}
 	for _, list := range holds {
@@ -255,9 +246,8 @@ func (g *dispatchQueue) returnHolds(holds [][]Hold) {
 	g.outbox.Post(f)
 }
 
-// renewThere starts or renews the leases that the dispatcher knows, and leaves the others,
-// which are in the store, to stored. The answers of a call are in the order of its leases;
-// those of a call for all leases come in no promised order.
+// renewThere renews leases that the dispatcher has, and passes the others to stored. Answers are in the order of a
+// call's leases, except for a call for all leases.
 func (g *dispatchQueue) renewThere(verb string, calls []leaseCall,
 	stored func([]leaseCall) ([][]LeaseAnswer, error),
 ) ([][]LeaseAnswer, error) {
@@ -304,10 +294,9 @@ func (g *dispatchQueue) renewThere(verb string, calls []leaseCall,
 	return out, nil
 }
 
-// renewHolds queries the dispatcher, and returns the leases of each call with the answers.
-// The order of the holds is that of the leases in refs.
+// renewHolds returns the leases of each call, and the dispatcher's answers in the same order.
 func (g *dispatchQueue) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, holds [][]Hold, err error) {
-	g.flush() // a lease that was ended before must not be renewed
+	g.flush() // an ended lease must not be renewed
 	ctx, now := context.Background(), g.e.instant()
 	until := now.Add(g.e.cfg.Leases.Lease())
 	refs, holds = make([][]LeaseRef, len(calls)), make([][]Hold, len(calls))
@@ -351,7 +340,6 @@ func (g *dispatchQueue) renewHolds(start bool, calls []leaseCall) (refs [][]Leas
 	return refs, holds, nil
 }
 
-// heldAnswer is the answer for a lease in force.
 func heldAnswer(h Hold) LeaseAnswer {
 	a := LeaseAnswer{Step: h.Step, Status: Held, LeaseUntil: h.Until}
 	if h.StartedAt != 0 && h.Timeout > 0 {
@@ -360,8 +348,8 @@ func heldAnswer(h Hold) LeaseAnswer {
 	return a
 }
 
-// observeStarted reports attempts that begin in the dispatcher to the observer.
-// The store learns of the start later, so the commit that does cannot report it at its time.
+// observeStarted reports attempts that begin in the dispatcher, because the store learns of a start too late to
+// observe its time.
 func (g *dispatchQueue) observeStarted(holds []Hold, now task.Instant) {
 	if g.e.observer == nil {
 		return
@@ -376,11 +364,10 @@ func (g *dispatchQueue) observeStarted(holds []Hold, now task.Instant) {
 	g.e.observeCommit("start", began, u)
 }
 
-// heldBy returns the steps that a worker holds in the dispatcher.
 func (g *dispatchQueue) heldBy(ctx context.Context, worker int64) ([]task.ID, error) {
 	holds, ok, err := ask(ctx, g, func(d Dispatcher) ([]Hold, error) { return d.HeldBy(ctx, worker, maxHeld) })
 	if !ok || err != nil {
-		return nil, err // when it has just failed, they are stored in a moment, or their leases run out
+		return nil, err // after a failure they are stored soon, or their leases run out
 	}
 	ids := make([]task.ID, len(holds))
 	for i, h := range holds {
@@ -389,15 +376,13 @@ func (g *dispatchQueue) heldBy(ctx context.Context, worker int64) ([]task.ID, er
 	return ids, nil
 }
 
-// ReapDispatched ends leases that ran out in the dispatcher, as ReapLeases does in the store.
-// While the store is the queue here, it does nothing. It returns the number of leases looked
-// at, so that the caller knows whether to continue.
-// One process at a time should call it; two at once do the same work twice, without harm.
+// ReapDispatched ends leases that ran out in the dispatcher, and returns how many it looked at, so that the caller
+// can continue. It does nothing while the store is the queue. Concurrent calls only repeat work.
 func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 	if !e.dispatch.on() {
 		return 0, nil
 	}
-	e.dispatch.flush() // send what the last batch removed
+	e.dispatch.flush() // send the removals of the last batch
 	now, ok := e.Now(), true
 	holds, err := e.due.holds.Read(now, limit, func(limit int) (list []Hold, err error) {
 		list, ok, err = ask(ctx, e.dispatch, func(d Dispatcher) ([]Hold, error) {
@@ -414,7 +399,6 @@ func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 	return len(holds), e.due.holds.Try(ctx, now, holds, e.reapHolds)
 }
 
-// reapHolds ends leases of the dispatcher in one transaction.
 func (e *Engine) reapHolds(ctx context.Context, holds []Hold) error {
 	ids, of := make([]task.ID, len(holds)), make(map[task.ID]Hold, len(holds))
 	for i, h := range holds {
@@ -429,7 +413,7 @@ func (e *Engine) reapHolds(ctx context.Context, holds []Hold) error {
 		var over []Work
 		for i, w := range works {
 			if _, adopted := u.leases.applied[w.Step]; w.Step == nil || !adopted {
-				// it has ended, or is in the store by now
+				// it has ended, or is stored
 				u.leases.removals = append(u.leases.removals, Removal{Offered: holds[i].Offered})
 				continue
 			}
@@ -448,7 +432,7 @@ func (g *dispatchQueue) extendLeases(ctx context.Context, holds []Hold) ([]Hold,
 	var over []Hold
 	var renewals []Renewal
 	for _, h := range holds {
-		// A step that was not started, or is over its time-out, gets no extension: no heartbeat would have saved it.
+		// A heartbeat would not have saved a step that was not started or is over its time-out.
 		if late := h.Timeout > 0 && h.StartedAt.Add(h.Timeout) <= now; h.StartedAt == 0 || late {
 			over = append(over, h)
 			continue

@@ -10,11 +10,11 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The work of package upkeep on the dispatcher, in every process: check that it is reachable and complete, fill it when
-// it is not, and find the steps that it missed.
+// Package upkeep runs this in every process: check the dispatcher, fill it if it is incomplete, and find the steps
+// that it missed.
 
 const (
-	// fillBatch is the number of steps offered at once during filling.
+	// fillBatch is the number of steps offered at once.
 	fillBatch = 5000
 	// fillHold is how long filling may stall before another process takes over.
 	fillHold = 15 * time.Second
@@ -22,10 +22,9 @@ const (
 	headOfQueue = 1000
 )
 
-// MaintainDispatch returns to the dispatcher when it is reachable and complete, and leaves it
-// when it is not. It blocks while it fills the dispatcher. Without a dispatcher it does
-// nothing. The error is the store's or that of ctx; a dispatcher that fails is recorded in its
-// state and tried again in the next round.
+// MaintainDispatch returns to a complete dispatcher, and leaves one that fails. It blocks while it fills the
+// dispatcher. The error is the store's or that of ctx; failures of the dispatcher are in its state and tried again in
+// the next round.
 func (e *Engine) MaintainDispatch(ctx context.Context) error {
 	if e.coordinator != nil {
 		return e.coordinator.coordinate(ctx)
@@ -54,7 +53,7 @@ func (e *Engine) MaintainDispatch(ctx context.Context) error {
 	}
 }
 
-// rejoin claims from the dispatcher again once it has received the removals that it missed while it was out of reach.
+// rejoin first sends the removals that the dispatcher missed.
 func (g *dispatchQueue) rejoin(ctx context.Context) error {
 	known, err := g.catchUp(ctx)
 	switch {
@@ -70,7 +69,6 @@ func (g *dispatchQueue) rejoin(ctx context.Context) error {
 	return nil
 }
 
-// refill fills the dispatcher and claims from it.
 func (g *dispatchQueue) refill(ctx context.Context) error {
 	filled, err := g.fill(ctx)
 	if filled {
@@ -79,7 +77,6 @@ func (g *dispatchQueue) refill(ctx context.Context) error {
 	return err
 }
 
-// switchOver claims from the dispatcher from now on, unless it has failed again.
 func (g *dispatchQueue) switchOver() {
 	g.flush()
 	g.submitted.clear()
@@ -89,7 +86,7 @@ func (g *dispatchQueue) switchOver() {
 	}
 }
 
-// fill fills the dispatcher from the store, and reports whether it did: it does not when another process is filling.
+// fill reports false when another process fills the dispatcher.
 func (g *dispatchQueue) fill(ctx context.Context) (bool, error) {
 	d := g.d
 	g.startOver()
@@ -109,7 +106,7 @@ func (g *dispatchQueue) fill(ctx context.Context) (bool, error) {
 		err := g.readySteps(ctx, r.ID, fillBatch, g.e.instant().Add(clockSlack), func(steps []Offered) (bool, error) {
 			err := d.Offer(ctx, steps)
 			if err == nil {
-				mine, err = d.Reload(ctx, fillHold) // the work continues
+				mine, err = d.Reload(ctx, fillHold) // extends the turn
 			}
 			if err != nil {
 				mine = false
@@ -121,7 +118,7 @@ func (g *dispatchQueue) fill(ctx context.Context) (bool, error) {
 			return false, fmt.Errorf("fill the dispatcher: %w", err)
 		}
 		if !mine {
-			return false, nil // the server is out of reach, or another process has taken over
+			return false, nil // out of reach, or another process has taken over
 		}
 	}
 	if err := d.Loaded(ctx); err != nil {
@@ -156,8 +153,8 @@ func (g *dispatchQueue) readySteps(ctx context.Context, route int64, batch int, 
 	}
 }
 
-// SweepDispatch offers again steps that are ready in the store and unknown to the dispatcher: a process died, or was
-// cut off, before it could send them. It reads the head of each queue, where such steps end up.
+// SweepDispatch offers ready steps that the dispatcher does not have, because a process failed before it sent them.
+// It reads the head of each queue, where such steps end up.
 func (e *Engine) SweepDispatch(ctx context.Context) error {
 	if !e.dispatch.on() {
 		return nil
@@ -165,11 +162,10 @@ func (e *Engine) SweepDispatch(ctx context.Context) error {
 	return e.dispatch.sweep(ctx, false, e.instant().Add(-sweepAge))
 }
 
-// sweepAge is how long a step must have been ready before a process other than the one that made it ready offers it.
-// Until then it may be in that process's cache of submitted steps, and not offered yet.
+// sweepAge is how long a step must be ready before another process offers it. Until then its own process may keep it
+// in its cache of submitted steps.
 const sweepAge = time.Second
 
-// sweep offers again the missing steps that were ready by a time.
 func (g *dispatchQueue) sweep(ctx context.Context, all bool, by task.Instant) error {
 	g.flush()
 	routes, err := g.e.store.Routes(ctx)
@@ -202,7 +198,6 @@ func (g *dispatchQueue) sweep(ctx context.Context, all bool, by task.Instant) er
 	return nil
 }
 
-// removals takes back offers that are about to be made again.
 func removals(steps []Offered) []Removal {
 	out := make([]Removal, len(steps))
 	for i, s := range steps {
@@ -211,7 +206,7 @@ func removals(steps []Offered) []Removal {
 	return out
 }
 
-// stillReady returns the steps that have not been settled since they were read.
+// stillReady returns the steps that are not settled since they were read.
 func (g *dispatchQueue) stillReady(ctx context.Context, steps []Offered) ([]Offered, error) {
 	if len(steps) == 0 {
 		return nil, nil
@@ -238,8 +233,8 @@ func (g *dispatchQueue) stillReady(ctx context.Context, steps []Offered) ([]Offe
 	return ready, err
 }
 
-// FollowDispatch wakes polls for steps that other processes offered, until ctx ends or the connection is lost, and
-// returns the reason. It blocks.
+// FollowDispatch wakes polls for steps that other processes offered. It blocks until ctx ends or the connection is
+// lost, and returns the reason.
 func (e *Engine) FollowDispatch(ctx context.Context) error {
 	return e.dispatch.d.Listen(ctx, func(routes map[int64]int) {
 		e.restoreRoutes(routes)
@@ -247,7 +242,7 @@ func (e *Engine) FollowDispatch(ctx context.Context) error {
 	})
 }
 
-// FlushDispatch waits until the dispatcher has received everything committed before, or cannot be reached.
+// FlushDispatch waits until the dispatcher has everything committed before, or fails.
 func (e *Engine) FlushDispatch() {
 	if e.dispatch != nil {
 		e.dispatch.flush()
@@ -257,8 +252,7 @@ func (e *Engine) FlushDispatch() {
 // Dispatched reports whether a dispatcher is configured.
 func (e *Engine) Dispatched() bool { return e.dispatch != nil }
 
-// LeaveDispatch tells other processes not to wait for this one, which is about to end: it hands out no more steps. If
-// it continues after all, the next poll rejoins.
+// LeaveDispatch announces that this process, which is about to end, hands out no more steps. A later poll rejoins.
 func (e *Engine) LeaveDispatch(ctx context.Context) error {
 	if e.coordinator == nil {
 		return nil

@@ -7,20 +7,19 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// The outbox sends the effects of transactions to the dispatcher, in their order and many at once, while the callers of
-// those transactions continue. Updates that are lost when the process dies are found by the sweep.
+// The outbox sends the effects of transactions to the dispatcher, in order and in batches, without blocking their
+// callers. The sweep finds updates that a dying process loses.
 
-// dispatchUpdate is the change of the dispatcher by one transaction.
 type dispatchUpdate struct {
-	gone   []Removal     // no longer ready, or no longer at that position
-	fresh  []Offered     // have become ready
+	gone   []Removal // not ready, or not at that position
+	fresh  []Offered
 	queued map[int64]int // number of steps to wake pollers for, by route
 }
 
-// outbox collects the updates that wait for the present request to the dispatcher to end.
+// outbox collects updates during a request to the dispatcher.
 type outbox = coalesce.Group[dispatchUpdate, struct{}]
 
-// newOutbox returns an outbox with one request at a time, which keeps the order of the updates.
+// newOutbox sends one request at a time to keep the order.
 func (g *dispatchQueue) newOutbox() *outbox {
 	return coalesce.New(callers, 1, func(batch []dispatchUpdate) ([]struct{}, error) {
 		g.sendUpdates(batch)
@@ -28,16 +27,14 @@ func (g *dispatchQueue) newOutbox() *outbox {
 	})
 }
 
-// flush waits until everything now in the outbox has been sent.
 func (g *dispatchQueue) flush() {
 	_, _ = g.outbox.Do(context.Background(), dispatchUpdate{}) // it has no error
 }
 
-// sendUpdates sends the updates of transactions to the dispatcher, and then wakes the waiters for steps that became
-// ready: also when the dispatcher was not reached, because then they find the steps in the store.
+// sendUpdates then wakes the waiters, even if the dispatcher failed: they find the steps in the store.
 func (g *dispatchQueue) sendUpdates(batch []dispatchUpdate) {
 	gone, fresh, queued := mergeUpdates(batch)
-	ctx := context.Background() // the dispatcher has its own time-outs
+	ctx := context.Background() // the dispatcher has time-outs
 	if len(gone) > 0 {
 		g.dropEnded(gone)
 		if err := g.d.Remove(ctx, gone); err != nil {
@@ -58,7 +55,7 @@ func (g *dispatchQueue) sendUpdates(batch []dispatchUpdate) {
 	}
 }
 
-// mergeUpdates merges a sequence of updates into one that first removes and then offers.
+// mergeUpdates returns one update that first removes and then offers.
 func mergeUpdates(batch []dispatchUpdate) (gone []Removal, fresh []Offered, queued map[int64]int) {
 	if len(batch) == 1 {
 		return batch[0].gone, batch[0].fresh, batch[0].queued

@@ -7,11 +7,10 @@ import (
 	"github.com/taskerhq/tasker/internal/model/task"
 )
 
-// This file has the methods of queue for a dispatcher. While the dispatcher is not in use each does the same as
-// storeQueue.
+// While the dispatcher is not in use, each method of queue does the same as storeQueue.
 
-// begin implements queue. Leases that only this process and the dispatcher know are stored
-// first when the dispatcher has failed, else the store would hand out their steps again.
+// begin stores leases that only this process and a failed dispatcher have, else the store would hand out their steps
+// again.
 func (g *dispatchQueue) begin(ctx context.Context, wait bool) error {
 	if err := g.storeQueue.begin(ctx, wait); err != nil {
 		return err
@@ -22,31 +21,28 @@ func (g *dispatchQueue) begin(ctx context.Context, wait bool) error {
 		}
 	}
 	if wait && g.on() {
-		g.flush() // a claim sees everything that was done before it
+		g.flush() // a claim sees everything done before it
 	}
 	return nil
 }
 
-// phase implements queue.
 func (g *dispatchQueue) phase() claimPhase {
 	return claimPhase{inStore: !g.on(), epoch: g.e.coordinator.epoch()}
 }
 
-// claim implements queue. The coordinator decides the place; without other processes the state
-// of the dispatcher does.
+// claim asks the coordinator, or without other processes the state of the dispatcher, for the place.
 func (g *dispatchQueue) claim(calls []*poller) ([][]Lease, error) {
 	return g.e.coordinator.claim(calls, func(from handOutFrom) ([][]Lease, error) {
 		switch {
 		case from == fromDispatch, from == fromAnywhere && g.on():
 			return g.claimThere(calls)
 		case from == fromAnywhere && g.mustPersist():
-			return make([][]Lease, len(calls)), nil // it was the queue a moment ago; the pollers try again
+			return make([][]Lease, len(calls)), nil // it was the queue until now; the pollers try again
 		}
 		return g.e.claimStored(calls)
 	})
 }
 
-// renew asks the dispatcher first while it hands out steps.
 func (g *dispatchQueue) renew(verb string, calls []leaseCall,
 	stored func([]leaseCall) ([][]LeaseAnswer, error),
 ) ([][]LeaseAnswer, error) {
@@ -58,16 +54,15 @@ func (g *dispatchQueue) renew(verb string, calls []leaseCall,
 		if !ok {
 			return stored(calls)
 		}
-		defer p.leave() // leases that this process remembers are stored when the permit has been left
+		defer p.leave() // remembered leases are stored when the permit has been left
 	}
 	return g.renewThere(verb, calls, stored)
 }
 
-// leasesElsewhere implements queue: the store does not know every lease.
+// leasesElsewhere is true because the store does not have every lease.
 func (g *dispatchQueue) leasesElsewhere() bool { return true }
 
-// depth implements queue. While the dispatcher is asked, it counts without a limit, which costs
-// it nothing.
+// depth counts without a limit in the dispatcher, where that is free.
 func (g *dispatchQueue) depth(ctx context.Context, route, key int64, id task.ID, limit int) (int, error) {
 	n, ok, err := ask(ctx, g, func(d Dispatcher) (int, error) { return d.Depth(ctx, route, key, id) })
 	if ok || err != nil {
@@ -76,7 +71,6 @@ func (g *dispatchQueue) depth(ctx context.Context, route, key int64, id task.ID,
 	return g.storeQueue.depth(ctx, route, key, id, limit)
 }
 
-// ahead implements queue. It stops as soon as the limit is reached.
 func (g *dispatchQueue) ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error) {
 	n, ok, err := ask(ctx, g, func(d Dispatcher) (total int, err error) {
 		for _, r := range routes {
@@ -93,7 +87,6 @@ func (g *dispatchQueue) ahead(ctx context.Context, routes []int64, key int64, id
 	return g.storeQueue.ahead(ctx, routes, key, id, limit)
 }
 
-// readyCounts implements queue.
 func (g *dispatchQueue) readyCounts(ctx context.Context, limit int) (map[int64]int, error) {
 	if !g.on() {
 		return g.storeQueue.readyCounts(ctx, limit)
@@ -113,7 +106,6 @@ func (g *dispatchQueue) readyCounts(ctx context.Context, limit int) (map[int64]i
 	return g.storeQueue.readyCounts(ctx, limit)
 }
 
-// readyOn implements queue.
 func (g *dispatchQueue) readyOn(ctx context.Context, routes []int64) (map[int64]int, error) {
 	ready, ok, err := ask(ctx, g, func(d Dispatcher) (map[int64]int, error) { return d.Waiting(ctx, routes) })
 	if ok || err != nil {
@@ -122,23 +114,21 @@ func (g *dispatchQueue) readyOn(ctx context.Context, routes []int64) (map[int64]
 	return g.storeQueue.readyOn(ctx, routes)
 }
 
-// held implements queue; nil while the dispatcher is not used.
+// held returns nil while the dispatcher is not used.
 func (g *dispatchQueue) held(ctx context.Context) (map[int64]int, error) {
 	there, _, err := ask(ctx, g, func(d Dispatcher) (map[int64]int, error) { return d.Held(ctx) })
 	return there, err
 }
 
-// holds implements queue. Every hold has expired by the end of time, so this lists them all, up
-// to limit.
+// holds asks for those expired by the end of time: all of them.
 func (g *dispatchQueue) holds(ctx context.Context, limit int) ([]Hold, error) {
 	holds, _, err := ask(ctx, g, func(d Dispatcher) ([]Hold, error) {
 		return d.Expired(ctx, task.Instant(math.MaxInt64), limit)
 	})
-	return holds, err // when it has just failed, they are stored in a moment
+	return holds, err // after a failure they are stored soon
 }
 
-// show gives steps that are held in the dispatcher their state there. When the dispatcher cannot be asked, it leaves
-// them unchanged.
+// show gives steps held in the dispatcher their state there. If the dispatcher fails, they stay unchanged.
 func (g *dispatchQueue) show(ctx context.Context, steps []*task.Step) {
 	if !g.on() {
 		return
@@ -160,12 +150,10 @@ func (g *dispatchQueue) show(ctx context.Context, steps []*task.Step) {
 	}
 }
 
-// attach implements queue. A unit remembers the epoch of the cache at its beginning: rows that
-// it read before the cache was emptied must not enter it.
+// attach records the epoch of the cache: rows read before the cache was emptied must not enter it.
 func (g *dispatchQueue) attach(u *unit) { u.leases.cacheEpoch = g.submitted.epoch.Load() }
 
-// handsOut implements queue. A hand-off in a transaction is allowed only while the store is the
-// queue.
+// handsOut allows a hand-off in a transaction only while the store is the queue.
 func (g *dispatchQueue) handsOut() (permit, bool) {
 	if g.e.coordinator == nil {
 		return permit{}, !g.on() && !g.mustPersist()
@@ -173,12 +161,12 @@ func (g *dispatchQueue) handsOut() (permit, bool) {
 	return g.storeQueue.handsOut()
 }
 
-// becameReady implements queue. The step is offered after the commit.
+// becameReady offers the step after the commit.
 func (g *dispatchQueue) becameReady(u *unit, w Work) {
 	u.leases.newOffers = append(u.leases.newOffers, w)
 }
 
-// rekeyed offers a step at its new position: the dispatcher has it at the old one, unless a worker holds it.
+// rekeyed moves a step that the dispatcher has at its old position, unless a worker holds it.
 func (g *dispatchQueue) rekeyed(u *unit, s *task.Step, was int64) {
 	as := offeredAs(s)
 	as.Key = was
@@ -197,7 +185,7 @@ func (g *dispatchQueue) loadHolds(u *unit, works []Work) {
 		if _, known := dl.holds[w.Step.ID]; known {
 			continue
 		}
-		// another process may have begun an attempt that this one remembers only as assigned
+		// another process may have begun an attempt that this one remembers as assigned
 		if h, ok := g.leaseOf(w.Step.ID); ok && h.Until > u.now && (h.StartedAt != 0 || !g.on()) {
 			dl.putHold(w.Step.ID, h)
 			continue
@@ -212,8 +200,7 @@ func (g *dispatchQueue) loadHolds(u *unit, works []Work) {
 	}
 }
 
-// committed sends the changes of a unit to the dispatcher. Steps that became ready there wake waiters once they can be
-// claimed.
+// committed sends the changes of a unit to the dispatcher. Waiters are woken once the new steps can be claimed.
 func (g *dispatchQueue) committed(u *unit) {
 	f := u.leases.dispatchUpdate()
 	f.gone = append(f.gone, u.leases.removals...)
@@ -224,9 +211,9 @@ func (g *dispatchQueue) committed(u *unit) {
 	}
 	if g.on() {
 		g.cacheSubmitted(u)
-		u.wake.queued = nil // the waiters are woken once the steps can be claimed
+		u.wake.queued = nil // woken once the steps can be claimed
 		g.e.waiters.publish(u)
-	} else { // waiting polls are woken twice, because by then steps may be claimed from either place
+	} else { // woken twice, because by then steps may be claimed from either place
 		g.storeQueue.committed(u)
 	}
 	if len(f.gone)+len(f.fresh)+len(f.queued) > 0 {
@@ -234,8 +221,7 @@ func (g *dispatchQueue) committed(u *unit) {
 	}
 }
 
-// cacheSubmitted puts the new steps of a committed transaction into the cache of submitted steps, and drops the entries
-// that the transaction changed.
+// cacheSubmitted caches the new steps of a committed transaction, and drops the entries that it changed.
 func (g *dispatchQueue) cacheSubmitted(u *unit) {
 	s, dl := g.submitted, &u.leases
 	s.forget(u.rows.dirtyTasks)
@@ -249,5 +235,4 @@ func (g *dispatchQueue) cacheSubmitted(u *unit) {
 	}
 }
 
-// forget implements queue.
 func (g *dispatchQueue) forget() { g.submitted.clear() }
